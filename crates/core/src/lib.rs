@@ -1,0 +1,18 @@
+//! The mathematics of Evenkeel: numbers in, numbers out.
+//!
+//! No I/O, no clock, no threads, no global randomness, no logging, no serde. Time is an argument,
+//! randomness is a seed, and the same input gives the same output for ever.
+#![forbid(unsafe_code)]
+
+pub mod arrivals;
+pub mod caveat;
+pub mod distribution;
+pub mod random;
+pub mod rates;
+pub mod simulation;
+pub mod stability;
+pub mod statistics;
+pub mod time;
+pub mod trust;
+
+pub use time::Nanos;

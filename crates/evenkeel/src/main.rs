@@ -1,0 +1,2 @@
+//! Evenkeel's command line: flags and files in, reports out.
+fn main() {}

@@ -1,0 +1,16 @@
+//! The lab: makes load and records it. It never judges while measuring.
+//!
+//! `target` is the server under test, `sandbox` a private one, `data` fills it, `workload` says what
+//! is asked, `load` asks it at scheduled instants, `explain` reads plans, `study` walks cells and
+//! repeats, `store` keeps what was measured.
+
+pub mod clock;
+pub mod data;
+pub mod explain;
+pub mod load;
+pub mod sandbox;
+pub mod stop;
+pub mod store;
+pub mod study;
+pub mod target;
+pub mod workload;

@@ -1,0 +1,86 @@
+//! What to do, before it is done.
+
+use crate::target::Target;
+use crate::workload::Workload;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// When requests arrive.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArrivalPlan {
+    /// Independent arrivals at a mean rate per second.
+    Poisson(f64),
+    /// Evenly spaced arrivals per second.
+    Constant(f64),
+    /// Poisson arrivals whose mean rate goes in a straight line from one to the other.
+    Ramp {
+        /// Rate at the start of the warm-up.
+        from: f64,
+        /// Rate at the end of the measured phase.
+        to: f64,
+    },
+    /// So many clients, each waiting for its answer and then thinking (exponential with this mean).
+    Closed {
+        /// Clients.
+        clients: u32,
+        /// Mean think time; zero for none.
+        think: Nanos,
+    },
+}
+
+/// Which connection a request takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionPolicy {
+    /// A free one, or a new one up to `max`.
+    Pooled {
+        /// Most connections over all threads.
+        max: u32,
+    },
+    /// A fresh one for each request, closed after it; so many at a time at most.
+    PerRequest {
+        /// Most connections over all threads.
+        max: u32,
+    },
+}
+
+/// How statements travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Prepared once per session, executed in binary.
+    Prepared,
+    /// Text with the parameters written in.
+    Text,
+}
+
+/// One run of load.
+#[derive(Clone)]
+pub struct LoadPlan {
+    /// Server.
+    pub target: Target,
+    /// What is asked.
+    pub workload: Arc<dyn Workload>,
+    /// When.
+    pub arrivals: ArrivalPlan,
+    /// Load before measuring begins; arrivals in it are not counted.
+    pub warm_up: Nanos,
+    /// The measured phase; an arrival belongs to it by its scheduled instant.
+    pub measure: Nanos,
+    /// How long to wait after the last arrival for what is under way.
+    pub drain: Nanos,
+    /// Age at which a request is given up, counted from its arrival.
+    pub timeout: Nanos,
+    /// Randomness of arrivals, kinds and parameters.
+    pub seed: Seed,
+    /// Connections.
+    pub sessions: SessionPolicy,
+    /// Statements.
+    pub protocol: Protocol,
+    /// Threads; each drives many sessions.
+    pub threads: usize,
+    /// CPUs to pin the threads to, in turn; empty for none.
+    pub cpus: Vec<usize>,
+    /// File for one line per request (CSV, compressed with zstd).
+    pub request_log: Option<PathBuf>,
+}

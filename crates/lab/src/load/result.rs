@@ -1,0 +1,94 @@
+//! What a run of load brought, before anyone judges it.
+
+use evenkeel_core::Nanos;
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+
+/// What became of the arrivals of the measured phase. The four ends add up to the arrivals, always.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Scheduled in the measured phase (and before an early stop).
+    pub arrivals: u64,
+    /// Answered in full.
+    pub completed: u64,
+    /// Answered by an error, by error code; connection losses count under 2013.
+    pub failed: BTreeMap<u16, u64>,
+    /// Sent and given up at the timeout, or still under way when the drain ended.
+    pub timed_out: u64,
+    /// Never sent: no session was free until the timeout or the end.
+    pub unsent: u64,
+}
+
+/// One second of the measured phase, by scheduled arrival (arrivals, response) or by instant (the rest).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// Start, from the start of the measured phase.
+    pub start: Nanos,
+    /// Arrivals scheduled in it.
+    pub arrivals: u64,
+    /// Completions in it.
+    pub completed: u64,
+    /// Failures, timeouts and unsent requests that ended in it.
+    pub lost: u64,
+    /// Sum of the response times of the arrivals scheduled in it.
+    pub response_sum: Nanos,
+    /// Largest dispatch lag of those arrivals.
+    pub lag_max: Nanos,
+    /// Arrived and not ended at the end of the interval.
+    pub in_flight: u64,
+}
+
+/// Response times of one kind of request or statement.
+#[derive(Clone, Debug)]
+pub struct KindResult {
+    /// Name.
+    pub name: String,
+    /// Completed.
+    pub completed: u64,
+    /// Failed, timed out or unsent.
+    pub lost: u64,
+    /// Response times in nanoseconds (requests), or times from send to done (statements).
+    pub response: Histogram<u64>,
+}
+
+/// One run of load.
+#[derive(Clone, Debug)]
+pub struct LoadResult {
+    /// What became of the arrivals.
+    pub counts: Counts,
+    /// Length of the measured phase; shorter than planned after an early stop.
+    pub measured: Nanos,
+    /// Whether it ended early because somebody asked.
+    pub stopped: bool,
+    /// Completion - arrival, ns; what timed out or was never sent counts at the age it had reached, so
+    /// with such requests this is a lower bound.
+    pub response: Histogram<u64>,
+    /// Exact sum of what `response` counts.
+    pub response_sum: Nanos,
+    /// Done - send, ns, of completed requests.
+    pub service: Histogram<u64>,
+    /// First byte - send, ns, of completed requests.
+    pub first_byte: Histogram<u64>,
+    /// Send - arrival, ns, where a session was free at the arrival: the generator's own error.
+    pub lag: Histogram<u64>,
+    /// Send - arrival, ns, where the request had to wait for a session (`max` reached or connecting).
+    pub session_wait: Histogram<u64>,
+    /// By second.
+    pub intervals: Vec<Interval>,
+    /// By kind of request.
+    pub kinds: Vec<KindResult>,
+    /// By statement.
+    pub statements: Vec<KindResult>,
+    /// Requests completed with an error, by code, with one text of each for the report.
+    pub error_texts: BTreeMap<u16, String>,
+    /// Most sessions that were open at once.
+    pub sessions_max: u32,
+    /// Connections opened again after a loss.
+    pub reconnects: u64,
+    /// Arrived and not ended at the end of the measured phase.
+    pub backlog_at_end: u64,
+    /// CPU time of the load threads in the measured phase.
+    pub cpu: Nanos,
+    /// Their context switches, voluntary and not.
+    pub context_switches: u64,
+}

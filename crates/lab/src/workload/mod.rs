@@ -1,0 +1,97 @@
+//! What is asked of a server: statements, and the clients that choose among them.
+//!
+//! A *request* is what one arrival stands for: one statement, or for a web interaction several in
+//! turn. A workload is shared by all threads; a client belongs to one session slot at a time.
+
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Random;
+
+/// What a statement does to the server, by its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// A read answered by indexes alone.
+    Simple,
+    /// A read that sorts or builds a temporary table.
+    Complex,
+    /// A write.
+    Write,
+}
+
+/// One SQL statement with `?` for each parameter.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// Name in reports, for example `tpcw.complex`.
+    pub name: String,
+    /// Text with placeholders.
+    pub sql: String,
+    /// Whether the client needs the rows of the answer ([`Reply::rows`]); otherwise they are only counted.
+    pub captures: bool,
+    /// Whether it can be prepared; transaction control and the like go as text.
+    pub prepared: bool,
+    /// Tables it touches, for sizing the buffer pool.
+    pub tables: Vec<String>,
+}
+
+/// A parameter or a captured value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// A whole number.
+    Int(i64),
+    /// A floating-point number.
+    Double(f64),
+    /// Text or bytes; dates and decimals travel as text.
+    Text(Vec<u8>),
+}
+
+/// Parameters of the next statement, in the order of its placeholders. Reused between requests, so that
+/// the hot path allocates nothing for numbers.
+pub type Parameters = Vec<Value>;
+
+/// What a statement brought back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    /// Captured rows, empty unless the statement captures.
+    pub rows: Vec<Vec<Value>>,
+    /// Rows that came back, captured or not.
+    pub row_count: u64,
+    /// Rows changed by a write.
+    pub affected_rows: u64,
+    /// AUTO_INCREMENT value of an insert.
+    pub last_insert_id: u64,
+}
+
+/// Decides what is asked next. A closed load has one client for each of its clients; an open load has one
+/// for each request under way, used again for later arrivals.
+pub trait Client: Send {
+    /// Begins the next request and returns its kind, an index into [`Workload::kinds`].
+    fn begin(&mut self, random: &mut Random) -> usize;
+
+    /// The next statement of the request, an index into [`Workload::statements`], with its parameters
+    /// written to the empty `parameters`; `None` when the request is done. `reply` is that of the statement
+    /// before it, `None` at the first.
+    fn step(
+        &mut self,
+        reply: Option<&Reply>,
+        random: &mut Random,
+        parameters: &mut Parameters,
+    ) -> Option<usize>;
+
+    /// Think time before the next request of a closed load; `None` leaves it to the plan.
+    fn think(&mut self, _random: &mut Random) -> Option<Nanos> {
+        None
+    }
+}
+
+/// Statements and how clients use them.
+pub trait Workload: Send + Sync {
+    /// Name, for example `tpcw.complex`.
+    fn name(&self) -> &str;
+    /// All statements that clients may name.
+    fn statements(&self) -> &[Statement];
+    /// Kinds of request, for statistics: one for a single statement, fourteen for the TPC-W mixes.
+    fn kinds(&self) -> &[String];
+    /// A client; `number` is its own, so that clients never collide on keys they create.
+    fn client(&self, number: u64) -> Box<dyn Client>;
+}

@@ -1,0 +1,1 @@
+//! What the machine and the server say: CPU, pressure, counters, I/O, server status. Changes nothing.
