@@ -1,2 +1,21 @@
 //! Evenkeel's command line: flags and files in, reports out.
-fn main() {}
+//!
+//! The only place that prints and ends the process. Exit codes: 0 done, 1 a finding, 2 wrong use or
+//! configuration, 3 the measurement is not valid.
+
+mod cli;
+mod clock;
+mod command;
+mod config;
+mod failure;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match command::run(cli) {
+        Ok(code) => code,
+        Err(error) => failure::report(&error),
+    }
+}
