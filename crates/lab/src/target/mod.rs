@@ -1,9 +1,20 @@
-//! The server under test: where it is and how to log in.
+//! The server under test: where it is, how to log in, and whether it carries what a run asks for.
 
+mod connect;
+mod control;
+mod error;
+mod grants;
+mod option_file;
+mod preflight;
 mod url;
+mod version;
 
-pub use url::TargetError;
+pub use control::{Control, Rows};
+pub use error::TargetError;
+pub use preflight::{Needs, Problem, file_limit, preflight};
+pub use version::{Flavor, ServerVersion};
 
+use std::fmt;
 use std::path::PathBuf;
 
 /// Where a server listens.
@@ -11,13 +22,23 @@ use std::path::PathBuf;
 pub enum Address {
     /// Host and port.
     Tcp {
-        /// Name or address.
+        /// Name or address; an IPv6 address without brackets.
         host: String,
         /// Port, 3306 by default.
         port: u16,
     },
     /// Unix socket.
     Unix(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
 }
 
 /// Whether the connection is encrypted, in the clients' own words.
@@ -34,8 +55,27 @@ pub enum TlsMode {
     VerifyIdentity,
 }
 
+impl TlsMode {
+    const NAMES: [(&str, Self); 4] = [
+        ("disabled", Self::Disabled),
+        ("preferred", Self::Preferred),
+        ("required", Self::Required),
+        ("verify-identity", Self::VerifyIdentity),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, mode)| *mode == self).map_or("disabled", |(name, _)| name)
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode)
+    }
+}
+
 /// A server to measure: `mysql://user:password@host:port/database?tls=required`.
-#[derive(Clone)]
+///
+/// It is read by [`Target::parse`]. Neither `Display` (a URL again) nor `Debug` shows the password.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Target {
     /// Where it listens.
     pub address: Address,
@@ -49,4 +89,10 @@ pub struct Target {
     pub tls: TlsMode,
     /// File with the certificates to trust.
     pub tls_ca: Option<PathBuf>,
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({self})")
+    }
 }

@@ -1,0 +1,184 @@
+//! Opening a control connection, with limits in time and errors in plain words.
+
+use super::{Address, Target, TargetError, TlsMode};
+use mysql::error::tls::TlsError;
+use mysql::{Conn, DriverError, Error, OptsBuilder, SslOpts};
+use std::io::ErrorKind;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// Covers a lost packet or two on a far network; a server that takes longer cannot be measured anyway.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connects; tries each address of the host in turn, and plain text after TLS where TLS is only preferred.
+pub(super) fn connect(target: &Target) -> Result<Conn, TargetError> {
+    let mut last = None;
+    for host in hosts(target)? {
+        match connect_host(target, host) {
+            Ok(conn) => return Ok(conn),
+            Err(error @ (TargetError::Refused { .. } | TargetError::Unreachable { .. })) => {
+                last = Some(error)
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| unreachable_because(target, "the name has no address")))
+}
+
+fn connect_host(target: &Target, host: Option<String>) -> Result<Conn, TargetError> {
+    let options = options(target, host);
+    let secure = options.clone().ssl_opts(tls_options(target));
+    let outcome = match Conn::new(secure) {
+        Err(Error::DriverError(DriverError::TlsNotSupported)) if target.tls == TlsMode::Preferred => {
+            Conn::new(options)
+        }
+        outcome => outcome,
+    };
+    let conn = outcome.map_err(|error| explain(target, error))?;
+    lift_timeouts(&conn);
+    Ok(conn)
+}
+
+/// The addresses to try: the driver itself would stop at the first of a name's addresses that refuses. Where
+/// the certificate's name is checked the driver needs the name.
+fn hosts(target: &Target) -> Result<Vec<Option<String>>, TargetError> {
+    let Address::Tcp { host, port } = &target.address else { return Ok(vec![None]) };
+    if target.tls == TlsMode::VerifyIdentity {
+        return Ok(vec![Some(host.clone())]);
+    }
+    let addresses = (host.as_str(), *port)
+        .to_socket_addrs()
+        .map_err(|error| unreachable_because(target, &format!("cannot resolve the name: {error}")))?;
+    Ok(addresses.map(|address| Some(bracketed(address.ip()))).collect())
+}
+
+fn bracketed(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(v4) => v4.to_string(),
+        IpAddr::V6(v6) => format!("[{v6}]"),
+    }
+}
+
+fn options(target: &Target, host: Option<String>) -> OptsBuilder {
+    let options = OptsBuilder::new()
+        .user(Some(&target.user))
+        .pass(target.password.clone())
+        .db_name(target.database.clone())
+        .prefer_socket(false)
+        .tcp_connect_timeout(Some(TIMEOUT))
+        .read_timeout(Some(TIMEOUT))
+        .write_timeout(Some(TIMEOUT))
+        .tcp_keepalive_time_ms(Some(30_000));
+    match &target.address {
+        Address::Tcp { port, .. } => options.ip_or_hostname(host).tcp_port(*port),
+        Address::Unix(path) => options.socket(Some(path.to_string_lossy())),
+    }
+}
+
+fn tls_options(target: &Target) -> Option<SslOpts> {
+    if target.tls == TlsMode::Disabled || matches!(target.address, Address::Unix(_)) {
+        return None;
+    }
+    let checked = target.tls == TlsMode::VerifyIdentity;
+    // Who names a certificate authority wants at least its signature checked.
+    let accept_any = !checked && target.tls_ca.is_none();
+    let options = SslOpts::default()
+        .with_danger_accept_invalid_certs(accept_any)
+        .with_danger_skip_domain_validation(!checked);
+    Some(match &target.tls_ca {
+        Some(path) => options.with_root_cert_path(Some(path.clone())),
+        None => options,
+    })
+}
+
+/// The handshake is limited in time; a statement may take as long as it takes (an index over millions of
+/// rows), and a dead peer is found by keep-alive.
+fn lift_timeouts(conn: &Conn) {
+    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
+        // SAFETY: the descriptor is open while `conn` is borrowed, and the pointer and length are those of
+        // `none`. A failure leaves the timeout in place, which is safe.
+        unsafe {
+            libc::setsockopt(
+                conn.as_raw_fd(),
+                libc::SOL_SOCKET,
+                option,
+                (&raw const none).cast(),
+                size_of_val(&none) as libc::socklen_t,
+            );
+        }
+    }
+}
+
+fn unreachable_because(target: &Target, reason: &str) -> TargetError {
+    TargetError::Unreachable { address: target.address.to_string(), reason: reason.into() }
+}
+
+/// Turns the driver's error while connecting into one that says what is wrong.
+fn explain(target: &Target, error: Error) -> TargetError {
+    let address = target.address.to_string();
+    let timeout =
+        |doing| TargetError::Timeout { address: address.clone(), seconds: TIMEOUT.as_secs(), doing };
+    match error {
+        Error::MySqlError(error) => explain_refusal(target, error.code, error.message),
+        Error::DriverError(DriverError::ConnectTimeout) => timeout("connecting"),
+        Error::DriverError(DriverError::CouldNotConnect(Some((_, reason, kind)))) => match kind {
+            ErrorKind::ConnectionRefused => TargetError::Refused { address },
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => timeout("connecting"),
+            _ => TargetError::Unreachable { address, reason },
+        },
+        Error::DriverError(DriverError::TlsNotSupported) => {
+            TargetError::Tls { address, reason: "the server offers none".into() }
+        }
+        Error::TlsError(error) => TargetError::Tls { address, reason: tls_reason(&error) },
+        Error::IoError(error) => explain_io(target, error),
+        Error::CodecError(error) => TargetError::Protocol { address, reason: error.to_string() },
+        other => TargetError::Protocol { address, reason: other.to_string() },
+    }
+}
+
+fn explain_io(target: &Target, error: std::io::Error) -> TargetError {
+    let address = target.address.to_string();
+    let tls = target.tls != TlsMode::Disabled;
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            TargetError::Timeout { address, seconds: TIMEOUT.as_secs(), doing: "logging in" }
+        }
+        ErrorKind::NotFound if tls => TargetError::Tls {
+            address,
+            reason: format!("cannot read {:?}: {error}", target.tls_ca.clone().unwrap_or_default()),
+        },
+        // The TLS library reports a certificate it does not trust as invalid data.
+        ErrorKind::InvalidData if tls => TargetError::Tls { address, reason: error.to_string() },
+        ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::Other => {
+            TargetError::Protocol { address, reason: error.to_string() }
+        }
+        _ => TargetError::Lost { address, reason: error.to_string() },
+    }
+}
+
+fn tls_reason(error: &TlsError) -> String {
+    error.to_string().trim_start_matches("TlsError { ").trim_end_matches(" }").into()
+}
+
+/// Server error codes at login: 1040/1203 too many connections, 1044 database denied, 1045/1698 login
+/// denied, 1049 no such database, 1129/1130 host blocked or not allowed, 1226 resource limit of the account.
+fn explain_refusal(target: &Target, code: u16, message: String) -> TargetError {
+    let address = target.address.to_string();
+    let user = target.user.clone();
+    let database = target.database.clone().unwrap_or_default();
+    match code {
+        1040 | 1203 | 1226 => TargetError::Full { address, message },
+        1044 => TargetError::DatabaseDenied { address, user, database },
+        1049 => TargetError::NoDatabase { address, database },
+        1045 | 1129 | 1130 | 1698 | 1862 => {
+            let with_password = match target.password.as_deref() {
+                None | Some("") => "without a password",
+                Some(_) => "with a password",
+            };
+            TargetError::Login { address, user, with_password, message }
+        }
+        _ => TargetError::Statement { code, message, sql: "login".into() },
+    }
+}

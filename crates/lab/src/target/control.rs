@@ -1,0 +1,271 @@
+//! The control connection: everything that is asked of a server off the hot path.
+
+use super::{ServerVersion, Target, TargetError, connect};
+use mysql::prelude::Queryable;
+use mysql::{Conn, DriverError, Error, LocalInfileHandler, Value};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex};
+
+/// The answer to a query; all values as text, `None` for NULL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Rows, each as long as `columns`.
+    pub rows: Vec<Vec<Option<String>>>,
+}
+
+impl Rows {
+    /// Where a column stands; names are compared without regard to case.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.eq_ignore_ascii_case(name))
+    }
+
+    /// First value of the first row, unless it is missing or NULL.
+    pub fn value(&self) -> Option<&str> {
+        self.rows.first()?.first()?.as_deref()
+    }
+}
+
+/// A blocking connection that is one's own: no pool, one statement at a time.
+pub struct Control {
+    conn: Conn,
+    target: Target,
+    version: ServerVersion,
+}
+
+impl Control {
+    /// Connects within ten seconds, or says why not. Statements afterwards have no time limit.
+    pub fn connect(target: &Target) -> Result<Self, TargetError> {
+        let mut conn = connect::connect(target)?;
+        let address = target.address.to_string();
+        let text: Option<String> = conn
+            .query_first("SELECT VERSION()")
+            .map_err(|error| explain(target, "SELECT VERSION()", error))?;
+        let text = text.unwrap_or_default();
+        let version = ServerVersion::parse(&text).ok_or_else(|| TargetError::Protocol {
+            address: address.clone(),
+            reason: format!("version {text:?}"),
+        })?;
+        if !version.is_supported() {
+            return Err(TargetError::TooOld { address, version: text });
+        }
+        Ok(Self { conn, target: target.clone(), version })
+    }
+
+    /// The server's version.
+    pub fn version(&self) -> &ServerVersion {
+        &self.version
+    }
+
+    /// Where it is connected to.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The connection's number at the server, for [`Control::kill`].
+    pub fn id(&self) -> u32 {
+        self.conn.connection_id()
+    }
+
+    /// The driver's connection, for prepared statements and rows in binary.
+    pub fn connection(&mut self) -> &mut Conn {
+        &mut self.conn
+    }
+
+    /// Asks and takes all rows; not for large answers ([`Control::for_each_row`]).
+    pub fn query(&mut self, sql: &str) -> Result<Rows, TargetError> {
+        let target = &self.target;
+        let mut result = self.conn.query_iter(sql).map_err(|error| explain(target, sql, error))?;
+        let columns = result.columns().as_ref().iter().map(|column| column.name_str().into()).collect();
+        let mut rows = Vec::new();
+        for row in result.by_ref() {
+            let row = row.map_err(|error| explain(target, sql, error))?;
+            rows.push(row.unwrap().into_iter().map(text).collect());
+        }
+        Ok(Rows { columns, rows })
+    }
+
+    /// Asks and hands out row by row, as bytes, `None` for NULL; memory holds one row. `each` may end it by
+    /// an error, which comes back as [`TargetError::Reader`].
+    pub fn for_each_row(
+        &mut self,
+        sql: &str,
+        each: &mut dyn FnMut(&[Option<Vec<u8>>]) -> io::Result<()>,
+    ) -> Result<u64, TargetError> {
+        let target = &self.target;
+        let mut result = self.conn.query_iter(sql).map_err(|error| explain(target, sql, error))?;
+        let mut count = 0;
+        let mut values = Vec::new();
+        for row in result.by_ref() {
+            let row = row.map_err(|error| explain(target, sql, error))?;
+            values.clear();
+            values.extend(row.unwrap().into_iter().map(bytes));
+            each(&values).map_err(TargetError::Reader)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// First value of the first row; `None` where there is no row or it is NULL.
+    pub fn query_value(&mut self, sql: &str) -> Result<Option<String>, TargetError> {
+        Ok(self.query(sql)?.value().map(str::to_owned))
+    }
+
+    /// Executes and returns the number of rows changed.
+    pub fn exec(&mut self, sql: &str) -> Result<u64, TargetError> {
+        self.conn.query_drop(sql).map_err(|error| explain(&self.target, sql, error))?;
+        Ok(self.conn.affected_rows())
+    }
+
+    /// Global variables by name, in lower case.
+    pub fn variables(&mut self) -> Result<BTreeMap<String, String>, TargetError> {
+        let rows = self.query("SHOW GLOBAL VARIABLES")?;
+        Ok(pairs(rows).map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
+    }
+
+    /// Status counters by name, as the server writes them (`Threads_running`).
+    pub fn status(&mut self) -> Result<BTreeMap<String, String>, TargetError> {
+        Ok(pairs(self.query("SHOW GLOBAL STATUS")?).collect())
+    }
+
+    /// Whether the server still answers.
+    pub fn ping(&mut self) -> Result<(), TargetError> {
+        self.conn.ping().map_err(|error| explain(&self.target, "ping", error))
+    }
+
+    /// Ends another connection by its number.
+    pub fn kill(&mut self, id: u32) -> Result<(), TargetError> {
+        self.exec(&format!("KILL CONNECTION {id}")).map(drop)
+    }
+
+    /// Executes a LOAD DATA LOCAL statement and streams `reader` to it; returns the rows loaded. The file
+    /// name in the statement does not matter.
+    ///
+    /// Where `reader` fails the server rolls the statement back, and the control connection is a new one
+    /// afterwards: session variables and temporary tables are gone.
+    pub fn load_data_local(
+        &mut self,
+        sql: &str,
+        mut reader: impl Read + Send + 'static,
+    ) -> Result<u64, TargetError> {
+        let failure = Arc::new(Mutex::new(None));
+        let slot = Arc::clone(&failure);
+        self.conn.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, server| {
+            copy(&mut reader, server).map_err(|error| match error {
+                CopyError::Read(error) => {
+                    let kind = error.kind();
+                    if let Ok(mut slot) = slot.lock() {
+                        *slot = Some(error);
+                    }
+                    kind.into()
+                }
+                CopyError::Write(error) => error,
+            })
+        })));
+        let outcome = self.exec(sql);
+        self.conn.set_local_infile_handler(None);
+        if let Some(error) = failure.lock().ok().and_then(|mut slot| slot.take()) {
+            // The server still waits for rows: only hanging up tells it that they will not come.
+            *self = Self::connect(&self.target)?;
+            return Err(TargetError::Reader(error));
+        }
+        outcome
+    }
+}
+
+/// Whose error ended the copy.
+enum CopyError {
+    Read(io::Error),
+    Write(io::Error),
+}
+
+fn copy(reader: &mut impl Read, writer: &mut impl Write) -> Result<(), CopyError> {
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = match reader.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(CopyError::Read(error)),
+        };
+        writer.write_all(&buffer[..count]).map_err(CopyError::Write)?;
+    }
+}
+
+fn bytes(value: Value) -> Option<Vec<u8>> {
+    match value {
+        Value::NULL => None,
+        Value::Bytes(bytes) => Some(bytes),
+        other => Some(other.as_sql(true).trim_matches('\'').as_bytes().to_vec()),
+    }
+}
+
+fn text(value: Value) -> Option<String> {
+    bytes(value).map(|bytes| match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    })
+}
+
+fn pairs(rows: Rows) -> impl Iterator<Item = (String, String)> {
+    rows.rows.into_iter().filter_map(|row| {
+        let mut values = row.into_iter();
+        Some((values.next()??, values.next()?.unwrap_or_default()))
+    })
+}
+
+/// Turns the driver's error at a statement into ours. 1148 and 3948 (MySQL), 4166 (MariaDB): LOAD DATA LOCAL
+/// is off.
+fn explain(target: &Target, sql: &str, error: Error) -> TargetError {
+    let address = target.address.to_string();
+    match error {
+        Error::MySqlError(error) if matches!(error.code, 1148 | 3948 | 4166) => {
+            TargetError::LocalInfile { address, message: error.message }
+        }
+        Error::MySqlError(error) => {
+            TargetError::Statement { code: error.code, message: error.message, sql: start_of(sql) }
+        }
+        Error::IoError(error) => TargetError::Lost { address, reason: error.to_string() },
+        Error::DriverError(error @ (DriverError::PacketOutOfSync | DriverError::UnexpectedPacket)) => {
+            TargetError::Protocol { address, reason: error.to_string() }
+        }
+        other => TargetError::Lost { address, reason: other.to_string() },
+    }
+}
+
+/// Enough of a statement to know it; an INSERT of a megabyte does not fill the screen.
+fn start_of(sql: &str) -> String {
+    const CHARACTERS: usize = 120;
+    let mut start: String = sql.chars().take(CHARACTERS).collect();
+    if start.len() < sql.len() {
+        start.push_str(" ...");
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_statement_is_cut_at_a_character() {
+        assert_eq!(start_of("SELECT 1"), "SELECT 1");
+        assert_eq!(start_of(&"ä".repeat(500)).chars().count(), 124);
+    }
+
+    #[test]
+    fn a_failing_reader_is_told_apart_from_a_failing_server() {
+        let broken = &mut io::Error::other("x");
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("disk"))
+            }
+        }
+        assert!(matches!(copy(&mut Broken, &mut io::sink()), Err(CopyError::Read(_))), "{broken}");
+        let mut full: &mut [u8] = &mut [];
+        assert!(matches!(copy(&mut io::repeat(1), &mut full), Err(CopyError::Write(_))));
+    }
+}

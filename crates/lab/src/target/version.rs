@@ -1,0 +1,96 @@
+//! Which server, and how old.
+
+use std::fmt;
+
+/// The two lines of servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flavor {
+    /// MariaDB.
+    MariaDb,
+    /// Oracle's MySQL, Percona Server and others of that line.
+    MySql,
+}
+
+impl fmt::Display for Flavor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MariaDb => "MariaDB",
+            Self::MySql => "MySQL",
+        })
+    }
+}
+
+/// A server's version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerVersion {
+    /// Line.
+    pub flavor: Flavor,
+    /// Major, minor, patch.
+    pub numbers: (u16, u16, u16),
+    /// As the server says it.
+    pub text: String,
+}
+
+impl ServerVersion {
+    /// Reads what `SELECT VERSION()` answers; `None` where no number leads it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let flavor = match text.to_ascii_lowercase().contains("mariadb") {
+            true => Flavor::MariaDb,
+            false => Flavor::MySql,
+        };
+        // MariaDB's handshake may carry "5.5.5-" in front for the sake of old replicas.
+        let bare = match flavor {
+            Flavor::MariaDb => text.strip_prefix("5.5.5-").unwrap_or(text),
+            Flavor::MySql => text,
+        };
+        let mut numbers = bare.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u16>);
+        let major = numbers.next()?.ok()?;
+        let mut next = || numbers.next().and_then(Result::ok).unwrap_or(0);
+        Some(Self { flavor, numbers: (major, next(), next()), text: text.into() })
+    }
+
+    /// Whether it is at least MariaDB 10.3 or MySQL 5.7.
+    pub fn is_supported(&self) -> bool {
+        let oldest = match self.flavor {
+            Flavor::MariaDb => (10, 3, 0),
+            Flavor::MySql => (5, 7, 0),
+        };
+        self.numbers >= oldest
+    }
+}
+
+impl fmt::Display for ServerVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor, patch) = self.numbers;
+        write!(f, "{} {major}.{minor}.{patch}", self.flavor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_both_lines_are_read() {
+        for (text, printed, supported) in [
+            ("10.11.19-MariaDB-0+deb12u1", "MariaDB 10.11.19", true),
+            ("5.5.5-10.3.39-MariaDB-log", "MariaDB 10.3.39", true),
+            ("10.2.44-MariaDB", "MariaDB 10.2.44", false),
+            ("11.4.2-MariaDB-ubu2404", "MariaDB 11.4.2", true),
+            ("8.0.36", "MySQL 8.0.36", true),
+            ("8.0.35-27", "MySQL 8.0.35", true),
+            ("5.6.51-log", "MySQL 5.6.51", false),
+            ("9.1", "MySQL 9.1.0", true),
+        ] {
+            let version = ServerVersion::parse(text).unwrap();
+            assert_eq!((version.to_string().as_str(), version.is_supported()), (printed, supported));
+            assert_eq!(version.text, text);
+        }
+    }
+
+    #[test]
+    fn text_without_a_leading_number_is_no_version() {
+        assert_eq!(ServerVersion::parse("unknown"), None);
+        assert_eq!(ServerVersion::parse(""), None);
+    }
+}
