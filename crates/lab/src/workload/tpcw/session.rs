@@ -2,7 +2,7 @@
 
 use super::scale::{Ids, Scale};
 use super::statements::Sql;
-use super::values::{customer_a, nu_rand};
+use evenkeel_core::distribution::NuRand;
 use evenkeel_core::random::Random;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use std::sync::Arc;
 pub struct Store {
     pub scale: Scale,
     pub ids: Ids,
-    customer_a: u64,
+    customers: NuRand,
 }
 
 impl Store {
     pub fn new(scale: Scale) -> Self {
-        Self { scale, ids: Ids::after(scale.taken), customer_a: customer_a(scale.customers()) }
+        Self { scale, ids: Ids::after(scale.taken), customers: NuRand::customer(scale.customers()) }
     }
 
     /// A customer of the population, by the skewed choice of the specification.
     pub fn customer(&self, random: &mut Random) -> u64 {
-        nu_rand(random, self.customer_a, 1, self.scale.customers())
+        self.customers.draw(random)
     }
 
     /// An item, each as likely.
