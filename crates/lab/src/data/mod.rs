@@ -1,1 +1,2 @@
-//! (to come)
+//! Data sets: their rows, the ways into a server, and the stamp that says what is there.
+pub mod tpcw;
