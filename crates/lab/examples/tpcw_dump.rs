@@ -29,7 +29,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn write_table(generator: &Generator, table: Table, out: &mut dyn Write) -> std::io::Result<()> {
     let definition = table.definition();
-    writeln!(out, "DROP TABLE IF EXISTS `{table}`;\n{};", definition.create_table(table.name(), Indexes::Inline))?;
+    writeln!(
+        out,
+        "DROP TABLE IF EXISTS `{table}`;\n{};",
+        definition.create_table(table.name(), Indexes::Inline)
+    )?;
     writeln!(out, "LOCK TABLES `{table}` WRITE;\n/*!40000 ALTER TABLE `{table}` DISABLE KEYS */;")?;
     let mut stream = RowStream::new(*generator, table);
     let insert = format!("INSERT INTO `{table}` VALUES\n");

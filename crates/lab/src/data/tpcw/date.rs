@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn days_that_do_not_exist_are_refused() {
-        for text in ["2025-02-29", "2025-13-01", "2025-00-10", "2025-04-31", "today", "2025-1", "99999-01-01"] {
+        for text in ["2025-02-29", "2025-13-01", "2025-00-10", "2025-04-31", "today", "2025-1", "99999-01-01"]
+        {
             assert_eq!(text.parse::<Date>(), Err(DateError(text.to_owned())), "{text}");
         }
     }

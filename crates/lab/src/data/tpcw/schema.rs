@@ -131,7 +131,8 @@ impl Definition {
         if self.indexed.is_empty() {
             return None;
         }
-        let keys: Vec<_> = self.indexed.iter().map(|column| format!("ADD INDEX `{column}` (`{column}`)")).collect();
+        let keys: Vec<_> =
+            self.indexed.iter().map(|column| format!("ADD INDEX `{column}` (`{column}`)")).collect();
         Some(format!("ALTER TABLE `{name}` {}", keys.join(", ")))
     }
 

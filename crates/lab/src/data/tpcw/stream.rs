@@ -136,7 +136,8 @@ mod tests {
         for (table, rows) in [(Table::Address, 5_760), (Table::Country, 92), (Table::ShoppingCart, 0)] {
             let (text, content) = read(table, 1);
             assert_eq!(content.rows, rows);
-            let keys: Vec<u64> = text.lines().map(|row| row.split('\t').next().unwrap().parse().unwrap()).collect();
+            let keys: Vec<u64> =
+                text.lines().map(|row| row.split('\t').next().unwrap().parse().unwrap()).collect();
             assert_eq!(keys, (1..=rows).collect::<Vec<_>>(), "{table}");
         }
     }

@@ -3,43 +3,12 @@
 use evenkeel_core::distribution::NuRand;
 use evenkeel_core::random::Random;
 
-/// The 24 subjects of items.
-pub const SUBJECTS: [&str; 24] = [
-    "ARTS",
-    "BIOGRAPHIES",
-    "BUSINESS",
-    "CHILDREN",
-    "COMPUTERS",
-    "COOKING",
-    "HEALTH",
-    "HISTORY",
-    "HOME",
-    "HUMOR",
-    "LITERATURE",
-    "MYSTERY",
-    "NON-FICTION",
-    "PARENTING",
-    "POLITICS",
-    "REFERENCE",
-    "RELIGION",
-    "ROMANCE",
-    "SELF-HELP",
-    "SCIENCE-NATURE",
-    "SCIENCE-FICTION",
-    "SPORTS",
-    "YOUTH",
-    "TRAVEL",
-];
-
 /// Credit cards.
 pub const CARDS: [&str; 5] = ["VISA", "MASTERCARD", "DISCOVER", "AMEX", "DINERS"];
 /// Ways of shipping.
 pub const SHIP_TYPES: [&str; 6] = ["AIR", "UPS", "FEDEX", "SHIP", "COURIER", "MAIL"];
 /// Countries that customers type in: some of those that the population has.
-pub const COUNTRIES: [&str; 4] = ["United States", "United Kingdom", "Canada", "Germany"];
-/// Characters of random texts: no digits.
-const ALPHABET: &[u8; 79] =
-    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!@#$%^&*()_-=+{}[]|:;,.?/~ ";
+pub const COUNTRY_NAMES: [&str; 4] = ["United States", "United Kingdom", "Canada", "Germany"];
 /// Syllables of the digits 0 to 9.
 const SYLLABLES: [&[u8; 2]; 10] = [b"BA", b"OG", b"AL", b"RI", b"RE", b"SE", b"AT", b"UL", b"IN", b"NG"];
 
@@ -51,17 +20,6 @@ pub fn dig_syl(buffer: &mut Vec<u8>, number: u64) {
         buffer.extend_from_slice(SYLLABLES[(number / unit % 10) as usize]);
         unit /= 10;
     }
-}
-
-/// Appends `min..=max` random characters.
-pub fn random_text(buffer: &mut Vec<u8>, random: &mut Random, min: u64, max: u64) {
-    let length = random.uniform(min, max);
-    buffer.extend((0..length).map(|_| ALPHABET[random.uniform(0, 78) as usize]));
-}
-
-/// Appends this many random digits.
-pub fn random_digits(buffer: &mut Vec<u8>, random: &mut Random, count: u64) {
-    buffer.extend((0..count).map(|_| b'0' + random.uniform(0, 9) as u8));
 }
 
 /// One of a list, each as likely.
@@ -121,22 +79,6 @@ mod tests {
         {
             assert_eq!(search_a(items), a);
         }
-    }
-
-    #[test]
-    fn random_texts_have_lengths_in_range_and_no_digit() {
-        let mut random = Random::new(Seed(3));
-        for _ in 0..100 {
-            let value = text(|buffer| random_text(buffer, &mut random, 15, 40));
-            assert!(
-                (15..=40).contains(&value.len()) && !value.contains(|c: char| c.is_ascii_digit()),
-                "{value}"
-            );
-        }
-        assert_eq!(
-            text(|buffer| random_digits(buffer, &mut random, 16)).parse::<u64>().unwrap().ilog10() / 16,
-            0
-        );
     }
 
     #[test]

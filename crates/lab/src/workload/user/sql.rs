@@ -73,8 +73,8 @@ struct Token<'a> {
 fn next_token(rest: &str) -> Option<Token<'_>> {
     let first = rest.chars().next()?;
     let token = |kind, length| Some(Token { kind, length });
-    if rest.starts_with("/*") {
-        return token(Kind::Space, rest[2..].find("*/").map_or(rest.len(), |end| end + 4));
+    if let Some(comment) = rest.strip_prefix("/*") {
+        return token(Kind::Space, comment.find("*/").map_or(rest.len(), |end| end + 4));
     }
     if first == '#' || rest.starts_with("-- ") || rest.starts_with("--\n") {
         return token(Kind::Space, rest.find('\n').unwrap_or(rest.len()));
