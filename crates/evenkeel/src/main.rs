@@ -7,7 +7,14 @@ mod cli;
 mod clock;
 mod command;
 mod config;
+mod export;
 mod failure;
+#[cfg(test)]
+mod fixture;
+mod format;
+mod progress;
+mod report;
+mod table;
 
 use clap::Parser;
 use std::process::ExitCode;
