@@ -45,21 +45,20 @@ impl<'a> Site<'a> {
         Self { spec, sandbox: None }
     }
 
-    /// Makes sure that the data is there and whole. Returns the copy for write runs where one is wanted.
+    /// Makes sure that the data is there and whole, and for write runs that a copy of it is.
     pub(super) fn prepare(&mut self, writes: bool, stop: &Stop, tell: Tell<'_>) -> Result<(), StudyError> {
-        let Place::Sandbox { data: Some(wanted), snapshot, .. } = &self.spec.place else { return Ok(()) };
-        let snapshot = Snapshot::at(snapshot);
-        if writes && snapshot.exists() {
+        let Place::Sandbox { data: Some(wanted), sandbox } = &self.spec.place else { return Ok(()) };
+        let (data_dir, copy) = directories(sandbox);
+        if Snapshot::open(&data_dir, &copy).is_ok() && (writes || Snapshot::is_interrupted(&data_dir)) {
             self.restore(tell)?;
         }
         let ready = self.up(None, stop, tell)?;
         let filled = fill(&ready.target, wanted, stop, tell);
         self.down(tell)?;
         filled?;
-        if writes && !snapshot.exists() {
-            let dir = ready.data_dir.unwrap_or_default();
-            tell(StudyEvent::Preparing("copying the data directory".into()));
-            Snapshot::take(&dir, snapshot.path())?;
+        if writes && Snapshot::open(&data_dir, &copy).is_err() {
+            tell(StudyEvent::Preparing("copying the data directory for the write runs".into()));
+            Snapshot::take(&data_dir, &copy)?;
         }
         Ok(())
     }
@@ -103,9 +102,10 @@ impl<'a> Site<'a> {
     }
 
     fn restore(&self, tell: Tell<'_>) -> Result<(), StudyError> {
-        let Place::Sandbox { data: Some(_), snapshot, .. } = &self.spec.place else { return Ok(()) };
+        let Place::Sandbox { data: Some(_), sandbox } = &self.spec.place else { return Ok(()) };
         tell(StudyEvent::Preparing("restoring the data directory".into()));
-        Ok(Snapshot::at(snapshot).restore()?)
+        let (data_dir, copy) = directories(sandbox);
+        Ok(Snapshot::open(&data_dir, &copy)?.restore()?)
     }
 
     /// Whether a private server still runs; the error says how it ended.
@@ -120,6 +120,12 @@ impl<'a> Site<'a> {
     pub(super) fn is_private(&self) -> bool {
         matches!(self.spec.place, Place::Sandbox { .. })
     }
+}
+
+/// The data directory of a sandbox, and the copy for write runs beside it, which goes when the sandbox is cleaned.
+fn directories(sandbox: &SandboxSpec) -> (PathBuf, PathBuf) {
+    let dir = sandbox.home.join("sandboxes").join(&sandbox.name);
+    (dir.join("data"), dir.join("snapshot"))
 }
 
 /// The rows, by the way that is wanted. A dump needs something to dump: rows inserted one by one.

@@ -9,7 +9,6 @@ use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A study: series of cells over arrival rates, each repeated.
@@ -97,8 +96,6 @@ pub enum Place {
         sandbox: SandboxSpec,
         /// Data; `None` where the workload brings its own.
         data: Option<DataSpec>,
-        /// Where the copy for write runs is kept.
-        snapshot: PathBuf,
     },
 }
 
