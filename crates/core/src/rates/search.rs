@@ -180,11 +180,12 @@ impl RateSearch {
         bracketed && (self.high <= BRACKET * self.low || agreed || self.probes >= PROBES_MAX)
     }
 
+    /// What was completed in overload is capacity, even where chance had a queue below it look unstable; only a
+    /// server that breaks down in overload completes less than it carries.
     fn saturation(&self) -> Saturation {
         let middle = (self.low * self.high).sqrt();
-        let within = |rate: &f64| (self.low..=self.high).contains(rate);
-        let rate = self.overload.filter(within).unwrap_or(middle);
-        Saturation { rate, carried: self.low, not_carried: self.high, probes: self.probes }
+        let rate = self.overload.filter(|&overload| overload >= self.low).unwrap_or(middle);
+        Saturation { rate, carried: self.low, not_carried: self.high.max(rate), probes: self.probes }
     }
 
     fn next_rate(&self) -> f64 {
