@@ -2,11 +2,8 @@
 
 use super::figures::{add_counts, estimate};
 use crate::store::format::{CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile};
-use evenkeel_core::caveat::Caveat;
-
-/// Fewer runs than this give an interval too wide to be of use: at three runs Student's t is 4.3, at two
-/// it is 12.7.
-const RUNS_MIN: u32 = 3;
+use evenkeel_core::Nanos;
+use evenkeel_core::caveat::{Caveat, Severity};
 
 /// Every cell that has a run, in the order of series and rate.
 pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
@@ -80,18 +77,30 @@ fn caveats(runs: &[&RunFile]) -> Vec<CaveatRecord> {
         caveat
     };
     let mut caveats: Vec<CaveatRecord> = found.into_iter().map(several).collect();
-    let count = u32::try_from(runs.len()).unwrap_or(u32::MAX);
-    if count < RUNS_MIN {
-        caveats.push(record(&Caveat::TooFewRuns { runs: count, wanted: RUNS_MIN }));
-    }
+    let over_runs = [Caveat::runs(runs.len() as u64), first_differs(runs)];
+    caveats.extend(over_runs.iter().flatten().map(record));
     caveats
+}
+
+/// Whether the first repeat stands apart from the later ones, as where something warms up over runs.
+fn first_differs(runs: &[&RunFile]) -> Option<Caveat> {
+    let mut by_repeat = runs.to_vec();
+    by_repeat.sort_by_key(|run| run.repeat);
+    let taus: Vec<Nanos> =
+        by_repeat.iter().map(|run| Nanos::from_secs_f64(run.response.mean_ms / 1e3)).collect();
+    Caveat::first_repeat(&taus)
 }
 
 /// A caveat for the store.
 pub fn record(caveat: &Caveat) -> CaveatRecord {
     CaveatRecord {
         code: caveat.code().to_owned(),
-        severity: caveat.severity().to_string(),
+        severity: match caveat.severity() {
+            Severity::Note => "note",
+            Severity::Doubt => "doubt",
+            Severity::Invalid => "invalid",
+        }
+        .to_owned(),
         text: caveat.to_string(),
     }
 }
