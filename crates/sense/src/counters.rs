@@ -246,6 +246,25 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_in_software_counts_on_a_cpu_where_the_kernel_allows_it() {
+        const SOFTWARE: u32 = 1;
+        const CPU_CLOCK: u64 = 0;
+        let cpu = crate::cpu::online().expect("CPUs").iter().next().expect("a CPU");
+        match system::open_event(SOFTWARE, CPU_CLOCK, cpu) {
+            Err(error) => assert!(error.raw_os_error().is_some(), "{error}"),
+            Ok(file) => {
+                let counters = Counters([Some(vec![file]), None, None, None]);
+                let before = counters.read();
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                let used = CountersUse::between(&before, &counters.read());
+                let cycles = used.cycles.expect("it ran all the time");
+                assert!(cycles.events >= 4e6 && cycles.counted > 0.99, "{cycles:?}");
+                assert_eq!(used.instructions, None);
+            }
+        }
+    }
+
+    #[test]
     fn this_machine_counts_or_says_why_not() {
         match Counters::open(&crate::cpu::online().expect("CPUs")) {
             Err(error) => assert!(!error.to_string().is_empty()),

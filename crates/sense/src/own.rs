@@ -7,9 +7,11 @@ use evenkeel_core::Nanos;
 /// Account of this process or of one of its threads since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnReading {
-    /// CPU time in user code.
+    /// CPU time in all.
+    pub busy: Nanos,
+    /// CPU time in user code, up to the last scheduler tick.
     pub user: Nanos,
-    /// CPU time in the kernel.
+    /// CPU time in the kernel, up to the last scheduler tick.
     pub system: Nanos,
     /// Context switches by waiting.
     pub voluntary: u64,
@@ -35,24 +37,26 @@ pub struct OwnUse {
 impl OwnReading {
     /// This process with all its threads, also ended ones; not the servers that it started.
     pub fn process() -> Option<Self> {
-        Some(Self::new(&system::usage(Whose::Process)?))
+        Self::read(Whose::Process)
     }
 
     /// The calling thread alone.
     pub fn thread() -> Option<Self> {
-        Some(Self::new(&system::usage(Whose::Thread)?))
+        Self::read(Whose::Thread)
     }
 
-    fn new(usage: &libc::rusage) -> Self {
+    fn read(whose: Whose) -> Option<Self> {
+        let usage = system::usage(whose)?;
         let time =
             |time: libc::timeval| Nanos::from_micros(count(time.tv_sec) * 1_000_000 + count(time.tv_usec));
-        Self {
+        Some(Self {
+            busy: system::own_cpu(whose)?,
             user: time(usage.ru_utime),
             system: time(usage.ru_stime),
             voluntary: count(usage.ru_nvcsw),
             involuntary: count(usage.ru_nivcsw),
             memory_max_bytes: count(usage.ru_maxrss) * 1024,
-        }
+        })
     }
 }
 
@@ -64,8 +68,7 @@ fn count(number: impl TryInto<u64>) -> u64 {
 impl OwnUse {
     /// Between two readings of one process (or thread) that are `duration` apart.
     pub fn between(before: &OwnReading, after: &OwnReading, duration: Nanos) -> Option<Self> {
-        // Each part may err by a microsecond, so that they saturate.
-        let busy = (after.user - before.user) + (after.system - before.system);
+        let busy = after.busy - before.busy;
         Some(Self {
             cpu: text::percent(busy, duration.0 as f64)?,
             busy,
@@ -92,15 +95,14 @@ mod tests {
     #[test]
     fn a_thread_costs_no_more_than_its_process() {
         let (thread, process) = (OwnReading::thread().expect("usage"), OwnReading::process().expect("usage"));
-        assert!(thread.user + thread.system <= process.user + process.system);
+        assert!(Nanos::ZERO < thread.busy && thread.busy <= process.busy);
         assert!(process.memory_max_bytes > 1 << 20);
     }
 
     #[test]
     fn use_is_in_percent_of_one_cpu() {
-        let before = OwnReading { user: Nanos::from_secs(1), voluntary: 7, ..Default::default() };
-        let after =
-            OwnReading { user: Nanos::from_secs(5), system: Nanos::from_secs(2), voluntary: 9, ..before };
+        let before = OwnReading { busy: Nanos::from_secs(1), voluntary: 7, ..Default::default() };
+        let after = OwnReading { busy: Nanos::from_secs(7), voluntary: 9, ..before };
         let used = OwnUse::between(&before, &after, Nanos::from_secs(3)).expect("a use");
         assert_eq!((used.cpu, used.busy, used.voluntary), (200.0, Nanos::from_secs(6), 2));
         assert_eq!(OwnUse::between(&before, &after, Nanos::ZERO), None);

@@ -12,7 +12,7 @@ pub struct ThreadSwitches {
     pub involuntary: u64,
 }
 
-/// Switches of every thread that lives, by thread number. One small file a thread is read: some 10 us each.
+/// Switches of every thread that lives, by thread number. One small file a thread is read: some 30 us each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwitchesReading(pub BTreeMap<u32, ThreadSwitches>);
 

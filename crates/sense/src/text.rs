@@ -1,12 +1,17 @@
 //! Small steps that all parsers share.
 
 use evenkeel_core::Nanos;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// The text of a file; `None` where it is missing, forbidden, or the kernel does not support it. Bytes
 /// that are no UTF-8 (a process may carry any name) are replaced.
 pub(crate) fn read(path: impl AsRef<Path>) -> Option<String> {
-    let bytes = std::fs::read(path).ok()?;
+    /// Most files of the kernel in one read; std, which believes their size of zero, takes up to ten.
+    const FILE_BYTES: usize = 8192;
+    let mut bytes = Vec::with_capacity(FILE_BYTES);
+    File::open(path).ok()?.read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned()))
 }
 

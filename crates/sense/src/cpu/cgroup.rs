@@ -51,7 +51,7 @@ impl Cgroup {
         Some(Self::V2 { path: folder(mount, group_of(groups, str::is_empty)?)? })
     }
 
-    /// CPUs that its processes may use, without the quota; `None` where nothing says so.
+    /// CPUs that its processes may use, whatever the quota; `None` where the group is gone.
     pub fn cpus(&self) -> Option<CpuSet> {
         let (files, members): (Vec<PathBuf>, _) = match self {
             Self::V1 { cpuacct, cpuset, .. } => {
@@ -60,6 +60,9 @@ impl Cgroup {
             }
             Self::V2 { path } => (vec![path.join("cpuset.cpus.effective")], path),
         };
+        if !members.is_dir() {
+            return None;
+        }
         let granted = files.iter().find_map(|file| text::read_line(file)?.parse::<CpuSet>().ok());
         let granted = granted.or_else(super::online)?;
         // A server may be kept on fewer CPUs by affinity; its first process tells.

@@ -83,7 +83,8 @@ pub struct CpuReading {
     pub idle: Option<Nanos>,
     /// Number of CPUs' worth of time that the domain may use.
     pub capacity: f64,
-    /// The step in which `busy` is counted.
+    /// The step in which `busy` is counted. Where that is a nanosecond or a microsecond, the kernel still
+    /// brings a thread that runs undisturbed up to date only at its scheduler's ticks, every 1 to 10 ms.
     pub resolution: Nanos,
     /// Tells a process from a later one with the same number: its start, in ticks from the boot.
     pub incarnation: u64,

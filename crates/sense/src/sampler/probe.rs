@@ -11,9 +11,11 @@ use crate::pressure::PressureReading;
 use crate::switches::SwitchesReading;
 use evenkeel_core::Nanos;
 
-/// Threads of the server up to which every sample reads their context switches; of more, only the first
-/// and the last reading do, because every thread costs some 10 us.
-pub(super) const SWITCHES_THREADS_MAX: u64 = 256;
+/// What reading the context switches of one thread costs (30 us in a guest), and the share of a CPU that
+/// samples may spend on it. Where a server has more threads than that allows, only the first and the
+/// last reading of the run look at them.
+const SWITCHES_COST: Nanos = Nanos::from_micros(30);
+const SWITCHES_SHARE: u64 = 200;
 
 /// What is read, opened once.
 pub(super) struct Probe {
@@ -23,6 +25,7 @@ pub(super) struct Probe {
     generator_cpus: Option<CpuSet>,
     device: Option<Device>,
     counters: Option<Counters>,
+    switches_threads_max: u64,
 }
 
 /// Everything at one instant.
@@ -44,7 +47,8 @@ pub(super) struct Reading {
 
 impl Probe {
     /// Opens what the plan asks for, and says why there are no counters where they were asked for.
-    pub(super) fn open(plan: &SensePlan) -> (Self, Option<SenseError>) {
+    /// `spacing` is the time between two readings.
+    pub(super) fn open(plan: &SensePlan, spacing: Nanos) -> (Self, Option<SenseError>) {
         let cpus = plan.domain.as_ref().and_then(Domain::cpus).filter(|_| plan.counters);
         let (counters, refused) = match cpus.map(|cpus| Counters::open(&cpus)) {
             None => (None, None),
@@ -58,6 +62,7 @@ impl Probe {
             generator_cpus: plan.generator_cpus.clone(),
             device: plan.data_dir.as_deref().and_then(Device::of_path),
             counters,
+            switches_threads_max: spacing.0 / SWITCHES_SHARE / SWITCHES_COST.0,
         };
         (probe, refused)
     }
@@ -102,6 +107,6 @@ impl Probe {
     fn switches(&self, is_end: bool) -> Option<SwitchesReading> {
         let pid = self.server_pid?;
         let threads = crate::cpu::ProcessStat::read(pid)?.threads;
-        (is_end || threads <= SWITCHES_THREADS_MAX).then(|| SwitchesReading::read(pid))?
+        (is_end || threads <= self.switches_threads_max).then(|| SwitchesReading::read(pid))?
     }
 }

@@ -4,7 +4,6 @@ use super::probe::Reading;
 use crate::counters::CountersUse;
 use crate::cpu::{CpuUse, Domain};
 use crate::disk::{Device, DeviceIo, ProcessIo};
-use crate::error::SenseError;
 use crate::own::OwnUse;
 use crate::pressure::Pressure;
 use crate::switches::Switches;
@@ -47,7 +46,7 @@ pub struct SenseSample {
 }
 
 /// A whole run, sampled.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SenseRecord {
     /// The samples in order.
     pub samples: Vec<SenseSample>,
@@ -69,7 +68,7 @@ pub struct SenseRecord {
     /// Device of `device_io`.
     pub device: Option<Device>,
     /// Why there are no counters although they were asked for.
-    pub counters_refused: Option<SenseError>,
+    pub counters_refused: Option<String>,
 }
 
 impl SenseRecord {
@@ -162,7 +161,7 @@ mod tests {
             at: Nanos::from_millis(at),
             host: cpu(host, 4.0),
             domain: cpu(domain, 2.0),
-            own: Some(OwnReading { user: Nanos::from_millis(own), ..Default::default() }),
+            own: Some(OwnReading { busy: Nanos::from_millis(own), ..Default::default() }),
             ..Default::default()
         }
     }

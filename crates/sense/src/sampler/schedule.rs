@@ -44,6 +44,14 @@ impl Schedule {
         Self { first: Some(trim), samples }
     }
 
+    /// Length of a sample; zero where there is none.
+    pub fn spacing(&self) -> Nanos {
+        match (self.first, self.samples.first()) {
+            (Some(first), Some(&end)) => end - first,
+            _ => Nanos::ZERO,
+        }
+    }
+
     /// All readings in order, the first included.
     pub fn readings(&self) -> impl Iterator<Item = Nanos> + '_ {
         self.first.into_iter().chain(self.samples.iter().copied())
@@ -93,6 +101,7 @@ mod tests {
         let schedule = of_secs(200.0);
         assert_eq!(schedule.samples.len(), 46);
         assert_eq!(schedule.samples[1] - schedule.samples[0], SPACING);
+        assert_eq!((schedule.spacing(), of_secs(0.1).spacing()), (SPACING, Nanos::ZERO));
     }
 
     #[test]

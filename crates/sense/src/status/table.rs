@@ -1,5 +1,7 @@
 //! The status variables that sense knows, and what kind of figure each is.
 
+/// Not every server has every one: MariaDB 10.11 knows no Innodb_rows_*, MySQL no Innodb_deadlocks.
+///
 /// Counters rise from the start of the server; their difference counts what happened. Times are in
 /// milliseconds, `_bytes` and `_written`, `_read` of data in bytes, all others are numbers of things.
 pub(super) const COUNTERS: &[&str] = &[
@@ -31,6 +33,9 @@ pub(super) const COUNTERS: &[&str] = &[
     "Created_tmp_tables",
     "Handler_commit",
     "Handler_delete",
+    "Handler_external_lock",
+    "Handler_icp_attempts",
+    "Handler_icp_match",
     "Handler_prepare",
     "Handler_read_first",
     "Handler_read_key",
@@ -46,6 +51,8 @@ pub(super) const COUNTERS: &[&str] = &[
     "Handler_tmp_write",
     "Handler_update",
     "Handler_write",
+    "Innodb_adaptive_hash_hash_searches",
+    "Innodb_adaptive_hash_non_hash_searches",
     "Innodb_buffer_pool_pages_flushed",
     "Innodb_buffer_pool_pages_lru_flushed",
     "Innodb_buffer_pool_read_ahead",
@@ -59,6 +66,8 @@ pub(super) const COUNTERS: &[&str] = &[
     "Innodb_data_reads",
     "Innodb_data_writes",
     "Innodb_data_written",
+    "Innodb_dblwr_pages_written",
+    "Innodb_dblwr_writes",
     "Innodb_deadlocks",
     "Innodb_log_waits",
     "Innodb_log_write_requests",
@@ -94,7 +103,9 @@ pub(super) const COUNTERS: &[&str] = &[
     "Sort_scan",
     "Table_locks_immediate",
     "Table_locks_waited",
+    "Table_open_cache_hits",
     "Table_open_cache_misses",
+    "Table_open_cache_overflows",
     "Threads_created",
 ];
 

@@ -46,7 +46,7 @@ impl Drop for Busy {
 
 /// Uses this much CPU time in the calling thread, however long that takes beside others.
 pub fn burn(time: Nanos) {
-    let spent = || OwnReading::thread().map(|own| own.user + own.system).expect("own usage");
+    let spent = || OwnReading::thread().map(|own| own.busy).expect("own usage");
     let end = spent() + time;
     while spent() < end {
         std::hint::black_box((0..10_000_u64).sum::<u64>());
@@ -61,16 +61,30 @@ fn measure(domain: &Domain, during: impl FnOnce()) -> (CpuUse, Nanos) {
     (CpuUse::between(&before, &after, end - start).expect("a use"), end - start)
 }
 
+/// Time that a process of one thread ran, and that it waited for a CPU beside others, by the scheduler's
+/// own statistics: a second opinion. `None` where the kernel keeps none.
+fn schedule_of(pid: u32) -> Option<(Nanos, Nanos)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    let mut numbers = text.split(' ').map_while(|word| word.trim().parse().ok()).map(Nanos);
+    Some((numbers.next()?, numbers.next()?))
+}
+
 #[test]
 fn a_busy_child_uses_about_one_cpu_and_a_sleeping_one_none() {
+    const SLACK: Nanos = Nanos::from_millis(60);
     let (busy, idle) = (Busy::loops(), Busy::shell("exec sleep 60"));
     thread::sleep(Duration::from_millis(100));
-    let (used, _) = measure(&Domain::Process(busy.pid()), || thread::sleep(Duration::from_millis(800)));
-    let cpus = used.total / 100.0 * used.capacity;
-    // Others may be at work on this machine, so that it gets less than the whole CPU that it asks for.
-    assert!((0.15..=1.05).contains(&cpus), "{used:?}");
+    let before = schedule_of(busy.pid());
+    let during = || thread::sleep(Duration::from_millis(800));
+    let (used, elapsed) = measure(&Domain::Process(busy.pid()), during);
     let parts = used.user.expect("known") + used.system.expect("known");
     assert!((parts - used.total).abs() * used.capacity < 10.0, "{used:?}");
+    assert!(used.busy > Nanos::ZERO && used.busy <= elapsed + SLACK, "{used:?} in {elapsed:?}");
+    if let Some((before, after)) = before.zip(schedule_of(busy.pid())) {
+        let (ran, waited) = (after.0 - before.0, after.1 - before.1);
+        assert!(used.busy <= ran + SLACK && ran <= used.busy + SLACK, "{used:?}, ran {ran:?}");
+        assert!(used.busy + waited + SLACK >= elapsed, "{used:?}, waited {waited:?}, {elapsed:?}");
+    }
     let (used, _) = measure(&Domain::Process(idle.pid()), || thread::sleep(Duration::from_millis(200)));
     assert!(used.total * used.capacity < 5.0, "{used:?}");
 }
@@ -123,7 +137,8 @@ fn the_group_of_this_process_counts_what_it_uses_where_groups_are_mounted() {
         return;
     };
     let (used, _) = measure(&Domain::Cgroup(group), || burn(SPENT));
-    assert!(used.busy.0 >= SPENT.0 * 9 / 10 && used.capacity > 0.0, "{used:?}");
+    // The kernel may owe the group one tick of the scheduler at each end.
+    assert!(used.busy.0 >= SPENT.0 * 8 / 10 && used.capacity > 0.0, "{used:?}");
 }
 
 #[test]
