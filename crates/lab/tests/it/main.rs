@@ -1,0 +1,4 @@
+//! Tests of the lab against real servers, in one binary.
+
+mod sandbox;
+mod target;
