@@ -112,7 +112,9 @@ fn a_restart_is_cold_keeps_the_data_and_takes_other_settings() {
     let mut control = Control::connect(&sandbox.target()).unwrap();
     control.exec("CREATE DATABASE d").unwrap();
     control
-        .exec("CREATE TABLE d.t (a INT PRIMARY KEY, b CHAR(250)) SELECT seq a, 'x' b FROM seq_1_to_30000")
+        .exec(
+            "CREATE TABLE d.t (a INT PRIMARY KEY, b CHAR(250)) SELECT seq a, 'x' b FROM mysql.seq_1_to_30000",
+        )
         .unwrap();
     let pages = |sandbox: &Sandbox| -> u64 {
         let status = Control::connect(&sandbox.target()).unwrap().status().unwrap();

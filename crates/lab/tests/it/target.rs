@@ -95,7 +95,7 @@ fn queries_bring_columns_rows_and_nulls() {
 
     let mut sum = 0;
     let count = control
-        .for_each_row("SELECT seq FROM seq_1_to_1000", &mut |row| {
+        .for_each_row("SELECT seq FROM mysql.seq_1_to_1000", &mut |row| {
             let value = row[0].as_deref().unwrap();
             sum += std::str::from_utf8(value).unwrap().parse::<u64>().unwrap();
             Ok(())
@@ -103,7 +103,7 @@ fn queries_bring_columns_rows_and_nulls() {
         .unwrap();
     assert_eq!((count, sum), (1000, 500_500));
     let ended =
-        control.for_each_row("SELECT seq FROM seq_1_to_1000", &mut |_| Err(io::Error::other("enough")));
+        control.for_each_row("SELECT seq FROM mysql.seq_1_to_1000", &mut |_| Err(io::Error::other("enough")));
     assert!(matches!(ended, Err(TargetError::Reader(_))));
     control.ping().unwrap();
 
