@@ -1,10 +1,10 @@
 //! From what was written to what can be asked.
 
 use super::generator::Source;
-use super::sql::{self, Parsed};
 use super::{
     ColumnReader, Definition, Generator, ParameterDefinitions, StatementDefinition, TransactionDefinition,
 };
+use crate::workload::sql::{self, Parsed};
 use crate::workload::{Statement, WorkloadError, similar};
 use evenkeel_core::distribution::WeightedChoice;
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,7 +6,6 @@ mod columns;
 mod compile;
 mod definition;
 mod generator;
-mod sql;
 #[cfg(test)]
 mod tests;
 

@@ -1,5 +1,7 @@
 //! Reads as much of a statement as is needed: its placeholders, its tables, its verb.
 
+use crate::workload::Value;
+
 /// A statement as the server takes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
@@ -49,6 +51,30 @@ pub fn parse(text: &str) -> Parsed {
         rest = after;
     }
     parsed
+}
+
+/// The statement with these values written in for its bare placeholders, for what cannot be prepared. A
+/// placeholder without a value stays.
+pub fn with_values(text: &str, values: &[Value]) -> String {
+    let (mut sql, mut rest, mut values) = (String::with_capacity(text.len()), text, values.iter());
+    while let Some(token) = next_token(rest) {
+        let (piece, after) = rest.split_at(token.length);
+        match token.kind {
+            Kind::Placeholder(None) => sql.push_str(&values.next().map_or(piece.to_owned(), literal)),
+            _ => sql.push_str(piece),
+        }
+        rest = after;
+    }
+    sql
+}
+
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Int(number) => number.to_string(),
+        Value::Double(number) => format!("{number:e}"),
+        Value::Text(text) => mysql::Value::Bytes(text.clone()).as_sql(false),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +224,12 @@ mod tests {
         ] {
             assert_eq!(parse(text).tables, tables, "{text}");
         }
+    }
+
+    #[test]
+    fn values_are_written_in_for_bare_placeholders() {
+        let values = [Value::Int(-1), Value::Text(b"it's\\".to_vec()), Value::Double(0.5), Value::Null];
+        assert_eq!(with_values("'?', ?, ?, ?, ?, ?", &values), r"'?', -1, 'it\'s\\', 5e-1, NULL, ?");
     }
 
     #[test]
