@@ -7,7 +7,7 @@ use super::site::Ready;
 use super::spec::{Process, StudySpec};
 use super::{StudyError, StudyEvent};
 use crate::clock::unix_time;
-use crate::load::{self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, Phase};
+use crate::load::{self, ArrivalPlan, LoadPlan, LoadPhase, LoadProgress, LoadResult};
 use crate::stop::Stop;
 use crate::store::SenseRow;
 use crate::store::format::{CellRecord, CpuRecord, FORMAT, RunFile};
@@ -74,7 +74,7 @@ pub(super) fn measure(
     let mut glance = Glance::new(ready.domain.clone());
     let inner = stop.clone();
     let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
-        if observer.is_none() && failed.is_none() && progress.phase != Phase::Connecting {
+        if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
             match Observer::start(sense_plan(spec, ready), &plan.target, order.warm_up - progress.elapsed, order.measure) {
                 Ok(started) => observer = Some(started),
                 Err(error) => {
