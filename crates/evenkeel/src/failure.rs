@@ -1,5 +1,10 @@
 //! How a failure is told: what went wrong, while doing what, and what to do next.
 
+use evenkeel_lab::data::DataError;
+use evenkeel_lab::sandbox::SandboxError;
+use evenkeel_lab::store::StoreError;
+use evenkeel_lab::study::StudyError;
+use evenkeel_lab::target::TargetError;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -38,7 +43,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
 
 /// `error:` the cause, `while:` what was going on, `hint:` the way out.
 fn render(error: &anyhow::Error) -> String {
-    let hint = error.downcast_ref::<Hint>().map(ToString::to_string);
+    let hint = error.downcast_ref::<Hint>().map(ToString::to_string).or_else(|| known_hint(error));
     let chain: Vec<String> =
         error.chain().map(ToString::to_string).filter(|text| hint.as_ref() != Some(text)).collect();
     // A typed error often repeats its source at its end; the longer of the two says more.
@@ -57,6 +62,18 @@ fn render(error: &anyhow::Error) -> String {
         text.push_str(&format!("  hint: {hint}\n"));
     }
     text
+}
+
+/// What the libraries' own errors know about the way out.
+fn known_hint(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|cause| {
+        let target = cause.downcast_ref::<TargetError>().and_then(TargetError::hint);
+        let sandbox = cause.downcast_ref::<SandboxError>().and_then(SandboxError::hint);
+        let study = cause.downcast_ref::<StudyError>().and_then(StudyError::hint);
+        let data = cause.downcast_ref::<DataError>().and_then(DataError::hint);
+        let store = cause.downcast_ref::<StoreError>().and_then(StoreError::hint);
+        target.or(sandbox).or(study).or(data).or(store).map(str::to_owned)
+    })
 }
 
 #[cfg(test)]

@@ -76,6 +76,21 @@ impl StoreError {
         move |source| Self::Io { action, path, source }
     }
 
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Damaged { .. } => {
+                "move the damaged folder away; a run that is missing is measured again by `evenkeel profile --resume`"
+            }
+            Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
+            Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
+            Self::Locked(_) => "wait for the other process, or end it",
+            Self::Exists(_) => "studies of one second share a name; try again",
+            Self::Io { .. } if self.is_disk_full() => "free some space; finished runs are kept, go on with --resume",
+            Self::Io { .. } | Self::Histogram { .. } => return None,
+        })
+    }
+
     /// Whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)

@@ -66,3 +66,28 @@ fn told(problems: &[Problem]) -> String {
     let line = |problem: &Problem| format!("  {}: {}; {}", problem.subject, problem.text, problem.hint);
     problems.iter().map(line).collect::<Vec<_>>().join("\n")
 }
+
+impl StudyError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Sandbox(error) => return error.hint(),
+            Self::Target(error) => return error.hint(),
+            Self::Data(error) => return error.hint(),
+            Self::Store(error) => return error.hint(),
+            Self::Search { .. } => "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`",
+            Self::Preflight(_) => "change the settings named, or ask for fewer sessions by --max-sessions",
+            Self::SmallPool { .. } => "take more data (--items, --ebs) or larger percentages",
+            Self::UnknownSize { .. } => "name the tables of each statement in the workload, or give the pool in bytes",
+            Self::ServerDied(_) => "finished runs are kept; go on by `evenkeel profile --resume last`",
+            Self::Reset { .. } => "try the command by hand",
+            Self::Differs(_) => "start a new study, or resume with the files and data it began with",
+            Self::Load(_)
+            | Self::Sense(_)
+            | Self::Explain(_)
+            | Self::Rates(_)
+            | Self::Start { .. }
+            | Self::Stopped => return None,
+        })
+    }
+}

@@ -13,6 +13,7 @@ mod manifest;
 mod measure;
 mod observe;
 mod order;
+mod plans;
 mod pool;
 mod preflight;
 mod run;
@@ -23,7 +24,8 @@ mod summary;
 
 pub use error::StudyError;
 pub use event::StudyEvent;
+pub use plans::statement_plans;
 pub use pool::POOL_BYTES_MIN;
-pub use run::run;
+pub use run::{new_plan, run};
 pub use spec::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
 pub use summary::summarise;

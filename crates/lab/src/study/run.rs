@@ -1,6 +1,7 @@
 //! From the first server to the last run.
 
 use super::measure::{Measured, RunOrder, SENSE_COLUMNS, arrivals, measure};
+use super::plans::statement_plans;
 use super::search::Search;
 use super::site::Site;
 use super::spec::{Place, SeriesSpec, StudySpec};
@@ -92,7 +93,8 @@ impl Study<'_> {
                 if explained.insert(series.workload.name().to_owned()) {
                     tell(StudyEvent::Preparing(format!("explaining {}", series.workload.name())));
                     let mut control = Control::connect(&ready.target)?;
-                    found.plans.extend(explain::records(&mut control, series.workload.as_ref())?);
+                    let effort = explain::Effort { seed: self.spec.seed.child("explain"), ..explain::Effort::default() };
+                    found.plans.extend(statement_plans(&mut control, series.workload.as_ref(), &effort, self.stop)?);
                 }
             }
             if found.machine.is_empty() {
@@ -126,7 +128,7 @@ impl Study<'_> {
             let sweep = self.spec.rates.sweep(saturation, self.spec.theta_ceiling_percent)?;
             match self.spec.rates {
                 RatePlan::Steps { .. } => self.climb(series, sweep, tell)?,
-                _ => self.take_all(series, &self.spec.rates, saturation)?,
+                RatePlan::Auto(_) | RatePlan::List(_) => self.take_all(series, sweep),
             }
             self.folder.write_plan(&self.plan)?;
         }
@@ -134,11 +136,12 @@ impl Study<'_> {
         Ok(self.folder.write_plan(&self.plan)?)
     }
 
-    fn take_all(&mut self, series: usize, rates: &RatePlan, saturation: Option<f64>) -> Result<(), StudyError> {
-        for rate in rates.rates(saturation)? {
+    /// Every rate of a sweep whose rates are known beforehand.
+    fn take_all(&mut self, series: usize, mut sweep: Sweep) {
+        while let Some(rate) = sweep.rate() {
             order::cell_of(&mut self.plan, series, rate);
+            sweep.observe(&CellOutcome { utilisation: None, settled: true, refused: false });
         }
-        Ok(())
     }
 
     /// Steps upwards until the sweep ends; each step is the first repeat of its cell.
