@@ -45,7 +45,7 @@ impl fmt::Display for Caveat {
             Self::BacklogAtEnd { requests, arrivals } => write!(
                 out,
                 "{} ({:.1} % of {arrivals} arrivals) were still under way when measuring ended, so that the \
-                 throughput is too low by as much. Measure for longer or at a lower rate.",
+                 throughput may be too low by as much. Measure for longer or at a lower rate.",
                 plural(*requests, "request", "requests"),
                 100.0 * share(*requests, *arrivals)
             ),
