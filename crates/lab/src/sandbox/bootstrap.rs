@@ -43,7 +43,8 @@ pub(super) fn bootstrap(
 ) -> Result<(), SandboxError> {
     remove_interrupted(paths);
     let new = paths.dir.join(format!("data.new.{}", std::process::id()));
-    let log = Log::from_end(&paths.log());
+    let log = Log::whole(&paths.bootstrap_log());
+    let _ = fs::remove_file(paths.bootstrap_log());
     let outcome = run(command(paths, binary, &new)?, paths, stop).and_then(|status| match status.success() {
         true => write_init_sql(paths, password),
         false => Err(SandboxError::Server {
@@ -54,9 +55,10 @@ pub(super) fn bootstrap(
     });
     let outcome =
         outcome.and_then(|()| fs::rename(&new, paths.data()).map_err(SandboxError::io("rename", &new)));
-    if outcome.is_err() {
-        let _ = fs::remove_dir_all(&new);
-    }
+    let _ = match &outcome {
+        Ok(()) => fs::remove_file(paths.bootstrap_log()),
+        Err(_) => fs::remove_dir_all(&new),
+    };
     outcome
 }
 
@@ -89,8 +91,8 @@ fn option(name: &str, path: &Path) -> std::ffi::OsString {
 }
 
 fn run(mut command: Command, paths: &Paths, stop: &Stop) -> Result<ExitStatus, SandboxError> {
-    let log = open_log(paths)?;
-    let errors = log.try_clone().map_err(SandboxError::io("open", &paths.log()))?;
+    let log = open_log(&paths.bootstrap_log())?;
+    let errors = log.try_clone().map_err(SandboxError::io("open", &paths.bootstrap_log()))?;
     without_server_variables(&mut command);
     command.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
     let program = PathBuf::from(command.get_program());
@@ -119,6 +121,7 @@ fn kill_group(child: &mut Child) {
 fn write_init_sql(paths: &Paths, password: &str) -> Result<(), SandboxError> {
     let mut sql = String::from(
         "DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> 'localhost');\n\
+         DELETE FROM mysql.proxies_priv WHERE Host <> 'localhost';\n\
          FLUSH PRIVILEGES;\n",
     );
     for host in ["localhost", "127.0.0.1"] {

@@ -26,6 +26,9 @@ const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(120);
 /// On the way out after an error or Ctrl-C nobody wants to wait; InnoDB recovers at the next start.
 const DROP_PATIENCE: Duration = Duration::from_secs(10);
 
+/// A server that has not answered yet has nothing to lose, and may be deaf while it waits for a lock.
+const START_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Another program may take a free port between our look and the server's start.
 const PORT_TRIES: usize = 5;
 
@@ -195,7 +198,7 @@ impl Sandbox {
         events(SandboxEvent::Starting { pid: id.pid });
         let outcome = self.startup().map_or(Ok(()), |startup| startup.wait(&self.target(), stop));
         if let Err(error) = outcome {
-            self.end_server(DROP_PATIENCE);
+            self.end_server(START_PATIENCE);
             return Err(error);
         }
         adjustments(&self.log.text()).for_each(|line| events(SandboxEvent::Note(line)));
