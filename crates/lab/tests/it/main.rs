@@ -1,4 +1,5 @@
 //! Tests of the lab against real servers, in one binary.
 
+mod data;
 mod sandbox;
 mod target;
