@@ -1,9 +1,10 @@
 //! The repair of a storage layout: dump in primary key order, load into fresh tables, verify, swap.
 //!
-//! The tables themselves stay untouched until fresh ones with verified content stand beside them; then
-//! all change places in one step. Whatever fails or is killed before leaves the old tables, whatever
-//! after leaves the new ones; [`super::swap::recover`] clears up at the next reload. The price is room for
-//! the data twice in the server and once in the dump. Writers wait from beginning to end.
+//! The tables themselves stay untouched until fresh ones with verified content stand beside them; then each
+//! changes places with its successor in one step. A failure or a kill before leaves the old tables, one in
+//! between leaves some old and some new with the same rows, and [`super::swap::recover`] clears up at the
+//! next reload. The price is room for the data twice in the server and once in the dump. Writers wait from
+//! beginning to end.
 
 use super::dump::{self, Dump};
 use super::error::DataError;
@@ -103,19 +104,18 @@ impl Reload<'_> {
         stop: &Stop,
         progress: &mut dyn FnMut(DataProgress),
     ) -> Result<Stamp, DataError> {
-        let mut names: Vec<&str> = Table::ALL.iter().map(|table| table.name()).collect();
-        names.push(Stamp::TABLE);
+        let names: Vec<&str> = Table::ALL.iter().map(|table| table.name()).collect();
         let guard = swap::lock(self.place, &names)?;
         let tally = Arc::new(Tally::new(stop, 2 * self.stamp.rows()));
         parallel::run(self.place, self.threads, Table::ALL.to_vec(), &tally, progress, &|control, table| {
             self.reload_table(control, table, &tally)
         })?;
         tally.proceed()?;
-        let finished_at = clock::unix_time().as_secs();
-        let stamp = Stamp { via: Via::Dump, finished_at, ..self.stamp };
-        // The stamp changes places together with the tables, so that it is never wrong about them.
-        stamp.write(control, &swap::new_name(Stamp::TABLE))?;
         swap::swap(self.place, control, guard, &names)?;
+        // Until the old tables are dropped they say that this is not finished, so the stamp goes first.
+        let stamp = Stamp { via: Via::Dump, finished_at: clock::unix_time().as_secs(), ..self.stamp };
+        stamp.write(control, Stamp::TABLE)?;
+        swap::recover(control)?;
         Ok(stamp)
     }
 

@@ -222,7 +222,6 @@ impl fmt::Display for Stamp {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! Putting fresh tables in the place of old ones, in one step and without losing a write.
+//! Putting fresh tables in the place of old ones without losing a write.
 
 use super::error::DataError;
 use super::session::{self, Place};
@@ -34,7 +34,7 @@ pub(super) fn is_leftover(name: &str) -> bool {
     name.ends_with(NEW) || is_old(name)
 }
 
-/// Brings the tables back to one set after a cut: an old table whose successor is missing gets its name
+/// Brings the tables to one set, after a swap or a cut: an old table whose successor is missing gets its name
 /// back, and all other leftovers go. Both hold the same rows, so no row depends on which one stays.
 pub(super) fn recover(control: &mut Control) -> Result<(), DataError> {
     let names = session::table_names(control)?;
@@ -52,69 +52,71 @@ pub(super) fn recover(control: &mut Control) -> Result<(), DataError> {
     Ok(())
 }
 
-/// A connection that lets nobody else write to the tables while it lives.
+/// A connection that lets nobody else write to the tables while it lives; everybody may read.
 pub(super) fn lock(place: &Place, tables: &[&str]) -> Result<Control, DataError> {
-    let mut guard = place.connect()?;
-    guard.exec(&format!("SET SESSION lock_wait_timeout = {LOCK_WAIT_SECONDS}"))?;
+    let mut guard = connect(place)?;
     let locks: Vec<_> = tables.iter().map(|table| format!("`{table}` READ")).collect();
     guard.exec(&format!("LOCK TABLES {}", locks.join(", "))).map_err(|error| busy(place, error))?;
     Ok(guard)
 }
 
-/// Replaces each table by its fresh one, all in one RENAME, and drops the old ones.
+/// Replaces each table by its fresh one. The old ones stay under another name until [`recover`].
 ///
-/// `guard` holds the tables. The RENAME is sent over another connection and waits for it; only then is
-/// the lock given up. A waiting RENAME goes before waiting writers, so no write can reach the old tables
-/// after they were read: it waits, and finds the new ones.
+/// `guard` holds the tables. Each table's RENAME, which is atomic, is sent over a connection of its own and
+/// waits for the guard; when all of them wait, the guard goes. A waiting RENAME goes before waiting
+/// writers, so no write reaches an old table after it was read: it waits, and finds the fresh one. One
+/// RENAME of all tables would wait for the first of them only, and let writers through to the others.
 pub(super) fn swap(
     place: &Place,
     control: &mut Control,
     guard: Control,
     tables: &[&str],
 ) -> Result<(), DataError> {
-    let mut renamer = place.connect()?;
-    renamer.exec(&format!("SET SESSION lock_wait_timeout = {LOCK_WAIT_SECONDS}"))?;
-    let id = renamer.id();
-    let sql = rename(tables);
+    let mut renamers = tables.iter().map(|_| connect(place)).collect::<Result<Vec<_>, _>>()?;
+    let ids: Vec<u32> = renamers.iter().map(Control::id).collect();
     std::thread::scope(|scope| {
-        let renaming = scope.spawn(move || renamer.exec(&sql));
-        let waiting = wait_for_rename(place, control, id, &|| renaming.is_finished());
+        let renaming: Vec<_> = tables
+            .iter()
+            .zip(&mut renamers)
+            .map(|(table, renamer)| scope.spawn(move || renamer.exec(&rename(table))))
+            .collect();
+        let waiting = wait_for_renames(place, control, &ids);
         if waiting.is_err() {
-            // Without the certainty that it is first in the queue it must not happen.
-            let _ = control.kill(id);
+            // Without the certainty that they are first in the queue they must not happen.
+            ids.iter().for_each(|id| drop(control.kill(*id)));
         }
         drop(guard);
-        let renamed = renaming.join().map_err(|_| DataError::Thread)?;
-        waiting.and(renamed.map(drop).map_err(|error| busy(place, error)))
-    })?;
-    for table in tables {
-        control.exec(&format!("DROP TABLE `{}`", old_name(table)))?;
-    }
-    Ok(())
+        for renamed in renaming {
+            let renamed = renamed.join().map_err(|_| DataError::Thread)?;
+            waiting.as_ref().map_or(Ok(()), |()| renamed.map(drop).map_err(|error| busy(place, error)))?;
+        }
+        waiting
+    })
 }
 
-fn rename(tables: &[&str]) -> String {
-    let pairs: Vec<_> = tables
-        .iter()
-        .map(|table| format!("`{table}` TO `{}`, `{}` TO `{table}`", old_name(table), new_name(table)))
-        .collect();
-    format!("RENAME TABLE {}", pairs.join(", "))
+fn connect(place: &Place) -> Result<Control, DataError> {
+    let mut control = place.connect()?;
+    control.exec(&format!("SET SESSION lock_wait_timeout = {LOCK_WAIT_SECONDS}"))?;
+    Ok(control)
 }
 
-/// Returns when connection `id` waits for the tables.
-fn wait_for_rename(
-    place: &Place,
-    control: &mut Control,
-    id: u32,
-    is_finished: &dyn Fn() -> bool,
-) -> Result<(), DataError> {
+fn rename(table: &str) -> String {
+    format!("RENAME TABLE `{table}` TO `{}`, `{}` TO `{table}`", old_name(table), new_name(table))
+}
+
+/// Returns when all these connections wait for their tables.
+fn wait_for_renames(place: &Place, control: &mut Control, ids: &[u32]) -> Result<(), DataError> {
     let clock = Clock::start();
-    let sql = format!("SELECT state FROM information_schema.processlist WHERE id = {id}");
-    while clock.now() < Nanos::from_secs(LOCK_WAIT_SECONDS.into()) && !is_finished() {
-        if control
-            .query_value(&sql)?
-            .is_some_and(|state| state.starts_with("Waiting for table metadata lock"))
-        {
+    let list: Vec<_> = ids.iter().map(u32::to_string).collect();
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE id IN ({}) \
+         AND state LIKE 'Waiting for table metadata lock%'",
+        list.join(", ")
+    );
+    let all = ids.len().to_string();
+    // Half of the time that a RENAME waits, so that none of them gives up while others arrive.
+    while clock.now() < Nanos::from_secs(u64::from(LOCK_WAIT_SECONDS) / 2) {
+        if control.query_value(&sql)?.as_deref() == Some(&all) {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -134,12 +136,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_tables_change_places_in_one_statement() {
-        assert_eq!(
-            rename(&["a", "b"]),
-            "RENAME TABLE `a` TO `a_evenkeel_old`, `a_evenkeel_new` TO `a`, \
-             `b` TO `b_evenkeel_old`, `b_evenkeel_new` TO `b`"
-        );
+    fn a_table_and_its_successor_change_places_in_one_statement() {
+        assert_eq!(rename("a"), "RENAME TABLE `a` TO `a_evenkeel_old`, `a_evenkeel_new` TO `a`");
     }
 
     #[test]

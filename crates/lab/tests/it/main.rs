@@ -1,5 +1,6 @@
 //! Tests of the lab against real servers, in one binary.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod data;
 mod sandbox;
 mod target;
