@@ -1,0 +1,5 @@
+//! Files that users write, in TOML.
+
+mod fields;
+mod generator;
+pub mod workload;
