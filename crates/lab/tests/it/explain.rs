@@ -1,7 +1,6 @@
 //! Plans of a real server.
 
-use crate::server::server;
-use crate::shop::{populate, scale};
+use crate::shop::{scale, shop};
 use evenkeel_lab::explain::{Effort, PlanReport, explain};
 use evenkeel_lab::stop::Stop;
 use evenkeel_lab::target::Control;
@@ -13,9 +12,8 @@ fn plans(control: &mut Control, name: &str) -> Vec<PlanReport> {
 
 #[test]
 fn the_studys_statements_have_the_classes_that_they_stand_for() {
-    let server = server();
-    let mut control = server.database("classes");
-    populate(&mut control);
+    let shop = shop();
+    let mut control = shop.populated("classes");
     for (name, class, reason) in [
         ("tpcw.simple", Class::Simple, None),
         ("tpcw.product_detail", Class::Simple, None),
@@ -40,8 +38,8 @@ fn the_studys_statements_have_the_classes_that_they_stand_for() {
 
 #[test]
 fn rows_read_are_counted_exactly() {
-    let server = server();
-    let mut control = server.database("counted");
+    let shop = shop();
+    let mut control = shop.empty("counted");
     control.exec("CREATE TABLE t (a INT PRIMARY KEY, b INT)").unwrap();
     control.exec("INSERT INTO t SELECT seq, seq FROM seq_1_to_500").unwrap();
     let statement = evenkeel_lab::workload::user::StatementDefinition {
@@ -65,9 +63,8 @@ fn rows_read_are_counted_exactly() {
 
 #[test]
 fn a_mix_names_its_heavy_hitters_and_leaves_the_database_as_it_was() {
-    let server = server();
-    let mut control = server.database("hitters");
-    populate(&mut control);
+    let shop = shop();
+    let mut control = shop.populated("hitters");
     let tables = "item, orders, order_line, cc_xacts, customer, address, shopping_cart, shopping_cart_line";
     let checksum = |control: &mut Control| control.query(&format!("CHECKSUM TABLE {tables}")).unwrap();
     let before = checksum(&mut control);

@@ -1,7 +1,8 @@
-//! Tests of the lab against real servers.
-#![allow(clippy::unwrap_used)]
+//! Tests of the lab against real servers, in one binary.
 
+mod data;
 mod explain;
-mod server;
+mod sandbox;
 mod shop;
+mod target;
 mod workload;

@@ -1,39 +1,59 @@
-//! A small TPC-W database.
+//! A server with small TPC-W databases, for tests that ask.
 
+use crate::sandbox::{settings, spec, up};
 use evenkeel_core::random::Seed;
-use evenkeel_lab::data::tpcw::{Date, Generator, Indexes, RowStream, Scale, Table};
-use evenkeel_lab::target::Control;
+use evenkeel_lab::data::tpcw::{Date, Scale};
+use evenkeel_lab::data::{DataSpec, Via, populate};
+use evenkeel_lab::sandbox::Sandbox;
+use evenkeel_lab::stop::Stop;
+use evenkeel_lab::target::{Control, Target};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// One server for all tests of a moment; gone when the last that holds it ends.
+pub struct Shop {
+    // Before its home, so that it is down before its files go.
+    sandbox: Sandbox,
+    _home: tempfile::TempDir,
+}
+
+/// The server that is up, or a new one.
+pub fn shop() -> Arc<Shop> {
+    static SHOP: Mutex<Weak<Shop>> = Mutex::new(Weak::new());
+    let mut shared = SHOP.lock().unwrap_or_else(PoisonError::into_inner);
+    shared.upgrade().unwrap_or_else(|| {
+        let home = tempfile::tempdir().unwrap();
+        let mut spec = spec(home.path(), "shop");
+        spec.settings.extend(settings(&[("local_infile", "ON"), ("innodb_flush_log_at_trx_commit", "0")]));
+        let shop = Arc::new(Shop { sandbox: up(&spec).unwrap(), _home: home });
+        *shared = Arc::downgrade(&shop);
+        shop
+    })
+}
 
 /// One emulated browser, a thousand items.
 pub fn scale() -> Scale {
     Scale::new(1, 1_000).unwrap()
 }
 
-/// Fills the default database.
-pub fn populate(control: &mut Control) {
-    let generator = Generator::new(scale(), Seed(1), Date::new(2024, 5, 1));
-    for table in Table::ALL {
-        let definition = table.definition();
-        control.exec(&definition.create_table(table.name(), Indexes::Inline)).unwrap();
-        let mut stream = RowStream::new(generator, table);
-        let (mut row, mut values) = (Vec::new(), Vec::new());
-        while stream.next_row(&mut row) {
-            values.extend_from_slice(if values.is_empty() { b"" } else { b"," });
-            definition.sql_values(&row, &mut values);
-            row.clear();
-            if values.len() > 1 << 20 {
-                insert(control, table, &mut values);
-            }
-        }
-        insert(control, table, &mut values);
-        control.query(&format!("ANALYZE TABLE {table}")).unwrap();
+impl Shop {
+    /// A connection to a new, empty database.
+    pub fn empty(&self, name: &str) -> Control {
+        let everywhere = self.sandbox.target();
+        Control::connect(&everywhere).unwrap().exec(&format!("CREATE DATABASE `{name}`")).unwrap();
+        Control::connect(&Target { database: Some(name.to_owned()), ..everywhere }).unwrap()
     }
-}
 
-fn insert(control: &mut Control, table: Table, values: &mut Vec<u8>) {
-    if !values.is_empty() {
-        let sql = format!("INSERT INTO {table} VALUES {}", std::str::from_utf8(values).unwrap());
-        control.exec(&sql).unwrap();
-        values.clear();
+    /// A connection to a new database of this scale.
+    pub fn populated(&self, name: &str) -> Control {
+        let control = self.empty(name);
+        let spec = DataSpec {
+            scale: scale(),
+            seed: Seed(1),
+            today: Some(Date::new(2026, 1, 15)),
+            via: Via::Load,
+            threads: 2,
+        };
+        populate(control.target(), &spec, &Stop::default(), &mut |_| {}).unwrap();
+        control
     }
 }

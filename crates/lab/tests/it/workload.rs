@@ -1,7 +1,6 @@
 //! Workloads against a real server.
 
-use crate::server::server;
-use crate::shop::{populate, scale};
+use crate::shop::{scale, shop};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_lab::explain::Executor;
 use evenkeel_lab::target::Control;
@@ -45,9 +44,8 @@ fn count(control: &mut Control, sql: &str) -> u64 {
 
 #[test]
 fn every_statement_of_the_catalog_runs_and_finds_rows() {
-    let server = server();
-    let mut control = server.database("catalog");
-    populate(&mut control);
+    let shop = shop();
+    let mut control = shop.populated("catalog");
     // Made by interactions only: what they look for is not there by itself.
     const EMPTY: [&str; 9] = [
         "tpcw.cart",
@@ -70,9 +68,8 @@ fn every_statement_of_the_catalog_runs_and_finds_rows() {
 
 #[test]
 fn every_interaction_of_every_mix_runs_by_walk_and_by_draw() {
-    let server = server();
-    let mut control = server.database("mixes");
-    populate(&mut control);
+    let shop = shop();
+    let mut control = shop.populated("mixes");
     let mut seen = [0; 14];
     for name in ["tpcw.browsing", "tpcw.shopping", "tpcw.ordering"] {
         for closed in [false, true] {
@@ -104,9 +101,8 @@ fn check_orders(control: &mut Control, rows: &BTreeMap<String, u64>, taken: u64)
 
 #[test]
 fn an_open_write_load_really_inserts_also_in_a_second_run() {
-    let server = server();
-    let mut control = server.database("writes");
-    populate(&mut control);
+    let shop = shop();
+    let mut control = shop.populated("writes");
     let lines = count(&mut control, "SELECT COUNT(*) FROM order_line");
     for run in 1..=2 {
         let workload = find("tpcw.write", Database::read(scale(), &mut control).unwrap()).unwrap();
@@ -119,9 +115,8 @@ fn an_open_write_load_really_inserts_also_in_a_second_run() {
 
 #[test]
 fn searches_find_about_as_many_items_as_the_specification_means() {
-    let server = server();
-    let mut control = server.database("searches");
-    populate(&mut control);
+    let shop = shop();
+    let mut control = shop.populated("searches");
     for name in ["tpcw.search_title", "tpcw.search_author"] {
         let workload = find(name, scale()).unwrap();
         let (_, rows) = drive(&mut control, &*workload, &mut *workload.client(0), 100);
@@ -132,8 +127,8 @@ fn searches_find_about_as_many_items_as_the_specification_means() {
 
 #[test]
 fn a_users_workload_reads_its_column_and_runs() {
-    let server = server();
-    let mut control = server.database("user");
+    let shop = shop();
+    let mut control = shop.empty("user");
     control.exec("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20))").unwrap();
     control.exec("INSERT INTO t VALUES (3, 'c'), (5, 'e'), (7, NULL)").unwrap();
     let statement = |name: &str, sql: &str, parameters| StatementDefinition {

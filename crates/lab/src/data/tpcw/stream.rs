@@ -16,6 +16,7 @@ pub struct RowStream {
     table: Table,
     keys: Keys,
     content: Content,
+    limit: u64,
     buffer: Vec<u8>,
     read: usize,
 }
@@ -25,7 +26,12 @@ impl RowStream {
     pub fn new(generator: Generator, table: Table) -> Self {
         let keys = Keys::all(&generator, table);
         let buffer = Vec::with_capacity(BATCH_BYTES + ROW_BYTES_MAX);
-        Self { generator, table, keys, content: Content::default(), buffer, read: 0 }
+        Self { generator, table, keys, content: Content::default(), limit: u64::MAX, buffer, read: 0 }
+    }
+
+    /// Ends the stream after so many rows from its start, until the limit is raised.
+    pub fn limit(&mut self, rows: u64) {
+        self.limit = rows;
     }
 
     /// What has been generated so far.
@@ -33,8 +39,12 @@ impl RowStream {
         self.content
     }
 
-    /// Appends the next row to `out`, without line end; false after the last.
+    /// Appends the next row to `out`, without line end; false after the last and at
+    /// the limit.
     pub fn next_row(&mut self, out: &mut Vec<u8>) -> bool {
+        if self.content.rows == self.limit {
+            return false;
+        }
         let Some((number, line)) = self.keys.next(&self.generator) else { return false };
         let start = out.len();
         match line {
@@ -164,6 +174,18 @@ mod tests {
         let orders = generator(1).scale().orders();
         assert_eq!(content.rows, (1..=orders).map(|order| generator(1).lines(order)).sum::<u64>());
         assert_eq!(keys.iter().filter(|(line, _)| *line == 1).count() as u64, orders);
+    }
+
+    #[test]
+    fn a_limit_cuts_a_stream_into_parts_that_make_up_the_whole() {
+        let mut stream = RowStream::new(generator(1), Table::Author);
+        let mut text = String::new();
+        for limit in [7, 8, 25, 30] {
+            stream.limit(limit);
+            stream.read_to_string(&mut text).unwrap();
+            assert_eq!(stream.content().rows, limit.min(25));
+        }
+        assert_eq!((text, stream.content()), read(Table::Author, 1));
     }
 
     #[test]
