@@ -138,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn dispersion_and_correlation_are_rejected_as_often_as_they_should_be() {
-        let (mut dispersed, mut correlated) = (0, 0);
+    fn poisson_arrivals_are_rejected_as_often_as_they_should_be() {
+        let (mut shaped, mut dispersed, mut correlated) = (0, 0, 0);
         for seed in 0..2_000 {
             let mut poisson = Poisson::new(20.0, Seed(seed)).unwrap();
             let instants: Vec<f64> =
@@ -148,10 +148,12 @@ mod tests {
             for second in instants.iter().map(|&instant| instant as usize).filter(|&second| second < 40) {
                 counts[second] += 1;
             }
-            let gaps: Vec<f64> = instants.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            let mut gaps: Vec<f64> = instants.windows(2).map(|pair| pair[1] - pair[0]).collect();
             dispersed += u32::from(index_of_dispersion(&counts).p_value < 0.05);
             correlated += u32::from(lag1_correlation(&gaps).p_value < 0.05);
+            shaped += u32::from(kolmogorov_smirnov_exponential(&mut gaps, 20.0).p_value < 0.05);
         }
+        assert!((60..=140).contains(&shaped), "{shaped}");
         assert!((60..=140).contains(&dispersed), "{dispersed}");
         assert!((60..=140).contains(&correlated), "{correlated}");
     }

@@ -36,6 +36,9 @@ pub(super) fn gamma_q(a: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;
     }
+    if x == f64::INFINITY {
+        return 0.0;
+    }
     let scale = (a * x.ln() - x - ln_gamma(a)).exp();
     if x < a + 1.0 {
         (1.0 - scale * gamma_series(a, x)).clamp(0.0, 1.0)
