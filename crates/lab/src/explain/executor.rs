@@ -6,16 +6,15 @@ use crate::workload::{Parameters, Reply, Statement, Value};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params};
 
-/// Prepares statements when they are first asked and makes them.
+/// Prepares the statements of a workload and makes them.
 pub struct Executor {
     statements: Vec<Statement>,
-    prepared: Vec<Option<mysql::Statement>>,
 }
 
 impl Executor {
-    /// For the statements of a workload, on one connection.
+    /// For these statements, by their index.
     pub fn new(statements: &[Statement]) -> Self {
-        Self { statements: statements.to_vec(), prepared: vec![None; statements.len()] }
+        Self { statements: statements.to_vec() }
     }
 
     /// Makes a statement and takes its whole answer.
@@ -23,7 +22,7 @@ impl Executor {
     /// # Errors
     /// [`ExplainError::Execute`] with the server's words.
     pub fn execute(
-        &mut self,
+        &self,
         control: &mut Control,
         index: usize,
         parameters: &Parameters,
@@ -41,18 +40,16 @@ impl Executor {
     }
 
     fn execute_prepared(
-        &mut self,
+        &self,
         conn: &mut Conn,
         index: usize,
         parameters: &Parameters,
     ) -> Result<Reply, mysql::Error> {
-        let prepared = match &self.prepared[index] {
-            Some(prepared) => prepared,
-            None => self.prepared[index].insert(conn.prep(&self.statements[index].sql)?),
-        };
+        // The driver keeps the statements prepared last, and closes older ones itself.
+        let prepared = conn.prep(&self.statements[index].sql)?;
         let values: Vec<mysql::Value> = parameters.iter().map(to_driver).collect();
         let params = if values.is_empty() { Params::Empty } else { Params::Positional(values) };
-        conn.exec_iter(prepared, params).and_then(take)
+        conn.exec_iter(&prepared, params).and_then(take)
     }
 }
 

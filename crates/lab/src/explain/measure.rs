@@ -3,7 +3,7 @@
 use super::{Executor, ExplainError, Measured};
 use crate::clock::Clock;
 use crate::target::Control;
-use crate::workload::{Parameters, Statement};
+use crate::workload::Parameters;
 use evenkeel_core::Nanos;
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 /// the first is taken off.
 pub fn measure(
     control: &mut Control,
-    executor: &mut Executor,
-    (index, _): (usize, &Statement),
+    executor: &Executor,
+    index: usize,
     executions: u32,
     sample: &mut dyn FnMut(&mut Parameters) -> bool,
 ) -> Result<Option<Measured>, ExplainError> {

@@ -60,23 +60,22 @@ pub fn explain(
     stop: &Stop,
 ) -> Result<Vec<PlanReport>, ExplainError> {
     let mut random = Random::new(effort.seed.child("explain"));
-    let mut executor = Executor::new(workload.statements());
+    let executor = Executor::new(workload.statements());
     let weights = match workload.weights() {
         Some(weights) => weights,
-        None => weights::count(control, &mut executor, workload, effort, stop)?,
+        None => weights::count(control, &executor, workload, effort, stop)?,
     };
     let mut reports = Vec::new();
-    for (index, statement) in workload.statements().iter().enumerate() {
+    for (index, &weight) in weights.iter().enumerate().take(workload.statements().len()) {
         if stop.is_set() {
             break;
         }
-        let weight = weights.get(index).copied().unwrap_or(0.0);
         let Some(report) = explain_one(control, workload, index, weight, &mut random)? else { continue };
         let measured = if report.class == Class::Write || effort.executions == 0 {
             None
         } else {
             let mut sample = |parameters: &mut Parameters| workload.sample(index, &mut random, parameters);
-            measure::measure(control, &mut executor, (index, statement), effort.executions, &mut sample)?
+            measure::measure(control, &executor, index, effort.executions, &mut sample)?
         };
         reports.push(PlanReport { measured, ..report });
     }

@@ -17,7 +17,7 @@ const TIME_MAX: Nanos = Nanos::from_secs(20);
 /// of our own, which are rolled back. What cannot be rolled back is not made.
 pub fn count(
     control: &mut Control,
-    executor: &mut Executor,
+    executor: &Executor,
     workload: &dyn Workload,
     effort: &Effort,
     stop: &Stop,

@@ -2,5 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod data;
+mod explain;
 mod sandbox;
+mod shop;
 mod target;
+mod workload;
