@@ -3,8 +3,10 @@
 //! The only place that prints and ends the process. Exit codes: 0 done, 1 a finding, 2 wrong use or
 //! configuration, 3 the measurement is not valid.
 
+mod caveats;
 mod cli;
 mod clock;
+mod columns;
 mod command;
 mod config;
 mod export;

@@ -71,12 +71,21 @@ fn charts(study: &Study<'_>) -> String {
 
 fn figure(plot: &Plot, legend: &str) -> String {
     format!(
-        "<figure class=\"card\"><figcaption><h3>{}</h3><p class=\"words\">{}</p>{legend}</figcaption>\n\
+        "<figure class=\"card\"><figcaption><h3>{}</h3><p class=\"words\">{}</p>{}{legend}</figcaption>\n\
          <div class=\"scroll\">{}</div></figure>\n",
         Text(&plot.heading),
         Text(&plot.words),
+        notes(&plot.notes),
         plot.chart.svg()
     )
+}
+
+fn notes(notes: &[(String, String)]) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
+    let item = |(name, text): &(String, String)| format!("<li><b>{}</b> {}</li>", Text(name), Text(text));
+    format!("<ul class=\"notes\">{}</ul>", notes.iter().map(item).collect::<String>())
 }
 
 /// Percentiles of each series side by side, on the same scales.

@@ -27,7 +27,7 @@ const COLOURS: [Colour; 23] = [
     colour("card", "#ffffff", "#171b21", 0.0),
     colour("line", "#dfe3e8", "#2b323b", 0.0),
     colour("grid", "#e9ecf0", "#242a32", 0.0),
-    colour("shade", "#f1e7e0", "#2a2220", 0.0),
+    colour("shade", "#f8efe8", "#2a2220", 0.0),
     colour("ink", "#171a1f", "#e8ebef", 4.5),
     colour("soft", "#545c68", "#a3adba", 4.5),
     colour("accent", "#00568a", "#6fbdf0", 4.5),

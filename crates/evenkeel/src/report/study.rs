@@ -50,13 +50,9 @@ impl<'a> Study<'a> {
         self.plan.series.len() > 1
     }
 
-    /// `series label, 40/s` or, with one series, `40/s`.
+    /// Name of a cell, with its series where there are several.
     pub fn cell_name(&self, cell: &CellSummary) -> String {
-        let rate = crate::format::rate(cell.rate_per_s);
-        match self.plan.series.get(cell.series) {
-            Some(series) if self.has_several() => format!("{}, {rate}", series.label),
-            _ => rate,
-        }
+        crate::caveats::cell_name(self.plan, cell)
     }
 
     /// Colour, shape and dash of a series. Series that differ in nothing but the target have one colour

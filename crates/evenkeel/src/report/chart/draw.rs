@@ -46,10 +46,12 @@ pub fn svg(chart: &Chart) -> String {
     );
     frame.shades(&mut out);
     frame.grid(&mut out);
-    frame.guides(&mut out);
+    let mut texts = String::new();
+    frame.guides(&mut out, &mut texts);
     for trace in &chart.traces {
         frame.trace(&mut out, trace);
     }
+    out.push_str(&texts);
     frame.point_texts(&mut out);
     frame.end_texts(&mut out);
     out.push_str("</svg>\n");
@@ -137,71 +139,43 @@ impl<'a> Frame<'a> {
         );
     }
 
-    fn guides(&self, out: &mut String) {
+    /// Lines go behind the traces into `out`; their texts into `texts`, to stand before the traces.
+    fn guides(&self, out: &mut String, texts: &mut String) {
         for guide in &self.chart.guides {
             match guide {
-                Guide::Level { y, text, class } => self.level(out, *y, text, class),
-                Guide::Upright { x, text } => self.upright(out, *x, text),
-                Guide::ShadeBeyond { x, text } => self.shade_text(out, *x, text),
-                Guide::Equal { text } => self.equal(out, text),
+                Guide::Level { y, text, class } => self.level(out, texts, *y, text, class),
+                Guide::Upright { x, text } => self.upright(out, texts, *x, text),
+                Guide::ShadeBeyond { text, .. } => {
+                    let at = (self.right - 8.0, self.bottom - 10.0);
+                    guide_text(texts, "shade-text", at, "end", text);
+                }
+                Guide::Equal { text } => self.equal(out, texts, text),
                 Guide::ShadeAbove { .. } => {}
             }
         }
     }
 
-    fn level(&self, out: &mut String, value: f64, text: &str, class: &str) {
+    fn level(&self, out: &mut String, texts: &mut String, value: f64, text: &str, class: &str) {
         let Some(y) = self.y.place(value).filter(|_| self.y.holds(value)) else { return };
+        guide_line(out, class, &format!("M{:.1} {y:.1}H{:.1}", self.left, self.right));
         // Near the ceiling the text goes below the line.
         let text_y = if y - self.top < LINE_HEIGHT + 4.0 { y + LINE_HEIGHT } else { y - 6.0 };
-        let _ = writeln!(
-            out,
-            "<g class=\"guide {class}\"><path d=\"M{:.1} {y:.1}H{:.1}\"/>\
-             <text x=\"{:.1}\" y=\"{text_y:.1}\">{}</text></g>",
-            self.left,
-            self.right,
-            self.left + 8.0,
-            Text(text)
-        );
+        guide_text(texts, class, (self.left + 8.0, text_y), "start", text);
     }
 
-    fn upright(&self, out: &mut String, value: f64, text: &str) {
+    fn upright(&self, out: &mut String, texts: &mut String, value: f64, text: &str) {
         let Some(x) = self.x.place(value).filter(|_| self.x.holds(value)) else { return };
-        let _ = writeln!(
-            out,
-            "<g class=\"guide accent\"><path d=\"M{x:.1} {:.1}V{:.1}\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text></g>",
-            self.top,
-            self.bottom,
-            x - 7.0,
-            self.top + 12.0,
-            Text(text)
-        );
+        guide_line(out, "accent", &format!("M{x:.1} {:.1}V{:.1}", self.top, self.bottom));
+        guide_text(texts, "accent", (x - 7.0, self.top + 12.0), "end", text);
     }
 
-    fn shade_text(&self, out: &mut String, value: f64, text: &str) {
-        let Some(_) = self.x.place(value) else { return };
-        let _ = writeln!(
-            out,
-            "<text class=\"shade-text\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            self.right - 8.0,
-            self.bottom - 10.0,
-            Text(text)
-        );
-    }
-
-    fn equal(&self, out: &mut String, text: &str) {
+    fn equal(&self, out: &mut String, texts: &mut String, text: &str) {
         let held = self.x.steps(65).filter(|value| self.y.holds(*value));
         let places: Vec<_> = held.filter_map(|value| self.place(value, value)).collect();
-        let path = polyline(&places);
         // Two thirds along, where the line still lies under the traces and the text beside it is free.
         let Some((x, y)) = places.get(places.len() * 2 / 3) else { return };
-        let _ = writeln!(
-            out,
-            "<g class=\"guide\"><path d=\"{path}\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
-            x + 12.0,
-            y + 12.0,
-            Text(text)
-        );
+        guide_line(out, "", &polyline(&places));
+        guide_text(texts, "", (x + 12.0, y + 12.0), "start", text);
     }
 
     fn trace(&self, out: &mut String, trace: &Trace) {
@@ -317,4 +291,18 @@ fn polyline(places: &[(f64, f64)]) -> String {
         let _ = write!(path, "{}{x:.1} {y:.1}", if at == 0 { 'M' } else { 'L' });
     }
     path
+}
+
+fn guide_line(out: &mut String, class: &str, path: &str) {
+    let _ = writeln!(out, "<path class=\"guide {class}\" d=\"{path}\"/>");
+}
+
+fn guide_text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, text: &str) {
+    if !text.is_empty() {
+        let _ = writeln!(
+            out,
+            "<text class=\"guide-text {class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            Text(text)
+        );
+    }
 }

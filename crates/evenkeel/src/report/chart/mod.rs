@@ -42,8 +42,8 @@ pub struct Axis {
     pub quantity: Quantity,
     /// How values spread.
     pub spacing: Spacing,
-    /// Value up to which a linear axis goes at least.
-    pub at_least: Option<f64>,
+    /// Values that the axis holds besides those of the traces.
+    pub holds: Vec<f64>,
 }
 
 /// What helps to judge the traces.
@@ -116,7 +116,7 @@ impl Chart {
 
     fn x_values(&self) -> impl Iterator<Item = f64> + '_ {
         let points = self.traces.iter().flat_map(|trace| trace.points.iter().map(|point| point.x));
-        points.chain(self.x.at_least)
+        points.chain(self.x.holds.iter().copied())
     }
 
     /// All that the vertical axis must hold. Two things are held only so far that they do not press the rest
@@ -129,10 +129,14 @@ impl Chart {
             self.traces.iter().flat_map(|trace| &trace.points).partition(|point| point.hollow && !keeps_all);
         let largest = settled.iter().map(|point| point.y).filter(|y| y.is_finite()).fold(0.0, f64::max);
         let cut = if largest > 0.0 { largest } else { f64::INFINITY };
-        let mut values: Vec<f64> = self.y.at_least.into_iter().collect();
+        let mut values: Vec<f64> = self.y.holds.clone();
         values.extend(settled.iter().map(|point| point.y));
         values.extend(settled.iter().filter_map(|point| point.interval).map(|(_, high)| high.min(2.0 * cut)));
         values.extend(hollow.iter().map(|point| point.y.min(1.5 * cut)));
+        if keeps_all {
+            let lows = settled.iter().filter_map(|point| Some((point.interval?.0, point.y / 2.0)));
+            values.extend(lows.map(|(low, least)| low.max(least)));
+        }
         let dots = self.traces.iter().flat_map(|trace| &trace.dots);
         values.extend(dots.map(|dot| dot.y.min(if keeps_all { f64::INFINITY } else { 1.5 * cut })));
         values

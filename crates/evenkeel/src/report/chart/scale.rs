@@ -158,7 +158,7 @@ fn logarithmic_ticks(low: f64, high: f64) -> (f64, f64, Vec<f64>) {
     let high = rungs.iter().find(|rung| **rung > high * 1.001).copied().unwrap_or(high * 2.0);
     let within = |rung: &f64| *rung >= low * 0.999 && *rung <= high * 1.001;
     let all: Vec<f64> = rungs.into_iter().filter(within).collect();
-    if all.len() <= 7 {
+    if all.len() <= 10 {
         return (low, high, all);
     }
     let every = 1 + (last - first) / 7;

@@ -6,7 +6,7 @@ mod variation;
 use super::chart::{Axis, Chart, Guide, Marker, Quantity, Spacing, Trace};
 use super::study::Study;
 use crate::format;
-use evenkeel_lab::store::format::HeadlineRecord;
+use evenkeel_lab::store::format::{CellSummary, HeadlineRecord};
 use traces::{LAG, PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
 
 pub use variation::{spread, standard_error};
@@ -17,6 +17,8 @@ pub struct Plot {
     pub heading: String,
     /// What to look for.
     pub words: String,
+    /// Further remarks, each with the name of what it is about.
+    pub notes: Vec<(String, String)>,
     /// The chart.
     pub chart: Chart,
 }
@@ -44,6 +46,7 @@ pub fn tau(study: &Study<'_>) -> Plot {
     Plot {
         heading: "Response time".to_owned(),
         words: "Mean response time τ against the arrival rate λ, with 95 % intervals over runs.".to_owned(),
+        notes: Vec::new(),
         chart: chart(study, "tau", WIDE, y, guides, traces(study, &TAU)),
     }
 }
@@ -61,7 +64,7 @@ pub fn theta(study: &Study<'_>) -> Plot {
         let text = if study.only_headline().is_some() { trust_text(headline) } else { String::new() };
         guides.push(Guide::Level { y, text, class });
     }
-    let y = Axis { at_least: Some(100.0), ..axis("utilisation θ", Quantity::Percent, Spacing::Linear) };
+    let y = Axis { holds: vec![100.0], ..axis("utilisation θ", Quantity::Percent, Spacing::Linear) };
     let words = if study.only_headline().is_some() {
         "CPU use of the server's domain. Above the trust limit, runs or targets no longer agree."
     } else {
@@ -70,6 +73,7 @@ pub fn theta(study: &Study<'_>) -> Plot {
     Plot {
         heading: "CPU utilisation".to_owned(),
         words: words.to_owned(),
+        notes: Vec::new(),
         chart: chart(study, "theta", HALF, y, guides, traces(study, &THETA)),
     }
 }
@@ -87,6 +91,7 @@ pub fn throughput(study: &Study<'_>) -> Plot {
         heading: "Throughput".to_owned(),
         words: "Completions per second. Where the line leaves the diagonal, the server is past its capacity."
             .to_owned(),
+        notes: Vec::new(),
         chart: chart(study, "throughput", HALF, y, guides, traces(study, &THROUGHPUT)),
     }
 }
@@ -112,6 +117,7 @@ pub fn lag(study: &Study<'_>) -> Plot {
         words: "99th percentile of our own error in sending on time (strong), beside τ (faint), on a \
                 logarithmic scale. The further apart, the less it matters."
             .to_owned(),
+        notes: Vec::new(),
         chart: chart(study, "lag", HALF, y, Vec::new(), all),
     }
 }
@@ -119,20 +125,26 @@ pub fn lag(study: &Study<'_>) -> Plot {
 /// Percentiles against the arrival rate: one panel for each series, all on the same scales.
 pub fn percentiles(study: &Study<'_>) -> Vec<Plot> {
     let several = study.has_several();
-    let largest =
-        study.summary.cells.iter().filter_map(|cell| format::mean(&cell.p999_ms)).fold(0.0, f64::max);
-    let furthest = study.summary.cells.iter().map(|cell| cell.rate_per_s).fold(0.0, f64::max);
+    let cells = &study.summary.cells;
+    let ends = |cell: &CellSummary| [format::mean(&cell.p50_ms), format::mean(&cell.p999_ms)];
+    let times: Vec<f64> = cells.iter().flat_map(ends).flatten().collect();
+    let rates: Vec<f64> = cells.iter().map(|cell| cell.rate_per_s).collect();
     let panels = study.plan.series.iter().enumerate().map(|(series, record)| {
         let mut y = time_axis("response time", Spacing::Logarithmic);
-        y.at_least = Some(largest);
+        y.holds.clone_from(&times);
         let size = if several { PANEL } else { HALF };
         let id = format!("percentiles-{series}");
         let mut chart = chart(study, &id, size, y, objective(study), percentile_traces(study, series));
-        chart.x.at_least = Some(furthest);
+        chart.x.holds.clone_from(&rates);
         let heading = if several { record.label.clone() } else { "Percentiles".to_owned() };
         chart.title = format!("Percentiles of the response time: {}", record.label);
         let words = "Half of the requests are faster than p50, one in a thousand is slower than p99.9.";
-        Plot { heading, words: if several { String::new() } else { words.to_owned() }, chart }
+        Plot {
+            heading,
+            words: if several { String::new() } else { words.to_owned() },
+            notes: Vec::new(),
+            chart,
+        }
     });
     panels.collect()
 }
@@ -196,7 +208,7 @@ fn chart(
 }
 
 fn axis(title: &str, quantity: Quantity, spacing: Spacing) -> Axis {
-    Axis { title: title.to_owned(), quantity, spacing, at_least: None }
+    Axis { title: title.to_owned(), quantity, spacing, holds: Vec::new() }
 }
 
 fn time_axis(title: &str, spacing: Spacing) -> Axis {

@@ -78,7 +78,7 @@ fn point(study: &Study<'_>, cell: &CellSummary, measure: &Measure) -> Option<Poi
         interval: estimate.low.zip(estimate.high).filter(|_| !bound),
         hollow,
         lower_bound: bound,
-        text: point_text(study, cell, hollow),
+        text: point_text(study, cell, estimate, bound),
         tip: tip(study, cell),
     })
 }
@@ -89,14 +89,15 @@ pub fn is_hollow(cell: &CellSummary) -> bool {
 }
 
 /// With many series, the hollow marker alone must do: words would hide the lines.
-fn point_text(study: &Study<'_>, cell: &CellSummary, hollow: bool) -> String {
-    let text = match (hollow, cell.lower_bound) {
-        _ if study.plan.series.len() > 2 => "",
-        (true, _) => &cell.stability,
-        (false, true) => "lower bound",
-        (false, false) => "",
-    };
-    text.to_owned()
+fn point_text(study: &Study<'_>, cell: &CellSummary, estimate: &EstimateRecord, bound: bool) -> String {
+    match (is_hollow(cell), bound) {
+        _ if study.plan.series.len() > 2 => String::new(),
+        // It may lie beyond the scale, so its value is said.
+        (true, true) => format!("{}, at least {}", cell.stability, mean_time(estimate)),
+        (true, false) => cell.stability.clone(),
+        (false, true) => "lower bound".to_owned(),
+        (false, false) => String::new(),
+    }
 }
 
 fn dots(study: &Study<'_>, cell: &CellSummary, measure: &Measure) -> Vec<Dot> {

@@ -5,7 +5,7 @@ use super::{HALF, Plot, axis, chart};
 use crate::format;
 use crate::report::chart::{Guide, Point, Quantity, Spacing, Trace};
 use crate::report::study::Study;
-use evenkeel_lab::store::format::CellSummary;
+use evenkeel_lab::store::format::{CellSummary, HeadlineRecord};
 
 /// Standard error of tau over runs, in percent of tau, against the utilisation. `None` where no cell has
 /// both.
@@ -14,7 +14,29 @@ pub fn standard_error(study: &Study<'_>) -> Option<Plot> {
     let tolerance = study.plan.settings.tolerance_se_percent;
     let words = "Standard error of τ over runs, in percent of τ, against the utilisation. Trust ends where it \
                  passes the tolerance.";
-    plot(study, "standard-error", "Variation over runs", words, tolerance, "standard error of τ", percent)
+    let mut plot = plot(
+        study,
+        "standard-error",
+        "Variation over runs",
+        words,
+        tolerance,
+        "standard error of τ",
+        percent,
+    )?;
+    plot.notes = study.summary.headlines.iter().filter_map(reason).collect();
+    Some(plot)
+}
+
+/// Where trust in a group ends and why.
+fn reason(headline: &HeadlineRecord) -> Option<(String, String)> {
+    let limit = format::percent(headline.trust_theta_percent?);
+    let name = if headline.trust_ended { "Trusted up to" } else { "Trusted at least to" };
+    let label = if headline.label.is_empty() { String::new() } else { format!("{}: ", headline.label) };
+    let why = if headline.trust_ended && !headline.trust_reason.is_empty() { "beyond, " } else { "" };
+    Some((
+        format!("{label}{} {limit}", if label.is_empty() { name.to_owned() } else { name.to_lowercase() }),
+        format!("{why}{}", headline.trust_reason),
+    ))
 }
 
 /// Largest difference of tau between targets, in percent of tau, against the utilisation. `None` with one
@@ -46,12 +68,12 @@ fn plot(
         Guide::Level { y: tolerance, text, class: "accent".to_owned() },
     ];
     let mut y = axis(title, Quantity::Percent, Spacing::Linear);
-    y.at_least = Some(tolerance * 1.4);
+    y.holds.push(tolerance * 1.4);
     let mut chart = chart(study, id, HALF, y, guides, traces);
     chart.x = axis("utilisation θ", Quantity::Percent, Spacing::Linear);
-    chart.x.at_least = Some(100.0);
+    chart.x.holds.push(100.0);
     chart.title = format!("{title} against the utilisation");
-    Some(Plot { heading: heading.to_owned(), words: words.to_owned(), chart })
+    Some(Plot { heading: heading.to_owned(), words: words.to_owned(), notes: Vec::new(), chart })
 }
 
 fn trace(study: &Study<'_>, series: usize, percent: impl Fn(&CellSummary) -> Option<f64>) -> Trace {

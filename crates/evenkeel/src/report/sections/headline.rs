@@ -20,9 +20,7 @@ pub fn headline(study: &Study<'_>) -> String {
     }
     let _ = writeln!(out, "<p class=\"setting\">{}</p>", Text(&setting(study)));
     if study.summary.headlines.len() > 1 {
-        out.push_str("<div class=\"variants\">\n");
-        study.summary.headlines.iter().for_each(|headline| out.push_str(&variant(study, headline)));
-        out.push_str("</div>\n");
+        out.push_str(&variants(study));
     }
     out.push_str("</header>\n");
     out
@@ -126,12 +124,21 @@ fn trust_words(headline: &HeadlineRecord) -> String {
     }
 }
 
-fn variant(study: &Study<'_>, headline: &HeadlineRecord) -> String {
+/// Sentences side by side; a few have room for their figures too.
+fn variants(study: &Study<'_>) -> String {
+    let few = study.summary.headlines.len() <= 4;
+    let articles: String =
+        study.summary.headlines.iter().map(|headline| variant(study, headline, few)).collect();
+    let class = if few { "variants" } else { "variants many" };
+    format!("<div class=\"{class}\">\n{articles}</div>\n")
+}
+
+fn variant(study: &Study<'_>, headline: &HeadlineRecord, with_figures: bool) -> String {
     let hue = study.look(headline.series.first().copied().unwrap_or(0)).hue;
     format!(
         "<article class=\"variant s{hue}\"><h2>{}</h2><p>{}</p>\n{}</article>\n",
         Text(&headline.label),
         Text(&headline.text),
-        figures(headline)
+        if with_figures { figures(headline) } else { String::new() }
     )
 }

@@ -4,19 +4,15 @@ use super::section;
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
+use crate::table::{HEAVY_PERCENT, by_share};
 use evenkeel_lab::store::format::StatementPlanRecord;
-
-/// A statement with at least this share of the work is a heavy hitter.
-const HEAVY_PERCENT: f64 = 20.0;
 
 /// Statements, the heaviest first; nothing where no plan was stored.
 pub fn plans(study: &Study<'_>) -> String {
-    let mut plans: Vec<&StatementPlanRecord> = study.manifest.plans.iter().collect();
+    let plans = by_share(&study.manifest.plans);
     if plans.is_empty() {
         return String::new();
     }
-    let share = |plan: &StatementPlanRecord| plan.work_share_percent.unwrap_or(-1.0);
-    plans.sort_by(|a, b| share(b).total_cmp(&share(a)));
     let several = plans.len() > 1;
     let items: String = plans.into_iter().map(|plan| item(plan, several)).collect();
     let words = "Simple statements use indexes alone, complex ones sort or build temporary tables, writes change rows. \
@@ -36,8 +32,9 @@ fn item(plan: &StatementPlanRecord, several: bool) -> String {
         ));
     }
     format!(
-        "<details class=\"plan\"><summary><b>{}</b> {marks} <span class=\"words\">{}</span></summary>\
+        "<details class=\"plan\"{}><summary><b>{}</b> {marks} <span class=\"words\">{}</span></summary>\
          <pre>{}</pre><pre>{}</pre></details>\n",
+        if several { "" } else { " open" },
         Text(&plan.statement),
         Text(&plan.reason),
         Text(plan.sql.trim()),
