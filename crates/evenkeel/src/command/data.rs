@@ -1,6 +1,17 @@
 //! `evenkeel data`: TPC-W data on any server.
 
+use super::tell::Teller;
+use super::{Session, place};
+use crate::failure::WithHint;
+use crate::progress::{Mode, ProgressEvent, View};
+use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
+use evenkeel_core::random::Seed;
+use evenkeel_lab::data::tpcw::{Date, Scale};
+use evenkeel_lab::data::{self, DataSpec, Stamp, Via};
+use evenkeel_lab::target::Target;
+use std::io::IsTerminal;
+use std::process::ExitCode;
 
 /// How rows come in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -91,4 +102,97 @@ pub enum Action {
         /// Server and database
         target: String,
     },
+}
+
+/// Does what was asked of data.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let mut view = View::new(match (session.quiet, std::io::stderr().is_terminal()) {
+        (true, _) => Mode::Quiet,
+        (false, true) => Mode::Live,
+        (false, false) => Mode::Lines,
+    });
+    match &args.action {
+        Action::Fill { target, data, replace, threads } => {
+            let target = place::target(session, target)?;
+            if *replace {
+                remove(&target)?;
+            }
+            let items = data.items.unwrap_or(10_000);
+            let wanted = wanted(data.ebs, items, data.data_seed, via(data.via), *threads)?;
+            let stamp = fill(session, &target, &wanted, &mut view)?;
+            drop(view);
+            print_stamp(&stamp);
+        }
+        Action::Check { target } => print_stamp(&data::verify(&place::target(session, target)?, None)?),
+        Action::Reload { target } => {
+            let target = place::target(session, target)?;
+            let mut teller = Teller::for_data();
+            let mut tell = |progress| {
+                if let Some(event) = teller.data(&progress) {
+                    view.show(&event);
+                }
+            };
+            let stamp = data::reload(&target, None, &std::env::temp_dir(), threads(), &session.stop, &mut tell)?;
+            drop(view);
+            print_stamp(&stamp);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Drops a data set that is there; where there is none, there is nothing to drop.
+fn remove(target: &Target) -> Result<()> {
+    match data::remove(target, None) {
+        Ok(()) | Err(data::DataError::Missing { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Fills a database and shows how it goes.
+pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
+    let mut teller = Teller::for_data();
+    let clock = crate::clock::Clock::start();
+    let mut rows = 0;
+    let stamp = data::populate(target, wanted, &session.stop, &mut |progress| {
+        rows = progress.rows_done;
+        if let Some(event) = teller.data(&progress) {
+            view.show(&event);
+        }
+    })?;
+    if rows > 0 {
+        view.show(&ProgressEvent::Populated { rows, took_s: clock.now().as_secs_f64() });
+    }
+    Ok(stamp)
+}
+
+/// A data set as the flags describe it.
+pub fn wanted(ebs: u32, items: u32, seed: u64, via: Via, threads: Option<usize>) -> Result<DataSpec> {
+    let scale = Scale::new(ebs, items).hint("TPC-W scales by --ebs (2,880 customers each) and --items")?;
+    Ok(spec(scale, seed, via, threads))
+}
+
+/// A data set of this scale.
+pub fn spec(scale: Scale, seed: u64, via: Via, threads_wanted: Option<usize>) -> DataSpec {
+    let today: Option<Date> = None;
+    DataSpec { scale, seed: Seed(seed), today, via, threads: threads_wanted.unwrap_or_else(threads).max(1) }
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
+}
+
+/// The way in by its flag.
+pub fn via(name: ViaName) -> Via {
+    match name {
+        ViaName::Insert => Via::Insert,
+        ViaName::Load => Via::Load,
+        ViaName::Dump => Via::Dump,
+    }
+}
+
+fn print_stamp(stamp: &Stamp) {
+    println!("TPC-W data: NUM_EBS {}, NUM_ITEMS {}, seed {}, of {}", stamp.scale.ebs(), stamp.scale.items(), stamp.seed.0, stamp.today);
+    println!("  way in    {}", stamp.via);
+    println!("  rows      {}", stamp.tables.iter().map(|(_, content)| content.rows).sum::<u64>());
+    println!("  checksum  {:016x}", stamp.checksum());
 }

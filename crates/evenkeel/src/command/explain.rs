@@ -1,5 +1,14 @@
 //! `evenkeel explain`: plans, classes and heavy hitters of a workload.
 
+use super::{Session, place, spec};
+use crate::table;
+use anyhow::Result;
+use evenkeel_lab::explain::Effort;
+use evenkeel_lab::study::statement_plans;
+use evenkeel_lab::target::Control;
+use evenkeel_lab::workload::catalog;
+use std::process::ExitCode;
+
 /// Flags of `evenkeel explain`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -20,4 +29,24 @@ pub struct Args {
     /// As JSON, with the whole plans
     #[arg(long)]
     pub json: bool,
+}
+
+/// Explains a workload on a server, or names the workloads.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let Some(text) = args.target.as_ref().filter(|_| !args.list) else {
+        for entry in catalog() {
+            println!("{:<28} {}", entry.name, entry.help);
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let target = place::target(session, text)?;
+    let workload = spec::remote_workload(&args.workload, &target)?;
+    let mut control = Control::connect(&target)?;
+    let plans = statement_plans(&mut control, workload.as_ref(), &Effort::default(), &session.stop)?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&plans)?);
+    } else {
+        print!("{}", table::plans(&plans, super::look()));
+    }
+    Ok(ExitCode::SUCCESS)
 }

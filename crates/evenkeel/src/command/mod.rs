@@ -9,11 +9,14 @@ pub mod report;
 pub mod runs;
 pub mod sandbox;
 mod spec;
+mod tell;
 
 use crate::cli::{Cli, Command};
 use crate::failure::WithHint;
 use anyhow::{Context, Result};
+use crate::table::Look;
 use evenkeel_lab::stop::Stop;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -67,6 +70,23 @@ fn stop_on_signals() -> Result<Stop> {
             .context("installing the handler for Ctrl-C")?;
     }
     Ok(stop)
+}
+
+/// What standard output can show.
+pub fn look() -> Look {
+    let terminal = std::io::stdout().is_terminal();
+    let width = if terminal { console_width() } else { WIDE };
+    Look { width, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+}
+
+/// Where nobody looks at a terminal, no column is dropped.
+const WIDE: usize = 200;
+
+fn console_width() -> usize {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: TIOCGWINSZ writes one winsize to the address given.
+    let told = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) } == 0;
+    if told && size.ws_col > 0 { usize::from(size.ws_col) } else { 80 }
 }
 
 fn print_completions(shell: clap_complete::Shell) {

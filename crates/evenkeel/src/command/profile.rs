@@ -1,7 +1,22 @@
 //! `evenkeel profile`: sweep the arrival rate on a server.
 
-use clap::ValueEnum;
-use std::path::PathBuf;
+use super::spec::{self, Study};
+use super::tell::Teller;
+use super::Session;
+use crate::cli::{Cli, Command};
+use crate::clock::unix_time;
+use crate::failure::NOT_VALID;
+use crate::progress::{Mode, View};
+use crate::table;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{Parser, ValueEnum};
+use evenkeel_lab::store::format::{PlanFile, SummaryFile};
+use evenkeel_lab::store::{self, StudyFolder};
+use evenkeel_lab::study::{self as lab_study, StudyError};
+use evenkeel_lab::target::Target;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// Which process arrivals follow.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -112,4 +127,107 @@ pub struct Args {
     /// Write events as JSON lines to the error stream instead of a progress line
     #[arg(long)]
     pub json: bool,
+}
+
+/// Profiles, or goes on with a profile, and prints what came out.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let root = session.runs_dir(args.output.as_ref());
+    let (study, folder) = match &args.resume {
+        Some(name) => resumed(session, &root, name)?,
+        None => started(session, &root, args)?,
+    };
+    let mut view = View::new(mode(session, args.json));
+    let mut teller = Teller::new(&study.spec);
+    let outcome = lab_study::run(&study.spec, &folder, &session.stop, &mut |event| {
+        if let Some(event) = teller.told(event) {
+            view.show(&event);
+        }
+    });
+    drop(view);
+    let summary = outcome.with_context(|| format!("measuring {}", folder.path().display()))?;
+    finish(session, &folder, &summary)
+}
+
+/// A new study: its folder, and in it the plan and the workload's own file.
+fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyFolder)> {
+    let study = spec::study(session, args, recorded_command(), None)?;
+    let now = unix_time().as_secs();
+    let workload = study.spec.series.first().map_or("profile", |series| series.workload.name());
+    let plain: String = workload.chars().map(|c| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' }).collect();
+    let id = format!("{}-{plain}-{:04x}", crate::format::stamp(now), std::process::id() & 0xffff);
+    let plan = lab_study::new_plan(&study.spec, id, now, study.settings.clone(), study.targets.clone());
+    let folder = StudyFolder::create(root, &plan)?;
+    if super::place::is_file(&args.workload) {
+        let copy = folder.path().join(WORKLOAD_FILE);
+        std::fs::copy(&args.workload, &copy).with_context(|| format!("copying {} to {}", args.workload, copy.display()))?;
+    }
+    Ok((study, folder))
+}
+
+/// Copy of the user's workload in the study's folder, so that a resumed study asks what it asked before.
+const WORKLOAD_FILE: &str = "workload.toml";
+
+/// A stopped study: its own command line again, with the seed, rates and cells of its plan.
+fn resumed(session: &Session, root: &Path, name: &str) -> Result<(Study, StudyFolder)> {
+    let path = store::resolve(root, name)?;
+    let folder = StudyFolder::resume(&path)?;
+    let plan = folder.plan()?;
+    let line = std::iter::once("evenkeel".to_owned()).chain(plan.command.iter().cloned());
+    let cli = Cli::try_parse_from(line)
+        .map_err(|error| anyhow!("the stored command of {} cannot be read: {error}", plan.id))?;
+    let Command::Profile(args) = cli.command else { bail!("{} is no profile", plan.id) };
+    let file = path.join(WORKLOAD_FILE);
+    let study = spec::study(session, &args, plan.command.clone(), file.exists().then_some(file))?;
+    let fresh = lab_study::new_plan(&study.spec, plan.id.clone(), 0, study.settings.clone(), study.targets.clone());
+    same(&plan, &fresh)?;
+    Ok((study, folder))
+}
+
+/// Refuses to go on with another study under the same name.
+fn same(stored: &PlanFile, now: &PlanFile) -> Result<()> {
+    let labels = |plan: &PlanFile| plan.series.iter().map(|series| series.label.clone()).collect::<Vec<_>>();
+    let differs = |what: String| Err(StudyError::Differs(what).into());
+    if labels(stored) != labels(now) {
+        return differs(format!("series {:?} instead of {:?}", labels(now), labels(stored)));
+    }
+    if stored.settings != now.settings {
+        return differs("settings, which follow from the command and this machine's CPUs".to_owned());
+    }
+    Ok(())
+}
+
+/// This command line, without the program's name and without passwords.
+fn recorded_command() -> Vec<String> {
+    let plain = |argument: String| match argument.contains("://") {
+        true => Target::parse(&argument).map_or(argument, |target| target.to_string()),
+        false => argument,
+    };
+    std::env::args().skip(1).map(plain).collect()
+}
+
+fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
+    let plan = folder.plan()?;
+    print!("{}", table::profile(&plan, summary, super::look()));
+    let report = folder.path().join("report.html");
+    super::report::write(folder, &report)?;
+    if !session.quiet {
+        println!("\nreport: {}", report.display());
+    }
+    Ok(match (summary.complete, summary.valid) {
+        (false, _) => ExitCode::from(INTERRUPTED),
+        (true, true) => ExitCode::SUCCESS,
+        (true, false) => ExitCode::from(NOT_VALID),
+    })
+}
+
+/// As shells count a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+fn mode(session: &Session, json: bool) -> Mode {
+    match (json, session.quiet, std::io::stderr().is_terminal()) {
+        (true, ..) => Mode::Json,
+        (_, true, _) => Mode::Quiet,
+        (.., true) => Mode::Live,
+        (.., false) => Mode::Lines,
+    }
 }

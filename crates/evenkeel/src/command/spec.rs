@@ -14,7 +14,7 @@ use evenkeel_lab::load::{Protocol, SessionPolicy};
 use evenkeel_lab::sandbox::SandboxSpec;
 use evenkeel_lab::store::format::{SettingsRecord, TargetRecord};
 use evenkeel_lab::study::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
-use evenkeel_lab::target::Target;
+use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::Workload;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -220,7 +220,8 @@ fn remote(session: &Session, args: &Args, factors: &Factors, workload: &str) -> 
 /// A workload for a server of the user's.
 pub fn remote_workload(workload: &str, target: &Target) -> Result<Arc<dyn Workload>> {
     if place::is_file(workload) {
-        return user_workload::load(workload.as_ref(), target);
+        let mut control = Control::connect(target)?;
+        return Ok(Arc::new(user_workload::load(workload.as_ref(), &mut control)?));
     }
     // An unknown name is told before the server is asked what it holds.
     place::tpcw_workload(workload, Scale::new(1, 1_000)?)?;

@@ -54,6 +54,19 @@ pub enum ProgressEvent {
         /// Whether the response settled.
         settled: bool,
     },
+    /// All rates are known; the runs begin.
+    Planned {
+        /// Folder of the study.
+        folder: String,
+        /// Cells.
+        cells: usize,
+        /// Runs in all.
+        runs: u32,
+        /// Runs finished before.
+        done: u32,
+        /// Time left for the whole study.
+        left_s: Option<f64>,
+    },
     /// A run is measured now; shown again and again.
     Running {
         /// Which.
