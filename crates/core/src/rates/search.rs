@@ -100,7 +100,11 @@ impl std::error::Error for SearchFailure {}
 /// Without a bracket the rate grows, by as much as the utilisation leaves room for. Once a probe is not
 /// carried, its throughput is a guess of the capacity: a rate a little below and one a little above are
 /// tried, and where the guess is wrong (a server that breaks down in overload completes less than it could)
-/// the bracket is halved on the logarithmic scale. The result is good to about 5 %; the bracket comes with it.
+/// the bracket is halved on the logarithmic scale.
+///
+/// How good the result is depends on the requests in a probe: of M/M/1 servers probed for 10 s, more than 97 % are
+/// found to within 5 % at a capacity of 1,000 per second and 90 % to within 10 % at 100 per second, from a thirtieth
+/// of the capacity in eight and ten probes at most.
 #[derive(Clone, Debug)]
 pub struct RateSearch {
     start: f64,
