@@ -16,15 +16,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// System tables, redo log, undo and temporary table spaces of an empty server, with room to work.
-const NEW_MIB: u64 = 300;
+/// System tables, undo and temporary table spaces of an empty server, with room to work; the redo log, which
+/// is created in full size, comes on top.
+const NEW_MIB: u64 = 172;
 
 /// What a server on existing data needs to start: its temporary table space.
 const EXISTING_MIB: u64 = 32;
 
 /// Refuses to begin what would end in a full disk.
-pub(super) fn check_space(paths: &Paths) -> Result<(), SandboxError> {
-    let needed_mib = if paths.data().exists() { EXISTING_MIB } else { NEW_MIB };
+pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), SandboxError> {
+    let needed_mib = match paths.data().exists() {
+        true => EXISTING_MIB,
+        false => NEW_MIB + (redo_log_bytes >> 20),
+    };
     let free = free_bytes(&paths.dir).map_err(SandboxError::io("look for free space in", &paths.dir))?;
     let free_mib = free >> 20;
     match free_mib >= needed_mib {
@@ -50,7 +54,7 @@ pub(super) fn bootstrap(
         false => Err(SandboxError::Server {
             name: paths.name.clone(),
             failure: diagnose(&log.text(), 0).unwrap_or(Failure::Bootstrap(status.to_string())),
-            log: log.tail(),
+            log: log.errors(),
         }),
     });
     let outcome =

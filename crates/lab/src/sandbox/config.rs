@@ -136,6 +136,13 @@ pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<BTreeMap<St
     Ok(checked)
 }
 
+/// How large the redo log will be.
+pub(super) fn redo_log_bytes(settings: &BTreeMap<String, String>) -> u64 {
+    const NAME: &str = "innodb_log_file_size";
+    let default = DEFAULTS.iter().find(|(name, _)| *name == NAME).map_or("0", |(_, value)| value);
+    settings.get(NAME).and_then(|text| bytes(text)).or_else(|| bytes(default)).unwrap_or(0)
+}
+
 /// Pages that the page cleaner keeps free, where the server's own default is too many for the pool.
 ///
 /// The default of 1536 pages (24 MiB) empties a small pool all the time, used or not: of 16 MiB no more

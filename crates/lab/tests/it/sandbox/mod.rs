@@ -1,19 +1,19 @@
 //! Real servers from up to down, and by every way in between.
 
+mod crash;
+mod limits;
+
 use evenkeel_lab::sandbox::{
-    self, CpuSet, Failure, Lifetime, ProcessId, Sandbox, SandboxError, SandboxEvent, SandboxSpec, State,
+    self, Failure, Lifetime, ProcessId, Sandbox, SandboxError, SandboxEvent, SandboxSpec, State,
 };
 use evenkeel_lab::stop::Stop;
 use evenkeel_lab::target::Control;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
-
-/// Tells the test binary to play the evenkeel that is killed.
-const VICTIM_HOME: &str = "EVENKEEL_TEST_VICTIM_HOME";
 
 pub(crate) fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
@@ -328,124 +328,4 @@ fn a_stop_ends_what_was_begun() {
     assert!(matches!(error, SandboxError::Stopped { .. }), "{error}");
     let left = fs::read_dir(home.path().join("sandboxes/b")).unwrap().flatten();
     assert!(left.into_iter().all(|entry| !entry.file_name().to_string_lossy().starts_with("data")));
-}
-
-fn status_line(pid: i32, name: &str) -> String {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-    line.trim_start_matches(':').trim().into()
-}
-
-#[test]
-fn cpus_are_limited_also_after_a_restart_and_the_groups_are_removed() {
-    let home = tempfile::tempdir().unwrap();
-    let cpus: CpuSet = "1".parse().unwrap();
-    let mut sandbox = up(&SandboxSpec { cpus: Some(cpus.clone()), ..spec(home.path(), "a") }).unwrap();
-    for _ in 0..2 {
-        assert_eq!(status_line(sandbox.pid(), "Cpus_allowed_list"), "1");
-        let domain = sandbox.domain();
-        assert_eq!((domain.pid, domain.cpus), (sandbox.pid(), Some(cpus.clone())));
-        for group in &domain.cgroups {
-            let members = fs::read_to_string(group.path.join("cgroup.procs")).unwrap();
-            assert_eq!(members.trim(), sandbox.pid().to_string());
-        }
-        sandbox.restart(&BTreeMap::new(), &Stop::default(), &mut |_| {}).unwrap();
-    }
-    let groups = sandbox.domain().cgroups;
-    sandbox.down(&mut |_| {}).unwrap();
-    assert!(groups.iter().all(|group| !group.path.exists()), "{groups:?}");
-}
-
-#[test]
-fn a_cpu_that_the_machine_does_not_have_is_refused() {
-    let home = tempfile::tempdir().unwrap();
-    let error =
-        up(&SandboxSpec { cpus: Some("0,1000".parse().unwrap()), ..spec(home.path(), "a") }).err().unwrap();
-    assert!(error.to_string().starts_with("cannot limit CPUs to 0,1000: this machine has CPUs 0"), "{error}");
-}
-
-/// Memory can be limited only where groups can be made: as root, with a memory controller.
-#[test]
-fn memory_is_limited_or_the_limit_is_refused() {
-    let home = tempfile::tempdir().unwrap();
-    let limited = SandboxSpec { memory: Some(400 << 20), ..spec(home.path(), "a") };
-    let sandbox = match up(&limited) {
-        Ok(sandbox) => sandbox,
-        Err(error) => return assert!(matches!(error, SandboxError::Limit { .. }), "{error}"),
-    };
-    let groups = sandbox.domain().cgroups;
-    let group = groups.iter().find(|group| group.controllers.contains(&"memory".to_string())).unwrap();
-    let limit = ["memory.limit_in_bytes", "memory.max"].map(|file| fs::read_to_string(group.path.join(file)));
-    assert!(limit.into_iter().flatten().any(|text| text.trim() == (400 << 20).to_string()));
-    assert_eq!(value(&sandbox, "SELECT 1"), "1");
-    drop(sandbox);
-    assert!(!group.path.exists());
-
-    // A pool that the server fills at once cannot live in less memory than the pool.
-    let mut tight = SandboxSpec { memory: Some(24 << 20), ..spec(home.path(), "a") };
-    tight.settings.insert("innodb_buffer_pool_size".into(), "64M".into());
-    let (found, text) = failure(up(&tight).err().unwrap());
-    assert_eq!(found, Failure::OutOfMemory, "{text}");
-    assert!(!group.path.exists());
-}
-
-/// Plays the evenkeel that is killed, if this process was started for that: brings a sandbox up, writes what
-/// the test wants to know to a file, and hangs.
-fn play_victim(lifetime: Lifetime, when: &str) {
-    let Some(home) = std::env::var_os(VICTIM_HOME).map(PathBuf::from) else { return };
-    let report = |text: String| {
-        fs::write(home.join("new"), text).unwrap();
-        fs::rename(home.join("new"), home.join("report")).unwrap();
-        std::thread::sleep(Duration::from_secs(60));
-    };
-    let spec = SandboxSpec { cpus: Some("0".parse().unwrap()), lifetime, ..spec(&home, "victim") };
-    let sandbox = Sandbox::up(&spec, &Stop::default(), &mut |event| {
-        if let (SandboxEvent::Starting { pid }, "starting") = (&event, when) {
-            report(pid.to_string());
-        }
-    })
-    .unwrap();
-    let groups = sandbox.domain().cgroups;
-    let groups: Vec<_> = groups.iter().map(|group| group.path.to_str().unwrap().to_owned()).collect();
-    report([vec![sandbox.pid().to_string()], groups].concat().join("\n"));
-    std::process::abort();
-}
-
-/// Starts this binary again for one test in the part of the victim, kills it when it has reported, and
-/// returns the server's process and its groups.
-fn kill_victim(test: &str) -> (i32, Vec<PathBuf>, tempfile::TempDir) {
-    let home = tempfile::tempdir().unwrap();
-    let mut victim = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test])
-        .env(VICTIM_HOME, home.path())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    eventually("the victim's report", || home.path().join("report").exists());
-    let report = fs::read_to_string(home.path().join("report")).unwrap();
-    let mut lines = report.lines();
-    let pid = lines.next().unwrap().parse().unwrap();
-    assert!(is_alive(pid));
-    victim.kill().unwrap();
-    victim.wait().unwrap();
-    (pid, lines.map(PathBuf::from).collect(), home)
-}
-
-#[test]
-fn a_killed_evenkeel_leaves_no_ephemeral_server_and_no_groups() {
-    play_victim(Lifetime::Ephemeral, "ready");
-    let (pid, groups, home) =
-        kill_victim("sandbox::a_killed_evenkeel_leaves_no_ephemeral_server_and_no_groups");
-    eventually("the server's end", || !is_alive(pid));
-    eventually("the removal of the groups", || groups.iter().all(|group| !group.exists()));
-    let sandbox = up(&spec(home.path(), "victim")).unwrap();
-    assert_eq!(value(&sandbox, "SELECT 1"), "1");
-}
-
-#[test]
-fn an_evenkeel_killed_while_a_detached_server_starts_leaves_no_server() {
-    play_victim(Lifetime::Detached, "starting");
-    let (pid, _, _home) =
-        kill_victim("sandbox::an_evenkeel_killed_while_a_detached_server_starts_leaves_no_server");
-    eventually("the server's end", || !is_alive(pid));
 }

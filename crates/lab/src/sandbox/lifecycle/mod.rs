@@ -1,22 +1,24 @@
 //! A sandbox from up to down.
 
-use super::binary::ServerBinary;
-use super::bootstrap::{bootstrap, check_space};
-use super::cgroup::{Groups, Limits};
-use super::config::{Config, checked};
-use super::diagnosis::{Log, adjustments};
-use super::error::Failure;
-use super::janitor::Janitor;
-use super::paths::{Lock, Paths};
-use super::process::{ProcessId, server_with};
-use super::record::{Record, new_password};
-use super::server::{Launch, Server};
-use super::startup::Startup;
-use super::{CpuSet, Domain, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+mod ports;
+mod view;
+
+use crate::sandbox::binary::ServerBinary;
+use crate::sandbox::bootstrap::{bootstrap, check_space};
+use crate::sandbox::cgroup::{Groups, Limits};
+use crate::sandbox::config::{Config, checked, redo_log_bytes};
+use crate::sandbox::diagnosis::{Log, adjustments, rotate};
+use crate::sandbox::error::Failure;
+use crate::sandbox::janitor::Janitor;
+use crate::sandbox::paths::{Lock, Paths};
+use crate::sandbox::process::{ProcessId, server_with};
+use crate::sandbox::record::{Record, new_password};
+use crate::sandbox::server::{Launch, Server};
+use crate::sandbox::startup::Startup;
+use crate::sandbox::{CpuSet, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
 use crate::stop::Stop;
-use crate::target::{Address, Target};
+use ports::{free_port, is_free};
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
@@ -67,7 +69,7 @@ impl Sandbox {
         sandbox.record.server_binary.clone_from(&binary.path);
         sandbox.record.server_version = binary.version.to_string();
         sandbox.choose_port(spec.port)?;
-        check_space(&sandbox.paths)?;
+        check_space(&sandbox.paths, redo_log_bytes(&sandbox.record.settings))?;
         sandbox.record.save(&sandbox.paths)?;
         if !sandbox.paths.data().exists() {
             events(SandboxEvent::Bootstrapping { server: binary.version.to_string() });
@@ -125,7 +127,7 @@ impl Sandbox {
     }
 
     /// One that was found running; it stays when the value is dropped.
-    pub(super) fn adopted(paths: Paths, record: Record, id: ProcessId) -> Self {
+    pub(in crate::sandbox) fn adopted(paths: Paths, record: Record, id: ProcessId) -> Self {
         let mut sandbox = Self::new(paths, record, None);
         sandbox.groups = Groups::adopt(sandbox.record.groups());
         sandbox.oom_before = sandbox.groups.oom_kills();
@@ -184,6 +186,7 @@ impl Sandbox {
         events: Events<'_>,
     ) -> Result<(), SandboxError> {
         self.write_config(binary)?;
+        rotate(&self.paths.log());
         self.log = Log::from_end(&self.paths.log());
         self.oom_before = self.groups.oom_kills();
         if let Some(pid) = server_with(&self.paths.my_cnf()) {
@@ -241,51 +244,6 @@ impl Sandbox {
             log: &self.log,
             port: self.record.port,
         })
-    }
-
-    /// Name.
-    pub fn name(&self) -> &str {
-        &self.paths.name
-    }
-
-    /// Its directory: my.cnf, data, tmp, server.log, sandbox.json.
-    pub fn dir(&self) -> &Path {
-        &self.paths.dir
-    }
-
-    /// Its unix socket.
-    pub fn socket(&self) -> &Path {
-        &self.record.socket
-    }
-
-    /// The server by its unix socket; the account has all privileges.
-    pub fn target(&self) -> Target {
-        self.record.target(Address::Unix(self.record.socket.clone()))
-    }
-
-    /// The server by TCP on 127.0.0.1; the account has all privileges.
-    pub fn tcp_target(&self) -> Target {
-        self.record.target(Address::Tcp { host: "127.0.0.1".into(), port: self.record.port })
-    }
-
-    /// The server's process number; changes with a restart.
-    pub fn pid(&self) -> i32 {
-        self.server.as_ref().map_or(0, |server| server.id.pid)
-    }
-
-    /// Where the server runs, for those who measure it; changes with a restart.
-    pub fn domain(&self) -> Domain {
-        Domain {
-            pid: self.pid(),
-            cgroups: self.groups.groups().to_vec(),
-            cpus: self.record.cpu_set(),
-            memory: self.record.memory,
-        }
-    }
-
-    /// The settings that were asked for, defaults not among them.
-    pub fn settings(&self) -> &BTreeMap<String, String> {
-        &self.record.settings
     }
 
     /// Whether the server still runs; the error says how it ended.
@@ -379,14 +337,4 @@ fn check_cpus(cpus: Option<&CpuSet>) -> Result<(), SandboxError> {
     }
     let reason = format!("this machine has CPUs {online}");
     Err(SandboxError::Limit { what: format!("CPUs to {cpus}"), reason })
-}
-
-fn is_free(port: u16) -> bool {
-    TcpListener::bind(("127.0.0.1", port)).is_ok()
-}
-
-fn free_port() -> Result<u16, SandboxError> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-    let address = listener.map_err(SandboxError::io("find a free port on", Path::new("127.0.0.1")))?;
-    Ok(address.port())
 }
