@@ -235,6 +235,11 @@ pub fn date(unix_s: u64) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
+/// `20261121-2105` from seconds since 1970: a date that sorts, for names.
+pub fn stamp(unix_s: u64) -> String {
+    date(unix_s).trim_end_matches(" UTC").replace(['-', ':'], "").replace(' ', "-")
+}
+
 /// `1 run`, `3 runs`.
 pub fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })

@@ -2,7 +2,6 @@
 
 use super::figures::{add_counts, estimate};
 use crate::store::format::{CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile};
-use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
 
 /// Every cell that has a run, in the order of series and rate.
@@ -86,8 +85,7 @@ fn caveats(runs: &[&RunFile]) -> Vec<CaveatRecord> {
 fn first_differs(runs: &[&RunFile]) -> Option<Caveat> {
     let mut by_repeat = runs.to_vec();
     by_repeat.sort_by_key(|run| run.repeat);
-    let taus: Vec<Nanos> =
-        by_repeat.iter().map(|run| Nanos::from_secs_f64(run.response.mean_ms / 1e3)).collect();
+    let taus: Vec<f64> = by_repeat.iter().map(|run| run.response.mean_ms / 1e3).collect();
     Caveat::first_repeat(&taus)
 }
 

@@ -4,7 +4,7 @@ use super::measure::{Measured, RunOrder, SENSE_COLUMNS, arrivals, measure};
 use super::plans::statement_plans;
 use super::search::Search;
 use super::site::Site;
-use super::spec::{Place, SeriesSpec, StudySpec};
+use super::spec::{SeriesSpec, StudySpec};
 use super::{StudyError, StudyEvent, manifest, order, pool, preflight, summary};
 use crate::explain;
 use crate::stop::Stop;

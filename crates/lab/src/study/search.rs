@@ -86,11 +86,11 @@ impl Search<'_> {
 fn outcome(measured: &Measured, rate: Option<f64>) -> ProbeOutcome {
     let counts = &measured.load.counts;
     let lost = counts.arrivals.saturating_sub(counts.completed);
-    // Chance makes a short Poisson probe offer more or less than asked for; what it offered is what is carried.
     let offered = counts.arrivals as f64 / measured.run.measured_s;
     ProbeOutcome {
         rate: rate.unwrap_or(offered),
-        throughput: measured.run.throughput_per_s * rate.map_or(1.0, |rate| rate / offered.max(1e-9)),
+        offered,
+        throughput: measured.run.throughput_per_s,
         utilisation: measured.run.theta.as_ref().map(|theta| theta.total_percent),
         settled: !judge::stability(&measured.load).is_unstable(),
         lost: lost as f64 / counts.arrivals.max(1) as f64,

@@ -115,11 +115,6 @@ impl<'a> Site<'a> {
             None => Ok(()),
         }
     }
-
-    /// Whether servers are private, so that they can be restarted with another pool.
-    pub(super) fn is_private(&self) -> bool {
-        matches!(self.spec.place, Place::Sandbox { .. })
-    }
 }
 
 /// The data directory of a sandbox, and the copy for write runs beside it, which goes when the sandbox is cleaned.
@@ -153,7 +148,6 @@ fn tell_sandbox(event: SandboxEvent, tell: Tell<'_>) {
         SandboxEvent::Ready { .. } => return,
         SandboxEvent::Stopping { pid } => format!("stopping the server (process {pid})"),
         SandboxEvent::Note(text) => text,
-        _ => return,
     };
     tell(StudyEvent::Preparing(text));
 }
