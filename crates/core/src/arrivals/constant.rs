@@ -1,7 +1,7 @@
 //! Evenly spaced arrivals.
 
 use super::Arrivals;
-use super::rate::{RateError, positive};
+use super::rate::{RateError, check_rate};
 use crate::time::Nanos;
 
 /// Evenly spaced arrivals: arrival `k = 0, 1, 2, ...` is at `k / lambda` seconds, where `lambda` is the
@@ -20,7 +20,7 @@ impl Constant {
     /// # Errors
     /// A rate that is not finite, zero, negative or above [`RATE_MAX`](super::RATE_MAX).
     pub fn new(rate_per_second: f64) -> Result<Self, RateError> {
-        Ok(Self { rate: positive(rate_per_second)?, next: 0 })
+        Ok(Self { rate: check_rate(rate_per_second)?, next: 0 })
     }
 }
 

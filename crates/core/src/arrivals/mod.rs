@@ -13,7 +13,7 @@ pub use closed::{Pause, TPCW_SESSION_LENGTH, TPCW_THINK_TIME};
 pub use constant::Constant;
 pub use poisson::Poisson;
 pub use ramp::Ramp;
-pub use rate::{RATE_MAX, RateError};
+pub use rate::{RATE_MAX, RateError, check_rate};
 
 use crate::time::Nanos;
 

@@ -2,7 +2,7 @@
 
 use super::Arrivals;
 use super::exact_sum::ExactSum;
-use super::rate::{RateError, positive};
+use super::rate::{RateError, check_rate};
 use crate::random::{Random, Seed};
 use crate::time::Nanos;
 
@@ -23,7 +23,7 @@ impl Poisson {
     /// # Errors
     /// A rate that is not finite, zero, negative or above [`RATE_MAX`](super::RATE_MAX).
     pub fn new(rate_per_second: f64, seed: Seed) -> Result<Self, RateError> {
-        let gap_mean_ns = 1e9 / positive(rate_per_second)?;
+        let gap_mean_ns = 1e9 / check_rate(rate_per_second)?;
         Ok(Self { gap_mean_ns, now_ns: ExactSum::default(), random: Random::new(seed) })
     }
 }

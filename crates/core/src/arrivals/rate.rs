@@ -47,8 +47,11 @@ pub(super) fn not_negative(rate: f64) -> Result<f64, RateError> {
     }
 }
 
-/// The rate itself, where it is above zero as well.
-pub(super) fn positive(rate: f64) -> Result<f64, RateError> {
+/// The rate itself, per second, where it is one that arrivals can have.
+///
+/// # Errors
+/// A rate that is not finite, zero, negative or above [`RATE_MAX`].
+pub fn check_rate(rate: f64) -> Result<f64, RateError> {
     match not_negative(rate)? {
         0.0 => Err(RateError::Zero),
         rate => Ok(rate),
@@ -61,14 +64,14 @@ mod tests {
 
     #[test]
     fn only_finite_positive_rates_up_to_ten_million_pass() {
-        assert_eq!(positive(0.001), Ok(0.001));
-        assert_eq!(positive(RATE_MAX), Ok(RATE_MAX));
-        assert_eq!(positive(0.0), Err(RateError::Zero));
-        assert_eq!(positive(-0.0), Err(RateError::Zero));
-        assert_eq!(positive(-3.0), Err(RateError::Negative(-3.0)));
-        assert_eq!(positive(1.1e7), Err(RateError::TooHigh(1.1e7)));
-        assert_eq!(positive(f64::INFINITY), Err(RateError::NotFinite(f64::INFINITY)));
-        assert!(matches!(positive(f64::NAN), Err(RateError::NotFinite(_))));
+        assert_eq!(check_rate(0.001), Ok(0.001));
+        assert_eq!(check_rate(RATE_MAX), Ok(RATE_MAX));
+        assert_eq!(check_rate(0.0), Err(RateError::Zero));
+        assert_eq!(check_rate(-0.0), Err(RateError::Zero));
+        assert_eq!(check_rate(-3.0), Err(RateError::Negative(-3.0)));
+        assert_eq!(check_rate(1.1e7), Err(RateError::TooHigh(1.1e7)));
+        assert_eq!(check_rate(f64::INFINITY), Err(RateError::NotFinite(f64::INFINITY)));
+        assert!(matches!(check_rate(f64::NAN), Err(RateError::NotFinite(_))));
     }
 
     #[test]

@@ -68,6 +68,7 @@ mod tests {
         assert!(normal_quantile(-0.1).is_nan());
         assert!(normal_quantile(f64::NAN).is_nan());
         assert_eq!(normal_quantile(1.0), f64::INFINITY);
+        assert_eq!((normal_tail(f64::INFINITY), normal_tail(f64::NEG_INFINITY)), (0.0, 1.0));
     }
 
     proptest! {

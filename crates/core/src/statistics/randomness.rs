@@ -63,7 +63,7 @@ fn kolmogorov_tail(x: f64) -> f64 {
 /// variance / mean, 1 for Poisson, 0 for constant arrivals, more for bursts.
 ///
 /// `(n - 1)` times it is nearly chi-square with `n - 1` degrees of freedom where the mean count is five or
-/// more; two-sided (Cox and Lewis, The Statistical Analysis of Series of Events, 1966, section 6.3).
+/// more; two-sided (Cox and Lewis, The Statistical Analysis of Series of Events, 1966, chapter 6).
 /// Fewer than two counts, or none above zero, give a p-value of 1.
 pub fn index_of_dispersion(counts: &[u64]) -> Test {
     let sample: Sample = counts.iter().map(|&count| count as f64).collect();
@@ -82,7 +82,7 @@ pub fn index_of_dispersion(counts: &[u64]) -> Test {
 /// `r = sum (x_i - m)(x_i+1 - m) / sum (x_i - m)^2`.
 ///
 /// For independent values, `r` is nearly normal with mean `-1/n` and variance `1/n` (Kendall and Stuart,
-/// The Advanced Theory of Statistics, vol. 3, section 48); two-sided. Fewer than three values, or values
+/// The Advanced Theory of Statistics, vol. 3, chapter 48); two-sided. Fewer than three values, or values
 /// without any variation, give a p-value of 1.
 pub fn lag1_correlation(values: &[f64]) -> Test {
     let n = values.len() as f64;
@@ -138,8 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn dispersion_and_correlation_are_rejected_as_often_as_they_should_be() {
-        let (mut dispersed, mut correlated) = (0, 0);
+    fn poisson_arrivals_are_rejected_as_often_as_they_should_be() {
+        let (mut shaped, mut dispersed, mut correlated) = (0, 0, 0);
         for seed in 0..2_000 {
             let mut poisson = Poisson::new(20.0, Seed(seed)).unwrap();
             let instants: Vec<f64> =
@@ -148,10 +148,12 @@ mod tests {
             for second in instants.iter().map(|&instant| instant as usize).filter(|&second| second < 40) {
                 counts[second] += 1;
             }
-            let gaps: Vec<f64> = instants.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            let mut gaps: Vec<f64> = instants.windows(2).map(|pair| pair[1] - pair[0]).collect();
             dispersed += u32::from(index_of_dispersion(&counts).p_value < 0.05);
             correlated += u32::from(lag1_correlation(&gaps).p_value < 0.05);
+            shaped += u32::from(kolmogorov_smirnov_exponential(&mut gaps, 20.0).p_value < 0.05);
         }
+        assert!((60..=140).contains(&shaped), "{shaped}");
         assert!((60..=140).contains(&dispersed), "{dispersed}");
         assert!((60..=140).contains(&correlated), "{correlated}");
     }

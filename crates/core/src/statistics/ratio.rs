@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn pairs_cancel_what_drifts() {
-        let pairs: Vec<_> = (1..=10).map(|k| f64::from(k)).map(|drift| (1.1 * drift, drift)).collect();
+        let pairs: Vec<_> = (1..=10).map(f64::from).map(|drift| (1.1 * drift, drift)).collect();
         let paired = paired_ratio(&pairs).unwrap();
         assert!(paired.differs());
         assert!((paired.ratio - 1.1).abs() < 1e-12);

@@ -1,6 +1,6 @@
 //! Student's t distribution.
 
-use super::normal::normal_quantile;
+use super::normal::{normal_quantile, normal_tail};
 use super::special::{beta_i, ln_gamma};
 
 /// From this many degrees of freedom on, t differs from the normal distribution by less than 1e-8.
@@ -8,8 +8,14 @@ const DEGREES_NORMAL: f64 = 1e9;
 
 /// Probability that a t variable with `degrees` of freedom is above `t`:
 /// `I_x(degrees / 2, 1/2) / 2` with `x = degrees / (degrees + t^2)` for `t >= 0` (DLMF 8.17, Abramowitz and
-/// Stegun 26.7.1).
+/// Stegun 26.7.1). Not a number unless `degrees` is above zero.
 pub fn student_tail(t: f64, degrees: f64) -> f64 {
+    if t.is_nan() || degrees.is_nan() || degrees <= 0.0 {
+        return f64::NAN;
+    }
+    if degrees > DEGREES_NORMAL {
+        return normal_tail(t);
+    }
     let square = t * t;
     // Written so that neither part is the difference of nearly equal numbers, nor infinite over infinite.
     let (x, y) = (1.0 / (1.0 + square / degrees), 1.0 / (1.0 + degrees / square));
@@ -108,6 +114,18 @@ mod tests {
         assert!(student_quantile(1.5, 5.0).is_nan());
         assert_eq!(student_quantile(1.0, 5.0), f64::INFINITY);
         assert_eq!(student_quantile(0.5, 5.0), 0.0);
+        assert!(student_tail(f64::NAN, 5.0).is_nan());
+        assert!(student_tail(1.0, -1.0).is_nan());
+    }
+
+    #[test]
+    fn the_ends_of_t_and_of_its_degrees_are_in_order() {
+        assert_eq!(student_tail(f64::INFINITY, 5.0), 0.0);
+        assert_eq!(student_tail(0.0, 5.0), 0.5);
+        for degrees in [1e8, 1e12, f64::INFINITY] {
+            assert!((student_quantile(0.975, degrees) - 1.959_963_984_54).abs() < 1e-7);
+            assert!((student_tail(1.959_963_984_54, degrees) - 0.025).abs() < 1e-8);
+        }
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use super::{Address, Target, TargetError, TlsMode};
 use mysql::error::tls::TlsError;
 use mysql::{Conn, DriverError, Error, OptsBuilder, SslOpts};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
@@ -132,13 +132,16 @@ fn explain(target: &Target, error: Error) -> TargetError {
             TargetError::Tls { address, reason: "the server offers none".into() }
         }
         Error::TlsError(error) => TargetError::Tls { address, reason: tls_reason(&error) },
-        Error::IoError(error) => explain_io(target, error),
-        Error::CodecError(error) => TargetError::Protocol { address, reason: error.to_string() },
+        Error::IoError(error) => explain_io(target, &error),
+        Error::CodecError(error) => match io_inside(&error) {
+            Some(error) => explain_io(target, error),
+            None => TargetError::Protocol { address, reason: error.to_string() },
+        },
         other => TargetError::Protocol { address, reason: other.to_string() },
     }
 }
 
-fn explain_io(target: &Target, error: std::io::Error) -> TargetError {
+fn explain_io(target: &Target, error: &io::Error) -> TargetError {
     let address = target.address.to_string();
     let tls = target.tls != TlsMode::Disabled;
     match error.kind() {
@@ -156,6 +159,11 @@ fn explain_io(target: &Target, error: std::io::Error) -> TargetError {
         }
         _ => TargetError::Lost { address, reason: error.to_string() },
     }
+}
+
+/// The system's error below one of the packet reader's.
+pub(super) fn io_inside<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a io::Error> {
+    error.source()?.downcast_ref()
 }
 
 fn tls_reason(error: &TlsError) -> String {

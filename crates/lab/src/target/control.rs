@@ -28,6 +28,9 @@ impl Rows {
     }
 }
 
+/// One value of a row as the server sent it, `None` for NULL.
+pub type Cell = Option<Vec<u8>>;
+
 /// A blocking connection that is one's own: no pool, one statement at a time.
 pub struct Control {
     conn: Conn,
@@ -92,7 +95,7 @@ impl Control {
     pub fn for_each_row(
         &mut self,
         sql: &str,
-        each: &mut dyn FnMut(&[Option<Vec<u8>>]) -> io::Result<()>,
+        each: &mut dyn FnMut(&[Cell]) -> io::Result<()>,
     ) -> Result<u64, TargetError> {
         let target = &self.target;
         let mut result = self.conn.query_iter(sql).map_err(|error| explain(target, sql, error))?;
@@ -228,6 +231,10 @@ fn explain(target: &Target, sql: &str, error: Error) -> TargetError {
             TargetError::Statement { code: error.code, message: error.message, sql: start_of(sql) }
         }
         Error::IoError(error) => TargetError::Lost { address, reason: error.to_string() },
+        Error::CodecError(error) => {
+            let reason = connect::io_inside(&error).map_or_else(|| error.to_string(), ToString::to_string);
+            TargetError::Lost { address, reason }
+        }
         Error::DriverError(error @ (DriverError::PacketOutOfSync | DriverError::UnexpectedPacket)) => {
             TargetError::Protocol { address, reason: error.to_string() }
         }

@@ -9,7 +9,7 @@ mod preflight;
 mod url;
 mod version;
 
-pub use control::{Control, Rows};
+pub use control::{Cell, Control, Rows};
 pub use error::TargetError;
 pub use preflight::{Needs, Problem, file_limit, preflight};
 pub use version::{Flavor, ServerVersion};

@@ -20,12 +20,13 @@ pub fn catalog() -> Vec<Entry> {
     tpcw::catalog()
 }
 
-/// The workload of this name on a TPC-W database of this scale.
+/// The workload of this name on a TPC-W database: a [`Scale`](crate::data::tpcw::Scale) for one that is as
+/// populated, a [`tpcw::Database`] for one that others have added to.
 ///
 /// # Errors
 /// [`WorkloadError::Unknown`] with the names that are near.
-pub fn find(name: &str, scale: &tpcw::Scale) -> Result<Arc<dyn Workload>, WorkloadError> {
-    tpcw::find(name, scale).ok_or_else(|| {
+pub fn find(name: &str, database: impl Into<tpcw::Database>) -> Result<Arc<dyn Workload>, WorkloadError> {
+    tpcw::find(name, database.into()).ok_or_else(|| {
         let entries = catalog();
         let near = similar(name, entries.iter().map(|entry| entry.name));
         WorkloadError::Unknown { name: name.to_owned(), near: near.into_iter().map(str::to_owned).collect() }
@@ -35,12 +36,13 @@ pub fn find(name: &str, scale: &tpcw::Scale) -> Result<Arc<dyn Workload>, Worklo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::tpcw::Scale;
 
     #[test]
     fn every_entry_is_found_under_its_name() {
-        let scale = tpcw::Scale::new(1, 1_000);
+        let scale = Scale::new(1, 1_000).unwrap();
         for entry in catalog() {
-            let workload = find(entry.name, &scale).unwrap();
+            let workload = find(entry.name, scale).unwrap();
             assert_eq!(workload.name(), entry.name);
             assert!(!entry.help.is_empty() && !entry.help.contains('\n'), "{}", entry.name);
         }
@@ -48,7 +50,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_near_ones() {
-        let error = find("tpcw.complx", &tpcw::Scale::new(1, 1_000)).err().unwrap();
+        let error = find("tpcw.complx", Scale::new(1, 1_000).unwrap()).err().unwrap();
         assert_eq!(error.to_string(), "unknown workload `tpcw.complx`, did you mean `tpcw.complex`?");
     }
 }

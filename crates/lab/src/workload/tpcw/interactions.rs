@@ -220,7 +220,7 @@ impl Session {
 
     /// The items ordered together with this one; where they are fewer than five, the items after it.
     fn learn_co_ordered(&mut self, reply: &Reply) {
-        let items = self.store.scale.items;
+        let items = self.store.scale.items();
         let next = (1..).map(|offset| (self.item - 1 + offset) % items + 1);
         for (slot, item) in self.related.iter_mut().zip(ids(reply).chain(next)) {
             *slot = item;

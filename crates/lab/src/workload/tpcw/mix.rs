@@ -6,15 +6,10 @@ use super::single;
 use super::statements::rows;
 use crate::workload::{Client, Parameters, Reply, Statement, Workload};
 use evenkeel_core::Nanos;
+use evenkeel_core::arrivals::{TPCW_SESSION_LENGTH, TPCW_THINK_TIME};
+use evenkeel_core::distribution::WeightedChoice;
 use evenkeel_core::random::Random;
 use std::sync::Arc;
-
-/// Mean think time, and the longest.
-const THINK_MEAN: Nanos = Nanos::from_secs(7);
-const THINK_MAX: Nanos = Nanos::from_secs(70);
-/// Mean length of a session, and the longest.
-const SESSION_MEAN: Nanos = Nanos::from_secs(15 * 60);
-const SESSION_MAX: Nanos = Nanos::from_secs(60 * 60);
 
 /// A mix as a workload; a kind of request is an interaction.
 pub struct MixWorkload {
@@ -23,20 +18,17 @@ pub struct MixWorkload {
     statements: Vec<Statement>,
     kinds: Vec<String>,
     store: Arc<Store>,
-    /// Sums of the stationary shares up to each interaction.
-    shares: [f64; 14],
+    /// Draws an interaction by its share in an endless walk.
+    shares: Arc<WeightedChoice>,
 }
 
 impl MixWorkload {
     pub fn new(name: &'static str, mix: Mix, store: Arc<Store>) -> Self {
-        let mut sum = 0.0;
-        let shares = mix.stationary().map(|share| {
-            sum += share;
-            sum
-        });
+        let shares =
+            WeightedChoice::new(&mix.stationary()).expect("shares are not negative and add up to one");
         let kinds = Interaction::ALL.map(|interaction| interaction.name().to_owned()).to_vec();
         let statements = rows().map(|row| row.statement()).collect();
-        Self { name, mix, statements, kinds, store, shares }
+        Self { name, mix, statements, kinds, store, shares: Arc::new(shares) }
     }
 }
 
@@ -54,7 +46,7 @@ impl Workload for MixWorkload {
     }
 
     fn client(&self, _number: u64) -> Box<dyn Client> {
-        Box::new(Visitor { session: Session::new(Arc::clone(&self.store)), shares: self.shares })
+        Box::new(Visitor { session: Session::new(Arc::clone(&self.store)), shares: Arc::clone(&self.shares) })
     }
 
     fn closed_client(&self, _number: u64) -> Box<dyn Client> {
@@ -76,13 +68,12 @@ impl Workload for MixWorkload {
 /// an endless walk.
 struct Visitor {
     session: Session,
-    shares: [f64; 14],
+    shares: Arc<WeightedChoice>,
 }
 
 impl Client for Visitor {
     fn begin(&mut self, random: &mut Random) -> usize {
-        let draw = random.unit() * self.shares[13];
-        let kind = self.shares.iter().position(|&sum| draw < sum).unwrap_or(0);
+        let kind = self.shares.draw(random);
         let interaction = Interaction::ALL[kind];
         self.session.renew(random);
         // Whoever comes to a cart out of nowhere adds the item that was looked at.
@@ -118,7 +109,7 @@ impl Client for Browser {
         let next = before.map_or(Interaction::Home, |at| self.mix.after(at, random));
         if next == Interaction::Home && self.left == Nanos::ZERO {
             self.session.renew(random);
-            self.left = random.exponential_nanos(SESSION_MEAN).min(SESSION_MAX);
+            self.left = TPCW_SESSION_LENGTH.draw(random);
         }
         self.session.plan(next, before, random);
         self.at = Some(next);
@@ -135,7 +126,7 @@ impl Client for Browser {
     }
 
     fn think(&mut self, random: &mut Random) -> Option<Nanos> {
-        let think = random.exponential_nanos(THINK_MEAN).min(THINK_MAX);
+        let think = TPCW_THINK_TIME.draw(random);
         self.left = self.left - think;
         Some(think)
     }

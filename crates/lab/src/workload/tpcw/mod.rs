@@ -20,12 +20,12 @@
 //! endless walk. Shopping Cart makes a cart and adds an item; Buy Request and Buy Confirm first make a cart
 //! with three lines by two more statements (`tpcw.cart_insert`, `tpcw.cart_fill`).
 
+mod database;
 mod interactions;
 mod matrix;
 mod mix;
 mod parameters;
 mod reads;
-mod scale;
 mod session;
 mod single;
 mod statements;
@@ -35,8 +35,8 @@ mod writes;
 #[cfg(test)]
 mod tests;
 
+pub use database::{Database, TakenIds};
 pub use matrix::{Interaction, Mix};
-pub use scale::{Scale, TakenIds};
 
 use super::{Entry, Workload};
 use mix::MixWorkload;
@@ -94,8 +94,8 @@ fn entry(name: &'static str, help: &'static str, tables: &[&'static str]) -> Ent
 }
 
 /// The workload of this name.
-pub(super) fn find(name: &str, scale: &Scale) -> Option<Arc<dyn Workload>> {
-    let store = Arc::new(Store::new(*scale));
+pub(super) fn find(name: &str, database: Database) -> Option<Arc<dyn Workload>> {
+    let store = Arc::new(Store::new(database));
     if let Some(&(name, _, mix)) = MIXES.iter().find(|(known, ..)| *known == name) {
         return Some(Arc::new(MixWorkload::new(name, mix, store)));
     }

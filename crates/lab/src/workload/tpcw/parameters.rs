@@ -2,10 +2,9 @@
 
 use super::session::{Act, Session};
 use super::statements::Sql;
-use super::values::{
-    CARDS, COUNTRIES, SHIP_TYPES, SUBJECTS, dig_syl, one_of, random_digits, random_text, search_a,
-    search_prefix,
-};
+use super::values::{CARDS, COUNTRY_NAMES, SHIP_TYPES, dig_syl, one_of, search_a, search_prefix};
+use crate::data::tpcw::SUBJECTS;
+use crate::data::tpcw::values::{astring, nstring};
 use crate::workload::{Fill, Parameters};
 use evenkeel_core::random::Random;
 
@@ -72,7 +71,7 @@ impl Session {
             }
             Sql::CreditCardInsert => self.write_card(random, &mut fill),
             Sql::Country => {
-                fill.bytes(one_of(&COUNTRIES, random).as_bytes());
+                fill.bytes(one_of(&COUNTRY_NAMES, random).as_bytes());
             }
             Sql::Address => self.write_address(&mut fill),
             Sql::AddressInsert => {
@@ -99,7 +98,7 @@ impl Session {
     }
 
     fn write_search(&self, sql: Sql, random: &mut Random, fill: &mut Fill<'_>) {
-        let items = self.store.scale.items;
+        let items = self.store.scale.items();
         let words = if sql == Sql::SearchTitle { items / 5 } else { items / 10 };
         fill.text(|buffer| search_prefix(buffer, random, search_a(items), words));
     }
@@ -107,7 +106,7 @@ impl Session {
     fn write_item(&self, random: &mut Random, fill: &mut Fill<'_>) {
         fill.double(cents(random, 100, 99_999));
         for kind in ["image", "thumb"] {
-            let picture = random.uniform(1, self.store.scale.items);
+            let picture = random.uniform(1, self.store.scale.items());
             fill.text(|buffer| picture_path(buffer, kind, picture));
         }
         int(fill, self.item);
@@ -123,10 +122,10 @@ impl Session {
 
     fn write_card(&self, random: &mut Random, fill: &mut Fill<'_>) {
         int(fill, self.order).bytes(one_of(&CARDS, random).as_bytes());
-        fill.text(|buffer| random_digits(buffer, random, 16));
-        fill.text(|buffer| random_text(buffer, random, 14, 30));
+        fill.text(|buffer| nstring(buffer, random, 16, 16));
+        fill.text(|buffer| astring(buffer, random, 14, 30));
         int(fill, random.uniform(10, 730));
-        fill.text(|buffer| random_text(buffer, random, 15, 15));
+        fill.text(|buffer| astring(buffer, random, 15, 15));
         int(fill.double(self.totals().total), self.ship_address);
     }
 
@@ -135,7 +134,7 @@ impl Session {
         const LENGTHS: [(u64, u64); 5] = [(15, 40), (15, 40), (4, 30), (2, 20), (5, 10)];
         for (part, (min, max)) in self.address.parts.iter_mut().zip(LENGTHS) {
             part.clear();
-            random_text(part, random, min, max);
+            astring(part, random, min, max);
         }
     }
 
@@ -151,19 +150,18 @@ impl Session {
             buffer.make_ascii_lowercase();
         });
         for _ in ["c_fname", "c_lname"] {
-            fill.text(|buffer| random_text(buffer, random, 8, 15));
+            fill.text(|buffer| astring(buffer, random, 8, 15));
         }
         int(fill, self.ship_address);
-        let digits = random.uniform(9, 16);
-        fill.text(|buffer| random_digits(buffer, random, digits));
+        fill.text(|buffer| nstring(buffer, random, 9, 16));
         fill.text(|buffer| {
             uname(buffer);
             buffer.push(b'@');
-            random_text(buffer, random, 2, 9);
+            astring(buffer, random, 2, 9);
             buffer.extend_from_slice(b".com");
         });
         int(fill.double(cents(random, 0, 50)), random.uniform(18 * 365, 90 * 365));
-        fill.text(|buffer| random_text(buffer, random, 100, 500));
+        fill.text(|buffer| astring(buffer, random, 100, 500));
     }
 }
 
@@ -178,7 +176,7 @@ fn cents(random: &mut Random, min: u64, max: u64) -> f64 {
 
 fn write_line(line: u64, order: u64, act: Act, random: &mut Random, fill: &mut Fill<'_>) {
     int(int(int(int(fill, line), order), act.item), act.quantity);
-    fill.double(cents(random, 0, 30)).text(|buffer| random_text(buffer, random, 20, 100));
+    fill.double(cents(random, 0, 30)).text(|buffer| astring(buffer, random, 20, 100));
 }
 
 /// `img17/image_417.gif`

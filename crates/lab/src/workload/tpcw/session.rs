@@ -1,8 +1,9 @@
 //! What a browser remembers from page to page, and the statements it still has to make.
 
-use super::scale::{Ids, Scale};
+use super::database::{Database, Ids};
 use super::statements::Sql;
-use super::values::{customer_a, nu_rand};
+use crate::data::tpcw::Scale;
+use evenkeel_core::distribution::NuRand;
 use evenkeel_core::random::Random;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,22 +13,23 @@ use std::sync::Arc;
 pub struct Store {
     pub scale: Scale,
     pub ids: Ids,
-    customer_a: u64,
+    customers: NuRand,
 }
 
 impl Store {
-    pub fn new(scale: Scale) -> Self {
-        Self { scale, ids: Ids::after(scale.taken), customer_a: customer_a(scale.customers()) }
+    pub fn new(database: Database) -> Self {
+        let Database { scale, taken } = database;
+        Self { scale, ids: Ids::after(taken), customers: NuRand::customer(scale.customers()) }
     }
 
     /// A customer of the population, by the skewed choice of the specification.
     pub fn customer(&self, random: &mut Random) -> u64 {
-        nu_rand(random, self.customer_a, 1, self.scale.customers())
+        self.customers.draw(random)
     }
 
     /// An item, each as likely.
     pub fn item(&self, random: &mut Random) -> u64 {
-        random.uniform(1, self.scale.items)
+        random.uniform(1, self.scale.items())
     }
 }
 
@@ -189,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_cart_costs_its_items_tax_and_shipping() {
-        let mut session = Session::new(Arc::new(Store::new(Scale::new(1, 1_000))));
+        let mut session = Session::new(Arc::new(Store::new(Scale::new(1, 1_000).unwrap().into())));
         session.discount = 0.5;
         session.lines =
             vec![Line { item: 1, quantity: 2, cost: 10.0 }, Line { item: 2, quantity: 1, cost: 20.0 }];
@@ -200,7 +202,7 @@ mod tests {
 
     #[test]
     fn four_of_five_customers_are_known() {
-        let mut session = Session::new(Arc::new(Store::new(Scale::new(1, 1_000))));
+        let mut session = Session::new(Arc::new(Store::new(Scale::new(1, 1_000).unwrap().into())));
         let mut random = Random::new(Seed(5));
         let known = (0..10_000)
             .filter(|_| {

@@ -2,6 +2,7 @@
 
 use super::session::{Act, Line, Session, Store};
 use super::statements::{Row, Sql, row};
+use crate::data::tpcw::COUNTRIES;
 use crate::workload::{Client, Parameters, Reply, Statement, Workload};
 use evenkeel_core::random::Random;
 use std::sync::Arc;
@@ -117,7 +118,7 @@ impl Session {
                 self.type_address(random);
             }
             Sql::ItemRelatedUpdate => {
-                let items = scale.items;
+                let items = scale.items();
                 self.related = std::array::from_fn(|offset| (item + offset as u64) % items + 1);
             }
             _ => self.cart = Some(random.uniform(1, ids.last_cart())),
@@ -125,6 +126,3 @@ impl Session {
         Act { sql, item, quantity }
     }
 }
-
-/// Rows of `country`.
-const COUNTRIES: u64 = 92;

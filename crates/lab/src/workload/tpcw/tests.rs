@@ -1,8 +1,13 @@
 //! Mixes against an imagined server that answers anything.
 
 use super::*;
+use crate::data::tpcw::Scale;
 use crate::workload::{Parameters, Reply, Value, catalog, find};
 use evenkeel_core::random::{Random, Seed};
+
+fn scale(ebs: u32, items: u32) -> Scale {
+    Scale::new(ebs, items).unwrap()
+}
 
 /// Placeholders of a statement; no text of TPC-W has a question mark anywhere else.
 fn placeholders(sql: &str) -> usize {
@@ -54,7 +59,7 @@ fn drive(
 #[test]
 fn every_statement_of_the_catalog_fills_its_placeholders() {
     for entry in catalog() {
-        let workload = find(entry.name, &Scale::new(1, 1_000)).unwrap();
+        let workload = find(entry.name, scale(1, 1_000)).unwrap();
         let (kinds, _) = drive(&*workload, &mut *workload.client(0), 500);
         assert_eq!(kinds.iter().sum::<u64>(), 500, "{}", entry.name);
     }
@@ -64,7 +69,7 @@ fn every_statement_of_the_catalog_fills_its_placeholders() {
 fn open_arrivals_and_browsers_have_the_stationary_shares_and_end_every_interaction() {
     const REQUESTS: usize = 200_000;
     for (name, _, mix) in MIXES {
-        let workload = find(name, &Scale::new(10, 10_000)).unwrap();
+        let workload = find(name, scale(10, 10_000)).unwrap();
         for mut client in [workload.client(0), workload.closed_client(0)] {
             let (kinds, statements) = drive(&*workload, &mut *client, REQUESTS);
             for (count, share) in kinds.iter().zip(mix.stationary()) {
@@ -80,9 +85,8 @@ fn open_arrivals_and_browsers_have_the_stationary_shares_and_end_every_interacti
 
 #[test]
 fn a_seed_gives_the_same_walk_again() {
-    let scale = Scale::new(1, 1_000);
     let walk = || {
-        let workload = find("tpcw.ordering", &scale).unwrap();
+        let workload = find("tpcw.ordering", scale(1, 1_000)).unwrap();
         drive(&*workload, &mut *workload.closed_client(3), 5_000)
     };
     assert_eq!(walk(), walk());
@@ -90,7 +94,7 @@ fn a_seed_gives_the_same_walk_again() {
 
 #[test]
 fn clients_never_insert_the_same_order_line() {
-    let workload = find("tpcw.write", &Scale::new(1, 1_000)).unwrap();
+    let workload = find("tpcw.write", scale(1, 1_000)).unwrap();
     let mut random = Random::new(Seed(1));
     let mut clients: Vec<_> = (0..4).map(|number| workload.client(number)).collect();
     let mut keys = std::collections::HashSet::new();
@@ -107,7 +111,7 @@ fn clients_never_insert_the_same_order_line() {
 
 #[test]
 fn think_time_has_its_mean_and_its_bound_unless_the_plan_sets_it() {
-    let workload = find("tpcw.shopping", &Scale::new(1, 1_000)).unwrap();
+    let workload = find("tpcw.shopping", scale(1, 1_000)).unwrap();
     let mut random = Random::new(Seed(2));
     let mut client = workload.closed_client(0);
     let thinks: Vec<f64> = (0..50_000).map(|_| client.think(&mut random).unwrap().as_secs_f64()).collect();

@@ -1,44 +1,14 @@
 //! Values by the rules of the TPC-W population, written without allocating.
 
+use evenkeel_core::distribution::NuRand;
 use evenkeel_core::random::Random;
-
-/// The 24 subjects of items.
-pub const SUBJECTS: [&str; 24] = [
-    "ARTS",
-    "BIOGRAPHIES",
-    "BUSINESS",
-    "CHILDREN",
-    "COMPUTERS",
-    "COOKING",
-    "HEALTH",
-    "HISTORY",
-    "HOME",
-    "HUMOR",
-    "LITERATURE",
-    "MYSTERY",
-    "NON-FICTION",
-    "PARENTING",
-    "POLITICS",
-    "REFERENCE",
-    "RELIGION",
-    "ROMANCE",
-    "SELF-HELP",
-    "SCIENCE-NATURE",
-    "SCIENCE-FICTION",
-    "SPORTS",
-    "YOUTH",
-    "TRAVEL",
-];
 
 /// Credit cards.
 pub const CARDS: [&str; 5] = ["VISA", "MASTERCARD", "DISCOVER", "AMEX", "DINERS"];
 /// Ways of shipping.
 pub const SHIP_TYPES: [&str; 6] = ["AIR", "UPS", "FEDEX", "SHIP", "COURIER", "MAIL"];
 /// Countries that customers type in: some of those that the population has.
-pub const COUNTRIES: [&str; 4] = ["United States", "United Kingdom", "Canada", "Germany"];
-/// Characters of random texts: no digits.
-const ALPHABET: &[u8; 79] =
-    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!@#$%^&*()_-=+{}[]|:;,.?/~ ";
+pub const COUNTRY_NAMES: [&str; 4] = ["United States", "United Kingdom", "Canada", "Germany"];
 /// Syllables of the digits 0 to 9.
 const SYLLABLES: [&[u8; 2]; 10] = [b"BA", b"OG", b"AL", b"RI", b"RE", b"SE", b"AT", b"UL", b"IN", b"NG"];
 
@@ -52,37 +22,9 @@ pub fn dig_syl(buffer: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// Appends `min..=max` random characters.
-pub fn random_text(buffer: &mut Vec<u8>, random: &mut Random, min: u64, max: u64) {
-    let length = random.uniform(min, max);
-    buffer.extend((0..length).map(|_| ALPHABET[random.uniform(0, 78) as usize]));
-}
-
-/// Appends this many random digits.
-pub fn random_digits(buffer: &mut Vec<u8>, random: &mut Random, count: u64) {
-    buffer.extend((0..count).map(|_| b'0' + random.uniform(0, 9) as u8));
-}
-
 /// One of a list, each as likely.
 pub fn one_of<T: Copy>(list: &[T], random: &mut Random) -> T {
     list[random.uniform(0, list.len() as u64 - 1) as usize]
-}
-
-/// `nu_rand(A, x, y) = ((0..A | x..y) mod (y - x + 1)) + x` with both draws uniform: the skewed choice of the
-/// TPC benchmarks. The wrong way round, `x` and `y` give `x`.
-pub fn nu_rand(random: &mut Random, a: u64, low: u64, high: u64) -> u64 {
-    let span = high.saturating_sub(low).saturating_add(1);
-    ((random.uniform(0, a) | random.uniform(low, high)) % span) + low
-}
-
-/// `A` of the choice of a customer: 1,023 below 10,000 customers, then about four times as much for each
-/// factor of four.
-pub fn customer_a(customers: u64) -> u64 {
-    let (mut a, mut below) = (1_023_u64, 10_000_u64);
-    while customers >= below && below < 1 << 60 {
-        (a, below) = (a * 4 + 3, below * 4);
-    }
-    a
 }
 
 /// `A` of the choice of a search text.
@@ -104,7 +46,7 @@ pub fn search_a(items: u64) -> u64 {
 /// that takes upper and lower case for the same; n is the one nearest to 1 / `words`, at least one.
 pub fn search_prefix(buffer: &mut Vec<u8>, random: &mut Random, a: u64, words: u64) {
     let letters = ((words.max(1) as f64).ln() / 39.5_f64.ln()).round().max(1.0) as u32;
-    let mut word = nu_rand(random, a, 0, words);
+    let mut word = NuRand { a, x: 0, y: words }.draw(random);
     for _ in 0..letters {
         buffer.push(b'a' + (word % 26) as u8);
         word /= 26;
@@ -131,42 +73,12 @@ mod tests {
     }
 
     #[test]
-    fn the_skewed_choice_stays_in_range_and_has_its_constants() {
-        let mut random = Random::new(Seed(1));
-        assert!((0..10_000).all(|_| (1..=28_800).contains(&nu_rand(&mut random, 4_095, 1, 28_800))));
-        for (customers, a) in [(9_999, 1_023), (28_800, 4_095), (288_000, 65_535), (2_880_000, 1_048_575)] {
-            assert_eq!(customer_a(customers), a);
+    fn the_skew_of_searches_follows_the_items() {
+        for (items, a) in
+            [(1_000, 63), (10_000, 511), (100_000, 4_095), (1_000_000, 32_767), (10_000_000, 524_287)]
+        {
+            assert_eq!(search_a(items), a);
         }
-        assert_eq!(
-            [1_000, 10_000, 100_000, 1_000_000, 10_000_000].map(search_a),
-            [63, 511, 4_095, 32_767, 524_287]
-        );
-    }
-
-    #[test]
-    fn the_skewed_choice_prefers_numbers_with_many_bits() {
-        let mut random = Random::new(Seed(2));
-        let mut counts = [0_u32; 8];
-        (0..80_000).for_each(|_| counts[nu_rand(&mut random, 3, 0, 7) as usize] += 1);
-        // Of 0..3 | 0..7, 0 needs two zero bits twice and 3 neither: 1/32 against 9/32 of all draws.
-        assert!((2_300..2_700).contains(&counts[0]), "{counts:?}");
-        assert!((22_000..23_000).contains(&counts[3]), "{counts:?}");
-    }
-
-    #[test]
-    fn random_texts_have_lengths_in_range_and_no_digit() {
-        let mut random = Random::new(Seed(3));
-        for _ in 0..100 {
-            let value = text(|buffer| random_text(buffer, &mut random, 15, 40));
-            assert!(
-                (15..=40).contains(&value.len()) && !value.contains(|c: char| c.is_ascii_digit()),
-                "{value}"
-            );
-        }
-        assert_eq!(
-            text(|buffer| random_digits(buffer, &mut random, 16)).parse::<u64>().unwrap().ilog10() / 16,
-            0
-        );
     }
 
     #[test]

@@ -1,45 +1,36 @@
-//! How large a TPC-W database is, and which ids are free in it.
+//! The database that is asked, and which ids are free in it.
 
+use crate::data::tpcw::Scale;
+use crate::target::{Control, TargetError};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Size of a TPC-W database.
+/// A TPC-W database: how large it was populated, and which ids are taken since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scale {
-    /// Emulated browsers that the population is made for (NUM_EBS).
-    pub ebs: u64,
-    /// Items (NUM_ITEMS).
-    pub items: u64,
+pub struct Database {
+    /// Size of the population.
+    pub scale: Scale,
     /// The highest ids in use.
     pub taken: TakenIds,
 }
 
-impl Scale {
-    /// A database as populated, nothing added since. Zero counts as one.
-    pub fn new(ebs: u64, items: u64) -> Self {
-        let customers = 2_880 * ebs.max(1);
-        let taken =
-            TakenIds { order: customers / 10 * 9, customer: customers, address: 2 * customers, cart: 0 };
-        Self { ebs: ebs.max(1), items: items.max(1), taken }
+impl From<Scale> for Database {
+    /// As populated, nothing added since.
+    fn from(scale: Scale) -> Self {
+        let (order, customer, address) = (scale.orders(), scale.customers(), scale.addresses());
+        Self { scale, taken: TakenIds { order, customer, address, cart: 0 } }
     }
+}
 
-    /// The same database after other runs have added to it, so that new rows take ids above theirs.
-    pub fn with_taken(self, taken: TakenIds) -> Self {
-        Self { taken, ..self }
-    }
-
-    /// Customers of the population: 2,880 for each emulated browser.
-    pub fn customers(&self) -> u64 {
-        2_880 * self.ebs
-    }
-
-    /// Addresses of the population: two for each customer.
-    pub fn addresses(&self) -> u64 {
-        2 * self.customers()
-    }
-
-    /// Orders of the population: nine for ten customers.
-    pub fn orders(&self) -> u64 {
-        self.customers() / 10 * 9
+impl Database {
+    /// As it is now: what other runs have added is looked for, so that new rows take ids above theirs.
+    ///
+    /// # Errors
+    /// Whatever stops the query, a missing table for one.
+    pub fn read(scale: Scale, control: &mut Control) -> Result<Self, TargetError> {
+        let rows = control.query(TakenIds::QUERY)?;
+        let id = |place: usize| rows.rows.first()?.get(place)?.as_deref()?.parse().ok();
+        let id = |place| id(place).unwrap_or(0);
+        Ok(Self { scale, taken: TakenIds { order: id(0), customer: id(1), address: id(2), cart: id(3) } })
     }
 }
 
@@ -58,7 +49,7 @@ pub struct TakenIds {
 
 impl TakenIds {
     /// One row with the four ids, in the order of the fields; each is the end of an index.
-    pub const QUERY: &str = "SELECT GREATEST(\
+    const QUERY: &str = "SELECT GREATEST(\
          (SELECT COALESCE(MAX(o_id), 0) FROM orders), \
          (SELECT COALESCE(MAX(ol_o_id), 0) FROM order_line), \
          (SELECT COALESCE(MAX(cx_o_id), 0) FROM cc_xacts)), \
@@ -132,12 +123,6 @@ fn next(counter: &AtomicU64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_population_grows_with_the_browsers() {
-        let scale = Scale::new(10, 10_000);
-        assert_eq!((scale.customers(), scale.addresses(), scale.orders()), (28_800, 57_600, 25_920));
-    }
 
     #[test]
     fn ids_begin_above_the_taken_ones() {

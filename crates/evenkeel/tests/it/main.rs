@@ -1,0 +1,3 @@
+//! Tests of the whole: the rules of the house, and the binary as a user runs it.
+
+mod house;

@@ -1,0 +1,168 @@
+//! What a database holds, compared with what is wanted.
+
+use super::error::DataError;
+use super::session::{self, Place};
+use super::spec::DataSpec;
+use super::stamp::{Stamp, State};
+use super::swap;
+use super::tpcw::{GENERATOR_VERSION, Table};
+use crate::target::{Control, Target};
+use std::fmt::Display;
+
+/// What a database holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing: no database, or no table in it.
+    Missing,
+    /// The data set that is wanted.
+    Ready(Stamp),
+    /// Another data set.
+    Differs {
+        /// What is there.
+        stamp: Stamp,
+        /// What differs, for example `seed 1 instead of 2`.
+        differences: Vec<String>,
+    },
+    /// One whose making was cut short.
+    HalfFinished(Stamp),
+    /// One whose reload was cut short; its rows are whole.
+    ReloadInterrupted,
+    /// One that a write run has changed.
+    Written(Stamp),
+    /// Tables that are not ours; one of their names.
+    Foreign(String),
+}
+
+impl Found {
+    /// The error of a database that is not ready; [`Found::Ready`] has none.
+    pub(super) fn refusal(self, database: &str) -> Option<DataError> {
+        let database = database.to_owned();
+        Some(match self {
+            Self::Ready(_) => return None,
+            Self::Missing => DataError::Missing { database },
+            Self::Differs { differences, .. } => DataError::Differs { database, differences },
+            Self::HalfFinished(_) => DataError::HalfFinished { database },
+            Self::ReloadInterrupted => DataError::ReloadInterrupted { database },
+            Self::Written(_) => DataError::Written { database },
+            Self::Foreign(table) => DataError::Foreign { database, table },
+        })
+    }
+}
+
+/// Compares the connection's default database with `spec`. It reads the stamp, not the rows: see
+/// [`verify`].
+pub fn check(control: &mut Control, spec: &DataSpec) -> Result<Found, DataError> {
+    let names = session::table_names(control)?;
+    if names.iter().any(|name| swap::is_old(name)) {
+        return Ok(Found::ReloadInterrupted);
+    }
+    let Some(stamp) = Stamp::read(control)? else {
+        return Ok(names.into_iter().next().map_or(Found::Missing, Found::Foreign));
+    };
+    let differences = differences(&stamp, spec);
+    Ok(match stamp.state {
+        State::Building => Found::HalfFinished(stamp),
+        _ if !differences.is_empty() => Found::Differs { stamp, differences },
+        State::Written => Found::Written(stamp),
+        State::Ready => Found::Ready(stamp),
+    })
+}
+
+/// What of a stamp is not as wanted.
+pub(super) fn differences(stamp: &Stamp, spec: &DataSpec) -> Vec<String> {
+    let today = spec.today.unwrap_or(stamp.today);
+    [
+        difference("generator version", stamp.generator_version, GENERATOR_VERSION),
+        difference("NUM_EBS", stamp.scale.ebs(), spec.scale.ebs()),
+        difference("NUM_ITEMS", stamp.scale.items(), spec.scale.items()),
+        difference("seed", stamp.seed.0, spec.seed.0),
+        difference("date", stamp.today, today),
+        difference("way in", stamp.via, spec.via),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn difference<T: PartialEq + Display>(what: &str, there: T, wanted: T) -> Option<String> {
+    (there != wanted).then(|| format!("{what} {there} instead of {wanted}"))
+}
+
+/// Reads all rows at the server and compares them with the stamp; the first table that differs is the
+/// error. Takes about as long as reading every table once.
+pub fn verify(target: &Target, database: Option<&str>) -> Result<Stamp, DataError> {
+    let place = Place::new(target, database)?;
+    let mut control = place.connect()?;
+    let stamp = Stamp::read(&mut control)?.ok_or(DataError::Missing { database: place.database.clone() })?;
+    if stamp.state == State::Building {
+        return Err(DataError::HalfFinished { database: place.database });
+    }
+    for (table, content) in &stamp.tables {
+        session::expect_content(&mut control, table.definition(), table.name(), *content)?;
+    }
+    Ok(stamp)
+}
+
+/// Drops a data set, finished or not, and nothing else: tables of other names stay, and a database
+/// without a stamp is refused. The stamp goes last, so that a cut drop is still known as ours.
+pub fn remove(target: &Target, database: Option<&str>) -> Result<(), DataError> {
+    let place = Place::new(target, database)?;
+    let mut control = place.connect()?;
+    place.lock(&mut control)?;
+    let names = session::table_names(&mut control)?;
+    if !names.iter().any(|name| name == Stamp::TABLE) {
+        let database = place.database;
+        return Err(match names.into_iter().next() {
+            Some(table) => DataError::Foreign { database, table },
+            None => DataError::Missing { database },
+        });
+    }
+    control.exec(&format!("UPDATE {} SET state = 'building'", Stamp::TABLE))?;
+    let ours = |name: &&String| Table::named(name).is_some() || swap::is_leftover(name);
+    for name in names.iter().filter(ours) {
+        control.exec(&format!("DROP TABLE `{name}`"))?;
+    }
+    control.exec(&format!("DROP TABLE {}", Stamp::TABLE))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::Via;
+    use super::super::tpcw::{Date, Scale};
+    use super::*;
+    use evenkeel_core::random::Seed;
+
+    fn spec() -> DataSpec {
+        let scale = Scale::new(1, 1_000).unwrap();
+        DataSpec { scale, seed: Seed(1), today: None, via: Via::Load, threads: 1 }
+    }
+
+    #[test]
+    fn the_same_data_set_has_no_differences_whatever_the_threads() {
+        let stamp = Stamp::building(&spec(), Date::new(2026, 1, 15));
+        assert!(differences(&stamp, &DataSpec { threads: 8, ..spec() }).is_empty());
+    }
+
+    #[test]
+    fn each_difference_names_what_is_there_and_what_is_wanted() {
+        let stamp = Stamp::building(&spec(), Date::new(2026, 1, 15));
+        let wanted = DataSpec {
+            scale: Scale::new(2, 2_000).unwrap(),
+            seed: Seed(9),
+            today: Some(Date::new(2026, 1, 16)),
+            via: Via::Insert,
+            threads: 1,
+        };
+        assert_eq!(
+            differences(&stamp, &wanted),
+            [
+                "NUM_EBS 1 instead of 2",
+                "NUM_ITEMS 1000 instead of 2000",
+                "seed 1 instead of 9",
+                "date 2026-01-15 instead of 2026-01-16",
+                "way in load instead of insert",
+            ]
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! Why data work failed, and what to do about it.
+
+use super::tpcw::Content;
+use crate::target::TargetError;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why data work failed.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// No connection, or the server's word on a statement.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A name that cannot stand between backquotes.
+    #[error("{0:?} cannot be the name of a database")]
+    DatabaseName(String),
+    /// Another data set is there.
+    #[error("database {database} holds another data set: {}", differences.join(", "))]
+    Differs {
+        /// Database.
+        database: String,
+        /// What differs, for example `seed 1 instead of 2`.
+        differences: Vec<String>,
+    },
+    /// A data set whose making was cut short.
+    #[error("the data set in database {database} is half finished")]
+    HalfFinished {
+        /// Database.
+        database: String,
+    },
+    /// A data set whose reload was cut short.
+    #[error("the reload of database {database} was interrupted")]
+    ReloadInterrupted {
+        /// Database.
+        database: String,
+    },
+    /// Rows were changed since the data set was made.
+    #[error("the rows of the data set in database {database} have been changed since it was made")]
+    Written {
+        /// Database.
+        database: String,
+    },
+    /// Tables that are not ours.
+    #[error("database {database} has tables but no data set of ours, for example {table}")]
+    Foreign {
+        /// Database.
+        database: String,
+        /// One of its tables.
+        table: String,
+    },
+    /// Nothing there.
+    #[error("database {database} holds no data set")]
+    Missing {
+        /// Database.
+        database: String,
+    },
+    /// The stamp cannot be read.
+    #[error("the stamp in database {database} has {column} = {value:?}, which this version does not know")]
+    Stamp {
+        /// Database.
+        database: String,
+        /// Column of the stamp.
+        column: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// Somebody else is at it.
+    #[error("another process is working on the data set in database {database}")]
+    Busy {
+        /// Database.
+        database: String,
+    },
+    /// The server took rows with complaints.
+    #[error("table {table} was loaded with {count} warnings, the first: {first}")]
+    Warnings {
+        /// Table.
+        table: String,
+        /// How many.
+        count: u64,
+        /// Text of the first.
+        first: String,
+    },
+    /// The server holds other rows than it was sent.
+    #[error(
+        "table {table} holds {} rows of content {:x} where {} rows of content {:x} are expected",
+        stored.rows, stored.crc_sum, expected.rows, expected.crc_sum
+    )]
+    Content {
+        /// Table.
+        table: String,
+        /// What was sent.
+        expected: Content,
+        /// What is there.
+        stored: Content,
+    },
+    /// A reload failed before it changed anything.
+    #[error(
+        "cannot reload database {database}: {source} (its tables are unchanged; the dump is in {})",
+        directory.display()
+    )]
+    Reload {
+        /// Database.
+        database: String,
+        /// Where the dump is.
+        directory: PathBuf,
+        /// What went wrong.
+        source: Box<DataError>,
+    },
+    /// A table that is to be measured.
+    #[error("there is no table {0}")]
+    NoTable(String),
+    /// A lock on the tables was not granted or the swap did not start.
+    #[error("other sessions keep the tables of database {database} busy")]
+    TablesBusy {
+        /// Database.
+        database: String,
+    },
+    /// A file or directory.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    File {
+        /// What was being done.
+        doing: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// A data directory that a server uses.
+    #[error("a server is running on {}", .0.display())]
+    ServerRunning(PathBuf),
+    /// No snapshot, or one whose taking was cut short.
+    #[error("there is no finished snapshot at {}", .0.display())]
+    SnapshotMissing(PathBuf),
+    /// A data directory between two states.
+    #[error("a restore of {} was interrupted", .0.display())]
+    RestoreInterrupted(PathBuf),
+    /// A worker thread died.
+    #[error("a data thread ended without a result")]
+    Thread,
+    /// Somebody asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl DataError {
+    /// What to do about it, where there is more to say than the error itself.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Target(TargetError::LocalInfile { .. }) => {
+                "SET GLOBAL local_infile = ON, or use --via insert"
+            }
+            Self::Target(error) => return error.hint(),
+            Self::Differs { .. } => "drop that data set first, name another database, or ask for this one",
+            Self::HalfFinished { .. } => "drop it and populate again",
+            Self::ReloadInterrupted { .. } => "reload again (--via dump): it finishes what was begun",
+            Self::Written { .. } => "restore the snapshot, or drop the data set and populate again",
+            Self::Foreign { .. } => "name an empty or new database; this one is left alone",
+            Self::Missing { .. } => "populate it with --via load or --via insert",
+            Self::Busy { .. } => "wait for it to end",
+            Self::Reload { .. } => "reload again: it starts from the unchanged tables and writes a new dump",
+            Self::TablesBusy { .. } => "stop the load on it and try again",
+            Self::ServerRunning(_) => "stop that server first",
+            Self::Content { .. } | Self::Warnings { .. } => {
+                "drop the data set and populate again; if it comes back, the server alters rows"
+            }
+            Self::RestoreInterrupted(_) => "restore the snapshot again before the server starts",
+            Self::SnapshotMissing(_) => "take the snapshot again, from a fresh data set",
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! Jobs over several connections, with progress, cancellation and an early end.
+
+use super::error::DataError;
+use super::progress::{DataProgress, Phase};
+use super::session::Place;
+use crate::stop::Stop;
+use crate::target::Control;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// Time between two reports, and between two looks at the stop switch.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What the jobs have done so far; shared by all connections.
+pub(super) struct Tally {
+    stop: Stop,
+    failed: AtomicBool,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    rows_total: AtomicU64,
+    at_work: Mutex<(Phase, &'static str)>,
+}
+
+impl Tally {
+    pub(super) fn new(stop: &Stop, rows_total: u64) -> Self {
+        Self {
+            stop: stop.clone(),
+            failed: AtomicBool::new(false),
+            rows: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            rows_total: AtomicU64::new(rows_total),
+            at_work: Mutex::new((Phase::Rows, "")),
+        }
+    }
+
+    /// Fails when somebody asked to stop or another job failed; called between statements and batches.
+    pub(super) fn proceed(&self) -> Result<(), DataError> {
+        match self.stop.is_set() || self.failed.load(Ordering::Relaxed) {
+            true => Err(DataError::Stopped),
+            false => Ok(()),
+        }
+    }
+
+    /// Says what a connection is about to do.
+    pub(super) fn enter(&self, phase: Phase, table: &'static str) -> Result<(), DataError> {
+        *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = (phase, table);
+        self.proceed()
+    }
+
+    pub(super) fn add(&self, rows: u64, bytes: u64) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn progress(&self) -> DataProgress {
+        let (phase, table) = *self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows_done = self.rows.load(Ordering::Relaxed);
+        let rows_total = self.rows_total.load(Ordering::Relaxed).max(rows_done);
+        DataProgress { phase, table, rows_done, rows_total, bytes: self.bytes.load(Ordering::Relaxed) }
+    }
+}
+
+/// Does all jobs, at most `threads` at a time and the first ones first, each with a connection. Results
+/// come in the order in which jobs end. The first failure ends the other jobs and is returned.
+///
+/// The calling thread reports progress and, when somebody asks to stop, kills the connections:
+/// an index build would otherwise hold a stop up for as long as it takes.
+pub(super) fn run<J: Send, R: Send>(
+    place: &Place,
+    threads: usize,
+    jobs: Vec<J>,
+    tally: &Tally,
+    progress: &mut dyn FnMut(DataProgress),
+    work: &(dyn Fn(&mut Control, J) -> Result<R, DataError> + Sync),
+) -> Result<Vec<R>, DataError> {
+    let threads = threads.clamp(1, jobs.len().max(1));
+    let jobs = Mutex::new(VecDeque::from(jobs));
+    let connections = Mutex::new(Vec::new());
+    let (sender, results) = channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (sender, jobs, connections) = (sender.clone(), &jobs, &connections);
+            scope.spawn(move || work_off(place, jobs, connections, tally, &sender, work));
+        }
+        drop(sender);
+        let mut done = Vec::new();
+        let mut failure = None;
+        loop {
+            match results.recv_timeout(TICK) {
+                Ok(Ok(result)) => done.push(result),
+                // The failure that came first is the cause of the others.
+                Ok(Err(error)) => drop(failure.get_or_insert(error)),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    if tally.proceed().is_err() {
+                        kill(place, &connections);
+                    }
+                }
+            }
+            progress(tally.progress());
+        }
+        match failure {
+            None => Ok(done),
+            // What a stop cuts short fails in many ways, all of them the stop's.
+            Some(_) if tally.stop.is_set() => Err(DataError::Stopped),
+            Some(error) => Err(error),
+        }
+    })
+}
+
+fn work_off<J, R>(
+    place: &Place,
+    jobs: &Mutex<VecDeque<J>>,
+    connections: &Mutex<Vec<u32>>,
+    tally: &Tally,
+    results: &Sender<Result<R, DataError>>,
+    work: &(dyn Fn(&mut Control, J) -> Result<R, DataError> + Sync),
+) {
+    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let send = |result: Result<R, DataError>| {
+        if result.is_err() {
+            tally.failed.store(true, Ordering::Relaxed);
+        }
+        // The receiver lives until all senders are gone.
+        let _ = results.send(result);
+    };
+    let mut connection = match place.connect() {
+        Ok(connection) => connection,
+        Err(error) => return send(Err(error)),
+    };
+    connections.lock().unwrap_or_else(PoisonError::into_inner).push(connection.id());
+    while let Some(job) = next() {
+        let result = tally.proceed().and_then(|()| work(&mut connection, job));
+        let failed = result.is_err();
+        send(result);
+        if failed {
+            return;
+        }
+    }
+}
+
+/// Ends our connections and what runs on them, as far as the server lets us.
+fn kill(place: &Place, connections: &Mutex<Vec<u32>>) {
+    let Ok(mut control) = Control::connect(&place.target) else { return };
+    for id in connections.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        // A connection that has ended meanwhile is an error here, and no loss.
+        let _ = control.kill(*id);
+    }
+}

@@ -1,0 +1,94 @@
+//! Filling a database with a data set.
+
+use super::check::{Found, check, differences};
+use super::error::DataError;
+use super::insert;
+use super::load;
+use super::parallel::Tally;
+use super::progress::DataProgress;
+use super::reload;
+use super::session::Place;
+use super::spec::{DataSpec, Via};
+use super::stamp::Stamp;
+use super::tpcw::{Content, Date, Generator, Indexes, Table};
+use crate::clock;
+use crate::stop::Stop;
+use crate::target::{Control, Target};
+use std::sync::Arc;
+
+/// Makes sure that the target's database holds the data set, and returns its stamp.
+///
+/// A data set that is there already is reused; a different, half-finished or changed one, and tables that
+/// are not ours, are refused and left alone. With [`Via::Dump`] the same data set, however it came in, is
+/// reloaded ([`super::reload`]) with its dump in the system's directory for temporary files. A stop, an
+/// error or a kill leaves a half-finished set that [`check`] recognises and [`super::remove`] drops.
+pub fn populate(
+    target: &Target,
+    spec: &DataSpec,
+    stop: &Stop,
+    progress: &mut dyn FnMut(DataProgress),
+) -> Result<Stamp, DataError> {
+    let place = Place::new(target, None)?;
+    let mut control = place.connect_or_create()?;
+    place.lock(&mut control)?;
+    match check(&mut control, spec)? {
+        Found::Ready(stamp) => Ok(stamp),
+        Found::Missing if spec.via != Via::Dump => build(&place, &mut control, spec, stop, progress),
+        found if spec.via == Via::Dump && can_reload(&found, spec) => {
+            reload::reload_locked(&place, &std::env::temp_dir(), spec.threads, stop, progress)
+        }
+        found => {
+            Err(found.refusal(&place.database).unwrap_or(DataError::Missing { database: place.database }))
+        }
+    }
+}
+
+/// Whether the rows that are wanted are there and only their layout is another.
+fn can_reload(found: &Found, spec: &DataSpec) -> bool {
+    match found {
+        Found::Differs { stamp, .. } => differences(stamp, &DataSpec { via: stamp.via, ..*spec }).is_empty(),
+        Found::ReloadInterrupted => true,
+        _ => false,
+    }
+}
+
+fn build(
+    place: &Place,
+    control: &mut Control,
+    spec: &DataSpec,
+    stop: &Stop,
+    progress: &mut dyn FnMut(DataProgress),
+) -> Result<Stamp, DataError> {
+    let today = spec.today.unwrap_or_else(|| Date::of_unix_time(clock::unix_time().as_secs()));
+    let stamp = Stamp::building(spec, today);
+    // The stamp comes first, so that whatever follows is known as ours.
+    stamp.write(control, Stamp::TABLE)?;
+    for table in Table::ALL {
+        control.exec(&table.definition().create_table(table.name(), Indexes::Later))?;
+    }
+    let generator = Generator::new(spec.scale, spec.seed, today);
+    let rows = Table::ALL.iter().map(|&table| spec.scale.rows_expected(table)).sum();
+    let tally = Arc::new(Tally::new(stop, rows));
+    let contents = match spec.via {
+        Via::Insert => insert::insert(place, generator, &tally, progress)?,
+        Via::Load | Via::Dump => load::load(place, generator, spec.threads, &tally, progress)?,
+    };
+    create_cart_indexes(control)?;
+    let stamp = stamp.finished(in_order(contents));
+    stamp.write(control, Stamp::TABLE)?;
+    Ok(stamp)
+}
+
+/// The carts are empty, so no way in has anything to do with them.
+fn create_cart_indexes(control: &mut Control) -> Result<(), DataError> {
+    for table in [Table::ShoppingCart, Table::ShoppingCartLine] {
+        super::session::finish_table(control, table.definition(), table.name())?;
+    }
+    Ok(())
+}
+
+/// All tables in their own order, with nothing in those that got no rows.
+fn in_order(contents: Vec<(Table, Content)>) -> Vec<(Table, Content)> {
+    let content = |table| contents.iter().find(|(name, _)| *name == table).map(|(_, content)| *content);
+    Table::ALL.map(|table| (table, content(table).unwrap_or_default())).to_vec()
+}

@@ -1,0 +1,142 @@
+//! A connection set up for data work on one database.
+
+use super::error::DataError;
+use super::spec::DataSpec;
+use super::tpcw::{Content, Definition};
+use crate::target::{Control, Target};
+
+/// Nothing here outlives the session. The binary log is left alone: a server may have replicas.
+const SETTINGS: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
+     time_zone = '+00:00', unique_checks = 0, foreign_key_checks = 0, autocommit = 1, wait_timeout = 86400";
+
+/// Where data work happens.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) target: Target,
+    pub(super) database: String,
+}
+
+impl Place {
+    pub(super) fn new(target: &Target, database: Option<&str>) -> Result<Self, DataError> {
+        let database = database.or(target.database.as_deref()).unwrap_or(DataSpec::DATABASE);
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_$-".contains(&byte) || !byte.is_ascii();
+        if database.is_empty() || database.chars().count() > 64 || !database.bytes().all(allowed) {
+            return Err(DataError::DatabaseName(database.to_owned()));
+        }
+        Ok(Self { target: target.clone(), database: database.to_owned() })
+    }
+
+    /// A connection with the session settings and the database as default; the database must exist.
+    pub(super) fn connect(&self) -> Result<Control, DataError> {
+        let target = Target { database: Some(self.database.clone()), ..self.target.clone() };
+        let mut control = Control::connect(&target)?;
+        control.exec("SET NAMES utf8mb4")?;
+        control.exec(SETTINGS)?;
+        Ok(control)
+    }
+
+    /// The same, making the database first where it is missing.
+    pub(super) fn connect_or_create(&self) -> Result<Control, DataError> {
+        let anywhere = Target { database: None, ..self.target.clone() };
+        Control::connect(&anywhere)?.exec(&format!(
+            "CREATE DATABASE IF NOT EXISTS `{}` CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+            self.database
+        ))?;
+        self.connect()
+    }
+
+    /// Keeps other processes of ours out until the connection ends.
+    pub(super) fn lock(&self, control: &mut Control) -> Result<(), DataError> {
+        let sql = format!("SELECT GET_LOCK(CONCAT('evenkeel:', SHA1('{}')), 0)", self.database);
+        match control.query_value(&sql)?.as_deref() {
+            Some("1") => Ok(()),
+            _ => Err(DataError::Busy { database: self.database.clone() }),
+        }
+    }
+}
+
+/// Names of the tables of the session's database.
+pub(super) fn table_names(control: &mut Control) -> Result<Vec<String>, DataError> {
+    let sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY 1";
+    Ok(control.query(sql)?.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+}
+
+/// What the server holds under this name.
+pub(super) fn content(
+    control: &mut Control,
+    definition: &Definition,
+    name: &str,
+) -> Result<Content, DataError> {
+    let columns = definition.column_list();
+    let sql = format!("SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('\\t',{columns}))), 0) FROM `{name}`");
+    let answer = control.query(&sql)?;
+    let number = |column: usize| -> u64 {
+        let value = answer.rows.first().and_then(|row| row.get(column)).and_then(Option::as_deref);
+        // Both are whole numbers by the query.
+        value.and_then(|text| text.parse().ok()).unwrap_or_default()
+    };
+    Ok(Content { rows: number(0), crc_sum: number(1) })
+}
+
+/// Fails unless the server holds exactly this under that name.
+pub(super) fn expect_content(
+    control: &mut Control,
+    definition: &Definition,
+    name: &str,
+    expected: Content,
+) -> Result<(), DataError> {
+    let stored = content(control, definition, name)?;
+    if stored == expected {
+        return Ok(());
+    }
+    Err(DataError::Content { table: name.to_owned(), expected, stored })
+}
+
+/// Adds the secondary indexes, then takes fresh statistics, so that plans do not depend on when the server
+/// gets round to it.
+pub(super) fn finish_table(
+    control: &mut Control,
+    definition: &Definition,
+    name: &str,
+) -> Result<(), DataError> {
+    if let Some(sql) = definition.create_indexes(name) {
+        control.exec(&sql)?;
+    }
+    control.query(&format!("ANALYZE TABLE `{name}`"))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::{Address, TlsMode};
+
+    fn target(database: Option<&str>) -> Target {
+        Target {
+            address: Address::Tcp { host: "localhost".to_owned(), port: 3306 },
+            user: "root".to_owned(),
+            password: None,
+            database: database.map(str::to_owned),
+            tls: TlsMode::Disabled,
+            tls_ca: None,
+        }
+    }
+
+    #[test]
+    fn the_database_is_the_one_asked_for_or_the_targets_or_the_default() {
+        let name = |target: &Target, asked| Place::new(target, asked).unwrap().database;
+        assert_eq!(name(&target(None), None), "tpcw");
+        assert_eq!(name(&target(Some("shop")), None), "shop");
+        assert_eq!(name(&target(Some("shop")), Some("other")), "other");
+    }
+
+    #[test]
+    fn a_database_name_that_would_need_escapes_is_refused() {
+        for name in ["", "a`b", "a'b", "a\\b", "a b", "a.b", &"x".repeat(65)] {
+            assert!(
+                matches!(Place::new(&target(Some(name)), None), Err(DataError::DatabaseName(_))),
+                "{name}"
+            );
+        }
+    }
+}

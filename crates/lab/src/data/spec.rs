@@ -1,0 +1,84 @@
+//! Which data set is wanted, and how it gets into the server.
+
+use super::tpcw::{Date, Scale};
+use evenkeel_core::random::Seed;
+use std::fmt;
+use std::str::FromStr;
+
+/// The way rows take into the server. The rows are the same; the storage layout is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// One row at a time in the published order, a commit every 1,000 rows: what users' own inserts do.
+    Insert,
+    /// LOAD DATA LOCAL over several connections, in primary key order, indexes after.
+    Load,
+    /// What is there, dumped in primary key order and loaded into fresh tables.
+    Dump,
+}
+
+impl Via {
+    /// Its name in flags and in the stamp.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Load => "load",
+            Self::Dump => "dump",
+        }
+    }
+}
+
+impl fmt::Display for Via {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// A way that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is none of insert, load and dump")]
+pub struct ViaError(pub String);
+
+impl FromStr for Via {
+    type Err = ViaError;
+
+    fn from_str(text: &str) -> Result<Self, ViaError> {
+        [Self::Insert, Self::Load, Self::Dump]
+            .into_iter()
+            .find(|via| via.name() == text)
+            .ok_or_else(|| ViaError(text.to_owned()))
+    }
+}
+
+/// A data set. Its database is the target's, or [`DataSpec::DATABASE`] where the target names none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataSpec {
+    /// Size.
+    pub scale: Scale,
+    /// Randomness of the rows.
+    pub seed: Seed,
+    /// The day on which the population is said to happen. `None` takes the stamped one where a data set
+    /// is there, and the clock's (UTC) where one is made.
+    pub today: Option<Date>,
+    /// Way into the server.
+    pub via: Via,
+    /// Connections that load at a time; at least one. Inserts use one, whatever this says.
+    pub threads: usize,
+}
+
+impl DataSpec {
+    /// Name of the database where the target names none.
+    pub const DATABASE: &str = "tpcw";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_is_read_back_from_its_name() {
+        for via in [Via::Insert, Via::Load, Via::Dump] {
+            assert_eq!(via.to_string().parse(), Ok(via));
+        }
+        assert_eq!("copy".parse::<Via>(), Err(ViaError("copy".to_owned())));
+    }
+}

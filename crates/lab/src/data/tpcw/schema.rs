@@ -1,0 +1,198 @@
+//! The schema: columns, keys and the SQL that makes them.
+//!
+//! No foreign keys are declared and the storage engine is left to the server. `REAL` is written as
+//! `DOUBLE`, which is what it means unless the SQL mode says otherwise. Timestamps are `NULL DEFAULT NULL`,
+//! because older servers would let the first one of a table change with every update of its row.
+
+use super::table::Table;
+use std::fmt::Write as _;
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Name.
+    pub name: &'static str,
+    /// SQL type.
+    pub sql_type: &'static str,
+}
+
+impl Column {
+    /// Whether a value stands between quotes in SQL.
+    pub fn is_quoted(&self) -> bool {
+        !matches!(self.sql_type, "int" | "double")
+    }
+}
+
+/// A table's definition.
+#[derive(Debug)]
+pub struct Definition {
+    /// Name.
+    pub name: &'static str,
+    /// Columns in order.
+    pub columns: &'static [Column],
+    /// Columns of the primary key in order.
+    pub primary_key: &'static [&'static str],
+    /// Columns that have an index of their own, made after the rows are in.
+    pub indexed: &'static [&'static str],
+}
+
+macro_rules! definition {
+    ($name:literal, key $key:expr, indexed $indexed:expr, $($column:ident $sql_type:literal),+ $(,)?) => {{
+        const DEFINITION: Definition = Definition {
+            name: $name,
+            columns: &[$(Column { name: stringify!($column), sql_type: $sql_type }),+],
+            primary_key: &$key,
+            indexed: &$indexed,
+        };
+        &DEFINITION
+    }};
+}
+
+impl Table {
+    /// Columns and keys.
+    #[rustfmt::skip]
+    pub fn definition(self) -> &'static Definition {
+        match self {
+            Self::Address => definition!("address", key ["addr_id"], indexed ["addr_co_id", "addr_zip"],
+                addr_id "int", addr_street1 "varchar(40)", addr_street2 "varchar(40)", addr_city "varchar(30)",
+                addr_state "varchar(20)", addr_zip "varchar(10)", addr_co_id "int"),
+            Self::Author => definition!("author", key ["a_id"], indexed ["a_lname"],
+                a_id "int", a_fname "varchar(20)", a_lname "varchar(20)", a_mname "varchar(20)", a_dob "date",
+                a_bio "varchar(500)"),
+            Self::Country => definition!("country", key ["co_id"], indexed ["co_name"],
+                co_id "int", co_name "varchar(50)", co_exchange "double", co_currency "varchar(18)"),
+            Self::Customer => definition!("customer", key ["c_id"], indexed ["c_addr_id", "c_uname"],
+                c_id "int", c_uname "varchar(20)", c_passwd "varchar(20)", c_fname "varchar(17)",
+                c_lname "varchar(17)", c_addr_id "int", c_phone "varchar(18)", c_email "varchar(50)",
+                c_since "date", c_last_login "date", c_login "timestamp", c_expiration "timestamp",
+                c_discount "double", c_balance "double", c_ytd_pmt "double", c_birthdate "date",
+                c_data "varchar(500)"),
+            Self::Item => definition!("item", key ["i_id"], indexed ["i_title", "i_subject", "i_a_id"],
+                i_id "int", i_title "varchar(60)", i_a_id "int", i_pub_date "date", i_publisher "varchar(60)",
+                i_subject "varchar(60)", i_desc "varchar(500)", i_related1 "int", i_related2 "int",
+                i_related3 "int", i_related4 "int", i_related5 "int", i_thumbnail "varchar(40)",
+                i_image "varchar(40)", i_srp "double", i_cost "double", i_avail "date", i_stock "int",
+                i_isbn "char(13)", i_page "int", i_backing "varchar(15)", i_dimensions "varchar(25)"),
+            Self::Orders => definition!("orders", key ["o_id"], indexed ["o_c_id"],
+                o_id "int", o_c_id "int", o_date "date", o_sub_total "double", o_tax "double", o_total "double",
+                o_ship_type "varchar(10)", o_ship_date "date", o_bill_addr_id "int", o_ship_addr_id "int",
+                o_status "varchar(15)"),
+            // The line comes first in the key, so that the first lines of all orders lie together.
+            Self::OrderLine => definition!("order_line", key ["ol_id", "ol_o_id"],
+                indexed ["ol_i_id", "ol_o_id"],
+                ol_id "int", ol_o_id "int", ol_i_id "int", ol_qty "int", ol_discount "double",
+                ol_comments "varchar(110)"),
+            Self::CcXacts => definition!("cc_xacts", key ["cx_o_id"], indexed [],
+                cx_o_id "int", cx_type "varchar(10)", cx_num "varchar(20)", cx_name "varchar(30)",
+                cx_expire "date", cx_auth_id "char(15)", cx_xact_amt "double", cx_xact_date "date",
+                cx_co_id "int"),
+            Self::ShoppingCart => definition!("shopping_cart", key ["sc_id"], indexed [],
+                sc_id "int", sc_time "timestamp"),
+            Self::ShoppingCartLine => definition!("shopping_cart_line", key ["scl_sc_id", "scl_i_id"],
+                indexed ["scl_i_id"],
+                scl_sc_id "int", scl_qty "int", scl_i_id "int"),
+        }
+    }
+}
+
+/// Whether the secondary indexes are part of CREATE TABLE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indexes {
+    /// Made by [`Definition::create_indexes`] when the rows are in.
+    Later,
+    /// Part of the table from the start, as a dump has them.
+    Inline,
+}
+
+impl Definition {
+    /// CREATE TABLE under this name, in the session's default database.
+    pub fn create_table(&self, name: &str, indexes: Indexes) -> String {
+        let mut sql = format!("CREATE TABLE `{name}` (\n");
+        for Column { name, sql_type } in self.columns {
+            let null = match *sql_type {
+                "timestamp" => " NULL DEFAULT NULL",
+                _ if self.primary_key.contains(name) => " NOT NULL",
+                _ => "",
+            };
+            // Writing to a String cannot fail.
+            let _ = writeln!(sql, "  `{name}` {sql_type}{null},");
+        }
+        let _ = write!(sql, "  PRIMARY KEY (`{}`)", self.primary_key.join("`,`"));
+        if indexes == Indexes::Inline {
+            self.indexed.iter().for_each(|column| {
+                let _ = write!(sql, ",\n  KEY `{column}` (`{column}`)");
+            });
+        }
+        sql + "\n)"
+    }
+
+    /// One ALTER TABLE that adds all secondary indexes; `None` where there are none.
+    pub fn create_indexes(&self, name: &str) -> Option<String> {
+        if self.indexed.is_empty() {
+            return None;
+        }
+        let keys: Vec<_> =
+            self.indexed.iter().map(|column| format!("ADD INDEX `{column}` (`{column}`)")).collect();
+        Some(format!("ALTER TABLE `{name}` {}", keys.join(", ")))
+    }
+
+    /// Names of the columns for a column list, between backquotes.
+    pub fn column_list(&self) -> String {
+        let names: Vec<_> = self.columns.iter().map(|column| format!("`{}`", column.name)).collect();
+        names.join(",")
+    }
+
+    /// Writes a row, fields between tabs and without line end, as `(1,'text',...)`.
+    pub fn sql_values(&self, row: &[u8], out: &mut Vec<u8>) {
+        let mut separator = b'(';
+        for (field, column) in row.split(|&byte| byte == b'\t').zip(self.columns) {
+            out.push(separator);
+            separator = b',';
+            let quote: &[u8] = if column.is_quoted() { b"'" } else { b"" };
+            out.extend_from_slice(quote);
+            out.extend_from_slice(field);
+            out.extend_from_slice(quote);
+        }
+        out.push(b')');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_indexes_name_columns_of_their_table() {
+        for table in Table::ALL {
+            let definition = table.definition();
+            for key in definition.primary_key.iter().chain(definition.indexed) {
+                assert!(definition.columns.iter().any(|column| column.name == *key), "{table} {key}");
+            }
+        }
+        let indexes: usize = Table::ALL.iter().map(|table| table.definition().indexed.len()).sum();
+        assert_eq!(indexes, 13);
+    }
+
+    #[test]
+    fn a_table_is_created_with_its_indexes_or_without() {
+        let definition = Table::ShoppingCartLine.definition();
+        let columns = "  `scl_sc_id` int NOT NULL,\n  `scl_qty` int,\n  `scl_i_id` int NOT NULL,\n";
+        let key = "  PRIMARY KEY (`scl_sc_id`,`scl_i_id`)";
+        assert_eq!(
+            definition.create_table("cart", Indexes::Later),
+            format!("CREATE TABLE `cart` (\n{columns}{key}\n)")
+        );
+        assert_eq!(
+            definition.create_table("cart", Indexes::Inline),
+            format!("CREATE TABLE `cart` (\n{columns}{key},\n  KEY `scl_i_id` (`scl_i_id`)\n)")
+        );
+        assert_eq!(Table::CcXacts.definition().create_indexes("cc_xacts"), None);
+    }
+
+    #[test]
+    fn values_are_quoted_by_their_column() {
+        let mut out = Vec::new();
+        Table::Country.definition().sql_values(b"1\tUnited States\t1\tDollars", &mut out);
+        assert_eq!(out, b"(1,'United States',1,'Dollars')");
+    }
+}

@@ -1,0 +1,216 @@
+//! A table's rows as a stream of bytes in LOAD DATA format, in primary key order.
+
+use super::content::Content;
+use super::rows::{Generator, LINES_MAX};
+use super::table::Table;
+use std::io::{self, BufRead, Read};
+
+/// Bytes generated at a time: a fraction of the second-level cache, and thousands of times a row.
+const BATCH_BYTES: usize = 64 * 1024;
+/// Longest row (customer), rounded up.
+const ROW_BYTES_MAX: usize = 2 * 1024;
+
+/// The rows of a table: fields between tabs, a line feed after each row.
+pub struct RowStream {
+    generator: Generator,
+    table: Table,
+    keys: Keys,
+    content: Content,
+    limit: u64,
+    buffer: Vec<u8>,
+    read: usize,
+}
+
+impl RowStream {
+    /// All rows of a table.
+    pub fn new(generator: Generator, table: Table) -> Self {
+        let keys = Keys::all(&generator, table);
+        let buffer = Vec::with_capacity(BATCH_BYTES + ROW_BYTES_MAX);
+        Self { generator, table, keys, content: Content::default(), limit: u64::MAX, buffer, read: 0 }
+    }
+
+    /// Ends the stream after so many rows from its start, until the limit is raised.
+    pub fn limit(&mut self, rows: u64) {
+        self.limit = rows;
+    }
+
+    /// What has been generated so far.
+    pub fn content(&self) -> Content {
+        self.content
+    }
+
+    /// Appends the next row to `out`, without line end; false after the last and at
+    /// the limit.
+    pub fn next_row(&mut self, out: &mut Vec<u8>) -> bool {
+        if self.content.rows == self.limit {
+            return false;
+        }
+        let Some((number, line)) = self.keys.next(&self.generator) else { return false };
+        let start = out.len();
+        match line {
+            0 => self.generator.write(self.table, number, out),
+            line => self.generator.write_line(number, line, out),
+        }
+        self.content.add_row(&out[start..]);
+        true
+    }
+
+    fn refill(&mut self) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        while buffer.len() < BATCH_BYTES && self.next_row(&mut buffer) {
+            buffer.push(b'\n');
+        }
+        self.buffer = buffer;
+        self.read = 0;
+    }
+}
+
+impl BufRead for RowStream {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.read == self.buffer.len() {
+            self.refill();
+        }
+        Ok(&self.buffer[self.read..])
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.read += bytes;
+    }
+}
+
+impl Read for RowStream {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let available = self.fill_buf()?;
+        let length = available.len().min(out.len());
+        out[..length].copy_from_slice(&available[..length]);
+        self.consume(length);
+        Ok(length)
+    }
+}
+
+/// Primary keys in order: a number, or order and line.
+struct Keys {
+    number: u64,
+    last: u64,
+    /// Zero for tables whose key is one number.
+    line: u64,
+}
+
+impl Keys {
+    fn all(generator: &Generator, table: Table) -> Self {
+        let (last, line) = match table {
+            Table::OrderLine => (generator.scale().orders(), 1),
+            table => (generator.scale().rows_expected(table), 0),
+        };
+        Self { number: 0, last, line }
+    }
+
+    /// Lines come first in the key of order_line, so the first lines of all orders precede the second ones.
+    fn next(&mut self, generator: &Generator) -> Option<(u64, u64)> {
+        loop {
+            if self.number == self.last {
+                if self.line == 0 || self.line == LINES_MAX {
+                    return None;
+                }
+                self.line += 1;
+                self.number = 0;
+            }
+            self.number += 1;
+            if self.line <= 1 || self.line <= generator.lines(self.number) {
+                return Some((self.number, self.line));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::tpcw::{Date, Scale};
+    use evenkeel_core::random::Seed;
+
+    fn generator(seed: u64) -> Generator {
+        Generator::new(Scale::new(1, 100).unwrap(), Seed(seed), Date::new(2026, 1, 15))
+    }
+
+    fn read(table: Table, seed: u64) -> (String, Content) {
+        let mut stream = RowStream::new(generator(seed), table);
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        (text, stream.content())
+    }
+
+    #[test]
+    fn a_stream_has_the_rows_of_its_table_in_key_order() {
+        for (table, rows) in [(Table::Address, 5_760), (Table::Country, 92), (Table::ShoppingCart, 0)] {
+            let (text, content) = read(table, 1);
+            assert_eq!(content.rows, rows);
+            let keys: Vec<u64> =
+                text.lines().map(|row| row.split('\t').next().unwrap().parse().unwrap()).collect();
+            assert_eq!(keys, (1..=rows).collect::<Vec<_>>(), "{table}");
+        }
+    }
+
+    #[test]
+    fn every_row_has_as_many_fields_as_its_table_has_columns() {
+        for table in Table::ALL {
+            let columns = table.definition().columns.len();
+            assert!(read(table, 1).0.lines().all(|row| row.split('\t').count() == columns), "{table}");
+        }
+    }
+
+    #[test]
+    fn order_lines_are_sorted_by_line_and_order_and_number_what_the_orders_say() {
+        let (text, content) = read(Table::OrderLine, 1);
+        let keys: Vec<(u64, u64)> = text
+            .lines()
+            .map(|row| {
+                let mut fields = row.split('\t').map(|field| field.parse().unwrap_or_default());
+                (fields.next().unwrap(), fields.next().unwrap())
+            })
+            .collect();
+        assert!(keys.is_sorted());
+        let orders = generator(1).scale().orders();
+        assert_eq!(content.rows, (1..=orders).map(|order| generator(1).lines(order)).sum::<u64>());
+        assert_eq!(keys.iter().filter(|(line, _)| *line == 1).count() as u64, orders);
+    }
+
+    #[test]
+    fn a_limit_cuts_a_stream_into_parts_that_make_up_the_whole() {
+        let mut stream = RowStream::new(generator(1), Table::Author);
+        let mut text = String::new();
+        for limit in [7, 8, 25, 30] {
+            stream.limit(limit);
+            stream.read_to_string(&mut text).unwrap();
+            assert_eq!(stream.content().rows, limit.min(25));
+        }
+        assert_eq!((text, stream.content()), read(Table::Author, 1));
+    }
+
+    #[test]
+    fn a_seed_decides_the_rows() {
+        assert_eq!(read(Table::Customer, 1), read(Table::Customer, 1));
+        assert_ne!(read(Table::Customer, 1).1, read(Table::Customer, 2).1);
+    }
+
+    #[test]
+    fn the_rows_of_a_seed_never_change_within_a_generator_version() {
+        let sums = Table::ALL.map(|table| read(table, 42).1.crc_sum);
+        assert_eq!(
+            sums,
+            [
+                12358909390264,
+                52972865681,
+                209669087975,
+                6296574121108,
+                205847402529,
+                5577580279675,
+                16578934904512,
+                5649658973961,
+                0,
+                0
+            ]
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! The ten tables of TPC-W.
+
+/// A table, in the order in which the published population fills them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Table {
+    /// Addresses of customers and orders.
+    Address,
+    /// Authors of items.
+    Author,
+    /// The 92 countries.
+    Country,
+    /// Customers.
+    Customer,
+    /// Items for sale.
+    Item,
+    /// Orders.
+    Orders,
+    /// Lines of orders, one to five each.
+    OrderLine,
+    /// Credit card transactions, one for each order.
+    CcXacts,
+    /// Shopping carts, empty at the start.
+    ShoppingCart,
+    /// Lines of shopping carts, empty at the start.
+    ShoppingCartLine,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Address,
+        Self::Author,
+        Self::Country,
+        Self::Customer,
+        Self::Item,
+        Self::Orders,
+        Self::OrderLine,
+        Self::CcXacts,
+        Self::ShoppingCart,
+        Self::ShoppingCartLine,
+    ];
+
+    /// Name in the database.
+    pub fn name(self) -> &'static str {
+        self.definition().name
+    }
+
+    /// The table of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|table| table.name() == name)
+    }
+}
+
+impl std::fmt::Display for Table {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(self.name())
+    }
+}

@@ -1,0 +1,215 @@
+//! The kinds of value that TPC-W rows are made of, written as text into a byte buffer.
+//!
+//! No value ever holds a tab, a line end, a backslash or a single quote, so a row is the same bytes in a
+//! LOAD DATA file and, between quotes, in an INSERT statement. Numbers are written as the server prints
+//! them back, which is what lets both sides compute the same checksum.
+
+use super::date::Date;
+use evenkeel_core::random::Random;
+
+/// The alphabet of [`astring`]: 79 symbols, no digits.
+pub const ALPHABET: &[u8; 79] =
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!@#$%^&*()_-=+{}[]|:;,.?/~ ";
+
+/// All pairs of symbols, so that one step of [`symbols`] writes two.
+static PAIRS: [[u8; 2]; 79 * 79] = {
+    let mut pairs = [[0; 2]; 79 * 79];
+    let mut index = 0;
+    while index < pairs.len() {
+        pairs[index] = [ALPHABET[index / 79], ALPHABET[index % 79]];
+        index += 1;
+    }
+    pairs
+};
+
+/// Eight symbols from 64 random bits.
+///
+/// The bits are read as a fraction; each step multiplies by 79^2 and takes the whole part as the next
+/// pair. A symbol's probability differs from 1/79 by less than 79^8 / 2^64 = 8.2e-5 of itself.
+fn symbols(mut bits: u64) -> [u8; 8] {
+    let mut word = [0; 8];
+    for pair in word.chunks_exact_mut(2) {
+        let product = u128::from(bits) * PAIRS.len() as u128;
+        pair.copy_from_slice(&PAIRS[(product >> 64) as usize]);
+        bits = product as u64;
+    }
+    word
+}
+
+/// A string of `shortest..=longest` symbols of [`ALPHABET`], its length and each symbol uniform.
+pub fn astring(out: &mut Vec<u8>, random: &mut Random, shortest: u64, longest: u64) {
+    let length = random.uniform(shortest, longest) as usize;
+    let end = out.len() + length;
+    for _ in 0..length.div_ceil(8) {
+        out.extend_from_slice(&symbols(random.bits()));
+    }
+    out.truncate(end);
+}
+
+/// So many random decimal digits, as text: a number of 16 digits would not fit 32 bits.
+pub fn nstring(out: &mut Vec<u8>, random: &mut Random, shortest: u64, longest: u64) {
+    let length = random.uniform(shortest, longest) as usize;
+    let mut bits = 0;
+    for index in 0..length {
+        // Sixteen digits from 64 bits by the same steps as in `symbols`; the bias is below 10^16 / 2^64.
+        if index % 16 == 0 {
+            bits = random.bits();
+        }
+        let product = u128::from(bits) * 10;
+        out.push(b'0' + (product >> 64) as u8);
+        bits = product as u64;
+    }
+}
+
+/// The decimal digits of `number` as syllables: 0 to 9 are BA OG AL RI RE SE AT UL IN NG. Padded on the
+/// left with BA to `digits`.
+pub fn digsyl(out: &mut Vec<u8>, number: u64, digits: usize) {
+    const SYLLABLES: [&[u8; 2]; 10] = [b"BA", b"OG", b"AL", b"RI", b"RE", b"SE", b"AT", b"UL", b"IN", b"NG"];
+    let start = out.len();
+    whole(out, number);
+    let written = out.len() - start;
+    let text: Vec<u8> = out.drain(start..).collect();
+    (written..digits).for_each(|_| out.extend_from_slice(SYLLABLES[0]));
+    text.iter().for_each(|digit| out.extend_from_slice(SYLLABLES[usize::from(digit - b'0')]));
+}
+
+/// A whole number.
+pub fn whole(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[start..]);
+}
+
+/// `units` divided by ten to the power of `places`, without zeros at the end: 410 cents are 4.1, as the
+/// server prints a DOUBLE. Fewer than 15 digits, so that a DOUBLE holds them.
+pub fn decimal(out: &mut Vec<u8>, mut units: u64, mut places: u32) {
+    while places > 0 && units.is_multiple_of(10) {
+        units /= 10;
+        places -= 1;
+    }
+    let scale = 10_u64.pow(places);
+    whole(out, units / scale);
+    if places > 0 {
+        let start = out.len();
+        // The leading one keeps the zeros after the point; the point then takes its place.
+        whole(out, scale + units % scale);
+        out[start] = b'.';
+    }
+}
+
+/// A date as `YYYY-MM-DD`.
+pub fn date(out: &mut Vec<u8>, date: Date) {
+    let (year, month, day) = date.parts();
+    let start = out.len();
+    whole(out, 100_000_000 + year.unsigned_abs() as u64 * 10_000 + u64::from(month * 100 + day));
+    let digits: [u8; 8] = out[start + 1..].try_into().expect("nine digits were written");
+    out.truncate(start);
+    out.extend_from_slice(&digits[..4]);
+    out.push(b'-');
+    out.extend_from_slice(&digits[4..6]);
+    out.push(b'-');
+    out.extend_from_slice(&digits[6..]);
+}
+
+/// One of several, uniform.
+pub fn choice<'a>(random: &mut Random, values: &[&'a str]) -> &'a str {
+    values[random.uniform(0, values.len() as u64 - 1) as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_core::random::Seed;
+
+    fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_alphabet_has_79_different_symbols_and_no_digit() {
+        let mut sorted = ALPHABET.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), 79);
+        assert!(ALPHABET.iter().all(|symbol| !symbol.is_ascii_digit() && !b"\t\n\\'".contains(symbol)));
+    }
+
+    #[test]
+    fn astring_draws_lengths_and_symbols_evenly() {
+        let mut random = Random::new(Seed(1));
+        let mut symbols = [0_u32; 256];
+        let mut lengths = [0_u32; 41];
+        for _ in 0..20_000 {
+            let string = text(|out| astring(out, &mut random, 15, 40));
+            lengths[string.len()] += 1;
+            string.bytes().for_each(|symbol| symbols[usize::from(symbol)] += 1);
+        }
+        // 20,000 strings over 26 lengths: 769 each, standard deviation 27; 550,000 symbols over 79: 6,962
+        // each, standard deviation 83.
+        assert!(lengths[15..].iter().all(|count| (620..920).contains(count)), "{lengths:?}");
+        let counts = ALPHABET.map(|symbol| symbols[usize::from(symbol)]);
+        assert!(counts.iter().all(|count| (6_500..7_420).contains(count)), "{counts:?}");
+        assert_eq!(counts.iter().sum::<u32>(), symbols.iter().sum::<u32>());
+    }
+
+    #[test]
+    fn nstring_is_a_string_of_digits_of_the_asked_lengths() {
+        let mut random = Random::new(Seed(2));
+        let mut digits = [0_u32; 10];
+        let mut lengths = std::collections::BTreeSet::new();
+        for _ in 0..5_000 {
+            let string = text(|out| nstring(out, &mut random, 9, 16));
+            lengths.insert(string.len());
+            string.bytes().for_each(|digit| digits[usize::from(digit - b'0')] += 1);
+        }
+        assert_eq!(lengths.into_iter().collect::<Vec<_>>(), (9..=16).collect::<Vec<_>>());
+        assert!(digits.iter().all(|count| (5_900..6_600).contains(count)), "{digits:?}");
+        assert_eq!(text(|out| nstring(out, &mut random, 40, 40)).len(), 40);
+    }
+
+    #[test]
+    fn digsyl_spells_digits_and_pads_with_ba() {
+        for (number, digits, spelled) in [
+            (0, 0, "BA"),
+            (1, 0, "OG"),
+            (1_234_567_890, 0, "OGALRIRESEATULINNGBA"),
+            (90, 0, "NGBA"),
+            (42, 7, "BABABABABAREAL"),
+            (12_345, 3, "OGALRIRESE"),
+        ] {
+            assert_eq!(text(|out| digsyl(out, number, digits)), spelled, "{number}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_written_as_the_server_prints_doubles() {
+        for (units, places, written) in [
+            (410, 2, "4.1"),
+            (400, 2, "4"),
+            (5, 2, "0.05"),
+            (0, 2, "0"),
+            (101_851_200, 6, "101.8512"),
+            (1_000_001, 6, "1.000001"),
+            (99_999, 2, "999.99"),
+        ] {
+            assert_eq!(text(|out| decimal(out, units, places)), written);
+        }
+    }
+
+    #[test]
+    fn dates_are_written_with_all_their_digits() {
+        for day in ["1800-01-01", "2000-02-29", "1999-12-31"] {
+            assert_eq!(text(|out| date(out, day.parse().unwrap())), day);
+        }
+    }
+}

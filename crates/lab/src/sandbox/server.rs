@@ -1,0 +1,193 @@
+//! Starting the server's process and hearing of its end.
+
+use super::paths::Paths;
+use super::process::ProcessId;
+use super::{CpuSet, Lifetime, SandboxError};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+/// How a server is started.
+pub(super) struct Launch<'a> {
+    pub binary: &'a Path,
+    pub paths: &'a Paths,
+    pub lifetime: Lifetime,
+    /// Opened cgroup.procs files of the groups to join.
+    pub doors: Vec<File>,
+    /// CPUs to bind to where no cpuset does it.
+    pub affinity: Option<CpuSet>,
+}
+
+/// A server: one that we started, or one that another evenkeel did.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub id: ProcessId,
+    exit: Option<Arc<Exit>>,
+}
+
+#[derive(Debug, Default)]
+struct Exit {
+    status: Mutex<Option<ExitStatus>>,
+    changed: Condvar,
+}
+
+impl Server {
+    pub(super) fn adopted(id: ProcessId) -> Self {
+        Self { id, exit: None }
+    }
+
+    /// How it ended; `None` while it runs or where it is not our child.
+    pub(super) fn exit_status(&self) -> Option<ExitStatus> {
+        let exit = self.exit.as_ref()?;
+        if self.id.is_alive() {
+            return None;
+        }
+        // It is gone; the keeper takes its status within moments.
+        let status = exit.status.lock().ok()?;
+        let waited =
+            exit.changed.wait_timeout_while(status, Duration::from_secs(2), |status| status.is_none());
+        *waited.ok()?.0
+    }
+}
+
+impl Launch<'_> {
+    /// Starts the server.
+    ///
+    /// An ephemeral one gets the kernel's parent-death signal, which counts from the *thread* that started
+    /// it. So a keeper thread starts it and then waits for it: the thread lives as long as the server, and
+    /// when it dies, so did this process. SIGKILL, because it also ends a server that is stopped or hangs
+    /// in its shutdown; InnoDB recovers at the next start.
+    pub(super) fn start(self) -> Result<Server, SandboxError> {
+        let binary = self.binary.to_path_buf();
+        let command = self.command()?;
+        let exit = Arc::new(Exit::default());
+        let keeper = Arc::clone(&exit);
+        let (sender, receiver) = sync_channel(1);
+        std::thread::Builder::new()
+            .name("sandbox-keeper".into())
+            .spawn(move || keep(command, &sender, &keeper))
+            .map_err(SandboxError::io("start a thread for", &binary))?;
+        let started = receiver.recv().unwrap_or_else(|_| Err(io::Error::other("the keeper thread ended")));
+        let id = started.map_err(SandboxError::io("start", &binary))?;
+        Ok(Server { id, exit: Some(exit) })
+    }
+
+    fn command(self) -> Result<Command, SandboxError> {
+        let log = open_log(&self.paths.log())?;
+        let mut defaults = std::ffi::OsString::from("--defaults-file=");
+        defaults.push(self.paths.my_cnf());
+        let mut command = Command::new(self.binary);
+        command.arg(defaults);
+        command.args(is_root().then_some("--user=root"));
+        let init = self.paths.init_sql();
+        if init.exists() {
+            let mut option = std::ffi::OsString::from("--init-file=");
+            option.push(init);
+            command.arg(option);
+        }
+        without_server_variables(&mut command);
+        let out = log.try_clone().map_err(SandboxError::io("open", &self.paths.log()))?;
+        command.stdin(Stdio::null()).stdout(out).stderr(log).current_dir(&self.paths.dir);
+        self.prepare_child(&mut command);
+        Ok(command)
+    }
+
+    /// What the new process does before it becomes the server.
+    fn prepare_child(self, command: &mut Command) {
+        let parent = std::process::id() as i32;
+        let mask = self.affinity.as_ref().map(cpu_mask);
+        let (lifetime, doors) = (self.lifetime, self.doors);
+        // SAFETY: the closure runs between fork and exec and only makes system calls on values prepared
+        // before; it neither allocates nor takes locks.
+        unsafe {
+            command.pre_exec(move || {
+                // A session of its own: Ctrl-C in the terminal is for evenkeel, which ends it in order.
+                check(libc::setsid())?;
+                if lifetime == Lifetime::Ephemeral {
+                    check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+                    // The parent may have died before the signal was set.
+                    if libc::getppid() != parent {
+                        return Err(io::ErrorKind::Interrupted.into());
+                    }
+                }
+                for door in &doors {
+                    check(libc::write(door.as_raw_fd(), c"0".as_ptr().cast(), 1) as i32)?;
+                }
+                if let Some(mask) = &mask {
+                    check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), mask))?;
+                }
+                Ok(())
+            });
+        }
+    }
+}
+
+fn keep(mut command: Command, sender: &SyncSender<io::Result<ProcessId>>, exit: &Exit) {
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => return drop(sender.send(Err(error))),
+    };
+    // It is still there, at least as a zombie: nobody has waited for it yet.
+    let id = ProcessId::of(child.id() as i32).ok_or_else(|| io::Error::other("/proc does not show it"));
+    let lost = id.is_err();
+    let _ = sender.send(id);
+    if lost {
+        let _ = child.kill();
+    }
+    let status = child.wait().ok();
+    if let Ok(mut slot) = exit.status.lock() {
+        *slot = status;
+    }
+    exit.changed.notify_all();
+}
+
+fn check(outcome: i32) -> io::Result<()> {
+    if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn cpu_mask(cpus: &CpuSet) -> libc::cpu_set_t {
+    // SAFETY: cpu_set_t is an array of bits, for which zero is the empty set; CpuSet holds no number
+    // beyond its 1024 bits.
+    unsafe {
+        let mut mask: libc::cpu_set_t = std::mem::zeroed();
+        cpus.iter().for_each(|cpu| libc::CPU_SET(cpu, &mut mask));
+        mask
+    }
+}
+
+/// mariadbd refuses to run as root unless told to.
+pub(super) fn is_root() -> bool {
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// The user's environment must not lead the server elsewhere, nor tell systemd that it is ready.
+pub(super) fn without_server_variables(command: &mut Command) {
+    for name in [
+        "MYSQL_HOME",
+        "MARIADB_HOME",
+        "MYSQL_TCP_PORT",
+        "MYSQL_UNIX_PORT",
+        "MYSQL_GROUP_SUFFIX",
+        "MYSQL_PWD",
+        "EVENKEEL_PASSWORD",
+        "NOTIFY_SOCKET",
+        "LISTEN_PID",
+        "LISTEN_FDS",
+    ] {
+        command.env_remove(name);
+    }
+}
+
+/// A log, to append to.
+pub(super) fn open_log(path: &Path) -> Result<File, SandboxError> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).mode(0o600).open(path).map_err(SandboxError::io("open", path))
+}

@@ -1,0 +1,9 @@
+//! Tests of the lab against real servers, in one binary.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod data;
+mod explain;
+mod sandbox;
+mod shop;
+mod target;
+mod workload;

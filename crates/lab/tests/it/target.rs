@@ -1,0 +1,215 @@
+//! Control connections and preflight against a real server, and against everything that is none.
+
+use crate::sandbox::{settings, spec, up};
+use evenkeel_core::Nanos;
+use evenkeel_lab::target::{Address, Control, Flavor, Needs, Target, TargetError, TlsMode, preflight};
+use std::io::{self, Read, Write};
+use std::net::TcpListener;
+
+fn connect(target: &Target) -> TargetError {
+    Control::connect(target).err().expect("no connection")
+}
+
+fn at_port(port: u16) -> Target {
+    Target::parse(&format!("mysql://u:p@127.0.0.1:{port}/d")).unwrap()
+}
+
+#[test]
+fn a_login_that_fails_says_why() {
+    let home = tempfile::tempdir().unwrap();
+    let sandbox = up(&spec(home.path(), "a")).unwrap();
+    let good = sandbox.tcp_target();
+    let mut control = Control::connect(&good).unwrap();
+    control.exec("CREATE DATABASE d").unwrap();
+    control.exec("CREATE USER poor@'127.0.0.1' IDENTIFIED BY 'p'").unwrap();
+
+    let wrong = Target { password: Some("wrong".into()), ..good.clone() };
+    let error = connect(&wrong);
+    assert!(matches!(&error, TargetError::Login { user, .. } if user == "evenkeel"), "{error}");
+    assert!(error.to_string().contains("with a password") && !error.to_string().contains("wrong"));
+
+    let missing = Target { database: Some("nowhere".into()), ..good.clone() };
+    assert!(matches!(connect(&missing), TargetError::NoDatabase { database, .. } if database == "nowhere"));
+
+    let poor = Target {
+        user: "poor".into(),
+        password: Some("p".into()),
+        database: Some("d".into()),
+        ..good.clone()
+    };
+    assert!(matches!(connect(&poor), TargetError::DatabaseDenied { database, .. } if database == "d"));
+
+    let secure = Target { tls: TlsMode::Required, ..good.clone() };
+    assert!(matches!(connect(&secure), TargetError::Tls { .. }));
+    let preferred = Target { tls: TlsMode::Preferred, ..good.clone() };
+    Control::connect(&preferred).unwrap();
+
+    let by_name = Target { address: Address::Tcp { host: "no.such.host.invalid".into(), port: 1 }, ..good };
+    assert!(matches!(connect(&by_name), TargetError::Unreachable { .. }));
+}
+
+#[test]
+fn nobody_there_is_told_apart_from_somebody_else_there() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        for greeting in ["SSH-2.0-OpenSSH_9.2\r\n", "", "\0\0"] {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(greeting.as_bytes()).unwrap();
+        }
+    });
+    assert!(matches!(connect(&at_port(port)), TargetError::Protocol { .. } | TargetError::Lost { .. }));
+    for _ in 0..2 {
+        let error = connect(&at_port(port));
+        assert!(matches!(error, TargetError::Lost { .. } | TargetError::Protocol { .. }), "{error}");
+    }
+    server.join().unwrap();
+    let error = connect(&at_port(port));
+    assert!(matches!(error, TargetError::Refused { .. }), "{error}");
+    assert!(error.hint().is_some());
+    let socket = Target::parse("mysql://u@/?socket=/nonexistent/s").unwrap();
+    assert!(matches!(connect(&socket), TargetError::Unreachable { .. }));
+}
+
+#[test]
+fn a_server_that_is_silent_at_the_login_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let error = connect(&at_port(listener.local_addr().unwrap().port()));
+    assert!(matches!(error, TargetError::Timeout { doing: "logging in", seconds: 10, .. }), "{error}");
+}
+
+#[test]
+fn queries_bring_columns_rows_and_nulls() {
+    let home = tempfile::tempdir().unwrap();
+    let sandbox = up(&spec(home.path(), "a")).unwrap();
+    let mut control = Control::connect(&sandbox.target()).unwrap();
+    assert_eq!(control.version().flavor, Flavor::MariaDb);
+    assert!(control.version().numbers >= (10, 4, 0));
+
+    let rows =
+        control.query("SELECT 1 AS one, NULL AS nothing, 'ü' AS text UNION ALL SELECT 2, 'x', ''").unwrap();
+    assert_eq!(rows.columns, ["one", "nothing", "text"]);
+    assert_eq!(rows.column("NOTHING"), Some(1));
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(rows.rows, [[some("1"), None, some("ü")], [some("2"), some("x"), some("")]]);
+
+    let mut sum = 0;
+    let count = control
+        .for_each_row("SELECT seq FROM mysql.seq_1_to_1000", &mut |row| {
+            let value = row[0].as_deref().unwrap();
+            sum += std::str::from_utf8(value).unwrap().parse::<u64>().unwrap();
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!((count, sum), (1000, 500_500));
+    let ended =
+        control.for_each_row("SELECT seq FROM mysql.seq_1_to_1000", &mut |_| Err(io::Error::other("enough")));
+    assert!(matches!(ended, Err(TargetError::Reader(_))));
+    control.ping().unwrap();
+
+    let error = control.exec("SELEC 1").unwrap_err();
+    assert_eq!(error.code(), Some(1064));
+    assert!(control.status().unwrap()["Threads_connected"].parse::<u32>().unwrap() >= 1);
+
+    let mut other = Control::connect(&sandbox.target()).unwrap();
+    control.kill(other.id()).unwrap();
+    assert!(matches!(other.ping(), Err(TargetError::Lost { .. } | TargetError::Statement { .. })));
+}
+
+/// So many rows `n\tn * n\n`, then an error if one is wanted.
+struct Squares {
+    next: u64,
+    end: u64,
+    fails: bool,
+    rest: Vec<u8>,
+}
+
+impl Read for Squares {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest.is_empty() && self.next < self.end {
+            self.rest = format!("{}\t{}\n", self.next, self.next * self.next).into_bytes();
+            self.next += 1;
+        }
+        if self.rest.is_empty() && self.fails {
+            return Err(io::Error::other("the disk is gone"));
+        }
+        let count = self.rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&self.rest[..count]);
+        self.rest.drain(..count);
+        Ok(count)
+    }
+}
+
+#[test]
+fn rows_are_streamed_into_a_table_and_a_failing_reader_leaves_none() {
+    let home = tempfile::tempdir().unwrap();
+    let sandbox = up(&spec(home.path(), "a")).unwrap();
+    let mut control = Control::connect(&sandbox.target()).unwrap();
+    control.exec("CREATE DATABASE d").unwrap();
+    control.exec("CREATE TABLE d.t (n INT PRIMARY KEY, s BIGINT)").unwrap();
+    let load = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE d.t";
+    let squares = |end, fails| Squares { next: 0, end, fails, rest: Vec::new() };
+
+    let error = control.load_data_local(load, squares(50_000, true)).unwrap_err();
+    assert_eq!(error.to_string(), "reading the rows to load failed: the disk is gone");
+    for _ in 0..100 {
+        if control.query_value("SELECT COUNT(*) FROM d.t").unwrap().as_deref() == Some("0") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(control.load_data_local(load, squares(50_000, false)).unwrap(), 50_000);
+    assert_eq!(control.query_value("SELECT SUM(s) FROM d.t").unwrap().as_deref(), Some("41665416675000"));
+
+    control.exec("SET GLOBAL local_infile = OFF").unwrap();
+    let error = control.load_data_local(load, squares(1, false)).unwrap_err();
+    assert!(matches!(error, TargetError::LocalInfile { .. }), "{error}");
+}
+
+#[test]
+fn the_preflight_names_what_stands_in_the_way_of_a_run() {
+    let home = tempfile::tempdir().unwrap();
+    let mut small = spec(home.path(), "a");
+    small.settings.extend(settings(&[
+        ("max_connections", "50"),
+        ("max_prepared_stmt_count", "100"),
+        ("table_open_cache", "30"),
+        ("wait_timeout", "60"),
+        ("local_infile", "OFF"),
+        ("read_only", "ON"),
+    ]));
+    let sandbox = up(&small).unwrap();
+    let mut root = Control::connect(&sandbox.tcp_target()).unwrap();
+    root.exec("CREATE DATABASE d").unwrap();
+    root.exec("CREATE USER poor@'127.0.0.1' IDENTIFIED BY 'p' WITH MAX_USER_CONNECTIONS 10").unwrap();
+    root.exec("GRANT SELECT ON d.* TO poor@'127.0.0.1'").unwrap();
+    let needs = Needs {
+        sessions: 60,
+        prepared_per_session: 2,
+        writes: true,
+        local_infile: true,
+        duration: Nanos::from_secs(180),
+        database: Some("d".into()),
+        privileges: vec!["SELECT".into(), "INSERT".into()],
+    };
+
+    let poor = Target { user: "poor".into(), password: Some("p".into()), ..sandbox.tcp_target() };
+    let problems = preflight(&mut Control::connect(&poor).unwrap(), &needs).unwrap().unwrap_err();
+    let found: Vec<_> = problems.iter().map(|problem| problem.subject.as_str()).collect();
+    let expected = [
+        "max_connections",
+        "max_user_connections",
+        "max_prepared_stmt_count",
+        "table_open_cache",
+        "wait_timeout",
+        "read_only",
+        "local_infile",
+        "INSERT",
+    ];
+    assert_eq!(found, expected);
+    assert!(problems.iter().all(|problem| !problem.hint.is_empty()));
+
+    let modest =
+        Needs { sessions: 5, writes: false, local_infile: false, duration: Nanos::from_secs(5), ..needs };
+    assert_eq!(preflight(&mut root, &modest).unwrap(), Ok(()));
+}
