@@ -38,9 +38,13 @@ struct SchedulingAttributes {
 /// compute, and gets no more of the CPU for it. Linux takes the wish since 6.12 and needs no privilege;
 /// before, arrivals on a busy CPU are late by up to a slice of the others, and the dispatch lag shows it.
 pub(super) fn wake_promptly() {
-    // SAFETY: a system call without pointers. Zero names the calling thread; a nice value of -1 may also
-    // mean an error, which does not matter, because then nothing below works either.
-    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    // SAFETY: system calls without pointers; zero names the calling thread. A nice value of -1 may also mean
+    // an error, which does not matter, because then nothing below works either.
+    let (policy, nice) = unsafe { (libc::sched_getscheduler(0), libc::getpriority(libc::PRIO_PROCESS, 0)) };
+    // Whoever chose another policy chose it for this.
+    if policy != libc::SCHED_OTHER {
+        return;
+    }
     let attributes = SchedulingAttributes {
         size: mem::size_of::<SchedulingAttributes>() as u32,
         policy: libc::SCHED_OTHER as u32,
