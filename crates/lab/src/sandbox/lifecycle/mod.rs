@@ -84,13 +84,12 @@ impl Sandbox {
     /// Directories, lock and record; what a crash left is removed.
     fn prepare(spec: &SandboxSpec, events: Events<'_>) -> Result<Self, SandboxError> {
         let paths = Paths::new(&spec.home, &spec.name)?;
-        let old = Record::load(&paths)?;
-        if let Some(id) = old.as_ref().and_then(Record::live) {
-            return Err(SandboxError::AlreadyRunning { name: spec.name.clone(), pid: id.pid });
-        }
+        // Before the lock, because whoever holds a running one holds that too; and after it, because somebody
+        // may have been faster.
+        load_stopped(&paths)?;
         paths.create()?;
         let lock = paths.lock()?;
-        let mut record = match old {
+        let mut record = match load_stopped(&paths)? {
             Some(record) => record,
             None => Record::new(paths.socket()?, new_password()?),
         };
@@ -327,6 +326,15 @@ impl Drop for Sandbox {
             let _ = self.record.save(&self.paths);
         }
         Paths::remove_socket_dir(&self.record.socket);
+    }
+}
+
+/// The record of a sandbox that does not run, if there is one.
+fn load_stopped(paths: &Paths) -> Result<Option<Record>, SandboxError> {
+    let record = Record::load(paths)?;
+    match record.as_ref().and_then(Record::live) {
+        Some(id) => Err(SandboxError::AlreadyRunning { name: paths.name.clone(), pid: id.pid }),
+        None => Ok(record),
     }
 }
 
