@@ -53,7 +53,7 @@ impl Default for Tolerance {
 
 /// Why a point is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Doubt {
+pub enum Reason {
     /// The response did not settle.
     Unsettled,
     /// Too few runs to know the standard error.
@@ -74,7 +74,7 @@ pub enum Doubt {
     },
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for Reason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsettled => write!(out, "the response does not settle"),
@@ -91,18 +91,18 @@ impl fmt::Display for Doubt {
 
 /// A point that is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Failure {
+pub struct Untrusted {
     /// Arrival rate, per second.
     pub rate: f64,
     /// Utilisation, percent.
     pub utilisation: f64,
     /// Why.
-    pub doubt: Doubt,
+    pub reason: Reason,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for Untrusted {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "at {} requests/s and {:.0} % utilisation {}", self.rate, self.utilisation, self.doubt)
+        write!(out, "at {} requests/s and {:.0} % utilisation {}", self.rate, self.utilisation, self.reason)
     }
 }
 
@@ -114,10 +114,10 @@ pub struct TrustLimit {
     /// Highest trusted arrival rate, per second.
     pub rate: Option<f64>,
     /// The first point that is not trusted; `None` where the limit lies above what was measured.
-    pub end: Option<Failure>,
-    /// Failures at low load that the next rate did not confirm: they did not end the trust, and have to be
+    pub end: Option<Untrusted>,
+    /// Untrusteds at low load that the next rate did not confirm: they did not end the trust, and have to be
     /// told with the limit. One at most.
-    pub overlooked: Option<Failure>,
+    pub overlooked: Option<Untrusted>,
 }
 
 impl TrustLimit {
@@ -130,19 +130,20 @@ impl TrustLimit {
         rising.sort_by(|one, other| one.rate.total_cmp(&other.rate));
         let mut limit = Self { utilisation: None, rate: None, end: None, overlooked: None };
         for (index, point) in rising.iter().enumerate() {
-            let Some(doubt) = doubt(point, tolerance) else {
+            let Some(reason) = reason_against(point, tolerance) else {
                 limit.utilisation = Some(limit.utilisation.unwrap_or(0.0).max(point.utilisation));
                 limit.rate = Some(point.rate);
                 continue;
             };
-            let failure = Failure { rate: point.rate, utilisation: point.utilisation, doubt };
-            let confirmed = rising.get(index + 1).is_none_or(|next| self::doubt(next, tolerance).is_some());
-            let is_noise = !confirmed && doubt != Doubt::Unsettled && point.utilisation < LOW_LOAD;
+            let untrusted = Untrusted { rate: point.rate, utilisation: point.utilisation, reason };
+            let confirmed =
+                rising.get(index + 1).is_none_or(|next| reason_against(next, tolerance).is_some());
+            let is_noise = !confirmed && reason != Reason::Unsettled && point.utilisation < LOW_LOAD;
             if !is_noise || limit.overlooked.is_some() {
-                limit.end = Some(failure);
+                limit.end = Some(untrusted);
                 break;
             }
-            limit.overlooked = Some(failure);
+            limit.overlooked = Some(untrusted);
         }
         limit
     }
@@ -161,30 +162,30 @@ impl fmt::Display for TrustLimit {
             (None, None) => write!(out, "nothing was measured")?,
         }
         match &self.overlooked {
-            Some(failure) => write!(out, "; overlooked as noise: {failure}"),
+            Some(untrusted) => write!(out, "; overlooked as noise: {untrusted}"),
             None => Ok(()),
         }
     }
 }
 
 /// What speaks against a point, if anything.
-fn doubt(point: &Point, tolerance: Tolerance) -> Option<Doubt> {
+fn reason_against(point: &Point, tolerance: Tolerance) -> Option<Reason> {
     if !point.settled {
-        return Some(Doubt::Unsettled);
+        return Some(Reason::Unsettled);
     }
     let tau = point.tau.mean;
     let Some(error) = point.tau.standard_error() else {
-        return Some(Doubt::TooFewRuns(point.tau.n));
+        return Some(Reason::TooFewRuns(point.tau.n));
     };
     // Written so that what is not a number fails.
     let within = |percent: f64, tolerance: f64| percent <= tolerance;
     let percent = 100.0 * error / tau;
     if !within(percent, tolerance.standard_error) {
-        return Some(Doubt::StandardError { percent, tolerance: tolerance.standard_error });
+        return Some(Reason::StandardError { percent, tolerance: tolerance.standard_error });
     }
     let percent = 100.0 * spread(&point.target_taus) / tau;
     let fails = !within(percent, tolerance.spread);
-    fails.then_some(Doubt::Spread { percent, tolerance: tolerance.spread })
+    fails.then_some(Reason::Spread { percent, tolerance: tolerance.spread })
 }
 
 /// Distance between the largest and the smallest value; zero of fewer than two.

@@ -1,5 +1,6 @@
 use super::*;
-use crate::stability::Second;
+use crate::stability::{Second, Stability};
+use crate::statistics::BatchMeans;
 
 fn all() -> Vec<Caveat> {
     let growing: Vec<Second> = (1..=30)
@@ -54,6 +55,12 @@ fn only_a_generator_that_failed_makes_a_measurement_invalid() {
         all().iter().filter(|one| one.severity() == Severity::Invalid).map(Caveat::code).collect();
     assert_eq!(invalid, ["lag-too-large", "generator-saturated"]);
     assert!(Severity::Note < Severity::Doubt && Severity::Doubt < Severity::Invalid);
+}
+
+#[test]
+fn few_failures_weigh_less_than_many() {
+    assert_eq!(Caveat::failures(1, 3_000).unwrap().severity(), Severity::Note);
+    assert_eq!(Caveat::failures(30, 3_000).unwrap().severity(), Severity::Doubt);
 }
 
 #[test]

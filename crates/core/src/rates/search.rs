@@ -100,7 +100,11 @@ impl std::error::Error for SearchFailure {}
 /// Without a bracket the rate grows, by as much as the utilisation leaves room for. Once a probe is not
 /// carried, its throughput is a guess of the capacity: a rate a little below and one a little above are
 /// tried, and where the guess is wrong (a server that breaks down in overload completes less than it could)
-/// the bracket is halved on the logarithmic scale. The result is good to about 5 %; the bracket comes with it.
+/// the bracket is halved on the logarithmic scale. A limit that looks like a mishap is probed a second time.
+///
+/// How good the result is depends on the requests in a probe: of M/M/1 servers probed for 10 s, more than 97 % are
+/// found to within 5 % at a capacity of 1,000 per second and 90 % to within 10 % at 100 per second, from a thirtieth
+/// of the capacity in eight and ten probes at most.
 #[derive(Clone, Debug)]
 pub struct RateSearch {
     start: f64,
@@ -108,6 +112,8 @@ pub struct RateSearch {
     low: f64,
     /// Lowest rate not carried, infinite before the first.
     high: f64,
+    /// Whether a second probe did not carry it either.
+    confirmed: bool,
     /// What a closed load suggests.
     estimate: Option<f64>,
     /// Most completions per second in any probe that was not carried.
@@ -121,7 +127,16 @@ impl RateSearch {
     /// Grows from this rate per second, taken into the range of possible rates.
     pub fn from_rate(start: f64) -> Self {
         let start = if start.is_nan() { 1.0 } else { start.clamp(RATE_MIN, RATE_MAX) };
-        Self { start, low: 0.0, high: f64::INFINITY, estimate: None, overload: None, growth: 2.0, probes: 0 }
+        Self {
+            start,
+            low: 0.0,
+            high: f64::INFINITY,
+            confirmed: false,
+            estimate: None,
+            overload: None,
+            growth: 2.0,
+            probes: 0,
+        }
     }
 
     /// Starts around the throughput of a closed load with enough clients, which needs two or three probes.
@@ -140,7 +155,11 @@ impl RateSearch {
             return SearchStep::Failed(SearchFailure::NoLimit(self.low));
         }
         if self.is_closed() {
-            return SearchStep::Found(self.saturation());
+            return if self.is_doubtful() {
+                SearchStep::Probe(self.high)
+            } else {
+                SearchStep::Found(self.saturation())
+            };
         }
         if self.probes < PROBES_MAX {
             return SearchStep::Probe(self.next_rate().clamp(RATE_MIN, RATE_MAX));
@@ -161,11 +180,14 @@ impl RateSearch {
         if outcome.carried() {
             self.low = self.low.max(outcome.rate);
             self.growth = growth(outcome.utilisation);
-            // What is carried now outweighs that a lower rate was not carried before.
+            // What is carried now outweighs what was not carried before.
             if self.high <= self.low {
                 self.high = f64::INFINITY;
+                self.overload = None;
+                self.estimate = None;
             }
         } else if outcome.rate > self.low {
+            self.confirmed = outcome.rate >= 0.99 * self.high;
             self.high = self.high.min(outcome.rate);
             self.overload = Some(self.overload.unwrap_or(0.0).max(outcome.throughput));
         }
@@ -178,6 +200,13 @@ impl RateSearch {
             self.low >= 0.99 * BELOW * overload && self.high <= 1.01 * ABOVE * overload
         });
         bracketed && (self.high <= BRACKET * self.low || agreed || self.probes >= PROBES_MAX)
+    }
+
+    /// A rate that was not carried although less was completed there than is carried below: either the server
+    /// breaks down in overload, or it was still cold, or stalled just then. A second probe tells.
+    fn is_doubtful(&self) -> bool {
+        let less = self.overload.is_none_or(|overload| overload < BELOW * self.low);
+        less && !self.confirmed && self.probes < PROBES_MAX
     }
 
     /// What was completed in overload is capacity, even where chance had a queue below it look unstable; only a

@@ -16,7 +16,7 @@ pub const BATCHES: usize = 20;
 /// The interval uses Student's t with `e - 1` degrees of freedom, one at least.
 ///
 /// Sources: Law, Simulation Modeling and Analysis, 5th ed., section 9.5.3 (batch means); Cochran, Sampling
-/// Techniques, 3rd ed., section 6.3 (variance of a ratio); Bartlett, J. R. Stat. Soc. 98 (1935) 536
+/// Techniques, 3rd ed., chapter 6 (variance of a ratio); Bartlett, J. R. Stat. Soc. 98 (1935) 536
 /// (effective number under first-order correlation).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchMeans {

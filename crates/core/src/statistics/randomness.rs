@@ -63,7 +63,7 @@ fn kolmogorov_tail(x: f64) -> f64 {
 /// variance / mean, 1 for Poisson, 0 for constant arrivals, more for bursts.
 ///
 /// `(n - 1)` times it is nearly chi-square with `n - 1` degrees of freedom where the mean count is five or
-/// more; two-sided (Cox and Lewis, The Statistical Analysis of Series of Events, 1966, section 6.3).
+/// more; two-sided (Cox and Lewis, The Statistical Analysis of Series of Events, 1966, chapter 6).
 /// Fewer than two counts, or none above zero, give a p-value of 1.
 pub fn index_of_dispersion(counts: &[u64]) -> Test {
     let sample: Sample = counts.iter().map(|&count| count as f64).collect();
@@ -82,7 +82,7 @@ pub fn index_of_dispersion(counts: &[u64]) -> Test {
 /// `r = sum (x_i - m)(x_i+1 - m) / sum (x_i - m)^2`.
 ///
 /// For independent values, `r` is nearly normal with mean `-1/n` and variance `1/n` (Kendall and Stuart,
-/// The Advanced Theory of Statistics, vol. 3, section 48); two-sided. Fewer than three values, or values
+/// The Advanced Theory of Statistics, vol. 3, chapter 48); two-sided. Fewer than three values, or values
 /// without any variation, give a p-value of 1.
 pub fn lag1_correlation(values: &[f64]) -> Test {
     let n = values.len() as f64;

@@ -31,7 +31,7 @@ pub(super) fn ln_gamma(x: f64) -> f64 {
 
 /// Upper regularized incomplete gamma function `Q(a, x) = gamma(a, x) / gamma(a)`, for `a > 0`.
 ///
-/// Series for `P = 1 - Q` below `x = a + 1` (DLMF 8.7.1), continued fraction above (DLMF 8.9.2).
+/// Series for `P = 1 - Q` below `x = a + 1` (DLMF 8.7.1), even part of its continued fraction above (DLMF 8.9.2).
 pub(super) fn gamma_q(a: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;

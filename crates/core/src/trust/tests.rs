@@ -35,7 +35,7 @@ fn trust_ends_below_the_first_point_that_fails() {
     assert_eq!((limit.utilisation, limit.rate), (Some(50.0), Some(30.0)));
     let end = limit.end.unwrap();
     assert_eq!(end.rate, 40.0);
-    assert!(matches!(end.doubt, Doubt::StandardError { percent, .. } if (percent - 60.0).abs() < 1e-9));
+    assert!(matches!(end.reason, Reason::StandardError { percent, .. } if (percent - 60.0).abs() < 1e-9));
     let capacity = Capacity::of(&points, &limit).unwrap();
     assert_eq!((capacity.rate, capacity.utilisation, capacity.throughput.mean), (30.0, 50.0, 30.0));
     assert_eq!(capacity.p95.mean, 0.3);
@@ -83,14 +83,14 @@ fn nothing_measured_and_nothing_trusted_are_told_apart() {
 
 #[test]
 fn what_is_unsettled_apart_or_unknown_is_not_trusted() {
-    let doubt_of = |point: Point| doubt(&point, Tolerance::default());
+    let reason_of = |point: Point| reason_against(&point, Tolerance::default());
     let fine = point(10.0, 20.0, 1.0, 1.0);
-    assert_eq!(doubt_of(fine.clone()), None);
-    assert_eq!(doubt_of(Point { settled: false, ..fine.clone() }), Some(Doubt::Unsettled));
-    assert!(matches!(doubt_of(point(10.0, 20.0, 1.0, 30.0)), Some(Doubt::Spread { .. })));
+    assert_eq!(reason_of(fine.clone()), None);
+    assert_eq!(reason_of(Point { settled: false, ..fine.clone() }), Some(Reason::Unsettled));
+    assert!(matches!(reason_of(point(10.0, 20.0, 1.0, 30.0)), Some(Reason::Spread { .. })));
     let once = std::iter::once(0.1).collect::<Sample>().estimate().unwrap();
-    assert_eq!(doubt_of(Point { tau: once, ..fine.clone() }), Some(Doubt::TooFewRuns(1)));
+    assert_eq!(reason_of(Point { tau: once, ..fine.clone() }), Some(Reason::TooFewRuns(1)));
     let nan = Point { tau: Estimate { mean: f64::NAN, ..fine.tau }, ..fine.clone() };
-    assert!(matches!(doubt_of(nan), Some(Doubt::StandardError { .. })));
-    assert_eq!(doubt_of(Point { target_taus: vec![], ..fine }), None);
+    assert!(matches!(reason_of(nan), Some(Reason::StandardError { .. })));
+    assert_eq!(reason_of(Point { target_taus: vec![], ..fine }), None);
 }

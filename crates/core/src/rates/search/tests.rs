@@ -46,6 +46,19 @@ fn a_server_that_breaks_down_in_overload_is_not_taken_for_a_small_one() {
 }
 
 #[test]
+fn a_cold_first_probe_does_not_make_a_server_small() {
+    let mut warm = server(1_000.0, 0.8);
+    let mut probes = 0;
+    let found = run(RateSearch::from_rate(50.0), |rate| {
+        probes += 1;
+        let outcome = warm(rate);
+        if probes == 1 { ProbeOutcome { throughput: 0.5 * rate, settled: false, ..outcome } } else { outcome }
+    });
+    let SearchStep::Found(found) = found else { panic!("{found:?}") };
+    assert!((found.rate / 1_000.0 - 1.0).abs() < 0.05, "{found:?}");
+}
+
+#[test]
 fn a_server_that_carries_nothing_or_everything_is_said_so() {
     let nothing = run(RateSearch::from_rate(100.0), server(0.0, 1.0));
     assert!(matches!(nothing, SearchStep::Failed(SearchFailure::NothingCarried(_))), "{nothing:?}");
