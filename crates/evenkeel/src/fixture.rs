@@ -349,7 +349,7 @@ fn spread_between_targets(plan: &PlanFile, cells: &mut [CellSummary]) {
 
 fn headline(plan: &PlanFile, index: usize, cells: &[CellSummary]) -> HeadlineRecord {
     let settled = |cell: &&CellSummary| cell.series == index && cell.stability == "settled";
-    let last = cells.iter().filter(settled).next_back();
+    let last = cells.iter().rfind(settled);
     let label = plan.series[index].label.trim_end_matches(", a").to_owned();
     let rate = last.map_or(0.0, |cell| cell.throughput_per_s.mean);
     HeadlineRecord {

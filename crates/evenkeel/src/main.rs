@@ -1,5 +1,5 @@
 //! Evenkeel's command line: flags and files in, reports out.
-#![allow(dead_code, reason = "until the commands call what reports")]
+#![allow(dead_code, unused_imports, reason = "until the commands call what reports")]
 mod caveats;
 mod columns;
 mod export;

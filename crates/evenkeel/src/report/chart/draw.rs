@@ -52,6 +52,9 @@ pub fn svg(chart: &Chart) -> String {
         frame.trace(&mut out, trace);
     }
     out.push_str(&texts);
+    if chart.traces.iter().all(|trace| trace.points.is_empty()) {
+        frame.nothing(&mut out);
+    }
     frame.point_texts(&mut out);
     frame.end_texts(&mut out);
     out.push_str("</svg>\n");
@@ -244,6 +247,12 @@ impl<'a> Frame<'a> {
             let _ = write!(out, "<path class=\"arrow\" d=\"{ARROW_UP}\"/>");
         }
         out.push_str("</g>\n");
+    }
+
+    /// A word in the middle, where no cell has a value.
+    fn nothing(&self, out: &mut String) {
+        let (x, y) = ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0);
+        guide_text(out, "nothing", (x, y), "middle", crate::format::ABSENT);
     }
 
     fn point_texts(&self, out: &mut String) {
