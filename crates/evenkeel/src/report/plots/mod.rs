@@ -128,14 +128,12 @@ pub fn percentiles(study: &Study<'_>) -> Vec<Plot> {
     let cells = &study.summary.cells;
     let ends = |cell: &CellSummary| [format::mean(&cell.p50_ms), format::mean(&cell.p999_ms)];
     let times: Vec<f64> = cells.iter().flat_map(ends).flatten().collect();
-    let rates: Vec<f64> = cells.iter().map(|cell| cell.rate_per_s).collect();
     let panels = study.plan.series.iter().enumerate().map(|(series, record)| {
         let mut y = time_axis("response time", Spacing::Logarithmic);
         y.holds.clone_from(&times);
         let size = if several { PANEL } else { HALF };
         let id = format!("percentiles-{series}");
         let mut chart = chart(study, &id, size, y, objective(study), percentile_traces(study, series));
-        chart.x.holds.clone_from(&rates);
         let heading = if several { record.label.clone() } else { "Percentiles".to_owned() };
         chart.title = format!("Percentiles of the response time: {}", record.label);
         let words = "Half of the requests are faster than p50, one in a thousand is slower than p99.9.";
@@ -203,7 +201,8 @@ fn chart(
     } else {
         "No run has finished yet.".to_owned()
     };
-    let x = axis("arrival rate λ", Quantity::PerSecond, Spacing::Linear);
+    let mut x = axis("arrival rate λ", Quantity::PerSecond, Spacing::Linear);
+    x.holds.extend(study.summary.cells.iter().map(|cell| cell.rate_per_s));
     Chart { id: id.to_owned(), title, description, size, x, y, guides, traces }
 }
 

@@ -12,7 +12,7 @@ pub fn headline(study: &Study<'_>) -> String {
     match study.summary.headlines.as_slice() {
         [] => out.push_str(&nothing_yet(study)),
         [one] => {
-            let _ = write!(out, "<h1>{}</h1>\n{}", Text(&one.text), figures(one));
+            let _ = write!(out, "<h1>{}</h1>\n{}", Text(&unbroken(&one.text)), figures(one));
         }
         many => {
             let _ = writeln!(out, "<h1>{}</h1>", Text(&title_of_several(study, many.len())));
@@ -24,6 +24,11 @@ pub fn headline(study: &Study<'_>) -> String {
     }
     out.push_str("</header>\n");
     out
+}
+
+/// A sentence whose percent signs stay with their numbers.
+fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
 }
 
 fn nothing_yet(study: &Study<'_>) -> String {
@@ -138,7 +143,7 @@ fn variant(study: &Study<'_>, headline: &HeadlineRecord, with_figures: bool) -> 
     format!(
         "<article class=\"variant s{hue}\"><h2>{}</h2><p>{}</p>\n{}</article>\n",
         Text(&headline.label),
-        Text(&headline.text),
+        Text(&unbroken(&headline.text)),
         if with_figures { figures(headline) } else { String::new() }
     )
 }
