@@ -132,7 +132,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                     view.show(&event);
                 }
             };
-            let stamp = data::reload(&target, None, &std::env::temp_dir(), threads(), &session.stop, &mut tell)?;
+            let stamp =
+                data::reload(&target, None, &std::env::temp_dir(), threads(), &session.stop, &mut tell)?;
             drop(view);
             print_stamp(&stamp);
         }
@@ -191,7 +192,13 @@ pub fn via(name: ViaName) -> Via {
 }
 
 fn print_stamp(stamp: &Stamp) {
-    println!("TPC-W data: NUM_EBS {}, NUM_ITEMS {}, seed {}, of {}", stamp.scale.ebs(), stamp.scale.items(), stamp.seed.0, stamp.today);
+    println!(
+        "TPC-W data: NUM_EBS {}, NUM_ITEMS {}, seed {}, of {}",
+        stamp.scale.ebs(),
+        stamp.scale.items(),
+        stamp.seed.0,
+        stamp.today
+    );
     println!("  way in    {}", stamp.via);
     println!("  rows      {}", stamp.tables.iter().map(|(_, content)| content.rows).sum::<u64>());
     println!("  checksum  {:016x}", stamp.checksum());

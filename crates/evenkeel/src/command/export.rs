@@ -23,7 +23,9 @@ pub enum Format {
 
 /// Flags of `evenkeel export`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool")]
+#[command(
+    after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool"
+)]
 pub struct Args {
     /// Study: its folder, its name or the start of it, or `last`
     #[arg(default_value = "last")]

@@ -1,8 +1,8 @@
 //! `evenkeel profile`: sweep the arrival rate on a server.
 
+use super::Session;
 use super::spec::{self, Study};
 use super::tell::Teller;
-use super::Session;
 use crate::cli::{Cli, Command};
 use crate::clock::unix_time;
 use crate::failure::NOT_VALID;
@@ -153,13 +153,17 @@ fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyF
     let study = spec::study(session, args, recorded_command(), None)?;
     let now = unix_time().as_secs();
     let workload = study.spec.series.first().map_or("profile", |series| series.workload.name());
-    let plain: String = workload.chars().map(|c| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' }).collect();
+    let plain: String = workload
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' })
+        .collect();
     let id = format!("{}-{plain}-{:04x}", crate::format::stamp(now), std::process::id() & 0xffff);
     let plan = lab_study::new_plan(&study.spec, id, now, study.settings.clone(), study.targets.clone());
     let folder = StudyFolder::create(root, &plan)?;
     if super::place::is_file(&args.workload) {
         let copy = folder.path().join(WORKLOAD_FILE);
-        std::fs::copy(&args.workload, &copy).with_context(|| format!("copying {} to {}", args.workload, copy.display()))?;
+        std::fs::copy(&args.workload, &copy)
+            .with_context(|| format!("copying {} to {}", args.workload, copy.display()))?;
     }
     Ok((study, folder))
 }
@@ -178,7 +182,8 @@ fn resumed(session: &Session, root: &Path, name: &str) -> Result<(Study, StudyFo
     let Command::Profile(args) = cli.command else { bail!("{} is no profile", plan.id) };
     let file = path.join(WORKLOAD_FILE);
     let study = spec::study(session, &args, plan.command.clone(), file.exists().then_some(file))?;
-    let fresh = lab_study::new_plan(&study.spec, plan.id.clone(), 0, study.settings.clone(), study.targets.clone());
+    let fresh =
+        lab_study::new_plan(&study.spec, plan.id.clone(), 0, study.settings.clone(), study.targets.clone());
     same(&plan, &fresh)?;
     Ok((study, folder))
 }

@@ -10,7 +10,9 @@ use std::process::ExitCode;
 
 /// Flags of `evenkeel report`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  evenkeel report last\n  evenkeel report 20261121 --to /tmp/profile.html")]
+#[command(
+    after_help = "Examples:\n  evenkeel report last\n  evenkeel report 20261121 --to /tmp/profile.html"
+)]
 pub struct Args {
     /// Study: its folder, its name or the start of it, or `last`
     #[arg(default_value = "last")]
@@ -36,5 +38,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 pub fn write(folder: &StudyFolder, to: &Path) -> Result<()> {
     let (plan, manifest, runs) = (folder.plan()?, folder.manifest()?, folder.runs()?);
     let summary = study::summarise(&plan, &runs);
-    std::fs::write(to, html(&plan, &manifest, &summary, &runs)).with_context(|| format!("writing {}", to.display()))
+    std::fs::write(to, html(&plan, &manifest, &summary, &runs))
+        .with_context(|| format!("writing {}", to.display()))
 }

@@ -49,7 +49,8 @@ fn list(root: &Path, json: bool) -> Result<()> {
     for folder in store::list(root)? {
         let plan = folder.plan()?;
         // A damaged run spoils its study's summary, not the list.
-        let summary = folder.runs().ok().filter(|runs| !runs.is_empty()).map(|runs| study::summarise(&plan, &runs));
+        let summary =
+            folder.runs().ok().filter(|runs| !runs.is_empty()).map(|runs| study::summarise(&plan, &runs));
         studies.push((plan, summary));
     }
     if json {

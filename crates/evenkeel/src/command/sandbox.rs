@@ -2,8 +2,8 @@
 
 use super::{Session, data};
 use crate::config::units;
-use crate::progress::{Mode, ProgressEvent, View};
 use crate::format;
+use crate::progress::{Mode, ProgressEvent, View};
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;
@@ -144,7 +144,13 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
     Ok(spec)
 }
 
-fn up(session: &Session, name: &str, server: &ServerArgs, port: Option<u16>, data: &data::OptionalDataArgs) -> Result<()> {
+fn up(
+    session: &Session,
+    name: &str,
+    server: &ServerArgs,
+    port: Option<u16>,
+    data: &data::OptionalDataArgs,
+) -> Result<()> {
     let mut spec = spec(session, server, name.to_owned())?;
     spec.port = port;
     spec.lifetime = Lifetime::Detached;
@@ -201,8 +207,18 @@ fn list(session: &Session, json: bool) -> Result<()> {
         println!("No sandboxes yet; `evenkeel sandbox up` makes one.");
     }
     for info in &found {
-        let place = if matches!(info.state, State::Running { .. }) { format!("127.0.0.1:{}", info.port) } else { String::new() };
-        println!("{:<28} {:<18} {:<20} {:>9}  {place}", info.name, state(info), info.server, format::bytes(info.bytes));
+        let place = if matches!(info.state, State::Running { .. }) {
+            format!("127.0.0.1:{}", info.port)
+        } else {
+            String::new()
+        };
+        println!(
+            "{:<28} {:<18} {:<20} {:>9}  {place}",
+            info.name,
+            state(info),
+            info.server,
+            format::bytes(info.bytes)
+        );
     }
     Ok(())
 }

@@ -17,6 +17,16 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
         }
         ProgressEvent::Probed { .. } => Some(probed(event)),
         ProgressEvent::RunFinished { .. } => Some(finished_run(event)),
+        ProgressEvent::Planned { folder, cells, runs, done, left_s } => Some(join(&[
+            Some(format!(
+                "{} in {}",
+                format::counted(*runs as usize, "run"),
+                format::counted(*cells, "cell")
+            )),
+            (*done > 0).then(|| format!("{done} finished before")),
+            left(*left_s),
+            Some(folder.clone()),
+        ])),
         ProgressEvent::Warning { text } => Some(format!("warning: {text}")),
         ProgressEvent::Step { .. }
         | ProgressEvent::Populating { .. }

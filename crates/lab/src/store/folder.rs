@@ -86,7 +86,9 @@ impl StoreError {
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
             Self::Locked(_) => "wait for the other process, or end it",
             Self::Exists(_) => "studies of one second share a name; try again",
-            Self::Io { .. } if self.is_disk_full() => "free some space; finished runs are kept, go on with --resume",
+            Self::Io { .. } if self.is_disk_full() => {
+                "free some space; finished runs are kept, go on with --resume"
+            }
             Self::Io { .. } | Self::Histogram { .. } => return None,
         })
     }

@@ -1,13 +1,17 @@
 //! Cells over their runs.
 
 use super::figures::{add_counts, estimate};
-use crate::store::format::{CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile};
+use crate::store::format::{
+    CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
+};
 use evenkeel_core::caveat::{Caveat, Severity};
 
 /// Every cell that has a run, in the order of series and rate.
 pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
     let mut cells: Vec<&CellRecord> = plan.cells.iter().collect();
-    cells.sort_by(|a, b| (a.series, a.rate_per_s).partial_cmp(&(b.series, b.rate_per_s)).unwrap_or(a.id.cmp(&b.id)));
+    cells.sort_by(|a, b| {
+        (a.series, a.rate_per_s).partial_cmp(&(b.series, b.rate_per_s)).unwrap_or(a.id.cmp(&b.id))
+    });
     let mut summaries: Vec<CellSummary> = cells.into_iter().filter_map(|cell| of_cell(cell, runs)).collect();
     add_spreads(plan, &mut summaries);
     summaries
@@ -19,7 +23,9 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         return None;
     }
     let over = |value: fn(&RunFile) -> f64| estimate(&runs.iter().map(|run| value(run)).collect::<Vec<_>>());
-    let some = |value: fn(&RunFile) -> Option<f64>| estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>());
+    let some = |value: fn(&RunFile) -> Option<f64>| {
+        estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>())
+    };
     let mut counts = CountsRecord::default();
     runs.iter().for_each(|run| add_counts(&mut counts, &run.counts));
     let pool_reads = some(pool_reads_per_request);

@@ -75,10 +75,14 @@ impl StudyError {
             Self::Target(error) => return error.hint(),
             Self::Data(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
-            Self::Search { .. } => "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`",
+            Self::Search { .. } => {
+                "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`"
+            }
             Self::Preflight(_) => "change the settings named, or ask for fewer sessions by --max-sessions",
             Self::SmallPool { .. } => "take more data (--items, --ebs) or larger percentages",
-            Self::UnknownSize { .. } => "name the tables of each statement in the workload, or give the pool in bytes",
+            Self::UnknownSize { .. } => {
+                "name the tables of each statement in the workload, or give the pool in bytes"
+            }
             Self::ServerDied(_) => "finished runs are kept; go on by `evenkeel profile --resume last`",
             Self::Reset { .. } => "try the command by hand",
             Self::Differs(_) => "start a new study, or resume with the files and data it began with",

@@ -55,8 +55,13 @@ pub(super) fn caveats(
     let failed = counts.failed.values().sum();
     let tau = Nanos::from_secs_f64(run.response.mean_ms / 1e3);
     let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
-    let steal = run.theta.as_ref().and_then(|theta| theta.steal_percent).or(run.sense.get("host_steal_percent").copied());
-    let unseen = whole.is_none().then(|| Caveat::NotAvailable { what: "CPU utilisation of the server".into() });
+    let steal = run
+        .theta
+        .as_ref()
+        .and_then(|theta| theta.steal_percent)
+        .or(run.sense.get("host_steal_percent").copied());
+    let unseen =
+        whole.is_none().then(|| Caveat::NotAvailable { what: "CPU utilisation of the server".into() });
     let no_status = seen
         .is_none_or(|seen| seen.status.is_none())
         .then(|| Caveat::NotAvailable { what: "status of the server".into() });

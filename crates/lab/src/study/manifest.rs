@@ -21,7 +21,10 @@ pub(super) fn machine(data_dir: Option<&Path>) -> BTreeMap<String, String> {
     put("cpu", machine.processor.model);
     put("cpus", machine.cpus.map(|cpus| cpus.to_string()));
     put("governor", machine.governor);
-    put("hypervisor", machine.hypervisor.name.or_else(|| machine.hypervisor.present.map(|is| is.to_string())));
+    put(
+        "hypervisor",
+        machine.hypervisor.name.or_else(|| machine.hypervisor.present.map(|is| is.to_string())),
+    );
     put("memory_bytes", machine.memory_bytes.map(|bytes| bytes.to_string()));
     put("swap_used_bytes", machine.swap_used_bytes.map(|bytes| bytes.to_string()));
     put("kernel", machine.kernel);

@@ -7,7 +7,7 @@ use super::site::Ready;
 use super::spec::{Process, StudySpec};
 use super::{StudyError, StudyEvent};
 use crate::clock::unix_time;
-use crate::load::{self, ArrivalPlan, LoadPlan, LoadPhase, LoadProgress, LoadResult};
+use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult};
 use crate::stop::Stop;
 use crate::store::SenseRow;
 use crate::store::format::{CellRecord, CpuRecord, FORMAT, RunFile};
@@ -75,7 +75,12 @@ pub(super) fn measure(
     let inner = stop.clone();
     let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
         if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
-            match Observer::start(sense_plan(spec, ready), &plan.target, order.warm_up - progress.elapsed, order.measure) {
+            match Observer::start(
+                sense_plan(spec, ready),
+                &plan.target,
+                order.warm_up - progress.elapsed,
+                order.measure,
+            ) {
                 Ok(started) => observer = Some(started),
                 Err(error) => {
                     failed = Some(error);
@@ -151,7 +156,8 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         seed: order.seed(spec).0,
         measured_s,
         counts: counts(&load.counts),
-        throughput_per_s: load.intervals.iter().map(|interval| interval.completed).sum::<u64>() as f64 / measured_s,
+        throughput_per_s: load.intervals.iter().map(|interval| interval.completed).sum::<u64>() as f64
+            / measured_s,
         response: times(&load.response, Some(load.response_sum)),
         lower_bound: load.counts.timed_out + load.counts.unsent > 0,
         service: times(&load.service, None),
@@ -228,7 +234,8 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
     let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
     put("server_switches_per_request", switches.map(|count| count as f64 / requests));
     if let Some(counters) = &whole.counters {
-        let per_request = |count: &Option<evenkeel_sense::counters::Estimate>| count.map(|count| count.events / requests);
+        let per_request =
+            |count: &Option<evenkeel_sense::counters::Estimate>| count.map(|count| count.events / requests);
         put("cycles_per_request", per_request(&counters.cycles));
         put("instructions_per_request", per_request(&counters.instructions));
         put("dtlb_misses_per_request", per_request(&counters.dtlb_load_misses));
@@ -239,8 +246,15 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
 
 /// Columns of `sense.csv`.
 pub(super) const SENSE_COLUMNS: [&str; 9] = [
-    "theta_percent", "user_percent", "system_percent", "iowait_percent", "steal_percent", "server_cpu_percent",
-    "generator_percent", "psi_cpu_some_percent", "psi_io_some_percent",
+    "theta_percent",
+    "user_percent",
+    "system_percent",
+    "iowait_percent",
+    "steal_percent",
+    "server_cpu_percent",
+    "generator_percent",
+    "psi_cpu_some_percent",
+    "psi_io_some_percent",
 ];
 
 fn sense_row(sample: &SenseSample) -> SenseRow {

@@ -32,7 +32,12 @@ pub(super) struct Observation {
 
 impl Observer {
     /// Begins with the warm-up: `warm_up` later the measured phase begins, and lasts `measure`.
-    pub(super) fn start(mut plan: SensePlan, target: &Target, warm_up: Nanos, measure: Nanos) -> Result<Self, StudyError> {
+    pub(super) fn start(
+        mut plan: SensePlan,
+        target: &Target,
+        warm_up: Nanos,
+        measure: Nanos,
+    ) -> Result<Self, StudyError> {
         plan.delay = warm_up;
         plan.duration = measure;
         let clock = Clock::start();
@@ -55,7 +60,13 @@ impl Observer {
     }
 }
 
-fn read_status(mut control: Control, clock: Clock, stop: &Stop, begin: Nanos, end: Nanos) -> Option<StatusUse> {
+fn read_status(
+    mut control: Control,
+    clock: Clock,
+    stop: &Stop,
+    begin: Nanos,
+    end: Nanos,
+) -> Option<StatusUse> {
     wait(&clock, stop, begin);
     let before = StatusReading::from(&control.status().ok()?);
     let read_at = clock.now();
@@ -92,7 +103,8 @@ impl Glance {
                 return self.theta_percent;
             }
             let after = domain.read()?;
-            self.theta_percent = evenkeel_sense::cpu::CpuUse::between(before, &after, now - *at).map(|used| used.total);
+            self.theta_percent =
+                evenkeel_sense::cpu::CpuUse::between(before, &after, now - *at).map(|used| used.total);
             self.last = Some((now, after));
         } else {
             self.last = Some((now, domain.read()?));

@@ -42,7 +42,8 @@ fn record(report: &PlanReport) -> StatementPlanRecord {
 fn rows(rows: &[PlanRow]) -> String {
     let head = ["id", "select_type", "table", "type", "key", "rows", "extra"].map(str::to_owned);
     let cells = rows.iter().map(|row| {
-        [&row.id, &row.select_type, &row.table, &row.access, &row.key, &row.rows, &row.extra].map(String::clone)
+        [&row.id, &row.select_type, &row.table, &row.access, &row.key, &row.rows, &row.extra]
+            .map(String::clone)
     });
     let lines: Vec<[String; 7]> = std::iter::once(head).chain(cells).collect();
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);

@@ -21,7 +21,12 @@ pub(super) fn bytes(pool: PoolSize, tables_bytes: Option<u64>, workload: &str) -
             let exact = tables_bytes as f64 * percent / 100.0;
             let pool_bytes = (exact as u64).div_ceil(PIECE) * PIECE;
             if pool_bytes < POOL_BYTES_MIN {
-                return Err(StudyError::SmallPool { percent, tables_bytes, pool_bytes, minimum_bytes: POOL_BYTES_MIN });
+                return Err(StudyError::SmallPool {
+                    percent,
+                    tables_bytes,
+                    pool_bytes,
+                    minimum_bytes: POOL_BYTES_MIN,
+                });
             }
             Ok(pool_bytes)
         }

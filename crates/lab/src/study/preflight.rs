@@ -12,7 +12,9 @@ pub(super) fn check(spec: &StudySpec, workload: &dyn Workload, target: &Target) 
     let mut control = Control::connect(target)?;
     match preflight(&mut control, &needs(spec, workload, target))? {
         Ok(()) => Ok(()),
-        Err(problems) if problems.iter().any(|problem| problem.blocks) => Err(StudyError::Preflight(problems)),
+        Err(problems) if problems.iter().any(|problem| problem.blocks) => {
+            Err(StudyError::Preflight(problems))
+        }
         Err(_) => Ok(()),
     }
 }
@@ -45,7 +47,8 @@ fn needs(spec: &StudySpec, workload: &dyn Workload, target: &Target) -> Needs {
 
 /// Whether a workload changes the database.
 pub(super) fn writes(workload: &dyn Workload) -> bool {
-    let reads = ["select", "show", "with", "explain", "begin", "commit", "rollback", "start", "set", "do", "values"];
+    let reads =
+        ["select", "show", "with", "explain", "begin", "commit", "rollback", "start", "set", "do", "values"];
     let is_read = |sql: &str| {
         let first = sql.trim_start_matches(['(', ' ', '\n']).split_whitespace().next().unwrap_or_default();
         reads.contains(&first.to_ascii_lowercase().as_str())

@@ -8,7 +8,9 @@ use super::spec::{SeriesSpec, StudySpec};
 use super::{StudyError, StudyEvent, manifest, order, pool, preflight, summary};
 use crate::explain;
 use crate::stop::Stop;
-use crate::store::format::{CellRecord, FORMAT, ManifestFile, PlanFile, ProbeRecord, RunFile, SeriesRecord, SummaryFile};
+use crate::store::format::{
+    CellRecord, FORMAT, ManifestFile, PlanFile, ProbeRecord, RunFile, SeriesRecord, SummaryFile,
+};
 use crate::store::{RunTables, StudyFolder};
 use crate::target::Control;
 use evenkeel_core::Nanos;
@@ -78,7 +80,8 @@ impl Study<'_> {
         let mut found = ManifestFile { format: FORMAT, ..ManifestFile::default() };
         let mut explained = BTreeSet::new();
         for index in 0..self.sites.len() {
-            let series: Vec<&SeriesSpec> = self.spec.series.iter().filter(|series| series.site == index).collect();
+            let series: Vec<&SeriesSpec> =
+                self.spec.series.iter().filter(|series| series.site == index).collect();
             let writes = series.iter().any(|series| preflight::writes(series.workload.as_ref()));
             self.sites[index].prepare(writes, self.stop, tell)?;
             let ready = self.sites[index].up(None, self.stop, tell)?;
@@ -93,8 +96,16 @@ impl Study<'_> {
                 if explained.insert(series.workload.name().to_owned()) {
                     tell(StudyEvent::Preparing(format!("explaining {}", series.workload.name())));
                     let mut control = Control::connect(&ready.target)?;
-                    let effort = explain::Effort { seed: self.spec.seed.child("explain"), ..explain::Effort::default() };
-                    found.plans.extend(statement_plans(&mut control, series.workload.as_ref(), &effort, self.stop)?);
+                    let effort = explain::Effort {
+                        seed: self.spec.seed.child("explain"),
+                        ..explain::Effort::default()
+                    };
+                    found.plans.extend(statement_plans(
+                        &mut control,
+                        series.workload.as_ref(),
+                        &effort,
+                        self.stop,
+                    )?);
                 }
             }
             if found.machine.is_empty() {
@@ -121,10 +132,13 @@ impl Study<'_> {
     /// next series, so that a kill loses one search at most.
     fn find_rates(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
         for series in 0..self.spec.series.len() {
-            if self.plan.cells.iter().any(|cell| cell.series == series) && !matches!(self.spec.rates, RatePlan::Steps { .. }) {
+            if self.plan.cells.iter().any(|cell| cell.series == series)
+                && !matches!(self.spec.rates, RatePlan::Steps { .. })
+            {
                 continue;
             }
-            let saturation = if self.spec.rates.needs_saturation() { Some(self.search(series, tell)?) } else { None };
+            let saturation =
+                if self.spec.rates.needs_saturation() { Some(self.search(series, tell)?) } else { None };
             let sweep = self.spec.rates.sweep(saturation, self.spec.theta_ceiling_percent)?;
             match self.spec.rates {
                 RatePlan::Steps { .. } => self.climb(series, sweep, tell)?,
@@ -273,8 +287,13 @@ fn refused(run: &RunFile) -> bool {
 }
 
 /// The plan of a new study, before any rate is known.
-pub fn new_plan(spec: &StudySpec, id: String, created_unix_s: u64, settings: crate::store::format::SettingsRecord,
-    targets: Vec<crate::store::format::TargetRecord>) -> PlanFile {
+pub fn new_plan(
+    spec: &StudySpec,
+    id: String,
+    created_unix_s: u64,
+    settings: crate::store::format::SettingsRecord,
+    targets: Vec<crate::store::format::TargetRecord>,
+) -> PlanFile {
     PlanFile {
         format: FORMAT,
         id,

@@ -55,7 +55,11 @@ impl Search<'_> {
 
     fn probe(&mut self, arrivals: ArrivalPlan, rate: Option<f64>) -> Result<ProbeOutcome, StudyError> {
         let number = u32::try_from(self.series * 100 + self.probes.len()).unwrap_or(0);
-        let cell = CellRecord { id: PROBE_CELLS + number, series: self.series, rate_per_s: rate.unwrap_or_default() };
+        let cell = CellRecord {
+            id: PROBE_CELLS + number,
+            series: self.series,
+            rate_per_s: rate.unwrap_or_default(),
+        };
         let order = RunOrder {
             cell: &cell,
             repeat: 1,

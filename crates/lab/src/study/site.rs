@@ -89,7 +89,13 @@ impl<'a> Site<'a> {
     }
 
     /// What has to happen before a run, while a private server is down.
-    pub(super) fn reset(&mut self, reset: &Reset, writes: bool, stop: &Stop, tell: Tell<'_>) -> Result<(), StudyError> {
+    pub(super) fn reset(
+        &mut self,
+        reset: &Reset,
+        writes: bool,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<(), StudyError> {
         match (&self.spec.place, reset) {
             (Place::Sandbox { .. }, Reset::Full) if writes => self.restore(tell),
             (Place::Remote(target), Reset::Command(command)) => {

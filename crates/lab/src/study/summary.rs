@@ -2,7 +2,9 @@
 
 use super::cells;
 use super::figures::estimate;
-use crate::store::format::{CaveatRecord, CellSummary, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, RunFile, SummaryFile};
+use crate::store::format::{
+    CaveatRecord, CellSummary, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, RunFile, SummaryFile,
+};
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, Point, Tolerance, TrustLimit};
 
@@ -40,8 +42,10 @@ fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
 fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec<usize>) -> HeadlineRecord {
     let points = points(cells, runs, plan, &group);
     let settings = &plan.settings;
-    let tolerance =
-        Tolerance { standard_error: settings.tolerance_se_percent, spread: settings.tolerance_spread_percent };
+    let tolerance = Tolerance {
+        standard_error: settings.tolerance_se_percent,
+        spread: settings.tolerance_spread_percent,
+    };
     let limit = TrustLimit::of(&points, tolerance);
     let within = within_objective(&points, &limit, settings.objective_p95_ms);
     let capacity = Capacity::of(&points, &within);
@@ -68,7 +72,13 @@ fn points(cells: &[CellSummary], runs: &[RunFile], plan: &PlanFile, group: &[usi
     rates.into_iter().filter_map(|rate| point(cells, runs, plan, group, rate)).collect()
 }
 
-fn point(cells: &[CellSummary], runs: &[RunFile], plan: &PlanFile, group: &[usize], rate: f64) -> Option<Point> {
+fn point(
+    cells: &[CellSummary],
+    runs: &[RunFile],
+    plan: &PlanFile,
+    group: &[usize],
+    rate: f64,
+) -> Option<Point> {
     let here: Vec<&CellSummary> =
         cells.iter().filter(|cell| group.contains(&cell.series) && cell.rate_per_s == rate).collect();
     let ids: Vec<u32> = plan
@@ -108,7 +118,8 @@ fn worst(cells: &[&CellSummary]) -> Option<Estimate> {
 fn within_objective(points: &[Point], limit: &TrustLimit, objective_ms: Option<f64>) -> TrustLimit {
     let Some(objective_ms) = objective_ms else { return limit.clone() };
     let fits = |point: &&Point| {
-        limit.rate.is_some_and(|rate| point.rate <= rate) && point.p95.high().unwrap_or(point.p95.mean) * 1e3 <= objective_ms
+        limit.rate.is_some_and(|rate| point.rate <= rate)
+            && point.p95.high().unwrap_or(point.p95.mean) * 1e3 <= objective_ms
     };
     let best = points.iter().filter(fits).max_by(|one, other| one.rate.total_cmp(&other.rate));
     TrustLimit { rate: best.map(|point| point.rate), ..limit.clone() }
@@ -122,7 +133,11 @@ fn sentence(
     limit: &TrustLimit,
     sees_theta: bool,
 ) -> String {
-    let who = if group.len() > 1 { format!("each of these {} servers", group.len()) } else { "this server".to_owned() };
+    let who = if group.len() > 1 {
+        format!("each of these {} servers", group.len())
+    } else {
+        "this server".to_owned()
+    };
     let what = &plan.series[group[0]].workload;
     let Some(capacity) = capacity else {
         return match (points.is_empty(), plan.settings.objective_p95_ms) {
@@ -138,13 +153,20 @@ fn sentence(
     let below = plan.settings.objective_p95_ms.unwrap_or_else(|| p95.high().unwrap_or(p95.mean));
     let trust = match (sees_theta, limit.utilisation, &limit.end) {
         (false, ..) => "its CPU utilisation cannot be seen from here".to_owned(),
-        (_, Some(theta), Some(_)) => format!("the figure can be trusted up to a CPU utilisation of {theta:.0} %"),
+        (_, Some(theta), Some(_)) => {
+            format!("the figure can be trusted up to a CPU utilisation of {theta:.0} %")
+        }
         (_, Some(theta), None) => {
-            format!("the figure can be trusted up to a CPU utilisation of at least {theta:.0} %, the highest measured")
+            format!(
+                "the figure can be trusted up to a CPU utilisation of at least {theta:.0} %, the highest measured"
+            )
         }
         (_, None, _) => "the figure cannot be trusted".to_owned(),
     };
-    format!("{who} carries {rate} requests per second of {what} at p95 below {} ms, and {trust}", digits(below))
+    format!(
+        "{who} carries {rate} requests per second of {what} at p95 below {} ms, and {trust}",
+        digits(below)
+    )
 }
 
 /// `41.2 (40.8 to 41.6)`.
@@ -198,7 +220,10 @@ fn caveats(plan: &PlanFile, done: u32, planned: u32) -> Vec<CaveatRecord> {
         caveats.push(CaveatRecord {
             code: "incomplete".to_owned(),
             severity: "note".to_owned(),
-            text: format!("{done} of {planned} runs are finished; go on with `evenkeel profile --resume {}`", plan.id),
+            text: format!(
+                "{done} of {planned} runs are finished; go on with `evenkeel profile --resume {}`",
+                plan.id
+            ),
         });
     }
     if plan.settings.reset == "none" {
