@@ -2,11 +2,11 @@
 
 use super::Session;
 use crate::export::{self, What};
+use crate::out;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use evenkeel_lab::store::{self, StudyFolder};
 use evenkeel_lab::study;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -53,11 +53,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     match &args.to {
         Some(path) => std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?,
-        None => match std::io::stdout().write_all(text.as_bytes()) {
-            // The reader has seen enough.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
-            outcome => outcome.context("writing to standard output")?,
-        },
+        None => out::write(&text).context("writing to standard output")?,
     }
     Ok(ExitCode::SUCCESS)
 }

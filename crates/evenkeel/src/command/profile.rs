@@ -6,6 +6,7 @@ use super::tell::Teller;
 use crate::cli::{Cli, Command};
 use crate::clock::unix_time;
 use crate::failure::NOT_VALID;
+use crate::out;
 use crate::progress::{Mode, View};
 use crate::table;
 use anyhow::{Context, Result, anyhow, bail};
@@ -59,7 +60,7 @@ pub struct Args {
     #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.complex")]
     pub workload: String,
     /// Arrival rates per second: auto:N, FROM..TO:STEP (TO may be left out), or a list
-    #[arg(long, short, value_name = "RATES", default_value = "auto:8")]
+    #[arg(long, short, value_name = "RATES", default_value = "auto:8", allow_hyphen_values = true)]
     pub rate: String,
     /// Runs of each cell
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -144,8 +145,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     });
     drop(view);
+    if outcome.is_err() {
+        discard_if_empty(&folder);
+    }
     let summary = outcome.with_context(|| format!("measuring {}", folder.path().display()))?;
     finish(session, &folder, &summary)
+}
+
+/// A study that failed before its first run has nothing to keep or to resume.
+fn discard_if_empty(folder: &StudyFolder) {
+    if folder.runs().is_ok_and(|runs| runs.is_empty()) {
+        // Where it cannot be removed it is listed without runs, which is true.
+        let _ = std::fs::remove_dir_all(folder.path());
+    }
 }
 
 /// A new study: its folder, and in it the plan and the workload's own file.
@@ -212,11 +224,11 @@ fn recorded_command() -> Vec<String> {
 
 fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
     let plan = folder.plan()?;
-    print!("{}", table::profile(&plan, summary, super::look()));
+    out::write(&table::profile(&plan, summary, super::look()))?;
     let report = folder.path().join("report.html");
     super::report::write(folder, &report)?;
     if !session.quiet {
-        println!("\nreport: {}", report.display());
+        out::line(format!("\nreport: {}", report.display()))?;
     }
     Ok(match (summary.complete, summary.valid) {
         (false, _) => ExitCode::from(INTERRUPTED),

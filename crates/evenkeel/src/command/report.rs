@@ -1,6 +1,7 @@
 //! `evenkeel report`: a study as one HTML file.
 
 use super::Session;
+use crate::out;
 use crate::report::html;
 use anyhow::{Context, Result};
 use evenkeel_lab::store::{self, StudyFolder};
@@ -30,7 +31,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let folder = StudyFolder::open(&store::resolve(&session.runs_dir(args.output.as_ref()), &args.study)?)?;
     let to = args.to.clone().unwrap_or_else(|| folder.path().join("report.html"));
     write(&folder, &to)?;
-    println!("{}", to.display());
+    out::line(to.display().to_string())?;
     Ok(ExitCode::SUCCESS)
 }
 
