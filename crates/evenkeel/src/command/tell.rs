@@ -51,6 +51,7 @@ impl Teller {
     pub fn told(&mut self, event: StudyEvent) -> Option<ProgressEvent> {
         Some(match event {
             StudyEvent::Preparing(text) => ProgressEvent::Step { text },
+            StudyEvent::Warning(text) => ProgressEvent::Warning { text },
             StudyEvent::Data(progress) => return self.data(&progress),
             StudyEvent::Probed(probe) => ProgressEvent::Probed {
                 series: self.labels.get(probe.series).cloned().unwrap_or_default(),

@@ -3,7 +3,7 @@
 use super::StudyError;
 use super::spec::{Reset, StudySpec};
 use crate::load::{Protocol, SessionPolicy};
-use crate::target::{Control, Needs, Target, preflight};
+use crate::target::{Control, Needs, Problem, Target, preflight};
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
 

@@ -12,7 +12,7 @@ use crate::store::format::{
     CellRecord, FORMAT, ManifestFile, PlanFile, ProbeRecord, RunFile, SeriesRecord, SummaryFile,
 };
 use crate::store::{RunTables, StudyFolder};
-use crate::target::Control;
+use crate::target::{Control, Problem};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::{CellOutcome, RatePlan, Sweep};
 use std::collections::BTreeSet;
@@ -92,7 +92,10 @@ impl Study<'_> {
                 .collect();
             let server = manifest::server(&ready, &tables.into_iter().collect::<Vec<_>>())?;
             for series in series {
-                preflight::check(self.spec, series.workload.as_ref(), &ready.target)?;
+                for problem in preflight::check(self.spec, series.workload.as_ref(), &ready.target)? {
+                    let Problem { subject, text, hint, .. } = problem;
+                    tell(StudyEvent::Warning(format!("{subject}: {text}; {hint}")));
+                }
                 if explained.insert(series.workload.name().to_owned()) {
                     tell(StudyEvent::Preparing(format!("explaining {}", series.workload.name())));
                     let mut control = Control::connect(&ready.target)?;

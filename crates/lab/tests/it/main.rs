@@ -5,5 +5,6 @@ mod data;
 mod explain;
 mod sandbox;
 mod shop;
+mod study;
 mod target;
 mod workload;
