@@ -35,7 +35,10 @@ fn nothing_yet(study: &Study<'_>) -> String {
     let text = match study.runs.len() {
         0 => "Nothing has been measured yet.".to_owned(),
         runs => {
-            format!("{} finished; too few to say what this server carries.", format::counted(runs, "run"))
+            format!(
+                "{} finished; they do not tell yet what this server carries.",
+                format::counted(runs, "run")
+            )
         }
     };
     format!("<h1>{}</h1>\n", Text(&text))
