@@ -80,6 +80,12 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })
 }
 
+/// Text from outside on one line, without the characters that could steer a terminal.
+pub fn plain(text: &str) -> String {
+    let on_one_line = text.chars().map(|character| if character == '\n' { ' ' } else { character });
+    on_one_line.filter(|character| !character.is_control()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +113,9 @@ mod tests {
         assert_eq!(date(0), "1970-01-01 00:00 UTC");
         assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(date(1_795_296_640), "2026-11-21 21:30 UTC");
+    }
+    #[test]
+    fn text_from_outside_cannot_steer_the_terminal() {
+        assert_eq!(plain("a\u{1b}[2J\nb"), "a[2J b");
     }
 }

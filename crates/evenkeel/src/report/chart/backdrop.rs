@@ -101,7 +101,7 @@ impl Frame<'_> {
     fn upright(&self, out: &mut String, texts: &mut String, value: f64, text: &str) {
         let Some(x) = self.x.place(value).filter(|_| self.x.holds(value)) else { return };
         guide_line(out, "accent", &format!("M{x:.1} {:.1}V{:.1}", self.top, self.bottom));
-        guide_text(texts, "accent", (x - 7.0, self.top + 12.0), "end", text);
+        guide_text(texts, "accent", (x - 7.0, self.top + 2.0 * LINE_HEIGHT + 4.0), "end", text);
     }
 
     fn equal(&self, out: &mut String, texts: &mut String, text: &str) {

@@ -21,6 +21,8 @@ pub struct Plot {
     pub notes: Vec<(String, String)>,
     /// The chart.
     pub chart: Chart,
+    /// The same for a telephone, where the page is too narrow for it.
+    pub narrow: Option<Chart>,
 }
 
 /// Full width of the page.
@@ -43,11 +45,13 @@ pub fn tau(study: &Study<'_>) -> Plot {
         }
     }
     let y = time_axis("mean response time τ", Spacing::Fitting);
+    let chart = chart(study, "tau", WIDE, y, guides, traces(study, &TAU));
     Plot {
         heading: "Response time".to_owned(),
         words: "Mean response time τ against the arrival rate λ, with 95 % intervals over runs.".to_owned(),
         notes: Vec::new(),
-        chart: chart(study, "tau", WIDE, y, guides, traces(study, &TAU)),
+        narrow: Some(Chart { id: "tau-narrow".to_owned(), size: HALF, ..chart.clone() }),
+        chart,
     }
 }
 
@@ -74,6 +78,7 @@ pub fn theta(study: &Study<'_>) -> Plot {
         heading: "CPU utilisation".to_owned(),
         words: words.to_owned(),
         notes: Vec::new(),
+        narrow: None,
         chart: chart(study, "theta", HALF, y, guides, traces(study, &THETA)),
     }
 }
@@ -92,6 +97,7 @@ pub fn throughput(study: &Study<'_>) -> Plot {
         words: "Completions per second. Where the line leaves the diagonal, the server is past its capacity."
             .to_owned(),
         notes: Vec::new(),
+        narrow: None,
         chart: chart(study, "throughput", HALF, y, guides, traces(study, &THROUGHPUT)),
     }
 }
@@ -118,6 +124,7 @@ pub fn lag(study: &Study<'_>) -> Plot {
                 logarithmic scale. The further apart, the less it matters."
             .to_owned(),
         notes: Vec::new(),
+        narrow: None,
         chart: chart(study, "lag", HALF, y, Vec::new(), all),
     }
 }
@@ -142,6 +149,7 @@ pub fn percentiles(study: &Study<'_>) -> Vec<Plot> {
             words: if several { String::new() } else { words.to_owned() },
             notes: Vec::new(),
             chart,
+            narrow: None,
         }
     });
     panels.collect()
