@@ -3,6 +3,7 @@
 
 mod data;
 mod explain;
+mod load;
 mod sandbox;
 mod shop;
 mod study;
