@@ -5,7 +5,7 @@ use super::{Session, data, place};
 use crate::config::factor::{self, Factor, Pool};
 use crate::config::{rate, units, workload as user_workload};
 use crate::failure::WithHint;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use evenkeel_core::random::Seed;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::Via;
@@ -86,14 +86,15 @@ pub fn study(
 fn positive(text: &str, flag: &str) -> Result<evenkeel_core::Nanos> {
     let duration = units::duration(text).with_context(|| format!("reading {flag}"))?;
     if duration.0 == 0 {
-        bail!("{flag} {text} is no time at all");
+        return Err(anyhow::anyhow!("{flag} {text} is no time at all")).hint("write it as 250ms, 10s or 2m");
     }
     Ok(duration)
 }
 
 fn ceiling(percent: f64) -> Result<f64> {
     if !(percent > 0.0 && percent <= 100.0) {
-        bail!("--theta-ceiling {percent} is not between 0 and 100");
+        return Err(anyhow::anyhow!("--theta-ceiling {percent} is not between 0 and 100"))
+            .hint("leave it out for 98 %");
     }
     Ok(percent)
 }

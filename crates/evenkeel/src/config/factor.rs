@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Factor> {
     match name.trim() {
         "buffer-pool" => Ok(Factor::BufferPool(pools(levels).with_context(|| format!("reading {text:?}"))?)),
         "layout" => Ok(Factor::Layout(layouts(levels)?)),
-        other => bail!("unknown factor {other:?}; known are buffer-pool and layout"),
+        other => bail!("unknown factor {other:?}; write it as buffer-pool=LEVELS or layout=LEVELS"),
     }
 }
 

@@ -63,7 +63,7 @@ fn split(text: &str) -> Result<(f64, &str)> {
     let (number, unit) = text.split_at(end);
     match number.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((number, unit.trim())),
-        _ => bail!("{text:?} is no number with a unit"),
+        _ => bail!("{text:?} is no number with a unit; write it as 10s or 64M"),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::store::{RunTables, StudyFolder};
 use crate::target::{Control, Problem};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::{CellOutcome, RatePlan, Sweep};
+use evenkeel_core::stability::GIVEN_UP_MAX;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -172,7 +173,7 @@ impl Study<'_> {
             };
             sweep.observe(&CellOutcome {
                 utilisation: run.theta.as_ref().map(|theta| theta.total_percent),
-                settled: run.stability != "unstable",
+                settled: settled(run),
                 refused: refused(run),
             });
         }
@@ -282,6 +283,12 @@ impl Study<'_> {
             time_left: self.time_left(),
         });
     }
+}
+
+/// Whether the server kept up. A run too short for a verdict did not if more was given up than chance explains.
+fn settled(run: &RunFile) -> bool {
+    let given_up = (run.counts.timed_out + run.counts.unsent) as f64;
+    run.stability != "unstable" && given_up <= GIVEN_UP_MAX * run.counts.arrivals as f64
 }
 
 /// Whether the server let nobody more in: too many connections (1040, 1203), or none taken at all (2002, 2003).

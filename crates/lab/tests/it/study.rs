@@ -172,8 +172,9 @@ fn steps_end_where_the_server_carries_no_more_and_write_runs_start_from_the_same
     let summary = measure(&spec, &folder, usize::MAX);
     let rates: Vec<f64> = summary.cells.iter().map(|cell| cell.rate_per_s).collect();
     assert_eq!(rates, [50.0, 1_000_050.0], "the sweep ends with the first cell that does not settle");
-    assert!(summary.cells[1].lower_bound && summary.cells[1].counts.completed > 0);
-    let inserted: Vec<u64> = folder.runs().unwrap().iter().map(|run| run.counts.completed).collect();
-    assert_eq!(inserted.len(), 4);
+    let overload = &summary.cells[1];
+    assert!(overload.lower_bound && overload.counts.timed_out + overload.counts.unsent > 0, "{overload:?}");
+    assert!(summary.cells[0].counts.completed > 0);
+    assert_eq!(folder.runs().unwrap().len(), 4);
     assert!(home.path().join("sandboxes/study/snapshot").is_dir());
 }
