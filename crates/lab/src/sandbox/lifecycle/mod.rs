@@ -149,7 +149,9 @@ impl Sandbox {
 
     fn limit(&mut self, spec: &SandboxSpec) -> Result<(), SandboxError> {
         let limits = Limits { cpus: spec.cpus.as_ref(), memory: spec.memory };
-        let name = format!("{}-{:08x}", self.paths.name, self.paths.hash() as u32);
+        // Ours alone: the janitor of a killed evenkeel may be removing its group at this very moment.
+        let (hash, owner) = (self.paths.hash() as u32, std::process::id());
+        let name = format!("{}-{hash:08x}-{owner}", self.paths.name);
         self.groups = Groups::create(&name, &limits)?;
         Ok(())
     }
