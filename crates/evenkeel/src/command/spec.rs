@@ -192,7 +192,7 @@ fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) ->
 fn private_workload(workload: &str, scale: Scale) -> Result<Arc<dyn Workload>> {
     if place::is_file(workload) {
         return Err(anyhow::anyhow!("{workload} asks tables that a private server does not have"))
-            .hint("name your server as mysql://user@host/database");
+            .hint("name a server: mysql://user@host/database, or start one with data by `evenkeel sandbox up demo --ebs 10` and name it sandbox:demo");
     }
     place::tpcw_workload(workload, scale)
 }
