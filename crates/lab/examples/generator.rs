@@ -5,7 +5,8 @@
 
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadResult, Protocol, SessionPolicy, run};
+use evenkeel_lab::clock::monotonic;
+use evenkeel_lab::load::{ArrivalPlan, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy, run};
 use evenkeel_lab::stop::Stop;
 use evenkeel_lab::target::{Address, Target, TlsMode};
 use evenkeel_lab::workload::{Client, Parameters, Reply, Statement, Value, Workload};
@@ -179,11 +180,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let flags = Flags::read()?;
     let plan = plan(&flags)?;
     let verbose = flags.text("progress").is_some();
+    // The start is known to about a microsecond: a look carries the time since then.
+    let mut start = Nanos::MAX;
     let result = run(&plan, &Stop::default(), &mut |look| {
+        if look.phase != LoadPhase::Opening {
+            start = start.min(monotonic() - look.elapsed);
+        }
         if verbose {
             eprintln!("{look:?}");
         }
     })?;
-    println!("{}", show(&result));
+    let mut shown = show(&result);
+    shown["measure_start_ns"] = (start + plan.warm_up).0.into();
+    println!("{shown}");
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! lag shows; no line is lost.
 
 use super::error::LoadError;
-use super::recorder::Outcome;
+use super::recorder::{NO_SESSION, Outcome};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ fn write_line(out: &mut impl Write, line: &LogLine, kinds: &[String]) -> io::Res
         Outcome::Unsent => write!(out, "unsent,")?,
     }
     match line.session {
-        u32::MAX => writeln!(out, ","),
+        NO_SESSION => writeln!(out, ","),
         session => writeln!(out, ",{session}"),
     }
 }
@@ -138,7 +138,7 @@ mod tests {
             session: 9,
         };
         (0..5_000).for_each(|_| sender.push(line));
-        sender.push(LogLine { send: None, outcome: Outcome::Unsent, session: u32::MAX, ..line });
+        sender.push(LogLine { send: None, outcome: Outcome::Unsent, session: NO_SESSION, ..line });
         sender.finish();
         log.finish().unwrap();
         let text = String::from_utf8(zstd::decode_all(File::open(&path).unwrap()).unwrap()).unwrap();

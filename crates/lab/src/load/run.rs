@@ -91,7 +91,6 @@ fn prepare<'a>(
     log: Option<LogSender>,
 ) -> Result<Worker<'a>, LoadError> {
     let plan = shared.plan;
-    thread::wake_on_time();
     if !plan.cpus.is_empty() {
         let cpu = plan.cpus[index % plan.cpus.len()];
         thread::pin(cpu).map_err(|source| LoadError::Cpu { cpu, source })?;

@@ -1,7 +1,4 @@
 //! Stream sockets without waiting: the system calls of the hot path.
-//!
-//! The socket itself is in blocking mode and every call says `MSG_DONTWAIT`, so that a thread with one
-//! request under way can wait in `recv` and save the call to epoll.
 
 use super::error::LoadError;
 use crate::target::Address;
@@ -11,9 +8,6 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-/// Longest wait in [`Socket::receive_waiting`]: the loop looks at the switch that stops it in between.
-pub(super) const WAIT_MS: u64 = 100;
 
 /// A socket address in the form the kernel takes.
 #[derive(Clone)]
@@ -113,7 +107,7 @@ impl Socket {
         let address = (&raw const endpoint.storage).cast();
         // SAFETY: the address lives through the call and `length` bytes of it are initialised.
         match check(unsafe { libc::connect(socket.as_raw_fd(), address, endpoint.length) }) {
-            Ok(_) => socket.connected().map(|()| (socket, true)),
+            Ok(_) => Ok((socket, true)),
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok((socket, false)),
             Err(error) => Err(error),
         }
@@ -127,13 +121,7 @@ impl Socket {
         check(unsafe {
             libc::getsockopt(self.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, value, &raw mut length)
         })?;
-        if error != 0 {
-            return Err(io::Error::from_raw_os_error(error));
-        }
-        // SAFETY: a system call without pointers. Clears O_NONBLOCK, the only status flag that was set.
-        check(unsafe { libc::fcntl(self.as_raw_fd(), libc::F_SETFL, 0) })?;
-        let wait = libc::timeval { tv_sec: 0, tv_usec: WAIT_MS as libc::suseconds_t * 1_000 };
-        self.set(libc::SOL_SOCKET, libc::SO_RCVTIMEO, &wait)
+        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
     }
 
     fn set<T>(&self, level: libc::c_int, name: libc::c_int, value: &T) -> io::Result<()> {
@@ -145,24 +133,15 @@ impl Socket {
 
     /// Sends what fits; `WouldBlock` where nothing does.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+        let (pointer, flags) = (bytes.as_ptr().cast(), libc::MSG_NOSIGNAL);
         // SAFETY: the pointer and the length are those of a slice.
-        transferred(unsafe { libc::send(self.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) })
+        transferred(unsafe { libc::send(self.as_raw_fd(), pointer, bytes.len(), flags) })
     }
 
     /// Receives what is there; `WouldBlock` where nothing is, 0 at the end.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.receive_with(buffer, libc::MSG_DONTWAIT)
-    }
-
-    /// Waits up to [`WAIT_MS`] for something to receive.
-    pub fn receive_waiting(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.receive_with(buffer, 0)
-    }
-
-    fn receive_with(&self, buffer: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
         // SAFETY: the pointer and the length are those of a mutable slice.
-        transferred(unsafe { libc::recv(self.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), flags) })
+        transferred(unsafe { libc::recv(self.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) })
     }
 }
 

@@ -18,12 +18,6 @@ pub(super) fn pin(cpu: usize) -> io::Result<()> {
     .map(|_| ())
 }
 
-/// Timers of the calling thread end on time: the kernel may otherwise delay them by 50 us to save wakes.
-pub(super) fn wake_on_time() {
-    // SAFETY: a system call without pointers. Where it is refused, timers are late and the lag shows it.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
-}
-
 /// Context switches of the calling thread so far, voluntary and not.
 pub(super) fn context_switches() -> u64 {
     // SAFETY: all zeroes are a valid rusage, which lives through the call.

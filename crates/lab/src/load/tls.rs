@@ -122,10 +122,6 @@ impl Link {
         &self.socket
     }
 
-    pub fn is_plain(&self) -> bool {
-        self.tls.is_none()
-    }
-
     /// Begins the TLS handshake, which goes on in [`Link::send`] and [`Link::receive`].
     pub fn start_tls(&mut self, connection: ClientConnection) {
         self.tls = Some(Box::new(connection));

@@ -3,7 +3,7 @@
 use super::{ClientSlot, Worker, is_opening};
 use crate::clock::monotonic;
 use crate::load::error::{LoadError, show};
-use crate::load::poller::Interest;
+use crate::load::poller::{Interest, TIMER};
 use crate::load::schedule::Arrival;
 use crate::load::session::{Session, State};
 use crate::load::socket::Socket;
@@ -71,10 +71,14 @@ impl Worker<'_> {
     }
 
     fn wait_opening(&mut self) -> Result<(), LoadError> {
-        let waited = self.poller.wait(Nanos::from_millis(5));
+        let now = monotonic();
+        let waited = self.poller.wait(now, now + Nanos::from_millis(5));
         waited.map_err(|source| LoadError::System { what: "wait for sockets", source })?;
         for index in 0..self.poller.ready() {
-            self.handle(self.poller.token(index));
+            let token = self.poller.token(index);
+            if token != TIMER {
+                self.handle(token);
+            }
         }
         Ok(())
     }

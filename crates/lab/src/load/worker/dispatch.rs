@@ -2,16 +2,13 @@
 
 use super::{ClientSlot, Worker, is_live};
 use crate::load::plan::ArrivalPlan;
-use crate::load::recorder::{Instants, Outcome};
+use crate::load::recorder::{End, NO_SESSION, Outcome};
 use crate::load::schedule::Arrival;
 use crate::load::session::Request;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::Pause;
 use evenkeel_core::random::Random;
 use std::cmp::Reverse;
-
-/// Session number in the log of a request that never had one.
-const NO_SESSION: u32 = u32::MAX;
 
 impl Worker<'_> {
     /// Takes every arrival that is due.
@@ -86,7 +83,6 @@ impl Worker<'_> {
         session.request = Some(request);
         session.epoch = session.epoch.wrapping_add(1);
         self.busy += 1;
-        self.latest = slot;
         let deadline = self.deadline(arrival.at + self.shared.plan.timeout, slot);
         let sessions = &self.sessions;
         self.requests.push(deadline, sessions.len(), |deadline| is_live(sessions, deadline));
@@ -124,9 +120,16 @@ impl Worker<'_> {
             self.spare.client.begin(&mut self.spare.random)
         };
         if self.recorder.measures(arrival.at) {
-            let instants =
-                Instants { arrival: arrival.at, send: Nanos::ZERO, first_byte: Nanos::ZERO, done: now };
-            self.recorder.ended(instants, kind, NO_SESSION, Outcome::Unsent);
+            self.recorder.ended(End {
+                arrival: arrival.at,
+                send: Nanos::ZERO,
+                first_byte: Nanos::ZERO,
+                done: now,
+                kind: kind as u32,
+                session: NO_SESSION,
+                free: false,
+                outcome: Outcome::Unsent,
+            });
         }
         self.gauges.lost();
         if self.closed {

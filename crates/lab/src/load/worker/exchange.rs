@@ -68,23 +68,6 @@ impl Worker<'_> {
         now
     }
 
-    /// Waits in `recv` for the one session that is asked.
-    pub(super) fn receive_waiting(&mut self) {
-        let slot = self.latest;
-        let Some(link) = &self.sessions[slot as usize].link else { return };
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let received = link.socket().receive_waiting(&mut buffer);
-        let now = monotonic();
-        match received {
-            Ok(0) => self.broken(slot, &io::ErrorKind::UnexpectedEof.into(), now),
-            Ok(count) => self.take(slot, &buffer[..count], now),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
-            Err(error) => self.broken(slot, &error, now),
-        }
-        self.buffer = buffer;
-        self.pump(now);
-    }
-
     fn check_encrypted(&mut self, slot: u32, token: u64, now: Nanos) {
         let encrypting = self.sessions[slot as usize].state == State::Encrypting;
         if encrypting

@@ -1,7 +1,7 @@
 //! How a request ends, and what then becomes of its session.
 
 use super::{Worker, is_live, is_opening};
-use crate::load::recorder::{Instants, Outcome};
+use crate::load::recorder::{End, Outcome};
 use crate::load::result::LoadResult;
 use crate::load::session::State;
 use evenkeel_core::Nanos;
@@ -36,16 +36,16 @@ impl Worker<'_> {
         session.epoch = session.epoch.wrapping_add(1);
         self.busy -= 1;
         if request.measured {
-            let instants = Instants {
+            self.recorder.ended(End {
                 arrival: request.arrival,
                 send: request.send,
                 first_byte: request.first_byte,
                 done,
-            };
-            if request.send != Nanos::ZERO {
-                self.recorder.sent(request.arrival, request.send, request.free);
-            }
-            self.recorder.ended(instants, request.kind as usize, slot, outcome);
+                kind: request.kind,
+                session: slot,
+                free: request.free,
+                outcome,
+            });
         }
         match outcome {
             Outcome::Completed => self.gauges.completed(done - request.arrival),

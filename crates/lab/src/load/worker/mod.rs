@@ -17,7 +17,7 @@ mod measure;
 use super::deadlines::{Deadline, Deadlines};
 use super::error::LoadError;
 use super::plan::{ArrivalPlan, LoadPlan, SessionPolicy};
-use super::poller::Poller;
+use super::poller::{Poller, TIMER};
 use super::progress::Gauges;
 use super::recorder::Recorder;
 use super::request_log::LogSender;
@@ -25,7 +25,7 @@ use super::result::LoadResult;
 use super::schedule::{Arrival, Schedule};
 use super::script::Script;
 use super::session::Session;
-use super::socket::{Endpoint, WAIT_MS};
+use super::socket::Endpoint;
 use super::tls::TlsSettings;
 use crate::clock::monotonic;
 use crate::stop::Stop;
@@ -39,6 +39,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::sync::atomic::AtomicUsize;
 
+/// Nothing sleeps longer, because the switch that stops a run has no descriptor to wait for.
+const SLEEP_MAX: Nanos = Nanos::from_millis(100);
 /// Bytes received at a time.
 const BUFFER_BYTES: usize = 64 << 10;
 /// Arrivals that may wait for a session, over all threads: 64 MB. Above it the oldest end as unsent, at the
@@ -87,8 +89,6 @@ pub(super) struct Worker<'a> {
     open: usize,
     open_max: usize,
     busy: usize,
-    /// The session of the request sent last.
-    latest: u32,
     waiting: VecDeque<Arrival>,
     waiting_max: usize,
     clients: Vec<ClientSlot>,
@@ -156,7 +156,6 @@ impl<'a> Worker<'a> {
             open: 0,
             open_max: 0,
             busy: 0,
-            latest: 0,
             waiting: VecDeque::new(),
             waiting_max: WAITING_MAX / shared.threads,
             clients: Vec::new(),
@@ -218,14 +217,12 @@ impl<'a> Worker<'a> {
     /// Waits for a socket or the next instant, and reads what is there.
     fn wait(&mut self, now: Nanos) -> io::Result<()> {
         let due = self.next_due(now);
-        if self.waits_for_one(now, due) {
-            self.receive_waiting();
-            return Ok(());
-        }
-        self.poller.wait(due - now)?;
+        self.poller.wait(now, due)?;
         for index in 0..self.poller.ready() {
-            let token = self.poller.token(index);
-            let now = self.handle(token);
+            let now = match self.poller.token(index) {
+                TIMER => monotonic(),
+                token => self.handle(token),
+            };
             // Between two events of a large batch an arrival may have become due.
             if self.schedule.peek().is_some_and(|arrival| arrival.at <= now) {
                 self.dispatch_due(now);
@@ -235,24 +232,9 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// With one session, which is asked, and no instant near, waiting in `recv` saves a system call.
-    fn waits_for_one(&self, now: Nanos, due: Nanos) -> bool {
-        let session = self.sessions.get(self.latest as usize);
-        self.busy == 1
-            && self.open == 1
-            && self.opening == 0
-            && due >= now + Nanos::from_millis(WAIT_MS)
-            && session.is_some_and(|session| {
-                session.state.is_asking()
-                    && session.out.is_empty()
-                    && session.link.as_ref().is_some_and(super::tls::Link::is_plain)
-            })
-    }
-
-    /// The next instant at which there is something to do. Nothing sleeps longer than [`WAIT_MS`], because
-    /// the switch that stops it has no descriptor to wait for.
+    /// The next instant at which there is something to do.
     fn next_due(&mut self, now: Nanos) -> Nanos {
-        let mut due = now + Nanos::from_millis(WAIT_MS);
+        let mut due = now + SLEEP_MAX;
         let mut consider = |instant: Nanos| due = due.min(instant);
         if let Some(arrival) = self.schedule.peek() {
             consider(arrival.at);

@@ -1,0 +1,14 @@
+"""Builds what a bench runs."""
+import os
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def example(*names):
+    """Paths of examples of the lab, built for release."""
+    command = ["cargo", "build", "--release", "--locked", "-q", "-p", "evenkeel-lab"]
+    for name in names:
+        command += ["--example", name]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return [os.path.join(ROOT, "target", "release", "examples", name) for name in names]

@@ -1,0 +1,25 @@
+"""Medians, ratios with intervals, quantiles."""
+import math
+import statistics
+
+# Two-sided 95 % quantiles of Student's t by degrees of freedom.
+T95 = [math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+       2.131, 2.120, 2.110, 2.101, 2.093]
+
+
+def ratio(numerators, denominators):
+    """Median of the pairwise ratios, and the 95 % interval of their geometric mean."""
+    ratios = [a / b for a, b in zip(numerators, denominators)]
+    logs = [math.log(value) for value in ratios if value > 0]
+    middle = statistics.median(ratios)
+    if len(logs) < 2:
+        return middle, math.nan, math.nan
+    mean = statistics.fmean(logs)
+    half = T95[min(len(logs) - 1, len(T95) - 1)] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return middle, math.exp(mean - half), math.exp(mean + half)
+
+
+def quantile(values, share):
+    """The smallest value that at least this share of the values does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, math.ceil(len(ordered) * share) - 1))]

@@ -1,0 +1,79 @@
+"""A private mariadbd in a directory of its own."""
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
+
+
+class Server:
+    """Up on entering, down and gone on leaving."""
+
+    def __init__(self, cpu=None, settings=()):
+        self.cpu = cpu
+        self.settings = settings
+        self.process = None
+
+    def __enter__(self):
+        self.home = tempfile.mkdtemp(prefix="evenkeel-bench-")
+        self.socket = os.path.join(self.home, "s")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _start(self):
+        data = os.path.join(self.home, "data")
+        log = open(os.path.join(self.home, "log"), "w")
+        common = ["--no-defaults", f"--datadir={data}"] + (["--user=root"] if os.getuid() == 0 else [])
+        environment = {**os.environ, "PATH": PATH}
+        subprocess.run(["mariadb-install-db", *common, "--auth-root-authentication-method=normal"], check=True,
+                       stdout=log, stderr=log, env=environment)
+        pin = (lambda: os.sched_setaffinity(0, {self.cpu})) if self.cpu is not None else None
+        command = [shutil.which("mariadbd", path=PATH), *common, f"--socket={self.socket}", f"--port={self.port}",
+                   "--bind-address=127.0.0.1", f"--pid-file={self.home}/pid", "--skip-name-resolve",
+                   "--innodb-buffer-pool-size=256M", "--innodb-log-file-size=64M", "--max-connections=500",
+                   "--innodb-flush-log-at-trx-commit=2", "--performance-schema=OFF", *self.settings]
+        self.process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=pin)
+        deadline = time.monotonic() + 60
+        while not self.answers():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(open(os.path.join(self.home, "log")).read()[-2000:])
+            time.sleep(0.1)
+
+    def answers(self):
+        return self.sql("SELECT 1").returncode == 0
+
+    def sql(self, text):
+        command = ["mariadb", "--no-defaults", "-uroot", f"--socket={self.socket}", "-e", text]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def sysbench(self, transport):
+        """Options by which sysbench finds the server."""
+        if transport == "unix":
+            return [f"--mysql-socket={self.socket}", "--mysql-user=root"]
+        return ["--mysql-host=127.0.0.1", f"--mysql-port={self.port}", "--mysql-user=root"]
+
+    def prepare(self, rows):
+        """The table of sysbench's point select."""
+        self.sql("CREATE DATABASE sbtest")
+        subprocess.run(["sysbench", "oltp_point_select", *self.sysbench("unix"), "--tables=1", f"--table-size={rows}",
+                        "prepare"], check=True, stdout=subprocess.DEVNULL)
+
+    def __exit__(self, *_):
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        shutil.rmtree(self.home, ignore_errors=True)

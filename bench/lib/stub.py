@@ -1,0 +1,45 @@
+"""The stub server of the lab's examples, and what its stamps say of a run."""
+import csv
+import io
+import json
+import os
+import struct
+import subprocess
+import tempfile
+
+
+def run(stub, generator, flags, stub_cpu=1, cpu=0):
+    """One run of the generator against a stub on the other core: its result and a row for each request.
+
+    A row is (scheduled, received, answered, done) in nanoseconds on CLOCK_MONOTONIC. The stub does not know
+    requests by name: both sides are sorted, so the k-th that was scheduled stands beside the k-th received.
+    """
+    with tempfile.TemporaryDirectory(prefix="evenkeel-bench-") as home:
+        path = {name: os.path.join(home, name) for name in ("socket", "stamps", "requests")}
+        server = subprocess.Popen(["taskset", "-c", str(stub_cpu), stub, "--socket", path["socket"], "--spin", "1",
+                                   "--log", path["stamps"]], stdout=subprocess.PIPE, text=True)
+        try:
+            server.stdout.readline()
+            command = [generator, "--socket", path["socket"], "--cpus", str(cpu), "--log", path["requests"], *flags]
+            output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+            server.wait(30)
+        finally:
+            if server.poll() is None:
+                server.kill()
+                server.wait()
+            server.stdout.close()
+        result = json.loads(output)
+        return result, rows(result, path["stamps"], path["requests"])
+
+
+def rows(result, stamps, requests):
+    with open(stamps, "rb") as file:
+        stamps = list(struct.iter_unpack("<QQ", file.read()))
+    text = subprocess.run(["zstd", "-dc", requests], check=True, stdout=subprocess.PIPE, text=True).stdout
+    log = list(csv.DictReader(io.StringIO(text)))
+    start = result["measure_start_ns"]
+    # Warm-up comes first and is not in the log of requests.
+    stamps = stamps[len(stamps) - len(log):]
+    column = lambda name: sorted(start + int(line[name]) for line in log)
+    return list(zip(column("arrival_ns"), sorted(s[0] for s in stamps), sorted(s[1] for s in stamps),
+                    column("done_ns")))
