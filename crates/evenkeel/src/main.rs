@@ -1,2 +1,31 @@
 //! Evenkeel's command line: flags and files in, reports out.
-fn main() {}
+//!
+//! The only place that prints and ends the process. Exit codes: 0 done, 1 a finding, 2 wrong use or
+//! configuration, 3 the measurement is not valid.
+
+mod caveats;
+mod cli;
+mod clock;
+mod columns;
+mod command;
+mod config;
+mod export;
+mod failure;
+#[cfg(test)]
+mod fixture;
+mod format;
+mod out;
+mod progress;
+mod report;
+mod table;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match command::run(cli) {
+        Ok(code) => code,
+        Err(error) => failure::report(&error),
+    }
+}

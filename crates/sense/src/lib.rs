@@ -1,1 +1,30 @@
 //! What the machine and the server say: CPU, pressure, counters, I/O, server status. Changes nothing.
+//!
+//! Every source is read as text, parsed by a pure function into a *reading* (what had been counted at
+//! one instant), and two readings make a *use* (what happened between them). What a kernel, a missing
+//! privilege or a dead process does not say is `None`, "not available", never zero. Nothing here needs
+//! root, pressure stall information, control groups or performance counters; each is used where it is.
+#![deny(unsafe_code)]
+
+pub mod clock;
+pub mod counters;
+pub mod cpu;
+pub mod disk;
+pub mod machine;
+pub mod mounts;
+pub mod own;
+pub mod pressure;
+pub mod sampler;
+pub mod status;
+pub mod switches;
+
+mod error;
+#[cfg(test)]
+mod garbage;
+mod system;
+mod text;
+
+pub use cpu::{Cgroup, CpuReading, CpuSet, CpuUse, Domain};
+pub use error::SenseError;
+pub use machine::Machine;
+pub use sampler::{Sampler, Schedule, SensePlan, SenseRecord, SenseSample};

@@ -1,4 +1,19 @@
-//! Arrival processes: the scheduled instants of an open load.
+//! Arrival processes: the scheduled instants of an open load, and the pauses of a closed one.
+//!
+//! No process adds rounding error up: an instant is as exact after an hour as in the first second.
+
+mod closed;
+mod constant;
+mod exact_sum;
+mod poisson;
+mod ramp;
+mod rate;
+
+pub use closed::{Pause, TPCW_SESSION_LENGTH, TPCW_THINK_TIME};
+pub use constant::Constant;
+pub use poisson::Poisson;
+pub use ramp::Ramp;
+pub use rate::{RATE_MAX, RateError, check_rate};
 
 use crate::time::Nanos;
 
@@ -6,4 +21,10 @@ use crate::time::Nanos;
 pub trait Arrivals: Send {
     /// The next instant, or `None` after the last.
     fn next_arrival(&mut self) -> Option<Nanos>;
+}
+
+impl<A: Arrivals + ?Sized> Arrivals for Box<A> {
+    fn next_arrival(&mut self) -> Option<Nanos> {
+        (**self).next_arrival()
+    }
 }

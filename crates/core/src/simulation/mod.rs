@@ -1,1 +1,5 @@
-//! (to come)
+//! Simulated servers, whose true figures are known.
+
+mod queue;
+
+pub use queue::{FifoQueue, Served, Service};

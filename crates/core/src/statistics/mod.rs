@@ -1,1 +1,28 @@
-//! (to come)
+//! Statistics of measurements: means and intervals over runs, batches inside a run, percentiles, ratios
+//! and tests of randomness.
+//!
+//! Intervals are 95 % intervals by Student's t unless said otherwise. What one measurement cannot tell,
+//! such as its own spread, is `None` and never zero.
+
+mod batch_means;
+mod mean;
+mod normal;
+mod percentile;
+mod randomness;
+mod ratio;
+mod special;
+mod student;
+
+pub use batch_means::{BATCHES, BatchMeans};
+pub use mean::{ErrorBar, Estimate, Sample};
+pub use normal::{normal_quantile, normal_tail};
+pub use percentile::{PercentileEstimate, merged, percentile};
+pub use randomness::{
+    Test, index_of_dispersion, kolmogorov_smirnov, kolmogorov_smirnov_exponential, lag1_correlation,
+};
+pub use ratio::{Ratio, paired_ratio, unpaired_ratio};
+pub use special::chi_square_tail;
+pub use student::{student_quantile, student_tail};
+
+/// Confidence of all intervals, unless a function says otherwise.
+pub const CONFIDENCE: f64 = 0.95;

@@ -1,1 +1,135 @@
-//! (to come)
+//! What the server means to do with the statements of a workload, and what they cost it.
+//!
+//! [`explain`] reads the plan of every statement, sorts it into a class (simple: indexes alone; complex: sorts,
+//! builds a temporary table or reads a table from end to end; write), and names the heavy hitters: each read
+//! is made a few times and its time and its rows read are set against how often the workload asks it.
+
+mod classify;
+mod error;
+mod executor;
+mod measure;
+mod plan;
+mod report;
+mod weights;
+
+pub use error::ExplainError;
+pub use executor::Executor;
+pub use report::{Measured, PlanReport, PlanRow};
+
+use crate::stop::Stop;
+use crate::target::Control;
+use crate::workload::sql::{self, with_values};
+use crate::workload::{Class, Parameters, Statement, Workload};
+use classify::classify;
+use evenkeel_core::random::{Random, Seed};
+use plan::read_plan;
+
+/// How much to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Randomness of the parameters.
+    pub seed: Seed,
+    /// Times that each read is made and measured; 0 measures nothing.
+    pub executions: u32,
+    /// Most requests made to see how often each statement is asked, where the workload does not know; their
+    /// writes are rolled back.
+    pub requests: u32,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { seed: Seed(1), executions: 5, requests: 1_000 }
+    }
+}
+
+/// Parameters tried, one after the other, until some row of the plan says more than that nothing is there.
+const SAMPLES: u32 = 5;
+
+/// Explains every statement that has a plan (transaction control and calls have none), heaviest first: by
+/// share of the reads' work, where measured, then by rows examined.
+///
+/// Reads are made for real. Writes are made only for a workload that does not know its weights, only in tables
+/// that can roll back, and are rolled back. A stop ends it early, with what is explained by then.
+///
+/// # Errors
+/// [`ExplainError`] with the name of the statement that the server refused.
+pub fn explain(
+    control: &mut Control,
+    workload: &dyn Workload,
+    effort: &Effort,
+    stop: &Stop,
+) -> Result<Vec<PlanReport>, ExplainError> {
+    let mut random = Random::new(effort.seed.child("explain"));
+    let executor = Executor::new(workload.statements());
+    let weights = match workload.weights() {
+        Some(weights) => weights,
+        None => weights::count(control, &executor, workload, effort, stop)?,
+    };
+    let mut reports = Vec::new();
+    for (index, &weight) in weights.iter().enumerate().take(workload.statements().len()) {
+        if stop.is_set() {
+            break;
+        }
+        let Some(report) = explain_one(control, workload, index, weight, &mut random)? else { continue };
+        let measured = if report.class == Class::Write || effort.executions == 0 {
+            None
+        } else {
+            let mut sample = |parameters: &mut Parameters| workload.sample(index, &mut random, parameters);
+            measure::measure(control, &executor, index, effort.executions, &mut sample)?
+        };
+        reports.push(PlanReport { measured, ..report });
+    }
+    report::rank(&mut reports);
+    Ok(reports)
+}
+
+/// The plan of one statement, not measured; `None` where it has none.
+fn explain_one(
+    control: &mut Control,
+    workload: &dyn Workload,
+    index: usize,
+    weight: f64,
+    random: &mut Random,
+) -> Result<Option<PlanReport>, ExplainError> {
+    let statement = &workload.statements()[index];
+    let verb = sql::parse(&statement.sql).verb;
+    if !has_plan(&verb) {
+        return Ok(None);
+    }
+    let mut found = None;
+    let mut parameters = Parameters::new();
+    for _ in 0..SAMPLES {
+        if !workload.sample(index, random, &mut parameters) {
+            break;
+        }
+        let text = with_values(&statement.sql, &parameters);
+        let plan = read_plan(control, statement, &text)?;
+        let says_something = plan.says_something();
+        found = Some((text, plan));
+        if says_something {
+            break;
+        }
+    }
+    Ok(found.map(|(text, plan)| report_on(statement, &verb, text, plan, weight)))
+}
+
+fn report_on(statement: &Statement, verb: &str, text: String, plan: plan::Plan, weight: f64) -> PlanReport {
+    let (class, reasons) = classify(verb, &plan);
+    PlanReport {
+        statement: statement.name.clone(),
+        sample: text,
+        class,
+        reasons,
+        rows_examined: plan.rows_examined(),
+        rows: plan.rows,
+        json: plan.json,
+        weight,
+        measured: None,
+        share: None,
+    }
+}
+
+/// Whether servers explain statements with this verb.
+fn has_plan(verb: &str) -> bool {
+    matches!(verb, "SELECT" | "WITH" | "INSERT" | "UPDATE" | "DELETE" | "REPLACE")
+}

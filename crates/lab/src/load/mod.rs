@@ -2,9 +2,29 @@
 //!
 //! arrival (scheduled instant) -> dispatch (a free session, or a new one) -> send -> first byte -> done ->
 //! record. Response time counts from the arrival; what is sent late is our own error, the dispatch lag.
+//!
+//! `run` starts one `worker` per thread; `schedule` has its arrivals, `session` its connections, `recorder`
+//! what became of its requests. `socket`, `poller` and `thread` are the system calls.
 
+mod deadlines;
+mod error;
 mod plan;
+mod poller;
+mod progress;
+mod recorder;
+mod request_log;
 mod result;
+mod run;
+mod schedule;
+mod script;
+mod session;
+mod socket;
+mod thread;
+mod tls;
+mod worker;
 
+pub use error::LoadError;
 pub use plan::{ArrivalPlan, LoadPlan, Protocol, SessionPolicy};
+pub use progress::{LoadPhase, LoadProgress};
 pub use result::{Counts, Interval, KindResult, LoadResult};
+pub use run::run;

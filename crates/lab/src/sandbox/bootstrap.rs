@@ -16,15 +16,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// System tables, redo log, undo and temporary table spaces of an empty server, with room to work.
-const NEW_MIB: u64 = 300;
+/// System tables, undo and temporary table spaces of an empty server, with room to work; the redo log, which
+/// is created in full size, comes on top.
+const NEW_MIB: u64 = 172;
 
 /// What a server on existing data needs to start: its temporary table space.
 const EXISTING_MIB: u64 = 32;
 
 /// Refuses to begin what would end in a full disk.
-pub(super) fn check_space(paths: &Paths) -> Result<(), SandboxError> {
-    let needed_mib = if paths.data().exists() { EXISTING_MIB } else { NEW_MIB };
+pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), SandboxError> {
+    let needed_mib = match paths.data().exists() {
+        true => EXISTING_MIB,
+        false => NEW_MIB + (redo_log_bytes >> 20),
+    };
     let free = free_bytes(&paths.dir).map_err(SandboxError::io("look for free space in", &paths.dir))?;
     let free_mib = free >> 20;
     match free_mib >= needed_mib {
@@ -43,20 +47,22 @@ pub(super) fn bootstrap(
 ) -> Result<(), SandboxError> {
     remove_interrupted(paths);
     let new = paths.dir.join(format!("data.new.{}", std::process::id()));
-    let log = Log::from_end(&paths.log());
+    let log = Log::whole(&paths.bootstrap_log());
+    let _ = fs::remove_file(paths.bootstrap_log());
     let outcome = run(command(paths, binary, &new)?, paths, stop).and_then(|status| match status.success() {
         true => write_init_sql(paths, password),
         false => Err(SandboxError::Server {
             name: paths.name.clone(),
             failure: diagnose(&log.text(), 0).unwrap_or(Failure::Bootstrap(status.to_string())),
-            log: log.tail(),
+            log: log.errors(),
         }),
     });
     let outcome =
         outcome.and_then(|()| fs::rename(&new, paths.data()).map_err(SandboxError::io("rename", &new)));
-    if outcome.is_err() {
-        let _ = fs::remove_dir_all(&new);
-    }
+    let _ = match &outcome {
+        Ok(()) => fs::remove_file(paths.bootstrap_log()),
+        Err(_) => fs::remove_dir_all(&new),
+    };
     outcome
 }
 
@@ -89,8 +95,8 @@ fn option(name: &str, path: &Path) -> std::ffi::OsString {
 }
 
 fn run(mut command: Command, paths: &Paths, stop: &Stop) -> Result<ExitStatus, SandboxError> {
-    let log = open_log(paths)?;
-    let errors = log.try_clone().map_err(SandboxError::io("open", &paths.log()))?;
+    let log = open_log(&paths.bootstrap_log())?;
+    let errors = log.try_clone().map_err(SandboxError::io("open", &paths.bootstrap_log()))?;
     without_server_variables(&mut command);
     command.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
     let program = PathBuf::from(command.get_program());
@@ -119,6 +125,7 @@ fn kill_group(child: &mut Child) {
 fn write_init_sql(paths: &Paths, password: &str) -> Result<(), SandboxError> {
     let mut sql = String::from(
         "DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> 'localhost');\n\
+         DELETE FROM mysql.proxies_priv WHERE Host <> 'localhost';\n\
          FLUSH PRIVILEGES;\n",
     );
     for host in ["localhost", "127.0.0.1"] {

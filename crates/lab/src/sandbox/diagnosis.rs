@@ -40,8 +40,26 @@ impl Log {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// The lines with errors, where an installation script surrounds them with advice; else the end.
+    pub(super) fn errors(&self) -> LogTail {
+        let text = self.text();
+        let errors: Vec<&str> = text.lines().filter(|line| line.contains("ERROR")).collect();
+        match errors.is_empty() {
+            true => self.tail(),
+            false => LogTail { path: self.path.clone(), lines: last_lines(&errors.join("\n"), LINES) },
+        }
+    }
+
     pub(super) fn tail(&self) -> LogTail {
         LogTail { path: self.path.clone(), lines: last_lines(&self.text(), LINES) }
+    }
+}
+
+/// Puts a log that has grown large aside, so that it does not fill the disk over hundreds of restarts.
+pub(super) fn rotate(path: &Path) {
+    const LARGE: u64 = 16 << 20;
+    if size(path) > LARGE {
+        let _ = std::fs::rename(path, path.with_extension("log.old"));
     }
 }
 
@@ -58,7 +76,7 @@ pub(super) fn last_lines(text: &str, count: usize) -> Vec<String> {
 type Reading = fn(&str, u16) -> Failure;
 
 /// Words of the server, and what they mean. Earlier entries are nearer to the cause.
-const SIGNS: [(&str, Reading); 16] = [
+const SIGNS: [(&str, Reading); 19] = [
     ("unknown variable", setting),
     ("unknown option", setting),
     ("ambiguous option", setting),
@@ -73,6 +91,9 @@ const SIGNS: [(&str, Reading); 16] = [
     ("Disk is full", |_, _| Failure::DiskFull),
     ("Disk full", |_, _| Failure::DiskFull),
     ("Errcode: 28", |_, _| Failure::DiskFull),
+    ("errno: 28", |_, _| Failure::DiskFull),
+    ("with error 28", |_, _| Failure::DiskFull),
+    ("Cannot map innodb_buffer_pool_size", |_, _| Failure::Memory),
     ("Cannot allocate memory", |_, _| Failure::Memory),
     ("Out of memory", |_, _| Failure::Memory),
 ];
@@ -122,6 +143,10 @@ mod tests {
                 "found its data directory in use by another server",
             ),
             ("[ERROR] InnoDB: preallocating 1 bytes failed: No space left on device", "found the disk full"),
+            (
+                "[ERROR] InnoDB: preallocating 1 bytes for file ./ib_logfile101 failed with error 28",
+                "found the disk full",
+            ),
             ("[ERROR] mariadbd: Out of memory (Needed 1 bytes)", "could not allocate its memory"),
         ] {
             let log = format!("[Note] Starting\n{line}\n[ERROR] Aborting\n");

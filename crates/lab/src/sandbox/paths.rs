@@ -62,6 +62,11 @@ impl Paths {
         self.dir.join("server.log")
     }
 
+    /// What the script that created the data directory said; there if it failed.
+    pub(super) fn bootstrap_log(&self) -> PathBuf {
+        self.dir.join("bootstrap.log")
+    }
+
     pub(super) fn pid_file(&self) -> PathBuf {
         self.dir.join("server.pid")
     }

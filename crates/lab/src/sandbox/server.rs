@@ -80,7 +80,7 @@ impl Launch<'_> {
     }
 
     fn command(self) -> Result<Command, SandboxError> {
-        let log = open_log(self.paths)?;
+        let log = open_log(&self.paths.log())?;
         let mut defaults = std::ffi::OsString::from("--defaults-file=");
         defaults.push(self.paths.my_cnf());
         let mut command = Command::new(self.binary);
@@ -186,9 +186,8 @@ pub(super) fn without_server_variables(command: &mut Command) {
     }
 }
 
-/// The server's log, to append to.
-pub(super) fn open_log(paths: &Paths) -> Result<File, SandboxError> {
-    let path = paths.log();
+/// A log, to append to.
+pub(super) fn open_log(path: &Path) -> Result<File, SandboxError> {
     let mut options = OpenOptions::new();
-    options.create(true).append(true).mode(0o600).open(&path).map_err(SandboxError::io("open", &path))
+    options.create(true).append(true).mode(0o600).open(path).map_err(SandboxError::io("open", path))
 }

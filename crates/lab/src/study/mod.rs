@@ -1,1 +1,31 @@
-//! (to come)
+//! A study: series of cells over arrival rates, each repeated, in random order inside blocks.
+//!
+//! `spec` says what is wanted; `run` walks sites, rates and blocks; `search` finds the saturation; `site` brings
+//! a server up cold; `measure` makes one run with its observers; `judge` raises doubts; `cells` and `summary` say
+//! what follows. All of it is resumable: what stands in the folder is not measured again.
+
+mod cells;
+mod error;
+mod event;
+mod figures;
+mod judge;
+mod manifest;
+mod measure;
+mod observe;
+mod order;
+mod plans;
+mod pool;
+mod preflight;
+mod run;
+mod search;
+mod site;
+mod spec;
+mod summary;
+
+pub use error::StudyError;
+pub use event::StudyEvent;
+pub use plans::statement_plans;
+pub use pool::POOL_BYTES_MIN;
+pub use run::{new_plan, run};
+pub use spec::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
+pub use summary::summarise;

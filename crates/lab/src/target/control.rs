@@ -231,6 +231,10 @@ fn explain(target: &Target, sql: &str, error: Error) -> TargetError {
             TargetError::Statement { code: error.code, message: error.message, sql: start_of(sql) }
         }
         Error::IoError(error) => TargetError::Lost { address, reason: error.to_string() },
+        Error::CodecError(error) => {
+            let reason = connect::io_inside(&error).map_or_else(|| error.to_string(), ToString::to_string);
+            TargetError::Lost { address, reason }
+        }
         Error::DriverError(error @ (DriverError::PacketOutOfSync | DriverError::UnexpectedPacket)) => {
             TargetError::Protocol { address, reason: error.to_string() }
         }

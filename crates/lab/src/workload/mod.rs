@@ -2,6 +2,26 @@
 //!
 //! A *request* is what one arrival stands for: one statement, or for a web interaction several in
 //! turn. A workload is shared by all threads; a client belongs to one session slot at a time.
+//!
+//! `tpcw` has the statements and mixes of TPC-W, `user` what a user wrote in a file, `catalog` finds a
+//! workload by name.
+
+mod catalog;
+mod error;
+mod fill;
+mod plan_think;
+mod similar;
+pub(crate) mod sql;
+pub mod tpcw;
+pub mod user;
+mod value;
+
+pub use catalog::{Entry, catalog, find};
+pub use error::WorkloadError;
+pub use fill::Fill;
+pub use plan_think::plan_think;
+pub use similar::similar;
+pub use value::Value;
 
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
@@ -32,21 +52,8 @@ pub struct Statement {
     pub tables: Vec<String>,
 }
 
-/// A parameter or a captured value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// SQL NULL.
-    Null,
-    /// A whole number.
-    Int(i64),
-    /// A floating-point number.
-    Double(f64),
-    /// Text or bytes; dates and decimals travel as text.
-    Text(Vec<u8>),
-}
-
 /// Parameters of the next statement, in the order of its placeholders. Reused between requests, so that
-/// the hot path allocates nothing for numbers.
+/// the hot path allocates nothing: see [`Fill`].
 pub type Parameters = Vec<Value>;
 
 /// What a statement brought back.
@@ -64,13 +71,17 @@ pub struct Reply {
 
 /// Decides what is asked next. A closed load has one client for each of its clients; an open load has one
 /// for each request under way, used again for later arrivals.
+///
+/// A request may be abandoned at any step (an error, a timeout): [`Client::begin`] then starts the next one.
+/// Whoever abandons it inside a transaction rolls that back first, or takes another connection.
 pub trait Client: Send {
     /// Begins the next request and returns its kind, an index into [`Workload::kinds`].
     fn begin(&mut self, random: &mut Random) -> usize;
 
     /// The next statement of the request, an index into [`Workload::statements`], with its parameters
-    /// written to the empty `parameters`; `None` when the request is done. `reply` is that of the statement
-    /// before it, `None` at the first.
+    /// written over whatever `parameters` holds (best the values of the statement before, whose buffers are
+    /// then used again); `None` when the request is done. `reply` is that of the statement before it, `None`
+    /// at the first.
     fn step(
         &mut self,
         reply: Option<&Reply>,
@@ -92,6 +103,23 @@ pub trait Workload: Send + Sync {
     fn statements(&self) -> &[Statement];
     /// Kinds of request, for statistics: one for a single statement, fourteen for the TPC-W mixes.
     fn kinds(&self) -> &[String];
-    /// A client; `number` is its own, so that clients never collide on keys they create.
+    /// A client of an open load; `number` is its own, so that clients never collide on keys they create.
     fn client(&self, number: u64) -> Box<dyn Client>;
+
+    /// A client of a closed load, which remembers what it did before: a browser that walks from page to page.
+    fn closed_client(&self, number: u64) -> Box<dyn Client> {
+        self.client(number)
+    }
+
+    /// Writes parameters as the statement with this index might have them, outside of any request, to read
+    /// its plan; false where the statement has no plan (transaction control) or nobody knows.
+    fn sample(&self, _statement: usize, _random: &mut Random, _parameters: &mut Parameters) -> bool {
+        false
+    }
+
+    /// Mean executions per request of each statement, where they are known without asking a server; `None`
+    /// where what a client asks depends on the answers.
+    fn weights(&self) -> Option<Vec<f64>> {
+        None
+    }
 }

@@ -172,7 +172,7 @@ const COUNTS: &[(&str, f64, f64)] = &[
     ("SELECT COUNT(*) FROM cc_xacts", 2_592.0, 2_592.0),
     ("SELECT COUNT(*) FROM shopping_cart", 0.0, 0.0),
     ("SELECT COUNT(*) FROM shopping_cart_line", 0.0, 0.0),
-    ("SELECT COUNT(*) / 2592 FROM order_line", 2.86, 3.14),
+    ("SELECT COUNT(*) / 2592 FROM order_line", 2.86, 3.13),
     ("SELECT COUNT(DISTINCT ol_id) FROM order_line", 5.0, 5.0),
     ("SELECT COUNT(DISTINCT addr_co_id) FROM address", 92.0, 92.0),
     ("SELECT AVG(LENGTH(addr_street1)) FROM address", 27.0, 28.0),

@@ -1,5 +1,11 @@
 //! Tests of the lab against real servers, in one binary.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod data;
+mod explain;
+mod load;
 mod sandbox;
+mod shop;
+mod study;
 mod target;
+mod workload;

@@ -1,0 +1,51 @@
+# The two commands that matter: `make demo` runs the main job, `make test` the tests.
+SHELL := /bin/bash
+CARGO ?= cargo
+# Server and client programs without a system service; they are installed where they are missing.
+PACKAGES := mariadb-server-core mariadb-client-core
+BENCH_PACKAGES := $(PACKAGES) sysbench
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.PHONY: demo test check lint bench fmt build tools bench-tools clean
+
+build: ## The binary, tuned for speed
+	$(CARGO) build --release --locked -p evenkeel
+
+demo: tools build ## A capacity profile of a private MariaDB: table, report, one sentence
+	target/release/evenkeel profile --workload tpcw.complex --ebs 10 --items 10000 \
+	  --rate auto:6 --repeats 3 --duration 8s --warm-up 2s
+
+test: tools lint ## All tests, against real servers
+	$(CARGO) test --locked --workspace
+
+# A toolchain without rustfmt or clippy still tests the code, and says what it left out.
+lint:
+	@if $(CARGO) fmt --version >/dev/null 2>&1; then $(CARGO) fmt --all --check; \
+	 else echo "rustfmt is not installed: form not checked"; fi
+	@if $(CARGO) clippy --version >/dev/null 2>&1; then \
+	   $(CARGO) clippy --locked --workspace --all-targets -- -D warnings; \
+	 else echo "clippy is not installed: lints not checked"; fi
+
+check: lint ## Without a server: form, lints, house rules, dependencies
+	$(CARGO) test --locked -p evenkeel --test it house
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
+	 else echo "cargo-deny is not installed: dependencies not checked (cargo install cargo-deny)"; fi
+
+bench: bench-tools build ## Every benchmark, roughly (each takes --quick; without it the full figures)
+	@for bench in generator arrivals stall load variation; do echo "== $$bench"; bench/$$bench --quick || exit 1; done
+
+fmt:
+	$(CARGO) fmt --all
+
+clean:
+	$(CARGO) clean
+
+tools:
+	@command -v cc >/dev/null \
+	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
+	@PATH="$$PATH:/usr/sbin"; { command -v mariadbd && command -v mariadb-install-db && command -v mariadb; } >/dev/null \
+	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(PACKAGES); }
+
+bench-tools: tools
+	@command -v sysbench >/dev/null \
+	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BENCH_PACKAGES); }

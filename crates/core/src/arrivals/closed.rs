@@ -1,0 +1,66 @@
+//! The pauses of closed clients, which wait for their answer and then think.
+
+use crate::random::Random;
+use crate::time::Nanos;
+
+/// Think time of a TPC-W browser: mean 7 s, at most 70 s.
+pub const TPCW_THINK_TIME: Pause = Pause { mean: Nanos::from_secs(7), longest: Some(Nanos::from_secs(70)) };
+
+/// Length of a TPC-W session: mean 15 min, at most 60 min.
+pub const TPCW_SESSION_LENGTH: Pause =
+    Pause { mean: Nanos::from_secs(15 * 60), longest: Some(Nanos::from_secs(60 * 60)) };
+
+/// A negative exponential duration; what is drawn above `longest` becomes `longest`, as TPC-W has it.
+///
+/// With the mean `m` before the cut at `c`, the mean after it is `m (1 - exp(-c / m))`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// Mean before the cut; zero for no pause at all.
+    pub mean: Nanos,
+    /// Cut, where there is one.
+    pub longest: Option<Nanos>,
+}
+
+impl Pause {
+    /// A pause without a cut.
+    pub const fn new(mean: Nanos) -> Self {
+        Self { mean, longest: None }
+    }
+
+    /// Draws one.
+    pub fn draw(&self, random: &mut Random) -> Nanos {
+        let drawn = random.exponential_nanos(self.mean);
+        self.longest.map_or(drawn, |longest| drawn.min(longest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Seed;
+
+    #[test]
+    fn no_mean_is_no_pause() {
+        assert_eq!(Pause::new(Nanos::ZERO).draw(&mut Random::new(Seed(1))), Nanos::ZERO);
+    }
+
+    #[test]
+    fn a_session_is_cut_at_an_hour_as_often_as_the_benchmark_says() {
+        let mut random = Random::new(Seed(2));
+        let hour = Nanos::from_secs(3600);
+        let lengths: Vec<_> = (0..200_000).map(|_| TPCW_SESSION_LENGTH.draw(&mut random)).collect();
+        let cut = lengths.iter().filter(|&&length| length == hour).count() as f64 / 200_000.0;
+        assert!((cut - 0.018_315_6).abs() < 0.001, "{cut}");
+        assert!(lengths.iter().all(|&length| length <= hour));
+        let mean = lengths.iter().map(|length| length.as_secs_f64()).sum::<f64>() / 200_000.0;
+        let expected = 900.0 * (1.0 - (-4.0_f64).exp());
+        assert!((mean - expected).abs() < 6.0, "{mean} {expected}");
+    }
+
+    #[test]
+    fn think_time_has_a_mean_of_seven_seconds() {
+        let mut random = Random::new(Seed(3));
+        let sum: f64 = (0..200_000).map(|_| TPCW_THINK_TIME.draw(&mut random).as_secs_f64()).sum();
+        assert!((sum / 200_000.0 - 7.0).abs() < 0.05, "{sum}");
+    }
+}

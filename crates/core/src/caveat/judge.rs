@@ -1,0 +1,110 @@
+//! From a measurement to a caveat, or to none.
+
+use super::{
+    BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, FIRST_REPEAT_SHARE, GENERATOR_CPU_MAX,
+    INDEPENDENT_BATCHES_MIN, LAG_ALWAYS_TOLERATED, LAG_SHARE_MAX, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX,
+};
+use super::{Caveat, share};
+use crate::stability::Stability;
+use crate::statistics::{BatchMeans, Sample, student_quantile};
+use crate::time::Nanos;
+
+/// Each states its doubt where the measurement is beyond the threshold.
+impl Caveat {
+    /// [`Caveat::LagTooLarge`], from the p99 of the dispatch lag and the mean response time of the run.
+    pub fn lag(lag_p99: Nanos, tau: Nanos) -> Option<Self> {
+        let tolerated = Nanos((tau.0 as f64 * LAG_SHARE_MAX) as u64).max(LAG_ALWAYS_TOLERATED);
+        (lag_p99 > tolerated).then_some(Self::LagTooLarge { lag_p99, tolerated })
+    }
+
+    /// [`Caveat::GeneratorSaturated`], from the CPU use of the busiest thread of the generator in percent.
+    pub fn generator(utilisation: f64) -> Option<Self> {
+        (utilisation > GENERATOR_CPU_MAX).then_some(Self::GeneratorSaturated { utilisation })
+    }
+
+    /// [`Caveat::QueueUnstable`] or [`Caveat::StabilityUnknown`], from the verdict on a run.
+    pub fn stability(verdict: &Stability) -> Option<Self> {
+        match *verdict {
+            Stability::Settled => None,
+            Stability::Unstable(found) => Some(Self::QueueUnstable(found)),
+            Stability::TooShort { seconds, arrivals } => Some(Self::StabilityUnknown { seconds, arrivals }),
+        }
+    }
+
+    /// [`Caveat::TooFewRuns`], from the number of runs of a cell.
+    pub fn runs(runs: u64) -> Option<Self> {
+        (runs < RUNS_MIN).then_some(Self::TooFewRuns { runs })
+    }
+
+    /// [`Caveat::Steal`], from the share of CPU time in percent.
+    pub fn steal(percent: f64) -> Option<Self> {
+        (percent > STEAL_MAX).then_some(Self::Steal { percent })
+    }
+
+    /// [`Caveat::OtherLoad`], from the share of the CPU time of the machine in percent that neither server nor
+    /// generator used.
+    pub fn other_load(percent: f64) -> Option<Self> {
+        (percent > OTHER_LOAD_MAX).then_some(Self::OtherLoad { percent })
+    }
+
+    /// [`Caveat::BacklogAtEnd`], from the requests under way at the end and the arrivals of the run.
+    pub fn backlog(requests: u64, arrivals: u64) -> Option<Self> {
+        let many = requests > BACKLOG_ALWAYS_TOLERATED && share(requests, arrivals) > BACKLOG_SHARE_MAX;
+        many.then_some(Self::BacklogAtEnd { requests, arrivals })
+    }
+
+    /// [`Caveat::LowerBound`], where any request of the run timed out or was never sent.
+    pub fn lower_bound(timed_out: u64, unsent: u64, arrivals: u64) -> Option<Self> {
+        (timed_out + unsent > 0).then_some(Self::LowerBound { timed_out, unsent, arrivals })
+    }
+
+    /// [`Caveat::Failures`], where any request of the run failed.
+    pub fn failures(failed: u64, arrivals: u64) -> Option<Self> {
+        (failed > 0).then_some(Self::Failures { failed, arrivals })
+    }
+
+    /// [`Caveat::SharedCpus`], from the number of CPUs that server and generator have in common.
+    pub fn shared_cpus(cpus: usize) -> Option<Self> {
+        (cpus > 0).then_some(Self::SharedCpus { cpus })
+    }
+
+    /// [`Caveat::FewIndependentBatches`], from the batch means of a run.
+    pub fn batches(means: &BatchMeans) -> Option<Self> {
+        let few = means.independent < INDEPENDENT_BATCHES_MIN;
+        few.then_some(Self::FewIndependentBatches {
+            independent: means.independent,
+            lag1: means.lag1.unwrap_or(0.0),
+        })
+    }
+
+    /// [`Caveat::ConnectionsLost`], from the connections opened again in a run.
+    pub fn reconnects(reconnects: u64) -> Option<Self> {
+        (reconnects > 0).then_some(Self::ConnectionsLost { reconnects })
+    }
+
+    /// [`Caveat::StoppedEarly`], where less was measured than planned.
+    pub fn stopped(measured: Nanos, planned: Nanos) -> Option<Self> {
+        (measured < planned).then_some(Self::StoppedEarly { measured, planned })
+    }
+
+    /// [`Caveat::FirstRepeatDiffers`], from the mean response times in seconds of the repeats of a cell, in the
+    /// order they were run.
+    ///
+    /// With `m` and `s` the mean and standard deviation of the `n` later ones, the first differs where
+    /// `|x - m| > t s sqrt(1 + 1/n)`, `t` the 99.5 % point of Student's t with `n - 1` degrees of freedom
+    /// (prediction interval of one more value: one false alarm in a hundred cells), and by more than
+    /// [`FIRST_REPEAT_SHARE`] of `m`. At least three later ones are needed.
+    pub fn first_repeat(taus: &[f64]) -> Option<Self> {
+        let (&first, later) = taus.split_first()?;
+        if later.len() < 3 {
+            return None;
+        }
+        let sample: Sample = later.iter().copied().collect();
+        let (mean, deviation) = (sample.mean()?, sample.standard_deviation()?);
+        let n = later.len() as f64;
+        let half = student_quantile(0.995, n - 1.0) * deviation * (1.0 + 1.0 / n).sqrt();
+        let differs = (first - mean).abs() > half.max(FIRST_REPEAT_SHARE * mean);
+        let (first, later) = (Nanos::from_secs_f64(first), Nanos::from_secs_f64(mean));
+        differs.then_some(Self::FirstRepeatDiffers { first, later })
+    }
+}

@@ -1,0 +1,187 @@
+//! Doubts about a result, each with its evidence.
+//!
+//! A caveat is stored with the run and shown wherever its figures are. The thresholds here decide when a doubt is
+//! stated; the constructors that take a measurement return `None` where there is nothing to doubt.
+
+mod judge;
+mod text;
+mod threshold;
+
+pub use threshold::*;
+
+use crate::stability::Instability;
+use crate::time::Nanos;
+
+/// How much a doubt weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Good to know; the figures stand.
+    Note,
+    /// The figures may be off, or wider than they look.
+    Doubt,
+    /// The measurement itself failed: the figures are about the generator, not the server.
+    Invalid,
+}
+
+/// A doubt about a result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Caveat {
+    /// The generator sent its requests late.
+    LagTooLarge {
+        /// p99 of the dispatch lag.
+        lag_p99: Nanos,
+        /// What was tolerated at the response time measured.
+        tolerated: Nanos,
+    },
+    /// The CPU of the generator was saturated.
+    GeneratorSaturated {
+        /// CPU use of its busiest thread, percent.
+        utilisation: f64,
+    },
+    /// The backlog grew as long as the run went on.
+    QueueUnstable(Instability),
+    /// The run is too short to tell whether the queue settles.
+    StabilityUnknown {
+        /// Seconds measured.
+        seconds: usize,
+        /// Arrivals in them.
+        arrivals: u64,
+    },
+    /// Too few runs for an interval worth its name.
+    TooFewRuns {
+        /// Runs there are.
+        runs: u64,
+    },
+    /// The hypervisor gave the CPU to others.
+    Steal {
+        /// Share of the CPU time, percent.
+        percent: f64,
+    },
+    /// Something else than server and generator used the CPU.
+    OtherLoad {
+        /// Share of the CPU time of the machine, percent.
+        percent: f64,
+    },
+    /// Requests were under way when the measured phase ended.
+    BacklogAtEnd {
+        /// How many.
+        requests: u64,
+        /// Arrivals of the run.
+        arrivals: u64,
+    },
+    /// Response times are lower bounds, as some requests never got their answer.
+    LowerBound {
+        /// Given up at the timeout.
+        timed_out: u64,
+        /// Never sent.
+        unsent: u64,
+        /// Arrivals of the run.
+        arrivals: u64,
+    },
+    /// Requests were answered by errors.
+    Failures {
+        /// How many.
+        failed: u64,
+        /// Arrivals of the run.
+        arrivals: u64,
+    },
+    /// The server reads its files through the page cache, which may hide the disk.
+    PageCache {
+        /// How the server opens its files, as it says itself.
+        flush_method: String,
+    },
+    /// Server and generator ran on the same CPUs.
+    SharedCpus {
+        /// CPUs in common.
+        cpus: usize,
+    },
+    /// The run is too short for how long its response times depend on one another.
+    FewIndependentBatches {
+        /// Effective number of independent batches.
+        independent: f64,
+        /// Lag-1 correlation between batches.
+        lag1: f64,
+    },
+    /// Connections were lost in the run: the server was restarted, or dropped them.
+    ConnectionsLost {
+        /// Connections opened again.
+        reconnects: u64,
+    },
+    /// The first repeat differs from the later ones.
+    FirstRepeatDiffers {
+        /// Mean response time of the first.
+        first: Nanos,
+        /// Mean of those of the later ones.
+        later: Nanos,
+    },
+    /// A clock or counter could not be read.
+    NotAvailable {
+        /// What is missing.
+        what: String,
+    },
+    /// The run was stopped before its end.
+    StoppedEarly {
+        /// What was measured.
+        measured: Nanos,
+        /// What was planned.
+        planned: Nanos,
+    },
+}
+
+impl Caveat {
+    /// A short name that never changes, for files and filters.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::LagTooLarge { .. } => "lag-too-large",
+            Self::GeneratorSaturated { .. } => "generator-saturated",
+            Self::QueueUnstable(_) => "queue-unstable",
+            Self::StabilityUnknown { .. } => "stability-unknown",
+            Self::TooFewRuns { .. } => "too-few-runs",
+            Self::Steal { .. } => "steal",
+            Self::OtherLoad { .. } => "other-load",
+            Self::BacklogAtEnd { .. } => "backlog-at-end",
+            Self::LowerBound { .. } => "lower-bound",
+            Self::Failures { .. } => "failures",
+            Self::PageCache { .. } => "page-cache",
+            Self::SharedCpus { .. } => "shared-cpus",
+            Self::FewIndependentBatches { .. } => "few-independent-batches",
+            Self::ConnectionsLost { .. } => "connections-lost",
+            Self::FirstRepeatDiffers { .. } => "first-repeat-differs",
+            Self::NotAvailable { .. } => "not-available",
+            Self::StoppedEarly { .. } => "stopped-early",
+        }
+    }
+
+    /// How much it weighs.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::LagTooLarge { .. } | Self::GeneratorSaturated { .. } => Severity::Invalid,
+            Self::Failures { failed, arrivals } if share(*failed, *arrivals) <= FAILURES_NOTED => {
+                Severity::Note
+            }
+            Self::QueueUnstable(_)
+            | Self::TooFewRuns { .. }
+            | Self::Steal { .. }
+            | Self::OtherLoad { .. }
+            | Self::BacklogAtEnd { .. }
+            | Self::LowerBound { .. }
+            | Self::Failures { .. }
+            | Self::FewIndependentBatches { .. }
+            | Self::ConnectionsLost { .. }
+            | Self::FirstRepeatDiffers { .. } => Severity::Doubt,
+            Self::StabilityUnknown { .. }
+            | Self::PageCache { .. }
+            | Self::SharedCpus { .. }
+            | Self::NotAvailable { .. }
+            | Self::StoppedEarly { .. } => Severity::Note,
+        }
+    }
+}
+
+/// A part as a share of the whole; zero of nothing.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! When a doubt is stated, and in which words.
+
+use super::*;
+use crate::stability::{Second, Stability};
+use crate::statistics::BatchMeans;
+
+fn all() -> Vec<Caveat> {
+    let growing: Vec<Second> = (1..=30)
+        .map(|second| Second { arrivals: 100, completed: 50, in_flight: 50 * second, response_sum: Nanos(0) })
+        .collect();
+    vec![
+        Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20)).unwrap(),
+        Caveat::generator(97.0).unwrap(),
+        Caveat::stability(&Stability::of(&growing, 0)).unwrap(),
+        Caveat::stability(&Stability::of(&growing, 1_000)).unwrap(),
+        Caveat::stability(&Stability::of(&growing[..1], 0)).unwrap(),
+        Caveat::runs(1).unwrap(),
+        Caveat::runs(2).unwrap(),
+        Caveat::steal(2.5).unwrap(),
+        Caveat::other_load(7.0).unwrap(),
+        Caveat::backlog(90, 3_000).unwrap(),
+        Caveat::lower_bound(3, 0, 3_000).unwrap(),
+        Caveat::failures(1, 3_000).unwrap(),
+        Caveat::PageCache { flush_method: "fsync".into() },
+        Caveat::shared_cpus(1).unwrap(),
+        Caveat::batches(&BatchMeans::of(&[(1, 1.0), (1, 2.0), (1, 3.0)], 3).unwrap()).unwrap(),
+        Caveat::reconnects(1).unwrap(),
+        Caveat::first_repeat(&[0.02, 0.01, 0.0101, 0.0099]).unwrap(),
+        Caveat::NotAvailable { what: "hardware counters".into() },
+        Caveat::stopped(Nanos::from_secs(7), Nanos::from_secs(30)).unwrap(),
+    ]
+}
+
+#[test]
+fn every_caveat_is_a_full_sentence_with_a_short_name() {
+    for caveat in all() {
+        let (code, text) = (caveat.code(), caveat.to_string());
+        assert!(code.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-'), "{code}");
+        assert!(text.ends_with('.') && text.len() > 40 && !text.contains("  "), "{text}");
+        let first = text.chars().next().unwrap();
+        assert!(first.is_uppercase() || first.is_ascii_digit(), "{text}");
+    }
+}
+
+#[test]
+fn the_text_carries_the_evidence() {
+    let text = |caveat: Option<Caveat>| caveat.unwrap().to_string();
+    assert!(text(Caveat::lag(Nanos::from_micros(1_500), Nanos::from_millis(20))).contains("1.500 ms late"));
+    assert!(text(Caveat::backlog(90, 3_000)).starts_with("90 requests (3.0 % of 3000 arrivals)"));
+    assert!(text(Caveat::runs(1)).starts_with("With 1 run the figures have no interval."));
+    assert!(text(Caveat::stopped(Nanos::from_secs(7), Nanos::from_secs(30))).contains("after 7 of 30 s"));
+}
+
+#[test]
+fn only_a_generator_that_failed_makes_a_measurement_invalid() {
+    let invalid: Vec<&str> =
+        all().iter().filter(|one| one.severity() == Severity::Invalid).map(Caveat::code).collect();
+    assert_eq!(invalid, ["lag-too-large", "generator-saturated"]);
+    assert!(Severity::Note < Severity::Doubt && Severity::Doubt < Severity::Invalid);
+}
+
+#[test]
+fn few_failures_weigh_less_than_many() {
+    assert_eq!(Caveat::failures(1, 3_000).unwrap().severity(), Severity::Note);
+    assert_eq!(Caveat::failures(30, 3_000).unwrap().severity(), Severity::Doubt);
+}
+
+#[test]
+fn what_is_within_bounds_is_no_caveat() {
+    assert_eq!(Caveat::lag(Nanos::from_micros(250), Nanos::from_micros(300)), None);
+    assert_eq!(Caveat::lag(Nanos::from_millis(1), Nanos::from_millis(20)), None);
+    assert_eq!(Caveat::generator(80.0), None);
+    assert_eq!(Caveat::stability(&Stability::Settled), None);
+    assert_eq!(Caveat::runs(3), None);
+    assert_eq!(Caveat::steal(0.0), None);
+    assert_eq!(Caveat::other_load(f64::NAN), None);
+    assert_eq!(Caveat::backlog(10, 20), None);
+    assert_eq!(Caveat::backlog(20, 10_000), None);
+    assert_eq!(Caveat::lower_bound(0, 0, 100), None);
+    assert_eq!(Caveat::failures(0, 0), None);
+    assert_eq!(Caveat::shared_cpus(0), None);
+    assert_eq!(Caveat::reconnects(0), None);
+    assert_eq!(Caveat::stopped(Nanos::from_secs(30), Nanos::from_secs(30)), None);
+}
+
+#[test]
+fn a_first_repeat_differs_only_beyond_what_the_later_ones_vary_by() {
+    assert_eq!(Caveat::first_repeat(&[]), None);
+    assert_eq!(Caveat::first_repeat(&[0.5, 0.1, 0.1]), None);
+    assert_eq!(Caveat::first_repeat(&[0.0103, 0.01, 0.01, 0.01]), None);
+    assert_eq!(Caveat::first_repeat(&[0.02, 0.01, 0.03, 0.015]), None);
+    let differs = Caveat::first_repeat(&[0.02, 0.01, 0.01, 0.01]);
+    let expected =
+        Caveat::FirstRepeatDiffers { first: Nanos::from_millis(20), later: Nanos::from_millis(10) };
+    assert_eq!(differs, Some(expected));
+}

@@ -1,0 +1,127 @@
+//! What a caveat says.
+
+use super::{Caveat, share};
+use crate::stability::{GIVEN_UP_MAX, Instability};
+use std::fmt;
+
+/// One or two full sentences: what was seen, what it means, what to do.
+impl fmt::Display for Caveat {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LagTooLarge { lag_p99, tolerated } => write!(
+                out,
+                "The generator sent one request in a hundred {:.3} ms late or more, where {:.3} ms are tolerated; \
+                 the response times are partly its own. Give it CPUs of its own, more threads, or a lower rate.",
+                lag_p99.as_millis_f64(),
+                tolerated.as_millis_f64()
+            ),
+            Self::GeneratorSaturated { utilisation } => write!(
+                out,
+                "A thread of the generator used {utilisation:.0} % of its CPU, so that the generator was the limit \
+                 and not the server. Give it more threads and CPUs, or a lower rate."
+            ),
+            Self::QueueUnstable(found) => unstable(found, out),
+            Self::StabilityUnknown { seconds, arrivals } => write!(
+                out,
+                "A run of {seconds} s with {arrivals} arrivals is too short to tell whether the queue settles. \
+                 Measure for longer."
+            ),
+            Self::TooFewRuns { runs } => write!(
+                out,
+                "With {} the figures have {}. Repeat the cell more often.",
+                plural(*runs, "run", "runs"),
+                if *runs < 2 { "no interval" } else { "an interval too wide to be of use" }
+            ),
+            Self::Steal { percent } => write!(
+                out,
+                "The hypervisor took {percent:.1} % of the CPU time away; the figures depend on the neighbours of \
+                 this machine. Measure on a quieter host or repeat at another time."
+            ),
+            Self::OtherLoad { percent } => write!(
+                out,
+                "Something else than the server and the generator used {percent:.1} % of the machine's CPU. Stop it \
+                 and repeat."
+            ),
+            Self::BacklogAtEnd { requests, arrivals } => write!(
+                out,
+                "{} ({:.1} % of {arrivals} arrivals) were still under way when measuring ended, so that the \
+                 throughput may be too low by as much. Measure for longer or at a lower rate.",
+                plural(*requests, "request", "requests"),
+                100.0 * share(*requests, *arrivals)
+            ),
+            Self::LowerBound { timed_out, unsent, arrivals } => write!(
+                out,
+                "{timed_out} requests timed out and {unsent} were never sent, of {arrivals} arrivals; they count at \
+                 the age they had reached, and the mean response time is a lower bound. Raise the timeout or the \
+                 number of sessions, or lower the rate."
+            ),
+            Self::Failures { failed, arrivals } => write!(
+                out,
+                "{} of {arrivals} arrivals ({:.2} %) failed; errors are often faster than answers. Look at the \
+                 error codes of the run.",
+                failed,
+                100.0 * share(*failed, *arrivals)
+            ),
+            Self::PageCache { flush_method } => write!(
+                out,
+                "The server reads its files through the page cache (innodb_flush_method is {flush_method}), which \
+                 may hide the disk. Set innodb_flush_method to O_DIRECT."
+            ),
+            Self::SharedCpus { cpus } => write!(
+                out,
+                "Server and generator shared {}, so that the generator took CPU time from the server. Give each \
+                 CPUs of its own.",
+                plural(*cpus as u64, "CPU", "CPUs")
+            ),
+            Self::FewIndependentBatches { independent, lag1 } => write!(
+                out,
+                "The response times of the run depend on one another for so long (correlation {lag1:.2} from batch \
+                 to batch) that it is worth {independent:.1} independent batches only. Measure for longer."
+            ),
+            Self::ConnectionsLost { reconnects } => write!(
+                out,
+                "{} had to be opened again in the run: the server was restarted or dropped them. Look at the log \
+                 of the server and repeat.",
+                plural(*reconnects, "connection", "connections")
+            ),
+            Self::FirstRepeatDiffers { first, later } => write!(
+                out,
+                "The first repeat took {:.3} ms in the mean and the later ones {:.3} ms; they may not have started \
+                 from the same state. Lengthen the warm-up, or look at what the first one left behind.",
+                first.as_millis_f64(),
+                later.as_millis_f64()
+            ),
+            Self::NotAvailable { what } => {
+                write!(out, "This machine does not show {what}; the figures that need it are missing.")
+            }
+            Self::StoppedEarly { measured, planned } => write!(
+                out,
+                "The run was stopped after {:.0} of {:.0} s. Its figures are those of the time measured.",
+                measured.as_secs_f64(),
+                planned.as_secs_f64()
+            ),
+        }
+    }
+}
+
+fn unstable(found: &Instability, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if found.given_up > GIVEN_UP_MAX {
+        return write!(
+            out,
+            "The server could not keep up: {:.1} % of the arrivals were given up. No mean response time exists at \
+             this rate; measure at a lower one.",
+            100.0 * found.given_up
+        );
+    }
+    write!(
+        out,
+        "The server could not keep up: the backlog grew from {:.0} to {:.0} requests, {:.1} times what chance brings \
+         where {:.1} times are tolerated. The mean response time grows with the length of the run; measure at a \
+         lower rate.",
+        found.backlog_low, found.backlog_end, found.growth, found.tolerated
+    )
+}
+
+fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

@@ -1,0 +1,43 @@
+//! From where on a doubt is stated.
+
+use crate::time::Nanos;
+
+/// Dispatch lag (p99) up to this share of the mean response time is tolerated: it is part of the response time,
+/// and an error of 5 % is what the standard error over runs may be as well.
+pub const LAG_SHARE_MAX: f64 = 0.05;
+
+/// Dispatch lag up to here is always tolerated: what waking up a thread costs on a machine that is not tuned
+/// for it.
+pub const LAG_ALWAYS_TOLERATED: Nanos = Nanos::from_micros(250);
+
+/// CPU use in percent up to which a thread of the generator keeps its schedule: a single-server queue at 90 %
+/// makes requests wait nine times as long as they take to send.
+pub const GENERATOR_CPU_MAX: f64 = 90.0;
+
+/// Fewest runs of a cell: with two, Student's t makes the interval 12.7 standard errors wide on either side, with
+/// three 4.3.
+pub const RUNS_MIN: u64 = 3;
+
+/// Stolen CPU time in percent from which on the hypervisor shapes the response times: 1 % are 10 ms in each
+/// second, in pieces that one request each has to bear.
+pub const STEAL_MAX: f64 = 1.0;
+
+/// CPU time of the machine in percent that neither server nor generator may use: 5 % of two cores are one tenth of
+/// a core, which daemons of an idle machine do not reach.
+pub const OTHER_LOAD_MAX: f64 = 5.0;
+
+/// Requests under way at the end that are always tolerated: some always are.
+pub const BACKLOG_ALWAYS_TOLERATED: u64 = 10;
+
+/// Share of the arrivals that may be under way at the end; beyond, throughput falls short by as much.
+pub const BACKLOG_SHARE_MAX: f64 = 0.01;
+
+/// Fewest independent batches inside a run: below, its own mean is known to a third of its deviation at best.
+pub const INDEPENDENT_BATCHES_MIN: f64 = 10.0;
+
+/// The first repeat must differ from the later ones by at least this share to be worth a word.
+pub const FIRST_REPEAT_SHARE: f64 = 0.05;
+
+/// Share of the arrivals up to which failures are a note: they cannot move the mean by more than that, unless
+/// they are very slow.
+pub const FAILURES_NOTED: f64 = 0.001;

@@ -1,0 +1,238 @@
+//! The rates of a study and where a sweep through them ends.
+
+use super::spread::spread;
+use crate::arrivals::{RATE_MAX, RateError, check_rate};
+use std::fmt;
+
+/// Utilisation in percent at which a sweep ends unless another ceiling is given.
+pub const UTILISATION_CEILING: f64 = 100.0;
+
+/// Measured utilisation comes this close to 100 % and no further, in percent: what the kernel does in
+/// interrupts and what lies between two samples is missing.
+const CEILING_TOLERANCE: f64 = 1.0;
+
+/// Which rates a study measures.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RatePlan {
+    /// So many, laid around the saturation, which has to be searched first.
+    Auto(usize),
+    /// These, requests per second.
+    List(Vec<f64>),
+    /// From a rate on, in equal steps, until the sweep ends.
+    Steps {
+        /// First rate, requests per second.
+        from: f64,
+        /// Distance to the next, requests per second.
+        step: f64,
+    },
+}
+
+/// Why a plan gives no sweep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RatePlanError {
+    /// One of its rates is no arrival rate.
+    Rate(RateError),
+    /// It lists no rate.
+    Empty,
+    /// It needs to know the saturation first.
+    NoSaturation,
+}
+
+impl fmt::Display for RatePlanError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate(error) => error.fmt(out),
+            Self::Empty => write!(out, "there are no arrival rates to measure"),
+            Self::NoSaturation => write!(out, "rates around the saturation need the saturation first"),
+        }
+    }
+}
+
+impl std::error::Error for RatePlanError {}
+
+impl From<RateError> for RatePlanError {
+    fn from(error: RateError) -> Self {
+        Self::Rate(error)
+    }
+}
+
+impl RatePlan {
+    /// Whether the saturation has to be searched first.
+    pub fn needs_saturation(&self) -> bool {
+        matches!(self, Self::Auto(_))
+    }
+
+    /// A sweep through the rates, from the lowest on, that ends at `ceiling` percent of utilisation at the
+    /// latest (commonly [`UTILISATION_CEILING`]). The saturation, requests per second, matters to `Auto` alone.
+    ///
+    /// # Errors
+    /// No rates, rates that are none, `Auto` without a saturation.
+    pub fn sweep(&self, saturation: Option<f64>, ceiling: f64) -> Result<Sweep, RatePlanError> {
+        let rates = match self {
+            Self::Auto(n) => Rates::listed(&spread(saturation.ok_or(RatePlanError::NoSaturation)?, *n))?,
+            Self::List(rates) => Rates::listed(rates)?,
+            Self::Steps { from, step } => Rates::Steps { from: check_rate(*from)?, step: check_rate(*step)? },
+        };
+        Ok(Sweep { rates, ceiling, done: 0, end: None })
+    }
+}
+
+/// The rates of a sweep.
+#[derive(Clone, Debug)]
+enum Rates {
+    Listed(Vec<f64>),
+    Steps { from: f64, step: f64 },
+}
+
+impl Rates {
+    fn listed(rates: &[f64]) -> Result<Self, RatePlanError> {
+        let mut rates = rates.iter().map(|&rate| check_rate(rate)).collect::<Result<Vec<_>, _>>()?;
+        rates.sort_unstable_by(f64::total_cmp);
+        rates.dedup();
+        if rates.is_empty() { Err(RatePlanError::Empty) } else { Ok(Self::Listed(rates)) }
+    }
+
+    fn get(&self, index: usize) -> Option<f64> {
+        match self {
+            Self::Listed(rates) => rates.get(index).copied(),
+            Self::Steps { from, step } => Some(from + step * index as f64).filter(|&rate| rate <= RATE_MAX),
+        }
+    }
+}
+
+/// What a cell, all repeats of one rate, brought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellOutcome {
+    /// Mean utilisation in percent, where known.
+    pub utilisation: Option<f64>,
+    /// Whether the response settled.
+    pub settled: bool,
+    /// Whether the server refused connections.
+    pub refused: bool,
+}
+
+/// Why a sweep is over. The cell that ended it is its last and is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SweepEnd {
+    /// All rates are measured.
+    AllMeasured,
+    /// The utilisation in percent reached the ceiling.
+    Ceiling {
+        /// What it was.
+        utilisation: f64,
+        /// What it should stay below.
+        ceiling: f64,
+    },
+    /// The response did not settle.
+    Unsettled,
+    /// The server refused connections.
+    Refused,
+}
+
+impl fmt::Display for SweepEnd {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AllMeasured => write!(out, "all rates are measured"),
+            Self::Ceiling { utilisation, ceiling } => {
+                write!(out, "the utilisation of {utilisation:.1} % reached the ceiling of {ceiling:.0} %")
+            }
+            Self::Unsettled => write!(out, "the response did not settle"),
+            Self::Refused => write!(out, "the server refused connections"),
+        }
+    }
+}
+
+/// Goes through rates upwards until the server carries no more.
+///
+/// After a restart it is brought back to where it was by observing the finished cells again.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    rates: Rates,
+    ceiling: f64,
+    done: usize,
+    end: Option<SweepEnd>,
+}
+
+impl Sweep {
+    /// The rate to measure next; `None` when the sweep is over.
+    pub fn rate(&self) -> Option<f64> {
+        if self.end.is_some() { None } else { self.rates.get(self.done) }
+    }
+
+    /// Takes in the cell of [`Sweep::rate`] and goes on to the next. Ignored once the sweep is over.
+    pub fn observe(&mut self, outcome: &CellOutcome) {
+        if self.rate().is_none() {
+            return;
+        }
+        self.done += 1;
+        let ceiling = self.ceiling;
+        let reached = |utilisation: &f64| *utilisation >= ceiling - CEILING_TOLERANCE;
+        self.end = match outcome.utilisation.filter(reached) {
+            _ if outcome.refused => Some(SweepEnd::Refused),
+            _ if !outcome.settled => Some(SweepEnd::Unsettled),
+            Some(utilisation) => Some(SweepEnd::Ceiling { utilisation, ceiling }),
+            None if self.rates.get(self.done).is_none() => Some(SweepEnd::AllMeasured),
+            None => None,
+        };
+    }
+
+    /// Why the sweep is over, once it is.
+    pub fn end(&self) -> Option<SweepEnd> {
+        self.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FINE: CellOutcome = CellOutcome { utilisation: Some(40.0), settled: true, refused: false };
+
+    /// The rates that are measured when the cell at index `last` is `outcome` and all before are fine.
+    fn measured(plan: &RatePlan, last: usize, outcome: CellOutcome) -> (Vec<f64>, Option<SweepEnd>) {
+        let mut sweep = plan.sweep(Some(100.0), UTILISATION_CEILING).unwrap();
+        let mut rates = Vec::new();
+        while let Some(rate) = sweep.rate() {
+            sweep.observe(if rates.len() == last { &outcome } else { &FINE });
+            rates.push(rate);
+        }
+        sweep.observe(&FINE);
+        (rates, sweep.end())
+    }
+
+    #[test]
+    fn steps_go_on_until_the_server_carries_no_more() {
+        let plan = RatePlan::Steps { from: 10.0, step: 10.0 };
+        let (rates, end) = measured(&plan, 4, CellOutcome { settled: false, ..FINE });
+        assert_eq!((rates, end), (vec![10.0, 20.0, 30.0, 40.0, 50.0], Some(SweepEnd::Unsettled)));
+        let (_, end) = measured(&plan, 2, CellOutcome { refused: true, settled: false, ..FINE });
+        assert_eq!(end, Some(SweepEnd::Refused));
+        let (rates, end) = measured(&plan, 1, CellOutcome { utilisation: Some(99.4), ..FINE });
+        assert_eq!(rates.len(), 2);
+        assert_eq!(end, Some(SweepEnd::Ceiling { utilisation: 99.4, ceiling: 100.0 }));
+    }
+
+    #[test]
+    fn a_list_is_measured_from_the_lowest_on_and_each_rate_once() {
+        let (rates, end) = measured(&RatePlan::List(vec![30.0, 10.0, 20.0, 10.0]), 99, FINE);
+        assert_eq!((rates, end), (vec![10.0, 20.0, 30.0], Some(SweepEnd::AllMeasured)));
+        let (rates, _) = measured(&RatePlan::Auto(5), 99, FINE);
+        assert_eq!(rates.len(), 5);
+    }
+
+    #[test]
+    fn a_plan_without_fit_rates_is_refused() {
+        let sweep = |plan: RatePlan| plan.sweep(None, 100.0).err();
+        assert_eq!(sweep(RatePlan::List(vec![])), Some(RatePlanError::Empty));
+        assert_eq!(sweep(RatePlan::List(vec![1.0, 0.0])), Some(RateError::Zero.into()));
+        assert_eq!(sweep(RatePlan::Steps { from: 10.0, step: -1.0 }), Some(RateError::Negative(-1.0).into()));
+        assert_eq!(sweep(RatePlan::Auto(8)), Some(RatePlanError::NoSaturation));
+    }
+
+    #[test]
+    fn steps_end_at_the_highest_rate_there_is() {
+        let plan = RatePlan::Steps { from: 1.0, step: 5e6 };
+        let unknown = CellOutcome { utilisation: None, ..FINE };
+        assert_eq!(measured(&plan, 0, unknown), (vec![1.0, 5_000_001.0], Some(SweepEnd::AllMeasured)));
+    }
+}

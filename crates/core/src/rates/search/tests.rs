@@ -1,0 +1,170 @@
+//! The search against simulated servers.
+
+use super::*;
+use crate::arrivals::Poisson;
+use crate::random::{Random, Seed};
+use crate::simulation::{FifoQueue, Service};
+use crate::stability::{Second, Stability};
+use crate::time::Nanos;
+use proptest::prelude::*;
+
+/// Runs a search against a server, at most as long as it may take.
+fn run(mut search: RateSearch, mut server: impl FnMut(f64) -> ProbeOutcome) -> SearchStep {
+    for _ in 0..=PROBES_MAX {
+        match search.next() {
+            SearchStep::Probe(rate) => search.observe(&server(rate)),
+            done => return done,
+        }
+    }
+    panic!("the search does not end: {search:?}");
+}
+
+/// A server of this capacity, which completes `collapse` of it in overload.
+fn server(capacity: f64, collapse: f64) -> impl FnMut(f64) -> ProbeOutcome {
+    move |rate| ProbeOutcome {
+        rate,
+        offered: rate,
+        throughput: if rate <= capacity { rate } else { collapse * capacity },
+        utilisation: Some((100.0 * rate / capacity).min(100.0)),
+        settled: rate <= capacity,
+        lost: 0.0,
+    }
+}
+
+#[test]
+fn a_good_closed_estimate_needs_two_probes() {
+    let found = run(RateSearch::from_closed_estimate(1_000.0), server(1_000.0, 1.0));
+    let expected = Saturation { rate: 1_000.0, carried: 950.0, not_carried: 1_100.0, probes: 2 };
+    assert_eq!(format!("{found:.1?}"), format!("{:.1?}", SearchStep::Found(expected)));
+}
+
+#[test]
+fn a_server_that_breaks_down_in_overload_is_not_taken_for_a_small_one() {
+    for estimate in [300.0, 1_000.0, 5_000.0] {
+        let found = run(RateSearch::from_closed_estimate(estimate), server(1_000.0, 0.3));
+        let SearchStep::Found(found) = found else { panic!("{found:?}") };
+        assert!((found.rate / 1_000.0 - 1.0).abs() < 0.05 && found.probes <= 12, "{found:?}");
+    }
+}
+
+#[test]
+fn a_cold_first_probe_does_not_make_a_server_small() {
+    let mut warm = server(1_000.0, 0.8);
+    let mut probes = 0;
+    let found = run(RateSearch::from_rate(50.0), |rate| {
+        probes += 1;
+        let outcome = warm(rate);
+        if probes == 1 { ProbeOutcome { throughput: 0.5 * rate, settled: false, ..outcome } } else { outcome }
+    });
+    let SearchStep::Found(found) = found else { panic!("{found:?}") };
+    assert!((found.rate / 1_000.0 - 1.0).abs() < 0.05, "{found:?}");
+}
+
+#[test]
+fn a_server_that_carries_nothing_or_everything_is_said_so() {
+    let nothing = run(RateSearch::from_rate(100.0), server(0.0, 1.0));
+    assert!(matches!(nothing, SearchStep::Failed(SearchFailure::NothingCarried(_))), "{nothing:?}");
+    let everything = run(RateSearch::from_rate(100.0), server(f64::INFINITY, 1.0));
+    assert!(matches!(everything, SearchStep::Failed(SearchFailure::NoLimit(_))), "{everything:?}");
+    assert!(matches!(run(RateSearch::from_rate(f64::NAN), server(9.0, 1.0)), SearchStep::Found(_)));
+    assert!(matches!(
+        run(RateSearch::from_closed_estimate(f64::NAN), server(9.0, 1.0)),
+        SearchStep::Found(_)
+    ));
+}
+
+/// A probe of ten seconds against an M/M/1 server of this capacity.
+fn mm1(capacity: f64, rate: f64, seed: Seed) -> ProbeOutcome {
+    let length = Nanos::from_secs(10);
+    let service = Service::Exponential(Nanos::from_secs_f64(1.0 / capacity));
+    let arrivals = Poisson::new(rate, seed.child("arrivals")).unwrap();
+    let mut seconds = [Second::default(); 10];
+    let place = |instant: Nanos| usize::try_from(instant.0 / 1_000_000_000).unwrap();
+    for served in FifoQueue::new(arrivals, service, seed).take_while(|served| served.arrival < length) {
+        seconds[place(served.arrival)].arrivals += 1;
+        if served.done < length {
+            seconds[place(served.done)].completed += 1;
+        }
+    }
+    let (mut in_flight, mut completed) = (0, 0);
+    for second in &mut seconds {
+        in_flight = in_flight + second.arrivals - second.completed;
+        completed += second.completed;
+        second.in_flight = in_flight;
+    }
+    ProbeOutcome {
+        rate,
+        offered: seconds.iter().map(|second| second.arrivals).sum::<u64>() as f64 / 10.0,
+        throughput: completed as f64 / 10.0,
+        utilisation: Some((100.0 * rate / capacity).min(100.0)),
+        settled: !Stability::of(&seconds, 0).is_unstable(),
+        lost: 0.0,
+    }
+}
+
+#[test]
+fn short_noisy_probes_find_the_capacity_of_a_queue() {
+    // Requests in a probe decide: chance alone moves the throughput by 3 % at 100 per second.
+    for (capacity, tolerance, probes, least) in [(1_000.0, 0.05, 8, 195), (100.0, 0.1, 10, 180)] {
+        let good = (0..200)
+            .filter(|&number| {
+                let mut probe = 0;
+                let found = run(RateSearch::from_rate(capacity / 30.0), |rate| {
+                    probe += 1;
+                    mm1(capacity, rate, Seed(number).numbered(probe))
+                });
+                let SearchStep::Found(found) = found else { panic!("{found:?}") };
+                (found.rate / capacity - 1.0).abs() < tolerance && found.probes <= probes
+            })
+            .count();
+        assert!(good >= least, "{capacity}: {good} of 200");
+    }
+}
+
+#[test]
+fn losses_alone_mean_that_a_rate_is_not_carried() {
+    let outcome = ProbeOutcome {
+        rate: 100.0,
+        offered: 100.0,
+        throughput: 98.0,
+        utilisation: None,
+        settled: true,
+        lost: 0.02,
+    };
+    assert!(!outcome.carried());
+    assert!(ProbeOutcome { lost: 0.0, ..outcome }.carried());
+}
+
+proptest! {
+    #[test]
+    fn any_capacity_is_found_from_anywhere(
+        capacity in 0.1..1e6_f64, start in 0.01..1e7_f64, collapse in 0.0..1.0_f64, closed: bool
+    ) {
+        let search = if closed { RateSearch::from_closed_estimate(start) } else { RateSearch::from_rate(start) };
+        let found = run(search, server(capacity, collapse));
+        // A start off by a factor of a million may need more probes than there are.
+        if let SearchStep::Found(found) = found {
+            prop_assert!(found.carried <= capacity && capacity < found.not_carried);
+            if found.probes < PROBES_MAX {
+                // Where the throughput falls a little in overload, the estimate falls with it.
+                let tolerance = if collapse > 0.9 { 0.1 } else { 0.051 };
+                prop_assert!((found.rate / capacity - 1.0).abs() < tolerance, "{found:?}");
+            }
+        } else {
+            prop_assert!((start / capacity).ln().abs() > 9.0 || collapse < 0.01, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_search_ends_whatever_it_is_told(seed: u64, start: f64) {
+        let mut random = Random::new(Seed(seed));
+        run(RateSearch::from_rate(start), |rate| ProbeOutcome {
+            rate,
+            offered: rate,
+            throughput: rate * random.unit() * 1.5,
+            utilisation: random.chance(0.5).then(|| random.unit() * 100.0),
+            settled: random.chance(0.5),
+            lost: 0.0,
+        });
+    }
+}

@@ -1,0 +1,138 @@
+//! The ratio of two sets of measurements, with its interval.
+//!
+//! A ratio is symmetric on the log scale: twice as fast and half as fast lie equally far from the same. So
+//! the logarithms are averaged, and the ends of the interval are raised again; the ratio is that of the
+//! geometric means.
+
+use super::CONFIDENCE;
+use super::mean::{Estimate, Sample};
+use super::student::student_quantile;
+
+/// A ratio of geometric means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// Pairs, or measurements of the smaller side.
+    pub n: u64,
+    /// Ratio.
+    pub ratio: f64,
+    /// The 95 % interval, lower and upper end; `None` where there are too few measurements to know.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Ratio {
+    /// Whether the interval leaves out 1, that is whether the two differ.
+    pub fn differs(&self) -> bool {
+        self.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+    }
+}
+
+/// The ratio `a / b` from measurements taken in pairs, one after the other, so that what drifts slowly
+/// cancels: Student's t over the logarithms of the ratios of the pairs.
+///
+/// `None` without a pair, or where a measurement is not above zero and finite.
+pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
+    let logs: Vec<f64> = pairs.iter().map(|&(a, b)| Some(log(a)? - log(b)?)).collect::<Option<_>>()?;
+    let Estimate { n, mean, error } = Estimate::of(&logs)?;
+    let interval = error.map(|error| (error.low.exp(), error.high.exp()));
+    Some(Ratio { n, ratio: mean.exp(), interval })
+}
+
+/// The ratio of the `numerators` to the `denominators`, measured independently of one another.
+///
+/// Welch's t over the logarithms: with the variances `v` of the two means, the difference of the means has
+/// the variance `v1 + v2` and `(v1 + v2)^2 / (v1^2 / (n1 - 1) + v2^2 / (n2 - 1))` degrees of freedom (Welch,
+/// Biometrika 34 (1947) 28). `None` without a measurement on either side, or where one is not above zero and
+/// finite.
+pub fn unpaired_ratio(numerators: &[f64], denominators: &[f64]) -> Option<Ratio> {
+    let (a, b) = (log_sample(numerators)?, log_sample(denominators)?);
+    let difference = a.mean()? - b.mean()?;
+    let interval = a.standard_error().zip(b.standard_error()).map(|(a_error, b_error)| {
+        let half = welch_half_width((a_error.powi(2), a.n()), (b_error.powi(2), b.n()));
+        ((difference - half).exp(), (difference + half).exp())
+    });
+    Some(Ratio { n: a.n().min(b.n()), ratio: difference.exp(), interval })
+}
+
+/// Half the width of the interval, from the variance of each mean and the number behind it.
+fn welch_half_width((v1, n1): (f64, u64), (v2, n2): (f64, u64)) -> f64 {
+    let variance = v1 + v2;
+    if variance == 0.0 {
+        return 0.0;
+    }
+    let degrees = variance * variance / (v1 * v1 / (n1 - 1) as f64 + v2 * v2 / (n2 - 1) as f64);
+    student_quantile(f64::midpoint(1.0, CONFIDENCE), degrees) * variance.sqrt()
+}
+
+fn log_sample(values: &[f64]) -> Option<Sample> {
+    values.iter().map(|&value| log(value)).collect()
+}
+
+fn log(value: f64) -> Option<f64> {
+    (value > 0.0 && value.is_finite()).then(|| value.ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Random, Seed};
+
+    #[test]
+    fn what_has_no_logarithm_has_no_ratio() {
+        assert_eq!(paired_ratio(&[]), None);
+        assert_eq!(paired_ratio(&[(1.0, 0.0)]), None);
+        assert_eq!(unpaired_ratio(&[1.0, -1.0], &[1.0]), None);
+        assert_eq!(unpaired_ratio(&[1.0], &[]), None);
+    }
+
+    #[test]
+    fn one_pair_has_a_ratio_and_no_interval() {
+        let ratio = paired_ratio(&[(6.0, 3.0)]).unwrap();
+        assert_eq!((ratio.interval, ratio.differs()), (None, false));
+        assert!((ratio.ratio - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pairs_cancel_what_drifts() {
+        let pairs: Vec<_> = (1..=10).map(f64::from).map(|drift| (1.1 * drift, drift)).collect();
+        let paired = paired_ratio(&pairs).unwrap();
+        assert!(paired.differs());
+        assert!((paired.ratio - 1.1).abs() < 1e-12);
+        let (a, b): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        assert!(!unpaired_ratio(&a, &b).unwrap().differs());
+    }
+
+    #[test]
+    fn welch_agrees_with_a_published_example() {
+        // The logarithms are a worked example of Welch's test with equal variances and sample sizes: t = -2.46
+        // with 25.0 degrees of freedom.
+        let a = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
+        let b = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4];
+        let raise = |values: &[f64]| values.iter().map(|value| value.exp()).collect::<Vec<_>>();
+        let ratio = unpaired_ratio(&raise(&a), &raise(&b)).unwrap();
+        let (low, high) = ratio.interval.unwrap();
+        let half = (high.ln() - low.ln()) / 2.0;
+        let difference = ratio.ratio.ln();
+        let (sa, sb): (Sample, Sample) = (a.into_iter().collect(), b.into_iter().collect());
+        let se = (sa.variance().unwrap() / 15.0 + sb.variance().unwrap() / 15.0).sqrt();
+        assert!((difference / se + 2.46).abs() < 0.02, "t {}", difference / se);
+        // t(0.975, 25.0) = 2.0595 and t(0.975, 24.9) = 2.0600.
+        assert!((half / se - 2.06).abs() < 0.001, "{}", half / se);
+    }
+
+    #[test]
+    fn intervals_cover_the_true_ratio_as_often_as_they_say() {
+        let mut random = Random::new(Seed(21));
+        let mut draw = |scale: f64| scale * ((0..12).map(|_| random.unit()).sum::<f64>() / 5.0 - 1.2).exp();
+        let (mut paired, mut unpaired) = (0, 0);
+        for _ in 0..2_000 {
+            let a: Vec<f64> = (0..6).map(|_| draw(3.0)).collect();
+            let b: Vec<f64> = (0..6).map(|_| draw(2.0)).collect();
+            let covers = |ratio: Ratio| ratio.interval.is_some_and(|(low, high)| low <= 1.5 && 1.5 <= high);
+            let pairs: Vec<_> = a.iter().copied().zip(b.iter().copied()).collect();
+            paired += u32::from(covers(paired_ratio(&pairs).unwrap()));
+            unpaired += u32::from(covers(unpaired_ratio(&a, &b).unwrap()));
+        }
+        assert!((1_870..=1_930).contains(&paired), "{paired}");
+        assert!((1_870..=1_945).contains(&unpaired), "{unpaired}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Where trust ends.
+
+use super::*;
+use crate::statistics::{ErrorBar, Sample};
+
+/// A point of ten runs with this standard error and spread, both in percent of a tau of 100 ms.
+fn point(rate: f64, utilisation: f64, standard_error: f64, spread: f64) -> Point {
+    let estimate = |mean: f64, standard_error: f64| Estimate {
+        n: 10,
+        mean,
+        error: Some(ErrorBar {
+            standard_error,
+            low: mean - 2.0 * standard_error,
+            high: mean + 2.0 * standard_error,
+        }),
+    };
+    Point {
+        rate,
+        utilisation,
+        settled: true,
+        tau: estimate(0.1, standard_error / 1_000.0),
+        target_taus: vec![0.1, 0.1 + spread / 1_000.0],
+        throughput: estimate(rate, 0.1),
+        p95: estimate(0.3, 0.01),
+    }
+}
+
+fn limit(points: &[Point]) -> TrustLimit {
+    TrustLimit::of(points, Tolerance::default())
+}
+
+#[test]
+fn trust_ends_below_the_first_point_that_fails() {
+    // The study, script-populated guests: fine at 30 req/s and 50 %, 500 ms of standard error at 40 req/s and 80 %.
+    let points = [point(40.0, 80.0, 60.0, 100.0), point(30.0, 50.0, 3.0, 15.0), point(10.0, 17.0, 1.0, 10.0)];
+    let limit = limit(&points);
+    assert_eq!((limit.utilisation, limit.rate), (Some(50.0), Some(30.0)));
+    let end = limit.end.unwrap();
+    assert_eq!(end.rate, 40.0);
+    assert!(matches!(end.reason, Reason::StandardError { percent, .. } if (percent - 60.0).abs() < 1e-9));
+    let capacity = Capacity::of(&points, &limit).unwrap();
+    assert_eq!((capacity.rate, capacity.utilisation, capacity.throughput.mean), (30.0, 50.0, 30.0));
+    assert_eq!(capacity.p95.mean, 0.3);
+}
+
+#[test]
+fn trust_that_never_ends_reaches_the_highest_measured() {
+    let limit = limit(&[point(10.0, 20.0, 1.0, 1.0), point(20.0, 40.0, 4.9, 19.9)]);
+    assert_eq!((limit.utilisation, limit.end, limit.overlooked), (Some(40.0), None, None));
+    assert_eq!(limit.to_string(), "trusted up to 40 % utilisation, the highest measured");
+}
+
+#[test]
+fn one_noisy_failure_at_low_load_is_overlooked_aloud() {
+    let limit =
+        limit(&[point(10.0, 20.0, 9.0, 1.0), point(20.0, 40.0, 1.0, 1.0), point(30.0, 60.0, 1.0, 1.0)]);
+    assert_eq!((limit.utilisation, limit.end), (Some(60.0), None));
+    assert_eq!(limit.overlooked.unwrap().rate, 10.0);
+    assert_eq!(
+        limit.to_string(),
+        "trusted up to 60 % utilisation, the highest measured; overlooked as noise: at 10 requests/s and 20 % \
+         utilisation the standard error over runs is 9.0 % of tau, above 5.0 %"
+    );
+}
+
+#[test]
+fn a_failure_that_repeats_or_comes_at_high_load_is_no_noise() {
+    let fine = |rate: f64, utilisation| point(rate, utilisation, 1.0, 1.0);
+    let bad = |rate: f64, utilisation| point(rate, utilisation, 9.0, 1.0);
+    let twice = limit(&[fine(1.0, 10.0), bad(2.0, 20.0), fine(3.0, 30.0), bad(4.0, 40.0), fine(5.0, 49.0)]);
+    assert_eq!((twice.utilisation, twice.end.unwrap().rate), (Some(30.0), 4.0));
+    let high = limit(&[fine(1.0, 10.0), bad(2.0, 60.0), fine(3.0, 70.0)]);
+    assert_eq!((high.utilisation, high.overlooked), (Some(10.0), None));
+    let last = limit(&[fine(1.0, 10.0), bad(2.0, 20.0)]);
+    assert_eq!(last.end.unwrap().rate, 2.0);
+}
+
+#[test]
+fn nothing_measured_and_nothing_trusted_are_told_apart() {
+    assert_eq!(limit(&[]).to_string(), "nothing was measured");
+    let none = limit(&[point(10.0, 20.0, 50.0, 1.0)]);
+    assert_eq!((none.utilisation, Capacity::of(&[], &none)), (None, None));
+    assert!(none.to_string().starts_with("not trusted at any utilisation: at 10 requests/s"));
+}
+
+#[test]
+fn what_is_unsettled_apart_or_unknown_is_not_trusted() {
+    let reason_of = |point: Point| reason_against(&point, Tolerance::default());
+    let fine = point(10.0, 20.0, 1.0, 1.0);
+    assert_eq!(reason_of(fine.clone()), None);
+    assert_eq!(reason_of(Point { settled: false, ..fine.clone() }), Some(Reason::Unsettled));
+    assert!(matches!(reason_of(point(10.0, 20.0, 1.0, 30.0)), Some(Reason::Spread { .. })));
+    let once = std::iter::once(0.1).collect::<Sample>().estimate().unwrap();
+    assert_eq!(reason_of(Point { tau: once, ..fine.clone() }), Some(Reason::TooFewRuns(1)));
+    let nan = Point { tau: Estimate { mean: f64::NAN, ..fine.tau }, ..fine.clone() };
+    assert!(matches!(reason_of(nan), Some(Reason::StandardError { .. })));
+    assert_eq!(reason_of(Point { target_taus: vec![], ..fine }), None);
+}

@@ -1,0 +1,87 @@
+//! All doubts of a study, each said once with the cells it is about.
+
+use crate::format;
+use evenkeel_lab::store::format::{CaveatRecord, CellSummary, PlanFile, SummaryFile};
+
+/// How grave a caveat is, the gravest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The measurement must not be used.
+    Invalid,
+    /// It is to be used with care.
+    Doubt,
+    /// It is to be understood.
+    Note,
+}
+
+impl Severity {
+    /// All, the gravest first.
+    pub const ALL: [Self; 3] = [Self::Invalid, Self::Doubt, Self::Note];
+
+    /// A severity that this version does not know counts as a doubt rather than being lost.
+    pub fn of(caveat: &CaveatRecord) -> Self {
+        match caveat.severity.as_str() {
+            "invalid" => Self::Invalid,
+            "note" => Self::Note,
+            _ => Self::Doubt,
+        }
+    }
+}
+
+/// A caveat and where it holds.
+#[derive(Clone, Debug)]
+pub struct Found<'a> {
+    /// The caveat.
+    pub caveat: &'a CaveatRecord,
+    /// Names of cells; empty for the whole.
+    pub cells: Vec<String>,
+}
+
+/// All caveats, the gravest first, otherwise in the order of the records.
+pub fn gather<'a>(plan: &PlanFile, summary: &'a SummaryFile) -> Vec<Found<'a>> {
+    let whole = summary.caveats.iter().map(|caveat| Found { caveat, cells: Vec::new() });
+    let mut all: Vec<Found<'a>> = whole.collect();
+    for cell in &summary.cells {
+        for caveat in &cell.caveats {
+            let name = cell_name(plan, cell);
+            match all.iter_mut().find(|found| found.caveat == caveat && !found.cells.is_empty()) {
+                Some(found) => found.cells.push(name),
+                None => all.push(Found { caveat, cells: vec![name] }),
+            }
+        }
+    }
+    all.sort_by_key(|found| Severity::of(found.caveat));
+    all
+}
+
+/// `pool 20 %, insert layout, a, 40/s` or, with one series, `40/s`.
+pub fn cell_name(plan: &PlanFile, cell: &CellSummary) -> String {
+    let rate = format::rate(cell.rate_per_s);
+    match plan.series.get(cell.series) {
+        Some(series) if plan.series.len() > 1 => format!("{}, {rate}", series.label),
+        _ => rate,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn caveat(severity: &str, text: &str) -> CaveatRecord {
+        CaveatRecord { code: "code".to_owned(), severity: severity.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn the_gravest_come_first_and_nothing_is_said_twice() {
+        let mut fixture = fixture::demo();
+        fixture.summary.caveats = vec![caveat("note", "a"), caveat("unheard-of", "b")];
+        fixture.summary.cells[0].caveats = vec![caveat("invalid", "c")];
+        fixture.summary.cells[1].caveats = vec![caveat("invalid", "c")];
+        fixture.summary.cells[5].caveats.clear();
+        let found = gather(&fixture.plan, &fixture.summary);
+        let texts: Vec<_> = found.iter().map(|found| found.caveat.text.as_str()).collect();
+        assert_eq!(texts, ["c", "b", "a"]);
+        assert_eq!(found[0].cells, ["10/s", "20/s"]);
+    }
+}

@@ -1,0 +1,75 @@
+//! The command line.
+
+use crate::command::{data, explain, export, profile, report, runs, sandbox};
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Finds the load that a MySQL or MariaDB server carries, and says how far that figure can be trusted.
+#[derive(Debug, Parser)]
+#[command(name = "evenkeel", version, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Folder for sandboxes and studies [default: $EVENKEEL_HOME, $XDG_STATE_HOME/evenkeel or
+    /// ~/.local/state/evenkeel]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub home: Option<PathBuf>,
+    /// Say less: no progress, only results and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel profile                            profile a private MariaDB with TPC-W data
+  evenkeel profile mysql://bench@db1/tpcw --workload tpcw.complex --rate auto:8 --repeats 20
+  evenkeel report last                        the last study as one HTML file
+  evenkeel sandbox up demo --ebs 10           a private server with data, kept running
+  evenkeel explain sandbox:demo --workload tpcw.shopping
+
+Exit codes: 0 done, 1 a finding, 2 wrong use or configuration, 3 the measurement is not valid.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Sweep the arrival rate on a server: response, percentiles, CPU, and how far to trust them
+    Profile(Box<profile::Args>),
+    /// Private servers: up, down, list, shell, logs, clean
+    Sandbox(sandbox::Args),
+    /// TPC-W data on any server: fill, check, reload
+    Data(data::Args),
+    /// Classify the statements of a workload by their plans and name the heavy hitters
+    Explain(explain::Args),
+    /// List what was measured
+    Runs(runs::Args),
+    /// Write a study as one self-contained HTML file
+    Report(report::Args),
+    /// Write a study as CSV or JSON
+    Export(export::Args),
+    /// Print shell completions
+    Completions {
+        /// Shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_flag_has_help_and_no_two_collide() {
+        let command = Cli::command();
+        command.clone().debug_assert();
+        check(&command);
+    }
+
+    fn check(command: &clap::Command) {
+        for argument in command.get_arguments() {
+            assert!(argument.get_help().is_some(), "{} {}", command.get_name(), argument.get_id());
+        }
+        command.get_subcommands().for_each(check);
+    }
+}

@@ -1,0 +1,126 @@
+//! The columns of a table of cells, the same in the terminal and in the report.
+
+use crate::format::{self, TimeUnit};
+use evenkeel_lab::store::format::{CellSummary, EstimateRecord};
+
+/// A column with one unit for all its rows.
+pub struct Column {
+    /// Name in words, for the terminal.
+    pub word: &'static str,
+    /// Name with the symbols of the report.
+    pub symbol: &'static str,
+    /// Unit; empty for a count.
+    pub unit: &'static str,
+    /// The less it is, the longer the column stays where there is little room; 0 stays always.
+    pub rank: u8,
+    /// Text of a cell.
+    pub text: Box<dyn Fn(&CellSummary) -> String>,
+}
+
+/// Columns for these cells; those that no cell has a value for are left out.
+pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
+    let mut columns = vec![
+        column(("rate", "λ", "1/s", 0), |cell| format::short(cell.rate_per_s)),
+        column(("throughput", "throughput", "1/s", 2), |cell| format::estimate(&cell.throughput_per_s, 1.0)),
+        response(cells, ("tau", "τ", 0), |cell| &cell.tau_ms, true),
+        response(cells, ("p50", "p50", 4), |cell| &cell.p50_ms, false),
+        response(cells, ("p90", "p90", 6), |cell| &cell.p90_ms, false),
+        response(cells, ("p95", "p95", 1), |cell| &cell.p95_ms, true),
+        response(cells, ("p99", "p99", 3), |cell| &cell.p99_ms, false),
+        response(cells, ("p99.9", "p99.9", 5), |cell| &cell.p999_ms, false),
+        column(("theta", "θ", "%", 1), |cell| format::estimate(&cell.theta_percent, 1.0)),
+        lag(cells),
+    ];
+    if cells.iter().any(|cell| cell.pool_reads_per_request.is_some()) {
+        columns.push(column(("reads", "reads", "per request", 7), |cell| {
+            mean(cell.pool_reads_per_request.as_ref(), 1.0)
+        }));
+    }
+    if cells.iter().any(|cell| cell.target_spread_ms.is_some()) {
+        columns.push(column(("spread", "spread", "ms", 7), |cell| {
+            cell.target_spread_ms.map_or_else(absent, |ms| format::significant(ms, 3))
+        }));
+    }
+    columns.push(column(("runs", "runs", "", 6), |cell| cell.runs.to_string()));
+    columns
+}
+
+fn column(
+    (word, symbol, unit, rank): (&'static str, &'static str, &'static str, u8),
+    text: impl Fn(&CellSummary) -> String + 'static,
+) -> Column {
+    Column { word, symbol, unit, rank, text: Box::new(text) }
+}
+
+fn lag(cells: &[CellSummary]) -> Column {
+    let unit = unit(cells, |cell| &cell.lag_p99_ms);
+    let scale = unit.per_ms();
+    column(("lag p99", "lag p99", unit.symbol(), 4), move |cell| mean(Some(&cell.lag_p99_ms), scale))
+}
+
+fn response(
+    cells: &[CellSummary],
+    (word, symbol, rank): (&'static str, &'static str, u8),
+    of: fn(&CellSummary) -> &EstimateRecord,
+    with_interval: bool,
+) -> Column {
+    let unit = unit(cells, of);
+    let scale = unit.per_ms();
+    column((word, symbol, unit.symbol(), rank), move |cell| {
+        match cell.lower_bound && format::mean(of(cell)).is_some() {
+            // The interval of a lower bound bounds nothing.
+            true => format!("≥ {}", mean(Some(of(cell)), scale)),
+            false if with_interval => format::estimate(of(cell), scale),
+            false => mean(Some(of(cell)), scale),
+        }
+    })
+}
+
+fn mean(estimate: Option<&EstimateRecord>, scale: f64) -> String {
+    let value = estimate.and_then(format::mean);
+    value.map_or_else(absent, |value| format::significant(value * scale, 3))
+}
+
+fn absent() -> String {
+    format::ABSENT.to_owned()
+}
+
+/// The unit that suits the middle of a column, so that one unstable cell does not turn all into seconds.
+fn unit(cells: &[CellSummary], of: fn(&CellSummary) -> &EstimateRecord) -> TimeUnit {
+    let mut means: Vec<f64> = cells.iter().filter_map(|cell| format::mean(of(cell))).collect();
+    means.sort_by(f64::total_cmp);
+    means.get(means.len() / 2).map_or(TimeUnit::Milliseconds, |middle| TimeUnit::suiting(*middle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn text(cells: &[CellSummary], word: &str, row: usize) -> String {
+        let columns = columns(cells);
+        let column = columns.iter().find(|column| column.word == word).unwrap();
+        format!("{} {}", (column.text)(&cells[row]), column.unit)
+    }
+
+    #[test]
+    fn one_unstable_cell_does_not_change_the_unit_of_its_column() {
+        let cells = fixture::demo().summary.cells;
+        assert_eq!(text(&cells, "tau", 0), "18.3 ± 0.4 ms");
+        assert!(text(&cells, "tau", 5).starts_with("≥ "), "{}", text(&cells, "tau", 5));
+        assert!(text(&cells, "lag p99", 0).ends_with(" µs"));
+    }
+
+    #[test]
+    fn what_the_machine_did_not_tell_is_not_available() {
+        let cells = fixture::single().summary.cells;
+        assert_eq!(text(&cells, "theta", 0), "not available %");
+    }
+
+    #[test]
+    fn columns_without_any_value_are_left_out() {
+        let mut cells = fixture::demo().summary.cells;
+        cells.iter_mut().for_each(|cell| cell.pool_reads_per_request = None);
+        assert!(columns(&cells).iter().all(|column| column.word != "reads" && column.word != "spread"));
+    }
+}

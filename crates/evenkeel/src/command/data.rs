@@ -1,0 +1,202 @@
+//! `evenkeel data`: TPC-W data on any server.
+
+use super::tell::Teller;
+use super::{Session, place};
+use crate::failure::WithHint;
+use crate::out;
+use crate::progress::{Mode, ProgressEvent, View};
+use anyhow::Result;
+use clap::{Subcommand, ValueEnum};
+use evenkeel_core::random::Seed;
+use evenkeel_lab::data::tpcw::{Date, Scale};
+use evenkeel_lab::data::{self, DataSpec, Stamp, Via};
+use evenkeel_lab::target::Target;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// How rows come in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ViaName {
+    /// One row at a time with a commit every 1,000: the layout that users' own inserts give
+    Insert,
+    /// LOAD DATA, indexes afterwards
+    #[default]
+    Load,
+    /// Dump what is there, drop it and load it again: the repair of a layout
+    Dump,
+}
+
+/// What data the private server holds.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Data")]
+pub struct DataArgs {
+    /// TPC-W NUM_EBS: 2,880 customers each
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub ebs: u32,
+    /// TPC-W NUM_ITEMS [default: 10000, or more where the smallest buffer pool asks for it]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub items: Option<u32>,
+    /// How rows come in
+    #[arg(long, value_enum, default_value_t = ViaName::Load)]
+    pub via: ViaName,
+    /// Seed of the rows
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub data_seed: u64,
+}
+
+/// The same where data is asked for by naming its size.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Data")]
+pub struct OptionalDataArgs {
+    /// Fill with TPC-W data of this NUM_EBS: 2,880 customers each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub ebs: Option<u32>,
+    /// TPC-W NUM_ITEMS
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub items: u32,
+    /// How rows come in
+    #[arg(long, value_enum, default_value_t = ViaName::Load)]
+    pub via: ViaName,
+    /// Seed of the rows
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub data_seed: u64,
+}
+
+/// Flags of `evenkeel data`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel data fill sandbox:demo --ebs 10 --items 10000
+  evenkeel data fill mysql://root@db1/tpcw --ebs 100 --via insert
+  evenkeel data check mysql://root@db1/tpcw
+  evenkeel data reload mysql://root@db1/tpcw")]
+pub struct Args {
+    /// What to do
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+/// What to do with data.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Make the TPC-W tables and fill them
+    Fill {
+        /// Server and database, as mysql://user@host/database or sandbox:NAME
+        target: String,
+        /// What data
+        #[command(flatten)]
+        data: DataArgs,
+        /// Drop a set that is there, whole or half-finished
+        #[arg(long)]
+        replace: bool,
+        /// Threads [default: one for each CPU, 8 at most]
+        #[arg(long)]
+        threads: Option<usize>,
+    },
+    /// Say what set is there and whether it is whole
+    Check {
+        /// Server and database
+        target: String,
+    },
+    /// Dump, drop and load again what is there: repairs a grown storage layout
+    Reload {
+        /// Server and database
+        target: String,
+    },
+}
+
+/// Does what was asked of data.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let mut view = View::new(match (session.quiet, std::io::stderr().is_terminal()) {
+        (true, _) => Mode::Quiet,
+        (false, true) => Mode::Live,
+        (false, false) => Mode::Lines,
+    });
+    match &args.action {
+        Action::Fill { target, data, replace, threads } => {
+            let target = place::target(session, target)?;
+            if *replace {
+                remove(&target)?;
+            }
+            let items = data.items.unwrap_or(10_000);
+            let wanted = wanted(data.ebs, items, data.data_seed, via(data.via), *threads)?;
+            let stamp = fill(session, &target, &wanted, &mut view)?;
+            drop(view);
+            print_stamp(&stamp)?;
+        }
+        Action::Check { target } => print_stamp(&data::verify(&place::target(session, target)?, None)?)?,
+        Action::Reload { target } => {
+            let target = place::target(session, target)?;
+            let mut teller = Teller::for_data();
+            let mut tell = |progress| {
+                if let Some(event) = teller.data(&progress) {
+                    view.show(&event);
+                }
+            };
+            let stamp =
+                data::reload(&target, None, &std::env::temp_dir(), threads(), &session.stop, &mut tell)?;
+            drop(view);
+            print_stamp(&stamp)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Drops a data set that is there; where there is none, there is nothing to drop.
+fn remove(target: &Target) -> Result<()> {
+    match data::remove(target, None) {
+        Ok(()) | Err(data::DataError::Missing { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Fills a database and shows how it goes.
+pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
+    let mut teller = Teller::for_data();
+    let clock = crate::clock::Clock::start();
+    let mut rows = 0;
+    let stamp = data::populate(target, wanted, &session.stop, &mut |progress| {
+        rows = progress.rows_done;
+        if let Some(event) = teller.data(&progress) {
+            view.show(&event);
+        }
+    })?;
+    if rows > 0 {
+        view.show(&ProgressEvent::Populated { rows, took_s: clock.now().as_secs_f64() });
+    }
+    Ok(stamp)
+}
+
+/// A data set as the flags describe it.
+pub fn wanted(ebs: u32, items: u32, seed: u64, via: Via, threads: Option<usize>) -> Result<DataSpec> {
+    let scale = Scale::new(ebs, items).hint("TPC-W scales by --ebs (2,880 customers each) and --items")?;
+    Ok(spec(scale, seed, via, threads))
+}
+
+/// A data set of this scale.
+pub fn spec(scale: Scale, seed: u64, via: Via, threads_wanted: Option<usize>) -> DataSpec {
+    let today: Option<Date> = None;
+    DataSpec { scale, seed: Seed(seed), today, via, threads: threads_wanted.unwrap_or_else(threads).max(1) }
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
+}
+
+/// The way in by its flag.
+pub fn via(name: ViaName) -> Via {
+    match name {
+        ViaName::Insert => Via::Insert,
+        ViaName::Load => Via::Load,
+        ViaName::Dump => Via::Dump,
+    }
+}
+
+fn print_stamp(stamp: &Stamp) -> std::io::Result<()> {
+    let rows: u64 = stamp.tables.iter().map(|(_, content)| content.rows).sum();
+    let (ebs, items, seed, today) = (stamp.scale.ebs(), stamp.scale.items(), stamp.seed.0, stamp.today);
+    out::line(format!("TPC-W data: NUM_EBS {ebs}, NUM_ITEMS {items}, seed {seed}, of {today}"))?;
+    out::line(format!("  way in    {}", stamp.via))?;
+    out::line(format!("  rows      {rows}"))?;
+    out::line(format!("  checksum  {:016x}", stamp.checksum()))
+}

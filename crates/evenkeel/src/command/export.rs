@@ -1,0 +1,59 @@
+//! `evenkeel export`: a study as CSV or JSON.
+
+use super::Session;
+use crate::export::{self, What};
+use crate::out;
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use evenkeel_lab::store::{self, StudyFolder};
+use evenkeel_lab::study;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Format of an export.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Format {
+    /// One line for each cell
+    Cells,
+    /// One line for each run
+    Runs,
+    /// Everything, as one JSON object
+    Json,
+}
+
+/// Flags of `evenkeel export`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool"
+)]
+pub struct Args {
+    /// Study: its folder, its name or the start of it, or `last`
+    #[arg(default_value = "last")]
+    pub study: String,
+    /// CSV of cells or of runs, or JSON
+    #[arg(long, short, value_enum, default_value_t = Format::Cells)]
+    pub format: Format,
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+    /// Folder for studies [default: HOME/runs]
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// Writes the export to a file or to standard output.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let folder = StudyFolder::open(&store::resolve(&session.runs_dir(args.output.as_ref()), &args.study)?)?;
+    let (plan, runs) = (folder.plan()?, folder.runs()?);
+    let summary = study::summarise(&plan, &runs);
+    let text = match args.format {
+        Format::Cells => export::csv(&plan, &summary, &runs, What::Cells),
+        Format::Runs => export::csv(&plan, &summary, &runs, What::Runs),
+        Format::Json => export::json(&plan, &folder.manifest()?, &summary, &runs)?,
+    };
+    match &args.to {
+        Some(path) => std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?,
+        None => out::write(&text).context("writing to standard output")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

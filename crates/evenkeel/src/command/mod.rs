@@ -1,0 +1,95 @@
+//! The commands: flags and how each is done.
+
+pub mod data;
+pub mod explain;
+pub mod export;
+pub mod place;
+pub mod profile;
+pub mod report;
+pub mod runs;
+pub mod sandbox;
+mod spec;
+mod tell;
+
+use crate::cli::{Cli, Command};
+use crate::failure::WithHint;
+use crate::table::Look;
+use anyhow::{Context, Result};
+use evenkeel_lab::stop::Stop;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What every command gets.
+pub struct Session {
+    /// Folder for sandboxes and studies.
+    pub home: PathBuf,
+    /// Results and errors only.
+    pub quiet: bool,
+    /// Set by Ctrl-C and SIGTERM.
+    pub stop: Stop,
+}
+
+impl Session {
+    /// Folder for studies.
+    pub fn runs_dir(&self, output: Option<&PathBuf>) -> PathBuf {
+        output.cloned().unwrap_or_else(|| self.home.join("runs"))
+    }
+}
+
+/// Does what was asked.
+pub fn run(cli: Cli) -> Result<ExitCode> {
+    if let Command::Completions { shell } = cli.command {
+        print_completions(shell);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let home = match cli.home {
+        Some(home) => home,
+        None => evenkeel_lab::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
+    };
+    let session = Session { home, quiet: cli.quiet, stop: stop_on_signals()? };
+    match cli.command {
+        Command::Profile(args) => profile::run(&session, &args),
+        Command::Sandbox(args) => sandbox::run(&session, &args),
+        Command::Data(args) => data::run(&session, &args),
+        Command::Explain(args) => explain::run(&session, &args),
+        Command::Runs(args) => runs::run(&session, &args),
+        Command::Report(args) => report::run(&session, &args),
+        Command::Export(args) => export::run(&session, &args),
+        Command::Completions { .. } => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The first signal asks for an orderly end; a second one ends the process at once, and private servers with it.
+fn stop_on_signals() -> Result<Stop> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let stop = Stop::default();
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, stop.flag())
+            .and_then(|_| signal_hook::flag::register(signal, stop.flag()))
+            .context("installing the handler for Ctrl-C")?;
+    }
+    Ok(stop)
+}
+
+/// What standard output can show.
+pub fn look() -> Look {
+    let terminal = std::io::stdout().is_terminal();
+    let width = if terminal { console_width() } else { WIDE };
+    Look { width, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+}
+
+/// Where nobody looks at a terminal, no column is dropped.
+const WIDE: usize = 200;
+
+fn console_width() -> usize {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: TIOCGWINSZ writes one winsize to the address given.
+    let told = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) } == 0;
+    if told && size.ws_col > 0 { usize::from(size.ws_col) } else { 80 }
+}
+
+fn print_completions(shell: clap_complete::Shell) {
+    use clap::CommandFactory;
+    clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut std::io::stdout());
+}

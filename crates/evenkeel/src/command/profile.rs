@@ -1,0 +1,250 @@
+//! `evenkeel profile`: sweep the arrival rate on a server.
+
+use super::Session;
+use super::spec::{self, Study};
+use super::tell::Teller;
+use crate::cli::{Cli, Command};
+use crate::clock::unix_time;
+use crate::failure::NOT_VALID;
+use crate::out;
+use crate::progress::{Mode, View};
+use crate::table;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{Parser, ValueEnum};
+use evenkeel_lab::store::format::{PlanFile, SummaryFile};
+use evenkeel_lab::store::{self, StudyFolder};
+use evenkeel_lab::study::{self as lab_study, StudyError};
+use evenkeel_lab::target::Target;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Which process arrivals follow.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Arrivals {
+    /// Independent arrivals
+    Poisson,
+    /// Evenly spaced arrivals
+    Constant,
+}
+
+/// How statements travel.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ProtocolName {
+    /// Prepared once per session
+    Prepared,
+    /// Text with the parameters written in
+    Text,
+}
+
+/// Flags of `evenkeel profile`.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel profile
+      a private MariaDB on all CPUs but one, TPC-W data, rates found by itself
+  evenkeel profile mysql://bench@db1/tpcw --rate 10..:10 --repeats 20 --duration 180s
+      the study's own settings; the password comes from EVENKEEL_PASSWORD or ?defaults-file=
+  evenkeel profile --factor buffer-pool=20%..100% --factor layout=insert,dump --sandboxes 2
+      why a profile differs from run to run and from machine to machine
+  evenkeel profile --workload examples/workloads/orders.toml mysql://app@db1/shop --rate 100,200,400
+  evenkeel profile --resume last
+      go on where a stopped or killed study was
+
+Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.")]
+pub struct Args {
+    /// Servers, as mysql://user@host:port/database or sandbox:NAME; several are interleaved and compared
+    #[arg(value_name = "URL")]
+    pub targets: Vec<String>,
+    /// TPC-W statement or mix by name, or a TOML file; `evenkeel explain --list` names them
+    #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.complex")]
+    pub workload: String,
+    /// Arrival rates per second: auto:N, FROM..TO:STEP (TO may be left out), or a list
+    #[arg(long, short, value_name = "RATES", default_value = "auto:8", allow_hyphen_values = true)]
+    pub rate: String,
+    /// Runs of each cell
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeats: u32,
+    /// Measured time of a run
+    #[arg(long, short, value_name = "TIME", default_value = "10s")]
+    pub duration: String,
+    /// Load before measuring begins
+    #[arg(long, value_name = "TIME", default_value = "3s")]
+    pub warm_up: String,
+    /// Age at which a request is given up; it then counts with the age it reached
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub timeout: String,
+    /// A further factor: buffer-pool=20%..100% (of the statement's tables) or layout=insert,dump
+    #[arg(long, value_name = "NAME=LEVELS")]
+    pub factor: Vec<String>,
+    /// Seed of arrivals, parameters, order and data; the same seed gives the same requests
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Which process arrivals follow
+    #[arg(long, value_enum, default_value_t = Arrivals::Poisson)]
+    pub arrivals: Arrivals,
+    /// How statements travel
+    #[arg(long, value_enum, default_value_t = ProtocolName::Prepared)]
+    pub protocol: ProtocolName,
+    /// Most connections in the pool
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub max_sessions: u32,
+    /// A fresh connection for each request instead of a pool
+    #[arg(long)]
+    pub per_request: bool,
+    /// Objective for the 95th percentile; the headline then names the highest rate that meets it
+    #[arg(long, value_name = "TIME")]
+    pub objective: Option<String>,
+    /// CPU utilisation at which a sweep ends, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 98.0)]
+    pub theta_ceiling: f64,
+    /// Do not restart the server (or restore the database) before each run
+    #[arg(long)]
+    pub no_reset: bool,
+    /// Shell command that restarts or restores a server of yours before each run
+    #[arg(long, value_name = "COMMAND", conflicts_with = "no_reset")]
+    pub reset_command: Option<String>,
+    /// CPUs for the load threads [default with a private server: the last one]
+    #[arg(long, value_name = "LIST")]
+    pub generator_cpus: Option<String>,
+    /// Keep one line per request (CSV, compressed with zstd)
+    #[arg(long)]
+    pub request_log: bool,
+    /// What the private server is like
+    #[command(flatten)]
+    pub server: super::sandbox::ServerArgs,
+    /// Private servers to compare, each with its own data
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub sandboxes: u32,
+    /// What data the private server holds
+    #[command(flatten)]
+    pub data: super::data::DataArgs,
+    /// Folder for studies [default: HOME/runs]
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Go on with a stopped study: its folder, its name or the start of it, or `last`
+    #[arg(long, value_name = "STUDY")]
+    pub resume: Option<String>,
+    /// Write events as JSON lines to the error stream instead of a progress line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Profiles, or goes on with a profile, and prints what came out.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let root = session.runs_dir(args.output.as_ref());
+    let (study, folder) = match &args.resume {
+        Some(name) => resumed(session, &root, name)?,
+        None => started(session, &root, args)?,
+    };
+    let mut view = View::new(mode(session, args.json));
+    let mut teller = Teller::new(&study.spec);
+    let outcome = lab_study::run(&study.spec, &folder, &session.stop, &mut |event| {
+        if let Some(event) = teller.told(event) {
+            view.show(&event);
+        }
+    });
+    drop(view);
+    if outcome.is_err() {
+        discard_if_empty(&folder);
+    }
+    let summary = outcome.with_context(|| format!("measuring {}", folder.path().display()))?;
+    finish(session, &folder, &summary)
+}
+
+/// A study that failed before its first run has nothing to keep or to resume.
+fn discard_if_empty(folder: &StudyFolder) {
+    if folder.runs().is_ok_and(|runs| runs.is_empty()) {
+        // Where it cannot be removed it is listed without runs, which is true.
+        let _ = std::fs::remove_dir_all(folder.path());
+    }
+}
+
+/// A new study: its folder, and in it the plan and the workload's own file.
+fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyFolder)> {
+    let study = spec::study(session, args, recorded_command(), None)?;
+    let now = unix_time().as_secs();
+    let workload = study.spec.series.first().map_or("profile", |series| series.workload.name());
+    let plain: String = workload
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' })
+        .collect();
+    let id = format!("{}-{plain}-{:04x}", crate::format::stamp(now), std::process::id() & 0xffff);
+    let plan = lab_study::new_plan(&study.spec, id, now, study.settings.clone(), study.targets.clone());
+    let folder = StudyFolder::create(root, &plan)?;
+    if super::place::is_file(&args.workload) {
+        let copy = folder.path().join(WORKLOAD_FILE);
+        std::fs::copy(&args.workload, &copy)
+            .with_context(|| format!("copying {} to {}", args.workload, copy.display()))?;
+    }
+    Ok((study, folder))
+}
+
+/// Copy of the user's workload in the study's folder, so that a resumed study asks what it asked before.
+const WORKLOAD_FILE: &str = "workload.toml";
+
+/// A stopped study: its own command line again, with the seed, rates and cells of its plan.
+fn resumed(session: &Session, root: &Path, name: &str) -> Result<(Study, StudyFolder)> {
+    let path = store::resolve(root, name)?;
+    let folder = StudyFolder::resume(&path)?;
+    let plan = folder.plan()?;
+    let line = std::iter::once("evenkeel".to_owned()).chain(plan.command.iter().cloned());
+    let cli = Cli::try_parse_from(line)
+        .map_err(|error| anyhow!("the stored command of {} cannot be read: {error}", plan.id))?;
+    let Command::Profile(args) = cli.command else { bail!("{} is no profile", plan.id) };
+    let file = path.join(WORKLOAD_FILE);
+    let study = spec::study(session, &args, plan.command.clone(), file.exists().then_some(file))?;
+    let fresh =
+        lab_study::new_plan(&study.spec, plan.id.clone(), 0, study.settings.clone(), study.targets.clone());
+    same(&plan, &fresh)?;
+    Ok((study, folder))
+}
+
+/// Refuses to go on with another study under the same name.
+fn same(stored: &PlanFile, now: &PlanFile) -> Result<()> {
+    let labels = |plan: &PlanFile| plan.series.iter().map(|series| series.label.clone()).collect::<Vec<_>>();
+    let differs = |what: String| Err(StudyError::Differs(what).into());
+    if labels(stored) != labels(now) {
+        return differs(format!("series {:?} instead of {:?}", labels(now), labels(stored)));
+    }
+    if stored.settings != now.settings {
+        return differs("settings, which follow from the command and this machine's CPUs".to_owned());
+    }
+    Ok(())
+}
+
+/// This command line, without the program's name and without passwords.
+fn recorded_command() -> Vec<String> {
+    let plain = |argument: String| match argument.contains("://") {
+        true => Target::parse(&argument).map_or(argument, |target| target.to_string()),
+        false => argument,
+    };
+    std::env::args().skip(1).map(plain).collect()
+}
+
+fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
+    let plan = folder.plan()?;
+    out::write(&table::profile(&plan, summary, super::look()))?;
+    let report = folder.path().join("report.html");
+    super::report::write(folder, &report)?;
+    if !session.quiet {
+        out::line(format!("\nreport: {}", report.display()))?;
+    }
+    Ok(match (summary.complete, summary.valid) {
+        (false, _) => ExitCode::from(INTERRUPTED),
+        (true, true) => ExitCode::SUCCESS,
+        (true, false) => ExitCode::from(NOT_VALID),
+    })
+}
+
+/// As shells count a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+fn mode(session: &Session, json: bool) -> Mode {
+    match (json, session.quiet, std::io::stderr().is_terminal()) {
+        (true, ..) => Mode::Json,
+        (_, true, _) => Mode::Quiet,
+        (.., true) => Mode::Live,
+        (.., false) => Mode::Lines,
+    }
+}

@@ -1,0 +1,275 @@
+//! `evenkeel sandbox`: private servers.
+
+use super::{Session, data};
+use crate::config::units;
+use crate::format;
+use crate::out;
+use crate::progress::{Mode, ProgressEvent, View};
+use anyhow::{Context, Result, bail};
+use clap::Subcommand;
+use evenkeel_lab::data::DataSpec;
+use evenkeel_lab::sandbox::{self, Lifetime, Sandbox, SandboxEvent, SandboxInfo, SandboxSpec, State};
+use evenkeel_lab::target::Target;
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What a private server is like.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Private server")]
+pub struct ServerArgs {
+    /// Another mariadbd than the system's
+    #[arg(long, value_name = "PATH")]
+    pub server_binary: Option<PathBuf>,
+    /// A setting of the server, for example innodb_buffer_pool_size=64M
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// CPUs of the server [default in a profile: all but the last]
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// Memory limit of the server
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+}
+
+/// Flags of `evenkeel sandbox`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel sandbox up                                     a private server named `default`
+  evenkeel sandbox up demo --ebs 10 --items 10000         with TPC-W data
+  evenkeel sandbox up small --set innodb_buffer_pool_size=64M --cpus 0 --memory 1G
+  evenkeel sandbox shell demo -- -e 'SHOW TABLES' tpcw
+  evenkeel sandbox down demo")]
+pub struct Args {
+    /// What to do
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+/// What to do with a sandbox.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Start a private server and leave it running
+    Up {
+        /// Name
+        #[arg(default_value = "default")]
+        name: String,
+        /// What it is like
+        #[command(flatten)]
+        server: ServerArgs,
+        /// Port on 127.0.0.1 [default: a free one]
+        #[arg(long)]
+        port: Option<u16>,
+        /// Fill it with TPC-W data
+        #[command(flatten)]
+        data: super::data::OptionalDataArgs,
+    },
+    /// Stop it; its data stays
+    Down {
+        /// Name
+        #[arg(default_value = "default")]
+        name: String,
+    },
+    /// List sandboxes
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Open the mariadb client on it
+    Shell {
+        /// Name
+        #[arg(default_value = "default")]
+        name: String,
+        /// Further arguments for the client, after `--`
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+    /// Print the server's log
+    Logs {
+        /// Name
+        #[arg(default_value = "default")]
+        name: String,
+        /// Lines from the end
+        #[arg(long, short = 'n', default_value_t = 50)]
+        lines: usize,
+    },
+    /// Remove stopped sandboxes with their data
+    Clean {
+        /// Name [default: every stopped one]
+        name: Option<String>,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Does what was asked of a sandbox.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    match &args.action {
+        Action::Up { name, server, port, data } => up(session, name, server, *port, data)?,
+        Action::Down { name } => down(session, name)?,
+        Action::List { json } => list(session, *json)?,
+        Action::Shell { name, arguments } => {
+            let arguments: Vec<_> = arguments.iter().map(Into::into).collect();
+            // Returns only where the client could not take this process's place.
+            return Err(sandbox::shell(&session.home, name, &arguments).into());
+        }
+        Action::Logs { name, lines } => {
+            for line in sandbox::logs(&session.home, name, *lines)? {
+                out::line(line)?;
+            }
+        }
+        Action::Clean { name, yes } => clean(session, name.as_deref(), *yes)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A sandbox as the flags describe it.
+pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<SandboxSpec> {
+    let mut spec = SandboxSpec::new(&session.home, name);
+    spec.server_binary.clone_from(&args.server_binary);
+    for setting in &args.set {
+        let Some((name, value)) = setting.split_once('=') else {
+            bail!("--set {setting:?} is no setting; write it as innodb_buffer_pool_size=64M");
+        };
+        spec.settings.insert(name.trim().replace('-', "_"), value.trim().to_owned());
+    }
+    if let Some(text) = &args.cpus {
+        let cpus = units::cpus(text).context("reading --cpus")?;
+        let text = cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        spec.cpus = Some(text.parse().map_err(anyhow::Error::msg)?);
+    }
+    spec.memory = args.memory.as_deref().map(units::bytes).transpose().context("reading --memory")?;
+    Ok(spec)
+}
+
+fn up(
+    session: &Session,
+    name: &str,
+    server: &ServerArgs,
+    port: Option<u16>,
+    data: &data::OptionalDataArgs,
+) -> Result<()> {
+    let mut spec = spec(session, server, name.to_owned())?;
+    spec.port = port;
+    spec.lifetime = Lifetime::Detached;
+    let mut view = View::new(if session.quiet { Mode::Quiet } else { live() });
+    let running = match sandbox::find(&session.home, name) {
+        Ok(running) => {
+            view.show(&ProgressEvent::Step { text: format!("{name} runs already") });
+            running
+        }
+        Err(_) => Sandbox::up(&spec, &session.stop, &mut |event| tell(&mut view, &event))?,
+    };
+    if let Some(ebs) = data.ebs {
+        let target = Target { database: Some(DataSpec::DATABASE.to_owned()), ..running.target() };
+        let wanted = data::wanted(ebs, data.items, data.data_seed, data::via(data.via), None)?;
+        data::fill(session, &target, &wanted, &mut view)?;
+    }
+    drop(view);
+    out::line(format!("sandbox:{name}  process {}", running.pid()))?;
+    out::line(format!("  {}", running.target()))?;
+    out::line(format!("  {}", running.tcp_target()))?;
+    out::line(format!("stop it by: evenkeel sandbox down {name}"))?;
+    Ok(())
+}
+
+fn live() -> Mode {
+    if std::io::stderr().is_terminal() { Mode::Live } else { Mode::Lines }
+}
+
+fn tell(view: &mut View, event: &SandboxEvent) {
+    let text = match event {
+        SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
+        SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),
+        SandboxEvent::Stopping { pid } => format!("stopping the server (process {pid})"),
+        SandboxEvent::Note(text) => text.clone(),
+        _ => return,
+    };
+    view.show(&ProgressEvent::Step { text });
+}
+
+fn down(session: &Session, name: &str) -> Result<()> {
+    let mut view = View::new(if session.quiet { Mode::Quiet } else { live() });
+    sandbox::find(&session.home, name)?.down(&mut |event| tell(&mut view, &event))?;
+    Ok(())
+}
+
+fn list(session: &Session, json: bool) -> Result<()> {
+    let found = sandbox::list(&session.home)?;
+    if json {
+        let rows: Vec<_> = found.iter().map(as_json).collect();
+        out::line(serde_json::to_string_pretty(&rows)?)?;
+        return Ok(());
+    }
+    if found.is_empty() {
+        out::line("No sandboxes yet; `evenkeel sandbox up` makes one.")?;
+    }
+    for info in &found {
+        let place = if matches!(info.state, State::Running { .. }) {
+            format!("127.0.0.1:{}", info.port)
+        } else {
+            String::new()
+        };
+        println!(
+            "{:<28} {:<18} {:<20} {:>9}  {place}",
+            info.name,
+            state(info),
+            info.server,
+            format::bytes(info.bytes)
+        );
+    }
+    Ok(())
+}
+
+fn state(info: &SandboxInfo) -> String {
+    match &info.state {
+        State::Running { pid } => format!("running ({pid})"),
+        State::Stopped => "stopped".to_owned(),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+fn as_json(info: &SandboxInfo) -> serde_json::Value {
+    serde_json::json!({
+        "name": info.name, "state": state(info), "server": info.server, "port": info.port,
+        "socket": info.socket.display().to_string(), "settings": info.settings, "cpus": info.cpus,
+        "memory_bytes": info.memory, "disk_bytes": info.bytes, "detached": info.detached,
+    })
+}
+
+fn clean(session: &Session, name: Option<&str>, yes: bool) -> Result<()> {
+    let names: Vec<String> = name.map(str::to_owned).into_iter().collect();
+    if !yes && !confirmed(session, &names)? {
+        out::line("nothing removed")?;
+        return Ok(());
+    }
+    for cleaned in sandbox::clean(&session.home, &names)? {
+        out::line(format!("removed {} ({})", cleaned.name, format::bytes(cleaned.bytes)))?;
+    }
+    Ok(())
+}
+
+/// Data of hours of loading is not removed by a slip of the finger.
+fn confirmed(session: &Session, names: &[String]) -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!("nobody is here to confirm; add --yes");
+    }
+    let what = match names {
+        [] => sandbox::list(&session.home)?
+            .into_iter()
+            .filter(|info| info.state == State::Stopped)
+            .map(|info| info.name)
+            .collect::<Vec<_>>(),
+        names => names.to_vec(),
+    };
+    if what.is_empty() {
+        return Ok(false);
+    }
+    eprint!("remove {} with all data? [y/N] ", what.join(", "));
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(answer.trim().eq_ignore_ascii_case("y"))
+}

@@ -1,0 +1,334 @@
+//! From the flags of `evenkeel profile` to what the lab is to do.
+
+use super::profile::{Args, Arrivals, ProtocolName};
+use super::{Session, data, place};
+use crate::config::factor::{self, Factor, Pool};
+use crate::config::{rate, units, workload as user_workload};
+use crate::failure::WithHint;
+use anyhow::{Context, Result};
+use evenkeel_core::random::Seed;
+use evenkeel_core::trust::Tolerance;
+use evenkeel_lab::data::Via;
+use evenkeel_lab::data::tpcw::Scale;
+use evenkeel_lab::load::{Protocol, SessionPolicy};
+use evenkeel_lab::sandbox::SandboxSpec;
+use evenkeel_lab::store::format::{SettingsRecord, TargetRecord};
+use evenkeel_lab::study::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
+use evenkeel_lab::target::{Control, Target};
+use evenkeel_lab::workload::Workload;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A study in all its parts.
+pub struct Study {
+    /// What the lab does.
+    pub spec: StudySpec,
+    /// What the plan says of it.
+    pub settings: SettingsRecord,
+    /// The targets of the plan.
+    pub targets: Vec<TargetRecord>,
+}
+
+/// Reads the flags; `workload_file` replaces the workload's own file where a study is resumed.
+pub fn study(
+    session: &Session,
+    args: &Args,
+    command: Vec<String>,
+    workload_file: Option<PathBuf>,
+) -> Result<Study> {
+    let factors = Factors::read(&args.factor)?;
+    let workload =
+        workload_file.map_or_else(|| args.workload.clone(), |path| path.to_string_lossy().into_owned());
+    let servers = if args.targets.is_empty() {
+        private(session, args, &factors, &workload)?
+    } else {
+        remote(session, args, &factors, &workload)?
+    };
+    let generator_cpus = generator_cpus(args)?;
+    let spec = StudySpec {
+        kind: "profile".to_owned(),
+        command,
+        seed: Seed(args.seed),
+        process: match args.arrivals {
+            Arrivals::Poisson => Process::Poisson,
+            Arrivals::Constant => Process::Constant,
+        },
+        rates: rate::parse(&args.rate)?,
+        rate_text: args.rate.clone(),
+        repeats: args.repeats,
+        duration: positive(&args.duration, "--duration")?,
+        warm_up: units::duration(&args.warm_up).context("reading --warm-up")?,
+        timeout: positive(&args.timeout, "--timeout")?,
+        sessions: match args.per_request {
+            true => SessionPolicy::PerRequest { max: args.max_sessions },
+            false => SessionPolicy::Pooled { max: args.max_sessions },
+        },
+        protocol: match args.protocol {
+            ProtocolName::Prepared => Protocol::Prepared,
+            ProtocolName::Text => Protocol::Text,
+        },
+        reset: match (&args.reset_command, args.no_reset || !args.targets.is_empty()) {
+            (Some(command), _) => Reset::Command(command.clone()),
+            (None, true) => Reset::Nothing,
+            (None, false) => Reset::Full,
+        },
+        theta_ceiling_percent: ceiling(args.theta_ceiling)?,
+        objective_p95: args.objective.as_deref().map(|text| positive(text, "--objective")).transpose()?,
+        tolerance: Tolerance::default(),
+        generator_cpus,
+        request_log: args.request_log,
+        sites: servers.sites,
+        series: servers.series,
+    };
+    Ok(Study { settings: settings(&spec), targets: servers.targets, spec })
+}
+
+fn positive(text: &str, flag: &str) -> Result<evenkeel_core::Nanos> {
+    let duration = units::duration(text).with_context(|| format!("reading {flag}"))?;
+    if duration.0 == 0 {
+        return Err(anyhow::anyhow!("{flag} {text} is no time at all")).hint("write it as 250ms, 10s or 2m");
+    }
+    Ok(duration)
+}
+
+fn ceiling(percent: f64) -> Result<f64> {
+    if !(percent > 0.0 && percent <= 100.0) {
+        return Err(anyhow::anyhow!("--theta-ceiling {percent} is not between 0 and 100"))
+            .hint("leave it out for 98 %");
+    }
+    Ok(percent)
+}
+
+/// What changes between series.
+struct Factors {
+    pools: Vec<Option<Pool>>,
+    layouts: Vec<Option<Via>>,
+}
+
+impl Factors {
+    fn read(texts: &[String]) -> Result<Self> {
+        let (mut pools, mut layouts) = (vec![None], vec![None]);
+        for text in texts {
+            match factor::parse(text)? {
+                Factor::BufferPool(levels) => pools = levels.into_iter().map(Some).collect(),
+                Factor::Layout(levels) => {
+                    layouts =
+                        levels.iter().map(|level| Ok(Some(level.parse::<Via>()?))).collect::<Result<_>>()?;
+                }
+            }
+        }
+        Ok(Self { pools, layouts })
+    }
+
+    /// Smallest pool in percent of the tables.
+    fn smallest_percent(&self) -> Option<f64> {
+        let percents = self.pools.iter().filter_map(|pool| match pool {
+            Some(Pool::Percent(percent)) => Some(*percent),
+            _ => None,
+        });
+        percents.min_by(f64::total_cmp)
+    }
+
+    fn label(&self, pool: Option<Pool>, layout: Option<Via>, target: &str, targets: usize) -> String {
+        let mut parts = Vec::new();
+        match pool {
+            Some(Pool::Percent(percent)) => parts.push(format!("pool {percent:.0} %")),
+            Some(Pool::Bytes(bytes)) => parts.push(format!("pool {} MiB", bytes >> 20)),
+            None => {}
+        }
+        if let Some(layout) = layout {
+            parts.push(format!("{layout} layout"));
+        }
+        if targets > 1 || parts.is_empty() {
+            parts.push(target.to_owned());
+        }
+        parts.join(", ")
+    }
+}
+
+#[derive(Default)]
+struct Servers {
+    sites: Vec<SiteSpec>,
+    series: Vec<SeriesSpec>,
+    targets: Vec<TargetRecord>,
+}
+
+fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) -> Result<Servers> {
+    let scale = Scale::new(args.data.ebs, items(args, factors))?;
+    let cpus = server_cpus(args)?;
+    let mut servers = Servers::default();
+    for target in 0..args.sandboxes as usize {
+        let label = target_label(target);
+        for layout in &factors.layouts {
+            let via = layout.unwrap_or(data::via(args.data.via));
+            let name = sandbox_name(scale, args.data.data_seed, via, &label);
+            let mut sandbox = super::sandbox::spec(session, &args.server, name)?;
+            sandbox.cpus = cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").parse().ok();
+            let data = data::spec(scale, args.data.data_seed, via, None);
+            let site = servers.sites.len();
+            if layout == &factors.layouts[0] {
+                servers.targets.push(target_record(&label, &sandbox, &cpus));
+            }
+            servers.sites.push(SiteSpec {
+                target_label: label.clone(),
+                place: Place::Sandbox { sandbox, data: (!place::is_file(workload)).then_some(data) },
+            });
+            for pool in &factors.pools {
+                servers.series.push(SeriesSpec {
+                    label: factors.label(*pool, *layout, &label, args.sandboxes as usize),
+                    target,
+                    site,
+                    workload: private_workload(workload, scale)?,
+                    pool: pool.map(pool_size),
+                    layout: via.to_string(),
+                });
+            }
+        }
+    }
+    Ok(servers)
+}
+
+/// A workload of the user's asks tables that only a server of the user's has.
+fn private_workload(workload: &str, scale: Scale) -> Result<Arc<dyn Workload>> {
+    if place::is_file(workload) {
+        return Err(anyhow::anyhow!("{workload} asks tables that a private server does not have"))
+            .hint("name your server as mysql://user@host/database");
+    }
+    place::tpcw_workload(workload, scale)
+}
+
+fn remote(session: &Session, args: &Args, factors: &Factors, workload: &str) -> Result<Servers> {
+    if factors.pools.len() > 1 || factors.layouts.len() > 1 || !args.factor.is_empty() {
+        return Err(anyhow::anyhow!(
+            "--factor needs private servers, which can be restarted and filled anew"
+        ))
+        .hint("leave the URL out, or measure the levels one by one");
+    }
+    let mut servers = Servers::default();
+    for (index, text) in args.targets.iter().enumerate() {
+        let target = place::target(session, text)?;
+        let label = if args.targets.len() > 1 { target_label(index) } else { target.address.to_string() };
+        servers.targets.push(TargetRecord {
+            label: label.clone(),
+            url: if text.starts_with("sandbox:") { text.clone() } else { target.to_string() },
+            cpus: Vec::new(),
+            memory_bytes: None,
+        });
+        servers.series.push(SeriesSpec {
+            label: factors.label(None, None, &label, args.targets.len()),
+            target: index,
+            site: index,
+            workload: remote_workload(workload, &target)?,
+            pool: None,
+            layout: "as-is".to_owned(),
+        });
+        servers.sites.push(SiteSpec { target_label: label, place: Place::Remote(target) });
+    }
+    Ok(servers)
+}
+
+/// A workload for a server of the user's.
+pub fn remote_workload(workload: &str, target: &Target) -> Result<Arc<dyn Workload>> {
+    if place::is_file(workload) {
+        let mut control = Control::connect(target)?;
+        return Ok(Arc::new(user_workload::load(workload.as_ref(), &mut control)?));
+    }
+    // An unknown name is told before the server is asked what it holds.
+    place::tpcw_workload(workload, Scale::new(1, 1_000)?)?;
+    place::tpcw_workload(workload, place::scale_of(target)?)
+}
+
+/// `a`, `b` ... `z`, then numbers.
+fn target_label(index: usize) -> String {
+    u8::try_from(index)
+        .ok()
+        .filter(|index| *index < 26)
+        .map_or_else(|| (index + 1).to_string(), |index| char::from(b'a' + index).to_string())
+}
+
+fn sandbox_name(scale: Scale, seed: u64, via: Via, label: &str) -> String {
+    format!("tpcw-{}-{}-s{seed}-{via}-{label}", scale.ebs(), scale.items())
+}
+
+fn target_record(label: &str, sandbox: &SandboxSpec, cpus: &[usize]) -> TargetRecord {
+    TargetRecord {
+        label: label.to_owned(),
+        url: format!("sandbox:{}", sandbox.name),
+        cpus: cpus.to_vec(),
+        memory_bytes: sandbox.memory,
+    }
+}
+
+fn pool_size(pool: Pool) -> PoolSize {
+    match pool {
+        Pool::Percent(percent) => PoolSize::Percent(percent),
+        Pool::Bytes(bytes) => PoolSize::Bytes(bytes),
+    }
+}
+
+/// NUM_ITEMS: as asked for, else as in the study, or as many as make the smallest pool one that a server starts
+/// with. An item with its author and both's indexes takes about 900 bytes.
+fn items(args: &Args, factors: &Factors) -> u32 {
+    const DEFAULT: u32 = 10_000;
+    const BYTES_PER_ITEM: f64 = 900.0;
+    let needed = factors
+        .smallest_percent()
+        .map_or(0.0, |percent| evenkeel_lab::study::POOL_BYTES_MIN as f64 * 100.0 / percent / BYTES_PER_ITEM);
+    let rounded = (needed / 5_000.0).ceil() * 5_000.0;
+    args.data.items.unwrap_or(DEFAULT.max(rounded as u32))
+}
+
+fn machine_cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// The server gets all CPUs but the last, which the generator takes; one CPU is shared.
+fn server_cpus(args: &Args) -> Result<Vec<usize>> {
+    match &args.server.cpus {
+        Some(text) => units::cpus(text).context("reading --cpus"),
+        None => Ok((0..machine_cpus().saturating_sub(1).max(1)).collect()),
+    }
+}
+
+fn generator_cpus(args: &Args) -> Result<Vec<usize>> {
+    match &args.generator_cpus {
+        Some(text) => units::cpus(text).context("reading --generator-cpus"),
+        None if args.targets.is_empty() => Ok(vec![machine_cpus() - 1]),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn settings(spec: &StudySpec) -> SettingsRecord {
+    let (name, max) = match spec.sessions {
+        SessionPolicy::Pooled { max } => ("pooled", max),
+        SessionPolicy::PerRequest { max } => ("per-request", max),
+    };
+    SettingsRecord {
+        arrivals: match spec.process {
+            Process::Poisson => "poisson",
+            Process::Constant => "constant",
+        }
+        .to_owned(),
+        repeats: spec.repeats,
+        duration_s: spec.duration.as_secs_f64(),
+        warm_up_s: spec.warm_up.as_secs_f64(),
+        timeout_s: spec.timeout.as_secs_f64(),
+        sessions: format!("{name}:{max}"),
+        protocol: match spec.protocol {
+            Protocol::Prepared => "prepared",
+            Protocol::Text => "text",
+        }
+        .to_owned(),
+        reset: match &spec.reset {
+            Reset::Full => "restart".to_owned(),
+            Reset::Command(_) => "command".to_owned(),
+            Reset::Nothing => "none".to_owned(),
+        },
+        theta_ceiling_percent: spec.theta_ceiling_percent,
+        objective_p95_ms: spec.objective_p95.map(evenkeel_core::Nanos::as_millis_f64),
+        tolerance_se_percent: spec.tolerance.standard_error,
+        tolerance_spread_percent: spec.tolerance.spread,
+        generator_cpus: spec.generator_cpus.clone(),
+        request_log: spec.request_log,
+    }
+}

@@ -1,0 +1,145 @@
+//! From what the lab tells to what is shown.
+
+use crate::clock::Clock;
+use crate::progress::{ProgressEvent, RunName};
+use evenkeel_core::Nanos;
+use evenkeel_lab::data::DataProgress;
+use evenkeel_lab::load::{LoadPhase, LoadProgress};
+use evenkeel_lab::store::format::RunFile;
+use evenkeel_lab::study::{StudyEvent, StudySpec};
+
+/// Translates events and keeps what several of them need.
+pub struct Teller {
+    labels: Vec<String>,
+    clock: Clock,
+    data: Option<Fill>,
+    run: RunName,
+    ends_at: Nanos,
+    run_lasts: Nanos,
+}
+
+/// A data set going in.
+struct Fill {
+    since: Nanos,
+    rows: u64,
+    last: Nanos,
+}
+
+/// Data work reports after every batch; a view needs no more than this.
+const DATA_EVERY: Nanos = Nanos::from_millis(250);
+
+impl Teller {
+    /// For the events of this study.
+    pub fn new(spec: &StudySpec) -> Self {
+        Self::with_labels(
+            spec.series.iter().map(|series| series.label.clone()).collect(),
+            spec.warm_up + spec.duration,
+        )
+    }
+
+    /// For data work alone.
+    pub fn for_data() -> Self {
+        Self::with_labels(Vec::new(), Nanos::ZERO)
+    }
+
+    fn with_labels(labels: Vec<String>, run_lasts: Nanos) -> Self {
+        let run = RunName::default();
+        Self { labels, clock: Clock::start(), data: None, run, ends_at: Nanos::ZERO, run_lasts }
+    }
+
+    /// What to show, if anything.
+    pub fn told(&mut self, event: StudyEvent) -> Option<ProgressEvent> {
+        Some(match event {
+            StudyEvent::Preparing(text) => ProgressEvent::Step { text },
+            StudyEvent::Warning(text) => ProgressEvent::Warning { text },
+            StudyEvent::Data(progress) => return self.data(&progress),
+            StudyEvent::Probed(probe) => ProgressEvent::Probed {
+                series: self.labels.get(probe.series).cloned().unwrap_or_default(),
+                rate_per_s: probe.rate_per_s,
+                throughput_per_s: probe.throughput_per_s,
+                theta_percent: probe.theta_percent,
+                settled: probe.settled,
+            },
+            StudyEvent::Planned { folder, cells, runs, done, time_left } => ProgressEvent::Planned {
+                folder: folder.display().to_string(),
+                cells,
+                runs,
+                done,
+                left_s: Some(time_left.as_secs_f64()),
+            },
+            StudyEvent::RunBegins { cell, series, repeat, order, runs, time_left } => {
+                self.ends_at = self.clock.now() + time_left;
+                self.run =
+                    RunName { number: order, total: runs, series, rate_per_s: cell.rate_per_s, repeat };
+                return None;
+            }
+            StudyEvent::Load { load, theta_percent } => self.running(&load, theta_percent),
+            StudyEvent::RunEnds(run) => self.finished(&run),
+            StudyEvent::SweepEnds { series, reason } => {
+                ProgressEvent::Step { text: format!("the sweep of {series} ends: {reason}") }
+            }
+            StudyEvent::Ends(summary) => {
+                ProgressEvent::Finished { runs: summary.runs_done, complete: summary.complete }
+            }
+        })
+    }
+
+    /// A data set going in, not too often.
+    pub fn data(&mut self, progress: &DataProgress) -> Option<ProgressEvent> {
+        let now = self.clock.now();
+        let fill = self.data.get_or_insert(Fill { since: now, rows: progress.rows_done, last: Nanos::ZERO });
+        if now - fill.last < DATA_EVERY {
+            return None;
+        }
+        fill.last = now;
+        let elapsed = (now - fill.since).as_secs_f64();
+        let moved = progress.rows_done.saturating_sub(fill.rows) as f64;
+        let rate = if elapsed > 0.0 { moved / elapsed } else { 0.0 };
+        let left = progress.rows_total.saturating_sub(progress.rows_done) as f64;
+        Some(ProgressEvent::Populating {
+            table: progress.table.to_owned(),
+            rows: progress.rows_done,
+            rows_total: progress.rows_total,
+            rows_per_s: rate,
+            left_s: (rate > 0.0).then(|| left / rate),
+        })
+    }
+
+    fn running(&self, load: &LoadProgress, theta_percent: Option<f64>) -> ProgressEvent {
+        let phase = match load.phase {
+            LoadPhase::Opening => "opening",
+            LoadPhase::WarmUp => "warm-up",
+            LoadPhase::Measure => "measure",
+            LoadPhase::Drain => "drain",
+        };
+        let known = self.run.number > 0;
+        ProgressEvent::Running {
+            run: self.run.clone(),
+            phase: phase.to_owned(),
+            tau_ms: load.response_mean.map(Nanos::as_millis_f64),
+            theta_percent,
+            left_s: known.then(|| {
+                (self.ends_at.max(self.clock.now() + self.run_lasts - load.elapsed) - self.clock.now())
+                    .as_secs_f64()
+            }),
+        }
+    }
+
+    fn finished(&self, run: &RunFile) -> ProgressEvent {
+        ProgressEvent::RunFinished {
+            run: self.run.clone(),
+            tau_ms: run.response.mean_ms,
+            p95_ms: run.response.p95_ms,
+            lower_bound: run.lower_bound,
+            throughput_per_s: run.throughput_per_s,
+            theta_percent: run.theta.as_ref().map(|theta| theta.total_percent),
+            stability: run.stability.clone(),
+            caveats: run
+                .caveats
+                .iter()
+                .filter(|caveat| caveat.severity != "note")
+                .map(|caveat| caveat.code.clone())
+                .collect(),
+        }
+    }
+}

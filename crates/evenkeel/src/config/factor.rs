@@ -1,0 +1,122 @@
+//! Factors of a study: `buffer-pool=20%..100%`, `layout=insert,dump`.
+
+use super::units;
+use anyhow::{Context, Result, bail};
+
+/// What changes between series besides the rate.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Factor {
+    /// Size of the buffer pool.
+    BufferPool(Vec<Pool>),
+    /// How the data came in.
+    Layout(Vec<String>),
+}
+
+/// One level of the buffer pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pool {
+    /// Percent of the tables and indexes that the workload uses.
+    Percent(f64),
+    /// Bytes.
+    Bytes(u64),
+}
+
+const LEVELS: usize = 5;
+
+/// Reads one `--factor` value.
+pub fn parse(text: &str) -> Result<Factor> {
+    let Some((name, levels)) = text.split_once('=') else {
+        bail!("{text:?} is no factor; write it as NAME=LEVELS, for example buffer-pool=20%..100%");
+    };
+    match name.trim() {
+        "buffer-pool" => Ok(Factor::BufferPool(pools(levels).with_context(|| format!("reading {text:?}"))?)),
+        "layout" => Ok(Factor::Layout(layouts(levels)?)),
+        other => bail!("unknown factor {other:?}; write it as buffer-pool=LEVELS or layout=LEVELS"),
+    }
+}
+
+fn layouts(levels: &str) -> Result<Vec<String>> {
+    let levels: Vec<String> = levels.split(',').map(|level| level.trim().to_owned()).collect();
+    for level in &levels {
+        if !["insert", "load", "dump"].contains(&level.as_str()) {
+            bail!("unknown layout {level:?}; known are insert, load and dump");
+        }
+    }
+    Ok(levels)
+}
+
+/// `20%..100%` (five levels evenly apart), `20%..100%:10%` (with a step), or a list of levels.
+fn pools(levels: &str) -> Result<Vec<Pool>> {
+    if let Some((low, rest)) = levels.split_once("..") {
+        let (high, step) = rest.split_once(':').map_or((rest, None), |(high, step)| (high, Some(step)));
+        let (low, high) = (percent(low)?, percent(high)?);
+        if low >= high {
+            bail!("{low} % is not below {high} %");
+        }
+        let step = step.map_or(Ok((high - low) / (LEVELS - 1) as f64), percent)?;
+        let count = ((high - low) / step + 1e-9).floor() as usize + 1;
+        if count > 100 {
+            bail!("{count} levels are more than 100");
+        }
+        return Ok((0..count).map(|level| Pool::Percent(low + step * level as f64)).collect());
+    }
+    levels.split(',').map(|level| pool(level.trim())).collect()
+}
+
+fn pool(level: &str) -> Result<Pool> {
+    if level.ends_with('%') {
+        percent(level).map(Pool::Percent)
+    } else {
+        units::bytes(level).map(Pool::Bytes)
+    }
+}
+
+fn percent(text: &str) -> Result<f64> {
+    match text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok()) {
+        Some(number) if number > 0.0 && number <= 10_000.0 => Ok(number),
+        _ => bail!("{text:?} is no positive percentage; write it as 20%"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_percentages_has_the_five_levels_of_the_study() {
+        let Factor::BufferPool(pools) = parse("buffer-pool=20%..100%").unwrap() else { panic!("not a pool") };
+        assert_eq!(pools, [20.0, 40.0, 60.0, 80.0, 100.0].map(Pool::Percent));
+    }
+
+    #[test]
+    fn levels_can_be_listed_or_stepped() {
+        assert_eq!(
+            parse("buffer-pool=20%,64M").unwrap(),
+            Factor::BufferPool(vec![Pool::Percent(20.0), Pool::Bytes(64 << 20)])
+        );
+        let Factor::BufferPool(pools) = parse("buffer-pool=10%..40%:10%").unwrap() else {
+            panic!("not a pool")
+        };
+        assert_eq!(pools.len(), 4);
+        assert_eq!(
+            parse("layout=insert,dump").unwrap(),
+            Factor::Layout(vec!["insert".into(), "dump".into()])
+        );
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "pool",
+            "pool=1",
+            "buffer-pool=",
+            "buffer-pool=0%",
+            "buffer-pool=50%..20%",
+            "buffer-pool=1%..100%:0.1%",
+            "layout=tape",
+            "buffer-pool=20%..100%:0%",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

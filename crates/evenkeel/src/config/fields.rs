@@ -1,0 +1,135 @@
+//! The keys of a TOML table, taken one by one, so that what is left over is a mistake.
+
+use anyhow::{Result, anyhow, bail};
+use evenkeel_lab::workload::similar;
+use toml::{Table, Value};
+
+/// A table under the name that errors call it by.
+pub struct Fields {
+    entry: String,
+    table: Table,
+    /// Keys asked for, which are those that exist.
+    known: Vec<&'static str>,
+}
+
+impl Fields {
+    /// `entry` for example "statement `pay`".
+    pub fn new(entry: impl Into<String>, table: Table) -> Self {
+        Self { entry: entry.into(), table, known: Vec::new() }
+    }
+
+    /// The same, for a value that should be a table.
+    pub fn of(entry: impl Into<String>, value: Value) -> Result<Self> {
+        let entry = entry.into();
+        match value {
+            Value::Table(table) => Ok(Self::new(entry, table)),
+            other => bail!("{entry}: must be a table of keys, not {}", kind(&other)),
+        }
+    }
+
+    /// The name that errors call it by.
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// Calls it by another name from here on.
+    pub fn rename(&mut self, entry: impl Into<String>) {
+        self.entry = entry.into();
+    }
+
+    /// A key that may be missing.
+    pub fn optional<T: FromToml>(&mut self, key: &'static str) -> Result<Option<T>> {
+        self.known.push(key);
+        let Some(value) = self.table.remove(key) else { return Ok(None) };
+        let found = kind(&value);
+        let read = T::from_toml(value);
+        read.map(Some).ok_or_else(|| anyhow!("{}: `{key}` must be {}, not {found}", self.entry, T::KIND))
+    }
+
+    /// A key that must be there.
+    pub fn required<T: FromToml>(&mut self, key: &'static str) -> Result<T> {
+        self.optional(key)?.ok_or_else(|| {
+            let mistaken = self.table.keys().find(|there| !similar(there, [key]).is_empty());
+            let hint = mistaken.map_or(String::new(), |there| format!(" (is `{there}` meant to be it?)"));
+            anyhow!("{}: `{key}` is missing{hint}; set it to {}", self.entry, T::KIND)
+        })
+    }
+
+    /// Refuses what nobody asked for.
+    pub fn finish(self) -> Result<()> {
+        let Some(unknown) = self.table.keys().next() else { return Ok(()) };
+        let hint = match similar(unknown, self.known.iter().copied()).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known are {}", list(&self.known)),
+        };
+        bail!("{}: unknown key `{unknown}`, {hint}", self.entry)
+    }
+}
+
+/// Names in backticks, separated by commas.
+pub fn list(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// What a value is, in words.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a text",
+        Value::Integer(_) => "a whole number",
+        Value::Float(_) => "a number",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a table",
+    }
+}
+
+/// A type that a key can have.
+pub trait FromToml: Sized {
+    /// In words.
+    const KIND: &'static str;
+    /// `None` where the value is something else.
+    fn from_toml(value: Value) -> Option<Self>;
+}
+
+impl FromToml for String {
+    const KIND: &'static str = "a text";
+    fn from_toml(value: Value) -> Option<Self> {
+        if let Value::String(text) = value { Some(text) } else { None }
+    }
+}
+
+impl FromToml for i64 {
+    const KIND: &'static str = "a whole number";
+    fn from_toml(value: Value) -> Option<Self> {
+        value.as_integer()
+    }
+}
+
+impl FromToml for u64 {
+    const KIND: &'static str = "a whole number from 0 up";
+    fn from_toml(value: Value) -> Option<Self> {
+        value.as_integer()?.try_into().ok()
+    }
+}
+
+impl FromToml for f64 {
+    const KIND: &'static str = "a number";
+    fn from_toml(value: Value) -> Option<Self> {
+        value.as_float().or_else(|| value.as_integer().map(|number| number as Self))
+    }
+}
+
+impl FromToml for Value {
+    const KIND: &'static str = "a value";
+    fn from_toml(value: Value) -> Option<Self> {
+        Some(value)
+    }
+}
+
+impl<T: FromToml> FromToml for Vec<T> {
+    const KIND: &'static str = "a list, each of the same kind";
+    fn from_toml(value: Value) -> Option<Self> {
+        if let Value::Array(values) = value { values.into_iter().map(T::from_toml).collect() } else { None }
+    }
+}

@@ -1,0 +1,172 @@
+//! Generators of parameters as TOML has them: a table with one key, the name of the generator.
+
+use super::fields::{Fields, list};
+use anyhow::{Result, bail};
+use evenkeel_lab::workload::Value;
+use evenkeel_lab::workload::similar;
+use evenkeel_lab::workload::user::Generator;
+use toml::Value as Toml;
+
+/// Names of all generators.
+const NAMES: [&str; 8] = ["uniform", "nurand", "zipf", "sequence", "choice", "column", "string", "constant"];
+/// Most values read from a column where the file does not say.
+const COLUMN_LIMIT: u64 = 10_000;
+
+/// Reads a generator; `entry` for example "statement `pay`, parameter `id`".
+pub fn read(entry: &str, value: Toml) -> Result<Generator> {
+    let Toml::Table(table) = value else {
+        bail!("{entry}: must name a generator, for example {{ uniform = {{ min = 1, max = 100 }} }}");
+    };
+    let mut entries = table.into_iter();
+    let (Some((name, value)), None) = (entries.next(), entries.next()) else {
+        bail!("{entry}: must name one generator; known are {}", list(&NAMES));
+    };
+    let inside = format!("{entry}, `{name}`");
+    let fields = |value| Fields::of(inside.clone(), value);
+    match name.as_str() {
+        "uniform" => uniform(fields(value)?),
+        "nurand" => nurand(fields(value)?),
+        "zipf" => zipf(fields(value)?),
+        "sequence" => sequence(fields(value)?),
+        "choice" => choice(fields(value)?),
+        "column" => column(fields(value)?),
+        "string" => string(fields(value)?),
+        "constant" => Ok(Generator::Constant(scalar(&inside, value)?)),
+        unknown => match similar(unknown, NAMES).first() {
+            Some(near) => bail!("{entry}: unknown generator `{unknown}`, did you mean `{near}`?"),
+            None => bail!("{entry}: unknown generator `{unknown}`, known are {}", list(&NAMES)),
+        },
+    }
+}
+
+/// Whole numbers between whole bounds, any others between others.
+fn uniform(mut fields: Fields) -> Result<Generator> {
+    let (min, max): (Toml, Toml) = (fields.required("min")?, fields.required("max")?);
+    let number = |value: &Toml| value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
+    let generator = match (min.as_integer(), max.as_integer(), number(&min), number(&max)) {
+        (Some(min), Some(max), ..) => Generator::Uniform { min, max },
+        (_, _, Some(min), Some(max)) => Generator::UniformReal { min, max },
+        _ => bail!("{}: `min` and `max` must be numbers", fields.entry()),
+    };
+    fields.finish()?;
+    Ok(generator)
+}
+
+fn nurand(mut fields: Fields) -> Result<Generator> {
+    let (a, min, max) = (fields.required("a")?, fields.required("min")?, fields.required("max")?);
+    fields.finish()?;
+    Ok(Generator::NuRand { a, min, max })
+}
+
+fn zipf(mut fields: Fields) -> Result<Generator> {
+    let (n, exponent) = (fields.required("n")?, fields.required("exponent")?);
+    fields.finish()?;
+    Ok(Generator::Zipf { n, exponent })
+}
+
+fn sequence(mut fields: Fields) -> Result<Generator> {
+    let (start, step) = (fields.optional("start")?.unwrap_or(1), fields.optional("step")?.unwrap_or(1));
+    fields.finish()?;
+    Ok(Generator::Sequence { start, step })
+}
+
+fn choice(mut fields: Fields) -> Result<Generator> {
+    let values: Vec<Toml> = fields.required("values")?;
+    let weights = fields.optional("weights")?;
+    let entry = fields.entry().to_owned();
+    fields.finish()?;
+    let values = values.into_iter().map(|value| scalar(&entry, value)).collect::<Result<_>>()?;
+    Ok(Generator::Choice { values, weights })
+}
+
+fn column(mut fields: Fields) -> Result<Generator> {
+    let (table, column) = (fields.required("table")?, fields.required("column")?);
+    let limit = fields.optional("limit")?.unwrap_or(COLUMN_LIMIT);
+    if limit == 0 {
+        bail!("{}: `limit` is 0, so nothing would be read; set it to 1 or more", fields.entry());
+    }
+    fields.finish()?;
+    Ok(Generator::Column { table, column, limit })
+}
+
+fn string(mut fields: Fields) -> Result<Generator> {
+    let (min, max) = (fields.required("min")?, fields.required("max")?);
+    fields.finish()?;
+    Ok(Generator::Text { min, max })
+}
+
+/// A value for SQL.
+fn scalar(entry: &str, value: Toml) -> Result<Value> {
+    Ok(match value {
+        Toml::String(text) => Value::Text(text.into_bytes()),
+        Toml::Integer(number) => Value::Int(number),
+        Toml::Float(number) => Value::Double(number),
+        Toml::Boolean(truth) => Value::Int(truth.into()),
+        Toml::Datetime(moment) => Value::Text(moment.to_string().replace('T', " ").into_bytes()),
+        Toml::Array(_) | Toml::Table(_) => bail!("{entry}: must be a text, a number, a date, true or false"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Generator> {
+        let mut table: toml::Table = format!("p = {text}").parse().unwrap();
+        read("parameter `p`", table.remove("p").unwrap())
+    }
+
+    #[test]
+    fn every_generator_is_read() {
+        let text = |text: &str| Value::Text(text.into());
+        for (toml, generator) in [
+            ("{ uniform = { min = -1, max = 5 } }", Generator::Uniform { min: -1, max: 5 }),
+            ("{ uniform = { min = 0, max = 0.5 } }", Generator::UniformReal { min: 0.0, max: 0.5 }),
+            ("{ nurand = { a = 255, min = 1, max = 9 } }", Generator::NuRand { a: 255, min: 1, max: 9 }),
+            ("{ zipf = { n = 10, exponent = 1 } }", Generator::Zipf { n: 10, exponent: 1.0 }),
+            ("{ sequence = {} }", Generator::Sequence { start: 1, step: 1 }),
+            ("{ sequence = { start = 9, step = -2 } }", Generator::Sequence { start: 9, step: -2 }),
+            (
+                "{ choice = { values = [\"a\", 2, 0.5, true, 2024-05-01], weights = [1, 2, 3.5, 0, 1] } }",
+                Generator::Choice {
+                    values: vec![
+                        text("a"),
+                        Value::Int(2),
+                        Value::Double(0.5),
+                        Value::Int(1),
+                        text("2024-05-01"),
+                    ],
+                    weights: Some(vec![1.0, 2.0, 3.5, 0.0, 1.0]),
+                },
+            ),
+            (
+                "{ column = { table = \"t\", column = \"c\" } }",
+                Generator::Column { table: "t".into(), column: "c".into(), limit: 10_000 },
+            ),
+            ("{ string = { min = 1, max = 9 } }", Generator::Text { min: 1, max: 9 }),
+            ("{ constant = \"x\" }", Generator::Constant(text("x"))),
+        ] {
+            assert_eq!(parse(toml).unwrap(), generator, "{toml}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named_with_what_to_do() {
+        for (toml, words) in [
+            ("5", "must name a generator, for example"),
+            ("{}", "must name one generator"),
+            ("{ unifrom = { min = 1, max = 2 } }", "unknown generator `unifrom`, did you mean `uniform`?"),
+            ("{ gauss = {} }", "unknown generator `gauss`, known are `uniform`"),
+            ("{ uniform = { min = 1, mx = 2 } }", "`max` is missing (is `mx` meant to be it?)"),
+            ("{ uniform = { min = 1, max = \"2\" } }", "`min` and `max` must be numbers"),
+            ("{ uniform = { min = 1, max = 2, step = 1 } }", "unknown key `step`, known are `min`, `max`"),
+            ("{ uniform = 5 }", "must be a table of keys, not a whole number"),
+            ("{ nurand = { a = -1, min = 1, max = 2 } }", "`a` must be a whole number from 0 up"),
+            ("{ column = { table = \"t\", column = \"c\", limit = 0 } }", "`limit` is 0"),
+            ("{ constant = [1] }", "must be a text, a number"),
+        ] {
+            let error = parse(toml).unwrap_err().to_string();
+            assert!(error.starts_with("parameter `p`") && error.contains(words), "{toml}: {error}");
+        }
+    }
+}

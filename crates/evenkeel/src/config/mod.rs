@@ -1,0 +1,8 @@
+//! Flags and files of users, read into the libraries' plain types.
+
+pub mod factor;
+mod fields;
+mod generator;
+pub mod rate;
+pub mod units;
+pub mod workload;

@@ -1,0 +1,105 @@
+//! Text with units: `10s`, `250ms`, `2m`, `64M`, `20%`.
+
+use anyhow::{Result, bail};
+use evenkeel_core::Nanos;
+
+/// Reads a duration with its unit.
+pub fn duration(text: &str) -> Result<Nanos> {
+    let (number, unit) = split(text)?;
+    let seconds = match unit {
+        "ns" => number / 1e9,
+        "us" => number / 1e6,
+        "ms" => number / 1e3,
+        "s" | "" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3_600.0,
+        _ => bail!("{text:?} has no unit of time; write it as 250ms, 10s, 2m or 1h"),
+    };
+    if seconds > 30.0 * 86_400.0 {
+        bail!("{text:?} is longer than 30 days");
+    }
+    Ok(Nanos::from_secs_f64(seconds))
+}
+
+/// Reads a size in bytes; K, M, G and T are powers of 1,024, as for the server's own settings.
+pub fn bytes(text: &str) -> Result<u64> {
+    let (number, unit) = split(text)?;
+    let factor = match unit.trim_end_matches('B').trim_end_matches('i') {
+        "" => 1_u64,
+        "K" | "k" => 1 << 10,
+        "M" | "m" => 1 << 20,
+        "G" | "g" => 1 << 30,
+        "T" | "t" => 1 << 40,
+        _ => bail!("{text:?} has no unit of size; write it as 6M or 2G"),
+    };
+    let value = number * factor as f64;
+    if value >= 2.0_f64.powi(60) {
+        bail!("{text:?} is larger than an exbibyte");
+    }
+    Ok(value as u64)
+}
+
+/// Reads `0`, `0-2` or `0,2-3` as CPU numbers.
+pub fn cpus(text: &str) -> Result<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        let (Ok(low), Ok(high)) = (low.trim().parse::<usize>(), high.trim().parse::<usize>()) else {
+            bail!("{text:?} is no list of CPUs; write it as 0, 0-2 or 0,2-3");
+        };
+        if low > high || high > 4_095 {
+            bail!("{part:?} is no range of CPUs");
+        }
+        cpus.extend(low..=high);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(cpus)
+}
+
+/// Splits a number that is finite and not negative from its unit.
+fn split(text: &str) -> Result<(f64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    match number.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok((number, unit.trim())),
+        _ => bail!("{text:?} is no number with a unit; write it as 10s or 64M"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_carry_their_unit() {
+        for (text, millis) in
+            [("250ms", 250.0), ("10s", 10_000.0), ("1.5s", 1_500.0), ("2m", 120_000.0), ("7", 7_000.0)]
+        {
+            assert_eq!(duration(text).unwrap().as_millis_f64(), millis, "{text}");
+        }
+        for text in ["", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        for (text, size) in
+            [("6M", 6 << 20), ("1.5G", 3 << 29), ("512", 512), ("64MiB", 64 << 20), ("2KB", 2_048)]
+        {
+            assert_eq!(bytes(text).unwrap(), size, "{text}");
+        }
+        for text in ["M", "6X", "-6M", "99999999T"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn cpu_lists_are_sorted_and_have_no_doubles() {
+        assert_eq!(cpus("2-3,0,2").unwrap(), [0, 2, 3]);
+        for text in ["", "a", "3-1", "0-99999"] {
+            assert!(cpus(text).is_err(), "{text}");
+        }
+    }
+}

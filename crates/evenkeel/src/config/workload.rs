@@ -1,0 +1,159 @@
+//! Workloads that users write: `examples/workloads/orders.toml` shows every key.
+
+use super::fields::Fields;
+use super::generator;
+use anyhow::{Context, Result, anyhow, bail};
+use evenkeel_lab::workload::user::{
+    ColumnReader, Definition, Generator, ParameterDefinitions, StatementDefinition, TransactionDefinition,
+    UserWorkload,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// Reads and checks a workload; `reader` gives the values of `column` generators.
+///
+/// # Errors
+/// Names the file, the entry and what to do.
+pub fn load(path: &Path, reader: &mut dyn ColumnReader) -> Result<UserWorkload> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read workload {file}"))?;
+    let definition = parse(&file, &text)?;
+    UserWorkload::new(&definition, reader).map_err(|error| anyhow!("{file}: {error}"))
+}
+
+/// Reads the text of a workload file; `file` is its name in errors.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(file: &str, text: &str) -> Result<Definition> {
+    let table: Table = text.parse().map_err(|error| anyhow!("{file}: {error}"))?;
+    definition(table).map_err(|error| anyhow!("{file}: {error}"))
+}
+
+fn definition(table: Table) -> Result<Definition> {
+    let mut fields = Fields::new("workload", table);
+    let name = fields.required("name")?;
+    let statements: Vec<Value> = fields.optional("statement")?.unwrap_or_default();
+    let transactions: Vec<Value> = fields.optional("transaction")?.unwrap_or_default();
+    fields.finish()?;
+    let statements = statements.into_iter().enumerate().map(|(place, value)| statement(place + 1, value));
+    let transactions =
+        transactions.into_iter().enumerate().map(|(place, value)| transaction(place + 1, value));
+    Ok(Definition {
+        name,
+        statements: statements.collect::<Result<_>>()?,
+        transactions: transactions.collect::<Result<_>>()?,
+    })
+}
+
+fn statement(number: usize, value: Value) -> Result<StatementDefinition> {
+    let mut fields = Fields::of(format!("statement {number}"), value)?;
+    let name: String = fields.required("name")?;
+    fields.rename(format!("statement `{name}`"));
+    let sql = fields.required("sql")?;
+    let weight = fields.optional("weight")?;
+    let tables = fields.optional("tables")?;
+    let parameters = match fields.optional("parameters")? {
+        None => ParameterDefinitions::default(),
+        Some(Value::Array(values)) => positional(fields.entry(), values)?,
+        Some(Value::Table(table)) => ParameterDefinitions::Named(named(fields.entry(), table)?),
+        Some(_) => bail!(
+            "{}: `parameters` must be a list of generators, one for each `?`, or a table of them by name",
+            fields.entry()
+        ),
+    };
+    fields.finish()?;
+    Ok(StatementDefinition { name, sql, weight, parameters, tables })
+}
+
+fn transaction(number: usize, value: Value) -> Result<TransactionDefinition> {
+    let mut fields = Fields::of(format!("transaction {number}"), value)?;
+    let name: String = fields.required("name")?;
+    fields.rename(format!("transaction `{name}`"));
+    let statements = fields.required("statements")?;
+    let weight = fields.optional("weight")?.unwrap_or(1.0);
+    let parameters = match fields.optional("parameters")? {
+        None => BTreeMap::new(),
+        Some(Value::Table(table)) => named(fields.entry(), table)?,
+        Some(_) => bail!("{}: `parameters` must be a table of generators by name", fields.entry()),
+    };
+    fields.finish()?;
+    Ok(TransactionDefinition { name, weight, statements, parameters })
+}
+
+fn positional(entry: &str, values: Vec<Value>) -> Result<ParameterDefinitions> {
+    let generators = values.into_iter().enumerate();
+    let generators = generators
+        .map(|(place, value)| generator::read(&format!("{entry}, parameter {}", place + 1), value))
+        .collect::<Result<_>>()?;
+    Ok(ParameterDefinitions::Positional(generators))
+}
+
+fn named(entry: &str, table: Table) -> Result<BTreeMap<String, Generator>> {
+    let read = |(name, value)| {
+        let generator = generator::read(&format!("{entry}, parameter `{name}`"), value)?;
+        Ok((name, generator))
+    };
+    table.into_iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_lab::workload::Workload;
+    use evenkeel_lab::workload::user::NoColumns;
+
+    #[test]
+    fn the_example_is_read_and_checked() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workloads/orders.toml");
+        let workload = load(&path, &mut NoColumns).unwrap();
+        assert_eq!(workload.name(), "orders");
+        assert_eq!(workload.kinds(), ["customer_by_name", "items_of_subject", "orders_of_customer", "order"]);
+    }
+
+    #[test]
+    fn mistakes_name_the_file_the_entry_and_what_to_do() {
+        const NAMED: &str = "name = \"w\"\n[[statement]]\nname = \"s\"\n";
+        for (text, words) in [
+            ("name = ", "my.toml: TOML parse error at line 1"),
+            ("nmae = \"w\"", "workload: `name` is missing (is `nmae` meant to be it?); set it to a text"),
+            ("name = \"w\"\n[[statment]]", "workload: unknown key `statment`, did you mean `statement`?"),
+            ("name = \"w\"\n[[statement]]\nsql = \"x\"", "statement 1: `name` is missing"),
+            ("name = \"w\"\nstatement = 5", "`statement` must be a list"),
+            (NAMED, "statement `s`: `sql` is missing"),
+            (&format!("{NAMED}sql = 5"), "statement `s`: `sql` must be a text, not a whole number"),
+            (&format!("{NAMED}sql = \"x\"\nwieght = 5"), "unknown key `wieght`, did you mean `weight`?"),
+            (
+                &format!("{NAMED}sql = \"x\"\nparameters = 5"),
+                "must be a list of generators, one for each `?`",
+            ),
+            (
+                &format!("{NAMED}sql = \"x\"\nparameters = [{{ unifrm = {{}} }}]"),
+                "statement `s`, parameter 1: unknown generator `unifrm`, did you mean `uniform`?",
+            ),
+            (
+                &format!("{NAMED}sql = \"x\"\n[[transaction]]\nname = \"t\"\nstatement = [\"s\"]"),
+                "transaction `t`: `statements` is missing (is `statement` meant to be it?)",
+            ),
+        ] {
+            let error = parse("my.toml", text).unwrap_err().to_string();
+            assert!(error.starts_with("my.toml: ") && error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_contradiction_names_the_file_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("w.toml");
+        std::fs::write(&path, "name = \"w\"\n[[statement]]\nname = \"s\"\nsql = \"SELECT ?\"").unwrap();
+        let error = load(&path, &mut NoColumns).unwrap_err().to_string();
+        assert!(
+            error.ends_with(
+                "w.toml: statement `s`: `sql` has 1 `?` but `parameters` has 0; give one for each"
+            )
+        );
+        let missing = load(&dir.path().join("none.toml"), &mut NoColumns).unwrap_err();
+        assert!(missing.to_string().starts_with("cannot read workload "), "{missing}");
+    }
+}

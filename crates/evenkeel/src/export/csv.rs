@@ -1,0 +1,181 @@
+//! Tables of cells and runs (RFC 4180, lines ended by a line feed). The columns are listed in the parent.
+
+use super::columns::Columns;
+use evenkeel_lab::store::format::{CellSummary, PlanFile, RunFile, SeriesRecord, SummaryFile};
+use std::collections::BTreeSet;
+
+/// Which table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A line for each cell.
+    Cells,
+    /// A line for each run.
+    Runs,
+}
+
+/// The table with a line of column names.
+pub fn csv(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], what: What) -> String {
+    match what {
+        What::Cells => cell_columns(plan).table(&summary.cells),
+        What::Runs => run_columns(plan, runs).table(runs),
+    }
+}
+
+fn cell_columns(plan: &PlanFile) -> Columns<'_, CellSummary> {
+    let mut columns = Columns::default();
+    identity(&mut columns, plan, |_, cell: &CellSummary| {
+        (cell.cell, Some(cell.series), Some(cell.rate_per_s))
+    });
+    columns.text("runs", |cell| cell.runs.to_string());
+    columns.text("stability", |cell| cell.stability.clone());
+    columns.text("lower_bound", |cell| cell.lower_bound.to_string());
+    columns.text("valid", |cell| cell.valid.to_string());
+    columns.estimate("tau_ms", |cell| Some(&cell.tau_ms));
+    columns.estimate("p50_ms", |cell| Some(&cell.p50_ms));
+    columns.estimate("p90_ms", |cell| Some(&cell.p90_ms));
+    columns.estimate("p95_ms", |cell| Some(&cell.p95_ms));
+    columns.estimate("p99_ms", |cell| Some(&cell.p99_ms));
+    columns.estimate("p999_ms", |cell| Some(&cell.p999_ms));
+    columns.estimate("throughput_per_s", |cell| Some(&cell.throughput_per_s));
+    columns.estimate("theta_percent", |cell| Some(&cell.theta_percent));
+    columns.estimate("lag_p99_ms", |cell| Some(&cell.lag_p99_ms));
+    columns.estimate("pool_reads_per_request", |cell| cell.pool_reads_per_request.as_ref());
+    columns.number("target_spread_ms", |cell| cell.target_spread_ms);
+    columns.counts(|cell| &cell.counts);
+    columns.caveats(|cell| &cell.caveats);
+    columns
+}
+
+fn run_columns<'a>(plan: &'a PlanFile, runs: &'a [RunFile]) -> Columns<'a, RunFile> {
+    let mut columns = Columns::default();
+    identity(&mut columns, plan, |plan, run: &RunFile| {
+        let cell = plan.cells.iter().find(|cell| cell.id == run.cell);
+        (run.cell, cell.map(|cell| cell.series), cell.map(|cell| cell.rate_per_s))
+    });
+    columns.text("repeat", |run| run.repeat.to_string());
+    columns.text("order", |run| run.order.to_string());
+    columns.text("started_unix_s", |run| run.started_unix_s.to_string());
+    columns.text("seed", |run| run.seed.to_string());
+    columns.number("measured_s", |run| Some(run.measured_s));
+    columns.text("stability", |run| run.stability.clone());
+    columns.text("lower_bound", |run| run.lower_bound.to_string());
+    columns.number("throughput_per_s", |run| Some(run.throughput_per_s));
+    columns.counts(|run| &run.counts);
+    columns.text("backlog_at_end", |run| run.backlog_at_end.to_string());
+    columns.text("sessions_max", |run| run.sessions_max.to_string());
+    columns.text("reconnects", |run| run.reconnects.to_string());
+    columns.times("response", |run| &run.response);
+    columns.times("service", |run| &run.service);
+    columns.times("first_byte", |run| &run.first_byte);
+    columns.times("lag", |run| &run.lag);
+    columns.times("session_wait", |run| &run.session_wait);
+    columns.number("tau_batch_se_ms", |run| run.tau_batch_se_ms);
+    columns.number("batch_autocorrelation", |run| run.batch_autocorrelation);
+    machine(&mut columns);
+    columns.caveats(|run| &run.caveats);
+    for name in runs.iter().flat_map(|run| run.sense.keys()).collect::<BTreeSet<_>>() {
+        columns.number(&format!("sense_{name}"), move |run| run.sense.get(name).copied());
+    }
+    columns
+}
+
+fn machine(columns: &mut Columns<'_, RunFile>) {
+    columns.number("theta_percent", |run| Some(run.theta.as_ref()?.total_percent));
+    columns.number("user_percent", |run| Some(run.theta.as_ref()?.user_percent));
+    columns.number("system_percent", |run| Some(run.theta.as_ref()?.system_percent));
+    columns.number("iowait_percent", |run| run.theta.as_ref()?.iowait_percent);
+    columns.number("steal_percent", |run| run.theta.as_ref()?.steal_percent);
+    columns.number("generator_cpu_percent", |run| run.generator_cpu_percent);
+    columns.number("other_load_percent", |run| run.other_load_percent);
+    columns.number("generator_switches_per_request", |run| run.generator_switches_per_request);
+}
+
+/// Number, series and rate of what a line is about.
+type Place<T> = fn(&PlanFile, &T) -> (u32, Option<usize>, Option<f64>);
+
+/// What tells a cell from the others.
+fn identity<'a, T: 'a>(columns: &mut Columns<'a, T>, plan: &'a PlanFile, place: Place<T>) {
+    let series = move |row: &T| plan.series.get(place(plan, row).1?);
+    let label = move |row: &T| Some(plan.targets.get(series(row)?.target)?.label.clone());
+    let word = move |of: fn(&SeriesRecord) -> &String| {
+        move |row: &T| series(row).map_or_else(String::new, |series| of(series).clone())
+    };
+    columns.text("study", move |_| plan.id.clone());
+    columns.text("series", word(|series| &series.label));
+    columns.text("target", move |row| label(row).unwrap_or_default());
+    columns.text("workload", word(|series| &series.workload));
+    columns.text("layout", word(|series| &series.layout));
+    columns.text("pool_bytes", move |row| {
+        series(row).and_then(|series| series.pool_bytes).map_or_else(String::new, |bytes| bytes.to_string())
+    });
+    columns.number("pool_percent", move |row| series(row)?.pool_percent);
+    columns.text("cell", move |row| place(plan, row).0.to_string());
+    columns.number("rate_per_s", move |row| place(plan, row).2);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Fixture};
+
+    fn export(fixture: &Fixture, what: What) -> String {
+        csv(&fixture.plan, &fixture.summary, &fixture.runs, what)
+    }
+
+    /// The field of a column in a row from 1; fields of the fixtures here hold no commas.
+    fn field<'a>(text: &'a str, name: &str, row: usize) -> &'a str {
+        let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+        let at = names.iter().position(|column| *column == name).unwrap_or_else(|| panic!("no {name}"));
+        text.lines().nth(row).unwrap().split(',').nth(at).unwrap()
+    }
+
+    #[test]
+    fn each_cell_has_a_line_with_its_interval() {
+        let fixture = fixture::demo();
+        let text = export(&fixture, What::Cells);
+        assert_eq!(text.lines().count(), 7);
+        assert!(
+            text.starts_with("study,series,target,workload,layout,pool_bytes,pool_percent,cell,rate_per_s,")
+        );
+        assert_eq!(field(&text, "rate_per_s", 1), "10");
+        let mean: f64 = field(&text, "tau_ms_mean", 1).parse().unwrap();
+        assert!((mean - fixture.summary.cells[0].tau_ms.mean).abs() < 1e-12);
+        assert_eq!(field(&text, "lower_bound", 6), "true");
+        assert_eq!(field(&text, "caveats", 6), "queue-unstable");
+    }
+
+    #[test]
+    fn each_run_has_a_line_and_outcomes_add_up() {
+        let text = export(&fixture::demo(), What::Runs);
+        assert_eq!(text.lines().count(), 19);
+        for row in 1..19 {
+            let number = |name| field(&text, name, row).parse::<u64>().unwrap();
+            let ends = number("completed") + number("failed") + number("timed_out") + number("unsent");
+            assert_eq!(ends, number("arrivals"));
+        }
+        assert_eq!(field(&text, "sense_psi_cpu_some_percent", 1), "3.5");
+    }
+
+    #[test]
+    fn what_is_absent_or_no_number_is_an_empty_field() {
+        let mut fixture = fixture::single();
+        fixture.runs[0].throughput_per_s = f64::NAN;
+        assert_eq!(field(&export(&fixture, What::Cells), "theta_percent_mean", 1), "");
+        assert_eq!(field(&export(&fixture, What::Runs), "theta_percent", 1), "");
+        assert_eq!(field(&export(&fixture, What::Runs), "throughput_per_s", 1), "");
+    }
+
+    #[test]
+    fn lines_have_as_many_fields_as_names_and_an_empty_study_has_names() {
+        let mut fixture = fixture::demo();
+        fixture.plan.series[0].label = "a, \"b\"".to_owned();
+        assert!(export(&fixture, What::Cells).contains(",\"a, \"\"b\"\"\","));
+        for what in [What::Cells, What::Runs] {
+            let text = export(&fixture::demo(), what);
+            let fields = |line: &str| line.split(',').count();
+            let names = fields(text.lines().next().unwrap());
+            assert!(text.lines().all(|line| fields(line) == names));
+            assert_eq!(export(&fixture::empty(), what).lines().count(), 1);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Studies for other programs: CSV tables, and JSON with the records as they are stored.
+//!
+//! # Columns of the table of cells
+//!
+//! `study, series, target, workload, layout, pool_bytes, pool_percent, cell, rate_per_s` say which cell;
+//! `runs, stability, lower_bound, valid` how good it is; then for each of `tau_ms, p50_ms, p90_ms, p95_ms,
+//! p99_ms, p999_ms, throughput_per_s, theta_percent, lag_p99_ms, pool_reads_per_request` the four columns
+//! `X_mean, X_se, X_low, X_high` (mean over runs, its standard error, the ends of its 95 % interval);
+//! `target_spread_ms`; `arrivals, completed, failed, timed_out, unsent`; `caveats`, their codes parted by
+//! blanks.
+//!
+//! # Columns of the table of runs
+//!
+//! The same columns down to `rate_per_s`; `repeat, order, started_unix_s, seed, measured_s, stability,
+//! lower_bound, throughput_per_s, arrivals, completed, failed, timed_out, unsent, backlog_at_end,
+//! sessions_max, reconnects`; for each of `response, service, first_byte, lag, session_wait` the columns
+//! `X_mean_ms, X_p50_ms, X_p90_ms, X_p95_ms, X_p99_ms, X_p999_ms, X_max_ms`; `tau_batch_se_ms,
+//! batch_autocorrelation`; `theta_percent, user_percent, system_percent, iowait_percent, steal_percent`;
+//! `generator_cpu_percent, other_load_percent, generator_switches_per_request`; `caveats`; and one column
+//! `sense_NAME` for each further measure that some run has, by name.
+//!
+//! An absent value is an empty field. Names do not change within a format version; new columns come at
+//! the end, before `sense_`.
+
+mod columns;
+mod csv;
+
+pub use csv::{What, csv};
+
+use evenkeel_lab::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
+
+/// One object `{plan, manifest, summary, runs}`, each as its file has it, ending in a line feed.
+pub fn json(
+    plan: &PlanFile,
+    manifest: &ManifestFile,
+    summary: &SummaryFile,
+    runs: &[RunFile],
+) -> Result<String, serde_json::Error> {
+    #[derive(serde::Serialize)]
+    struct Study<'a> {
+        plan: &'a PlanFile,
+        manifest: &'a ManifestFile,
+        summary: &'a SummaryFile,
+        runs: &'a [RunFile],
+    }
+    let mut text = serde_json::to_string_pretty(&Study { plan, manifest, summary, runs })?;
+    text.push('\n');
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn json_gives_the_records_back() {
+        let fixture = fixture::factors();
+        let text = json(&fixture.plan, &fixture.manifest, &fixture.summary, &fixture.runs).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        // Read back in the same way as the whole, since reading may change a number's last bit.
+        let stored = |record: String| serde_json::from_str::<serde_json::Value>(&record).unwrap();
+        assert!(value["plan"] == stored(serde_json::to_string(&fixture.plan).unwrap()));
+        assert!(value["manifest"] == stored(serde_json::to_string(&fixture.manifest).unwrap()));
+        assert!(value["summary"] == stored(serde_json::to_string(&fixture.summary).unwrap()));
+        assert!(value["runs"] == stored(serde_json::to_string(&fixture.runs).unwrap()));
+        assert_eq!(value.as_object().unwrap().len(), 4);
+    }
+}

@@ -1,0 +1,101 @@
+//! How a failure is told: what went wrong, while doing what, and what to do next.
+
+use evenkeel_lab::data::DataError;
+use evenkeel_lab::sandbox::SandboxError;
+use evenkeel_lab::store::StoreError;
+use evenkeel_lab::study::StudyError;
+use evenkeel_lab::target::TargetError;
+use std::fmt;
+use std::process::ExitCode;
+
+/// Wrong use or configuration.
+pub const WRONG_USE: u8 = 2;
+/// The measurement is not valid.
+pub const NOT_VALID: u8 = 3;
+
+/// What to do next; attached to an error as a context.
+#[derive(Debug)]
+pub struct Hint(pub String);
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Adds a hint to a result.
+pub trait WithHint<T> {
+    /// Attaches what to do next.
+    fn hint(self, text: impl Into<String>) -> anyhow::Result<T>;
+}
+
+impl<T, E: Into<anyhow::Error>> WithHint<T> for Result<T, E> {
+    fn hint(self, text: impl Into<String>) -> anyhow::Result<T> {
+        self.map_err(|error| error.into().context(Hint(text.into())))
+    }
+}
+
+/// Prints an error to the terminal's error stream.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    eprint!("{}", render(error));
+    ExitCode::from(WRONG_USE)
+}
+
+/// `error:` the cause, `while:` what was going on, `hint:` the way out.
+fn render(error: &anyhow::Error) -> String {
+    let hint = error.downcast_ref::<Hint>().map(ToString::to_string).or_else(|| known_hint(error));
+    let chain: Vec<String> =
+        error.chain().map(ToString::to_string).filter(|text| hint.as_ref() != Some(text)).collect();
+    // A typed error often repeats its source at its end; the longer of the two says more.
+    let mut told: Vec<&String> = Vec::new();
+    for text in &chain {
+        if !told.iter().any(|before| before.ends_with(text.as_str())) {
+            told.push(text);
+        }
+    }
+    let cause = told.pop().map_or("unknown", String::as_str);
+    let mut text = format!("error: {cause}\n");
+    for context in told {
+        text.push_str(&format!("  while: {context}\n"));
+    }
+    if let Some(hint) = hint {
+        text.push_str(&format!("  hint: {hint}\n"));
+    }
+    text
+}
+
+/// What the libraries' own errors know about the way out.
+fn known_hint(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|cause| {
+        let target = cause.downcast_ref::<TargetError>().and_then(TargetError::hint);
+        let sandbox = cause.downcast_ref::<SandboxError>().and_then(SandboxError::hint);
+        let study = cause.downcast_ref::<StudyError>().and_then(StudyError::hint);
+        let data = cause.downcast_ref::<DataError>().and_then(DataError::hint);
+        let store = cause.downcast_ref::<StoreError>().and_then(StoreError::hint);
+        target.or(sandbox).or(study).or(data).or(store).map(str::to_owned)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::{Context, anyhow};
+
+    #[test]
+    fn an_error_names_cause_moment_and_way_out() {
+        let error = Err::<(), _>(anyhow!("connection refused"))
+            .context("opening connection 17 of 64")
+            .hint("start the server")
+            .unwrap_err();
+        assert_eq!(
+            render(&error),
+            "error: connection refused\n  while: opening connection 17 of 64\n  hint: start the server\n"
+        );
+    }
+
+    #[test]
+    fn a_source_that_is_told_already_is_not_told_twice() {
+        let error = anyhow!("no such file").context("cannot read x: no such file");
+        assert_eq!(render(&error), "error: cannot read x: no such file\n");
+    }
+}

@@ -1,0 +1,220 @@
+//! Events as lines of text.
+
+use super::{ProgressEvent, RunName};
+use crate::format;
+
+/// What an event adds to what stays on the screen; `None` where it only changes the live line.
+pub fn lasting(event: &ProgressEvent) -> Option<String> {
+    match event {
+        ProgressEvent::Populated { rows, took_s } => {
+            let per_s = *rows as f64 / took_s.max(1e-9);
+            let (rows, per_s) = (format::count(*rows), format::fixed(per_s, 0));
+            Some(format!("{rows} rows in {}, {per_s} rows/s", format::seconds(*took_s)))
+        }
+        ProgressEvent::Probed { .. } => Some(probed(event)),
+        ProgressEvent::RunFinished { .. } => Some(finished_run(event)),
+        ProgressEvent::Planned { folder, cells, runs, done, left_s } => Some(join(&[
+            Some(format!(
+                "{} in {}",
+                format::counted(*runs as usize, "run"),
+                format::counted(*cells, "cell")
+            )),
+            (*done > 0).then(|| format!("{done} finished before")),
+            left(*left_s),
+            Some(folder.clone()),
+        ])),
+        ProgressEvent::Warning { text } => Some(format!("warning: {text}")),
+        ProgressEvent::Step { .. }
+        | ProgressEvent::Populating { .. }
+        | ProgressEvent::Running { .. }
+        | ProgressEvent::Finished { .. } => None,
+    }
+}
+
+/// The live line; `None` where it is left as it is.
+pub fn live(event: &ProgressEvent) -> Option<String> {
+    match event {
+        ProgressEvent::Step { text } => Some(text.clone()),
+        ProgressEvent::Populating { table, rows, rows_total, rows_per_s, left_s } => Some(join(&[
+            Some(format!("populating {table}")),
+            Some(format!("{} of {} rows", format::count(*rows), format::count(*rows_total))),
+            Some(format!("{} rows/s", format::fixed(*rows_per_s, 0))),
+            left(*left_s),
+        ])),
+        ProgressEvent::Running { run, phase, tau_ms, theta_percent, left_s } => Some(join(&[
+            Some(short_name(run)),
+            Some(phase.clone()).filter(|phase| phase != "measure"),
+            tau_ms.map(|tau| format!("tau {}", format::time(tau))),
+            theta(*theta_percent),
+            left(*left_s),
+        ])),
+        _ => None,
+    }
+}
+
+/// Share of the work that is done, from 0 to 1, where the event tells.
+pub fn share(event: &ProgressEvent) -> Option<f64> {
+    let share = |done: f64, total: f64| (total > 0.0).then(|| (done / total).clamp(0.0, 1.0));
+    match event {
+        ProgressEvent::Populating { rows, rows_total, .. } => share(*rows as f64, *rows_total as f64),
+        ProgressEvent::Running { run, .. } => share(f64::from(run.number) - 1.0, f64::from(run.total)),
+        ProgressEvent::RunFinished { run, .. } => share(f64::from(run.number), f64::from(run.total)),
+        _ => None,
+    }
+}
+
+fn finished_run(event: &ProgressEvent) -> String {
+    let ProgressEvent::RunFinished {
+        run,
+        tau_ms,
+        p95_ms,
+        lower_bound,
+        throughput_per_s,
+        theta_percent,
+        stability,
+        caveats,
+    } = event
+    else {
+        return String::new();
+    };
+    let bound = if *lower_bound { "at least " } else { "" };
+    join(&[
+        Some(name(run)),
+        Some(format!("tau {bound}{}", format::time(*tau_ms))),
+        Some(format!("p95 {bound}{}", format::time(*p95_ms))),
+        theta(*theta_percent),
+        Some(format!("throughput {}", format::rate(*throughput_per_s))),
+        Some(stability.clone()).filter(|stability| stability != "settled"),
+        (!caveats.is_empty()).then(|| caveats.join(" ")),
+    ])
+}
+
+fn probed(event: &ProgressEvent) -> String {
+    let ProgressEvent::Probed { series, rate_per_s, throughput_per_s, theta_percent, settled } = event else {
+        return String::new();
+    };
+    let load = rate_per_s.map_or_else(|| "closed".to_owned(), format::rate);
+    join(&[
+        Some(format!("probe {series} {load}")),
+        Some(format!("throughput {}", format::rate(*throughput_per_s))),
+        theta(*theta_percent),
+        (!settled).then(|| "not settled".to_owned()),
+    ])
+}
+
+/// `3/18 tpcw.complex 40/s repeat 2`.
+fn name(run: &RunName) -> String {
+    let RunName { number, total, series, rate_per_s, repeat } = run;
+    format!("{number}/{total} {series} {} repeat {repeat}", format::rate(*rate_per_s))
+}
+
+/// The same with a long label cut short, so that what follows still fits into the live line.
+fn short_name(run: &RunName) -> String {
+    const LONGEST: usize = 28;
+    if run.series.chars().count() <= LONGEST {
+        return name(run);
+    }
+    let start: String = run.series.chars().take(LONGEST - 1).collect();
+    name(&RunName { series: format!("{}…", start.trim_end()), ..run.clone() })
+}
+
+fn theta(percent: Option<f64>) -> Option<String> {
+    percent.filter(|percent| percent.is_finite()).map(|percent| format!("theta {percent:.0} %"))
+}
+
+/// Above a minute in whole minutes: more is not known, and would not fit beside the rest.
+fn left(seconds: Option<f64>) -> Option<String> {
+    let seconds = seconds.filter(|seconds| seconds.is_finite())?.max(0.0);
+    let unit = if seconds > 60.0 { 60.0 } else { 1.0 };
+    Some(format!("{} left", format::seconds((seconds / unit).ceil() * unit)))
+}
+
+fn join(parts: &[Option<String>]) -> String {
+    parts.iter().flatten().map(String::as_str).collect::<Vec<_>>().join("  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> RunName {
+        RunName { number: 3, total: 18, series: "tpcw.complex".to_owned(), rate_per_s: 40.0, repeat: 2 }
+    }
+
+    #[test]
+    fn the_live_line_tells_cell_repeat_theta_response_and_time_left() {
+        let event = ProgressEvent::Running {
+            run: run(),
+            phase: "measure".to_owned(),
+            tau_ms: Some(41.23),
+            theta_percent: Some(62.4),
+            left_s: Some(200.2),
+        };
+        let line = live(&event).unwrap();
+        assert_eq!(line, "3/18 tpcw.complex 40/s repeat 2  tau 41.2 ms  theta 62 %  4 min left");
+        assert_eq!(share(&event), Some(2.0 / 18.0));
+        assert_eq!(lasting(&event), None);
+    }
+
+    #[test]
+    fn long_labels_leave_room_for_the_figures() {
+        let run = RunName { series: "pool 20 %, insert layout, target a".to_owned(), ..run() };
+        assert_eq!(short_name(&run), "3/18 pool 20 %, insert layout, t… 40/s repeat 2");
+        assert!(name(&run).contains("target a"));
+    }
+
+    #[test]
+    fn what_is_not_known_yet_is_left_out() {
+        let event = ProgressEvent::Running {
+            run: run(),
+            phase: "warm-up".to_owned(),
+            tau_ms: None,
+            theta_percent: Some(f64::NAN),
+            left_s: None,
+        };
+        assert_eq!(live(&event).unwrap(), "3/18 tpcw.complex 40/s repeat 2  warm-up");
+    }
+
+    #[test]
+    fn population_tells_rows_rate_and_time_left() {
+        let event = ProgressEvent::Populating {
+            table: "order_line".to_owned(),
+            rows: 120_000,
+            rows_total: 2_200_000,
+            rows_per_s: 152_345.6,
+            left_s: Some(13.6),
+        };
+        let line = live(&event).unwrap();
+        assert_eq!(line, "populating order_line  120,000 of 2,200,000 rows  152,346 rows/s  14 s left");
+    }
+
+    #[test]
+    fn a_finished_run_is_one_line_that_says_what_is_wrong() {
+        let event = ProgressEvent::RunFinished {
+            run: run(),
+            tau_ms: 2_430.0,
+            p95_ms: 7_279.0,
+            lower_bound: true,
+            throughput_per_s: 65.02,
+            theta_percent: None,
+            stability: "unstable".to_owned(),
+            caveats: vec!["dispatch-lag".to_owned()],
+        };
+        let expected = "3/18 tpcw.complex 40/s repeat 2  tau at least 2,430 ms  p95 at least 7,279 ms  \
+                        throughput 65/s  unstable  dispatch-lag";
+        assert_eq!(lasting(&event).unwrap(), expected);
+    }
+
+    #[test]
+    fn no_share_comes_from_a_total_of_zero() {
+        let run = RunName { total: 0, ..run() };
+        let event = ProgressEvent::Running {
+            run,
+            phase: "measure".to_owned(),
+            tau_ms: None,
+            theta_percent: None,
+            left_s: None,
+        };
+        assert_eq!(share(&event), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! What goes on, while it goes on.
+//!
+//! The caller turns what the lab reports into [`ProgressEvent`]s and hands each to [`View::show`], about
+//! once a second while a run is measured. The view has no clock and no thread of its own, so it takes
+//! nothing from the machine between events. All goes to stderr: stdout is for results.
+
+mod line;
+mod view;
+
+pub use view::{Mode, View};
+
+use serde::Serialize;
+
+/// Something worth showing. As JSON: one object a line, `event` names the variant in kebab-case; an
+/// absent value is `null`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum ProgressEvent {
+    /// Something begins that has no measure: a server starts, plans are read.
+    Step {
+        /// What, as `starting server a`.
+        text: String,
+    },
+    /// Data is being written.
+    Populating {
+        /// Table.
+        table: String,
+        /// Rows written, of all tables.
+        rows: u64,
+        /// Rows to write, of all tables.
+        rows_total: u64,
+        /// Rows per second now.
+        rows_per_s: f64,
+        /// Time left; absent before it can be told.
+        left_s: Option<f64>,
+    },
+    /// All data is written.
+    Populated {
+        /// Rows.
+        rows: u64,
+        /// How long it took.
+        took_s: f64,
+    },
+    /// A short run of the search for the saturation ended.
+    Probed {
+        /// Series.
+        series: String,
+        /// Arrival rate; absent for a closed probe.
+        rate_per_s: Option<f64>,
+        /// Completions per second.
+        throughput_per_s: f64,
+        /// Utilisation.
+        theta_percent: Option<f64>,
+        /// Whether the response settled.
+        settled: bool,
+    },
+    /// All rates are known; the runs begin.
+    Planned {
+        /// Folder of the study.
+        folder: String,
+        /// Cells.
+        cells: usize,
+        /// Runs in all.
+        runs: u32,
+        /// Runs finished before.
+        done: u32,
+        /// Time left for the whole study.
+        left_s: Option<f64>,
+    },
+    /// A run is measured now; shown again and again.
+    Running {
+        /// Which.
+        run: RunName,
+        /// `warm-up`, `measure` or `cool-down`.
+        phase: String,
+        /// Mean response time so far.
+        tau_ms: Option<f64>,
+        /// Utilisation so far.
+        theta_percent: Option<f64>,
+        /// Time left for the whole study.
+        left_s: Option<f64>,
+    },
+    /// A run ended.
+    RunFinished {
+        /// Which.
+        run: RunName,
+        /// Mean response time.
+        tau_ms: f64,
+        /// 95th percentile.
+        p95_ms: f64,
+        /// Whether these are lower bounds.
+        lower_bound: bool,
+        /// Completions per second.
+        throughput_per_s: f64,
+        /// Utilisation.
+        theta_percent: Option<f64>,
+        /// `settled`, `unstable` or `too-short`.
+        stability: String,
+        /// Codes of the run's caveats that are doubts or worse.
+        caveats: Vec<String>,
+    },
+    /// Something that the user should know now.
+    Warning {
+        /// A sentence.
+        text: String,
+    },
+    /// All is done, or it was stopped.
+    Finished {
+        /// Runs finished.
+        runs: u32,
+        /// Whether that is all of them.
+        complete: bool,
+    },
+}
+
+/// Which run of a study.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunName {
+    /// Place among all runs, from 1.
+    pub number: u32,
+    /// Runs planned, as far as known.
+    pub total: u32,
+    /// Label of the series; the workload where there is only one.
+    pub series: String,
+    /// Arrival rate.
+    pub rate_per_s: f64,
+    /// Repeat, from 1.
+    pub repeat: u32,
+}

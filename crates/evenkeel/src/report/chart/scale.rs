@@ -1,0 +1,210 @@
+//! From values to places on the page, and the ticks between.
+
+use crate::format;
+
+/// What an axis counts; decides on the words of its ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Milliseconds in; the unit follows the size.
+    Time,
+    /// Percent.
+    Percent,
+    /// Events per second.
+    PerSecond,
+}
+
+/// How values are spread over an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Equal differences, from zero.
+    Linear,
+    /// Equal ratios.
+    Logarithmic,
+    /// Logarithmic where the largest value is more than 30 times the smallest above zero.
+    Fitting,
+}
+
+/// A spread over which linear spacing would press most values onto the floor.
+const WIDE_SPREAD: f64 = 30.0;
+
+/// A mapping of values to coordinates, with its ticks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    logarithmic: bool,
+    low: f64,
+    high: f64,
+    start: f64,
+    end: f64,
+    ticks: Vec<f64>,
+}
+
+impl Scale {
+    /// A scale that holds all `values` (those that are not finite are passed over) between the
+    /// coordinates `start` and `end`, which may run either way.
+    pub fn new(values: impl Iterator<Item = f64>, spacing: Spacing, start: f64, end: f64) -> Self {
+        let (mut high, mut least) = (0.0_f64, f64::INFINITY);
+        for value in values.filter(|value| value.is_finite() && *value > 0.0) {
+            high = high.max(value);
+            least = least.min(value);
+        }
+        let wide = least.is_finite() && high / least > WIDE_SPREAD;
+        let logarithmic = spacing == Spacing::Logarithmic || (spacing == Spacing::Fitting && wide);
+        let (low, high, ticks) = match (logarithmic, least.is_finite()) {
+            (true, true) => logarithmic_ticks(least, high),
+            (true, false) => logarithmic_ticks(0.1, 1.0),
+            (false, true) => linear_ticks(high),
+            (false, false) => linear_ticks(1.0),
+        };
+        Self { logarithmic, low, high, start, end, ticks }
+    }
+
+    /// Coordinate of a value; what lies below or above the scale is put on its edge, and what is no number
+    /// has no place.
+    pub fn place(&self, value: f64) -> Option<f64> {
+        if value.is_nan() {
+            return None;
+        }
+        let value = value.clamp(self.low, self.high);
+        let share = if self.logarithmic {
+            (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln())
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        Some(self.start + share * (self.end - self.start))
+    }
+
+    /// Whether a value lies within the scale.
+    pub fn holds(&self, value: f64) -> bool {
+        value >= self.low && value <= self.high
+    }
+
+    /// Values that bear a grid line.
+    pub fn ticks(&self) -> &[f64] {
+        &self.ticks
+    }
+
+    /// `count` values from one end to the other, evenly on the page.
+    pub fn steps(&self, count: usize) -> impl Iterator<Item = f64> {
+        let (low, high, logarithmic) = (self.low, self.high, self.logarithmic);
+        (0..count).map(move |step| {
+            let share = step as f64 / (count.max(2) - 1) as f64;
+            if logarithmic {
+                (low.ln() + share * (high.ln() - low.ln())).exp()
+            } else {
+                low + share * (high - low)
+            }
+        })
+    }
+
+    /// Unit for the axis title: a linear axis has one for all its ticks.
+    pub fn unit(&self, quantity: Quantity) -> &'static str {
+        match quantity {
+            Quantity::Time if self.logarithmic => "",
+            Quantity::Time => self.time_unit().symbol(),
+            Quantity::Percent => "%",
+            Quantity::PerSecond => "per second",
+        }
+    }
+
+    fn time_unit(&self) -> format::TimeUnit {
+        format::TimeUnit::suiting(self.high)
+    }
+
+    /// Text of a tick.
+    pub fn label(&self, tick: f64, quantity: Quantity) -> String {
+        match quantity {
+            Quantity::Time if self.logarithmic => {
+                let unit =
+                    if tick < 999.5 { format::TimeUnit::suiting(tick) } else { format::TimeUnit::Seconds };
+                format!("{} {}", round_number(tick * unit.per_ms()), unit.symbol())
+            }
+            Quantity::Time => round_number(tick * self.time_unit().per_ms()),
+            Quantity::Percent | Quantity::PerSecond => round_number(tick),
+        }
+    }
+}
+
+/// A tick's number, with no zeros at its end.
+fn round_number(value: f64) -> String {
+    if value == 0.0 { "0".to_owned() } else { format::short(value) }
+}
+
+/// From zero to the first round step at or above `high`, in about five steps of 1, 2 or 5 times a power of
+/// ten.
+fn linear_ticks(high: f64) -> (f64, f64, Vec<f64>) {
+    let rough = (high / 5.0).max(f64::MIN_POSITIVE * 1e6);
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough);
+    let step = step.unwrap_or(10.0 * power);
+    let count = (high / step - 1e-9).ceil().max(1.0) as usize;
+    let ticks = (0..=count).map(|number| number as f64 * step).collect::<Vec<_>>();
+    (0.0, count as f64 * step, ticks)
+}
+
+/// From the 1, 2 or 5 below `low` to that above `high`. Few decades bear three ticks each, more bear one,
+/// and very many one in several.
+fn logarithmic_ticks(low: f64, high: f64) -> (f64, f64, Vec<f64>) {
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let rungs: Vec<f64> = (first - 1..=last)
+        .flat_map(|power| [1.0, 2.0, 5.0].map(|factor| factor * 10_f64.powi(power)))
+        .collect();
+    let low = rungs.iter().rfind(|rung| **rung < low * 0.999).copied().unwrap_or(low / 2.0);
+    let high = rungs.iter().find(|rung| **rung > high * 1.001).copied().unwrap_or(high * 2.0);
+    let within = |rung: &f64| *rung >= low * 0.999 && *rung <= high * 1.001;
+    let all: Vec<f64> = rungs.into_iter().filter(within).collect();
+    if all.len() <= 10 {
+        return (low, high, all);
+    }
+    let every = 1 + (last - first) / 7;
+    let powers = (first - 1..=last).step_by(every as usize).map(|power| 10_f64.powi(power));
+    (low, high, powers.filter(within).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scale(values: &[f64], spacing: Spacing) -> Scale {
+        Scale::new(values.iter().copied(), spacing, 0.0, 100.0)
+    }
+
+    #[test]
+    fn linear_ticks_are_round_and_hold_the_largest_value() {
+        for (high, last, count) in [(1.0, 1.0, 6), (70.0, 80.0, 5), (99.9, 100.0, 6), (0.003, 0.003, 4)] {
+            let scale = scale(&[high], Spacing::Linear);
+            assert!((scale.ticks().last().unwrap() - last).abs() < 1e-9, "{high}: {:?}", scale.ticks());
+            assert_eq!(scale.ticks().len(), count, "{high}: {:?}", scale.ticks());
+        }
+    }
+
+    #[test]
+    fn spacing_turns_logarithmic_only_where_values_spread_wide() {
+        assert_eq!(scale(&[1.0, 20.0], Spacing::Fitting).place(20.0), Some(100.0));
+        let wide = scale(&[0.02, 300.0], Spacing::Fitting);
+        let middle = wide.place(2.5).unwrap();
+        assert!((40.0..60.0).contains(&middle), "{middle}");
+    }
+
+    #[test]
+    fn places_stay_on_the_page_for_any_number() {
+        for spacing in [Spacing::Linear, Spacing::Logarithmic, Spacing::Fitting] {
+            for values in [&[][..], &[0.0], &[5.0], &[f64::NAN, -3.0], &[1e-300, 1e300]] {
+                let scale = scale(values, spacing);
+                for value in [0.0, -1.0, 1e-12, 5.0, 1e300, f64::INFINITY] {
+                    let place = scale.place(value).unwrap();
+                    assert!((0.0..=100.0).contains(&place), "{spacing:?} {values:?} {value} {place}");
+                }
+                assert_eq!(scale.place(f64::NAN), None);
+                assert!(!scale.ticks().is_empty() && scale.ticks().len() <= 11, "{:?}", scale.ticks());
+            }
+        }
+    }
+
+    #[test]
+    fn logarithmic_ticks_say_their_unit() {
+        let scale = scale(&[0.05, 3_000.0], Spacing::Logarithmic);
+        let labels: Vec<_> = scale.ticks().iter().map(|tick| scale.label(*tick, Quantity::Time)).collect();
+        assert_eq!(labels, ["100 µs", "1 ms", "10 ms", "100 ms", "1 s"]);
+        assert_eq!(scale.unit(Quantity::Time), "");
+    }
+}

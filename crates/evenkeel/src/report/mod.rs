@@ -1,0 +1,25 @@
+//! A study as one HTML file that a person can forward: no network, no script that it needs, light and
+//! dark, screen and paper.
+//!
+//! `study` joins the records, `plots` says what is drawn, `chart` draws, `sections` writes the rest,
+//! `palette` and `style.css` give colours and form, `page` puts all together. Whatever comes from records
+//! goes through [`markup::Text`].
+
+mod chart;
+mod legend;
+mod markup;
+mod page;
+mod palette;
+mod plots;
+mod sections;
+mod study;
+
+use evenkeel_lab::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
+
+/// The report of a study in any state, also of one that has no runs yet.
+pub fn html(plan: &PlanFile, manifest: &ManifestFile, summary: &SummaryFile, runs: &[RunFile]) -> String {
+    page::page(&study::Study { plan, manifest, summary, runs })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! The page as a whole.
+
+use super::markup::Text;
+use super::plots::{self, Plot};
+use super::study::Study;
+use super::{legend, palette, sections};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// Writes the page.
+pub fn page(study: &Study<'_>) -> String {
+    let title = format!("{} · Evenkeel {}", study.plan.id, study.plan.kind);
+    let body = [
+        banner(study),
+        "<main>\n".to_owned(),
+        sections::headline(study),
+        charts(study),
+        sections::cells(study),
+        sections::caveats(study),
+        sections::outcomes(study),
+        sections::plans(study),
+        sections::environment(study),
+        "</main>\n".to_owned(),
+    ]
+    .concat();
+    // The policy makes the promise of no network one that the browser keeps.
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         script-src 'unsafe-inline'\">\n\
+         <title>{}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n{body}\
+         <div id=\"tip\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        Text(&title),
+        palette::style()
+    )
+}
+
+fn banner(study: &Study<'_>) -> String {
+    format!(
+        "<div class=\"banner\"><span class=\"name\">Evenkeel</span><span class=\"words\">{} {}</span>\
+         <button id=\"theme\" type=\"button\" hidden>dark</button></div>\n",
+        Text(&study.plan.kind),
+        Text(&study.plan.id)
+    )
+}
+
+fn charts(study: &Study<'_>) -> String {
+    if study.summary.cells.is_empty() {
+        return sections::guide();
+    }
+    let wide = figure(&plots::tau(study), &format!("{}{}", legend::series(study), legend::marks()));
+    let mut half = vec![plots::theta(study), plots::throughput(study)];
+    let percentiles = plots::percentiles(study);
+    let panels = if study.has_several() {
+        panels(study, &percentiles)
+    } else {
+        half.extend(percentiles);
+        String::new()
+    };
+    half.push(plots::lag(study));
+    half.extend(plots::standard_error(study));
+    half.extend(plots::spread(study));
+    let half: String = half.iter().map(|plot| figure(plot, "")).collect();
+    format!(
+        "<section id=\"charts\">\n{wide}{panels}<div class=\"grid\">\n{half}{}</div></section>\n",
+        sections::guide()
+    )
+}
+
+fn figure(plot: &Plot, legend: &str) -> String {
+    format!(
+        "<figure class=\"card\"><figcaption><h3>{}</h3><p class=\"words\">{}</p>{}{legend}</figcaption>\n\
+         <div class=\"drawing\">{}</div></figure>\n",
+        Text(&plot.heading),
+        Text(&plot.words),
+        notes(&plot.notes),
+        drawing(plot)
+    )
+}
+
+/// The chart, in two forms where one does not suit all pages; the style sheet shows one.
+fn drawing(plot: &Plot) -> String {
+    match &plot.narrow {
+        None => plot.chart.svg(),
+        Some(narrow) => format!(
+            "<div class=\"for-wide\">{}</div><div class=\"for-narrow\">{}</div>",
+            plot.chart.svg(),
+            narrow.svg()
+        ),
+    }
+}
+
+fn notes(notes: &[(String, String)]) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
+    let item = |(name, text): &(String, String)| format!("<li><b>{}</b> {}</li>", Text(name), Text(text));
+    format!("<ul class=\"notes\">{}</ul>", notes.iter().map(item).collect::<String>())
+}
+
+/// Percentiles of each series side by side, on the same scales.
+fn panels(study: &Study<'_>, plots: &[Plot]) -> String {
+    let panels: String = plots
+        .iter()
+        .enumerate()
+        .map(|(at, plot)| {
+            let swatch = legend::swatch(study.look(at));
+            format!("<div><h4>{swatch} {}</h4>{}</div>\n", Text(&plot.heading), plot.chart.svg())
+        })
+        .collect();
+    format!(
+        "<figure class=\"card\"><figcaption><h3>Percentiles</h3><p class=\"words\">Percentiles of the response time \
+         against the arrival rate, all on the same scales. Half of the requests are faster than p50, one in a thousand \
+         is slower than p99.9.</p></figcaption>\n<div class=\"panels\">\n{panels}</div></figure>\n"
+    )
+}

@@ -1,0 +1,71 @@
+//! The table of cells: every figure of every chart.
+
+use super::{section, table};
+use crate::columns::{Column, columns};
+use crate::format;
+use crate::report::legend::swatch;
+use crate::report::markup::Text;
+use crate::report::study::Study;
+use evenkeel_lab::store::format::CellSummary;
+use std::fmt::Write as _;
+
+/// The table, or a sentence where no cell has runs.
+pub fn cells(study: &Study<'_>) -> String {
+    let inner = if study.summary.cells.is_empty() {
+        "<p>No cell has a finished run yet.</p>\n".to_owned()
+    } else {
+        let columns = columns(&study.summary.cells);
+        let head = columns.iter().map(head).collect::<String>();
+        let head = format!("{head}<th scope=\"col\" class=\"state\">state</th>");
+        table("Cells, means over runs", &head, &body(study, &columns))
+    };
+    let words = "Means over runs ± half of the 95 % interval. ≥ marks lower bounds: requests that timed out or \
+                 were never sent count at the age they had reached.";
+    section("cells", "Cells", words, &inner)
+}
+
+fn head(column: &Column) -> String {
+    format!("<th scope=\"col\">{}<small>{}</small></th>", Text(column.symbol), Text(column.unit))
+}
+
+fn body(study: &Study<'_>, columns: &[Column]) -> String {
+    let mut out = String::new();
+    for (index, series) in study.plan.series.iter().enumerate() {
+        let cells = study.cells_of(index);
+        if cells.is_empty() {
+            continue;
+        }
+        out.push_str("<tbody>\n");
+        if study.has_several() {
+            let _ = writeln!(
+                out,
+                "<tr class=\"series\"><th scope=\"rowgroup\" colspan=\"{}\">{} {}</th></tr>",
+                columns.len() + 1,
+                swatch(study.look(index)),
+                Text(&series.label)
+            );
+        }
+        cells.iter().for_each(|cell| out.push_str(&row(cell, columns)));
+        out.push_str("</tbody>\n");
+    }
+    out
+}
+
+fn row(cell: &CellSummary, columns: &[Column]) -> String {
+    let value = |column: &Column| {
+        let text = (column.text)(cell);
+        let class = if text == format::ABSENT { " class=\"absent\"" } else { "" };
+        format!("<td{class}>{}</td>", Text(&text))
+    };
+    let values: String = columns.iter().map(value).collect();
+    format!("<tr>{values}<td class=\"state\">{}</td></tr>\n", state(cell))
+}
+
+fn state(cell: &CellSummary) -> String {
+    let class = if cell.stability == "settled" { "good" } else { "doubt" };
+    let mut out = format!("<span class=\"{class}\">{}</span>", Text(&cell.stability));
+    if !cell.valid {
+        out.push_str(" <span class=\"bad\">not valid</span>");
+    }
+    out
+}

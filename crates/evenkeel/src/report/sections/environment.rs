@@ -1,0 +1,175 @@
+//! Where it was measured, and how to measure it again.
+
+use super::section;
+use crate::format;
+use crate::report::markup::Text;
+use crate::report::study::Study;
+use evenkeel_lab::store::format::{ServerRecord, TargetRecord};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Variables that most often explain a difference between two servers; all others follow folded away.
+const TELLING: [&str; 14] = [
+    "innodb_buffer_pool_size",
+    "innodb_flush_method",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_log_file_size",
+    "innodb_io_capacity",
+    "innodb_page_size",
+    "sync_binlog",
+    "log_bin",
+    "max_connections",
+    "thread_handling",
+    "thread_pool_size",
+    "query_cache_type",
+    "performance_schema",
+    "transaction_isolation",
+];
+
+/// Machine, plan, servers and the command.
+pub fn environment(study: &Study<'_>) -> String {
+    let mut inner = String::from("<div class=\"cards\">\n");
+    inner.push_str(&card("Machine of the generator", &machine(study)));
+    inner.push_str(&card("How it was measured", &settings(study)));
+    for (index, target) in study.plan.targets.iter().enumerate() {
+        inner.push_str(&server(target, study.manifest.servers.get(index)));
+    }
+    inner.push_str("</div>\n");
+    let _ = writeln!(
+        inner,
+        "<h3>To repeat it</h3><pre class=\"command\">{}</pre><p class=\"words\">seed {}, Evenkeel {}, study {}</p>",
+        Text(&command(&study.plan.command)),
+        study.plan.seed,
+        Text(&study.plan.tool),
+        Text(&study.plan.id)
+    );
+    section("environment", "Environment", "", &inner)
+}
+
+fn card(heading: &str, pairs: &[(String, String)]) -> String {
+    format!("<div class=\"card\"><h3>{}</h3>{}</div>\n", Text(heading), list(pairs))
+}
+
+fn list(pairs: &[(String, String)]) -> String {
+    let rows: String = pairs
+        .iter()
+        .map(|(name, value)| format!("<div><dt>{}</dt><dd>{}</dd></div>", Text(name), Text(value)))
+        .collect();
+    format!("<dl class=\"pairs\">{rows}</dl>")
+}
+
+fn owned(pairs: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn machine(study: &Study<'_>) -> Vec<(String, String)> {
+    match owned(&study.manifest.machine) {
+        none if none.is_empty() => vec![("machine".to_owned(), format::ABSENT.to_owned())],
+        pairs => pairs,
+    }
+}
+
+fn settings(study: &Study<'_>) -> Vec<(String, String)> {
+    let settings = &study.plan.settings;
+    let pair = |name: &str, value: String| (name.to_owned(), value);
+    vec![
+        pair("rates", study.plan.rate.clone()),
+        pair("arrivals", settings.arrivals.clone()),
+        pair("repeats", settings.repeats.to_string()),
+        pair("measured phase", format::seconds(settings.duration_s)),
+        pair("warm-up", format::seconds(settings.warm_up_s)),
+        pair("timeout", format::seconds(settings.timeout_s)),
+        pair("sessions", settings.sessions.clone()),
+        pair("statements", settings.protocol.clone()),
+        pair("before each run", settings.reset.clone()),
+        pair("generator on", cpus(&settings.generator_cpus)),
+        pair(
+            "tolerances",
+            format!(
+                "standard error {}, spread {} of τ",
+                format::percent(settings.tolerance_se_percent),
+                format::percent(settings.tolerance_spread_percent)
+            ),
+        ),
+    ]
+}
+
+fn cpus(cpus: &[usize]) -> String {
+    match cpus {
+        [] => "any CPU".to_owned(),
+        some => format!("CPU {}", some.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn server(target: &TargetRecord, record: Option<&ServerRecord>) -> String {
+    let unknown = ServerRecord { version: format::ABSENT.to_owned(), ..ServerRecord::default() };
+    let record = record.unwrap_or(&unknown);
+    let mut pairs = vec![
+        ("address".to_owned(), target.url.clone()),
+        ("version".to_owned(), record.version.clone()),
+        ("domain".to_owned(), domain(target)),
+    ];
+    if let Some(bytes) = record.tables_bytes {
+        pairs.push(("tables and indexes".to_owned(), format::bytes(bytes)));
+    }
+    pairs.extend(record.data.iter().map(|(key, value)| (format!("data: {key}"), value.clone())));
+    for name in TELLING {
+        if let Some(value) = record.variables.get(name) {
+            pairs.push((name.to_owned(), readable(name, value)));
+        }
+    }
+    let heading = format!("Server {}", target.label);
+    let all = list(&owned(&record.variables));
+    let folded = match record.variables.len() {
+        0 => String::new(),
+        count => format!(
+            "<details><summary>all {} variables</summary>{all}</details>",
+            format::count(count as u64)
+        ),
+    };
+    format!("<div class=\"card\"><h3>{}</h3>{}{folded}</div>\n", Text(&heading), list(&pairs))
+}
+
+fn domain(target: &TargetRecord) -> String {
+    let memory =
+        target.memory_bytes.map_or_else(String::new, |bytes| format!(", {} of memory", format::bytes(bytes)));
+    format!("{}{memory}", cpus(&target.cpus))
+}
+
+/// A size in bytes also in words.
+fn readable(name: &str, value: &str) -> String {
+    match value.parse::<u64>() {
+        Ok(bytes) if name.ends_with("_size") && bytes >= 1024 => {
+            format!("{} ({value})", format::bytes(bytes))
+        }
+        _ => value.to_owned(),
+    }
+}
+
+/// The command as one would type it: words with blanks or signs of the shell are quoted.
+fn command(words: &[String]) -> String {
+    let plain = |word: &String| {
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte))
+    };
+    let quoted =
+        |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let words = ["evenkeel", "profile", "--set", "a b", "it's", ""].map(str::to_owned);
+        assert_eq!(command(&words), r"evenkeel profile --set 'a b' 'it'\''s' ''");
+    }
+
+    #[test]
+    fn sizes_are_given_in_words_too() {
+        assert_eq!(readable("innodb_buffer_pool_size", "67108864"), "64 MiB (67108864)");
+        assert_eq!(readable("max_connections", "2000"), "2000");
+    }
+}

@@ -1,0 +1,38 @@
+//! The words of a report, for one who sees it for the first time.
+
+/// Words with their meaning.
+const WORDS: [(&str, &str); 7] = [
+    (
+        "arrival rate λ",
+        "requests that arrive per second, at instants fixed beforehand. The load is open: it does not wait for a \
+         slow server, as real users do not.",
+    ),
+    (
+        "response time τ",
+        "from the arrival of a request to its completion, waiting included; τ of a run is the mean. What timed out or \
+         was never sent counts at the age it had reached, and τ is then a lower bound.",
+    ),
+    ("utilisation θ", "the share of its CPU time that the server's domain used while it was measured."),
+    ("buffer pool γ", "the memory in which the server keeps pages of tables and indexes."),
+    (
+        "dispatch lag",
+        "how late a request was sent: the error of the generator, not of the server. Far below τ it does not matter.",
+    ),
+    (
+        "95 % interval",
+        "each cell was run several times; the mean of all such runs lies in the interval with a confidence of 95 % \
+         (Student's t). It tells of runs on this machine, not of other machines.",
+    ),
+    (
+        "trust limit",
+        "the highest utilisation up to which runs, and targets where there are several, agree within the tolerances. \
+         Beyond it, the same measurement may come out differently tomorrow.",
+    ),
+];
+
+/// The card of words.
+pub fn guide() -> String {
+    let words: String =
+        WORDS.iter().map(|(word, text)| format!("<div><dt>{word}</dt><dd>{text}</dd></div>\n")).collect();
+    format!("<div class=\"card guide\" id=\"guide\"><h3>How to read this</h3><dl>\n{words}</dl></div>\n")
+}

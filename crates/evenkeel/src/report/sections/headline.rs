@@ -1,0 +1,160 @@
+//! What the whole is about: the sentence, its figures, and how far the study is.
+
+use crate::format;
+use crate::report::markup::Text;
+use crate::report::study::Study;
+use evenkeel_lab::store::format::HeadlineRecord;
+use std::fmt::Write as _;
+
+/// The head of the page.
+pub fn headline(study: &Study<'_>) -> String {
+    let mut out = format!("<header class=\"head\">\n{}", chips(study));
+    match study.summary.headlines.as_slice() {
+        [] => out.push_str(&nothing_yet(study)),
+        [one] => {
+            let _ = write!(out, "<h1>{}</h1>\n{}", Text(&unbroken(&one.text)), figures(one));
+        }
+        many => {
+            let _ = writeln!(out, "<h1>{}</h1>", Text(&title_of_several(study, many.len())));
+        }
+    }
+    let _ = writeln!(out, "<p class=\"setting\">{}</p>", Text(&setting(study)));
+    if study.summary.headlines.len() > 1 {
+        out.push_str(&variants(study));
+    }
+    out.push_str("</header>\n");
+    out
+}
+
+/// A sentence whose percent signs stay with their numbers.
+fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
+}
+
+fn nothing_yet(study: &Study<'_>) -> String {
+    let text = match study.runs.len() {
+        0 => "Nothing has been measured yet.".to_owned(),
+        runs => {
+            format!(
+                "{} finished; they do not tell yet what this server carries.",
+                format::counted(runs, "run")
+            )
+        }
+    };
+    format!("<h1>{}</h1>\n", Text(&text))
+}
+
+fn title_of_several(study: &Study<'_>, variants: usize) -> String {
+    format!(
+        "{} in {variants} variants: what each carries, and how far that can be trusted",
+        study.workloads().join(", ")
+    )
+}
+
+/// What was done, in a line.
+fn setting(study: &Study<'_>) -> String {
+    let settings = &study.plan.settings;
+    let mut parts = vec![study.workloads().join(", ")];
+    let mut versions: Vec<&str> =
+        study.manifest.servers.iter().map(|server| server.version.as_str()).collect();
+    versions.dedup();
+    if !versions.is_empty() {
+        parts.push(format!("on {}", versions.join(", ")));
+    }
+    parts.push(format!(
+        "{} × {} of {}",
+        format::counted(study.plan.cells.len(), "cell"),
+        format::counted(settings.repeats as usize, "run"),
+        format::seconds(settings.duration_s)
+    ));
+    parts.push(format!("{} arrivals", settings.arrivals));
+    parts.push(format::date(study.plan.created_unix_s));
+    parts.join("  ·  ")
+}
+
+fn chips(study: &Study<'_>) -> String {
+    let summary = study.summary;
+    let runs = format!("{} of {} runs", summary.runs_done, summary.runs_planned);
+    let mut chips = vec![if summary.complete {
+        ("good", format!("complete, {runs}"))
+    } else {
+        ("doubt", format!("unfinished, {runs}"))
+    }];
+    if summary.runs_done > 0 {
+        chips.push(if summary.valid {
+            ("good", "measurement valid".to_owned())
+        } else {
+            ("bad", "measurement not valid".to_owned())
+        });
+    }
+    let chips: String = chips
+        .into_iter()
+        .map(|(class, text)| format!("<li class=\"chip {class}\">{}</li>", Text(&text)))
+        .collect();
+    format!("<ul class=\"chips\">{chips}</ul>\n")
+}
+
+fn figures(headline: &HeadlineRecord) -> String {
+    let capacity = headline.capacity_per_s.as_ref().map(format::estimate_rate);
+    let p95 = headline.p95_ms.as_ref().map(format::estimate_time);
+    let figures = [
+        ("carries", capacity, "requests, with the 95 % interval over runs".to_owned()),
+        ("p95 there", p95, "95 of 100 requests are faster".to_owned()),
+        (
+            "CPU there",
+            headline.capacity_theta_percent.map(format::percent),
+            "utilisation θ at that load".to_owned(),
+        ),
+        (
+            if headline.trust_ended { "trusted up to" } else { "trusted at least to" },
+            headline.trust_theta_percent.map(format::percent),
+            trust_words(headline),
+        ),
+    ];
+    let figures: String = figures
+        .into_iter()
+        .map(|(name, value, words)| {
+            format!(
+                "<div><dt>{name}</dt><dd class=\"figure\">{}</dd><dd class=\"words\">{}</dd></div>\n",
+                Text(&value.unwrap_or_else(|| format::ABSENT.to_owned())),
+                Text(&words)
+            )
+        })
+        .collect();
+    format!("<dl class=\"figures\">\n{figures}</dl>\n")
+}
+
+/// Why trust ends where it does, where it ended.
+fn trust(headline: &HeadlineRecord) -> String {
+    if !headline.trust_ended || headline.trust_reason.is_empty() {
+        return String::new();
+    }
+    format!("<p class=\"words\">Beyond the trust limit, {}.</p>", Text(&headline.trust_reason))
+}
+
+fn trust_words(headline: &HeadlineRecord) -> String {
+    match (headline.trust_reason.as_str(), headline.trust_ended) {
+        ("", true) => "CPU utilisation θ".to_owned(),
+        (reason, true) => format!("CPU utilisation θ; beyond, {reason}"),
+        (_, false) => "CPU utilisation θ, as far as was measured".to_owned(),
+    }
+}
+
+/// Sentences side by side; a few have room for their figures too.
+fn variants(study: &Study<'_>) -> String {
+    let few = study.summary.headlines.len() <= 4;
+    let articles: String =
+        study.summary.headlines.iter().map(|headline| variant(study, headline, few)).collect();
+    let class = if few { "variants" } else { "variants many" };
+    format!("<div class=\"{class}\">\n{articles}</div>\n")
+}
+
+fn variant(study: &Study<'_>, headline: &HeadlineRecord, with_figures: bool) -> String {
+    let hue = study.look(headline.series.first().copied().unwrap_or(0)).hue;
+    format!(
+        "<article class=\"variant s{hue}\"><h2>{}</h2><p>{}</p>\n{}</article>\n",
+        Text(&headline.label),
+        Text(&unbroken(&headline.text)),
+        if with_figures { format!("{}{}", figures(headline), trust(headline)) } else { String::new() }
+    )
+}

@@ -1,0 +1,35 @@
+//! The parts of a report besides its charts, each a function from the study to markup.
+
+mod caveats;
+mod cells;
+mod environment;
+mod guide;
+mod headline;
+mod outcomes;
+mod plans;
+
+pub use caveats::caveats;
+pub use cells::cells;
+pub use environment::environment;
+pub use guide::guide;
+pub use headline::headline;
+pub use outcomes::outcomes;
+pub use plans::plans;
+
+use super::markup::Text;
+
+/// A section of the page with its heading and a sentence below it.
+fn section(id: &str, heading: &str, words: &str, inner: &str) -> String {
+    let words =
+        if words.is_empty() { String::new() } else { format!("<p class=\"words\">{}</p>", Text(words)) };
+    format!("<section id=\"{id}\"><h2>{}</h2>{words}\n{inner}</section>\n", Text(heading))
+}
+
+/// A table that scrolls aside where the page is narrow.
+fn table(caption: &str, head: &str, body: &str) -> String {
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption>\
+         <thead><tr>{head}</tr></thead>\n{body}</table></div>\n",
+        Text(caption)
+    )
+}

@@ -1,0 +1,140 @@
+//! What a report asks of a study: its records, joined. No index from a file is trusted.
+
+use super::chart::Marker;
+use super::palette::HUES;
+use evenkeel_lab::store::format::{
+    CellSummary, HeadlineRecord, ManifestFile, PlanFile, RunFile, SeriesRecord, SummaryFile,
+};
+
+/// All records of one study.
+#[derive(Clone, Copy, Debug)]
+pub struct Study<'a> {
+    /// What was to be measured.
+    pub plan: &'a PlanFile,
+    /// Where.
+    pub manifest: &'a ManifestFile,
+    /// What follows.
+    pub summary: &'a SummaryFile,
+    /// Finished runs.
+    pub runs: &'a [RunFile],
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Number of its colour.
+    pub hue: usize,
+    /// Shape of its points.
+    pub marker: Marker,
+    /// Whether its line is dashed.
+    pub dashed: bool,
+}
+
+impl<'a> Study<'a> {
+    /// The cells of one series, by rate.
+    pub fn cells_of(&self, series: usize) -> Vec<&'a CellSummary> {
+        let mut cells: Vec<_> = self.summary.cells.iter().filter(|cell| cell.series == series).collect();
+        cells.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+        cells
+    }
+
+    /// The runs of one cell, by repeat.
+    pub fn runs_of(&self, cell: u32) -> Vec<&'a RunFile> {
+        let mut runs: Vec<_> = self.runs.iter().filter(|run| run.cell == cell).collect();
+        runs.sort_by_key(|run| run.repeat);
+        runs
+    }
+
+    /// Whether there is more than one series, so that they must be told apart.
+    pub fn has_several(&self) -> bool {
+        self.plan.series.len() > 1
+    }
+
+    /// Name of a cell, with its series where there are several.
+    pub fn cell_name(&self, cell: &CellSummary) -> String {
+        crate::caveats::cell_name(self.plan, cell)
+    }
+
+    /// Colour, shape and dash of a series. Series that differ in nothing but the target have one colour
+    /// and differ in shape and dash; otherwise shapes change when the colours have all had a turn.
+    pub fn look(&self, series: usize) -> Look {
+        let Some(own) = self.plan.series.get(series) else {
+            return Look { hue: 0, marker: Marker::Circle, dashed: false };
+        };
+        let firsts = self.firsts_of_groups();
+        let group = firsts.iter().position(|first| first.same_but_target(own)).unwrap_or(0);
+        let before = &self.plan.series[..series];
+        let within = before.iter().filter(|other| other.same_but_target(own)).count();
+        Look { hue: group % HUES, marker: Marker::numbered(group / HUES + within), dashed: within % 2 == 1 }
+    }
+
+    fn firsts_of_groups(&self) -> Vec<&'a SeriesRecord> {
+        let mut firsts: Vec<&SeriesRecord> = Vec::new();
+        for series in &self.plan.series {
+            if !firsts.iter().any(|first| first.same_but_target(series)) {
+                firsts.push(series);
+            }
+        }
+        firsts
+    }
+
+    /// The headline, where there is exactly one.
+    pub fn only_headline(&self) -> Option<&'a HeadlineRecord> {
+        match self.summary.headlines.as_slice() {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// Names of the workloads, each once, in the order of the series.
+    pub fn workloads(&self) -> Vec<&'a str> {
+        let mut names: Vec<&str> = Vec::new();
+        for series in &self.plan.series {
+            if !names.contains(&series.workload.as_str()) {
+                names.push(&series.workload);
+            }
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Fixture};
+
+    fn study(fixture: &Fixture) -> Study<'_> {
+        Study {
+            plan: &fixture.plan,
+            manifest: &fixture.manifest,
+            summary: &fixture.summary,
+            runs: &fixture.runs,
+        }
+    }
+
+    #[test]
+    fn targets_of_one_group_share_the_colour_and_differ_in_shape() {
+        let fixture = fixture::factors();
+        let study = study(&fixture);
+        let (first, second, third) = (study.look(0), study.look(1), study.look(2));
+        assert_eq!(first.hue, second.hue);
+        assert_ne!(first.marker, second.marker);
+        assert_ne!(first.hue, third.hue);
+    }
+
+    #[test]
+    fn twelve_series_all_look_different() {
+        let fixture = fixture::twelve();
+        let looks: Vec<_> = (0..12).map(|series| study(&fixture).look(series)).collect();
+        for (at, look) in looks.iter().enumerate() {
+            assert!(!looks[..at].contains(look), "{at} {look:?}");
+        }
+    }
+
+    #[test]
+    fn an_index_beyond_the_plan_is_no_panic() {
+        let fixture = fixture::demo();
+        assert_eq!(study(&fixture).look(99).hue, 0);
+        assert!(study(&fixture).cells_of(99).is_empty());
+    }
+}

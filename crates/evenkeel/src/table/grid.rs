@@ -1,0 +1,141 @@
+//! Columns of text side by side.
+
+use super::Look;
+use super::paint::{Ink, paint};
+use crate::format::plain;
+
+/// Blanks between columns.
+const GAP: usize = 2;
+
+/// One place of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// Text.
+    pub text: String,
+    /// Meaning.
+    pub ink: Ink,
+}
+
+impl Place {
+    /// A text with a meaning.
+    pub fn new(text: impl Into<String>, ink: Ink) -> Self {
+        Self { text: plain(&text.into()), ink }
+    }
+
+    fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+}
+
+/// A column: its head, which may have a second line, and its places by row.
+#[derive(Clone, Debug)]
+pub struct GridColumn {
+    /// Lines of the head.
+    pub head: [String; 2],
+    /// Whether text stands at the right, as numbers do.
+    pub right: bool,
+    /// The higher, the sooner it is dropped; 0 never is.
+    pub rank: u8,
+    /// One for each row.
+    pub places: Vec<Place>,
+}
+
+impl GridColumn {
+    fn width(&self) -> usize {
+        let heads = self.head.iter().map(|head| head.chars().count());
+        heads.chain(self.places.iter().map(Place::width)).max().unwrap_or(0)
+    }
+}
+
+/// Lines of a table: the head, then the rows, with `titles` (row number and text) before some of them.
+pub fn lines(mut columns: Vec<GridColumn>, titles: &[(usize, String)], look: Look) -> String {
+    drop_columns(&mut columns, look.width);
+    let rows = columns.first().map_or(0, |column| column.places.len());
+    let mut out = String::new();
+    for line in 0..2 {
+        let heads = columns.iter().map(|column| Place::new(column.head[line].clone(), Ink::Soft));
+        if columns.iter().any(|column| !column.head[line].is_empty()) {
+            push_line(&mut out, &columns, heads, look);
+        }
+    }
+    for row in 0..rows {
+        for (_, title) in titles.iter().filter(|(before, _)| *before == row) {
+            out.push_str(&format!("\n{}\n", paint(&plain(title), Ink::Strong, look.colour)));
+        }
+        let places = columns.iter().map(|column| column.places.get(row).cloned().unwrap_or_default());
+        push_line(&mut out, &columns, places, look);
+    }
+    out
+}
+
+/// Drops columns, those of the highest rank first and of these the last, until the rest fits.
+fn drop_columns(columns: &mut Vec<GridColumn>, width: usize) {
+    let total = |columns: &[GridColumn]| columns.iter().map(|column| column.width() + GAP).sum::<usize>();
+    while total(columns) > width + GAP {
+        let highest = columns.iter().enumerate().max_by_key(|(_, column)| column.rank);
+        match highest.filter(|(_, column)| column.rank > 0).map(|(at, _)| at) {
+            Some(at) => columns.remove(at),
+            None => return,
+        };
+    }
+}
+
+fn push_line(out: &mut String, columns: &[GridColumn], places: impl Iterator<Item = Place>, look: Look) {
+    let mut line = String::new();
+    let mut blanks = 0;
+    for (column, place) in columns.iter().zip(places) {
+        let pad = column.width() - place.width().min(column.width());
+        if column.right {
+            blanks += pad;
+        }
+        if !place.text.is_empty() {
+            line.push_str(&" ".repeat(std::mem::take(&mut blanks)));
+            line.push_str(&paint(&place.text, place.ink, look.colour));
+        }
+        blanks += GAP + if column.right { 0 } else { pad };
+    }
+    out.push_str(&line);
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(head: &str, right: bool, rank: u8, texts: &[&str]) -> GridColumn {
+        let places = texts.iter().map(|text| Place::new(*text, Ink::Plain)).collect();
+        GridColumn { head: [head.to_owned(), String::new()], right, rank, places }
+    }
+
+    fn table() -> Vec<GridColumn> {
+        vec![
+            column("name", false, 0, &["a", "long name"]),
+            column("rate", true, 2, &["1", "200"]),
+            column("note", false, 1, &["x", ""]),
+        ]
+    }
+
+    #[test]
+    fn columns_line_up_and_lines_have_no_blanks_at_their_end() {
+        let text = lines(table(), &[], Look { width: 80, colour: false });
+        assert_eq!(text, "name       rate  note\na             1  x\nlong name   200\n");
+    }
+
+    #[test]
+    fn narrow_terminals_lose_the_least_important_columns() {
+        let text = lines(table(), &[], Look { width: 16, colour: false });
+        assert_eq!(text, "name       note\na          x\nlong name\n");
+        let text = lines(table(), &[], Look { width: 3, colour: false });
+        assert_eq!(text, "name\na\nlong name\n");
+    }
+
+    #[test]
+    fn titles_stand_before_their_rows() {
+        let text = lines(
+            vec![column("n", true, 0, &["1", "2"])],
+            &[(1, "second".to_owned())],
+            Look { width: 80, colour: false },
+        );
+        assert_eq!(text, "n\n1\n\nsecond\n2\n");
+    }
+}

@@ -1,0 +1,23 @@
+//! Tables for the terminal.
+//!
+//! `grid` lays columns out and drops the least important ones where the terminal is narrow; `paint` wraps
+//! and colours; `profile`, `runs` and `plans` say what stands in them. Nothing is printed here.
+
+mod grid;
+mod paint;
+mod plans;
+mod profile;
+mod runs;
+
+pub use plans::{HEAVY_PERCENT, by_share, plans};
+pub use profile::profile;
+pub use runs::runs;
+
+/// What the terminal can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Characters in a line.
+    pub width: usize,
+    /// Whether colour is wanted: the caller looks at `NO_COLOR` and at whether it is a terminal.
+    pub colour: bool,
+}

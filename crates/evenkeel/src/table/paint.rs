@@ -1,0 +1,81 @@
+//! Colour by meaning, and wrapping.
+
+use crate::format::plain;
+
+/// What a text means, not how it looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ink {
+    /// Nothing special.
+    #[default]
+    Plain,
+    /// What matters most.
+    Strong,
+    /// What may be passed over.
+    Soft,
+    /// All is well.
+    Good,
+    /// Care is needed.
+    Doubt,
+    /// It must not be used.
+    Bad,
+}
+
+/// The text with the terminal's codes around it, where colour is wanted.
+pub fn paint(text: &str, ink: Ink, colour: bool) -> String {
+    let code = match ink {
+        _ if !colour || text.is_empty() => return text.to_owned(),
+        Ink::Plain => return text.to_owned(),
+        Ink::Strong => "1",
+        Ink::Soft => "2",
+        Ink::Good => "32",
+        Ink::Doubt => "33",
+        Ink::Bad => "31",
+    };
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+}
+
+/// Text in lines of at most `width` characters, all but the first begun with `indent` blanks. A word longer
+/// than a line keeps a line of its own. Control characters, which could steer the terminal, are dropped.
+pub fn wrap(text: &str, width: usize, indent: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let word = plain(word);
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            used = indent;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(&word);
+        used += length;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_keep_to_the_width_and_lose_no_word() {
+        assert_eq!(wrap("one two three four", 9, 2), "one two\n  three\n  four");
+        assert_eq!(wrap("incomprehensibilities are long", 8, 0), "incomprehensibilities\nare long");
+        assert_eq!(wrap("", 10, 2), "");
+    }
+
+    #[test]
+    fn text_from_outside_cannot_steer_the_terminal() {
+        assert_eq!(wrap("a\u{1b}[2Jb", 80, 0), "a[2Jb");
+    }
+
+    #[test]
+    fn colour_is_only_for_those_who_want_it() {
+        assert_eq!(paint("x", Ink::Bad, false), "x");
+        assert_eq!(paint("x", Ink::Bad, true), "\u{1b}[31mx\u{1b}[0m");
+        assert_eq!(paint("x", Ink::Plain, true), "x");
+    }
+}

@@ -1,0 +1,91 @@
+//! Statements with their class, and how the server answers them.
+
+use super::Look;
+use super::grid::{GridColumn, Place, lines};
+use super::paint::{Ink, paint, wrap};
+use crate::format::{self, plain};
+use evenkeel_lab::store::format::StatementPlanRecord;
+
+/// A statement with at least this share of the work, in percent, is a heavy hitter.
+pub const HEAVY_PERCENT: f64 = 20.0;
+
+/// A table of statements, the heaviest first, then the text and plan of each.
+pub fn plans(plans: &[StatementPlanRecord], look: Look) -> String {
+    if plans.is_empty() {
+        return "No statement has a plan.\n".to_owned();
+    }
+    let sorted = by_share(plans);
+    let column = |head: &str, right, rank, place: fn(&StatementPlanRecord) -> Place| GridColumn {
+        head: [head.to_owned(), String::new()],
+        right,
+        rank,
+        places: sorted.iter().map(|plan| place(plan)).collect(),
+    };
+    let columns = vec![
+        column("statement", false, 0, |plan| Place::new(&plan.statement, Ink::Strong)),
+        column("class", false, 0, |plan| Place::new(&plan.class, Ink::Plain)),
+        column("work", true, 1, share),
+        column("why", false, 2, |plan| Place::new(&plan.reason, Ink::Plain)),
+    ];
+    let details: String = sorted.iter().map(|plan| detail(plan, look)).collect();
+    format!("{}{details}", lines(columns, &[], look))
+}
+
+/// The heaviest first; those whose share was not measured keep their order behind.
+pub fn by_share(plans: &[StatementPlanRecord]) -> Vec<&StatementPlanRecord> {
+    let share = |plan: &StatementPlanRecord| plan.work_share_percent.unwrap_or(-1.0);
+    let mut sorted: Vec<&StatementPlanRecord> = plans.iter().collect();
+    sorted.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    sorted
+}
+
+fn share(plan: &StatementPlanRecord) -> Place {
+    match plan.work_share_percent.filter(|share| share.is_finite()) {
+        Some(share) if share >= HEAVY_PERCENT => Place::new(format::percent(share), Ink::Doubt),
+        Some(share) => Place::new(format::percent(share), Ink::Plain),
+        None => Place::new("-", Ink::Soft),
+    }
+}
+
+fn detail(plan: &StatementPlanRecord, look: Look) -> String {
+    let width = look.width.saturating_sub(2);
+    let tree: String =
+        plan.plan.trim_end().lines().map(|line| format!("  {}\n", plain(&untabbed(line)))).collect();
+    format!(
+        "\n{}\n  {}\n{tree}",
+        paint(&plain(&plan.statement), Ink::Strong, look.colour),
+        wrap(&plan.sql, width, 2)
+    )
+}
+
+/// Tabs as blanks: what is left would be dropped as a control character.
+fn untabbed(line: &str) -> String {
+    line.replace('\t', "  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_heaviest_statement_comes_first() {
+        let light = StatementPlanRecord {
+            statement: "home".to_owned(),
+            class: "simple".to_owned(),
+            work_share_percent: Some(3.0),
+            ..fixture::complex_plan()
+        };
+        let unknown =
+            StatementPlanRecord { statement: "order".to_owned(), work_share_percent: None, ..light.clone() };
+        let text = plans(&[unknown, light, fixture::complex_plan()], Look { width: 100, colour: false });
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing in\n{text}"));
+        assert!(place("complex ") < place("home ") && place("home ") < place("order "), "{text}");
+        assert!(text.contains("100 %") && text.contains("Using filesort"), "{text}");
+    }
+
+    #[test]
+    fn no_plans_are_a_sentence() {
+        assert_eq!(plans(&[], Look { width: 80, colour: false }), "No statement has a plan.\n");
+    }
+}

@@ -1,0 +1,160 @@
+//! What a study came to: headline, cells, caveats.
+
+use super::Look;
+use super::grid::{GridColumn, Place, lines};
+use super::paint::{Ink, paint, wrap};
+use crate::caveats::{Found, Severity, gather};
+use crate::columns::{Column, columns};
+use crate::format;
+use evenkeel_lab::store::format::{CellSummary, HeadlineRecord, PlanFile, SummaryFile};
+
+/// Longest line of prose, however wide the terminal.
+const PROSE: usize = 100;
+
+/// The end of a study in the terminal: the headline, a line for each cell, the caveats.
+pub fn profile(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
+    let parts = [headlines(summary, look), cells(plan, summary, look), caveats(plan, summary, look)];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+fn headlines(summary: &SummaryFile, look: Look) -> String {
+    let mut out: String = summary.headlines.iter().map(|headline| one_headline(headline, look)).collect();
+    if !summary.complete {
+        let text = format!("Unfinished: {} of {} runs.", summary.runs_done, summary.runs_planned);
+        out.push_str(&format!("{}\n", paint(&text, Ink::Doubt, look.colour)));
+    }
+    out
+}
+
+fn one_headline(headline: &HeadlineRecord, look: Look) -> String {
+    let width = look.width.min(PROSE);
+    if headline.label.is_empty() {
+        return format!("{}\n", paint(&wrap(&headline.text, width, 0), Ink::Strong, look.colour));
+    }
+    let label = paint(&wrap(&headline.label, width, 0), Ink::Strong, look.colour);
+    format!("{label}\n  {}\n", wrap(&headline.text, width.saturating_sub(2), 2))
+}
+
+fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
+    if summary.cells.is_empty() {
+        return "No cell has a finished run yet.\n".to_owned();
+    }
+    let mut sorted: Vec<&CellSummary> = summary.cells.iter().collect();
+    sorted.sort_by(|a, b| a.series.cmp(&b.series).then(a.rate_per_s.total_cmp(&b.rate_per_s)));
+    let mut grid: Vec<GridColumn> =
+        columns(&summary.cells).iter().map(|column| grid_column(column, &sorted)).collect();
+    let places = sorted.iter().map(|cell| verdict(cell)).collect();
+    grid.push(GridColumn { head: [String::new(), String::new()], right: false, rank: 1, places });
+    lines(grid, &titles(plan, &sorted), look)
+}
+
+fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
+    let place = |cell: &&CellSummary| match (column.text)(cell) {
+        text if text == format::ABSENT => Place::new("-", Ink::Soft),
+        text => Place::new(text, if column.word == "tau" { Ink::Strong } else { Ink::Plain }),
+    };
+    GridColumn {
+        head: [column.word.to_owned(), column.unit.to_owned()],
+        right: true,
+        rank: column.rank,
+        places: cells.iter().map(place).collect(),
+    }
+}
+
+fn verdict(cell: &CellSummary) -> Place {
+    let doubted = cell.caveats.iter().any(|caveat| Severity::of(caveat) == Severity::Doubt);
+    match (cell.valid, cell.stability.as_str(), doubted) {
+        (false, stability, _) => Place::new(format!("{stability}, not valid"), Ink::Bad),
+        (true, "settled", false) => Place::new("settled", Ink::Good),
+        (true, stability, true) => Place::new(format!("{stability}, doubt"), Ink::Doubt),
+        (true, stability, false) => Place::new(stability, Ink::Doubt),
+    }
+}
+
+/// Labels of the series before their first rows, where there are several.
+fn titles(plan: &PlanFile, cells: &[&CellSummary]) -> Vec<(usize, String)> {
+    let mut titles = Vec::new();
+    for (row, cell) in cells.iter().enumerate() {
+        let is_first = row == 0 || cells[row - 1].series != cell.series;
+        if let Some(series) = plan.series.get(cell.series).filter(|_| is_first && plan.series.len() > 1) {
+            titles.push((row, series.label.clone()));
+        }
+    }
+    titles
+}
+
+fn caveats(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
+    gather(plan, summary).iter().map(|found| one_caveat(found, look)).collect()
+}
+
+fn one_caveat(found: &Found<'_>, look: Look) -> String {
+    let (name, ink) = match Severity::of(found.caveat) {
+        Severity::Invalid => ("not valid", Ink::Bad),
+        Severity::Doubt => ("doubt", Ink::Doubt),
+        Severity::Note => ("note", Ink::Soft),
+    };
+    let mut text = format!("{name}: {}", found.caveat.text);
+    if !found.cells.is_empty() {
+        text.push_str(&format!(" ({})", found.cells.join("; ")));
+    }
+    let text = wrap(&text, look.width.min(PROSE), 2);
+    let rest = text.strip_prefix(name).unwrap_or_default();
+    format!("{}{rest}\n", paint(name, ink, look.colour))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn text(fixture: &fixture::Fixture, width: usize) -> String {
+        profile(&fixture.plan, &fixture.summary, Look { width, colour: false })
+    }
+
+    #[test]
+    fn a_profile_reads_from_the_headline_to_the_caveats() {
+        let text = text(&fixture::demo(), 120);
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing in\n{text}"));
+        assert!(place("This server carries") < place("throughput"));
+        assert!(place("18.3 ± 0.4") < place("≥ 2,430"));
+        assert!(place("unstable") < place("doubt: 3 runs"));
+        assert!(place("doubt: 3 runs") < place("note: The queue grew"));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_tau_stays() {
+        for width in [40, 60, 80, 120, 200] {
+            for fixture in [fixture::demo(), fixture::factors(), fixture::twelve(), fixture::single()] {
+                let text = text(&fixture, width);
+                let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+                assert!(widest <= width, "{widest} > {width}\n{text}");
+                assert!(text.contains("tau") && text.contains("rate"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_series_is_titled() {
+        let fixture = fixture::factors();
+        let text = text(&fixture, 100);
+        for series in &fixture.plan.series {
+            assert!(text.contains(&format!("\n{}\n", series.label)), "{}\n{text}", series.label);
+        }
+    }
+
+    #[test]
+    fn an_unfinished_study_says_how_far_it_is() {
+        let text = text(&fixture::empty(), 80);
+        assert_eq!(text, "Unfinished: 0 of 18 runs.\n\nNo cell has a finished run yet.\n");
+    }
+
+    #[test]
+    fn what_is_not_valid_is_red_only_where_colour_is_wanted() {
+        let mut fixture = fixture::demo();
+        fixture.summary.cells[0].valid = false;
+        let with = profile(&fixture.plan, &fixture.summary, Look { width: 120, colour: true });
+        assert!(with.contains("\u{1b}[31msettled, not valid\u{1b}[0m"), "{with}");
+        assert!(!text(&fixture, 120).contains('\u{1b}'));
+    }
+}

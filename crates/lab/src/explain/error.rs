@@ -1,0 +1,28 @@
+//! Why a statement cannot be explained.
+
+use crate::target::TargetError;
+use thiserror::Error;
+
+/// Why a statement cannot be explained.
+#[derive(Debug, Error)]
+pub enum ExplainError {
+    /// The server did not take a question of ours.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The server would not explain a statement.
+    #[error("cannot explain statement `{statement}`: {source}")]
+    Plan {
+        /// Its name.
+        statement: String,
+        /// Why.
+        source: TargetError,
+    },
+    /// The server would not make a statement.
+    #[error("statement `{statement}` failed: {source}")]
+    Execute {
+        /// Its name.
+        statement: String,
+        /// Why.
+        source: mysql::Error,
+    },
+}

@@ -1,0 +1,57 @@
+//! Executions of a read, with a look at the server's counters before and after.
+
+use super::{Executor, ExplainError, Measured};
+use crate::clock::Clock;
+use crate::target::Control;
+use crate::workload::Parameters;
+use evenkeel_core::Nanos;
+use std::collections::BTreeMap;
+
+/// Makes a read some times, each with parameters of its own, after one that is not counted; `None` where
+/// there are no parameters to be had.
+///
+/// Looking at the counters moves them too, so they are looked at twice before: what the second look adds to
+/// the first is taken off.
+pub fn measure(
+    control: &mut Control,
+    executor: &Executor,
+    index: usize,
+    executions: u32,
+    sample: &mut dyn FnMut(&mut Parameters) -> bool,
+) -> Result<Option<Measured>, ExplainError> {
+    let mut parameters = Parameters::new();
+    if !sample(&mut parameters) {
+        return Ok(None);
+    }
+    executor.execute(control, index, &parameters)?;
+    let (first, before) = (handler_reads(control)?, handler_reads(control)?);
+    let clock = Clock::start();
+    let mut time = Nanos::ZERO;
+    for _ in 0..executions {
+        sample(&mut parameters);
+        let start = clock.now();
+        executor.execute(control, index, &parameters)?;
+        time += clock.now() - start;
+    }
+    let after = handler_reads(control)?;
+    let count = |counters: &BTreeMap<String, f64>, name: &str| counters.get(name).copied().unwrap_or(0.0);
+    let handler_reads: BTreeMap<String, f64> = after
+        .iter()
+        .map(|(name, after)| {
+            let looking = count(&before, name) - count(&first, name);
+            let made = (after - count(&before, name) - looking).max(0.0);
+            (name.clone(), made / f64::from(executions))
+        })
+        .collect();
+    let rows_read = handler_reads.values().sum();
+    Ok(Some(Measured { executions, time: Nanos(time.0 / u64::from(executions)), rows_read, handler_reads }))
+}
+
+fn handler_reads(control: &mut Control) -> Result<BTreeMap<String, f64>, ExplainError> {
+    let rows = control.query("SHOW SESSION STATUS LIKE 'Handler\\_read%'")?;
+    let pair = |row: Vec<Option<String>>| {
+        let mut values = row.into_iter().flatten();
+        Some((values.next()?, values.next()?.parse().ok()?))
+    };
+    Ok(rows.rows.into_iter().filter_map(pair).collect())
+}

@@ -1,0 +1,123 @@
+//! What is found out about a statement.
+
+use crate::workload::Class;
+use evenkeel_core::Nanos;
+use std::collections::BTreeMap;
+
+/// What is found out about a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanReport {
+    /// Its name.
+    pub statement: String,
+    /// The statement with the parameters that were explained.
+    pub sample: String,
+    /// Its class.
+    pub class: Class,
+    /// Why it is complex, and what else costs: "filesort", "temporary table", "full scan of item".
+    pub reasons: Vec<String>,
+    /// Rows of the plan as EXPLAIN prints them.
+    pub rows: Vec<PlanRow>,
+    /// The plan as EXPLAIN FORMAT=JSON prints it.
+    pub json: String,
+    /// Rows that the server means to read for one execution, by its own estimate.
+    pub rows_examined: f64,
+    /// Mean executions per request of the workload.
+    pub weight: f64,
+    /// What executions took; only for reads.
+    pub measured: Option<Measured>,
+    /// Share of the time of all measured reads, weighted.
+    pub share: Option<f64>,
+}
+
+/// One row of EXPLAIN, empty where it says NULL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanRow {
+    /// Number of the SELECT within the statement.
+    pub id: String,
+    /// `SIMPLE`, `PRIMARY`, `SUBQUERY` ...
+    pub select_type: String,
+    /// Table, by its alias.
+    pub table: String,
+    /// How it is read: `const`, `ref`, `range`, `index`, `ALL` ...
+    pub access: String,
+    /// Indexes that might serve.
+    pub possible_keys: String,
+    /// The index that does.
+    pub key: String,
+    /// Bytes of it that are used.
+    pub key_len: String,
+    /// What the index is compared with.
+    pub reference: String,
+    /// Rows read for each row before, estimated.
+    pub rows: String,
+    /// Percentage of them that is kept, estimated, where the server says it.
+    pub filtered: String,
+    /// `Using where; Using filesort` ...
+    pub extra: String,
+}
+
+/// What executions of a read took, in the mean.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Executions.
+    pub executions: u32,
+    /// From the command to the last row.
+    pub time: Nanos,
+    /// Rows and index entries that the server read (the sum of `handler_reads`).
+    pub rows_read: f64,
+    /// By status counter: `Handler_read_key`, `Handler_read_rnd_next` ...
+    pub handler_reads: BTreeMap<String, f64>,
+}
+
+impl PlanReport {
+    /// Work per request: mean time, times executions.
+    fn work(&self) -> Option<f64> {
+        self.measured.as_ref().map(|measured| measured.time.0 as f64 * self.weight)
+    }
+}
+
+/// Sets the shares and puts the heaviest first.
+pub(super) fn rank(reports: &mut [PlanReport]) {
+    let sum: f64 = reports.iter().filter_map(PlanReport::work).sum();
+    for report in &mut *reports {
+        report.share = report.work().map(|work| if sum > 0.0 { work / sum } else { 0.0 });
+    }
+    let weight = |report: &PlanReport| (report.share.unwrap_or(0.0), report.rows_examined * report.weight);
+    reports.sort_by(|a, b| {
+        let ((share_a, rows_a), (share_b, rows_b)) = (weight(a), weight(b));
+        share_b.total_cmp(&share_a).then(rows_b.total_cmp(&rows_a))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(statement: &str, weight: f64, time: Option<u64>, rows_examined: f64) -> PlanReport {
+        PlanReport {
+            statement: statement.into(),
+            sample: String::new(),
+            class: Class::Simple,
+            reasons: Vec::new(),
+            rows: Vec::new(),
+            json: String::new(),
+            rows_examined,
+            weight,
+            measured: time.map(|time| Measured { time: Nanos(time), ..Measured::default() }),
+            share: None,
+        }
+    }
+
+    #[test]
+    fn the_heaviest_comes_first_and_shares_add_up() {
+        let mut reports = [
+            report("insert", 1.0, None, 1.0),
+            report("often", 9.0, Some(100), 1.0),
+            report("heavy", 0.1, Some(81_000), 1.0),
+            report("update", 1.0, None, 5.0),
+        ];
+        rank(&mut reports);
+        assert_eq!(reports.each_ref().map(|r| r.statement.as_str()), ["heavy", "often", "update", "insert"]);
+        assert_eq!(reports.each_ref().map(|r| r.share), [Some(0.9), Some(0.1), None, None]);
+    }
+}

@@ -1,0 +1,78 @@
+//! How often each statement of a workload is asked, by asking.
+
+use super::{Effort, Executor, ExplainError};
+use crate::clock::Clock;
+use crate::stop::Stop;
+use crate::target::Control;
+use crate::workload::sql;
+use crate::workload::{Parameters, Reply, Statement, Workload};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Random;
+use std::collections::BTreeSet;
+
+/// Longest time spent on it; a few hundred requests of a slow server are as good as more.
+const TIME_MAX: Nanos = Nanos::from_secs(20);
+
+/// Mean executions of each statement per request, over requests that are made for real inside transactions
+/// of our own, which are rolled back. What cannot be rolled back is not made.
+pub fn count(
+    control: &mut Control,
+    executor: &Executor,
+    workload: &dyn Workload,
+    effort: &Effort,
+    stop: &Stop,
+) -> Result<Vec<f64>, ExplainError> {
+    let statements = workload.statements();
+    let made: Vec<bool> = {
+        let rolls_back = rolls_back(control, statements)?;
+        statements.iter().map(|statement| is_made(statement, rolls_back)).collect()
+    };
+    let mut random = Random::new(effort.seed.child("weights"));
+    let mut client = workload.client(0);
+    let mut counts = vec![0.0; statements.len()];
+    let mut parameters = Parameters::new();
+    let clock = Clock::start();
+    let mut requests = 0_u32;
+    while requests < effort.requests && clock.now() < TIME_MAX && !stop.is_set() {
+        client.begin(&mut random);
+        control.exec("START TRANSACTION")?;
+        let mut reply = None;
+        while let Some(index) = client.step(reply.as_ref(), &mut random, &mut parameters) {
+            counts[index] += 1.0;
+            let answer = if made[index] {
+                executor.execute(control, index, &parameters)
+            } else {
+                Ok(Reply { affected_rows: 1, ..Reply::default() })
+            };
+            if answer.is_err() {
+                control.exec("ROLLBACK")?;
+            }
+            reply = Some(answer?);
+        }
+        control.exec("ROLLBACK")?;
+        requests += 1;
+    }
+    counts.iter_mut().for_each(|count| *count /= f64::from(requests.max(1)));
+    Ok(counts)
+}
+
+/// Reads always, writes where they can be taken back, transaction control and all else never.
+fn is_made(statement: &Statement, rolls_back: bool) -> bool {
+    match sql::parse(&statement.sql).verb.as_str() {
+        "SELECT" | "WITH" => true,
+        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" => rolls_back,
+        _ => false,
+    }
+}
+
+/// Whether every table is there with an engine that can roll back.
+fn rolls_back(control: &mut Control, statements: &[Statement]) -> Result<bool, ExplainError> {
+    let tables: BTreeSet<&str> =
+        statements.iter().flat_map(|statement| &statement.tables).map(String::as_str).collect();
+    let rows = control.query(
+        "SELECT TABLE_NAME FROM information_schema.TABLES JOIN information_schema.ENGINES USING (ENGINE) \
+         WHERE TABLE_SCHEMA = DATABASE() AND TRANSACTIONS = 'YES'",
+    )?;
+    let safe: BTreeSet<String> = rows.rows.into_iter().flatten().flatten().collect();
+    Ok(tables.iter().all(|table| safe.contains(*table)))
+}

@@ -1,0 +1,94 @@
+//! Why a run of load could not take place.
+
+use crate::target::Address;
+use evenkeel_core::arrivals::RateError;
+use evenkeel_wire::LoginError;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a run of load could not take place. What goes wrong once it runs is counted in its result instead.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The plan asks for no rate, or an impossible one.
+    #[error("arrival rate: {0}")]
+    Rate(#[from] RateError),
+    /// The plan asks for none of something that is needed.
+    #[error("plan asks for no {0}")]
+    Nothing(&'static str),
+    /// The host has no address.
+    #[error("cannot resolve {host}: {source}")]
+    Resolve {
+        /// Host.
+        host: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The path of the unix socket does not fit into an address.
+    #[error("path of the unix socket is too long: {0}")]
+    SocketPath(PathBuf),
+    /// Nobody answers.
+    #[error("cannot connect to {address}: {source}")]
+    Connect {
+        /// Where.
+        address: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The server does not let us in.
+    #[error("cannot log in to {address}: {source}")]
+    Login {
+        /// Where.
+        address: String,
+        /// Cause.
+        source: LoginError,
+    },
+    /// The first connections took too long.
+    #[error("no session at {address} within {seconds} s")]
+    Slow {
+        /// Where.
+        address: String,
+        /// How long.
+        seconds: u64,
+    },
+    /// Certificates cannot be used.
+    #[error("cannot use TLS with {what}: {source}")]
+    Tls {
+        /// File or host.
+        what: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The request log cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Log {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// A thread cannot be pinned.
+    #[error("cannot run on CPU {cpu}: {source}")]
+    Cpu {
+        /// Its number.
+        cpu: usize,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The operating system refuses something that every run needs.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What.
+        what: &'static str,
+        /// Cause.
+        source: io::Error,
+    },
+}
+
+/// The address as people write it.
+pub(super) fn show(address: &Address) -> String {
+    match address {
+        Address::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
+        Address::Tcp { host, port } => format!("{host}:{port}"),
+        Address::Unix(path) => path.display().to_string(),
+    }
+}

@@ -1,0 +1,306 @@
+//! Starting the threads, watching them, adding up what they bring.
+
+use super::error::LoadError;
+use super::plan::{ArrivalPlan, LoadPlan, SessionPolicy};
+use super::progress::{Gauges, LoadPhase, LoadProgress, Look};
+use super::request_log::{LogSender, RequestLog};
+use super::result::{KindResult, LoadResult};
+use super::schedule;
+use super::script::Script;
+use super::socket::Endpoint;
+use super::tls::TlsSettings;
+use super::worker::{Shared, Worker, share};
+use super::{recorder, thread};
+use crate::clock::monotonic;
+use crate::stop::Stop;
+use crate::target::{Address, TlsMode};
+use evenkeel_core::Nanos;
+use evenkeel_wire::{Account, Channel, Encryption};
+use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+
+/// Sessions that a thread opens before an open load begins, if it may have so many: a burst of arrivals in
+/// the first moments then finds them. The pool grows by itself where that is not enough.
+const FIRST_SESSIONS: usize = 16;
+/// Between the moment when all threads are ready and the start of the load.
+const LEAD: Nanos = Nanos::from_millis(5);
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Runs one load and gives what it brought. Blocks until the drain is over or `stop` is set; `progress` is
+/// called about twice a second on the calling thread.
+///
+/// # Errors
+/// Whatever keeps the load from starting: an impossible plan, a server that does not answer or does not let
+/// us in. Once it runs, errors are counted in the result.
+pub fn run(
+    plan: &LoadPlan,
+    stop: &Stop,
+    progress: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadResult, LoadError> {
+    let shared = Shared::new(plan, stop)?;
+    let log = plan.request_log.as_deref();
+    let log = log.map(|path| RequestLog::start(path, plan.workload.kinds())).transpose()?;
+    let gauges: Vec<Gauges> = (0..shared.threads).map(|_| Gauges::default()).collect();
+    let result = std::thread::scope(|scope| {
+        let (ready_sender, ready) = mpsc::channel();
+        let mut crew = Crew { starts: Vec::new(), threads: Vec::new(), ready, gauges: &gauges };
+        for (index, gauges) in gauges.iter().enumerate() {
+            let (sender, start) = mpsc::channel();
+            let (shared, ready) = (&shared, ready_sender.clone());
+            let log = log.as_ref().map(RequestLog::sender);
+            let body = move || work(shared, index, gauges, log, &ready, &start);
+            let thread = std::thread::Builder::new().name(format!("load {index}")).spawn_scoped(scope, body);
+            crew.threads.push(thread.map_err(|source| LoadError::System { what: "start a thread", source })?);
+            crew.starts.push(sender);
+        }
+        drop(ready_sender);
+        crew.command(plan, progress)
+    });
+    if let Some(log) = log {
+        log.finish()?;
+    }
+    result
+}
+
+/// The life of a load thread.
+fn work(
+    shared: &Shared<'_>,
+    index: usize,
+    gauges: &Gauges,
+    log: Option<LogSender>,
+    ready: &Sender<bool>,
+    start: &Receiver<Nanos>,
+) -> Result<Option<LoadResult>, LoadError> {
+    let prepared = prepare(shared, index, gauges, log);
+    // The commander waits for every thread and never leaves before them.
+    let _ = ready.send(prepared.is_ok());
+    let worker = prepared?;
+    match start.recv() {
+        Ok(start) => worker.run(start).map(Some),
+        // Another thread could not start.
+        Err(_) => Ok(None),
+    }
+}
+
+fn prepare<'a>(
+    shared: &'a Shared<'a>,
+    index: usize,
+    gauges: &'a Gauges,
+    log: Option<LogSender>,
+) -> Result<Worker<'a>, LoadError> {
+    let plan = shared.plan;
+    thread::wake_on_time();
+    if !plan.cpus.is_empty() {
+        let cpu = plan.cpus[index % plan.cpus.len()];
+        thread::pin(cpu).map_err(|source| LoadError::Cpu { cpu, source })?;
+    }
+    let worker = Worker::new(shared, index, gauges, log);
+    let mut worker = worker.map_err(|source| LoadError::System { what: "create an epoll", source })?;
+    match (plan.sessions, &plan.arrivals) {
+        (SessionPolicy::PerRequest { .. }, _) => {
+            worker.open_first(1)?;
+            worker.close_first();
+        }
+        (SessionPolicy::Pooled { max }, ArrivalPlan::Closed { clients, .. }) => {
+            worker.open_first(share(max.min(*clients) as usize, index, shared.threads))?;
+        }
+        (SessionPolicy::Pooled { max }, _) => {
+            worker.open_first(share(max as usize, index, shared.threads).min(FIRST_SESSIONS))?;
+        }
+    }
+    Ok(worker)
+}
+
+impl<'a> Shared<'a> {
+    fn new(plan: &'a LoadPlan, stop: &'a Stop) -> Result<Self, LoadError> {
+        let (SessionPolicy::Pooled { max } | SessionPolicy::PerRequest { max }) = plan.sessions;
+        let mut threads = plan.threads.min(max as usize);
+        if let ArrivalPlan::Closed { clients, .. } = plan.arrivals {
+            threads = threads.min(clients as usize);
+            require(clients > 0, "clients")?;
+        }
+        require(max > 0, "sessions")?;
+        require(plan.threads > 0, "threads")?;
+        require(plan.measure > Nanos::ZERO, "measured phase")?;
+        require(plan.timeout > Nanos::ZERO, "time until a request is given up")?;
+        require(!plan.workload.statements().is_empty(), "statements")?;
+        schedule::process(plan)?;
+        let target = &plan.target;
+        let local = matches!(target.address, Address::Unix(_));
+        let encryption = match target.tls {
+            TlsMode::Disabled => Encryption::Never,
+            // Nobody listens on a unix socket.
+            TlsMode::Preferred if local => Encryption::Never,
+            TlsMode::Preferred => Encryption::IfOffered,
+            TlsMode::Required | TlsMode::VerifyIdentity => Encryption::Always,
+        };
+        let statements = plan.workload.statements();
+        Ok(Self {
+            plan,
+            stop,
+            scripts: statements.iter().map(|statement| Script::new(statement, plan.protocol)).collect(),
+            endpoints: Endpoint::resolve(&target.address)?,
+            endpoint: AtomicUsize::new(0),
+            tls: TlsSettings::new(target)?,
+            account: Account {
+                user: target.user.clone(),
+                password: target.password.clone().unwrap_or_default(),
+                database: target.database.clone(),
+            },
+            channel: if local { Channel::Local } else { Channel::Network },
+            encryption,
+            threads,
+        })
+    }
+}
+
+fn require(holds: bool, what: &'static str) -> Result<(), LoadError> {
+    if holds { Ok(()) } else { Err(LoadError::Nothing(what)) }
+}
+
+type Outcome = Result<Option<LoadResult>, LoadError>;
+
+/// The threads of a run, from the point of view of the one that started them.
+struct Crew<'scope, 'a> {
+    starts: Vec<Sender<Nanos>>,
+    threads: Vec<ScopedJoinHandle<'scope, Outcome>>,
+    ready: Receiver<bool>,
+    gauges: &'a [Gauges],
+}
+
+impl Crew<'_, '_> {
+    fn command(
+        mut self,
+        plan: &LoadPlan,
+        progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<LoadResult, LoadError> {
+        let mut look = Look::default();
+        let mut ready = 0;
+        while ready < self.threads.len() {
+            match self.ready.recv_timeout(LOOK_EVERY) {
+                Ok(true) => ready += 1,
+                Ok(false) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    progress(look.look(self.gauges, Nanos::ZERO, LoadPhase::Opening));
+                }
+            }
+        }
+        let start = monotonic() + LEAD;
+        let starts = std::mem::take(&mut self.starts);
+        if ready == self.threads.len() {
+            // A thread that is gone tells why when it is joined.
+            for sender in &starts {
+                let _ = sender.send(start);
+            }
+        }
+        drop(starts);
+        self.watch(plan, start, &mut look, progress);
+        self.join(plan)
+    }
+
+    /// Shows the progress until every thread has ended, which is when all ends of `ready` are gone.
+    fn watch(&self, plan: &LoadPlan, start: Nanos, look: &mut Look, progress: &mut dyn FnMut(LoadProgress)) {
+        while self.ready.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Disconnected) {
+            let elapsed = monotonic() - start;
+            let phase = match elapsed {
+                elapsed if elapsed < plan.warm_up => LoadPhase::WarmUp,
+                elapsed if elapsed < plan.warm_up + plan.measure => LoadPhase::Measure,
+                _ => LoadPhase::Drain,
+            };
+            progress(look.look(self.gauges, elapsed, phase));
+        }
+    }
+
+    fn join(self, plan: &LoadPlan) -> Result<LoadResult, LoadError> {
+        let mut total: Option<LoadResult> = None;
+        let mut error = None;
+        for thread in self.threads {
+            let outcome = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            match outcome {
+                Ok(None) => {}
+                Ok(Some(part)) => match &mut total {
+                    Some(total) => add(total, &part),
+                    None => total = Some(part),
+                },
+                Err(cause) => error = error.or(Some(cause)),
+            }
+        }
+        match (error, total) {
+            (Some(error), _) => Err(error),
+            (None, Some(total)) => Ok(settle(total)),
+            // Every thread was ready and none ran: only possible without threads, which the plan excludes.
+            (None, None) => Err(LoadError::Nothing(if plan.threads > 0 { "result" } else { "threads" })),
+        }
+    }
+}
+
+/// Adds what one thread brought to what others did.
+fn add(total: &mut LoadResult, part: &LoadResult) {
+    total.counts.arrivals += part.counts.arrivals;
+    total.counts.completed += part.counts.completed;
+    total.counts.timed_out += part.counts.timed_out;
+    total.counts.unsent += part.counts.unsent;
+    for (&code, &count) in &part.counts.failed {
+        *total.counts.failed.entry(code).or_default() += count;
+    }
+    total.measured = total.measured.max(part.measured);
+    total.stopped |= part.stopped;
+    total.response_sum += part.response_sum;
+    let histograms = [
+        (&mut total.response, &part.response),
+        (&mut total.service, &part.service),
+        (&mut total.first_byte, &part.first_byte),
+        (&mut total.lag, &part.lag),
+        (&mut total.session_wait, &part.session_wait),
+    ];
+    histograms.into_iter().for_each(|(total, part)| merge(total, part));
+    add_intervals(total, part);
+    for (total, part) in total.kinds.iter_mut().zip(&part.kinds) {
+        add_kind(total, part);
+    }
+    for (total, part) in total.statements.iter_mut().zip(&part.statements) {
+        add_kind(total, part);
+    }
+    for (&code, text) in &part.error_texts {
+        total.error_texts.entry(code).or_insert_with(|| text.clone());
+    }
+    total.sessions_max += part.sessions_max;
+    total.reconnects += part.reconnects;
+    total.cpu += part.cpu;
+    total.context_switches += part.context_switches;
+}
+
+fn add_intervals(total: &mut LoadResult, part: &LoadResult) {
+    let known = total.intervals.len().min(part.intervals.len());
+    for (total, part) in total.intervals.iter_mut().zip(&part.intervals) {
+        total.arrivals += part.arrivals;
+        total.completed += part.completed;
+        total.lost += part.lost;
+        total.response_sum += part.response_sum;
+        total.lag_max = total.lag_max.max(part.lag_max);
+    }
+    total.intervals.extend_from_slice(&part.intervals[known..]);
+}
+
+fn add_kind(total: &mut KindResult, part: &KindResult) {
+    total.completed += part.completed;
+    total.lost += part.lost;
+    merge(&mut total.response, &part.response);
+}
+
+fn merge(total: &mut recorder::Times, part: &recorder::Times) {
+    total.add(part).expect("all histograms have the same bounds");
+}
+
+/// Fills in what only the whole run has: how many were in flight at the end of each interval.
+fn settle(mut total: LoadResult) -> LoadResult {
+    let mut in_flight = 0_u64;
+    for interval in &mut total.intervals {
+        in_flight = (in_flight + interval.arrivals).saturating_sub(interval.completed + interval.lost);
+        interval.in_flight = in_flight;
+    }
+    total.backlog_at_end = in_flight;
+    total
+}

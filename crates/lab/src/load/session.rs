@@ -1,0 +1,189 @@
+//! One connection and what it is doing.
+
+use super::script::{Handle, values};
+use super::tls::Link;
+use crate::workload::{Parameters, Reply};
+use evenkeel_core::Nanos;
+use evenkeel_wire::{Completion, Event, Login, ProtocolError, ResponseReader, ServerError};
+use std::io;
+
+/// Captured rows above this size are refused: 16 MiB.
+const PACKET_LIMIT: usize = 16 << 20;
+
+/// What a session is doing. The number is that of the statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Closed,
+    Connecting,
+    Encrypting,
+    LoggingIn,
+    Idle,
+    Preparing(usize),
+    Executing(usize),
+    RollingBack,
+}
+
+impl State {
+    /// Whether a response is due.
+    pub fn is_asking(self) -> bool {
+        matches!(self, Self::Preparing(_) | Self::Executing(_) | Self::RollingBack)
+    }
+
+    /// Whether the session is on its way to its first command.
+    pub fn is_opening(self) -> bool {
+        matches!(self, Self::Connecting | Self::Encrypting | Self::LoggingIn)
+    }
+}
+
+/// The request that a session works on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub arrival: Nanos,
+    /// Zero until the first bytes went out.
+    pub send: Nanos,
+    /// Zero until something came back.
+    pub first_byte: Nanos,
+    /// When the statement under way went out.
+    pub statement_send: Nanos,
+    /// Its number in the arrival process, or its closed client.
+    pub number: u64,
+    /// Index of its client.
+    pub client: u32,
+    pub kind: u32,
+    /// Whether it arrived in the measured phase.
+    pub measured: bool,
+    /// Whether a session was free when it arrived.
+    pub free: bool,
+}
+
+/// How a response ended.
+pub(super) type Answer = Result<(), ServerError>;
+
+/// One slot for a connection; the buffers stay when the connection goes.
+pub(super) struct Session {
+    pub link: Option<Link>,
+    pub state: State,
+    /// Counts connections, so that an event of an earlier one is recognised.
+    pub connection: u32,
+    /// Counts what has a deadline, so that a deadline of something earlier is recognised.
+    pub epoch: u32,
+    pub login: Option<Box<Login>>,
+    pub reader: ResponseReader,
+    pub out: Vec<u8>,
+    pub sent: usize,
+    /// Whether the kernel has no room for what waits in `out`.
+    pub blocked: bool,
+    pub handles: Vec<Option<Handle>>,
+    /// Status flags of the last OK packet.
+    pub status: u16,
+    pub parameters: Parameters,
+    pub reply: Reply,
+    pub request: Option<Request>,
+    error: Option<ServerError>,
+}
+
+impl Session {
+    pub fn new(statements: usize) -> Self {
+        Self {
+            link: None,
+            state: State::Closed,
+            connection: 0,
+            epoch: 0,
+            login: None,
+            reader: ResponseReader::new(true, PACKET_LIMIT),
+            out: Vec::new(),
+            sent: 0,
+            blocked: false,
+            handles: vec![None; statements],
+            status: 0,
+            parameters: Parameters::new(),
+            reply: Reply::default(),
+            request: None,
+            error: None,
+        }
+    }
+
+    /// Forgets everything of the connection.
+    pub fn close(&mut self) {
+        self.link = None;
+        self.login = None;
+        self.state = State::Closed;
+        self.connection = self.connection.wrapping_add(1);
+        self.epoch = self.epoch.wrapping_add(1);
+        self.out.clear();
+        self.sent = 0;
+        self.blocked = false;
+        self.handles.fill(None);
+        self.status = 0;
+        self.error = None;
+    }
+
+    /// The login is over: commands may follow.
+    pub fn logged_in(&mut self, deprecate_eof: bool, status: u16) {
+        self.login = None;
+        self.reader = ResponseReader::new(deprecate_eof, PACKET_LIMIT);
+        self.status = status;
+        self.state = State::Idle;
+    }
+
+    /// Hands what is in `out` to the link; false where some of it has to wait.
+    pub fn flush(&mut self) -> io::Result<bool> {
+        let Some(link) = &mut self.link else { return Ok(true) };
+        while self.sent < self.out.len() {
+            match link.send(&self.out[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+        match link.flush() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            flushed => flushed.map(|()| true),
+        }
+    }
+
+    /// A command is about to go out.
+    pub fn ask(&mut self, state: State, expect: evenkeel_wire::Expect, capture: bool) {
+        self.state = state;
+        self.reader.begin(expect, capture);
+        self.reply.rows.clear();
+        self.reply.row_count = 0;
+        self.reply.affected_rows = 0;
+        self.reply.last_insert_id = 0;
+        self.error = None;
+    }
+
+    /// Reads what came; the answer once the response is whole.
+    pub fn read(&mut self, mut input: &[u8]) -> Result<Option<Answer>, ProtocolError> {
+        while let Some(event) = self.reader.next(&mut input)? {
+            match event {
+                Event::Ok(ok) => note(&mut self.reply, &mut self.status, &ok),
+                Event::RowsEnd { rows, ok } => {
+                    self.reply.row_count += rows;
+                    self.status = ok.status;
+                }
+                Event::Row(row) => {
+                    self.reply.rows.push(values(&row).ok_or(ProtocolError::Malformed("row"))?);
+                }
+                Event::Prepared { statement, parameters } => {
+                    if let State::Preparing(index) = self.state {
+                        self.handles[index] = Some(Handle { statement, parameters });
+                    }
+                }
+                Event::Error(error) => self.error = Some(error),
+                Event::Columns(_) => {}
+            }
+        }
+        Ok(self.reader.is_done().then(|| self.error.take().map_or(Ok(()), Err)))
+    }
+}
+
+fn note(reply: &mut Reply, status: &mut u16, ok: &Completion) {
+    reply.affected_rows += ok.affected_rows;
+    if ok.last_insert_id != 0 {
+        reply.last_insert_id = ok.last_insert_id;
+    }
+    *status = ok.status;
+}

@@ -1,0 +1,174 @@
+//! From an arrival to the first statement.
+
+use super::{ClientSlot, Worker, is_live};
+use crate::load::plan::ArrivalPlan;
+use crate::load::recorder::{Instants, Outcome};
+use crate::load::schedule::Arrival;
+use crate::load::session::Request;
+use evenkeel_core::Nanos;
+use evenkeel_core::arrivals::Pause;
+use evenkeel_core::random::Random;
+use std::cmp::Reverse;
+
+/// Session number in the log of a request that never had one.
+const NO_SESSION: u32 = u32::MAX;
+
+impl Worker<'_> {
+    /// Takes every arrival that is due.
+    pub(super) fn dispatch_due(&mut self, now: Nanos) {
+        while let Some(arrival) = self.schedule.take_due(now) {
+            self.arrive(arrival, now);
+        }
+        while let Some(&Reverse((at, client))) = self.thinking.peek().filter(|first| first.0.0 <= now) {
+            self.thinking.pop();
+            self.arrive(Arrival { at, number: u64::from(client) }, now);
+        }
+        self.pump(now);
+    }
+
+    /// A request arrives, and is sent at once where a session is free.
+    pub(super) fn arrive(&mut self, arrival: Arrival, now: Nanos) {
+        self.recorder.arrived(arrival.at);
+        self.gauges.arrived();
+        if self.waiting.is_empty()
+            && let Some(slot) = self.take_session(now)
+        {
+            self.start(slot, arrival, true);
+            return;
+        }
+        if self.waiting.len() >= self.waiting_max {
+            self.drop_first_waiting(now);
+        }
+        self.waiting.push_back(arrival);
+    }
+
+    /// Sends waiting requests on sessions that have become free, and opens sessions for the rest.
+    pub(super) fn pump(&mut self, now: Nanos) {
+        while let Some(arrival) = self.at_once.pop() {
+            self.arrive(arrival, now);
+        }
+        while let Some(&arrival) = self.waiting.front() {
+            let Some(slot) = self.take_session(now) else {
+                self.grow(now);
+                return;
+            };
+            self.waiting.pop_front();
+            self.start(slot, arrival, false);
+        }
+    }
+
+    /// A session for one more request: an idle one, or a slot for a fresh connection.
+    fn take_session(&mut self, now: Nanos) -> Option<u32> {
+        if !self.per_request {
+            return self.idle.pop();
+        }
+        if now < self.connect_after {
+            return None;
+        }
+        self.take_vacant()
+    }
+
+    fn start(&mut self, slot: u32, arrival: Arrival, free: bool) {
+        let client = if self.closed { arrival.number as u32 } else { slot };
+        let kind = self.begin_request(client, arrival.number);
+        let request = Request {
+            arrival: arrival.at,
+            send: Nanos::ZERO,
+            first_byte: Nanos::ZERO,
+            statement_send: Nanos::ZERO,
+            number: arrival.number,
+            client,
+            kind: kind as u32,
+            measured: self.recorder.measures(arrival.at),
+            free,
+        };
+        let session = &mut self.sessions[slot as usize];
+        session.request = Some(request);
+        session.epoch = session.epoch.wrapping_add(1);
+        self.busy += 1;
+        self.latest = slot;
+        let deadline = self.deadline(arrival.at + self.shared.plan.timeout, slot);
+        let sessions = &self.sessions;
+        self.requests.push(deadline, sessions.len(), |deadline| is_live(sessions, deadline));
+        if self.per_request {
+            self.connect(slot);
+        } else {
+            self.step(slot, true);
+        }
+    }
+
+    /// Draws the kind of a request. In an open load its randomness is its own, so that request number n asks
+    /// the same whenever and on whichever thread it is sent; a closed client has one stream for its life.
+    fn begin_request(&mut self, client: u32, number: u64) -> usize {
+        let seed = self.request_seed;
+        let closed = self.closed;
+        let slot = self.client(client);
+        if !closed {
+            slot.random = Random::new(seed.numbered(number));
+        }
+        slot.client.begin(&mut slot.random)
+    }
+
+    fn client(&mut self, client: u32) -> &mut ClientSlot {
+        &mut self.clients[client as usize]
+    }
+
+    /// The first waiting request is given up at the age it has reached. It is begun nevertheless, so that
+    /// its kind is counted.
+    pub(super) fn drop_first_waiting(&mut self, now: Nanos) {
+        let Some(arrival) = self.waiting.pop_front() else { return };
+        let kind = if self.closed {
+            self.begin_request(arrival.number as u32, arrival.number)
+        } else {
+            self.spare.random = Random::new(self.request_seed.numbered(arrival.number));
+            self.spare.client.begin(&mut self.spare.random)
+        };
+        if self.recorder.measures(arrival.at) {
+            let instants =
+                Instants { arrival: arrival.at, send: Nanos::ZERO, first_byte: Nanos::ZERO, done: now };
+            self.recorder.ended(instants, kind, NO_SESSION, Outcome::Unsent);
+        }
+        self.gauges.lost();
+        if self.closed {
+            self.think(arrival.number as u32, now);
+        }
+    }
+
+    /// Gives the clients of a closed load their first arrivals: after a think time, so that they do not come
+    /// all at once, or at once where nobody thinks.
+    pub(super) fn begin_closed(&mut self, start: Nanos) {
+        let ArrivalPlan::Closed { clients, .. } = self.shared.plan.arrivals else { return };
+        let count = super::share(clients as usize, self.thread, self.shared.threads);
+        let seed = self.shared.plan.seed.child("clients");
+        for index in 0..count {
+            let number = (index * self.shared.threads + self.thread) as u64;
+            let client = self.shared.plan.workload.closed_client(number);
+            self.clients.push(ClientSlot { client, random: Random::new(seed.numbered(number)) });
+            let pause = self.pause(index as u32);
+            self.thinking.push(Reverse((start + pause, index as u32)));
+        }
+    }
+
+    /// The next arrival of a closed client, unless the load has ended.
+    pub(super) fn think(&mut self, client: u32, now: Nanos) {
+        let pause = self.pause(client);
+        let at = now + pause;
+        if at >= self.measure_end || self.stopped {
+            return;
+        }
+        match pause {
+            // The session is about to become free; the arrival follows when it is.
+            Nanos::ZERO => self.at_once.push(Arrival { at, number: u64::from(client) }),
+            _ => self.thinking.push(Reverse((at, client))),
+        }
+    }
+
+    fn pause(&mut self, client: u32) -> Nanos {
+        let ArrivalPlan::Closed { think, .. } = self.shared.plan.arrivals else { return Nanos::ZERO };
+        let slot = self.client(client);
+        slot.client.think(&mut slot.random).unwrap_or_else(|| match think {
+            Nanos::ZERO => Nanos::ZERO,
+            mean => Pause::new(mean).draw(&mut slot.random),
+        })
+    }
+}

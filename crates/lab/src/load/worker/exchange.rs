@@ -1,0 +1,259 @@
+//! Statements out, responses in.
+
+use super::Worker;
+use super::connect::Refusal;
+use crate::clock::monotonic;
+use crate::load::poller::Interest;
+use crate::load::script::Script;
+use crate::load::session::{Answer, State};
+use evenkeel_core::Nanos;
+use evenkeel_wire::{EscapeMode, Expect, command};
+use std::io;
+
+/// CR_SERVER_LOST, "lost connection to server during query".
+const CODE_LOST: u16 = 2013;
+/// CR_MALFORMED_PACKET.
+const CODE_MALFORMED: u16 = 2027;
+/// CR_PARAMS_NOT_BOUND: what the workload gave does not fit the statement.
+const CODE_PARAMETERS: u16 = 2031;
+/// ER_UNKNOWN_STMT_HANDLER and ER_NEED_REPREPARE: the server has forgotten the prepared statement.
+const CODES_FORGOTTEN: [u16; 2] = [1243, 1615];
+
+impl Worker<'_> {
+    /// A socket is ready. Gives the last instant that was read.
+    pub(super) fn handle(&mut self, token: u64) -> Nanos {
+        let slot = token as u32;
+        if self.token(slot) != token {
+            return Nanos::ZERO;
+        }
+        let session = &self.sessions[slot as usize];
+        let connecting = session.state == State::Connecting;
+        if connecting && let Err(error) = self.connected(slot) {
+            let now = monotonic();
+            self.refused(slot, Refusal::Connect(error), now);
+            return now;
+        }
+        let session = &self.sessions[slot as usize];
+        let unsent = !session.out.is_empty() || session.state == State::Encrypting;
+        if unsent && let Err(error) = self.flush(slot) {
+            let now = monotonic();
+            self.broken(slot, &error, now);
+            return now;
+        }
+        self.receive(slot, token)
+    }
+
+    /// Reads a socket until it is empty.
+    fn receive(&mut self, slot: u32, token: u64) -> Nanos {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut now = Nanos::ZERO;
+        while self.token(slot) == token {
+            let Some(link) = &mut self.sessions[slot as usize].link else { break };
+            let received = link.receive(&mut buffer);
+            now = monotonic();
+            match received {
+                Ok((0, _)) => self.broken(slot, &io::ErrorKind::UnexpectedEof.into(), now),
+                Ok((count, emptied)) => {
+                    self.take(slot, &buffer[..count], now);
+                    if emptied {
+                        break;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => self.broken(slot, &error, now),
+            }
+        }
+        self.buffer = buffer;
+        self.check_encrypted(slot, token, now);
+        now
+    }
+
+    /// Waits in `recv` for the one session that is asked.
+    pub(super) fn receive_waiting(&mut self) {
+        let slot = self.latest;
+        let Some(link) = &self.sessions[slot as usize].link else { return };
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let received = link.socket().receive_waiting(&mut buffer);
+        let now = monotonic();
+        match received {
+            Ok(0) => self.broken(slot, &io::ErrorKind::UnexpectedEof.into(), now),
+            Ok(count) => self.take(slot, &buffer[..count], now),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(error) => self.broken(slot, &error, now),
+        }
+        self.buffer = buffer;
+        self.pump(now);
+    }
+
+    fn check_encrypted(&mut self, slot: u32, token: u64, now: Nanos) {
+        let encrypting = self.sessions[slot as usize].state == State::Encrypting;
+        if encrypting
+            && self.token(slot) == token
+            && let Err(refusal) = self.encrypted(slot)
+        {
+            self.refused(slot, refusal, now);
+        }
+    }
+
+    /// Bytes of a session.
+    fn take(&mut self, slot: u32, input: &[u8], now: Nanos) {
+        let session = &mut self.sessions[slot as usize];
+        if session.state.is_opening() {
+            if let Err(refusal) = self.log_in(slot, input) {
+                self.refused(slot, refusal, now);
+            }
+            return;
+        }
+        if let Some(request) = &mut session.request
+            && request.first_byte == Nanos::ZERO
+        {
+            request.first_byte = now;
+        }
+        match session.read(input) {
+            Ok(Some(answer)) => self.answered(slot, answer, now),
+            Ok(None) => {}
+            Err(error) => {
+                self.recorder.error_text(CODE_MALFORMED, &error.to_string());
+                self.fail(slot, CODE_MALFORMED, now);
+                self.lose(slot);
+            }
+        }
+    }
+
+    /// The response to a command is whole.
+    fn answered(&mut self, slot: u32, answer: Answer, now: Nanos) {
+        let session = &mut self.sessions[slot as usize];
+        let Some(request) = session.request else {
+            return self.settle(slot);
+        };
+        match (session.state, answer) {
+            (State::Preparing(statement), Ok(())) => self.ask(slot, statement),
+            (State::Executing(statement), Ok(())) => {
+                if request.measured {
+                    self.recorder.statement(statement, Some(now - request.statement_send));
+                }
+                self.step_at(slot, false, now);
+            }
+            (State::Preparing(statement) | State::Executing(statement), Err(error)) => {
+                if CODES_FORGOTTEN.contains(&error.code) {
+                    session.handles[statement] = None;
+                }
+                if request.measured {
+                    self.recorder.statement(statement, None);
+                }
+                self.recorder.error_text(error.code, &error.text);
+                self.fail(slot, error.code, now);
+                self.settle(slot);
+            }
+            _ => self.settle(slot),
+        }
+    }
+
+    /// The first or next statement of the request.
+    pub(super) fn step(&mut self, slot: u32, first: bool) {
+        self.step_at(slot, first, Nanos::ZERO);
+    }
+
+    /// `now` is the instant of the last answer.
+    fn step_at(&mut self, slot: u32, first: bool, now: Nanos) {
+        let session = &mut self.sessions[slot as usize];
+        let Some(request) = session.request else { return };
+        let client = &mut self.clients[request.client as usize];
+        let reply = (!first).then_some(&session.reply);
+        match client.client.step(reply, &mut client.random, &mut session.parameters) {
+            Some(statement) if statement < self.shared.scripts.len() => self.ask(slot, statement),
+            Some(statement) => {
+                self.misused(slot, &format!("workload names statement {statement}, which it does not have"));
+            }
+            None => {
+                let now = if first { monotonic() } else { now };
+                self.complete(slot, now);
+            }
+        }
+    }
+
+    /// Sends a statement, or first its preparation.
+    fn ask(&mut self, slot: u32, statement: usize) {
+        let script = &self.shared.scripts[statement];
+        let session = &mut self.sessions[slot as usize];
+        let (state, expect) = match (script.prepared, session.handles[statement]) {
+            (true, None) => {
+                command::prepare(&mut session.out, script.sql.as_bytes());
+                (State::Preparing(statement), Expect::Prepared)
+            }
+            (prepared, handle) => {
+                let mode = EscapeMode::of_status(session.status);
+                let written = match handle {
+                    Some(handle) => Script::put_execute(&mut session.out, handle, &session.parameters),
+                    None => script.put_text(&mut session.out, &session.parameters, mode),
+                };
+                if let Err(error) = written {
+                    return self.misused(slot, &error.to_string());
+                }
+                (State::Executing(statement), if prepared { Expect::Binary } else { Expect::Text })
+            }
+        };
+        session.ask(state, expect, script.captures);
+        self.send(slot);
+    }
+
+    /// The workload asks for what cannot be sent: the request fails, the session is none the worse.
+    fn misused(&mut self, slot: u32, text: &str) {
+        let now = monotonic();
+        self.recorder.error_text(CODE_PARAMETERS, text);
+        self.fail(slot, CODE_PARAMETERS, now);
+        self.settle(slot);
+    }
+
+    /// Undoes what a failed request began.
+    pub(super) fn roll_back(&mut self, slot: u32) {
+        let session = &mut self.sessions[slot as usize];
+        command::query(&mut session.out, b"ROLLBACK");
+        session.ask(State::RollingBack, Expect::Text, false);
+        self.send(slot);
+    }
+
+    /// Sends the command in the buffer of the session; the clock is read right before.
+    fn send(&mut self, slot: u32) {
+        let now = monotonic();
+        if let Some(request) = &mut self.sessions[slot as usize].request {
+            request.statement_send = now;
+            if request.send == Nanos::ZERO {
+                request.send = now;
+            }
+        }
+        if let Err(error) = self.flush(slot) {
+            self.broken(slot, &error, now);
+        }
+    }
+
+    /// Sends what waits in the buffer of the session, and asks for more room where it does not fit.
+    pub(super) fn flush(&mut self, slot: u32) -> io::Result<()> {
+        let token = self.token(slot);
+        let session = &mut self.sessions[slot as usize];
+        let all = session.flush()?;
+        if all != session.blocked {
+            return Ok(());
+        }
+        session.blocked = !all;
+        let interest = if all { Interest::Read } else { Interest::ReadWrite };
+        match &session.link {
+            Some(link) => self.poller.change(link.socket(), token, interest),
+            None => Ok(()),
+        }
+    }
+
+    /// The connection is gone, or of no more use.
+    fn broken(&mut self, slot: u32, error: &io::Error, now: Nanos) {
+        let session = &self.sessions[slot as usize];
+        if session.state.is_opening() {
+            let error = io::Error::new(error.kind(), error.to_string());
+            return self.refused(slot, Refusal::Connect(error), now);
+        }
+        if session.request.is_some() {
+            self.recorder.error_text(CODE_LOST, &format!("lost connection to server during query: {error}"));
+            self.fail(slot, CODE_LOST, now);
+        }
+        self.lose(slot);
+    }
+}

@@ -1,0 +1,315 @@
+//! One thread of load: its own sessions, its own part of the arrivals, one loop.
+//!
+//! The loop sends what is due, waits for the next socket or instant, and reads. Every session belongs to one
+//! thread, so nothing is locked; the price is that a thread cannot use the free session of another.
+//!
+//! Instants. `send` is read right before the system call that hands the first bytes of a request to the
+//! kernel: what happens earlier is our own lag, the call itself counts as service, because on a loopback the
+//! server may run inside it. `done` is read right after the call that brought the last byte. A request on a
+//! fresh connection is sent when it starts to connect and done when its connection is closed.
+
+mod connect;
+mod dispatch;
+mod exchange;
+mod finish;
+mod measure;
+
+use super::deadlines::{Deadline, Deadlines};
+use super::error::LoadError;
+use super::plan::{ArrivalPlan, LoadPlan, SessionPolicy};
+use super::poller::Poller;
+use super::progress::Gauges;
+use super::recorder::Recorder;
+use super::request_log::LogSender;
+use super::result::LoadResult;
+use super::schedule::{Arrival, Schedule};
+use super::script::Script;
+use super::session::Session;
+use super::socket::{Endpoint, WAIT_MS};
+use super::tls::TlsSettings;
+use crate::clock::monotonic;
+use crate::stop::Stop;
+use crate::workload::Client;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_wire::{Account, Channel, Encryption};
+use measure::Usage;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::sync::atomic::AtomicUsize;
+
+/// Bytes received at a time.
+const BUFFER_BYTES: usize = 64 << 10;
+/// Arrivals that may wait for a session, over all threads: 64 MB. Above it the oldest end as unsent, at the
+/// age they have reached.
+const WAITING_MAX: usize = 4 << 20;
+/// How long a drain may still take after somebody asked to stop.
+const STOP_DRAIN: Nanos = Nanos::from_millis(500);
+
+/// What all threads of a run read.
+pub(super) struct Shared<'a> {
+    pub plan: &'a LoadPlan,
+    pub stop: &'a Stop,
+    pub scripts: Vec<Script>,
+    pub endpoints: Vec<Endpoint>,
+    /// The endpoint that answered last.
+    pub endpoint: AtomicUsize,
+    pub tls: Option<TlsSettings>,
+    pub account: Account,
+    pub channel: Channel,
+    pub encryption: Encryption,
+    /// Threads that take part: never more than sessions.
+    pub threads: usize,
+}
+
+/// A client with its own randomness.
+struct ClientSlot {
+    client: Box<dyn Client>,
+    random: Random,
+}
+
+/// One thread of load.
+pub(super) struct Worker<'a> {
+    shared: &'a Shared<'a>,
+    thread: usize,
+    gauges: &'a Gauges,
+    poller: Poller,
+    buffer: Vec<u8>,
+    sessions: Vec<Session>,
+    sessions_max: usize,
+    per_request: bool,
+    /// Sessions without a request; the last one used is used first, so that few stay warm.
+    idle: Vec<u32>,
+    /// Slots without a connection.
+    vacant: Vec<u32>,
+    opening: usize,
+    open: usize,
+    open_max: usize,
+    busy: usize,
+    /// The session of the request sent last.
+    latest: u32,
+    waiting: VecDeque<Arrival>,
+    waiting_max: usize,
+    clients: Vec<ClientSlot>,
+    /// Draws the kind of a request that was never sent.
+    spare: ClientSlot,
+    closed: bool,
+    request_seed: Seed,
+    schedule: Schedule,
+    thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// Arrivals of closed clients that do not think.
+    at_once: Vec<Arrival>,
+    requests: Deadlines,
+    logins: Deadlines,
+    abandoned: Deadlines,
+    connect_after: Nanos,
+    backoff: Nanos,
+    lost: u64,
+    reconnects: u64,
+    refusals: usize,
+    opening_error: Option<LoadError>,
+    recorder: Recorder,
+    usage: Usage,
+    measure_start: Nanos,
+    measure_end: Nanos,
+    drain_end: Nanos,
+    stopped: bool,
+}
+
+/// The share of thread `thread` in `total` things; the first threads take what does not divide.
+pub(super) fn share(total: usize, thread: usize, threads: usize) -> usize {
+    total / threads + usize::from(thread < total % threads)
+}
+
+impl<'a> Worker<'a> {
+    /// A worker without sessions.
+    pub fn new(
+        shared: &'a Shared<'a>,
+        thread: usize,
+        gauges: &'a Gauges,
+        log: Option<LogSender>,
+    ) -> io::Result<Self> {
+        let plan = shared.plan;
+        let (max, per_request) = match plan.sessions {
+            SessionPolicy::Pooled { max } => (max, false),
+            SessionPolicy::PerRequest { max } => (max, true),
+        };
+        let request_seed = plan.seed.child("requests");
+        let spare = ClientSlot {
+            client: plan.workload.client(u64::MAX - thread as u64),
+            random: Random::new(request_seed),
+        };
+        let length = Nanos::MAX;
+        Ok(Self {
+            shared,
+            thread,
+            gauges,
+            poller: Poller::new()?,
+            buffer: vec![0; BUFFER_BYTES],
+            sessions: Vec::new(),
+            sessions_max: share(max as usize, thread, shared.threads),
+            per_request,
+            idle: Vec::new(),
+            vacant: Vec::new(),
+            opening: 0,
+            open: 0,
+            open_max: 0,
+            busy: 0,
+            latest: 0,
+            waiting: VecDeque::new(),
+            waiting_max: WAITING_MAX / shared.threads,
+            clients: Vec::new(),
+            spare,
+            closed: matches!(plan.arrivals, ArrivalPlan::Closed { .. }),
+            request_seed,
+            schedule: Schedule::new(None, (thread, shared.threads), Nanos::ZERO, length),
+            thinking: BinaryHeap::new(),
+            at_once: Vec::new(),
+            requests: Deadlines::default(),
+            logins: Deadlines::default(),
+            abandoned: Deadlines::default(),
+            connect_after: Nanos::ZERO,
+            backoff: Nanos::ZERO,
+            lost: 0,
+            reconnects: 0,
+            refusals: 0,
+            opening_error: None,
+            recorder: Recorder::new(&*plan.workload, log),
+            usage: Usage::default(),
+            measure_start: Nanos::MAX,
+            measure_end: Nanos::MAX,
+            drain_end: Nanos::MAX,
+            stopped: false,
+        })
+    }
+
+    /// Runs the load from `start` on, and gives what it brought.
+    pub fn run(mut self, start: Nanos) -> Result<LoadResult, LoadError> {
+        self.begin(start)?;
+        loop {
+            let now = monotonic();
+            self.usage.sample(now, self.measure_start, self.measure_end);
+            self.dispatch_due(now);
+            self.expire(now);
+            self.look_at_stop(now);
+            self.publish();
+            if self.is_over(now) {
+                break;
+            }
+            self.wait(now).map_err(|source| LoadError::System { what: "wait for sockets", source })?;
+        }
+        Ok(self.finish())
+    }
+
+    fn begin(&mut self, start: Nanos) -> Result<(), LoadError> {
+        let plan = self.shared.plan;
+        let length = plan.warm_up + plan.measure;
+        self.measure_start = start + plan.warm_up;
+        self.measure_end = start + length;
+        self.drain_end = self.measure_end + plan.drain;
+        self.recorder.measure(self.measure_start, self.measure_end);
+        let process = super::schedule::process(plan)?;
+        self.schedule = Schedule::new(process, (self.thread, self.shared.threads), start, length);
+        self.begin_closed(start);
+        Ok(())
+    }
+
+    /// Waits for a socket or the next instant, and reads what is there.
+    fn wait(&mut self, now: Nanos) -> io::Result<()> {
+        let due = self.next_due(now);
+        if self.waits_for_one(now, due) {
+            self.receive_waiting();
+            return Ok(());
+        }
+        self.poller.wait(due - now)?;
+        for index in 0..self.poller.ready() {
+            let token = self.poller.token(index);
+            let now = self.handle(token);
+            // Between two events of a large batch an arrival may have become due.
+            if self.schedule.peek().is_some_and(|arrival| arrival.at <= now) {
+                self.dispatch_due(now);
+            }
+            self.pump(now);
+        }
+        Ok(())
+    }
+
+    /// With one session, which is asked, and no instant near, waiting in `recv` saves a system call.
+    fn waits_for_one(&self, now: Nanos, due: Nanos) -> bool {
+        let session = self.sessions.get(self.latest as usize);
+        self.busy == 1
+            && self.open == 1
+            && self.opening == 0
+            && due >= now + Nanos::from_millis(WAIT_MS)
+            && session.is_some_and(|session| {
+                session.state.is_asking()
+                    && session.out.is_empty()
+                    && session.link.as_ref().is_some_and(super::tls::Link::is_plain)
+            })
+    }
+
+    /// The next instant at which there is something to do. Nothing sleeps longer than [`WAIT_MS`], because
+    /// the switch that stops it has no descriptor to wait for.
+    fn next_due(&mut self, now: Nanos) -> Nanos {
+        let mut due = now + Nanos::from_millis(WAIT_MS);
+        let mut consider = |instant: Nanos| due = due.min(instant);
+        if let Some(arrival) = self.schedule.peek() {
+            consider(arrival.at);
+        }
+        if let Some(&Reverse((instant, _))) = self.thinking.peek() {
+            consider(instant);
+        }
+        if let Some(arrival) = self.waiting.front() {
+            consider(arrival.at + self.shared.plan.timeout);
+            if self.opening < self.may_open() {
+                consider(self.connect_after);
+            }
+        }
+        let sessions = &self.sessions;
+        let firsts = [
+            self.requests.first(|deadline| is_live(sessions, deadline)),
+            self.abandoned.first(|deadline| is_live(sessions, deadline)),
+            self.logins.first(|deadline| is_opening(sessions, deadline)),
+        ];
+        firsts.iter().flatten().for_each(|deadline| consider(deadline.at));
+        for instant in [self.measure_start, self.measure_end, self.drain_end] {
+            if instant > now {
+                consider(instant);
+            }
+        }
+        due
+    }
+
+    fn look_at_stop(&mut self, now: Nanos) {
+        if !self.stopped && self.shared.stop.is_set() {
+            self.stopped = true;
+            self.schedule.end();
+            self.thinking.clear();
+            self.at_once.clear();
+            // Arrivals up to this instant were taken.
+            let end = Nanos(now.0 + 1).max(self.measure_start);
+            self.measure_end = self.measure_end.min(end);
+            self.recorder.end_at(self.measure_end);
+            self.drain_end = self.drain_end.min(now + STOP_DRAIN);
+        }
+    }
+
+    fn is_over(&self, now: Nanos) -> bool {
+        let quiet = self.busy == 0 && self.waiting.is_empty();
+        let ended = self.stopped || now >= self.measure_end;
+        ended && (quiet || now >= self.drain_end)
+    }
+
+    fn deadline(&self, at: Nanos, slot: u32) -> Deadline {
+        Deadline { at, slot, epoch: self.sessions[slot as usize].epoch }
+    }
+}
+
+fn is_live(sessions: &[Session], deadline: &Deadline) -> bool {
+    sessions.get(deadline.slot as usize).is_some_and(|session| session.epoch == deadline.epoch)
+}
+
+fn is_opening(sessions: &[Session], deadline: &Deadline) -> bool {
+    is_live(sessions, deadline) && sessions[deadline.slot as usize].state.is_opening()
+}

@@ -1,0 +1,308 @@
+//! Study folders: made, opened, locked, read and added to.
+
+use super::format::{FORMAT, ManifestFile, PlanFile, RunFile, SummaryFile};
+use super::tables::RunTables;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// Why a study folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{path} is damaged or not of Evenkeel: {source}")]
+    Damaged {
+        /// File.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// Written by a later version.
+    #[error("{path} has format {found}, this version reads up to {FORMAT}")]
+    Newer {
+        /// File.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// No folder of that name.
+    #[error("no study named {name} in {root}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for.
+        root: PathBuf,
+    },
+    /// The start of a name fits several.
+    #[error("{name} fits several studies: {fits}")]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// Which fit.
+        fits: String,
+    },
+    /// Another process measures in it.
+    #[error("{0} is being measured by another process")]
+    Locked(PathBuf),
+    /// Already there.
+    #[error("{0} exists already")]
+    Exists(PathBuf),
+    /// Histogram could not be written.
+    #[error("cannot write histogram {path}: {text}")]
+    Histogram {
+        /// File.
+        path: PathBuf,
+        /// Why not.
+        text: String,
+    },
+}
+
+impl StoreError {
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Damaged { .. } => {
+                "move the damaged folder away; a run that is missing is measured again by `evenkeel profile --resume`"
+            }
+            Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
+            Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
+            Self::Locked(_) => "wait for the other process, or end it",
+            Self::Exists(_) => "studies of one second share a name; try again",
+            Self::Io { .. } if self.is_disk_full() => {
+                "free some space; finished runs are kept, go on with --resume"
+            }
+            Self::Io { .. } | Self::Histogram { .. } => return None,
+        })
+    }
+
+    /// Whether the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+    }
+}
+
+/// An open study folder.
+#[derive(Debug)]
+pub struct StudyFolder {
+    path: PathBuf,
+    /// Held while measuring; the kernel releases it however the process ends.
+    _lock: Option<File>,
+}
+
+impl StudyFolder {
+    /// Makes a folder for a new study and locks it.
+    pub fn create(root: &Path, plan: &PlanFile) -> Result<Self, StoreError> {
+        let path = root.join(&plan.id);
+        fs::create_dir_all(root).map_err(StoreError::io("make", root))?;
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::Exists(path));
+            }
+            result => result.map_err(StoreError::io("make", &path))?,
+        }
+        let folder = Self { _lock: Some(lock(&path)?), path };
+        fs::create_dir(folder.runs_dir()).map_err(StoreError::io("make", &folder.runs_dir()))?;
+        folder.write_plan(plan)?;
+        Ok(folder)
+    }
+
+    /// Opens a folder to go on measuring: locks it and clears away what a killed run left half-written.
+    pub fn resume(path: &Path) -> Result<Self, StoreError> {
+        let folder = Self { _lock: Some(lock(path)?), path: path.to_owned() };
+        folder.plan()?;
+        for entry in read_dir(&folder.runs_dir())? {
+            if entry.extension().is_some_and(|extension| extension == "part") {
+                fs::remove_dir_all(&entry).map_err(StoreError::io("remove", &entry))?;
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Opens a folder to read.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let folder = Self { path: path.to_owned(), _lock: None };
+        folder.plan()?;
+        Ok(folder)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn runs_dir(&self) -> PathBuf {
+        self.path.join("runs")
+    }
+
+    /// Reads `plan.json`.
+    pub fn plan(&self) -> Result<PlanFile, StoreError> {
+        let path = self.path.join("plan.json");
+        let plan: PlanFile = read_json(&path)?;
+        Ok(plan)
+    }
+
+    /// Writes `plan.json`.
+    pub fn write_plan(&self, plan: &PlanFile) -> Result<(), StoreError> {
+        write_json(&self.path.join("plan.json"), plan)
+    }
+
+    /// Reads `manifest.json`; an empty one where the study was killed before it was written.
+    pub fn manifest(&self) -> Result<ManifestFile, StoreError> {
+        let path = self.path.join("manifest.json");
+        if path.exists() { read_json(&path) } else { Ok(ManifestFile::default()) }
+    }
+
+    /// Writes `manifest.json`.
+    pub fn write_manifest(&self, manifest: &ManifestFile) -> Result<(), StoreError> {
+        write_json(&self.path.join("manifest.json"), manifest)
+    }
+
+    /// Writes `summary.json`.
+    pub fn write_summary(&self, summary: &SummaryFile) -> Result<(), StoreError> {
+        write_json(&self.path.join("summary.json"), summary)
+    }
+
+    /// Finished runs by order. A run that cannot be read is an error that names it, not a gap.
+    pub fn runs(&self) -> Result<Vec<RunFile>, StoreError> {
+        let mut runs: Vec<RunFile> = Vec::new();
+        for entry in read_dir(&self.runs_dir())? {
+            if entry.extension().is_none() {
+                runs.push(read_json(&entry.join("run.json"))?);
+            }
+        }
+        runs.sort_by_key(|run| run.order);
+        Ok(runs)
+    }
+
+    /// Where the request log of a run in progress goes, inside its unfinished folder.
+    pub fn begin_run(&self, cell: u32, repeat: u32) -> Result<PathBuf, StoreError> {
+        let part = self.part_dir(cell, repeat);
+        if part.exists() {
+            fs::remove_dir_all(&part).map_err(StoreError::io("remove", &part))?;
+        }
+        fs::create_dir(&part).map_err(StoreError::io("make", &part))?;
+        Ok(part)
+    }
+
+    /// Writes a finished run and makes it count.
+    pub fn finish_run(&self, run: &RunFile, tables: &RunTables<'_>) -> Result<PathBuf, StoreError> {
+        let part = self.part_dir(run.cell, run.repeat);
+        tables.write(&part)?;
+        write_json(&part.join("run.json"), run)?;
+        let whole = part.with_extension("");
+        fs::rename(&part, &whole).map_err(StoreError::io("rename", &part))?;
+        sync_dir(&self.runs_dir())?;
+        Ok(whole)
+    }
+
+    fn part_dir(&self, cell: u32, repeat: u32) -> PathBuf {
+        self.runs_dir().join(format!("c{cell:02}-r{repeat}.part"))
+    }
+}
+
+/// All study folders under a root, oldest first by name. A folder without a plan is passed over.
+pub fn list(root: &Path) -> Result<Vec<StudyFolder>, StoreError> {
+    if !root.exists() {
+        return Ok(Vec::new());
+    }
+    let entries = read_dir(root)?;
+    Ok(entries.into_iter().filter_map(|path| StudyFolder::open(&path).ok()).collect())
+}
+
+/// Finds a study by path, by name, by the start of its name, or the newest by `last`.
+pub fn resolve(root: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    let path = Path::new(name);
+    if path.join("plan.json").exists() {
+        return Ok(path.to_owned());
+    }
+    let unknown = || StoreError::Unknown { name: name.to_owned(), root: root.to_owned() };
+    let all: Vec<PathBuf> = if root.exists() { read_dir(root)? } else { Vec::new() };
+    let with_plan = || all.iter().filter(|path| path.join("plan.json").exists());
+    if name == "last" {
+        return with_plan().next_back().cloned().ok_or_else(unknown);
+    }
+    let fits: Vec<&PathBuf> = with_plan().filter(|path| file_name(path).starts_with(name)).collect();
+    match fits.as_slice() {
+        [] => Err(unknown()),
+        [one] => Ok((*one).clone()),
+        many => {
+            let fits = many.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(", ");
+            Err(StoreError::Ambiguous { name: name.to_owned(), fits })
+        }
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn read_dir(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let entries = fs::read_dir(path).map_err(StoreError::io("list", path))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(StoreError::io("list", path))?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let file = path.join("lock");
+    let handle = File::create(&file).map_err(StoreError::io("open", &file))?;
+    // SAFETY: flock on a descriptor that we own; it touches no memory.
+    match unsafe { libc::flock(handle.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
+        0 => Ok(handle),
+        _ => Err(StoreError::Locked(path.to_owned())),
+    }
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        format: u32,
+    }
+    let text = fs::read(path).map_err(StoreError::io("read", path))?;
+    let damaged = |source| StoreError::Damaged { path: path.to_owned(), source };
+    let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
+    if head.format > FORMAT {
+        return Err(StoreError::Newer { path: path.to_owned(), found: head.format });
+    }
+    serde_json::from_slice(&text).map_err(damaged)
+}
+
+/// Writes beside, makes durable, renames: a reader sees the old file or the new one.
+fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
+    let mut text = serde_json::to_vec_pretty(value)
+        .map_err(|source| StoreError::Damaged { path: path.to_owned(), source })?;
+    text.push(b'\n');
+    let beside = path.with_extension("json.new");
+    let write = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    write().map_err(StoreError::io("write", path))
+}
+
+fn sync_dir(path: &Path) -> Result<(), StoreError> {
+    File::open(path).and_then(|dir| dir.sync_all()).map_err(StoreError::io("sync", path))
+}

@@ -1,0 +1,435 @@
+//! What stands in the files of a study folder. The only types of this crate that derive serde; a change
+//! that older readers cannot take raises [`FORMAT`].
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of all files of a folder.
+pub const FORMAT: u32 = 1;
+
+/// `plan.json`: what is to be measured, written before the first run and, where rates are found on the
+/// way, again when they are known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanFile {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Folder name.
+    pub id: String,
+    /// `profile`, or the name of a study file.
+    pub kind: String,
+    /// Seconds since 1970.
+    pub created_unix_s: u64,
+    /// Version of Evenkeel.
+    pub tool: String,
+    /// Command line, without secrets.
+    pub command: Vec<String>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What stays the same in all cells.
+    pub settings: SettingsRecord,
+    /// Targets, by label.
+    pub targets: Vec<TargetRecord>,
+    /// What changes besides the rate; a cell names its series by index.
+    pub series: Vec<SeriesRecord>,
+    /// How rates are chosen: `auto:8`, `10..:10`, `10,20,30`.
+    pub rate: String,
+    /// Cells; grows while rates are being found.
+    pub cells: Vec<CellRecord>,
+    /// Whether all cells are known.
+    pub rates_known: bool,
+    /// What the search for the saturation saw, for each series.
+    pub probes: Vec<ProbeRecord>,
+}
+
+/// What stays the same in all cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettingsRecord {
+    /// `poisson` or `constant`.
+    pub arrivals: String,
+    /// Repeats of each cell.
+    pub repeats: u32,
+    /// Measured phase, seconds.
+    pub duration_s: f64,
+    /// Warm-up, seconds.
+    pub warm_up_s: f64,
+    /// Age at which a request is given up, seconds.
+    pub timeout_s: f64,
+    /// `pooled:N` or `per-request:N`.
+    pub sessions: String,
+    /// `prepared` or `text`.
+    pub protocol: String,
+    /// `restart`, `restore`, `command` or `none`, before each run.
+    pub reset: String,
+    /// Utilisation at which a sweep ends, percent.
+    pub theta_ceiling_percent: f64,
+    /// Objective for the 95th percentile, if one was given.
+    pub objective_p95_ms: Option<f64>,
+    /// Tolerance of the trust limit for the standard error over runs, percent of tau.
+    pub tolerance_se_percent: f64,
+    /// Tolerance of the trust limit for the spread between targets, percent of tau.
+    pub tolerance_spread_percent: f64,
+    /// CPUs of the load threads; empty where they were not pinned.
+    pub generator_cpus: Vec<usize>,
+    /// Whether each request is logged.
+    pub request_log: bool,
+}
+
+/// A server under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetRecord {
+    /// Label in tables: `a`, `b`, or the host.
+    pub label: String,
+    /// URL without password, or `sandbox:NAME`.
+    pub url: String,
+    /// CPUs of its domain; empty where all.
+    pub cpus: Vec<usize>,
+    /// Memory limit of its domain.
+    pub memory_bytes: Option<u64>,
+}
+
+/// One combination of factors other than the rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesRecord {
+    /// Label in tables and plots, for example `pool 20 %, insert layout, a`.
+    pub label: String,
+    /// Index into `targets`.
+    pub target: usize,
+    /// Workload name.
+    pub workload: String,
+    /// Buffer pool, bytes, where it is a factor or set.
+    pub pool_bytes: Option<u64>,
+    /// The same in percent of the tables and indexes of the statement.
+    pub pool_percent: Option<f64>,
+    /// How the data came in: `insert`, `load`, `dump`, or `as-is`.
+    pub layout: String,
+}
+
+impl SeriesRecord {
+    /// Whether two series differ in nothing but the target, so that their spread tells of machines.
+    pub fn same_but_target(&self, other: &Self) -> bool {
+        (&self.workload, self.pool_bytes, self.pool_percent.map(f64::to_bits), &self.layout)
+            == (&other.workload, other.pool_bytes, other.pool_percent.map(f64::to_bits), &other.layout)
+    }
+}
+
+/// One combination of all factors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellRecord {
+    /// Number, unique in the study.
+    pub id: u32,
+    /// Index into `series`.
+    pub series: usize,
+    /// Arrival rate asked for.
+    pub rate_per_s: f64,
+}
+
+/// One short run of the search for the saturation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeRecord {
+    /// Index into `series`.
+    pub series: usize,
+    /// Arrival rate; absent for a closed probe.
+    pub rate_per_s: Option<f64>,
+    /// Completions per second.
+    pub throughput_per_s: f64,
+    /// CPU utilisation of the domain.
+    pub theta_percent: Option<f64>,
+    /// Whether the response settled.
+    pub settled: bool,
+}
+
+/// `manifest.json`: where it was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ManifestFile {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What the machine of the generator says of itself: `cpu`, `kernel`, `memory` and the like.
+    pub machine: BTreeMap<String, String>,
+    /// Servers, in the order of the plan's targets.
+    pub servers: Vec<ServerRecord>,
+    /// Plans of the workload's statements.
+    pub plans: Vec<StatementPlanRecord>,
+}
+
+/// A server, as it was when the study began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerRecord {
+    /// Version text.
+    pub version: String,
+    /// All global variables.
+    pub variables: BTreeMap<String, String>,
+    /// The data set's stamp, in words, by key.
+    pub data: BTreeMap<String, String>,
+    /// Bytes of the workload's tables and indexes.
+    pub tables_bytes: Option<u64>,
+}
+
+/// The plan of one statement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatementPlanRecord {
+    /// Statement name.
+    pub statement: String,
+    /// `simple`, `complex` or `write`.
+    pub class: String,
+    /// Why.
+    pub reason: String,
+    /// SQL text.
+    pub sql: String,
+    /// The server's EXPLAIN, as text.
+    pub plan: String,
+    /// Share of the total work, percent, where it was measured.
+    pub work_share_percent: Option<f64>,
+}
+
+/// `run.json`: one repeat of one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Cell number.
+    pub cell: u32,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// Place in the order of all runs, from 1.
+    pub order: u32,
+    /// Seconds since 1970 at the start.
+    pub started_unix_s: u64,
+    /// Seed of this run.
+    pub seed: u64,
+    /// Length of the measured phase.
+    pub measured_s: f64,
+    /// What became of the arrivals.
+    pub counts: CountsRecord,
+    /// Completions of the measured phase's arrivals per second.
+    pub throughput_per_s: f64,
+    /// Completion - arrival; the mean is tau.
+    pub response: TimesRecord,
+    /// Whether tau and the percentiles are lower bounds, because requests timed out or were never sent.
+    pub lower_bound: bool,
+    /// Done - send.
+    pub service: TimesRecord,
+    /// First byte - send.
+    pub first_byte: TimesRecord,
+    /// Send - arrival: the generator's own error.
+    pub lag: TimesRecord,
+    /// Send - arrival where no session was free.
+    pub session_wait: TimesRecord,
+    /// Standard error of tau from batch means inside the run; absent in too short a run.
+    pub tau_batch_se_ms: Option<f64>,
+    /// Lag-1 autocorrelation of the batches.
+    pub batch_autocorrelation: Option<f64>,
+    /// `settled`, `unstable` or `too-short`.
+    pub stability: String,
+    /// Requests that had arrived and not ended at the end of the measured phase.
+    pub backlog_at_end: u64,
+    /// Most sessions open at once.
+    pub sessions_max: u32,
+    /// Connections opened again after a loss.
+    pub reconnects: u64,
+    /// CPU of the server's domain; absent where it cannot be seen.
+    pub theta: Option<CpuRecord>,
+    /// CPU of the generator: percent of one CPU.
+    pub generator_cpu_percent: Option<f64>,
+    /// CPU of others on the machine, percent of the whole machine.
+    pub other_load_percent: Option<f64>,
+    /// Context switches of the generator per completed request.
+    pub generator_switches_per_request: Option<f64>,
+    /// Further measures by name with unit suffix: `psi_cpu_some_percent`, `disk_read_bytes_per_s`,
+    /// `cycles_per_request` ...; absent where not available.
+    pub sense: BTreeMap<String, f64>,
+    /// Deltas of server status counters over the measured phase; gauges at its end.
+    pub status: BTreeMap<String, f64>,
+    /// By kind of request.
+    pub kinds: Vec<KindRecord>,
+    /// By statement.
+    pub statements: Vec<KindRecord>,
+    /// Errors by code with one text each.
+    pub error_texts: BTreeMap<u16, String>,
+    /// Doubts about this run.
+    pub caveats: Vec<CaveatRecord>,
+}
+
+/// What became of the arrivals.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CountsRecord {
+    /// Scheduled.
+    pub arrivals: u64,
+    /// Answered.
+    pub completed: u64,
+    /// Answered by an error, by code.
+    pub failed: BTreeMap<u16, u64>,
+    /// Given up.
+    pub timed_out: u64,
+    /// Never sent.
+    pub unsent: u64,
+}
+
+/// A distribution of times, in milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimesRecord {
+    /// Values.
+    pub count: u64,
+    /// Mean.
+    pub mean_ms: f64,
+    /// Median.
+    pub p50_ms: f64,
+    /// 90th percentile.
+    pub p90_ms: f64,
+    /// 95th percentile.
+    pub p95_ms: f64,
+    /// 99th percentile.
+    pub p99_ms: f64,
+    /// 99.9th percentile.
+    pub p999_ms: f64,
+    /// Largest.
+    pub max_ms: f64,
+}
+
+/// CPU of a domain, percent of its capacity.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuRecord {
+    /// What is counted: `host`, `cgroup`, `process`.
+    pub domain: String,
+    /// CPUs that make 100 %.
+    pub cpus: f64,
+    /// Utilisation theta: all but idle, iowait and steal.
+    pub total_percent: f64,
+    /// User.
+    pub user_percent: f64,
+    /// System.
+    pub system_percent: f64,
+    /// Waiting for disks; absent where the domain does not tell.
+    pub iowait_percent: Option<f64>,
+    /// Stolen by the hypervisor; absent where the domain does not tell.
+    pub steal_percent: Option<f64>,
+    /// Samples.
+    pub samples: u32,
+}
+
+/// One kind of request or statement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KindRecord {
+    /// Name.
+    pub name: String,
+    /// Completed.
+    pub completed: u64,
+    /// Failed, timed out or unsent.
+    pub lost: u64,
+    /// Times.
+    pub times: TimesRecord,
+}
+
+/// A doubt about a run, a cell or the whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaveatRecord {
+    /// Name, for example `dispatch-lag`.
+    pub code: String,
+    /// `note`, `doubt` or `invalid`.
+    pub severity: String,
+    /// A sentence with its evidence.
+    pub text: String,
+}
+
+/// `summary.json`: what follows from the finished runs. Derived, and written anew after each run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SummaryFile {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The one sentence, one for each series group (series that differ only in the target).
+    pub headlines: Vec<HeadlineRecord>,
+    /// Cells in the order of series and rate.
+    pub cells: Vec<CellSummary>,
+    /// Doubts about the whole.
+    pub caveats: Vec<CaveatRecord>,
+    /// Runs finished.
+    pub runs_done: u32,
+    /// Runs planned, as far as known.
+    pub runs_planned: u32,
+    /// Whether all is done.
+    pub complete: bool,
+    /// Whether every stable cell's measurement is valid.
+    pub valid: bool,
+}
+
+/// What a group of series carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeadlineRecord {
+    /// Indices of the series.
+    pub series: Vec<usize>,
+    /// Label of the group; empty where there is one only.
+    pub label: String,
+    /// The sentence.
+    pub text: String,
+    /// Throughput that is carried.
+    pub capacity_per_s: Option<EstimateRecord>,
+    /// 95th percentile there.
+    pub p95_ms: Option<EstimateRecord>,
+    /// Utilisation there, percent.
+    pub capacity_theta_percent: Option<f64>,
+    /// Highest trusted utilisation, percent.
+    pub trust_theta_percent: Option<f64>,
+    /// Whether trust ended inside the measured range (otherwise it reaches at least so far).
+    pub trust_ended: bool,
+    /// Why it ends there.
+    pub trust_reason: String,
+}
+
+/// A mean over runs with its uncertainty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EstimateRecord {
+    /// Runs.
+    pub n: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Standard error over runs; absent below two.
+    pub se: Option<f64>,
+    /// Lower end of the 95 % interval (Student's t).
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// One cell over its runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellSummary {
+    /// Cell number.
+    pub cell: u32,
+    /// Index into the plan's series.
+    pub series: usize,
+    /// Arrival rate.
+    pub rate_per_s: f64,
+    /// Runs finished.
+    pub runs: u32,
+    /// `settled`, `unstable`, `too-short` or `mixed`.
+    pub stability: String,
+    /// Whether tau is a lower bound in some run.
+    pub lower_bound: bool,
+    /// Mean response time over runs, ms.
+    pub tau_ms: EstimateRecord,
+    /// Percentiles over runs, ms.
+    pub p50_ms: EstimateRecord,
+    /// 90th.
+    pub p90_ms: EstimateRecord,
+    /// 95th.
+    pub p95_ms: EstimateRecord,
+    /// 99th.
+    pub p99_ms: EstimateRecord,
+    /// 99.9th.
+    pub p999_ms: EstimateRecord,
+    /// Completions per second.
+    pub throughput_per_s: EstimateRecord,
+    /// Utilisation, percent.
+    pub theta_percent: EstimateRecord,
+    /// 99th percentile of the dispatch lag, ms.
+    pub lag_p99_ms: EstimateRecord,
+    /// Buffer pool reads from disk per completed request.
+    pub pool_reads_per_request: Option<EstimateRecord>,
+    /// Difference between the largest and the smallest tau of targets at this rate, ms.
+    pub target_spread_ms: Option<f64>,
+    /// All runs' ends added up.
+    pub counts: CountsRecord,
+    /// Whether it is valid (no caveat says otherwise).
+    pub valid: bool,
+    /// Doubts about the cell and, without repetition, its runs.
+    pub caveats: Vec<CaveatRecord>,
+}

@@ -1,0 +1,139 @@
+//! Cells over their runs.
+
+use super::figures::{add_counts, estimate};
+use crate::store::format::{
+    CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
+};
+use evenkeel_core::caveat::{Caveat, Severity};
+
+/// Every cell that has a run, in the order of series and rate.
+pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
+    let mut cells: Vec<&CellRecord> = plan.cells.iter().collect();
+    cells.sort_by(|a, b| {
+        (a.series, a.rate_per_s).partial_cmp(&(b.series, b.rate_per_s)).unwrap_or(a.id.cmp(&b.id))
+    });
+    let mut summaries: Vec<CellSummary> = cells.into_iter().filter_map(|cell| of_cell(cell, runs)).collect();
+    add_spreads(plan, &mut summaries);
+    summaries
+}
+
+fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
+    let runs: Vec<&RunFile> = runs.iter().filter(|run| run.cell == cell.id).collect();
+    if runs.is_empty() {
+        return None;
+    }
+    let over = |value: fn(&RunFile) -> f64| estimate(&runs.iter().map(|run| value(run)).collect::<Vec<_>>());
+    let some = |value: fn(&RunFile) -> Option<f64>| {
+        estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>())
+    };
+    let mut counts = CountsRecord::default();
+    runs.iter().for_each(|run| add_counts(&mut counts, &run.counts));
+    let pool_reads = some(pool_reads_per_request);
+    let caveats = caveats(&runs);
+    Some(CellSummary {
+        cell: cell.id,
+        series: cell.series,
+        rate_per_s: cell.rate_per_s,
+        runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
+        stability: stability(&runs),
+        lower_bound: runs.iter().any(|run| run.lower_bound),
+        tau_ms: over(|run| run.response.mean_ms),
+        p50_ms: over(|run| run.response.p50_ms),
+        p90_ms: over(|run| run.response.p90_ms),
+        p95_ms: over(|run| run.response.p95_ms),
+        p99_ms: over(|run| run.response.p99_ms),
+        p999_ms: over(|run| run.response.p999_ms),
+        throughput_per_s: over(|run| run.throughput_per_s),
+        theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
+        lag_p99_ms: over(|run| run.lag.p99_ms),
+        pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
+        target_spread_ms: None,
+        counts,
+        valid: caveats.iter().all(|caveat| caveat.severity != "invalid"),
+        caveats,
+    })
+}
+
+/// Pages that the buffer pool read from disk, per completed request.
+fn pool_reads_per_request(run: &RunFile) -> Option<f64> {
+    let reads = run.status.get("Innodb_buffer_pool_reads")?;
+    (run.counts.completed > 0).then(|| reads / run.counts.completed as f64)
+}
+
+/// The runs' common verdict, or `mixed`.
+fn stability(runs: &[&RunFile]) -> String {
+    let first = &runs[0].stability;
+    if runs.iter().all(|run| &run.stability == first) { first.clone() } else { "mixed".to_owned() }
+}
+
+/// The runs' caveats, each code once with its first text and how many runs share it.
+fn caveats(runs: &[&RunFile]) -> Vec<CaveatRecord> {
+    let mut found: Vec<(CaveatRecord, usize)> = Vec::new();
+    for caveat in runs.iter().flat_map(|run| &run.caveats) {
+        match found.iter_mut().find(|(known, _)| known.code == caveat.code) {
+            Some((_, count)) => *count += 1,
+            None => found.push((caveat.clone(), 1)),
+        }
+    }
+    let several = |(mut caveat, count): (CaveatRecord, usize)| {
+        if runs.len() > 1 {
+            caveat.text = format!("{} (in {count} of {} runs)", caveat.text, runs.len());
+        }
+        caveat
+    };
+    let mut caveats: Vec<CaveatRecord> = found.into_iter().map(several).collect();
+    let over_runs = [Caveat::runs(runs.len() as u64), first_differs(runs)];
+    caveats.extend(over_runs.iter().flatten().map(record));
+    caveats
+}
+
+/// Whether the first repeat stands apart from the later ones, as where something warms up over runs.
+fn first_differs(runs: &[&RunFile]) -> Option<Caveat> {
+    let mut by_repeat = runs.to_vec();
+    by_repeat.sort_by_key(|run| run.repeat);
+    let taus: Vec<f64> = by_repeat.iter().map(|run| run.response.mean_ms / 1e3).collect();
+    Caveat::first_repeat(&taus)
+}
+
+/// A caveat for the store.
+pub fn record(caveat: &Caveat) -> CaveatRecord {
+    CaveatRecord {
+        code: caveat.code().to_owned(),
+        severity: match caveat.severity() {
+            Severity::Note => "note",
+            Severity::Doubt => "doubt",
+            Severity::Invalid => "invalid",
+        }
+        .to_owned(),
+        text: caveat.to_string(),
+    }
+}
+
+/// The difference between the largest and the smallest tau of targets, where series differ in the target
+/// alone and were measured at the same rate.
+fn add_spreads(plan: &PlanFile, cells: &mut [CellSummary]) {
+    for index in 0..cells.len() {
+        let Some(series) = plan.series.get(cells[index].series) else { continue };
+        let taus: Vec<f64> = cells
+            .iter()
+            .filter(|cell| cell.rate_per_s == cells[index].rate_per_s)
+            .filter(|cell| plan.series.get(cell.series).is_some_and(|other| other.same_but_target(series)))
+            .map(|cell| cell.tau_ms.mean)
+            .collect();
+        if taus.len() > 1 {
+            let largest = taus.iter().copied().fold(f64::MIN, f64::max);
+            let smallest = taus.iter().copied().fold(f64::MAX, f64::min);
+            cells[index].target_spread_ms = Some(largest - smallest);
+        }
+    }
+}
+
+/// An estimate of the store as that of the mathematics.
+pub fn to_core(record: &EstimateRecord) -> Option<evenkeel_core::statistics::Estimate> {
+    use evenkeel_core::statistics::{ErrorBar, Estimate};
+    let error = match (record.se, record.low, record.high) {
+        (Some(standard_error), Some(low), Some(high)) => Some(ErrorBar { standard_error, low, high }),
+        _ => None,
+    };
+    (record.n > 0).then(|| Estimate { n: u64::from(record.n), mean: record.mean, error })
+}

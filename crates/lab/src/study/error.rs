@@ -1,0 +1,97 @@
+//! Why a study cannot go on.
+
+use crate::data::DataError;
+use crate::explain::ExplainError;
+use crate::load::LoadError;
+use crate::sandbox::SandboxError;
+use crate::store::StoreError;
+use crate::target::{Problem, TargetError};
+use evenkeel_core::rates::{RatePlanError, SearchFailure};
+use evenkeel_sense::SenseError;
+use std::io;
+
+/// Why a study cannot go on. What was finished before stays in its folder.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant carries an error that documents itself")]
+pub enum StudyError {
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Sense(#[from] SenseError),
+    #[error(transparent)]
+    Explain(#[from] ExplainError),
+    #[error(transparent)]
+    Rates(#[from] RatePlanError),
+    /// The saturation could not be found.
+    #[error("cannot find the saturation of {series}: {source}")]
+    Search { series: String, source: SearchFailure },
+    /// The server cannot carry what the runs need.
+    #[error("the server does not meet what the runs need:\n{}", told(.0))]
+    Preflight(Vec<Problem>),
+    /// A pool smaller than any server starts with.
+    #[error(
+        "a buffer pool of {percent} % of {tables_bytes} bytes is {pool_bytes} bytes, below the server's minimum of \
+         {minimum_bytes}"
+    )]
+    SmallPool { percent: f64, tables_bytes: u64, pool_bytes: u64, minimum_bytes: u64 },
+    /// The size of the workload's tables is not known.
+    #[error("cannot tell the size of the tables of {workload}, so a pool in percent of them has no meaning")]
+    UnknownSize { workload: String },
+    /// The server died while it was being measured.
+    #[error("the server ended in the middle of a run: {0}")]
+    ServerDied(String),
+    /// The reset command failed.
+    #[error("the reset command {command:?} {how}")]
+    Reset { command: String, how: String },
+    /// The stored study is another one.
+    #[error("the stored study differs from what its command asks for now: {0}")]
+    Differs(String),
+    /// A thread or process could not be started.
+    #[error("cannot start {what}: {source}")]
+    Start { what: &'static str, source: io::Error },
+    /// Somebody asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+fn told(problems: &[Problem]) -> String {
+    let line = |problem: &Problem| format!("  {}: {}; {}", problem.subject, problem.text, problem.hint);
+    problems.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+impl StudyError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Sandbox(error) => return error.hint(),
+            Self::Target(error) => return error.hint(),
+            Self::Data(error) => return error.hint(),
+            Self::Store(error) => return error.hint(),
+            Self::Search { .. } => {
+                "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`"
+            }
+            Self::Preflight(_) => "change the settings named, or ask for fewer sessions by --max-sessions",
+            Self::SmallPool { .. } => "take more data (--items, --ebs) or larger percentages",
+            Self::UnknownSize { .. } => {
+                "name the tables of each statement in the workload, or give the pool in bytes"
+            }
+            Self::ServerDied(_) => "finished runs are kept; go on by `evenkeel profile --resume last`",
+            Self::Reset { .. } => "try the command by hand",
+            Self::Differs(_) => "start a new study, or resume with the files and data it began with",
+            Self::Load(_)
+            | Self::Sense(_)
+            | Self::Explain(_)
+            | Self::Rates(_)
+            | Self::Start { .. }
+            | Self::Stopped => return None,
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! What a run's record says of the run: settled or not, how independent its parts are, which doubts it raises.
+//! Asked after the last response, never while measuring.
+
+use super::cells::record;
+use super::observe::Observation;
+use super::spec::StudySpec;
+use crate::load::LoadResult;
+use crate::store::format::{CaveatRecord, RunFile};
+use evenkeel_core::Nanos;
+use evenkeel_core::caveat::Caveat;
+use evenkeel_core::stability::{Second, Stability};
+use evenkeel_core::statistics::{BATCHES, BatchMeans};
+
+/// Whether the response came to rest.
+pub(super) fn stability(load: &LoadResult) -> Stability {
+    let second = |interval: &crate::load::Interval| Second {
+        arrivals: interval.arrivals,
+        completed: interval.completed,
+        in_flight: interval.in_flight,
+        response_sum: interval.response_sum,
+    };
+    let seconds: Vec<Second> = load.intervals.iter().map(second).collect();
+    Stability::of(&seconds, load.counts.timed_out + load.counts.unsent)
+}
+
+/// Its name in the store.
+pub(super) fn stability_name(stability: &Stability) -> &'static str {
+    match stability {
+        Stability::Settled => "settled",
+        Stability::Unstable(_) => "unstable",
+        Stability::TooShort { .. } => "too-short",
+    }
+}
+
+/// Batch means of the response over the run's seconds, in milliseconds.
+pub(super) fn batches(load: &LoadResult) -> Option<BatchMeans> {
+    let intervals: Vec<(u64, f64)> = load
+        .intervals
+        .iter()
+        .map(|interval| (interval.arrivals, interval.response_sum.as_millis_f64()))
+        .collect();
+    BatchMeans::of(&intervals, BATCHES)
+}
+
+/// All doubts about a run.
+pub(super) fn caveats(
+    spec: &StudySpec,
+    run: &RunFile,
+    load: &LoadResult,
+    seen: Option<&Observation>,
+    stability: &Stability,
+    batches: Option<&BatchMeans>,
+) -> Vec<CaveatRecord> {
+    let counts = &load.counts;
+    let failed = counts.failed.values().sum();
+    let tau = Nanos::from_secs_f64(run.response.mean_ms / 1e3);
+    let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
+    let steal = run
+        .theta
+        .as_ref()
+        .and_then(|theta| theta.steal_percent)
+        .or(run.sense.get("host_steal_percent").copied());
+    let unseen =
+        whole.is_none().then(|| Caveat::NotAvailable { what: "CPU utilisation of the server".into() });
+    let no_status = seen
+        .is_none_or(|seen| seen.status.is_none())
+        .then(|| Caveat::NotAvailable { what: "status of the server".into() });
+    let found = [
+        Caveat::lag(Nanos::from_secs_f64(run.lag.p99_ms / 1e3), tau),
+        Caveat::generator(generator_percent(spec, run)),
+        Caveat::stability(stability),
+        Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
+        Caveat::failures(failed, counts.arrivals),
+        Caveat::backlog(load.backlog_at_end, counts.arrivals),
+        Caveat::reconnects(load.reconnects),
+        steal.and_then(Caveat::steal),
+        run.other_load_percent.and_then(Caveat::other_load),
+        batches.and_then(Caveat::batches),
+        unseen,
+        no_status,
+    ];
+    found.iter().flatten().map(record).collect()
+}
+
+/// CPU use of the load threads, percent of one of them.
+fn generator_percent(spec: &StudySpec, run: &RunFile) -> f64 {
+    run.generator_cpu_percent.unwrap_or_default() / spec.generator_cpus.len().max(1) as f64
+}

@@ -1,0 +1,276 @@
+//! One run: load with its observers, then its figures and caveats.
+
+use super::figures::{counts, kinds, times};
+use super::judge;
+use super::observe::{Glance, Observation, Observer};
+use super::site::Ready;
+use super::spec::{Process, StudySpec};
+use super::{StudyError, StudyEvent};
+use crate::clock::unix_time;
+use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult};
+use crate::stop::Stop;
+use crate::store::SenseRow;
+use crate::store::format::{CellRecord, CpuRecord, FORMAT, RunFile};
+use crate::workload::Workload;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_sense::cpu::{CpuSet, CpuUse, Domain};
+use evenkeel_sense::sampler::{SensePlan, SenseSample};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// After the last arrival, what is under way is awaited for this long at most; a queue that is longer is no
+/// queue of a stable server, and its requests count with the age they reached.
+const DRAIN_MAX: Nanos = Nanos::from_secs(5);
+
+/// What one run asks.
+pub(super) struct RunOrder<'a> {
+    pub cell: &'a CellRecord,
+    pub repeat: u32,
+    pub order: u32,
+    pub workload: Arc<dyn Workload>,
+    pub arrivals: ArrivalPlan,
+    pub warm_up: Nanos,
+    pub measure: Nanos,
+    /// Where the request log goes, if one is kept.
+    pub request_log: Option<PathBuf>,
+}
+
+/// What one run brought.
+pub(super) struct Measured {
+    pub run: RunFile,
+    pub load: LoadResult,
+    pub rows: Vec<SenseRow>,
+}
+
+impl RunOrder<'_> {
+    /// The seed of this run: its own for each cell and repeat, so that no two runs ask the same rows.
+    fn seed(&self, spec: &StudySpec) -> Seed {
+        spec.seed.child("run").numbered(u64::from(self.cell.id)).numbered(u64::from(self.repeat))
+    }
+}
+
+/// The arrivals of a cell.
+pub(super) fn arrivals(process: Process, rate: f64) -> ArrivalPlan {
+    match process {
+        Process::Poisson => ArrivalPlan::Poisson(rate),
+        Process::Constant => ArrivalPlan::Constant(rate),
+    }
+}
+
+/// Runs the load on a server that is up and says what it brought; `None` where somebody asked to stop.
+pub(super) fn measure(
+    spec: &StudySpec,
+    order: &RunOrder<'_>,
+    ready: &Ready,
+    stop: &Stop,
+    tell: &mut dyn FnMut(StudyEvent),
+) -> Result<Option<Measured>, StudyError> {
+    let plan = load_plan(spec, order, ready);
+    let started_unix_s = unix_time().as_secs();
+    let mut observer = None;
+    let mut failed = None;
+    let mut glance = Glance::new(ready.domain.clone());
+    let inner = stop.clone();
+    let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
+        if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
+            match Observer::start(
+                sense_plan(spec, ready),
+                &plan.target,
+                order.warm_up - progress.elapsed,
+                order.measure,
+            ) {
+                Ok(started) => observer = Some(started),
+                Err(error) => {
+                    failed = Some(error);
+                    inner.set();
+                }
+            }
+        }
+        let theta_percent = glance.theta_percent();
+        tell(StudyEvent::Load { load: progress, theta_percent });
+    });
+    let observation = observer.map(Observer::finish);
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let load = load?;
+    if load.stopped {
+        return Ok(None);
+    }
+    let mut run = figures(spec, order, &load, observation.as_ref());
+    run.started_unix_s = started_unix_s;
+    let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
+    Ok(Some(Measured { run, load, rows }))
+}
+
+fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready) -> LoadPlan {
+    let threads = match spec.generator_cpus.len() {
+        0 => std::thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(2)),
+        pinned => pinned,
+    };
+    LoadPlan {
+        target: ready.target.clone(),
+        workload: Arc::clone(&order.workload),
+        arrivals: order.arrivals.clone(),
+        warm_up: order.warm_up,
+        measure: order.measure,
+        drain: spec.timeout.min(DRAIN_MAX),
+        timeout: spec.timeout,
+        seed: order.seed(spec),
+        sessions: spec.sessions,
+        protocol: spec.protocol,
+        threads,
+        cpus: spec.generator_cpus.clone(),
+        request_log: order.request_log.clone(),
+    }
+}
+
+fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
+    let cpus = spec.generator_cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    SensePlan {
+        domain: ready.domain.clone(),
+        server_pid: ready.server_pid,
+        generator_cpus: cpus.parse::<CpuSet>().ok(),
+        data_dir: ready.data_dir.clone(),
+        delay: Nanos::ZERO,
+        duration: Nanos::ZERO,
+        // Counters of the CPUs mean the server only where it has CPUs to itself.
+        counters: matches!(ready.domain, Some(Domain::Cpus(_))),
+    }
+}
+
+fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Option<&Observation>) -> RunFile {
+    let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
+    let measured_s = load.measured.as_secs_f64().max(1e-9);
+    let completed = load.counts.completed.max(1) as f64;
+    let batches = judge::batches(load);
+    let stability = judge::stability(load);
+    let mut run = RunFile {
+        format: FORMAT,
+        cell: order.cell.id,
+        repeat: order.repeat,
+        order: order.order,
+        started_unix_s: 0,
+        seed: order.seed(spec).0,
+        measured_s,
+        counts: counts(&load.counts),
+        throughput_per_s: load.intervals.iter().map(|interval| interval.completed).sum::<u64>() as f64
+            / measured_s,
+        response: times(&load.response, Some(load.response_sum)),
+        lower_bound: load.counts.timed_out + load.counts.unsent > 0,
+        service: times(&load.service, None),
+        first_byte: times(&load.first_byte, None),
+        lag: times(&load.lag, None),
+        session_wait: times(&load.session_wait, None),
+        tau_batch_se_ms: batches.as_ref().and_then(|batches| batches.mean.standard_error()),
+        batch_autocorrelation: batches.as_ref().and_then(|batches| batches.lag1),
+        stability: judge::stability_name(&stability).to_owned(),
+        backlog_at_end: load.backlog_at_end,
+        sessions_max: load.sessions_max,
+        reconnects: load.reconnects,
+        theta: seen.and_then(cpu_record),
+        generator_cpu_percent: Some(100.0 * load.cpu.as_secs_f64() / measured_s),
+        other_load_percent: whole.and_then(|whole| whole.other_load),
+        generator_switches_per_request: Some(load.context_switches as f64 / completed),
+        sense: whole.map(|whole| sense_values(whole, load)).unwrap_or_default(),
+        status: seen.and_then(|seen| seen.status.as_ref()).map(status_values).unwrap_or_default(),
+        kinds: kinds(&load.kinds),
+        statements: kinds(&load.statements),
+        error_texts: load.error_texts.clone(),
+        caveats: Vec::new(),
+    };
+    run.caveats = judge::caveats(spec, &run, load, seen, &stability, batches.as_ref());
+    run
+}
+
+fn cpu_record(seen: &Observation) -> Option<CpuRecord> {
+    let used: &CpuUse = seen.sense.whole.as_ref()?.domain.as_ref()?;
+    Some(CpuRecord {
+        domain: if used.iowait.is_some() { "cpus" } else { "process" }.to_owned(),
+        cpus: used.capacity,
+        total_percent: used.total,
+        user_percent: used.user.unwrap_or_default() + used.nice.unwrap_or_default(),
+        system_percent: used.system.unwrap_or_default() + used.irq.unwrap_or_default(),
+        iowait_percent: used.iowait,
+        steal_percent: used.steal,
+        samples: u32::try_from(seen.sense.samples.len()).unwrap_or(u32::MAX),
+    })
+}
+
+fn status_values(status: &evenkeel_sense::status::StatusUse) -> BTreeMap<String, f64> {
+    let counters = status.counters.iter().map(|(name, value)| ((*name).to_owned(), *value as f64));
+    let gauges = status.gauges.iter().map(|(name, value)| ((*name).to_owned(), *value as f64));
+    counters.chain(gauges).collect()
+}
+
+/// Further measures by name with their unit; what is not available is not there.
+fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64> {
+    let seconds = whole.duration.as_secs_f64().max(1e-9);
+    let requests_per_s = load.counts.completed as f64 / load.measured.as_secs_f64().max(1e-9);
+    let requests = (requests_per_s * seconds).max(1.0);
+    let mut values = BTreeMap::new();
+    let mut put = |name: &str, value: Option<f64>| {
+        if let Some(value) = value {
+            values.insert(name.to_owned(), value);
+        }
+    };
+    let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
+    put("server_cpu_percent", whole.server.as_ref().map(|used| used.total));
+    put("server_cpu_us_per_request", whole.server.as_ref().map(|used| used.busy.as_micros_f64() / requests));
+    put("host_cpu_percent", whole.host.as_ref().map(|used| used.total));
+    put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
+    put("generator_cpus_percent", whole.generator_cpus.as_ref().map(|used| used.total));
+    put("psi_cpu_some_percent", share(&whole.pressure.cpu.some));
+    put("psi_memory_full_percent", share(&whole.pressure.memory.full));
+    put("psi_io_some_percent", share(&whole.pressure.io.some));
+    put("psi_io_full_percent", share(&whole.pressure.io.full));
+    put("server_read_bytes_per_s", whole.process_io.as_ref().map(|io| io.read_bytes as f64 / seconds));
+    put("server_write_bytes_per_s", whole.process_io.as_ref().map(|io| io.write_bytes as f64 / seconds));
+    put("disk_reads_per_s", whole.device_io.as_ref().map(|io| io.reads as f64 / seconds));
+    put("disk_writes_per_s", whole.device_io.as_ref().map(|io| io.writes as f64 / seconds));
+    put("disk_busy_percent", whole.device_io.as_ref().map(|io| 100.0 * io.busy.as_secs_f64() / seconds));
+    let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
+    put("server_switches_per_request", switches.map(|count| count as f64 / requests));
+    if let Some(counters) = &whole.counters {
+        let per_request =
+            |count: &Option<evenkeel_sense::counters::Estimate>| count.map(|count| count.events / requests);
+        put("cycles_per_request", per_request(&counters.cycles));
+        put("instructions_per_request", per_request(&counters.instructions));
+        put("dtlb_misses_per_request", per_request(&counters.dtlb_load_misses));
+        put("cache_misses_per_request", per_request(&counters.cache_misses));
+    }
+    values
+}
+
+/// Columns of `sense.csv`.
+pub(super) const SENSE_COLUMNS: [&str; 9] = [
+    "theta_percent",
+    "user_percent",
+    "system_percent",
+    "iowait_percent",
+    "steal_percent",
+    "server_cpu_percent",
+    "generator_percent",
+    "psi_cpu_some_percent",
+    "psi_io_some_percent",
+];
+
+fn sense_row(sample: &SenseSample) -> SenseRow {
+    let domain = sample.domain.as_ref();
+    SenseRow {
+        at_s: sample.at.as_secs_f64(),
+        values: vec![
+            domain.map(|used| used.total),
+            domain.and_then(|used| used.user),
+            domain.and_then(|used| used.system),
+            domain.and_then(|used| used.iowait),
+            domain.and_then(|used| used.steal),
+            sample.server.as_ref().map(|used| used.total),
+            sample.generator_cpus.as_ref().map(|used| used.total),
+            sample.pressure.cpu.some.as_ref().map(|stall| stall.share),
+            sample.pressure.io.some.as_ref().map(|stall| stall.share),
+        ],
+    }
+}

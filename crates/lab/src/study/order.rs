@@ -1,0 +1,58 @@
+//! In which order cells are run.
+
+use crate::store::format::{CellRecord, PlanFile, RunFile};
+use evenkeel_core::random::{Random, Seed};
+use std::collections::BTreeSet;
+
+/// The cells in random order: one block, so that what drifts with time meets every cell alike. The same
+/// seed and block give the same order, also after a resume.
+pub fn block(cells: &[CellRecord], seed: Seed, number: u32) -> Vec<CellRecord> {
+    let mut random = Random::new(seed.child("order").numbered(u64::from(number)));
+    let mut block = cells.to_vec();
+    // Fisher and Yates, from the end.
+    for last in (1..block.len()).rev() {
+        block.swap(last, random.uniform(0, last as u64) as usize);
+    }
+    block
+}
+
+/// Cells and repeats that are finished already.
+pub fn finished(runs: &[RunFile]) -> BTreeSet<(u32, u32)> {
+    runs.iter().map(|run| (run.cell, run.repeat)).collect()
+}
+
+/// The cell of this series and rate, added to the plan where it is new.
+pub fn cell_of(plan: &mut PlanFile, series: usize, rate_per_s: f64) -> CellRecord {
+    let known = plan.cells.iter().find(|cell| cell.series == series && cell.rate_per_s == rate_per_s);
+    if let Some(cell) = known {
+        return cell.clone();
+    }
+    let id = plan.cells.iter().map(|cell| cell.id + 1).max().unwrap_or(1);
+    let cell = CellRecord { id, series, rate_per_s };
+    plan.cells.push(cell.clone());
+    cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(count: u32) -> Vec<CellRecord> {
+        (1..=count).map(|id| CellRecord { id, series: 0, rate_per_s: f64::from(id) }).collect()
+    }
+
+    #[test]
+    fn a_block_holds_every_cell_once() {
+        let mut ids: Vec<u32> = block(&cells(20), Seed(1), 1).iter().map(|cell| cell.id).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (1..=20).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn blocks_differ_and_can_be_repeated() {
+        let cells = cells(20);
+        assert_ne!(block(&cells, Seed(1), 1), block(&cells, Seed(1), 2));
+        assert_ne!(block(&cells, Seed(1), 1), block(&cells, Seed(2), 1));
+        assert_eq!(block(&cells, Seed(1), 1), block(&cells, Seed(1), 1));
+    }
+}

@@ -1,0 +1,59 @@
+//! Statement plans for the store.
+
+use super::StudyError;
+use crate::explain::{Effort, PlanReport, PlanRow, explain};
+use crate::stop::Stop;
+use crate::store::format::StatementPlanRecord;
+use crate::target::Control;
+use crate::workload::{Class, Workload};
+use std::fmt::Write as _;
+
+/// The plans of a workload's statements, heaviest first.
+pub fn statement_plans(
+    control: &mut Control,
+    workload: &dyn Workload,
+    effort: &Effort,
+    stop: &Stop,
+) -> Result<Vec<StatementPlanRecord>, StudyError> {
+    let reports = explain(control, workload, effort, stop)?;
+    Ok(reports.iter().map(record).collect())
+}
+
+fn record(report: &PlanReport) -> StatementPlanRecord {
+    StatementPlanRecord {
+        statement: report.statement.clone(),
+        class: match report.class {
+            Class::Simple => "simple",
+            Class::Complex => "complex",
+            Class::Write => "write",
+        }
+        .to_owned(),
+        reason: match report.reasons.is_empty() {
+            true => "indexes alone".to_owned(),
+            false => report.reasons.join(", "),
+        },
+        sql: report.sample.clone(),
+        plan: rows(&report.rows),
+        work_share_percent: report.share.map(|share| 100.0 * share),
+    }
+}
+
+/// The rows of EXPLAIN as aligned columns.
+fn rows(rows: &[PlanRow]) -> String {
+    let head = ["id", "select_type", "table", "type", "key", "rows", "extra"].map(str::to_owned);
+    let cells = rows.iter().map(|row| {
+        [&row.id, &row.select_type, &row.table, &row.access, &row.key, &row.rows, &row.extra]
+            .map(String::clone)
+    });
+    let lines: Vec<[String; 7]> = std::iter::once(head).chain(cells).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for line in &lines {
+        for (column, cell) in line.iter().enumerate() {
+            let _ = write!(text, "{cell:<0$}  ", width(column));
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}

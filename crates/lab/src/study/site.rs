@@ -1,0 +1,218 @@
+//! A server with its data, from run to run: brought up cold, asked, taken down.
+
+use super::spec::{Place, Reset, SiteSpec};
+use super::{StudyError, StudyEvent};
+use crate::clock::Clock;
+use crate::data::{self, DataSpec, Snapshot, Via};
+use crate::sandbox::{Sandbox, SandboxEvent, SandboxSpec};
+use crate::stop::Stop;
+use crate::target::{Control, Target};
+use evenkeel_core::Nanos;
+use evenkeel_sense::cpu::{CpuSet, Domain};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// How long a server of the user's may take to answer after its reset command.
+const RESET_PATIENCE: Nanos = Nanos::from_secs(120);
+
+/// Setting that a cell changes.
+const POOL: &str = "innodb_buffer_pool_size";
+
+/// A site of the study; at most one of them has its server up at a time, so that none disturbs another.
+pub(super) struct Site<'a> {
+    spec: &'a SiteSpec,
+    sandbox: Option<Sandbox>,
+}
+
+/// A server that is up.
+pub(super) struct Ready {
+    /// How to reach it.
+    pub target: Target,
+    /// Where its CPU time is counted; `None` for a server on another machine.
+    pub domain: Option<Domain>,
+    /// Its process, where it runs here.
+    pub server_pid: Option<u32>,
+    /// Its data directory, where it is here.
+    pub data_dir: Option<PathBuf>,
+}
+
+type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
+
+impl<'a> Site<'a> {
+    pub(super) fn new(spec: &'a SiteSpec) -> Self {
+        Self { spec, sandbox: None }
+    }
+
+    /// Makes sure that the data is there and whole, and for write runs that a copy of it is.
+    pub(super) fn prepare(&mut self, writes: bool, stop: &Stop, tell: Tell<'_>) -> Result<(), StudyError> {
+        let Place::Sandbox { data: Some(wanted), sandbox } = &self.spec.place else { return Ok(()) };
+        let (data_dir, copy) = directories(sandbox);
+        if Snapshot::open(&data_dir, &copy).is_ok() && (writes || Snapshot::is_interrupted(&data_dir)) {
+            self.restore(tell)?;
+        }
+        let ready = self.up(None, stop, tell)?;
+        let filled = fill(&ready.target, wanted, stop, tell);
+        self.down(tell)?;
+        filled?;
+        if writes && Snapshot::open(&data_dir, &copy).is_err() {
+            tell(StudyEvent::Preparing("copying the data directory for the write runs".into()));
+            Snapshot::take(&data_dir, &copy)?;
+        }
+        Ok(())
+    }
+
+    /// Brings the server up cold, with this buffer pool.
+    pub(super) fn up(&mut self, pool: Option<u64>, stop: &Stop, tell: Tell<'_>) -> Result<Ready, StudyError> {
+        match &self.spec.place {
+            Place::Remote(target) => Ok(remote(target)),
+            Place::Sandbox { sandbox, .. } => {
+                let mut spec: SandboxSpec = sandbox.clone();
+                if let Some(bytes) = pool {
+                    spec.settings.insert(POOL.to_owned(), bytes.to_string());
+                }
+                let server = Sandbox::up(&spec, stop, &mut |event| tell_sandbox(event, tell))?;
+                let ready = private(&server);
+                self.sandbox = Some(server);
+                Ok(ready)
+            }
+        }
+    }
+
+    /// Takes a private server down; one of the user's stays.
+    pub(super) fn down(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
+        match self.sandbox.take() {
+            Some(sandbox) => Ok(sandbox.down(&mut |event| tell_sandbox(event, tell))?),
+            None => Ok(()),
+        }
+    }
+
+    /// What has to happen before a run, while a private server is down.
+    pub(super) fn reset(
+        &mut self,
+        reset: &Reset,
+        writes: bool,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<(), StudyError> {
+        match (&self.spec.place, reset) {
+            (Place::Sandbox { .. }, Reset::Full) if writes => self.restore(tell),
+            (Place::Remote(target), Reset::Command(command)) => {
+                tell(StudyEvent::Preparing(format!("running {command:?}")));
+                run_command(command)?;
+                await_answer(target, stop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn restore(&self, tell: Tell<'_>) -> Result<(), StudyError> {
+        let Place::Sandbox { data: Some(_), sandbox } = &self.spec.place else { return Ok(()) };
+        tell(StudyEvent::Preparing("restoring the data directory".into()));
+        let (data_dir, copy) = directories(sandbox);
+        Ok(Snapshot::open(&data_dir, &copy)?.restore()?)
+    }
+
+    /// Whether a private server still runs; the error says how it ended.
+    pub(super) fn check(&self) -> Result<(), StudyError> {
+        match &self.sandbox {
+            Some(sandbox) => sandbox.check().map_err(|error| StudyError::ServerDied(error.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The data directory of a sandbox, and the copy for write runs beside it, which goes when the sandbox is cleaned.
+fn directories(sandbox: &SandboxSpec) -> (PathBuf, PathBuf) {
+    let dir = sandbox.home.join("sandboxes").join(&sandbox.name);
+    (dir.join("data"), dir.join("snapshot"))
+}
+
+/// The rows, by the way that is wanted. A dump needs something to dump: rows inserted one by one.
+fn fill(target: &Target, wanted: &DataSpec, stop: &Stop, tell: Tell<'_>) -> Result<(), StudyError> {
+    let mut progress = |progress| tell(StudyEvent::Data(progress));
+    if wanted.via == Via::Dump {
+        let mut control = Control::connect(&Target { database: None, ..target.clone() })?;
+        if !database_exists(&mut control)? {
+            data::populate(target, &DataSpec { via: Via::Insert, ..*wanted }, stop, &mut progress)?;
+        }
+    }
+    data::populate(target, wanted, stop, &mut progress)?;
+    Ok(())
+}
+
+fn database_exists(control: &mut Control) -> Result<bool, StudyError> {
+    let sql = format!("SHOW DATABASES LIKE '{}'", DataSpec::DATABASE);
+    Ok(control.query_value(&sql)?.is_some())
+}
+
+fn tell_sandbox(event: SandboxEvent, tell: Tell<'_>) {
+    let text = match event {
+        SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
+        SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),
+        SandboxEvent::Ready { .. } => return,
+        SandboxEvent::Stopping { pid } => format!("stopping the server (process {pid})"),
+        SandboxEvent::Note(text) => text,
+    };
+    tell(StudyEvent::Preparing(text));
+}
+
+/// A private server: CPUs of its own are its domain, with what waits for disks and what is stolen;
+/// without such CPUs its process is.
+fn private(server: &Sandbox) -> Ready {
+    let domain = server.domain();
+    let pid = u32::try_from(domain.pid).ok();
+    let cpus = domain.cpus.and_then(|cpus| cpus.to_string().parse::<CpuSet>().ok());
+    Ready {
+        target: Target { database: Some(DataSpec::DATABASE.to_owned()), ..server.target() },
+        domain: cpus.map(Domain::Cpus).or(pid.map(Domain::Process)),
+        server_pid: pid,
+        data_dir: Some(server.dir().join("data")),
+    }
+}
+
+/// A server of the user's; its process is found where it runs on this machine.
+fn remote(target: &Target) -> Ready {
+    let local = Control::connect(target).ok().and_then(|mut control| local_process(&mut control));
+    let (pid, data_dir) = local.map_or((None, None), |(pid, dir)| (Some(pid), Some(dir)));
+    Ready { target: target.clone(), domain: pid.map(Domain::Process), server_pid: pid, data_dir }
+}
+
+/// The server's process and data directory, if it says that it runs on this host and its pid file names a
+/// server's process.
+fn local_process(control: &mut Control) -> Option<(u32, PathBuf)> {
+    let variables = control.variables().ok()?;
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    if variables.get("hostname")?.trim() != host.trim() {
+        return None;
+    }
+    let dir = PathBuf::from(variables.get("datadir")?);
+    let pid_file = dir.join(variables.get("pid_file")?);
+    let pid: u32 = std::fs::read_to_string(pid_file).ok()?.trim().parse().ok()?;
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    (name.starts_with("maria") || name.starts_with("mysql")).then_some((pid, dir))
+}
+
+fn run_command(command: &str) -> Result<(), StudyError> {
+    let failed = |how: String| StudyError::Reset { command: command.to_owned(), how };
+    let status = Command::new("/bin/sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status()
+        .map_err(|error| failed(format!("cannot be run: {error}")))?;
+    if status.success() { Ok(()) } else { Err(failed(format!("ended with {status}"))) }
+}
+
+fn await_answer(target: &Target, stop: &Stop) -> Result<(), StudyError> {
+    let clock = Clock::start();
+    loop {
+        match Control::connect(target) {
+            Ok(_) => return Ok(()),
+            Err(error) if clock.now() > RESET_PATIENCE => return Err(error.into()),
+            Err(_) if stop.is_set() => return Err(StudyError::Stopped),
+            Err(_) => thread::sleep(Duration::from_millis(200)),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What a study is to measure, as plain types; the edge reads it from flags and files.
+
+use crate::data::DataSpec;
+use crate::load::{Protocol, SessionPolicy};
+use crate::sandbox::SandboxSpec;
+use crate::target::Target;
+use crate::workload::Workload;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_core::rates::RatePlan;
+use evenkeel_core::trust::Tolerance;
+use std::sync::Arc;
+
+/// A study: series of cells over arrival rates, each repeated.
+#[derive(Clone)]
+pub struct StudySpec {
+    /// `profile`, or the name of a study file.
+    pub kind: String,
+    /// Command line without secrets, enough to repeat or resume the study.
+    pub command: Vec<String>,
+    /// Seed of everything random.
+    pub seed: Seed,
+    /// Process of the arrivals.
+    pub process: Process,
+    /// Which rates.
+    pub rates: RatePlan,
+    /// The same as it was written, for the plan.
+    pub rate_text: String,
+    /// Repeats of each cell.
+    pub repeats: u32,
+    /// Measured phase of a run.
+    pub duration: Nanos,
+    /// Warm-up before it.
+    pub warm_up: Nanos,
+    /// Age at which a request is given up.
+    pub timeout: Nanos,
+    /// Connections.
+    pub sessions: SessionPolicy,
+    /// Statements.
+    pub protocol: Protocol,
+    /// What happens before each run.
+    pub reset: Reset,
+    /// Utilisation at which a sweep ends, percent.
+    pub theta_ceiling_percent: f64,
+    /// Objective for the 95th percentile.
+    pub objective_p95: Option<Nanos>,
+    /// Tolerances of the trust limit.
+    pub tolerance: Tolerance,
+    /// CPUs for the load threads.
+    pub generator_cpus: Vec<usize>,
+    /// Whether each request is logged.
+    pub request_log: bool,
+    /// Servers with their data; series name them by index.
+    pub sites: Vec<SiteSpec>,
+    /// What changes besides the rate.
+    pub series: Vec<SeriesSpec>,
+}
+
+/// Process of the arrivals of an open load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// Independent arrivals.
+    Poisson,
+    /// Evenly spaced arrivals.
+    Constant,
+}
+
+/// What happens before each run, so that runs do not inherit from each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reset {
+    /// Server restarted (reads) or database restored and server restarted (writes).
+    Full,
+    /// This shell command is run, and the server awaited.
+    Command(String),
+    /// Nothing.
+    Nothing,
+}
+
+/// A server with one data set on it.
+#[derive(Clone)]
+pub struct SiteSpec {
+    /// Label of the target it belongs to.
+    pub target_label: String,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// Where a site is.
+#[derive(Clone)]
+pub enum Place {
+    /// A server that somebody else runs.
+    Remote(Target),
+    /// A private one.
+    Sandbox {
+        /// Server.
+        sandbox: SandboxSpec,
+        /// Data; `None` where the workload brings its own.
+        data: Option<DataSpec>,
+    },
+}
+
+/// One combination of factors other than the rate.
+#[derive(Clone)]
+pub struct SeriesSpec {
+    /// Label in tables and plots.
+    pub label: String,
+    /// Index into the plan's targets.
+    pub target: usize,
+    /// Index into [`StudySpec::sites`].
+    pub site: usize,
+    /// What is asked.
+    pub workload: Arc<dyn Workload>,
+    /// Buffer pool.
+    pub pool: Option<PoolSize>,
+    /// How the data came in: `insert`, `load`, `dump`, `as-is`.
+    pub layout: String,
+}
+
+/// Size of the buffer pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PoolSize {
+    /// Percent of the tables and indexes that the workload uses.
+    Percent(f64),
+    /// Bytes.
+    Bytes(u64),
+}

@@ -1,0 +1,238 @@
+//! What follows from the finished runs: cells, trust limit, capacity, the one sentence.
+
+use super::cells;
+use super::figures::estimate;
+use crate::store::format::{
+    CaveatRecord, CellSummary, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, RunFile, SummaryFile,
+};
+use evenkeel_core::statistics::Estimate;
+use evenkeel_core::trust::{Capacity, Point, Tolerance, TrustLimit};
+
+/// Everything that follows from the runs; derived, and the same for the same runs.
+pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
+    let cells = cells::summarise(plan, runs);
+    let runs_planned = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX) * plan.settings.repeats;
+    let runs_done = u32::try_from(runs.len()).unwrap_or(u32::MAX);
+    // An unstable cell is a result about the server; what is measured of it is not held to its steadiness.
+    let valid = cells.iter().filter(|cell| cell.stability != "unstable").all(|cell| cell.valid);
+    SummaryFile {
+        format: FORMAT,
+        headlines: groups(plan).into_iter().map(|group| headline(plan, &cells, runs, group)).collect(),
+        caveats: caveats(plan, runs_done, runs_planned),
+        complete: plan.rates_known && runs_done >= runs_planned && runs_planned > 0,
+        runs_done,
+        runs_planned,
+        valid,
+        cells,
+    }
+}
+
+/// Series that differ in nothing but the target.
+fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, series) in plan.series.iter().enumerate() {
+        match groups.iter_mut().find(|group| plan.series[group[0]].same_but_target(series)) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups
+}
+
+fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec<usize>) -> HeadlineRecord {
+    let points = points(cells, runs, plan, &group);
+    let settings = &plan.settings;
+    let tolerance = Tolerance {
+        standard_error: settings.tolerance_se_percent,
+        spread: settings.tolerance_spread_percent,
+    };
+    let limit = TrustLimit::of(&points, tolerance);
+    let within = within_objective(&points, &limit, settings.objective_p95_ms);
+    let capacity = Capacity::of(&points, &within);
+    let sees_theta = cells.iter().any(|cell| group.contains(&cell.series) && cell.theta_percent.n > 0);
+    HeadlineRecord {
+        label: if groups(plan).len() > 1 { group_label(plan, &group) } else { String::new() },
+        text: sentence(plan, &group, &points, capacity.as_ref(), &limit, sees_theta),
+        capacity_per_s: capacity.map(|capacity| to_record(&capacity.throughput)),
+        p95_ms: capacity.map(|capacity| to_record(&capacity.p95.scaled(1e3))),
+        capacity_theta_percent: capacity.map(|capacity| capacity.utilisation).filter(|_| sees_theta),
+        trust_theta_percent: limit.utilisation.filter(|_| sees_theta),
+        trust_ended: limit.end.is_some(),
+        trust_reason: limit.end.map(|end| end.to_string()).unwrap_or_default(),
+        series: group,
+    }
+}
+
+/// One point for each rate, over all targets of the group.
+fn points(cells: &[CellSummary], runs: &[RunFile], plan: &PlanFile, group: &[usize]) -> Vec<Point> {
+    let mut rates: Vec<f64> =
+        cells.iter().filter(|cell| group.contains(&cell.series)).map(|cell| cell.rate_per_s).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    rates.into_iter().filter_map(|rate| point(cells, runs, plan, group, rate)).collect()
+}
+
+fn point(
+    cells: &[CellSummary],
+    runs: &[RunFile],
+    plan: &PlanFile,
+    group: &[usize],
+    rate: f64,
+) -> Option<Point> {
+    let here: Vec<&CellSummary> =
+        cells.iter().filter(|cell| group.contains(&cell.series) && cell.rate_per_s == rate).collect();
+    let ids: Vec<u32> = plan
+        .cells
+        .iter()
+        .filter(|cell| group.contains(&cell.series) && cell.rate_per_s == rate)
+        .map(|cell| cell.id)
+        .collect();
+    let runs: Vec<&RunFile> = runs.iter().filter(|run| ids.contains(&run.cell)).collect();
+    let over = |value: fn(&RunFile) -> f64| {
+        let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
+        Estimate::of(&values)
+    };
+    let thetas: Vec<f64> = runs.iter().filter_map(|run| Some(run.theta.as_ref()?.total_percent)).collect();
+    Some(Point {
+        rate,
+        utilisation: estimate(&thetas).mean,
+        // One run of many may be called unstable by chance (3.6 % of short ones at 90 % load).
+        settled: 2 * runs.iter().filter(|run| run.stability == "unstable").count() < runs.len().max(1)
+            && !runs.iter().any(|run| run.lower_bound),
+        tau: worst(&here).unwrap_or(over(|run| run.response.mean_ms / 1e3)?),
+        target_taus: here.iter().map(|cell| cell.tau_ms.mean / 1e3).collect(),
+        throughput: over(|run| run.throughput_per_s)?,
+        p95: over(|run| run.response.p95_ms / 1e3)?,
+    })
+}
+
+/// The tau of the target whose runs differ most: the standard error is that over runs of one server, and the
+/// spread between servers is held to a tolerance of its own.
+fn worst(cells: &[&CellSummary]) -> Option<Estimate> {
+    let share = |estimate: &Estimate| estimate.standard_error().unwrap_or(f64::INFINITY) / estimate.mean;
+    let taus = cells.iter().filter_map(|cell| cells::to_core(&cell.tau_ms));
+    taus.max_by(|one, other| share(one).total_cmp(&share(other))).map(|tau| tau.scaled(1e-3))
+}
+
+/// The trust limit, cut where the objective is no longer met.
+fn within_objective(points: &[Point], limit: &TrustLimit, objective_ms: Option<f64>) -> TrustLimit {
+    let Some(objective_ms) = objective_ms else { return limit.clone() };
+    let fits = |point: &&Point| {
+        limit.rate.is_some_and(|rate| point.rate <= rate)
+            && point.p95.high().unwrap_or(point.p95.mean) * 1e3 <= objective_ms
+    };
+    let best = points.iter().filter(fits).max_by(|one, other| one.rate.total_cmp(&other.rate));
+    TrustLimit { rate: best.map(|point| point.rate), ..limit.clone() }
+}
+
+fn sentence(
+    plan: &PlanFile,
+    group: &[usize],
+    points: &[Point],
+    capacity: Option<&Capacity>,
+    limit: &TrustLimit,
+    sees_theta: bool,
+) -> String {
+    let who = if group.len() > 1 {
+        format!("each of these {} servers", group.len())
+    } else {
+        "this server".to_owned()
+    };
+    let what = &plan.series[group[0]].workload;
+    let Some(capacity) = capacity else {
+        return match (points.is_empty(), plan.settings.objective_p95_ms) {
+            (true, _) => "nothing is measured yet".to_owned(),
+            (_, Some(objective)) if limit.rate.is_some() => {
+                format!("{who} meets the objective of {objective} ms at no measured rate of {what}")
+            }
+            _ => format!("no measured rate of {what} can be trusted: {limit}"),
+        };
+    };
+    let rate = interval(&capacity.throughput, 1.0);
+    let p95 = capacity.p95.scaled(1e3);
+    let below = plan.settings.objective_p95_ms.unwrap_or_else(|| p95.high().unwrap_or(p95.mean));
+    let trust = match (sees_theta, limit.utilisation, &limit.end) {
+        (false, ..) => "its CPU utilisation cannot be seen from here".to_owned(),
+        (_, Some(theta), Some(_)) => {
+            format!("the figure can be trusted up to a CPU utilisation of {theta:.0} %")
+        }
+        (_, Some(theta), None) => {
+            format!(
+                "the figure can be trusted up to a CPU utilisation of at least {theta:.0} %, the highest measured"
+            )
+        }
+        (_, None, _) => "the figure cannot be trusted".to_owned(),
+    };
+    format!(
+        "{who} carries {rate} requests per second of {what} at p95 below {} ms, and {trust}",
+        digits(below)
+    )
+}
+
+/// `41.2 (40.8 to 41.6)`.
+fn interval(estimate: &Estimate, factor: f64) -> String {
+    let mean = digits(estimate.mean * factor);
+    match (estimate.low(), estimate.high()) {
+        (Some(low), Some(high)) => format!("{mean} ({} to {})", digits(low * factor), digits(high * factor)),
+        _ => format!("{mean} (one run, no interval)"),
+    }
+}
+
+/// Three significant digits, and all digits of whole numbers from 1,000.
+fn digits(value: f64) -> String {
+    let places = match value.abs() {
+        x if x >= 100.0 => 0,
+        x if x >= 10.0 => 1,
+        x if x >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.places$}")
+}
+
+fn to_record(estimate: &Estimate) -> EstimateRecord {
+    EstimateRecord {
+        n: u32::try_from(estimate.n).unwrap_or(u32::MAX),
+        mean: estimate.mean,
+        se: estimate.standard_error(),
+        low: estimate.low(),
+        high: estimate.high(),
+    }
+}
+
+fn group_label(plan: &PlanFile, group: &[usize]) -> String {
+    let series = &plan.series[group[0]];
+    let mut parts = Vec::new();
+    if let Some(percent) = series.pool_percent {
+        parts.push(format!("pool {percent:.0} %"));
+    } else if let Some(bytes) = series.pool_bytes {
+        parts.push(format!("pool {} MiB", bytes >> 20));
+    }
+    if plan.series.iter().any(|other| other.layout != series.layout) {
+        parts.push(format!("{} layout", series.layout));
+    }
+    if parts.is_empty() { series.label.clone() } else { parts.join(", ") }
+}
+
+/// Doubts that belong to no single cell.
+fn caveats(plan: &PlanFile, done: u32, planned: u32) -> Vec<CaveatRecord> {
+    let mut caveats = Vec::new();
+    if !plan.rates_known || done < planned {
+        caveats.push(CaveatRecord {
+            code: "incomplete".to_owned(),
+            severity: "note".to_owned(),
+            text: format!(
+                "{done} of {planned} runs are finished; go on with `evenkeel profile --resume {}`",
+                plan.id
+            ),
+        });
+    }
+    if plan.settings.reset == "none" {
+        caveats.push(CaveatRecord {
+            code: "no-reset".to_owned(),
+            severity: "note".to_owned(),
+            text: "the server was not restarted between runs, so a run inherits the buffer pool of the one before"
+                .to_owned(),
+        });
+    }
+    caveats
+}

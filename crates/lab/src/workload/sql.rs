@@ -1,0 +1,243 @@
+//! Reads as much of a statement as is needed: its placeholders, its tables, its verb.
+
+use crate::workload::Value;
+
+/// A statement as the server takes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parsed {
+    /// Text with `?` for each parameter.
+    pub sql: String,
+    /// Names of the parameters in the order of the placeholders, `None` for a bare `?`.
+    pub placeholders: Vec<Option<String>>,
+    /// Tables named after FROM, JOIN, INTO and UPDATE, each once.
+    pub tables: Vec<String>,
+    /// First word in capitals.
+    pub verb: String,
+}
+
+/// Verbs that a server prepares; what begins otherwise and has no parameters goes as text.
+const PREPARED_VERBS: [&str; 9] =
+    ["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "CALL", "DO", "VALUES"];
+
+impl Parsed {
+    /// Whether it should be prepared.
+    pub fn is_prepared(&self) -> bool {
+        !self.placeholders.is_empty() || PREPARED_VERBS.contains(&self.verb.as_str())
+    }
+}
+
+/// Finds placeholders (`?` and `:name`) outside of texts, quoted names and comments, and replaces the named
+/// ones.
+pub fn parse(text: &str) -> Parsed {
+    let text = text.trim().trim_end_matches(';').trim_end();
+    let mut parsed = Parsed::default();
+    let mut tables = Tables::default();
+    let mut rest = text;
+    while let Some(token) = next_token(rest) {
+        let (piece, after) = rest.split_at(token.length);
+        match token.kind {
+            Kind::Placeholder(name) => {
+                parsed.placeholders.push(name.map(str::to_owned));
+                parsed.sql.push('?');
+            }
+            kind => {
+                if parsed.verb.is_empty() && kind == Kind::Word {
+                    parsed.verb = piece.to_ascii_uppercase();
+                }
+                parsed.sql.push_str(piece);
+            }
+        }
+        tables.see(token.kind, piece, &mut parsed.tables);
+        rest = after;
+    }
+    parsed
+}
+
+/// The statement with these values written in for its bare placeholders, for what cannot be prepared. A
+/// placeholder without a value stays.
+pub fn with_values(text: &str, values: &[Value]) -> String {
+    let (mut sql, mut rest, mut values) = (String::with_capacity(text.len()), text, values.iter());
+    while let Some(token) = next_token(rest) {
+        let (piece, after) = rest.split_at(token.length);
+        match token.kind {
+            Kind::Placeholder(None) => sql.push_str(&values.next().map_or(piece.to_owned(), literal)),
+            _ => sql.push_str(piece),
+        }
+        rest = after;
+    }
+    sql
+}
+
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Int(number) => number.to_string(),
+        Value::Double(number) => format!("{number:e}"),
+        Value::Text(text) => mysql::Value::Bytes(text.clone()).as_sql(false),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind<'a> {
+    /// A keyword, name or number, dots included.
+    Word,
+    /// A name in backticks, perhaps behind a schema.
+    QuotedName,
+    /// A named placeholder or a bare one.
+    Placeholder(Option<&'a str>),
+    /// A comment or white space.
+    Space,
+    /// A text, or any other sign.
+    Other,
+}
+
+struct Token<'a> {
+    kind: Kind<'a>,
+    length: usize,
+}
+
+fn next_token(rest: &str) -> Option<Token<'_>> {
+    let first = rest.chars().next()?;
+    let token = |kind, length| Some(Token { kind, length });
+    if let Some(comment) = rest.strip_prefix("/*") {
+        return token(Kind::Space, comment.find("*/").map_or(rest.len(), |end| end + 4));
+    }
+    if first == '#' || rest.starts_with("-- ") || rest.starts_with("--\n") {
+        return token(Kind::Space, rest.find('\n').unwrap_or(rest.len()));
+    }
+    match first {
+        '\'' | '"' => token(Kind::Other, quoted(rest, first)),
+        '`' => token(Kind::QuotedName, quoted(rest, first)),
+        '?' => token(Kind::Placeholder(None), 1),
+        ':' => {
+            let name = &rest[1..1 + word(&rest[1..])];
+            let named = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+            if named { token(Kind::Placeholder(Some(name)), 1 + name.len()) } else { token(Kind::Other, 1) }
+        }
+        _ if first.is_whitespace() => token(Kind::Space, first.len_utf8()),
+        _ if is_word(first) => token(Kind::Word, dotted_word(rest)),
+        _ => token(Kind::Other, first.len_utf8()),
+    }
+}
+
+/// Length of a text or name with its quotes; a doubled quote stands for one, and in texts so does one behind
+/// a backslash.
+fn quoted(rest: &str, quote: char) -> usize {
+    let mut signs = rest.char_indices().skip(1).peekable();
+    while let Some((index, sign)) = signs.next() {
+        if sign == '\\' && quote != '`' {
+            signs.next();
+        } else if sign == quote && signs.next_if(|(_, next)| *next == quote).is_none() {
+            return index + 1;
+        }
+    }
+    rest.len()
+}
+
+fn is_word(sign: char) -> bool {
+    sign.is_alphanumeric() || sign == '_' || sign == '$'
+}
+
+fn word(rest: &str) -> usize {
+    rest.find(|sign| !is_word(sign)).unwrap_or(rest.len())
+}
+
+fn dotted_word(rest: &str) -> usize {
+    rest.find(|sign| !is_word(sign) && sign != '.').unwrap_or(rest.len())
+}
+
+/// Where a table may be named.
+#[derive(Default)]
+struct Tables {
+    expected: bool,
+    listed: bool,
+    begun: bool,
+}
+
+impl Tables {
+    fn see(&mut self, kind: Kind<'_>, piece: &str, tables: &mut Vec<String>) {
+        if kind == Kind::Space {
+            return;
+        }
+        let upper = piece.to_ascii_uppercase();
+        let leads = match upper.as_str() {
+            "FROM" | "JOIN" | "INTO" => true,
+            // Elsewhere it is FOR UPDATE, or the UPDATE of ON DUPLICATE KEY.
+            "UPDATE" => !self.begun,
+            "IGNORE" | "LOW_PRIORITY" => self.expected,
+            _ => false,
+        };
+        self.begun = true;
+        if leads {
+            (self.expected, self.listed) = (true, false);
+        } else if self.expected && matches!(kind, Kind::Word | Kind::QuotedName) {
+            let name = piece.trim_matches('`').to_owned();
+            if !tables.contains(&name) {
+                tables.push(name);
+            }
+            (self.expected, self.listed) = (false, true);
+        } else if self.listed && piece == "," {
+            self.expected = true;
+        } else {
+            let alias = matches!(kind, Kind::Word | Kind::QuotedName) && !ENDS_LIST.contains(&upper.as_str());
+            (self.expected, self.listed) = (false, self.listed && alias);
+        }
+    }
+}
+
+/// Words that end a list of tables.
+const ENDS_LIST: [&str; 10] =
+    ["WHERE", "SET", "ON", "USING", "GROUP", "ORDER", "HAVING", "LIMIT", "VALUES", "SELECT"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_found_outside_of_texts_names_and_comments() {
+        for (text, sql, names) in [
+            ("SELECT 1;", "SELECT 1", vec![]),
+            ("SELECT ? + ?", "SELECT ? + ?", vec![None, None]),
+            ("SELECT :a, :b_1+:a", "SELECT ?, ?+?", vec![Some("a"), Some("b_1"), Some("a")]),
+            ("SELECT ':a ?', \"it''s :b\", 'x\\':c'", "SELECT ':a ?', \"it''s :b\", 'x\\':c'", vec![]),
+            ("SELECT `a:b?` -- :c\n, ? # :d", "SELECT `a:b?` -- :c\n, ? # :d", vec![None]),
+            ("SELECT /* :a ? */ :ä", "SELECT /* :a ? */ ?", vec![Some("ä")]),
+            ("SET @x := 1", "SET @x := 1", vec![]),
+            ("SELECT '14:30:00', 'open", "SELECT '14:30:00', 'open", vec![]),
+        ] {
+            let parsed = parse(text);
+            let found: Vec<Option<&str>> = parsed.placeholders.iter().map(Option::as_deref).collect();
+            assert_eq!((parsed.sql.as_str(), found), (sql, names), "{text}");
+        }
+    }
+
+    #[test]
+    fn tables_are_found_where_they_are_named() {
+        for (text, tables) in [
+            ("SELECT a, b FROM t WHERE c IN (SELECT d FROM `u v`)", vec!["t", "u v"]),
+            ("SELECT * FROM t AS x, u y JOIN shop.w ON x.a = y.b, x", vec!["t", "u", "shop.w"]),
+            ("INSERT IGNORE INTO t (a) VALUES (1), (2) ON DUPLICATE KEY UPDATE a = 1", vec!["t"]),
+            ("UPDATE IGNORE t SET a = 1, b = 2", vec!["t"]),
+            ("DELETE FROM t WHERE a = 1", vec!["t"]),
+            ("SELECT a FROM (SELECT b FROM t) AS s FOR UPDATE", vec!["t"]),
+            ("CALL p(?)", vec![]),
+        ] {
+            assert_eq!(parse(text).tables, tables, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_written_in_for_bare_placeholders() {
+        let values = [Value::Int(-1), Value::Text(b"it's\\".to_vec()), Value::Double(0.5), Value::Null];
+        assert_eq!(with_values("'?', ?, ?, ?, ?, ?", &values), r"'?', -1, 'it\'s\\', 5e-1, NULL, ?");
+    }
+
+    #[test]
+    fn what_a_server_does_not_prepare_goes_as_text() {
+        for (text, prepared) in
+            [("select 1", true), ("LOCK TABLES t READ", false), ("SET x = ?", true), ("-- c\nbegin", false)]
+        {
+            assert_eq!(parse(text).is_prepared(), prepared, "{text}");
+        }
+    }
+}

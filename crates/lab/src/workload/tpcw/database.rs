@@ -1,0 +1,135 @@
+//! The database that is asked, and which ids are free in it.
+
+use crate::data::tpcw::Scale;
+use crate::target::{Control, TargetError};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A TPC-W database: how large it was populated, and which ids are taken since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Database {
+    /// Size of the population.
+    pub scale: Scale,
+    /// The highest ids in use.
+    pub taken: TakenIds,
+}
+
+impl From<Scale> for Database {
+    /// As populated, nothing added since.
+    fn from(scale: Scale) -> Self {
+        let (order, customer, address) = (scale.orders(), scale.customers(), scale.addresses());
+        Self { scale, taken: TakenIds { order, customer, address, cart: 0 } }
+    }
+}
+
+impl Database {
+    /// As it is now: what other runs have added is looked for, so that new rows take ids above theirs.
+    ///
+    /// # Errors
+    /// Whatever stops the query, a missing table for one.
+    pub fn read(scale: Scale, control: &mut Control) -> Result<Self, TargetError> {
+        let rows = control.query(TakenIds::QUERY)?;
+        let id = |place: usize| rows.rows.first()?.get(place)?.as_deref()?.parse().ok();
+        let id = |place| id(place).unwrap_or(0);
+        Ok(Self { scale, taken: TakenIds { order: id(0), customer: id(1), address: id(2), cart: id(3) } })
+    }
+}
+
+/// The highest ids in use, zero for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TakenIds {
+    /// Of `orders` and of the orders in `order_line` and `cc_xacts`.
+    pub order: u64,
+    /// Of `customer`.
+    pub customer: u64,
+    /// Of `address`.
+    pub address: u64,
+    /// Of `shopping_cart`.
+    pub cart: u64,
+}
+
+impl TakenIds {
+    /// One row with the four ids, in the order of the fields; each is the end of an index.
+    const QUERY: &str = "SELECT GREATEST(\
+         (SELECT COALESCE(MAX(o_id), 0) FROM orders), \
+         (SELECT COALESCE(MAX(ol_o_id), 0) FROM order_line), \
+         (SELECT COALESCE(MAX(cx_o_id), 0) FROM cc_xacts)), \
+         (SELECT COALESCE(MAX(c_id), 0) FROM customer), \
+         (SELECT COALESCE(MAX(addr_id), 0) FROM address), \
+         (SELECT COALESCE(MAX(sc_id), 0) FROM shopping_cart)";
+}
+
+/// Free ids, handed out in turn to all clients of a workload.
+///
+/// The published clients took `COUNT(*)` or `MAX()` of a table under a lock, which costs more the larger the
+/// table grows and lets one client in at a time. A counter that all clients share never hands out an id
+/// twice, and it fills the indexes at their right edge as AUTO_INCREMENT would, which a range for each client
+/// would not.
+#[derive(Debug)]
+pub(super) struct Ids {
+    order: AtomicU64,
+    customer: AtomicU64,
+    address: AtomicU64,
+    cart: AtomicU64,
+    line: AtomicU64,
+}
+
+/// Lines of an order that `next_line` fills before it goes on to the next: the mean of the population.
+const LINES_MEAN: u64 = 3;
+
+impl Ids {
+    pub fn after(taken: TakenIds) -> Self {
+        Self {
+            order: AtomicU64::new(taken.order),
+            customer: AtomicU64::new(taken.customer),
+            address: AtomicU64::new(taken.address),
+            cart: AtomicU64::new(taken.cart),
+            line: AtomicU64::new((taken.order + 1) * LINES_MEAN),
+        }
+    }
+
+    pub fn next_order(&self) -> u64 {
+        next(&self.order)
+    }
+
+    pub fn next_customer(&self) -> u64 {
+        next(&self.customer)
+    }
+
+    pub fn next_address(&self) -> u64 {
+        next(&self.address)
+    }
+
+    pub fn next_cart(&self) -> u64 {
+        next(&self.cart)
+    }
+
+    /// The highest cart handed out so far, at least 1.
+    pub fn last_cart(&self) -> u64 {
+        self.cart.load(Ordering::Relaxed).max(1)
+    }
+
+    /// Order and line of a free order line, for inserts of lines alone; its orders count on from the highest
+    /// taken, so a workload uses either this or `next_order` with lines of its own.
+    pub fn next_line(&self) -> (u64, u64) {
+        let number = next(&self.line) - 1;
+        (number / LINES_MEAN, number % LINES_MEAN + 1)
+    }
+}
+
+fn next(counter: &AtomicU64) -> u64 {
+    counter.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_begin_above_the_taken_ones() {
+        let ids = Ids::after(TakenIds { order: 100, customer: 10, address: 20, cart: 0 });
+        assert_eq!((ids.next_order(), ids.next_order(), ids.next_customer()), (101, 102, 11));
+        assert_eq!((ids.next_address(), ids.next_cart(), ids.last_cart()), (21, 1, 1));
+        let lines: Vec<_> = (0..4).map(|_| ids.next_line()).collect();
+        assert_eq!(lines, [(101, 1), (101, 2), (101, 3), (102, 1)]);
+    }
+}

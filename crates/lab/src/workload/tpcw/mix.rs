@@ -1,0 +1,147 @@
+//! The three mixes, walked by browsers or drawn by arrivals.
+
+use super::matrix::{Interaction, Mix};
+use super::session::{Session, Store};
+use super::single;
+use super::statements::mix_rows;
+use crate::workload::{Client, Parameters, Reply, Statement, Workload};
+use evenkeel_core::Nanos;
+use evenkeel_core::arrivals::{TPCW_SESSION_LENGTH, TPCW_THINK_TIME};
+use evenkeel_core::distribution::WeightedChoice;
+use evenkeel_core::random::Random;
+use std::sync::Arc;
+
+/// A mix as a workload; a kind of request is an interaction.
+pub struct MixWorkload {
+    name: &'static str,
+    mix: Mix,
+    statements: Vec<Statement>,
+    kinds: Vec<String>,
+    store: Arc<Store>,
+    /// Draws an interaction by its share in an endless walk.
+    shares: Arc<WeightedChoice>,
+}
+
+impl MixWorkload {
+    pub fn new(name: &'static str, mix: Mix, store: Arc<Store>) -> Self {
+        let shares =
+            WeightedChoice::new(&mix.stationary()).expect("shares are not negative and add up to one");
+        let kinds = Interaction::ALL.map(|interaction| interaction.name().to_owned()).to_vec();
+        let statements = mix_rows().map(|row| row.statement()).collect();
+        Self { name, mix, statements, kinds, store, shares: Arc::new(shares) }
+    }
+}
+
+impl Workload for MixWorkload {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn kinds(&self) -> &[String] {
+        &self.kinds
+    }
+
+    fn client(&self, _number: u64) -> Box<dyn Client> {
+        Box::new(Visitor { session: Session::new(Arc::clone(&self.store)), shares: Arc::clone(&self.shares) })
+    }
+
+    fn closed_client(&self, _number: u64) -> Box<dyn Client> {
+        Box::new(Browser {
+            session: Session::new(Arc::clone(&self.store)),
+            mix: self.mix,
+            at: None,
+            left: Nanos::ZERO,
+        })
+    }
+
+    fn sample(&self, statement: usize, random: &mut Random, parameters: &mut Parameters) -> bool {
+        let Some(row) = mix_rows().nth(statement) else { return false };
+        single::sample(&self.store, row.sql, random, parameters)
+    }
+}
+
+/// A client of an open load: each arrival is somebody else who makes one interaction, drawn by its share in
+/// an endless walk.
+struct Visitor {
+    session: Session,
+    shares: Arc<WeightedChoice>,
+}
+
+impl Client for Visitor {
+    fn begin(&mut self, random: &mut Random) -> usize {
+        let kind = self.shares.draw(random);
+        let interaction = Interaction::ALL[kind];
+        self.session.renew(random);
+        // Whoever comes to a cart out of nowhere adds the item that was looked at.
+        self.session.plan(interaction, Some(Interaction::ProductDetail), random);
+        self.session.prepare(interaction);
+        kind
+    }
+
+    fn step(
+        &mut self,
+        reply: Option<&Reply>,
+        random: &mut Random,
+        parameters: &mut Parameters,
+    ) -> Option<usize> {
+        step(&mut self.session, reply, random, parameters)
+    }
+}
+
+/// A client of a closed load, which walks from page to page, thinks in between, and from time to time leaves
+/// and comes back as somebody else.
+struct Browser {
+    session: Session,
+    mix: Mix,
+    at: Option<Interaction>,
+    /// What is left of the session. Only think time counts, so that the walk of a seed does not depend on
+    /// how fast the server is.
+    left: Nanos,
+}
+
+impl Client for Browser {
+    fn begin(&mut self, random: &mut Random) -> usize {
+        let before = self.at;
+        let next = before.map_or(Interaction::Home, |at| self.mix.after(at, random));
+        if next == Interaction::Home && self.left == Nanos::ZERO {
+            self.session.renew(random);
+            self.left = TPCW_SESSION_LENGTH.draw(random);
+        }
+        self.session.plan(next, before, random);
+        self.at = Some(next);
+        next as usize
+    }
+
+    fn step(
+        &mut self,
+        reply: Option<&Reply>,
+        random: &mut Random,
+        parameters: &mut Parameters,
+    ) -> Option<usize> {
+        step(&mut self.session, reply, random, parameters)
+    }
+
+    fn think(&mut self, random: &mut Random) -> Option<Nanos> {
+        let think = TPCW_THINK_TIME.draw(random);
+        self.left = self.left - think;
+        Some(think)
+    }
+}
+
+fn step(
+    session: &mut Session,
+    reply: Option<&Reply>,
+    random: &mut Random,
+    parameters: &mut Parameters,
+) -> Option<usize> {
+    if let Some(reply) = reply {
+        session.learn(reply);
+    }
+    let act = session.next_act()?;
+    session.write(act, random, parameters);
+    Some(act.sql as usize)
+}

@@ -1,0 +1,106 @@
+//! TPC-W, the web shop: its statements by name and its three mixes of web interactions.
+//!
+//! Written from the rules of the specification as public programs carry them out. Where those programs have
+//! a trap, this is what is done instead:
+//!
+//! - Ids are counted in the client ([`TakenIds`] says from where), not asked of the server by `COUNT(*)` or
+//!   `MAX()` under a lock. Those four queries are in the catalog, so that their cost can be seen.
+//! - Title and author searches are `LIKE 'prefix%'`. The MySQL variant of a public program compares texts
+//!   that come out empty and so sorts the whole item table; its prefixes, elsewhere, find nothing in random
+//!   titles. A prefix here is as long as finds about as many items as the specification means.
+//! - The latest order of a customer is the latest, not the oldest.
+//! - A discount is a fraction everywhere; the tax of an order is that of the order.
+//! - The shopping mix goes back from the cart as often as meets the published shares.
+//!
+//! A browser (closed load) walks the matrix of its mix, thinks 7 s in the mean (70 s at most), stays for
+//! sessions of 15 min in the mean (60 min at most), is a known customer in four sessions of five, and looks at
+//! items of the page before: those promoted, new or best sold (the long rows of a search are not kept).
+//!
+//! An arrival (open load) is one interaction of somebody who was not there before, drawn by its share in an
+//! endless walk. Shopping Cart makes a cart and adds an item; Buy Request and Buy Confirm first make a cart
+//! with three lines by two more statements (`tpcw.cart_insert`, `tpcw.cart_fill`).
+
+mod database;
+mod interactions;
+mod matrix;
+mod mix;
+mod parameters;
+mod reads;
+mod session;
+mod single;
+mod statements;
+mod values;
+mod writes;
+
+#[cfg(test)]
+mod tests;
+
+pub use database::{Database, TakenIds};
+pub use matrix::{Interaction, Mix};
+
+use super::{Entry, Workload};
+use mix::MixWorkload;
+use session::Store;
+use single::Single;
+use statements::{Sql, row, rows};
+use std::sync::Arc;
+
+/// The study's three statements: name, help, statement.
+const STUDY: [(&str, &str, Sql); 2] = [
+    (
+        "tpcw.simple",
+        "the study's simple read: a customer with address and country, by user name",
+        Sql::Customer,
+    ),
+    ("tpcw.complex", "the study's complex read: the 50 newest items of a subject", Sql::NewProducts),
+];
+
+/// The mixes: name, help, mix.
+const MIXES: [(&str, &str, Mix); 3] = [
+    ("tpcw.browsing", "web interactions, 95 % looking and 5 % ordering", Mix::Browsing),
+    ("tpcw.shopping", "web interactions, 80 % looking and 20 % ordering", Mix::Shopping),
+    ("tpcw.ordering", "web interactions, half looking and half ordering", Mix::Ordering),
+];
+
+/// Every table of TPC-W.
+const TABLES: [&str; 10] = [
+    "address",
+    "author",
+    "cc_xacts",
+    "country",
+    "customer",
+    "item",
+    "order_line",
+    "orders",
+    "shopping_cart",
+    "shopping_cart_line",
+];
+
+/// The study's statements, the mixes, then all statements.
+pub(super) fn catalog() -> Vec<Entry> {
+    let study = STUDY.iter().map(|&(name, help, sql)| entry(name, help, row(sql).tables));
+    let write = row(Sql::Write);
+    let mixes = MIXES.iter().map(|&(name, help, _)| entry(name, help, &TABLES));
+    let others = rows().filter(|row| !row.is_control() && row.sql != Sql::Write);
+    study
+        .chain([entry(write.name, write.help, write.tables)])
+        .chain(mixes)
+        .chain(others.map(|row| entry(row.name, row.help, row.tables)))
+        .collect()
+}
+
+fn entry(name: &'static str, help: &'static str, tables: &[&'static str]) -> Entry {
+    Entry { name, help, tables: tables.to_vec() }
+}
+
+/// The workload of this name.
+pub(super) fn find(name: &str, database: Database) -> Option<Arc<dyn Workload>> {
+    let store = Arc::new(Store::new(database));
+    if let Some(&(name, _, mix)) = MIXES.iter().find(|(known, ..)| *known == name) {
+        return Some(Arc::new(MixWorkload::new(name, mix, store)));
+    }
+    let study = STUDY.iter().map(|&(name, _, sql)| (name, sql));
+    let all = rows().filter(|row| !row.is_control()).map(|row| (row.name, row.sql));
+    let (name, sql) = study.chain(all).find(|(known, _)| *known == name)?;
+    Some(Arc::new(Single::new(name, sql, store)))
+}

@@ -1,0 +1,58 @@
+//! Values read from the database when a workload is made.
+
+use crate::target::Control;
+use crate::workload::Value;
+
+/// Reads the values of a column, for the `column` generator.
+pub trait ColumnReader {
+    /// At most `limit` values of `table.column`, in the order in which the server finds them; NULL is left
+    /// out. The error is in the server's words.
+    fn read_column(&mut self, table: &str, column: &str, limit: u64) -> Result<Vec<Value>, String>;
+}
+
+/// Reads nothing: for checking a workload without a server.
+#[derive(Clone, Copy, Debug)]
+pub struct NoColumns;
+
+impl ColumnReader for NoColumns {
+    /// A single NULL stands for whatever the column has.
+    fn read_column(&mut self, _: &str, _: &str, _: u64) -> Result<Vec<Value>, String> {
+        Ok(vec![Value::Null])
+    }
+}
+
+impl ColumnReader for Control {
+    fn read_column(&mut self, table: &str, column: &str, limit: u64) -> Result<Vec<Value>, String> {
+        let (table, column) = (quoted(table), quoted(column));
+        let sql = format!("SELECT {column} FROM {table} WHERE {column} IS NOT NULL LIMIT {limit}");
+        let rows = self.query(&sql).map_err(|error| error.to_string())?;
+        Ok(rows.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).map(value).collect())
+    }
+}
+
+/// A whole number as a number, so that it is compared as one; anything else as text.
+fn value(text: String) -> Value {
+    match text.parse::<i64>() {
+        Ok(number) if number.to_string() == text => Value::Int(number),
+        _ => Value::Text(text.into_bytes()),
+    }
+}
+
+/// A name between backticks, a schema before a dot apart.
+fn quoted(name: &str) -> String {
+    let parts: Vec<String> = name.split('.').map(|part| format!("`{}`", part.replace('`', "``"))).collect();
+    parts.join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_and_numbers_are_numbers() {
+        assert_eq!(quoted("shop.or`der"), "`shop`.`or``der`");
+        assert_eq!(value("17".into()), Value::Int(17));
+        assert_eq!(value("017".into()), Value::Text(b"017".to_vec()));
+        assert_eq!(value("a".into()), Value::Text(b"a".to_vec()));
+    }
+}

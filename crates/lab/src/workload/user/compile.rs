@@ -1,0 +1,316 @@
+//! From what was written to what can be asked.
+
+use super::generator::Source;
+use super::{
+    ColumnReader, Definition, Generator, ParameterDefinitions, StatementDefinition, TransactionDefinition,
+};
+use crate::workload::sql::{self, Parsed};
+use crate::workload::{Statement, WorkloadError, similar};
+use evenkeel_core::distribution::WeightedChoice;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that clients share.
+#[derive(Debug)]
+pub struct Plan {
+    pub statements: Vec<Statement>,
+    pub sources: Vec<Source>,
+    pub requests: Vec<Request>,
+    pub weights: Vec<f64>,
+    pub choice: WeightedChoice,
+}
+
+/// What one arrival asks.
+#[derive(Debug)]
+pub struct Request {
+    pub name: String,
+    /// Sources drawn once at its begin.
+    pub shared: Vec<usize>,
+    pub steps: Vec<Step>,
+}
+
+/// One statement of a request.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub statement: usize,
+    pub parameters: Vec<Parameter>,
+}
+
+/// Where a parameter comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// A source, drawn each time.
+    Own(usize),
+    /// A place in what was drawn at the begin of the request.
+    Shared(usize),
+}
+
+/// Checks and compiles.
+pub struct Compiler<'a> {
+    definition: &'a Definition,
+    reader: &'a mut dyn ColumnReader,
+    parsed: Vec<Parsed>,
+    /// Source of each own generator of a statement, by name, or by number for a bare `?`.
+    own: Vec<BTreeMap<String, usize>>,
+    sources: Vec<Source>,
+}
+
+impl<'a> Compiler<'a> {
+    pub fn new(definition: &'a Definition, reader: &'a mut dyn ColumnReader) -> Self {
+        let parsed = definition.statements.iter().map(|statement| sql::parse(&statement.sql)).collect();
+        Self { definition, reader, parsed, own: Vec::new(), sources: Vec::new() }
+    }
+
+    pub fn compile(mut self) -> Result<Plan, WorkloadError> {
+        self.check_names()?;
+        for index in 0..self.definition.statements.len() {
+            let own = self.statement_sources(index)?;
+            self.own.push(own);
+        }
+        let mut transactions = Vec::new();
+        for transaction in &self.definition.transactions {
+            check_weight(&transaction_entry(transaction), transaction.weight)?;
+            transactions.push((transaction.weight, self.transaction(transaction)?));
+        }
+        let weighted = self.lone_requests()?.into_iter().chain(transactions);
+        let (weights, requests): (Vec<f64>, Vec<Request>) =
+            weighted.filter(|(weight, _)| *weight > 0.0).unzip();
+        let choice = WeightedChoice::new(&weights)
+            .map_err(|_| invalid("workload", "no weight is above 0, so nothing would be asked"))?;
+        Ok(Plan { statements: self.statements(), sources: self.sources, requests, weights, choice })
+    }
+
+    fn check_names(&self) -> Result<(), WorkloadError> {
+        if self.definition.statements.is_empty() {
+            return Err(invalid("workload", "has no statement; add a [[statement]]"));
+        }
+        let mut names = BTreeSet::new();
+        let statements = self.definition.statements.iter().map(|statement| &statement.name);
+        let transactions = self.definition.transactions.iter().map(|transaction| &transaction.name);
+        for name in statements.chain(transactions).chain([&self.definition.name]) {
+            if name.trim().is_empty() {
+                return Err(invalid("workload", "a name is empty; give everything a name"));
+            }
+        }
+        for name in self.definition.statements.iter().map(|statement| &statement.name) {
+            if !names.insert(name) {
+                return Err(invalid(&format!("statement `{name}`"), "is there twice; give it another name"));
+            }
+        }
+        for name in self.definition.transactions.iter().map(|transaction| &transaction.name) {
+            if !names.insert(name) {
+                return Err(invalid(&format!("transaction `{name}`"), "has a name that is taken already"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the generators of a statement ready, and checks that they fit its placeholders.
+    fn statement_sources(&mut self, index: usize) -> Result<BTreeMap<String, usize>, WorkloadError> {
+        let definition = self.definition;
+        let statement = &definition.statements[index];
+        let entry = statement_entry(statement);
+        if self.parsed[index].verb.is_empty() {
+            return Err(invalid(&entry, "`sql` is empty"));
+        }
+        let named = named_placeholders(&entry, &self.parsed[index])?;
+        let generators: Vec<(String, &Generator)> = match &statement.parameters {
+            ParameterDefinitions::Positional(list) => {
+                check_count(&entry, &self.parsed[index], &named, list.len())?;
+                list.iter().enumerate().map(|(place, generator)| (place_name(place), generator)).collect()
+            }
+            ParameterDefinitions::Named(map) => {
+                check_used(&entry, map.keys(), &named)?;
+                map.iter().map(|(name, generator)| (name.clone(), generator)).collect()
+            }
+        };
+        generators
+            .into_iter()
+            .map(|(name, generator)| {
+                let source = self.source(&entry, &name, generator)?;
+                Ok((name, source))
+            })
+            .collect()
+    }
+
+    fn source(&mut self, entry: &str, name: &str, generator: &Generator) -> Result<usize, WorkloadError> {
+        let mut failed = None;
+        let reader = &mut *self.reader;
+        let source = Source::new(generator, |table, column, limit| {
+            reader.read_column(table, column, limit).and_then(not_empty).map_err(|problem| {
+                let (table, column) = (table.to_owned(), column.to_owned());
+                failed = Some(WorkloadError::Column { table, column, problem });
+                String::new()
+            })
+        });
+        let source = source.map_err(|problem| {
+            failed.take().unwrap_or_else(|| invalid(&format!("{entry}, parameter `{name}`"), &problem))
+        })?;
+        self.sources.push(source);
+        Ok(self.sources.len() - 1)
+    }
+
+    /// A request for each statement, with its weight by itself.
+    fn lone_requests(&self) -> Result<Vec<(f64, Request)>, WorkloadError> {
+        let definition = self.definition;
+        let inside = |name: &String| {
+            definition.transactions.iter().any(|transaction| transaction.statements.contains(name))
+        };
+        let mut requests = Vec::new();
+        for (index, statement) in definition.statements.iter().enumerate() {
+            let weight = statement.weight.unwrap_or(if inside(&statement.name) { 0.0 } else { 1.0 });
+            check_weight(&statement_entry(statement), weight)?;
+            if weight > 0.0 {
+                let step = self.step(index, &[], &statement_entry(statement))?;
+                let request = Request { name: statement.name.clone(), shared: Vec::new(), steps: vec![step] };
+                requests.push((weight, request));
+            }
+        }
+        Ok(requests)
+    }
+
+    fn transaction(&mut self, transaction: &TransactionDefinition) -> Result<Request, WorkloadError> {
+        let entry = transaction_entry(transaction);
+        if transaction.statements.is_empty() {
+            return Err(invalid(&entry, "has no statements; list at least one by name"));
+        }
+        let indices: Vec<usize> = transaction
+            .statements
+            .iter()
+            .map(|name| self.index_of(&entry, name))
+            .collect::<Result<_, _>>()?;
+        let placeholders = indices.iter().flat_map(|&index| &self.parsed[index].placeholders);
+        let used: BTreeSet<String> = placeholders.flatten().cloned().collect();
+        check_used(&entry, transaction.parameters.keys(), &used)?;
+        let names: Vec<&str> = transaction.parameters.keys().map(String::as_str).collect();
+        let mut shared = Vec::new();
+        for (name, generator) in &transaction.parameters {
+            shared.push(self.source(&entry, name, generator)?);
+        }
+        let control =
+            |offset| Step { statement: self.definition.statements.len() + offset, parameters: Vec::new() };
+        let mut steps = vec![control(0)];
+        for index in indices {
+            steps.push(self.step(index, &names, &entry)?);
+        }
+        steps.push(control(1));
+        Ok(Request { name: transaction.name.clone(), shared, steps })
+    }
+
+    fn index_of(&self, entry: &str, name: &str) -> Result<usize, WorkloadError> {
+        let statements = &self.definition.statements;
+        statements.iter().position(|statement| statement.name == *name).ok_or_else(|| {
+            let names = statements.iter().map(|statement| statement.name.as_str());
+            invalid(entry, &format!("no statement is named `{name}`{}", meant(name, names)))
+        })
+    }
+
+    /// A statement within a request that draws `shared` at its begin; those come before the statement's own.
+    fn step(&self, index: usize, shared: &[&str], entry: &str) -> Result<Step, WorkloadError> {
+        let find = |(place, name): (usize, &Option<String>)| {
+            let key = name.clone().unwrap_or_else(|| place_name(place));
+            let own = || self.own[index].get(&key).copied().map(Parameter::Own);
+            let drawn = shared.iter().position(|shared| *shared == key).filter(|_| name.is_some());
+            drawn.map(Parameter::Shared).or_else(own).ok_or_else(|| {
+                let statement = &self.definition.statements[index].name;
+                let problem = format!(
+                    "nothing says where `:{key}` of statement `{statement}` comes from; \
+                     give it a generator under `parameters`"
+                );
+                invalid(entry, &problem)
+            })
+        };
+        let parameters =
+            self.parsed[index].placeholders.iter().enumerate().map(find).collect::<Result<_, _>>()?;
+        Ok(Step { statement: index, parameters })
+    }
+
+    /// The statements of the file, then BEGIN and COMMIT where a transaction needs them.
+    fn statements(&self) -> Vec<Statement> {
+        let written = self.definition.statements.iter().zip(&self.parsed).map(|(definition, parsed)| {
+            let tables = definition.tables.clone().unwrap_or_else(|| parsed.tables.clone());
+            let (name, sql) = (definition.name.clone(), parsed.sql.clone());
+            Statement { name, sql, captures: false, prepared: parsed.is_prepared(), tables }
+        });
+        let control = ["begin", "commit"].map(|name| Statement {
+            name: name.to_owned(),
+            sql: name.to_uppercase(),
+            captures: false,
+            prepared: false,
+            tables: Vec::new(),
+        });
+        let used = if self.definition.transactions.is_empty() { 0 } else { 2 };
+        written.chain(control.into_iter().take(used)).collect()
+    }
+}
+
+pub fn invalid(entry: &str, problem: &str) -> WorkloadError {
+    WorkloadError::Invalid { entry: entry.to_owned(), problem: problem.to_owned() }
+}
+
+/// A bare `?` is called by its number, from 1.
+fn place_name(place: usize) -> String {
+    (place + 1).to_string()
+}
+
+fn statement_entry(statement: &StatementDefinition) -> String {
+    format!("statement `{}`", statement.name)
+}
+
+fn transaction_entry(transaction: &TransactionDefinition) -> String {
+    format!("transaction `{}`", transaction.name)
+}
+
+fn check_weight(entry: &str, weight: f64) -> Result<(), WorkloadError> {
+    if weight.is_finite() && weight >= 0.0 {
+        return Ok(());
+    }
+    Err(invalid(entry, &format!("`weight` is {weight}; it must be 0 or a number above")))
+}
+
+/// The names of the placeholders, empty for bare ones.
+fn named_placeholders(entry: &str, parsed: &Parsed) -> Result<BTreeSet<String>, WorkloadError> {
+    let named: BTreeSet<String> = parsed.placeholders.iter().flatten().cloned().collect();
+    if !named.is_empty() && parsed.placeholders.contains(&None) {
+        return Err(invalid(entry, "`sql` has both `?` and `:name`; use one of them throughout"));
+    }
+    Ok(named)
+}
+
+/// A list of generators must fit bare placeholders; an empty one fits named ones, which a transaction gives.
+fn check_count(
+    entry: &str,
+    parsed: &Parsed,
+    named: &BTreeSet<String>,
+    generators: usize,
+) -> Result<(), WorkloadError> {
+    let placeholders = parsed.placeholders.len();
+    if named.is_empty() && placeholders != generators {
+        let problem =
+            format!("`sql` has {placeholders} `?` but `parameters` has {generators}; give one for each");
+        return Err(invalid(entry, &problem));
+    }
+    if !named.is_empty() && generators > 0 {
+        return Err(invalid(entry, "`sql` names its parameters; name them under `parameters` too"));
+    }
+    Ok(())
+}
+
+/// Every generator must be for a placeholder.
+fn check_used<'a>(
+    entry: &str,
+    mut names: impl Iterator<Item = &'a String>,
+    placeholders: &BTreeSet<String>,
+) -> Result<(), WorkloadError> {
+    let Some(name) = names.find(|name| !placeholders.contains(*name)) else { return Ok(()) };
+    let near = meant(name, placeholders.iter().map(String::as_str));
+    Err(invalid(entry, &format!("parameter `{name}` is for nothing: no `:{name}` in `sql`{near}")))
+}
+
+/// `, did you mean ...?`, or nothing.
+fn meant<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    similar(name, candidates).first().map_or_else(String::new, |near| format!(", did you mean `{near}`?"))
+}
+
+fn not_empty<T>(values: Vec<T>) -> Result<Vec<T>, String> {
+    if values.is_empty() { Err("no row, so there is nothing to draw from".to_owned()) } else { Ok(values) }
+}

@@ -1,0 +1,59 @@
+//! What a user wrote, before anything is checked.
+
+use super::Generator;
+use std::collections::BTreeMap;
+
+/// A workload as written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Definition {
+    /// Name in reports.
+    pub name: String,
+    /// Statements, in the order of the file.
+    pub statements: Vec<StatementDefinition>,
+    /// Transactions, in the order of the file.
+    pub transactions: Vec<TransactionDefinition>,
+}
+
+/// A statement as written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StatementDefinition {
+    /// Name in reports and in transactions.
+    pub name: String,
+    /// Text with `?` or `:name` for each parameter, not both.
+    pub sql: String,
+    /// How often it is asked by itself, against all other weights; where it is not said, 1, or 0 for a
+    /// statement that a transaction names.
+    pub weight: Option<f64>,
+    /// Where the parameters come from.
+    pub parameters: ParameterDefinitions,
+    /// Tables it touches, for sizing the buffer pool; where it is not said they are looked for in `sql`.
+    pub tables: Option<Vec<String>>,
+}
+
+/// Generators of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParameterDefinitions {
+    /// One for each `?`, in their order.
+    Positional(Vec<Generator>),
+    /// One for each name.
+    Named(BTreeMap<String, Generator>),
+}
+
+impl Default for ParameterDefinitions {
+    fn default() -> Self {
+        Self::Positional(Vec::new())
+    }
+}
+
+/// A transaction as written: BEGIN, its statements, COMMIT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransactionDefinition {
+    /// Name in reports.
+    pub name: String,
+    /// How often it is asked, against all other weights.
+    pub weight: f64,
+    /// Names of its statements, in their order.
+    pub statements: Vec<String>,
+    /// Parameters drawn once for each transaction and given to every statement that names them.
+    pub parameters: BTreeMap<String, Generator>,
+}

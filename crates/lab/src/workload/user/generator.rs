@@ -1,0 +1,269 @@
+//! Where the parameters of a user's statements come from.
+
+use super::super::fill::{set_text, set_value};
+use crate::workload::Value;
+use evenkeel_core::distribution::{NuRand, WeightedChoice, Zipf};
+use evenkeel_core::random::Random;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// How a parameter is drawn, as the user wrote it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Generator {
+    /// A whole number from `min` to `max`, each as likely.
+    Uniform {
+        /// Lowest.
+        min: i64,
+        /// Highest.
+        max: i64,
+    },
+    /// A floating-point number from `min` up to `max`.
+    UniformReal {
+        /// Lowest.
+        min: f64,
+        /// Bound above.
+        max: f64,
+    },
+    /// The skewed choice of the TPC benchmarks, from `min` to `max`.
+    NuRand {
+        /// Skew: one less than a power of two.
+        a: u64,
+        /// Lowest.
+        min: u64,
+        /// Highest.
+        max: u64,
+    },
+    /// Rank 1 to `n`, rank k with a weight of k to the power of -`exponent`.
+    Zipf {
+        /// Number of ranks.
+        n: u64,
+        /// Skew, above 0.
+        exponent: f64,
+    },
+    /// `start`, `start + step`, `start + 2 step` ...: one counter for all clients of the workload, so that no
+    /// two ever draw the same number.
+    Sequence {
+        /// First number.
+        start: i64,
+        /// Distance between numbers, not 0.
+        step: i64,
+    },
+    /// One of these values.
+    Choice {
+        /// Values.
+        values: Vec<Value>,
+        /// Weight of each, all the same where there are none.
+        weights: Option<Vec<f64>>,
+    },
+    /// One of the values that a column has when the run begins, each row as likely.
+    Column {
+        /// Table, as written in SQL.
+        table: String,
+        /// Column, as written in SQL.
+        column: String,
+        /// Most values that are read.
+        limit: u64,
+    },
+    /// Letters and digits, `min` to `max` of them.
+    Text {
+        /// Shortest.
+        min: u64,
+        /// Longest.
+        max: u64,
+    },
+    /// Always this.
+    Constant(Value),
+}
+
+/// A generator made ready to draw; shared by all clients.
+#[derive(Debug)]
+pub(super) enum Source {
+    Uniform { min: i64, span: u64 },
+    UniformReal { min: f64, max: f64 },
+    NuRand(NuRand),
+    Zipf(Zipf),
+    Sequence { next: AtomicI64, step: i64 },
+    Values { values: Vec<Value>, choice: Option<WeightedChoice> },
+    Text { min: u64, max: u64 },
+    Constant(Value),
+}
+
+/// Most characters of a random text: what a VARCHAR holds.
+const TEXT_MAX: u64 = 65_535;
+/// Letters and digits.
+const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+
+impl Source {
+    /// Makes a generator ready; `read` gives the values of a column. The error says what is wrong and what
+    /// would be right.
+    pub fn new(
+        generator: &Generator,
+        read: impl FnOnce(&str, &str, u64) -> Result<Vec<Value>, String>,
+    ) -> Result<Self, String> {
+        match generator {
+            Generator::Uniform { min, max } => {
+                ordered(min, max)?;
+                Ok(Self::Uniform { min: *min, span: max.wrapping_sub(*min) as u64 })
+            }
+            Generator::UniformReal { min, max } => {
+                ordered(min, max)?;
+                Ok(Self::UniformReal { min: *min, max: *max })
+            }
+            Generator::NuRand { a, min, max } => {
+                ordered(min, max)?;
+                Ok(Self::NuRand(NuRand { a: *a, x: *min, y: *max }))
+            }
+            Generator::Zipf { n, exponent } => {
+                Zipf::new(*n, *exponent).map(Self::Zipf).map_err(|error| error.to_string())
+            }
+            Generator::Sequence { step: 0, .. } => {
+                Err("`step` is 0, so the sequence would not move; set it to 1, say".into())
+            }
+            Generator::Sequence { start, step } => {
+                Ok(Self::Sequence { next: AtomicI64::new(*start), step: *step })
+            }
+            Generator::Choice { values, weights } => choice(values, weights.as_deref()),
+            Generator::Column { table, column, limit } => {
+                Ok(Self::Values { values: read(table, column, *limit)?, choice: None })
+            }
+            Generator::Text { min, max } => {
+                ordered(min, max)?;
+                if *max > TEXT_MAX {
+                    return Err(format!("`max` is {max}, but a text has at most {TEXT_MAX} characters"));
+                }
+                Ok(Self::Text { min: *min, max: *max })
+            }
+            Generator::Constant(value) => Ok(Self::Constant(value.clone())),
+        }
+    }
+
+    /// Draws into `slot`, whose buffer a text takes over.
+    pub fn draw(&self, random: &mut Random, slot: &mut Value) {
+        match self {
+            Self::Uniform { min, span } => {
+                *slot = Value::Int(min.wrapping_add(random.uniform(0, *span) as i64));
+            }
+            Self::UniformReal { min, max } => *slot = Value::Double(min + random.unit() * (max - min)),
+            Self::NuRand(nu_rand) => *slot = int(nu_rand.draw(random)),
+            Self::Zipf(zipf) => *slot = int(zipf.draw(random)),
+            Self::Sequence { next, step } => *slot = Value::Int(next.fetch_add(*step, Ordering::Relaxed)),
+            Self::Values { values, choice } => {
+                let index = match choice {
+                    Some(choice) => choice.draw(random),
+                    None => random.uniform(0, values.len() as u64 - 1) as usize,
+                };
+                set_value(slot, &values[index]);
+            }
+            Self::Text { min, max } => set_text(slot, |buffer| {
+                let length = random.uniform(*min, *max);
+                buffer.extend((0..length).map(|_| ALPHABET[random.uniform(0, 35) as usize]));
+            }),
+            Self::Constant(value) => set_value(slot, value),
+        }
+    }
+}
+
+fn int(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn ordered<T: PartialOrd + std::fmt::Display>(min: &T, max: &T) -> Result<(), String> {
+    if min <= max {
+        Ok(())
+    } else {
+        Err(format!("`min` is {min} and `max` is {max}; `max` must not be below"))
+    }
+}
+
+fn choice(values: &[Value], weights: Option<&[f64]>) -> Result<Source, String> {
+    if values.is_empty() {
+        return Err("`values` is empty; give at least one".into());
+    }
+    let choice = match weights {
+        Some(weights) if weights.len() != values.len() => {
+            return Err(format!("{} values but {} weights; give one for each", values.len(), weights.len()));
+        }
+        Some(weights) => Some(WeightedChoice::new(weights).map_err(|error| error.to_string())?),
+        None => None,
+    };
+    Ok(Source::Values { values: values.to_vec(), choice })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_core::random::Seed;
+
+    fn source(generator: &Generator) -> Result<Source, String> {
+        Source::new(generator, |_, _, limit| Ok((0..limit as i64).map(Value::Int).collect()))
+    }
+
+    fn draws(generator: Generator, count: usize) -> Vec<Value> {
+        let (source, mut random) = (source(&generator).unwrap(), Random::new(Seed(6)));
+        let mut slot = Value::Null;
+        (0..count)
+            .map(|_| {
+                source.draw(&mut random, &mut slot);
+                slot.clone()
+            })
+            .collect()
+    }
+
+    fn ints(generator: Generator) -> (i64, i64) {
+        let values: Vec<i64> = draws(generator, 20_000).iter().map(|value| value.as_int().unwrap()).collect();
+        (*values.iter().min().unwrap(), *values.iter().max().unwrap())
+    }
+
+    #[test]
+    fn whole_numbers_cover_their_range_and_nothing_else() {
+        assert_eq!(ints(Generator::Uniform { min: -3, max: 3 }), (-3, 3));
+        assert_eq!(ints(Generator::NuRand { a: 7, min: 10, max: 20 }), (10, 20));
+        assert_eq!(ints(Generator::Zipf { n: 5, exponent: 1.0 }), (1, 5));
+        assert_eq!(ints(Generator::Column { table: "t".into(), column: "c".into(), limit: 4 }), (0, 3));
+        let (low, high) = ints(Generator::Uniform { min: i64::MIN, max: i64::MAX });
+        assert!(low < -(1 << 60) && high > 1 << 60);
+    }
+
+    #[test]
+    fn a_sequence_counts_in_steps() {
+        let values = draws(Generator::Sequence { start: 10, step: -5 }, 3);
+        assert_eq!(values, [Value::Int(10), Value::Int(5), Value::Int(0)]);
+    }
+
+    #[test]
+    fn weights_set_the_shares_of_a_choice() {
+        let values = vec![Value::Int(1), Value::Text(b"b".to_vec())];
+        let drawn = draws(Generator::Choice { values, weights: Some(vec![3.0, 1.0]) }, 10_000);
+        let ones = drawn.iter().filter(|value| **value == Value::Int(1)).count();
+        assert!((7_300..7_700).contains(&ones), "{ones}");
+    }
+
+    #[test]
+    fn texts_have_lengths_in_range() {
+        for value in draws(Generator::Text { min: 2, max: 4 }, 100) {
+            let Value::Text(text) = value else { panic!("no text") };
+            assert!((2..=4).contains(&text.len()));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_refused_in_words() {
+        let cases = [
+            (Generator::Uniform { min: 2, max: 1 }, "`max` must not be below"),
+            (Generator::UniformReal { min: 0.0, max: f64::NAN }, "`max` must not be below"),
+            (Generator::NuRand { a: 1, min: 2, max: 1 }, "`max` must not be below"),
+            (Generator::Zipf { n: 0, exponent: 1.0 }, "0"),
+            (Generator::Sequence { start: 1, step: 0 }, "`step` is 0"),
+            (Generator::Choice { values: vec![], weights: None }, "`values` is empty"),
+            (
+                Generator::Choice { values: vec![Value::Null], weights: Some(vec![]) },
+                "1 values but 0 weights",
+            ),
+            (Generator::Choice { values: vec![Value::Null], weights: Some(vec![0.0]) }, "weights"),
+            (Generator::Text { min: 1, max: 100_000 }, "at most 65535"),
+        ];
+        for (generator, words) in cases {
+            let error = source(&generator).unwrap_err();
+            assert!(error.contains(words), "{generator:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What a workload file may say, and what is refused.
+
+use super::*;
+use evenkeel_core::random::Seed;
+use std::collections::BTreeMap;
+
+fn statement(name: &str, sql: &str, parameters: ParameterDefinitions) -> StatementDefinition {
+    StatementDefinition { name: name.into(), sql: sql.into(), parameters, ..StatementDefinition::default() }
+}
+
+fn named(parameters: &[(&str, Generator)]) -> BTreeMap<String, Generator> {
+    parameters.iter().map(|(name, generator)| ((*name).to_owned(), generator.clone())).collect()
+}
+
+fn list(generators: &[Generator]) -> ParameterDefinitions {
+    ParameterDefinitions::Positional(generators.to_vec())
+}
+
+const DIGIT: Generator = Generator::Uniform { min: 0, max: 9 };
+const COUNT: Generator = Generator::Sequence { start: 1, step: 1 };
+
+/// A read with weight 3, and a transaction of two inserts that share an id with weight 1.
+fn shop() -> Definition {
+    let read = statement("read", "SELECT * FROM a WHERE b = ?", list(&[DIGIT]));
+    let first = statement("first", "INSERT INTO a VALUES (:id, :x)", {
+        ParameterDefinitions::Named(named(&[("x", DIGIT)]))
+    });
+    let second = statement("second", "INSERT INTO c VALUES (:id)", ParameterDefinitions::default());
+    Definition {
+        name: "shop".into(),
+        statements: vec![StatementDefinition { weight: Some(3.0), ..read }, first, second],
+        transactions: vec![TransactionDefinition {
+            name: "buy".into(),
+            weight: 1.0,
+            statements: vec!["first".into(), "second".into()],
+            parameters: named(&[("id", COUNT)]),
+        }],
+    }
+}
+
+fn error(definition: &Definition) -> String {
+    UserWorkload::new(definition, &mut NoColumns).unwrap_err().to_string()
+}
+
+#[test]
+fn requests_come_by_weight_and_a_transaction_shares_what_it_draws() {
+    let workload = UserWorkload::new(&shop(), &mut NoColumns).unwrap();
+    assert_eq!(workload.kinds(), ["read", "buy"]);
+    let names: Vec<&str> = workload.statements().iter().map(|statement| statement.name.as_str()).collect();
+    assert_eq!(names, ["read", "first", "second", "begin", "commit"]);
+    let (mut client, mut random) = (workload.client(0), Random::new(Seed(3)));
+    let mut parameters = Parameters::new();
+    let (mut reads, mut id) = (0, 0);
+    for _ in 0..4_000 {
+        let kind = client.begin(&mut random);
+        let mut asked = Vec::new();
+        while let Some(index) = client.step(None, &mut random, &mut parameters) {
+            asked.push((index, parameters.clone()));
+        }
+        if kind == 0 {
+            reads += 1;
+            assert!(asked.len() == 1 && asked[0].1.len() == 1, "{asked:?}");
+        } else {
+            id += 1;
+            assert_eq!(asked.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [3, 1, 2, 4]);
+            assert_eq!((&asked[1].1[0], &asked[2].1[..]), (&Value::Int(id), &[Value::Int(id)][..]));
+        }
+    }
+    assert!((2_900..3_100).contains(&reads), "{reads}");
+    assert_eq!(workload.weights(), Some(vec![0.75, 0.25, 0.25, 0.25, 0.25]));
+}
+
+#[test]
+fn samples_have_parameters_and_control_has_none() {
+    let workload = UserWorkload::new(&shop(), &mut NoColumns).unwrap();
+    let mut parameters = Parameters::new();
+    for (index, count) in [(0, Some(1)), (1, Some(2)), (2, Some(1)), (3, None), (4, None), (5, None)] {
+        let sampled = workload.sample(index, &mut Random::new(Seed(1)), &mut parameters);
+        assert_eq!(sampled.then_some(parameters.len()), count, "{index}");
+    }
+}
+
+#[test]
+fn contradictions_are_refused_with_the_entry_and_what_to_do() {
+    let with = |change: fn(&mut Definition)| {
+        let mut definition = shop();
+        change(&mut definition);
+        error(&definition)
+    };
+    for (change, words) in [
+        ((|d| d.statements.clear()) as fn(&mut Definition), "workload: has no statement"),
+        (|d| d.statements[0].sql.clear(), "statement `read`: `sql` is empty"),
+        (
+            |d| d.statements[0].parameters = list(&[]),
+            "statement `read`: `sql` has 1 `?` but `parameters` has 0",
+        ),
+        (|d| d.statements[0].sql = "SELECT ?, :x".into(), "both `?` and `:name`"),
+        (|d| d.statements[0].weight = Some(-1.0), "statement `read`: `weight` is -1"),
+        (|d| d.statements[1].name = "read".into(), "statement `read`: is there twice"),
+        (|d| d.transactions[0].name = "read".into(), "transaction `read`: has a name that is taken"),
+        (|d| d.transactions[0].statements.clear(), "transaction `buy`: has no statements"),
+        (|d| d.transactions[0].statements[0] = "frist".into(), "did you mean `first`?"),
+        (|d| d.transactions[0].parameters.clear(), "nothing says where `:id` of statement `first`"),
+        (|d| d.statements[1].weight = Some(1.0), "statement `first`: nothing says where `:id`"),
+        (
+            |d| d.statements[1].parameters = ParameterDefinitions::Named(named(&[("xx", DIGIT)])),
+            "parameter `xx` is for nothing: no `:xx` in `sql`, did you mean `x`?",
+        ),
+        (
+            |d| d.statements[0].parameters = list(&[Generator::Sequence { start: 0, step: 0 }]),
+            "statement `read`, parameter `1`: `step` is 0",
+        ),
+        (
+            |d| {
+                d.statements[0].weight = Some(0.0);
+                d.transactions[0].weight = 0.0;
+            },
+            "no weight is above 0",
+        ),
+    ] {
+        let text = with(change);
+        assert!(text.contains(words), "{text:?} does not say {words:?}");
+    }
+}
+
+#[test]
+fn a_column_without_rows_is_refused() {
+    struct Empty;
+    impl ColumnReader for Empty {
+        fn read_column(&mut self, _: &str, _: &str, _: u64) -> Result<Vec<Value>, String> {
+            Ok(Vec::new())
+        }
+    }
+    let column = Generator::Column { table: "a".into(), column: "b".into(), limit: 10 };
+    let mut definition = shop();
+    definition.statements[0].parameters = list(&[column]);
+    let error = UserWorkload::new(&definition, &mut Empty).unwrap_err().to_string();
+    assert_eq!(error, "cannot read the values of a.b: no row, so there is nothing to draw from");
+}

@@ -1,0 +1,195 @@
+//! The load engine against real servers: accounting in every kind of end, logins, protocols, reconnects.
+
+mod ends;
+mod logins;
+mod protocols;
+
+use crate::sandbox::{settings, spec, up};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadResult, Protocol, SessionPolicy, run};
+use evenkeel_lab::sandbox::Sandbox;
+use evenkeel_lab::stop::Stop;
+use evenkeel_lab::target::{Control, Target};
+use evenkeel_lab::workload::{Client, Parameters, Reply, Statement, Value, Workload};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+const CERTIFICATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/load/certificates");
+
+/// A server of its own, for tests that kill it or change it.
+struct Server {
+    // Before its home, so that it is down before its files go.
+    sandbox: Sandbox,
+    _home: tempfile::TempDir,
+}
+
+impl Server {
+    fn up() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let mut spec = spec(home.path(), "load");
+        let certificates = Path::new(CERTIFICATES);
+        for (name, file) in [("ssl_cert", "server.pem"), ("ssl_key", "server-key.pem"), ("ssl_ca", "ca.pem")]
+        {
+            let path = certificates.join(file);
+            spec.settings.extend(settings(&[(name, path.to_str().unwrap())]));
+        }
+        let server = Self { sandbox: up(&spec).unwrap(), _home: home };
+        server.exec(&["CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, c INT) ENGINE=InnoDB"]);
+        server.exec(&["INSERT INTO d.t SELECT seq, 0 FROM d.seq_1_to_1000"]);
+        server
+    }
+
+    /// One server for all tests of a moment; gone when the last that holds it ends.
+    fn shared() -> Arc<Self> {
+        static SERVER: Mutex<Weak<Server>> = Mutex::new(Weak::new());
+        let mut shared = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let server = Arc::new(Self::up());
+            *shared = Arc::downgrade(&server);
+            server
+        })
+    }
+
+    fn target(&self) -> Target {
+        Target { database: Some("d".to_owned()), ..self.sandbox.target() }
+    }
+
+    fn tcp_target(&self) -> Target {
+        Target { database: Some("d".to_owned()), ..self.sandbox.tcp_target() }
+    }
+
+    fn exec(&self, statements: &[&str]) {
+        let mut control = Control::connect(&self.sandbox.target()).unwrap();
+        for sql in statements {
+            control.exec(sql).unwrap();
+        }
+    }
+
+    fn value(&self, sql: &str) -> String {
+        Control::connect(&self.sandbox.target()).unwrap().query_value(sql).unwrap().unwrap()
+    }
+}
+
+/// Requests of fixed statements in turn; the parameters of each, if any, are drawn from 1 to 1,000.
+struct Script {
+    statements: Vec<Statement>,
+    kinds: Vec<String>,
+    replies: Arc<Mutex<Vec<Reply>>>,
+}
+
+struct ScriptClient {
+    parameters: Vec<usize>,
+    next: usize,
+    replies: Option<Arc<Mutex<Vec<Reply>>>>,
+}
+
+impl Script {
+    fn new(statements: &[&str]) -> Self {
+        let statement = |sql: &&str| Statement {
+            name: sql.split(' ').next().unwrap_or_default().to_owned(),
+            sql: sql.to_string(),
+            captures: false,
+            prepared: !matches!(*sql, "BEGIN" | "COMMIT"),
+            tables: vec![],
+        };
+        let statements = statements.iter().map(statement).collect();
+        Self { statements, kinds: vec!["request".to_owned()], replies: Arc::default() }
+    }
+
+    /// The answers are captured.
+    fn capturing(mut self) -> Self {
+        self.statements.iter_mut().for_each(|statement| statement.captures = true);
+        self
+    }
+}
+
+impl Workload for Script {
+    fn name(&self) -> &str {
+        "script"
+    }
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+    fn kinds(&self) -> &[String] {
+        &self.kinds
+    }
+    fn client(&self, _number: u64) -> Box<dyn Client> {
+        let captures = self.statements.iter().any(|statement| statement.captures);
+        Box::new(ScriptClient {
+            parameters: self.statements.iter().map(|statement| statement.sql.matches('?').count()).collect(),
+            next: 0,
+            replies: captures.then(|| self.replies.clone()),
+        })
+    }
+}
+
+impl Client for ScriptClient {
+    fn begin(&mut self, _random: &mut Random) -> usize {
+        self.next = 0;
+        0
+    }
+
+    fn step(
+        &mut self,
+        reply: Option<&Reply>,
+        random: &mut Random,
+        parameters: &mut Parameters,
+    ) -> Option<usize> {
+        if let (Some(reply), Some(replies)) = (reply, &self.replies) {
+            replies.lock().unwrap().push(reply.clone());
+        }
+        let count = *self.parameters.get(self.next)?;
+        parameters.clear();
+        parameters.extend((0..count).map(|_| Value::Int(random.uniform(1, 1_000) as i64)));
+        self.next += 1;
+        Some(self.next - 1)
+    }
+}
+
+const SELECT: &str = "SELECT c FROM t WHERE id = ?";
+
+fn plan(target: Target, workload: Script, arrivals: ArrivalPlan) -> LoadPlan {
+    LoadPlan {
+        target,
+        workload: Arc::new(workload),
+        arrivals,
+        warm_up: Nanos::from_millis(100),
+        measure: Nanos::from_millis(1_500),
+        drain: Nanos::from_secs(5),
+        timeout: Nanos::from_secs(10),
+        seed: Seed(1),
+        sessions: SessionPolicy::Pooled { max: 16 },
+        protocol: Protocol::Prepared,
+        threads: 1,
+        cpus: vec![],
+        request_log: None,
+    }
+}
+
+fn load(plan: &LoadPlan) -> LoadResult {
+    run(plan, &Stop::default(), &mut |_| {}).unwrap()
+}
+
+/// The four ends add up to the arrivals, and every other count agrees with them.
+fn check_accounts(result: &LoadResult) {
+    let counts = &result.counts;
+    let failed: u64 = counts.failed.values().sum();
+    assert_eq!(counts.arrivals, counts.completed + failed + counts.timed_out + counts.unsent, "{counts:?}");
+    assert_eq!(result.response.len(), counts.arrivals - failed);
+    assert_eq!(result.service.len(), counts.completed);
+    assert!(result.lag.len() + result.session_wait.len() <= counts.arrivals - counts.unsent);
+    assert!(result.lag.len() + result.session_wait.len() >= counts.completed);
+    let arrivals: u64 = result.intervals.iter().map(|interval| interval.arrivals).sum();
+    assert_eq!(arrivals, counts.arrivals);
+    let ended: u64 = result.intervals.iter().map(|interval| interval.completed + interval.lost).sum();
+    assert_eq!(counts.arrivals - ended, result.backlog_at_end);
+    let sum: Nanos = result.intervals.iter().fold(Nanos::ZERO, |sum, interval| sum + interval.response_sum);
+    assert_eq!(sum, result.response_sum);
+    let of_kinds: u64 = result.kinds.iter().map(|kind| kind.completed + kind.lost).sum();
+    assert_eq!(of_kinds, counts.arrivals);
+    assert_eq!(result.kinds.iter().map(|kind| kind.completed).sum::<u64>(), counts.completed);
+    for code in counts.failed.keys() {
+        assert!(result.error_texts.contains_key(code), "{code} has no text");
+    }
+}

@@ -1,0 +1,213 @@
+//! CPU time that a domain has used, and its utilisation theta between two readings.
+
+mod cgroup;
+mod host;
+mod process;
+mod set;
+
+pub use cgroup::Cgroup;
+pub use host::{CpuTimes, StatFile};
+pub use process::ProcessStat;
+pub use set::{CPUS_MAX, CpuSet};
+
+use crate::{system, text};
+use evenkeel_core::Nanos;
+
+/// Where a server runs, as far as CPU time is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// The whole machine that we run on, whoever uses it.
+    Host,
+    /// Some of its CPUs, whoever uses them.
+    Cpus(CpuSet),
+    /// A control group: the processes in it.
+    Cgroup(Cgroup),
+    /// One process with all its threads, also those that have ended. Its capacity is what it may run on
+    /// (affinity and cpuset); a CPU quota shows only in its [`Domain::Cgroup`].
+    Process(u32),
+}
+
+impl Domain {
+    /// CPUs that the domain may use now; `None` where it is gone.
+    pub fn cpus(&self) -> Option<CpuSet> {
+        match self {
+            Self::Host => online(),
+            Self::Cpus(cpus) => Some(online()?.intersection(cpus)),
+            Self::Cgroup(group) => group.cpus(),
+            Self::Process(pid) => system::affinity(*pid),
+        }
+        .filter(|cpus| !cpus.is_empty())
+    }
+
+    /// Reads what the domain has used until now; `None` where it is gone.
+    pub fn read(&self) -> Option<CpuReading> {
+        self.read_beside(StatFile::read().as_ref())
+    }
+
+    /// As [`Domain::read`], with a reading of /proc/stat that is there already.
+    pub(crate) fn read_beside(&self, stat: Option<&StatFile>) -> Option<CpuReading> {
+        match self {
+            Self::Host => stat?.host(),
+            Self::Cpus(cpus) => stat?.some(cpus),
+            Self::Cgroup(group) => group.read(),
+            Self::Process(pid) => process::read(*pid),
+        }
+    }
+}
+
+/// The CPUs of this machine that run.
+pub(crate) fn online() -> Option<CpuSet> {
+    text::read_line("/sys/devices/system/cpu/online")
+        .and_then(|line| line.parse().ok())
+        .or_else(|| system::affinity(std::process::id()))
+}
+
+/// CPU time counted until one instant, from an origin that only another reading of the same domain shares.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CpuReading {
+    /// All time that the domain ran: user, nice, system and interrupts.
+    pub busy: Nanos,
+    /// In user code; with `nice` where that is `None`.
+    pub user: Option<Nanos>,
+    /// In user code of lowered priority.
+    pub nice: Option<Nanos>,
+    /// In the kernel.
+    pub system: Option<Nanos>,
+    /// In interrupts, hard and soft.
+    pub irq: Option<Nanos>,
+    /// Idle while a disk was waited for. The kernel knows this of CPUs alone, and only roughly.
+    pub iowait: Option<Nanos>,
+    /// Ready to run while the hypervisor ran somebody else; known of CPUs alone.
+    pub steal: Option<Nanos>,
+    /// Idle with nothing to wait for; known of CPUs alone.
+    pub idle: Option<Nanos>,
+    /// Number of CPUs' worth of time that the domain may use.
+    pub capacity: f64,
+    /// The step in which `busy` is counted. Where that is a nanosecond or a microsecond, the kernel still
+    /// brings a thread that runs undisturbed up to date only at its scheduler's ticks, every 1 to 10 ms.
+    pub resolution: Nanos,
+    /// Tells a process from a later one with the same number: its start, in ticks from the boot.
+    pub incarnation: u64,
+}
+
+/// Utilisation between two readings, in percent of the capacity (100: every CPU of the domain, all the
+/// time). May pass 100 by the resolution of the readings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CpuUse {
+    /// Utilisation theta: time that the domain ran, without iowait and steal.
+    pub total: f64,
+    /// In user code; with `nice` where that is `None`.
+    pub user: Option<f64>,
+    /// In user code of lowered priority.
+    pub nice: Option<f64>,
+    /// In the kernel.
+    pub system: Option<f64>,
+    /// In interrupts.
+    pub irq: Option<f64>,
+    /// Idle, a disk was waited for.
+    pub iowait: Option<f64>,
+    /// Ready to run, the hypervisor ran somebody else.
+    pub steal: Option<f64>,
+    /// Idle.
+    pub idle: Option<f64>,
+    /// Number of CPUs that 100 percent stands for.
+    pub capacity: f64,
+    /// CPU time behind `total`.
+    pub busy: Nanos,
+}
+
+impl CpuUse {
+    /// Use between two readings that are `duration` apart.
+    ///
+    /// `100 (b1 - b0) / (c T)` with the times b0 and b1 of the readings, the capacity c of the later one
+    /// and the duration T; the same for every part. `None` where that says nothing: no duration, no
+    /// capacity, another process, or time that went backwards (a group made anew, a CPU taken away).
+    pub fn between(before: &CpuReading, after: &CpuReading, duration: Nanos) -> Option<Self> {
+        let whole = duration.0 as f64 * after.capacity;
+        let busy = Nanos(after.busy.0.checked_sub(before.busy.0)?);
+        if before.incarnation != after.incarnation {
+            return None;
+        }
+        // The parts are not monotone for every kernel (iowait and idle by its own manual); they err by
+        // a tick, so that saturating is right where refusing would lose the whole reading.
+        let part = |before: Option<Nanos>, after: Option<Nanos>| text::percent(after? - before?, whole);
+        Some(Self {
+            total: text::percent(busy, whole)?,
+            user: part(before.user, after.user),
+            nice: part(before.nice, after.nice),
+            system: part(before.system, after.system),
+            irq: part(before.irq, after.irq),
+            iowait: part(before.iowait, after.iowait),
+            steal: part(before.steal, after.steal),
+            idle: part(before.idle, after.idle),
+            capacity: after.capacity,
+            busy,
+        })
+    }
+
+    /// Share of the capacity that the domain had or was denied by the hypervisor: the utilisation that
+    /// the domain itself feels. Equal to `total` where steal is not known.
+    pub fn wanted(&self) -> f64 {
+        self.total + self.steal.unwrap_or(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(busy: u64, user: Option<u64>) -> CpuReading {
+        CpuReading {
+            busy: Nanos::from_secs(busy),
+            user: user.map(Nanos::from_secs),
+            capacity: 2.0,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn use_is_in_percent_of_the_capacity() {
+        let used = CpuUse::between(&reading(10, Some(4)), &reading(13, Some(5)), Nanos::from_secs(3));
+        let used = used.expect("a use");
+        assert_eq!((used.total, used.capacity, used.busy), (50.0, 2.0, Nanos::from_secs(3)));
+        assert!((used.user.expect("known") - 100.0 / 6.0).abs() < 1e-9);
+        assert_eq!((used.steal, used.iowait, used.idle), (None, None, None));
+    }
+
+    #[test]
+    fn no_use_is_made_up_where_readings_do_not_belong_together() {
+        let (before, after) = (reading(10, None), reading(13, None));
+        let second = Nanos::from_secs(1);
+        assert_eq!(CpuUse::between(&after, &before, second), None, "time went backwards");
+        assert_eq!(CpuUse::between(&before, &after, Nanos::ZERO), None, "no duration");
+        let other = CpuReading { incarnation: 7, ..after.clone() };
+        assert_eq!(CpuUse::between(&before, &other, second), None, "another process");
+        let nothing = CpuReading { capacity: 0.0, ..after };
+        assert_eq!(CpuUse::between(&before, &nothing, second), None, "no capacity");
+    }
+
+    #[test]
+    fn iowait_that_went_backwards_is_none_spent() {
+        let before = CpuReading { iowait: Some(Nanos(5)), ..reading(1, None) };
+        let after = CpuReading { iowait: Some(Nanos(3)), ..reading(2, None) };
+        let used = CpuUse::between(&before, &after, Nanos::from_secs(1)).expect("a use");
+        assert_eq!(used.iowait, Some(0.0));
+    }
+
+    #[test]
+    fn what_steal_denies_counts_as_wanted() {
+        let used = CpuUse { total: 80.0, steal: Some(15.0), ..Default::default() };
+        assert_eq!(used.wanted(), 95.0);
+        assert_eq!(CpuUse { steal: None, ..used }.wanted(), 80.0);
+    }
+
+    #[test]
+    fn the_host_and_this_process_can_be_read() {
+        let host = Domain::Host.read().expect("/proc/stat");
+        assert!(host.capacity >= 1.0 && host.idle.is_some());
+        let own = Domain::Process(std::process::id()).read().expect("/proc/self/stat");
+        assert!(own.capacity >= 1.0 && own.incarnation > 0 && own.idle.is_none());
+        assert_eq!(Domain::Process(u32::MAX).read(), None);
+        assert_eq!(Domain::Process(0).read(), None);
+    }
+}

@@ -1,0 +1,113 @@
+//! Sets of CPUs, in the kernel's own notation.
+
+use crate::error::SenseError;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// CPUs are numbered below this (the largest number that a Linux kernel can be built for).
+pub const CPUS_MAX: u32 = 8192;
+
+/// A set of CPUs, `0-3,8`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CpuSet(BTreeSet<u32>);
+
+impl CpuSet {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this one is among them.
+    pub fn contains(&self, cpu: u32) -> bool {
+        self.0.contains(&cpu)
+    }
+
+    /// In ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Those in both.
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self(self.0.intersection(&other.0).copied().collect())
+    }
+}
+
+impl FromIterator<u32> for CpuSet {
+    /// Numbers from [`CPUS_MAX`] on name no CPU and are left out.
+    fn from_iter<I: IntoIterator<Item = u32>>(cpus: I) -> Self {
+        Self(cpus.into_iter().filter(|&cpu| cpu < CPUS_MAX).collect())
+    }
+}
+
+impl FromStr for CpuSet {
+    type Err = SenseError;
+
+    /// `0-3,8`; empty text is the empty set, as in the kernel's files.
+    fn from_str(text: &str) -> Result<Self, SenseError> {
+        let refused = || SenseError::CpuSet { text: text.to_owned() };
+        let mut cpus = BTreeSet::new();
+        for part in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let bounds = (first.parse::<u32>().map_err(|_| refused())?, last.parse().map_err(|_| refused())?);
+            if bounds.0 > bounds.1 || bounds.1 >= CPUS_MAX {
+                return Err(refused());
+            }
+            cpus.extend(bounds.0..=bounds.1);
+        }
+        Ok(Self(cpus))
+    }
+}
+
+impl fmt::Display for CpuSet {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.iter().peekable();
+        let mut separator = "";
+        while let Some(first) = rest.next() {
+            let mut last = first;
+            while let Some(next) = rest.next_if_eq(&(last + 1)) {
+                last = next;
+            }
+            write!(out, "{separator}{first}")?;
+            if last > first {
+                write!(out, "-{last}")?;
+            }
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_and_written_as_the_kernel_does() {
+        for (text, written, len) in
+            [("0", "0", 1), ("0-3,8\n", "0-3,8", 5), ("3,1,2", "1-3", 3), ("", "", 0), ("5-5, 7", "5,7", 2)]
+        {
+            let set: CpuSet = text.parse().expect(text);
+            assert_eq!((set.to_string().as_str(), set.len()), (written, len), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_with_its_text() {
+        for text in ["a", "3-1", "1,,2", "-1", "0-8192", "4294967295", "1-", "0-4294967295"] {
+            let error = text.parse::<CpuSet>().expect_err(text);
+            assert!(error.to_string().contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn no_damaged_list_panics() {
+        crate::garbage::damaged("0-3,8,10-11", |text| text.parse::<CpuSet>());
+    }
+}

@@ -1,0 +1,171 @@
+//! Disk I/O: of a process, and of the device that holds a path.
+
+mod device;
+
+pub use device::Device;
+pub(crate) use device::existing;
+
+use crate::text::{self, rise};
+use evenkeel_core::Nanos;
+
+/// Bytes that a process had the disks move: a reading since its start, or the difference of two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessIo {
+    /// Read from disk, not from the page cache.
+    pub read_bytes: u64,
+    /// Written, or left to the page cache to write.
+    pub write_bytes: u64,
+    /// Of those written, thrown away in the page cache before they reached a disk.
+    pub cancelled_bytes: u64,
+}
+
+impl ProcessIo {
+    /// Reads /proc/PID/io; `None` where the process is gone or belongs to somebody else.
+    pub fn read(pid: u32) -> Option<Self> {
+        Self::parse(&text::read(format!("/proc/{pid}/io"))?)
+    }
+
+    /// Parses the text of /proc/PID/io.
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(Self {
+            read_bytes: text::number(text, "read_bytes")?,
+            write_bytes: text::number(text, "write_bytes")?,
+            cancelled_bytes: text::number(text, "cancelled_write_bytes")?,
+        })
+    }
+
+    /// What happened since an earlier reading; `None` where that is of another process.
+    pub fn since(&self, before: &Self) -> Option<Self> {
+        Some(Self {
+            read_bytes: self.read_bytes.checked_sub(before.read_bytes)?,
+            write_bytes: self.write_bytes.checked_sub(before.write_bytes)?,
+            cancelled_bytes: self.cancelled_bytes.checked_sub(before.cancelled_bytes)?,
+        })
+    }
+}
+
+/// What a block device (or a partition) did: a reading since the boot, or the difference of two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceIo {
+    /// Reads completed.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Sum of the times of the reads, in the queue and on the device.
+    pub read_time: Nanos,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Sum of the times of the writes.
+    pub write_time: Nanos,
+    /// Time with at least one I/O out.
+    pub busy: Nanos,
+    /// Flushes completed (Linux 5.5; partitions always say zero).
+    pub flushes: Option<u64>,
+}
+
+impl DeviceIo {
+    /// Reads the line of a device, by major and minor number; `None` where there is none.
+    pub fn read(device: (u32, u32)) -> Option<Self> {
+        Self::parse(&text::read("/proc/diskstats")?, device)
+    }
+
+    /// Finds the line of a device in the text of /proc/diskstats. The lines of four columns that
+    /// partitions had before 2.6.25 count other things and are not taken.
+    pub fn parse(text: &str, device: (u32, u32)) -> Option<Self> {
+        text.lines().find_map(|line| {
+            let mut words = line.split_ascii_whitespace();
+            let found = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+            (found == device).then(|| Self::parse_columns(words.skip(1)))?
+        })
+    }
+
+    fn parse_columns<'a>(words: impl Iterator<Item = &'a str>) -> Option<Self> {
+        /// Whatever the device's own sectors are, the kernel counts in these.
+        const SECTOR_BYTES: u64 = 512;
+        let columns: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+        let column = |number: usize| columns.get(number - 1).copied();
+        let millis = |number| Some(text::times(column(number)?, Nanos::from_millis(1)));
+        Some(Self {
+            reads: column(1)?,
+            read_bytes: column(3)?.saturating_mul(SECTOR_BYTES),
+            read_time: millis(4)?,
+            writes: column(5)?,
+            write_bytes: column(7)?.saturating_mul(SECTOR_BYTES),
+            write_time: millis(8)?,
+            busy: column(11).and(millis(10))?,
+            flushes: column(16),
+        })
+    }
+
+    /// What happened since an earlier reading; `None` where that is of another device.
+    pub fn since(&self, before: &Self) -> Option<Self> {
+        // The kernel counts these milliseconds in 32 bits: they wrap once in 50 days of such time.
+        let time = |before: Nanos, after: Nanos| {
+            let millis = rise(before.0 / 1_000_000, after.0 / 1_000_000)?;
+            Some(Nanos::from_millis(millis))
+        };
+        Some(Self {
+            reads: self.reads.checked_sub(before.reads)?,
+            read_bytes: self.read_bytes.checked_sub(before.read_bytes)?,
+            read_time: time(before.read_time, self.read_time)?,
+            writes: self.writes.checked_sub(before.writes)?,
+            write_bytes: self.write_bytes.checked_sub(before.write_bytes)?,
+            write_time: time(before.write_time, self.write_time)?,
+            busy: time(before.busy, self.busy)?,
+            flushes: before.flushes.zip(self.flushes).and_then(|(before, after)| after.checked_sub(before)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROCESS: &str = include_str!("../../captured/pid-io");
+    const LINUX_6: &str = include_str!("../../captured/diskstats-6.18");
+    const LINUX_4: &str = include_str!("../../captured/diskstats-4.9");
+
+    #[test]
+    fn a_process_tells_what_reached_the_disks() {
+        let io = ProcessIo::parse(PROCESS).expect("a reading");
+        let expected = ProcessIo { read_bytes: 323932160, write_bytes: 3239321, cancelled_bytes: 4096 };
+        assert_eq!(io, expected);
+        assert_eq!(io.since(&io), Some(ProcessIo::default()));
+        assert_eq!(ProcessIo::default().since(&io), None);
+    }
+
+    #[test]
+    fn a_device_and_its_partition_have_lines_of_their_own() {
+        let disk = DeviceIo::parse(LINUX_6, (254, 0)).expect("a disk");
+        assert_eq!((disk.reads, disk.read_bytes), (83209, 7803282 * 512));
+        assert_eq!((disk.write_time, disk.busy), (Nanos::from_millis(121076), Nanos::from_millis(42668)));
+        assert_eq!(disk.flushes, Some(2349));
+        let partition = DeviceIo::parse(LINUX_6, (254, 1)).expect("a partition");
+        assert_eq!(partition.writes, 16980);
+        assert_eq!(DeviceIo::parse(LINUX_6, (9, 9)), None);
+    }
+
+    #[test]
+    fn columns_of_newer_kernels_are_not_available_on_older_ones() {
+        let disk = DeviceIo::parse(LINUX_4, (8, 0)).expect("a disk");
+        assert_eq!((disk.flushes, disk.reads), (None, 71202));
+        let mapped = DeviceIo::parse(LINUX_4, (253, 0)).expect("a logical volume");
+        assert_eq!(mapped.write_bytes, 9013312 * 512);
+        assert_eq!(DeviceIo::parse("   8 1 sda1 100 200 300 400\n", (8, 1)), None);
+    }
+
+    #[test]
+    fn milliseconds_wrap_in_32_bits() {
+        let at = |millis| DeviceIo { busy: Nanos::from_millis(millis), ..Default::default() };
+        let wrapped = at(4).since(&at((1 << 32) - 6)).expect("a difference");
+        assert_eq!(wrapped.busy, Nanos::from_millis(10));
+    }
+
+    #[test]
+    fn no_damaged_text_panics() {
+        crate::garbage::damaged(PROCESS, ProcessIo::parse);
+        crate::garbage::damaged(LINUX_6, |text| DeviceIo::parse(text, (254, 0)));
+    }
+}

@@ -1,0 +1,176 @@
+//! The environment of a run, for its manifest: what somebody needs who wants the same figures again.
+
+mod processor;
+mod storage;
+
+pub use processor::Processor;
+pub use storage::Storage;
+
+use crate::cpu::{self, CpuSet};
+use crate::{system, text};
+use std::path::Path;
+
+/// The machine that we run on. What it does not tell is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Machine {
+    /// Its processors.
+    pub processor: Processor,
+    /// CPUs that run.
+    pub cpus: Option<CpuSet>,
+    /// CPUs that this process may use.
+    pub cpus_allowed: Option<CpuSet>,
+    /// Frequency governor, `performance` say; the guest of a hypervisor mostly has none.
+    pub governor: Option<String>,
+    /// Hypervisor that it runs under.
+    pub hypervisor: Hypervisor,
+    /// Memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Memory that could be had without swapping, in bytes.
+    pub memory_available_bytes: Option<u64>,
+    /// Swap in bytes, zero where there is none.
+    pub swap_bytes: Option<u64>,
+    /// Of it in use, in bytes.
+    pub swap_used_bytes: Option<u64>,
+    /// Kernel, `6.1.0-28-amd64` say.
+    pub kernel: Option<String>,
+    /// Distribution by its own name, `Debian GNU/Linux 12 (bookworm)` say.
+    pub distribution: Option<String>,
+    /// Clock that the kernel tells time by, `tsc` say; a slow one slows every time stamp.
+    pub clock_source: Option<String>,
+    /// Processes running or waiting for a disk, averaged over 1, 5 and 15 minutes.
+    pub load_average: Option<[f64; 3]>,
+    /// Where the data directory lies.
+    pub storage: Option<Storage>,
+}
+
+/// Whether a hypervisor is below, and which.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hypervisor {
+    /// Whether the processor says that there is one; `None` where it has no way to say so.
+    pub present: Option<bool>,
+    /// What it calls itself: `KVM`, `Xen`, `VMware` ...
+    pub name: Option<String>,
+    /// What the firmware calls the machine, maker and product; of real machines too.
+    pub product: Option<String>,
+}
+
+impl Machine {
+    /// Reads everything; `data_dir` is the server's data directory, where it is on this machine.
+    pub fn read(data_dir: Option<&Path>) -> Self {
+        let processors = text::read("/proc/cpuinfo").unwrap_or_default();
+        let memory = text::read("/proc/meminfo").unwrap_or_default();
+        let bytes = |key| text::number(&memory, key).and_then(|kib| kib.checked_mul(1024));
+        let swap_bytes = bytes("SwapTotal");
+        Self {
+            processor: Processor::parse(&processors),
+            cpus: cpu::online(),
+            cpus_allowed: system::affinity(std::process::id()),
+            governor: text::read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            hypervisor: Hypervisor::read(&processors),
+            memory_bytes: bytes("MemTotal"),
+            memory_available_bytes: bytes("MemAvailable"),
+            swap_bytes,
+            swap_used_bytes: swap_bytes.zip(bytes("SwapFree")).map(|(all, free)| all.saturating_sub(free)),
+            kernel: text::read_line("/proc/sys/kernel/osrelease"),
+            distribution: distribution(),
+            clock_source: text::read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            load_average: text::read_line("/proc/loadavg").and_then(|line| parse_load(&line)),
+            storage: data_dir.and_then(Storage::of_path),
+        }
+    }
+}
+
+impl Hypervisor {
+    fn read(processors: &str) -> Self {
+        let dmi = |name: &str| text::read_line(format!("/sys/class/dmi/id/{name}"));
+        let words: Vec<String> = ["sys_vendor", "product_name"].into_iter().filter_map(dmi).collect();
+        let xen = text::read_line("/sys/hypervisor/type").map(|_| "Xen".to_owned());
+        let name = system::hypervisor_signature().map(|signature| hypervisor_name(&signature)).or(xen);
+        let flag =
+            text::value(processors, "flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
+        Self {
+            // A guest of Xen of the old kind has no such flag.
+            present: if name.is_some() { Some(true) } else { flag },
+            name,
+            product: (!words.is_empty()).then(|| words.join(" ")),
+        }
+    }
+}
+
+/// The common name behind a hypervisor's signature.
+fn hypervisor_name(signature: &str) -> String {
+    let known = [
+        ("KVMKVMKVM", "KVM"),
+        ("XenVMMXenVMM", "Xen"),
+        ("VMwareVMware", "VMware"),
+        ("MicrosoftHv", "Hyper-V"),
+        ("TCGTCGTCGTCG", "QEMU"),
+        ("VBoxVBoxVBox", "VirtualBox"),
+        ("bhyvebhyve", "bhyve"),
+        ("ACRNACRNACRN", "ACRN"),
+    ];
+    let name = known.iter().find(|(known, _)| signature.starts_with(known)).map(|(_, name)| *name);
+    name.unwrap_or(signature).to_owned()
+}
+
+fn distribution() -> Option<String> {
+    let files = ["/etc/os-release", "/usr/lib/os-release"];
+    files.iter().find_map(|file| parse_release(&text::read(file)?))
+}
+
+/// PRETTY_NAME of an os-release file, which may be quoted as in a shell.
+fn parse_release(text: &str) -> Option<String> {
+    let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim();
+    let name = name.trim_matches(|mark| mark == '"' || mark == '\'');
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+fn parse_load(line: &str) -> Option<[f64; 3]> {
+    let mut numbers =
+        line.split_ascii_whitespace().map(|word| word.parse::<f64>().ok().filter(|n| n.is_finite()));
+    Some([numbers.next()??, numbers.next()??, numbers.next()??])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_is_known_by_its_pretty_name() {
+        let debian = "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME=\"Debian GNU/Linux\"\n";
+        assert_eq!(parse_release(debian).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
+        assert_eq!(parse_release("PRETTY_NAME='x'\n").as_deref(), Some("x"));
+        assert_eq!(parse_release("NAME=x\nPRETTY_NAME=\n"), None);
+    }
+
+    #[test]
+    fn the_load_has_three_numbers() {
+        assert_eq!(parse_load("0.29 0.48 0.40 2/113 12093"), Some([0.29, 0.48, 0.40]));
+        for bad in ["", "1 2", "a b c", "inf 1 1", "NaN 1 1"] {
+            assert_eq!(parse_load(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_hypervisor_has_its_common_name_or_its_signature() {
+        assert_eq!(hypervisor_name("KVMKVMKVM"), "KVM");
+        assert_eq!(hypervisor_name("NewOne"), "NewOne");
+    }
+
+    #[test]
+    fn this_machine_tells_what_every_linux_tells() {
+        let machine = Machine::read(Some(Path::new("/")));
+        assert!(!machine.cpus.expect("CPUs").is_empty());
+        assert!(machine.memory_bytes.expect("memory") > 1 << 20);
+        assert!(machine.kernel.is_some() && machine.load_average.is_some());
+        assert!(machine.storage.expect("a root").mount_point == Path::new("/"));
+        assert_eq!(Machine::read(None).storage, None);
+    }
+
+    #[test]
+    fn no_damaged_text_panics() {
+        crate::garbage::damaged("PRETTY_NAME=\"Debian\"\n0.29 0.48 0.40 2/113 12093\n", |text| {
+            (parse_release(text), parse_load(text))
+        });
+    }
+}

@@ -1,0 +1,216 @@
+//! What the sampler brings home.
+
+use super::probe::Reading;
+use crate::counters::CountersUse;
+use crate::cpu::{CpuUse, Domain};
+use crate::disk::{Device, DeviceIo, ProcessIo};
+use crate::own::OwnUse;
+use crate::pressure::Pressure;
+use crate::switches::Switches;
+use crate::text;
+use evenkeel_core::Nanos;
+
+/// What happened between two readings. What was not available is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SenseSample {
+    /// End, from the start of the measured phase.
+    pub at: Nanos,
+    /// Length, measured.
+    pub duration: Nanos,
+    /// Domain of the server: `total` is the utilisation theta.
+    pub domain: Option<CpuUse>,
+    /// Process of the server.
+    pub server: Option<CpuUse>,
+    /// The machine that we run on.
+    pub host: Option<CpuUse>,
+    /// CPUs that the generator is kept on, whoever uses them.
+    pub generator_cpus: Option<CpuUse>,
+    /// This process: the load generator.
+    pub own: Option<OwnUse>,
+    /// CPU time of this machine that neither the server nor this process took, in percent of the
+    /// machine: other load. The server is its process where that is known, its control group or process
+    /// where that is the domain, and nothing where it runs elsewhere. `None` where it cannot be told apart.
+    pub other_load: Option<f64>,
+    /// Pressure on the machine.
+    pub pressure: Pressure,
+    /// Pressure inside the domain, where that is a control group of version 2.
+    pub domain_pressure: Option<Pressure>,
+    /// I/O of the server's process.
+    pub process_io: Option<ProcessIo>,
+    /// I/O of the device that holds the data directory.
+    pub device_io: Option<DeviceIo>,
+    /// Context switches of the server's process.
+    pub switches: Option<Switches>,
+    /// Hardware counters of the CPUs of the domain.
+    pub counters: Option<CountersUse>,
+}
+
+/// A whole run, sampled.
+#[derive(Clone, Debug, Default)]
+pub struct SenseRecord {
+    /// The samples in order.
+    pub samples: Vec<SenseSample>,
+    /// The same figures from the first reading to the last: the means over the run. `None` where there
+    /// were not two readings.
+    pub whole: Option<SenseSample>,
+    /// Samples that the schedule had.
+    pub planned: usize,
+    /// Samples that were merged with the next one because this thread came too late for both.
+    pub merged: usize,
+    /// Whether the schedule was left early.
+    pub stopped: bool,
+    /// CPU time that the sampling itself cost: the whole life of its thread.
+    pub price: Option<Nanos>,
+    /// Memory of this process at the end, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Most memory of this process until then, in bytes.
+    pub memory_max_bytes: Option<u64>,
+    /// Device of `device_io`.
+    pub device: Option<Device>,
+    /// Why there are no counters although they were asked for.
+    pub counters_refused: Option<String>,
+}
+
+impl SenseRecord {
+    /// Mean utilisation of the server's domain, in percent.
+    pub fn theta(&self) -> Option<f64> {
+        Some(self.whole.as_ref()?.domain.as_ref()?.total)
+    }
+
+    /// Utilisation of the server's domain in each sample that has one, in percent.
+    pub fn theta_samples(&self) -> impl Iterator<Item = f64> + '_ {
+        self.samples.iter().filter_map(|sample| Some(sample.domain.as_ref()?.total))
+    }
+}
+
+impl SenseSample {
+    /// Between two readings of one probe; `start` is the instant of the measured phase's start on the
+    /// readings' clock.
+    pub(super) fn between(before: &Reading, after: &Reading, start: Nanos, domain: Option<&Domain>) -> Self {
+        let duration = after.at - before.at;
+        let cpu = |before: &Option<_>, after: &Option<_>| {
+            CpuUse::between(before.as_ref()?, after.as_ref()?, duration)
+        };
+        let own =
+            before.own.zip(after.own).and_then(|(before, after)| OwnUse::between(&before, &after, duration));
+        let mut sample = Self {
+            at: after.at - start,
+            duration,
+            domain: cpu(&before.domain, &after.domain),
+            server: cpu(&before.server, &after.server),
+            host: cpu(&before.host, &after.host),
+            generator_cpus: cpu(&before.generator, &after.generator),
+            own,
+            other_load: None,
+            pressure: Pressure::between(&before.pressure, &after.pressure, duration),
+            domain_pressure: both(&before.domain_pressure, &after.domain_pressure, |before, after| {
+                Some(Pressure::between(before, after, duration))
+            }),
+            process_io: both(&before.process_io, &after.process_io, |before, after| after.since(before)),
+            device_io: both(&before.device_io, &after.device_io, |before, after| after.since(before)),
+            switches: both(&before.switches, &after.switches, |before, after| {
+                Some(Switches::between(before, after))
+            }),
+            counters: both(&before.counters, &after.counters, |before, after| {
+                Some(CountersUse::between(before, after))
+            }),
+        };
+        sample.drop_other_process();
+        sample.other_load = sample.find_other_load(domain, before.server.is_some());
+        sample
+    }
+
+    /// Only CPU time knows whether the process is still the same one; where it is not, nothing is.
+    fn drop_other_process(&mut self) {
+        if self.server.is_none() {
+            (self.process_io, self.switches) = (None, None);
+        }
+    }
+
+    fn find_other_load(&self, domain: Option<&Domain>, has_server: bool) -> Option<f64> {
+        let host = self.host.as_ref()?;
+        let server = match domain {
+            _ if has_server => self.server.as_ref()?.busy,
+            None => Nanos::ZERO,
+            Some(Domain::Cgroup(_) | Domain::Process(_)) => self.domain.as_ref()?.busy,
+            Some(Domain::Host | Domain::Cpus(_)) => return None,
+        };
+        // The parts are finer than the ticks of the whole, so that the difference may be a little below
+        // nothing; the subtraction saturates.
+        let other = host.busy - server - self.own?.busy;
+        text::percent(other, self.duration.0 as f64 * host.capacity)
+    }
+}
+
+fn both<R, U>(before: &Option<R>, after: &Option<R>, between: impl Fn(&R, &R) -> Option<U>) -> Option<U> {
+    between(before.as_ref()?, after.as_ref()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::CpuReading;
+    use crate::own::OwnReading;
+
+    fn cpu(busy_millis: u64, capacity: f64) -> Option<CpuReading> {
+        Some(CpuReading { busy: Nanos::from_millis(busy_millis), capacity, ..Default::default() })
+    }
+
+    fn reading(at: u64, host: u64, domain: u64, own: u64) -> Reading {
+        Reading {
+            at: Nanos::from_millis(at),
+            host: cpu(host, 4.0),
+            domain: cpu(domain, 2.0),
+            own: Some(OwnReading { busy: Nanos::from_millis(own), ..Default::default() }),
+            ..Default::default()
+        }
+    }
+
+    fn sample(domain: Option<&Domain>, edit: impl Fn(&mut Reading, &mut Reading)) -> SenseSample {
+        let (mut before, mut after) = (reading(1000, 0, 0, 0), reading(2000, 2000, 1000, 200));
+        edit(&mut before, &mut after);
+        SenseSample::between(&before, &after, Nanos::from_millis(500), domain)
+    }
+
+    #[test]
+    fn a_sample_knows_its_place_and_its_utilisation() {
+        let sample = sample(Some(&Domain::Process(1)), |_, _| {});
+        assert_eq!((sample.at, sample.duration), (Nanos::from_millis(1500), Nanos::from_secs(1)));
+        assert_eq!(sample.domain.as_ref().map(|used| used.total), Some(50.0));
+        assert_eq!(sample.host.as_ref().map(|used| used.total), Some(50.0));
+        assert_eq!(sample.own.map(|own| own.cpu), Some(20.0));
+    }
+
+    #[test]
+    fn other_load_is_what_neither_the_server_nor_we_took() {
+        let of = |domain, edit: &dyn Fn(&mut Reading, &mut Reading)| sample(domain, edit).other_load;
+        let with_server = |before: &mut Reading, after: &mut Reading| {
+            (before.server, after.server) = (cpu(0, 2.0), cpu(1400, 2.0));
+        };
+        // In percent of four CPUs over one second.
+        assert_eq!(of(Some(&Domain::Process(1)), &|_, _| {}), Some(20.0));
+        assert_eq!(of(None, &|_, _| {}), Some(45.0));
+        assert_eq!(of(Some(&Domain::Host), &|_, _| {}), None);
+        assert_eq!(of(Some(&Domain::Host), &with_server), Some(10.0));
+        let rounded = |_: &mut Reading, after: &mut Reading| after.host = cpu(1190, 4.0);
+        assert_eq!(of(Some(&Domain::Process(1)), &rounded), Some(0.0));
+    }
+
+    #[test]
+    fn a_server_that_died_takes_its_figures_along_and_no_others() {
+        let sample = sample(Some(&Domain::Host), |before, after| {
+            before.server = cpu(0, 2.0);
+            after.server = None;
+            before.process_io = Some(ProcessIo::default());
+            after.process_io = Some(ProcessIo { read_bytes: 5, ..Default::default() });
+        });
+        assert_eq!((sample.server, sample.process_io, sample.other_load), (None, None, None));
+        assert!(sample.domain.is_some() && sample.host.is_some() && sample.own.is_some());
+    }
+
+    #[test]
+    fn an_empty_record_has_no_utilisation() {
+        let record = SenseRecord::default();
+        assert_eq!((record.theta(), record.theta_samples().count()), (None, 0));
+    }
+}

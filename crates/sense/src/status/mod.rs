@@ -1,0 +1,229 @@
+//! What the server says of itself: SHOW GLOBAL STATUS, as differences of two readings.
+//!
+//! Sense opens no connection; who holds one hands the rows in.
+
+mod table;
+
+use crate::text;
+use evenkeel_core::Nanos;
+use std::collections::BTreeMap;
+
+/// The known variables at one instant. The table of what is known is closed: no other name gets in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatusReading {
+    counters: BTreeMap<&'static str, u64>,
+    gauges: BTreeMap<&'static str, u64>,
+    uptime: Option<u64>,
+    since_flush: Option<u64>,
+}
+
+/// What happened to a server between two readings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatusUse {
+    /// Rise of each counter. Empty after a restart or a flush; a counter that one of the readings lacks,
+    /// or that fell for no known reason, is not in it.
+    pub counters: BTreeMap<&'static str, u64>,
+    /// Value of each gauge at the later reading.
+    pub gauges: BTreeMap<&'static str, u64>,
+    /// Whether the counters belong together.
+    pub continuity: Continuity,
+}
+
+/// Whether a server went on counting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Continuity {
+    /// It did.
+    #[default]
+    Unbroken,
+    /// It was started anew.
+    Restarted,
+    /// Somebody set its counters to zero (FLUSH STATUS).
+    Flushed,
+    /// One of the readings has no uptime, so that nobody can tell.
+    Unknown,
+}
+
+impl StatusReading {
+    /// Takes what is known from rows of name and value; other rows and values that are no whole numbers
+    /// are left out.
+    pub fn new<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let known = |names: &[&'static str], name: &str| names.binary_search(&name).ok().map(|at| names[at]);
+        let mut reading = Self::default();
+        for (name, value) in rows {
+            let Ok(value) = value.trim().parse() else { continue };
+            match name {
+                "Uptime" => reading.uptime = Some(value),
+                "Uptime_since_flush_status" => reading.since_flush = Some(value),
+                _ => {
+                    if let Some(name) = known(table::COUNTERS, name) {
+                        reading.counters.insert(name, value);
+                    } else if let Some(name) = known(table::GAUGES, name) {
+                        reading.gauges.insert(name, value);
+                    }
+                }
+            }
+        }
+        reading
+    }
+
+    /// A counter since the start of the server.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        self.counters.get(name).copied()
+    }
+
+    /// A gauge.
+    pub fn gauge(&self, name: &str) -> Option<u64> {
+        self.gauges.get(name).copied()
+    }
+
+    /// Seconds since the start of the server.
+    pub fn uptime_secs(&self) -> Option<u64> {
+        self.uptime
+    }
+}
+
+impl From<&BTreeMap<String, String>> for StatusReading {
+    fn from(rows: &BTreeMap<String, String>) -> Self {
+        Self::new(rows.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+    }
+}
+
+impl StatusUse {
+    /// Between two readings of one server that are `elapsed` apart.
+    pub fn between(before: &StatusReading, after: &StatusReading, elapsed: Nanos) -> Self {
+        let continuity = Continuity::of(before, after, elapsed);
+        let gauges = after.gauges.clone();
+        if matches!(continuity, Continuity::Restarted | Continuity::Flushed) {
+            return Self { gauges, continuity, ..Self::default() };
+        }
+        let risen = after
+            .counters
+            .iter()
+            .filter_map(|(&name, &now)| Some((name, text::rise(before.counter(name)?, now)?)));
+        Self { counters: risen.collect(), gauges, continuity }
+    }
+
+    /// Rise of a counter.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        self.counters.get(name).copied()
+    }
+
+    /// Value of a gauge at the end.
+    pub fn gauge(&self, name: &str) -> Option<u64> {
+        self.gauges.get(name).copied()
+    }
+
+    /// Pages per read request that were not in the buffer pool; `None` where nothing was requested.
+    pub fn miss_ratio(&self) -> Option<f64> {
+        let reads = self.counter("Innodb_buffer_pool_reads")?;
+        let requests = self.counter("Innodb_buffer_pool_read_requests").filter(|&requests| requests > 0)?;
+        Some(reads as f64 / requests as f64)
+    }
+}
+
+impl Continuity {
+    /// An uptime must have grown by the time that passed: one that fell, and one that grew too little
+    /// because the server came back early in a long interval, both tell of a restart.
+    fn of(before: &StatusReading, after: &StatusReading, elapsed: Nanos) -> Self {
+        let (Some(then), Some(now)) = (before.uptime, after.uptime) else { return Self::Unknown };
+        if fell_behind(then, now, elapsed) {
+            return Self::Restarted;
+        }
+        match before.since_flush.zip(after.since_flush) {
+            Some((then, now)) if fell_behind(then, now, elapsed) => Self::Flushed,
+            _ => Self::Unbroken,
+        }
+    }
+}
+
+/// Whether a number of seconds grew by less than the time elapsed.
+fn fell_behind(then: u64, now: u64, elapsed: Nanos) -> bool {
+    /// Both readings are cut to whole seconds, and the server's clock may be set a little meanwhile.
+    const SLACK_SECS: u64 = 2;
+    let due = then.saturating_add(elapsed.0 / 1_000_000_000);
+    now < then || now.saturating_add(SLACK_SECS) < due
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ELAPSED: Nanos = Nanos::from_secs(60);
+
+    fn reading(rows: &[(&str, &str)]) -> StatusReading {
+        StatusReading::new(rows.iter().copied())
+    }
+
+    fn between(before: &[(&str, &str)], after: &[(&str, &str)]) -> StatusUse {
+        StatusUse::between(&reading(before), &reading(after), ELAPSED)
+    }
+
+    #[test]
+    fn the_tables_are_sorted_and_know_no_name_twice() {
+        let all = || table::COUNTERS.iter().chain(table::GAUGES);
+        for names in [table::COUNTERS, table::GAUGES] {
+            assert!(names.is_sorted_by(|left, right| left < right), "{names:?}");
+        }
+        assert_eq!(all().collect::<std::collections::BTreeSet<_>>().len(), all().count());
+    }
+
+    #[test]
+    fn counters_are_differences_and_gauges_are_values() {
+        let before = [("Uptime", "100"), ("Questions", "10"), ("Threads_running", "7"), ("Com_commit", "5")];
+        let after = [("Uptime", "160"), ("Questions", "25"), ("Threads_running", "3"), ("Sort_rows", "8")];
+        let used = between(&before, &after);
+        assert_eq!(used.counters, BTreeMap::from([("Questions", 15)]));
+        assert_eq!((used.gauge("Threads_running"), used.continuity), (Some(3), Continuity::Unbroken));
+    }
+
+    #[test]
+    fn a_restart_is_seen_by_an_uptime_that_fell_or_grew_too_little() {
+        for (then, now) in [("1000", "3"), ("10", "30")] {
+            let used =
+                between(&[("Uptime", then), ("Questions", "1")], &[("Uptime", now), ("Questions", "9")]);
+            assert_eq!(used.continuity, Continuity::Restarted);
+            assert_eq!(used.counter("Questions"), None);
+        }
+        let used = between(&[("Uptime", "10")], &[("Uptime", "69")]);
+        assert_eq!(used.continuity, Continuity::Unbroken, "seconds are cut");
+    }
+
+    #[test]
+    fn a_flush_is_told_from_a_restart() {
+        let before = [("Uptime", "100"), ("Uptime_since_flush_status", "100"), ("Questions", "9")];
+        let after = [("Uptime", "160"), ("Uptime_since_flush_status", "5"), ("Questions", "90")];
+        let used = between(&before, &after);
+        assert_eq!((used.continuity, used.counter("Questions")), (Continuity::Flushed, None));
+    }
+
+    #[test]
+    fn a_counter_that_wrapped_goes_on_and_one_that_fell_is_not_available() {
+        let before = [("Uptime", "1"), ("Bytes_sent", "4294967290"), ("Queries", "50")];
+        let after = [("Uptime", "61"), ("Bytes_sent", "10"), ("Queries", "40")];
+        let used = between(&before, &after);
+        assert_eq!((used.counter("Bytes_sent"), used.counter("Queries")), (Some(16), None));
+    }
+
+    #[test]
+    fn without_an_uptime_nobody_can_tell() {
+        let used = between(&[("Questions", "1")], &[("Questions", "3"), ("Uptime", "x")]);
+        assert_eq!((used.continuity, used.counter("Questions")), (Continuity::Unknown, Some(2)));
+    }
+
+    #[test]
+    fn rows_that_are_unknown_or_no_numbers_are_left_out() {
+        let rows =
+            [("Innodb_buffer_pool_dump_status", "not started"), ("Threads_running", "two"), ("X", "1")];
+        assert_eq!(reading(&rows), StatusReading::default());
+        let rows = [("Questions", "-1"), ("Queries", "99999999999999999999"), ("Sort_rows", "")];
+        assert_eq!(reading(&rows), StatusReading::default());
+    }
+
+    #[test]
+    fn the_miss_ratio_is_reads_by_requests() {
+        let before = [("Innodb_buffer_pool_reads", "5"), ("Innodb_buffer_pool_read_requests", "10")];
+        let after = [("Innodb_buffer_pool_reads", "10"), ("Innodb_buffer_pool_read_requests", "110")];
+        assert_eq!(between(&before, &after).miss_ratio(), Some(0.05));
+        assert_eq!(between(&before, &before).miss_ratio(), None);
+    }
+}

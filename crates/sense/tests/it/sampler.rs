@@ -1,0 +1,128 @@
+//! Whole samplers, in runs of at most two seconds.
+
+use crate::process::{Busy, burn};
+use evenkeel_core::Nanos;
+use evenkeel_sense::clock::Clock;
+use evenkeel_sense::{Domain, Sampler, SensePlan, SenseRecord, SenseSample};
+use std::thread;
+use std::time::Duration;
+
+/// Runs a plan to its end, and a little longer for a machine where others are at work.
+fn sample(plan: SensePlan) -> SenseRecord {
+    let length = plan.delay + plan.duration + Nanos::from_millis(200);
+    let sampler = Sampler::start(plan).expect("a thread");
+    thread::sleep(length.into());
+    sampler.finish()
+}
+
+#[test]
+fn a_run_beside_a_busy_server_has_its_utilisation() {
+    let server = Busy::loops();
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = sample(SensePlan {
+        domain: Some(Domain::Process(server.pid())),
+        server_pid: Some(server.pid()),
+        generator_cpus: Domain::Host.cpus(),
+        data_dir: Some(folder.path().into()),
+        delay: Nanos::from_millis(100),
+        duration: Nanos::from_millis(1500),
+        counters: true,
+    });
+    assert!(!record.stopped, "{record:?}");
+    assert_eq!((record.planned, record.samples.len() + record.merged), (10, 10));
+    let whole = record.whole.as_ref().expect("two readings");
+    let domain = whole.domain.as_ref().expect("a domain");
+    let busy = |sample: &SenseSample| sample.domain.as_ref().map(|used| used.busy);
+    let busy = record.samples.iter().filter_map(busy).fold(Nanos::ZERO, |sum, busy| sum + busy);
+    assert_eq!(busy, domain.busy);
+    assert!(Nanos::ZERO < busy && busy <= whole.duration + Nanos::from_millis(100), "{whole:?}");
+    assert_eq!(record.theta(), Some(domain.total));
+    let sum = record.samples.iter().fold(Nanos::ZERO, |sum, sample| sum + sample.duration);
+    assert_eq!(sum, whole.duration, "samples follow one another without a gap");
+    let mean = record.samples.iter().zip(record.theta_samples());
+    let mean: f64 = mean.map(|(sample, theta)| theta * sample.duration.0 as f64).sum::<f64>() / sum.0 as f64;
+    assert!((mean - domain.total).abs() < 1e-6, "{mean} {domain:?}");
+    let counted = record.samples.iter().all(|sample| sample.counters.is_some());
+    assert!(counted != record.counters_refused.is_some(), "counters, or why there are none");
+    assert!(whole.switches.is_some() && whole.own.is_some() && whole.host.is_some());
+    assert!((0.0..=100.0).contains(&whole.other_load.expect("server and host are known")));
+    assert!(record.price.expect("own clock") < Nanos::from_millis(500), "{:?}", record.price);
+    assert!(record.memory_bytes.is_some());
+}
+
+#[test]
+fn the_first_sample_begins_after_the_warm_up_and_the_trim() {
+    let record = sample(SensePlan {
+        delay: Nanos::from_millis(200),
+        duration: Nanos::from_millis(600),
+        ..SensePlan::default()
+    });
+    let first = record.samples.first().expect("a sample");
+    assert!(first.at - first.duration >= Nanos::from_millis(100), "{first:?}");
+    assert_eq!(record.planned, 4);
+}
+
+#[test]
+fn a_server_that_is_dead_is_not_available_and_nothing_hangs() {
+    let mut server = Busy::shell("exit 0");
+    server.end();
+    let record = sample(SensePlan {
+        domain: Some(Domain::Process(server.pid())),
+        server_pid: Some(server.pid()),
+        duration: Nanos::from_millis(300),
+        counters: true,
+        ..SensePlan::default()
+    });
+    let whole = record.whole.as_ref().expect("two readings");
+    assert_eq!((&whole.domain, &whole.server, &whole.other_load), (&None, &None, &None));
+    assert_eq!((&whole.process_io, &whole.switches, &whole.counters), (&None, &None, &None));
+    assert!(whole.host.is_some() && record.theta().is_none());
+}
+
+#[test]
+fn a_server_that_dies_in_the_middle_leaves_the_samples_before() {
+    let mut server = Busy::loops();
+    let plan = SensePlan {
+        domain: Some(Domain::Process(server.pid())),
+        duration: Nanos::from_millis(1500),
+        ..SensePlan::default()
+    };
+    let sampler = Sampler::start(plan).expect("a thread");
+    thread::sleep(Duration::from_millis(850));
+    server.end();
+    thread::sleep(Duration::from_millis(600));
+    let record = sampler.finish();
+    assert!(record.samples.first().expect("samples").domain.is_some(), "{record:?}");
+    assert!(record.samples.last().expect("samples").domain.is_none(), "{record:?}");
+    assert_eq!(record.theta(), None);
+}
+
+#[test]
+fn finishing_early_does_not_wait_and_keeps_what_there_is() {
+    let clock = Clock::start();
+    let long = SensePlan { duration: Nanos::from_secs(3600), ..SensePlan::default() };
+    let record = Sampler::start(long.clone()).expect("a thread").finish();
+    assert!(record.stopped && record.samples.is_empty() && record.whole.is_none());
+    drop(Sampler::start(long).expect("a thread"));
+    assert!(clock.now() < Nanos::from_secs(5));
+    let short = SensePlan { duration: Nanos::from_secs(3), ..SensePlan::default() };
+    let sampler = Sampler::start(short).expect("a thread");
+    thread::sleep(Duration::from_millis(1000));
+    let record = sampler.finish();
+    assert!(record.stopped && (1..10).contains(&record.samples.len()), "{record:?}");
+    assert!(record.whole.is_some());
+}
+
+#[test]
+fn load_beside_a_remote_server_is_told_from_our_own() {
+    let plan = SensePlan { duration: Nanos::from_millis(900), ..SensePlan::default() };
+    let sampler = Sampler::start(plan).expect("a thread");
+    burn(Nanos::from_millis(500));
+    thread::sleep(Duration::from_millis(400));
+    let record = sampler.finish();
+    let whole = record.whole.expect("two readings");
+    let (host, own) = (whole.host.expect("a host"), whole.own.expect("a usage"));
+    let other = whole.other_load.expect("all parts are known");
+    let expected = (host.total - own.cpu / host.capacity).max(0.0);
+    assert!((other - expected).abs() < 1e-6, "{other} {expected}");
+}

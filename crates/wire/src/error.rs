@@ -1,0 +1,72 @@
+//! What goes wrong between two ends of the protocol.
+
+use crate::bytes::Reader;
+use std::fmt;
+
+/// Bytes that are not the protocol, or more than the limits allow.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProtocolError {
+    /// A packet does not have the form its place asks for.
+    #[error("malformed {0}")]
+    Malformed(&'static str),
+    /// A packet is missing or was sent twice.
+    #[error("packet number {found} where {expected} was due")]
+    Sequence {
+        /// The number that was due.
+        expected: u8,
+        /// The number in the packet.
+        found: u8,
+    },
+    /// A packet that had to be kept whole is larger than the limit.
+    #[error("packet above the limit of {limit} bytes")]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// The server asks for a local file, which nobody offered.
+    #[error("server asks for a local file")]
+    LocalFile,
+    /// Bytes arrived though no response is due.
+    #[error("bytes without a command")]
+    Unasked,
+}
+
+/// An error packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerError {
+    /// Error code, for example 1213.
+    pub code: u16,
+    /// SQLSTATE, `HY000` where the server sent none.
+    pub state: [u8; 5],
+    /// Text, cut at [`ServerError::TEXT_MAX`] bytes.
+    pub text: String,
+}
+
+impl ServerError {
+    /// Longest text kept; the server's own limit is 512.
+    pub const TEXT_MAX: usize = 512;
+
+    /// Reads an error packet, its first byte (0xFF) included.
+    pub fn parse(payload: &[u8]) -> Result<Self, ProtocolError> {
+        let mut reader = Reader(payload);
+        let code = match (reader.u8(), reader.u16()) {
+            (Some(0xff), Some(code)) => code,
+            _ => return Err(ProtocolError::Malformed("error packet")),
+        };
+        let mut state = *b"HY000";
+        if let [b'#', a, b, c, d, e, text @ ..] = reader.0 {
+            state = [*a, *b, *c, *d, *e];
+            reader.0 = text;
+        }
+        let text = &reader.0[..reader.0.len().min(Self::TEXT_MAX)];
+        Ok(Self { code, state, text: String::from_utf8_lossy(text).into_owned() })
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error {} ({}): {}", self.code, String::from_utf8_lossy(&self.state), self.text)
+    }
+}

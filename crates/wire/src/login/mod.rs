@@ -1,0 +1,300 @@
+//! From the greeting to the command phase.
+//!
+//! The caller moves bytes; the state machine says what to send, when to start TLS, and when the session is
+//! there: greeting -> (TLS) -> answer -> (switch of plugin, more data) -> OK.
+
+mod greeting;
+mod plugin;
+mod public_key;
+
+pub use greeting::Greeting;
+pub use public_key::PublicKeyError;
+
+use crate::error::{ProtocolError, ServerError};
+use crate::packet::{self, PacketReader};
+use crate::response;
+use mysql_common::constants::CapabilityFlags;
+use mysql_common::packets::{AuthPlugin, HandshakeResponse, SslRequest};
+use mysql_common::proto::MySerialize;
+use plugin::Answer;
+
+/// Largest packet of a login; a public key has about 500 bytes.
+const PACKET_MAX: usize = 64 << 10;
+/// Largest packet announced to the server: the protocol's own limit.
+const ANNOUNCED_MAX: u32 = 1 << 30;
+/// utf8mb4_general_ci, known to MySQL and MariaDB alike.
+const COLLATION: u8 = 45;
+/// Most packets of one login, so that a server cannot keep it busy for ever.
+const ROUNDS_MAX: u32 = 16;
+
+/// Who logs in.
+#[derive(Clone, Default)]
+pub struct Account {
+    /// User name.
+    pub user: String,
+    /// Password; never printed.
+    pub password: String,
+    /// Default database.
+    pub database: Option<String>,
+}
+
+/// Who can read the bytes on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// Anybody between client and server.
+    Network,
+    /// Nobody: a unix socket.
+    Local,
+}
+
+/// Whether to start TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// No.
+    Never,
+    /// If the server can.
+    IfOffered,
+    /// Yes; a server that cannot is refused.
+    Always,
+}
+
+/// Why a login failed.
+#[derive(Debug, thiserror::Error)]
+pub enum LoginError {
+    /// The server said no.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The server said something that is not the protocol.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    /// The server wants a way to prove the password that is not known here.
+    #[error("authentication plugin '{0}' is not supported")]
+    UnknownPlugin(String),
+    /// Encryption was asked for.
+    #[error("server offers no TLS")]
+    NoTls,
+    /// The server wants the password itself, and others could read it.
+    #[error("authentication plugin '{0}' sends the password as it is and needs TLS")]
+    NeedsTls(&'static str),
+    /// The server is too old: protocol 4.1 with plugins began with MySQL 5.5 and MariaDB 5.2.
+    #[error("server {0} is too old")]
+    TooOld(String),
+    /// The server's key cannot be used.
+    #[error("public key of the server: {0}")]
+    PublicKey(#[from] PublicKeyError),
+}
+
+/// What the caller does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginStep {
+    /// Send what was appended, if anything, and read on.
+    Continue,
+    /// Send what was appended, do the TLS handshake, then call [`Login::tls_started`].
+    StartTls,
+    /// The session is there.
+    Done,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Greeting,
+    Tls,
+    Answer(Answer),
+}
+
+/// One login.
+pub struct Login {
+    account: Account,
+    encryption: Encryption,
+    private: bool,
+    packets: PacketReader,
+    stage: Stage,
+    greeting: Greeting,
+    capabilities: CapabilityFlags,
+    /// Number of the last packet, either way.
+    sequence: u8,
+    rounds: u32,
+    status: u16,
+}
+
+impl Login {
+    /// Waits for the greeting.
+    pub fn new(account: Account, channel: Channel, encryption: Encryption) -> Self {
+        Self {
+            account,
+            encryption,
+            private: channel == Channel::Local,
+            packets: PacketReader::new(PACKET_MAX),
+            stage: Stage::Greeting,
+            greeting: Greeting::default(),
+            capabilities: CapabilityFlags::empty(),
+            sequence: 0,
+            rounds: 0,
+            status: 0,
+        }
+    }
+
+    /// What the server said of itself.
+    pub fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    /// What both sides can do.
+    pub fn capabilities(&self) -> CapabilityFlags {
+        self.capabilities
+    }
+
+    /// Status flags of the session, once it is there.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Takes bytes from the front of `input`; appends what is to be sent to `out`.
+    pub fn feed(&mut self, input: &mut &[u8], out: &mut Vec<u8>) -> Result<LoginStep, LoginError> {
+        while let Some((sequence, payload)) = self.packets.next(input)? {
+            self.count_packet(sequence)?;
+            let step = match std::mem::replace(&mut self.stage, Stage::Tls) {
+                Stage::Greeting => self.greet(&payload, out)?,
+                Stage::Answer(answer) => self.proceed(answer, &payload, out)?,
+                Stage::Tls => return Err(ProtocolError::Unasked.into()),
+            };
+            match step {
+                LoginStep::Continue => {}
+                // Plain bytes behind the greeting could have been put there by anybody.
+                _ if !input.is_empty() => return Err(ProtocolError::Unasked.into()),
+                _ => return Ok(step),
+            }
+        }
+        Ok(LoginStep::Continue)
+    }
+
+    /// TLS is there: appends the answer to the greeting.
+    pub fn tls_started(&mut self, out: &mut Vec<u8>) -> Result<(), LoginError> {
+        self.private = true;
+        self.answer(out)
+    }
+
+    fn count_packet(&mut self, sequence: u8) -> Result<(), ProtocolError> {
+        let expected = if self.rounds == 0 { 0 } else { self.sequence.wrapping_add(1) };
+        self.rounds += 1;
+        self.sequence = sequence;
+        match sequence == expected {
+            true if self.rounds <= ROUNDS_MAX => Ok(()),
+            true => Err(ProtocolError::Malformed("login without end")),
+            false => Err(ProtocolError::Sequence { expected, found: sequence }),
+        }
+    }
+
+    fn greet(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<LoginStep, LoginError> {
+        if payload.first() == Some(&0xff) {
+            return Err(ServerError::parse(payload)?.into());
+        }
+        self.greeting = Greeting::parse(payload)?;
+        let offered = self.greeting.capabilities;
+        let needed = CapabilityFlags::CLIENT_PROTOCOL_41 | CapabilityFlags::CLIENT_PLUGIN_AUTH;
+        if !offered.contains(needed) {
+            return Err(LoginError::TooOld(self.greeting.version.clone()));
+        }
+        self.capabilities = wanted(&self.account) & offered;
+        let can_encrypt = offered.contains(CapabilityFlags::CLIENT_SSL);
+        match (self.encryption, can_encrypt) {
+            (Encryption::Always, false) => Err(LoginError::NoTls),
+            (Encryption::Always | Encryption::IfOffered, true) => {
+                self.capabilities.insert(CapabilityFlags::CLIENT_SSL);
+                let request = SslRequest::new(self.capabilities, ANNOUNCED_MAX, COLLATION);
+                self.send(out, |out| request.serialize(out));
+                Ok(LoginStep::StartTls)
+            }
+            _ => self.answer(out).map(|()| LoginStep::Continue),
+        }
+    }
+
+    /// Answers the greeting with the plugin it names; one that is not known here is answered as the native
+    /// one, and the server then asks for the account's own.
+    fn answer(&mut self, out: &mut Vec<u8>) -> Result<(), LoginError> {
+        let name = std::mem::take(&mut self.greeting.plugin);
+        let nonce = self.greeting.nonce.clone();
+        let answer = Answer::new(&name, nonce.clone())
+            .or_else(|_| Answer::new(plugin::NATIVE, nonce))
+            .map_err(|()| LoginError::UnknownPlugin(String::from_utf8_lossy(&name).into_owned()))?;
+        // The password itself is never the first thing sent: the server asks for it.
+        let proof = answer.proof(&self.account.password, false).unwrap_or_default();
+        let response = HandshakeResponse::new(
+            Some(proof),
+            (5, 5, 3),
+            Some(self.account.user.as_bytes()),
+            self.account.database.as_ref().map(String::as_bytes),
+            Some(AuthPlugin::from_bytes(answer.name())),
+            self.capabilities,
+            None,
+            ANNOUNCED_MAX,
+        );
+        let mut payload = Vec::new();
+        response.serialize(&mut payload);
+        self.greeting.plugin = name;
+        self.send(out, |out| out.extend_from_slice(&payload));
+        self.stage = Stage::Answer(answer);
+        Ok(())
+    }
+
+    fn proceed(
+        &mut self,
+        mut answer: Answer,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<LoginStep, LoginError> {
+        match payload {
+            [0, ..] => {
+                self.status = response::parse_ok(payload)?.status;
+                return Ok(LoginStep::Done);
+            }
+            [0xff, ..] => return Err(ServerError::parse(payload)?.into()),
+            [0xfe, request @ ..] => {
+                answer = self.switch(request)?;
+                let proof = answer.proof(&self.account.password, self.private)?;
+                self.send(out, |out| out.extend_from_slice(&proof));
+            }
+            [1, data @ ..] => {
+                if let Some(reply) = answer.more(data, &self.account.password, self.private)? {
+                    self.send(out, |out| out.extend_from_slice(&reply));
+                }
+            }
+            _ => return Err(ProtocolError::Malformed("answer to a login").into()),
+        }
+        self.stage = Stage::Answer(answer);
+        Ok(LoginStep::Continue)
+    }
+
+    /// A request without a name is that of servers before 4.1 passwords.
+    fn switch(&self, request: &[u8]) -> Result<Answer, LoginError> {
+        let mut reader = crate::bytes::Reader(request);
+        let name = reader.until_zero().unwrap_or(b"mysql_old_password");
+        let nonce = reader.0.strip_suffix(&[0]).unwrap_or(reader.0);
+        Answer::new(name, nonce.to_vec())
+            .map_err(|()| LoginError::UnknownPlugin(String::from_utf8_lossy(name).into_owned()))
+    }
+
+    fn send(&mut self, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut sequence = self.sequence;
+        packet::put(out, &mut sequence, write);
+    }
+}
+
+/// What this client asks for. Local files, compression, and MariaDB's extensions are left out.
+fn wanted(account: &Account) -> CapabilityFlags {
+    let mut wanted = CapabilityFlags::CLIENT_LONG_PASSWORD
+        | CapabilityFlags::CLIENT_PROTOCOL_41
+        | CapabilityFlags::CLIENT_TRANSACTIONS
+        | CapabilityFlags::CLIENT_SECURE_CONNECTION
+        | CapabilityFlags::CLIENT_MULTI_RESULTS
+        | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
+        | CapabilityFlags::CLIENT_PLUGIN_AUTH
+        | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
+        | CapabilityFlags::CLIENT_DEPRECATE_EOF;
+    wanted.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, account.database.is_some());
+    wanted
+}
+
+#[cfg(test)]
+mod tests;

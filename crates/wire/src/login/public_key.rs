@@ -1,0 +1,82 @@
+//! RSA with the key that a server sends: for caching_sha2_password where there is no TLS.
+//!
+//! The key is read here, because it comes from whoever answers the connection and no form of it may panic;
+//! padding and encryption are mysql_common's.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use mysql_common::crypto::rsa::{GetRandom, Pkcs1OaepPadding, PublicKey};
+use num_bigint::BigUint;
+
+/// Bits of a modulus: below is not safe, above is slower than any server asks for.
+const MODULUS_BITS: std::ops::RangeInclusive<u64> = 1024..=16_384;
+/// Bits of an exponent: 65537 has 17.
+const EXPONENT_BITS_MAX: u64 = 64;
+/// OAEP with SHA-1 takes this much of the modulus.
+const PADDING_BYTES: usize = 42;
+
+const TAG_INTEGER: u8 = 0x02;
+const TAG_BIT_STRING: u8 = 0x03;
+const TAG_SEQUENCE: u8 = 0x30;
+
+/// Why a key cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PublicKeyError {
+    /// Not PEM, or not an RSA key.
+    #[error("not an RSA key in PEM")]
+    Form,
+    /// Too small or too large to be used.
+    #[error("modulus of {0} bits")]
+    Size(u64),
+    /// More than one block of the key can hold.
+    #[error("password of {0} bytes does not fit")]
+    Password(usize),
+}
+
+/// Encrypts `message` for the owner of the key.
+pub(super) fn encrypt(message: &[u8], pem: &[u8]) -> Result<Vec<u8>, PublicKeyError> {
+    let (modulus, exponent) = parse(pem).ok_or(PublicKeyError::Form)?;
+    let bits = modulus.bits();
+    if !MODULUS_BITS.contains(&bits) || exponent.bits() > EXPONENT_BITS_MAX {
+        return Err(PublicKeyError::Size(bits));
+    }
+    let key = PublicKey::new(modulus, exponent);
+    if message.len() + PADDING_BYTES > key.num_octets() {
+        return Err(PublicKeyError::Password(message.len()));
+    }
+    Ok(key.encrypt_block(message, Pkcs1OaepPadding::new(GetRandom)))
+}
+
+/// Modulus and exponent of `BEGIN PUBLIC KEY` (X.509) or `BEGIN RSA PUBLIC KEY` (PKCS 1).
+fn parse(pem: &[u8]) -> Option<(BigUint, BigUint)> {
+    let text = std::str::from_utf8(pem).ok()?;
+    let body: String = text.lines().map(str::trim).filter(|line| !line.starts_with('-')).collect();
+    let der = STANDARD.decode(body.trim_end_matches('\0')).ok()?;
+    let mut key = element(&mut &der[..], TAG_SEQUENCE)?;
+    if key.first() == Some(&TAG_SEQUENCE) {
+        element(&mut key, TAG_SEQUENCE)?;
+        let (unused_bits, inner) = element(&mut key, TAG_BIT_STRING)?.split_first()?;
+        key = element(&mut &inner[..], TAG_SEQUENCE).filter(|_| *unused_bits == 0)?;
+    }
+    let modulus = element(&mut key, TAG_INTEGER)?;
+    let exponent = element(&mut key, TAG_INTEGER)?;
+    Some((BigUint::from_bytes_be(modulus), BigUint::from_bytes_be(exponent)))
+}
+
+/// The content of the DER element at the front, which is taken.
+fn element<'a>(input: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
+    let (found, rest) = input.split_first()?;
+    let (&first, mut rest) = rest.split_first()?;
+    let length = match first {
+        0..=0x7f => usize::from(first),
+        0x81..=0x83 => {
+            let (bytes, after) = rest.split_at_checked(usize::from(first & 0x7f))?;
+            rest = after;
+            bytes.iter().fold(0, |length, &byte| length << 8 | usize::from(byte))
+        }
+        _ => return None,
+    };
+    let (content, rest) = rest.split_at_checked(length)?;
+    *input = rest;
+    (*found == tag).then_some(content)
+}

@@ -1,0 +1,383 @@
+//! What a server sends back to a command, recognised in whatever pieces it arrives.
+//!
+//! The reader is a state machine over packets. A packet that lies whole in the input is read where it lies;
+//! of one that arrives in pieces only the first [`HEAD_BYTES`] are kept, unless its row is captured. Rows
+//! that nobody captures are counted and skipped: no allocation, no copy.
+
+mod ok;
+
+pub use ok::Completion;
+pub(crate) use ok::parse_ok;
+use ok::{parse_end, parse_prepared};
+
+use crate::bytes::Reader;
+use crate::error::{ProtocolError, ServerError};
+use crate::packet::{HEADER_BYTES, PAYLOAD_MAX};
+use crate::row::{Column, Row};
+use crate::status;
+
+/// Bytes kept of a packet that arrives in pieces: enough for an error with its longest text.
+pub const HEAD_BYTES: usize = 16 + ServerError::TEXT_MAX;
+/// Most columns of a result whose rows are captured; the server's own limit.
+const COLUMNS_MAX: u64 = 4096;
+
+/// Which command the response answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// A query, ping or reset: rows in text.
+    Text,
+    /// An execution of a prepared statement: rows in binary.
+    Binary,
+    /// A preparation.
+    Prepared,
+}
+
+/// One thing that a response says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event<'a> {
+    /// A statement without rows was done.
+    Ok(Completion),
+    /// A result set begins.
+    Columns(u64),
+    /// A captured row.
+    Row(Row<'a>),
+    /// A result set ended.
+    RowsEnd {
+        /// Its rows, captured or not.
+        rows: u64,
+        /// Status and warnings.
+        ok: Completion,
+    },
+    /// A statement was prepared; its definitions follow and are skipped.
+    Prepared {
+        /// Number to execute it by.
+        statement: u32,
+        /// Parameters it takes.
+        parameters: u16,
+    },
+    /// The command failed.
+    Error(ServerError),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Done,
+    First,
+    /// Column definitions still to come, and whether they describe rows that follow.
+    Definitions {
+        left: u64,
+        rows_follow: bool,
+    },
+    /// The packet that closes definitions where old-style end packets are used.
+    DefinitionsEnd {
+        rows_follow: bool,
+    },
+    Rows,
+}
+
+/// Reads the response of one command after another.
+#[derive(Debug)]
+pub struct ResponseReader {
+    deprecate_eof: bool,
+    packet_limit: usize,
+    expect: Expect,
+    capture: bool,
+    state: State,
+    /// Definitions of columns that follow those of the parameters (of a preparation).
+    definitions_after: u64,
+    sequence: u8,
+    header: [u8; HEADER_BYTES],
+    header_filled: usize,
+    /// Bytes of the packet that were not seen yet.
+    left: usize,
+    /// Whether a packet of full length came before and this one continues it.
+    continues: bool,
+    /// Length of the payload over all its packets.
+    length: u64,
+    head: Vec<u8>,
+    columns: Vec<Column>,
+    rows: u64,
+}
+
+/// What a packet brought; the row itself is still where it was read.
+enum Found {
+    Nothing,
+    Event(Event<'static>),
+    Row,
+}
+
+impl ResponseReader {
+    /// For a session with or without `CLIENT_DEPRECATE_EOF`; captured rows and their definitions above
+    /// `packet_limit` bytes are refused.
+    pub fn new(deprecate_eof: bool, packet_limit: usize) -> Self {
+        Self {
+            deprecate_eof,
+            packet_limit,
+            expect: Expect::Text,
+            capture: false,
+            state: State::Done,
+            definitions_after: 0,
+            sequence: 0,
+            header: [0; HEADER_BYTES],
+            header_filled: 0,
+            left: 0,
+            continues: false,
+            length: 0,
+            head: Vec::new(),
+            columns: Vec::new(),
+            rows: 0,
+        }
+    }
+
+    /// A command was sent; its response comes next.
+    pub fn begin(&mut self, expect: Expect, capture: bool) {
+        self.expect = expect;
+        self.capture = capture && expect != Expect::Prepared;
+        self.state = State::First;
+        self.definitions_after = 0;
+        self.sequence = 1;
+        self.header_filled = 0;
+        self.continues = false;
+        self.head.clear();
+        self.rows = 0;
+    }
+
+    /// Whether the response was read to its end.
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Takes bytes from the front of `input` up to the next event; `None` when more bytes are needed or
+    /// the response is done. After an error the connection is of no more use.
+    pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Event<'r>>, ProtocolError> {
+        while self.state != State::Done {
+            let Some(whole) = self.packet(input)? else { return Ok(None) };
+            let found = match whole {
+                Some(payload) => self.read(payload)?,
+                None => self.read_head()?,
+            };
+            match found {
+                Found::Nothing => {}
+                Found::Event(event) => return Ok(Some(event)),
+                Found::Row => {
+                    let payload = whole.unwrap_or(&self.head);
+                    let binary = self.expect == Expect::Binary;
+                    return Ok(Some(Event::Row(Row::new(payload, &self.columns, binary))));
+                }
+            }
+        }
+        match input.is_empty() {
+            true => Ok(None),
+            false => Err(ProtocolError::Unasked),
+        }
+    }
+
+    /// The next packet: `Some(Some(payload))` where it lies whole in the input, `Some(None)` where its head
+    /// was kept in `self.head`, `None` where bytes are missing.
+    #[allow(clippy::type_complexity)]
+    fn packet<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Option<&'a [u8]>>, ProtocolError> {
+        loop {
+            if self.header_filled < HEADER_BYTES && !self.fill_header(input)? {
+                return Ok(None);
+            }
+            let full = self.left == PAYLOAD_MAX && self.length == self.left as u64;
+            let piecemeal = self.continues || full || !self.head.is_empty() || input.len() < self.left;
+            if !piecemeal {
+                let (payload, rest) = input.split_at(self.left);
+                *input = rest;
+                self.header_filled = 0;
+                return Ok(Some(Some(payload)));
+            }
+            if !self.fill_head(input)? {
+                return Ok(None);
+            }
+            self.header_filled = 0;
+            self.continues = self.is_full();
+            if !self.continues {
+                return Ok(Some(None));
+            }
+        }
+    }
+
+    /// Whether the packet of the last header is of full length, so that another continues it.
+    fn is_full(&self) -> bool {
+        self.header[..3] == [0xff, 0xff, 0xff]
+    }
+
+    fn fill_header(&mut self, input: &mut &[u8]) -> Result<bool, ProtocolError> {
+        let count = (HEADER_BYTES - self.header_filled).min(input.len());
+        let (taken, rest) = input.split_at(count);
+        self.header[self.header_filled..self.header_filled + count].copy_from_slice(taken);
+        self.header_filled += count;
+        *input = rest;
+        if self.header_filled < HEADER_BYTES {
+            return Ok(false);
+        }
+        let [a, b, c, sequence] = self.header;
+        if sequence != self.sequence {
+            return Err(ProtocolError::Sequence { expected: self.sequence, found: sequence });
+        }
+        self.sequence = sequence.wrapping_add(1);
+        self.left = u32::from_le_bytes([a, b, c, 0]) as usize;
+        if !self.continues {
+            self.head.clear();
+            self.length = 0;
+        }
+        self.length += self.left as u64;
+        if self.keeps_whole() && self.length > self.packet_limit as u64 {
+            return Err(ProtocolError::TooLarge { limit: self.packet_limit });
+        }
+        Ok(true)
+    }
+
+    /// Keeps the head of a packet in pieces; true when its end was seen.
+    fn fill_head(&mut self, input: &mut &[u8]) -> Result<bool, ProtocolError> {
+        let (taken, rest) = input.split_at(self.left.min(input.len()));
+        *input = rest;
+        self.left -= taken.len();
+        let room = if self.keeps_whole() { taken.len() } else { HEAD_BYTES.saturating_sub(self.head.len()) };
+        self.head.extend_from_slice(&taken[..room.min(taken.len())]);
+        Ok(self.left == 0)
+    }
+
+    /// Rows and definitions are kept whole when somebody captures them. The ends of a result set are short
+    /// and kept either way.
+    fn keeps_whole(&self) -> bool {
+        self.capture && matches!(self.state, State::Rows | State::Definitions { .. })
+    }
+
+    fn read_head(&mut self) -> Result<Found, ProtocolError> {
+        let head = std::mem::take(&mut self.head);
+        let found = self.read(&head);
+        self.head = head;
+        found
+    }
+
+    fn read(&mut self, payload: &[u8]) -> Result<Found, ProtocolError> {
+        match self.state {
+            State::First => self.read_first(payload),
+            State::Definitions { left, rows_follow } => self.read_definition(payload, left, rows_follow),
+            State::DefinitionsEnd { rows_follow } => self.read_definitions_end(payload, rows_follow),
+            State::Rows => self.read_row(payload),
+            State::Done => Ok(Found::Nothing),
+        }
+    }
+
+    fn read_first(&mut self, payload: &[u8]) -> Result<Found, ProtocolError> {
+        match (payload.first(), self.expect) {
+            (Some(0xff), _) => self.read_error(payload),
+            (Some(0), Expect::Prepared) => self.read_prepared(payload),
+            (_, Expect::Prepared) => Err(ProtocolError::Malformed("answer to a preparation")),
+            (Some(0), _) => {
+                let ok = parse_ok(payload)?;
+                self.after_result(ok.status);
+                Ok(Found::Event(Event::Ok(ok)))
+            }
+            (Some(0xfb), _) => Err(ProtocolError::LocalFile),
+            _ => self.read_column_count(payload),
+        }
+    }
+
+    fn read_column_count(&mut self, payload: &[u8]) -> Result<Found, ProtocolError> {
+        let mut reader = Reader(payload);
+        match reader.number() {
+            Some(count @ 1..=COLUMNS_MAX) if reader.0.is_empty() => {
+                self.columns.clear();
+                self.rows = 0;
+                self.state = State::Definitions { left: count, rows_follow: true };
+                Ok(Found::Event(Event::Columns(count)))
+            }
+            _ => Err(ProtocolError::Malformed("column count")),
+        }
+    }
+
+    fn read_prepared(&mut self, payload: &[u8]) -> Result<Found, ProtocolError> {
+        let (statement, columns, parameters) = parse_prepared(payload)?;
+        self.definitions_after = u64::from(columns);
+        self.state = match (parameters, columns) {
+            (0, 0) => State::Done,
+            (0, _) => self.definitions_of_columns(),
+            _ => State::Definitions { left: u64::from(parameters), rows_follow: false },
+        };
+        Ok(Found::Event(Event::Prepared { statement, parameters }))
+    }
+
+    fn definitions_of_columns(&mut self) -> State {
+        match std::mem::take(&mut self.definitions_after) {
+            0 => State::Done,
+            left => State::Definitions { left, rows_follow: false },
+        }
+    }
+
+    fn read_definition(&mut self, payload: &[u8], left: u64, rows: bool) -> Result<Found, ProtocolError> {
+        if payload.first() == Some(&0xff) {
+            return self.read_error(payload);
+        }
+        if self.capture && rows {
+            self.columns.push(Column::parse(payload)?);
+        }
+        self.state = match left - 1 {
+            0 if !self.deprecate_eof => State::DefinitionsEnd { rows_follow: rows },
+            0 if rows => State::Rows,
+            0 => self.definitions_of_columns(),
+            left => State::Definitions { left, rows_follow: rows },
+        };
+        Ok(Found::Nothing)
+    }
+
+    fn read_definitions_end(&mut self, payload: &[u8], rows_follow: bool) -> Result<Found, ProtocolError> {
+        if payload.first() == Some(&0xff) {
+            return self.read_error(payload);
+        }
+        let end = parse_end(payload, false)?;
+        if !rows_follow {
+            self.state = self.definitions_of_columns();
+            return Ok(Found::Nothing);
+        }
+        // With a cursor the rows stay at the server until they are fetched.
+        if end.status & status::CURSOR_EXISTS != 0 {
+            return Ok(self.end_rows(end));
+        }
+        self.state = State::Rows;
+        Ok(Found::Nothing)
+    }
+
+    fn read_row(&mut self, payload: &[u8]) -> Result<Found, ProtocolError> {
+        match payload.first() {
+            Some(0xff) => self.read_error(payload),
+            Some(0xfe) if self.is_end() => {
+                let end = parse_end(payload, self.deprecate_eof)?;
+                Ok(self.end_rows(end))
+            }
+            None => Err(ProtocolError::Malformed("row")),
+            Some(_) => {
+                self.rows += 1;
+                Ok(if self.capture { Found::Row } else { Found::Nothing })
+            }
+        }
+    }
+
+    /// A row may begin with 0xFE too, as the length of a value of 16 MiB or more; the end is shorter.
+    fn is_end(&self) -> bool {
+        let limit = if self.deprecate_eof { PAYLOAD_MAX as u64 } else { 9 };
+        self.length < limit
+    }
+
+    fn end_rows(&mut self, ok: Completion) -> Found {
+        self.after_result(ok.status);
+        Found::Event(Event::RowsEnd { rows: self.rows, ok })
+    }
+
+    fn read_error(&mut self, payload: &[u8]) -> Result<Found, ProtocolError> {
+        self.state = State::Done;
+        Ok(Found::Event(Event::Error(ServerError::parse(payload)?)))
+    }
+
+    fn after_result(&mut self, status: u16) {
+        let more = status & status::MORE_RESULTS != 0;
+        self.state = if more { State::First } else { State::Done };
+    }
+}
+
+#[cfg(test)]
+mod tests;
