@@ -1,4 +1,4 @@
-//! All doubts of a study, each said once with the cells it is about.
+//! All doubts of a study, each kind said once with the cells it is about.
 
 use crate::format;
 use evenkeel_lab::store::format::{CaveatRecord, CellSummary, PlanFile, SummaryFile};
@@ -31,22 +31,43 @@ impl Severity {
 /// A caveat and where it holds.
 #[derive(Clone, Debug)]
 pub struct Found<'a> {
-    /// The caveat.
+    /// The caveat, with the figures of the first cell.
     pub caveat: &'a CaveatRecord,
     /// Names of cells; empty for the whole.
     pub cells: Vec<String>,
+    /// Whether other cells have it with other figures.
+    pub varies: bool,
+}
+
+impl Found<'_> {
+    /// Where it holds: `10/s; likewise with figures of their own 20/s, 30/s`. Empty for the whole.
+    pub fn places(&self) -> String {
+        match self.cells.split_first() {
+            Some((first, rest)) if self.varies => {
+                format!("{first}; likewise, with figures of their own, {}", rest.join(", "))
+            }
+            _ => self.cells.join(", "),
+        }
+    }
 }
 
 /// All caveats, the gravest first, otherwise in the order of the records.
 pub fn gather<'a>(plan: &PlanFile, summary: &'a SummaryFile) -> Vec<Found<'a>> {
-    let whole = summary.caveats.iter().map(|caveat| Found { caveat, cells: Vec::new() });
+    let whole = summary.caveats.iter().map(|caveat| Found { caveat, cells: Vec::new(), varies: false });
     let mut all: Vec<Found<'a>> = whole.collect();
     for cell in &summary.cells {
         for caveat in &cell.caveats {
             let name = cell_name(plan, cell);
-            match all.iter_mut().find(|found| found.caveat == caveat && !found.cells.is_empty()) {
-                Some(found) => found.cells.push(name),
-                None => all.push(Found { caveat, cells: vec![name] }),
+            let same = |found: &&mut Found<'_>| {
+                (&found.caveat.code, &found.caveat.severity) == (&caveat.code, &caveat.severity)
+                    && !found.cells.is_empty()
+            };
+            match all.iter_mut().find(same) {
+                Some(found) => {
+                    found.cells.push(name);
+                    found.varies |= found.caveat.text != caveat.text;
+                }
+                None => all.push(Found { caveat, cells: vec![name], varies: false }),
             }
         }
     }
@@ -77,11 +98,11 @@ mod tests {
         let mut fixture = fixture::demo();
         fixture.summary.caveats = vec![caveat("note", "a"), caveat("unheard-of", "b")];
         fixture.summary.cells[0].caveats = vec![caveat("invalid", "c")];
-        fixture.summary.cells[1].caveats = vec![caveat("invalid", "c")];
+        fixture.summary.cells[1].caveats = vec![caveat("invalid", "c with other figures")];
         fixture.summary.cells[5].caveats.clear();
         let found = gather(&fixture.plan, &fixture.summary);
         let texts: Vec<_> = found.iter().map(|found| found.caveat.text.as_str()).collect();
         assert_eq!(texts, ["c", "b", "a"]);
-        assert_eq!(found[0].cells, ["10/s", "20/s"]);
+        assert_eq!(found[0].places(), "10/s; likewise, with figures of their own, 20/s");
     }
 }

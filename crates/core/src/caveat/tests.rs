@@ -1,3 +1,5 @@
+//! When a doubt is stated, and in which words.
+
 use super::*;
 use crate::stability::{Second, Stability};
 use crate::statistics::BatchMeans;

@@ -1,3 +1,5 @@
+//! Verdicts on simulated queues.
+
 use super::*;
 use crate::arrivals::{Arrivals, Poisson};
 use crate::random::{Random, Seed};

@@ -1,3 +1,5 @@
+//! Where trust ends.
+
 use super::*;
 use crate::statistics::{ErrorBar, Sample};
 

@@ -3,6 +3,7 @@
 use super::tell::Teller;
 use super::{Session, place};
 use crate::failure::WithHint;
+use crate::out;
 use crate::progress::{Mode, ProgressEvent, View};
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
@@ -121,9 +122,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             let wanted = wanted(data.ebs, items, data.data_seed, via(data.via), *threads)?;
             let stamp = fill(session, &target, &wanted, &mut view)?;
             drop(view);
-            print_stamp(&stamp);
+            print_stamp(&stamp)?;
         }
-        Action::Check { target } => print_stamp(&data::verify(&place::target(session, target)?, None)?),
+        Action::Check { target } => print_stamp(&data::verify(&place::target(session, target)?, None)?)?,
         Action::Reload { target } => {
             let target = place::target(session, target)?;
             let mut teller = Teller::for_data();
@@ -132,9 +133,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                     view.show(&event);
                 }
             };
-            let stamp = data::reload(&target, None, &std::env::temp_dir(), threads(), &session.stop, &mut tell)?;
+            let stamp =
+                data::reload(&target, None, &std::env::temp_dir(), threads(), &session.stop, &mut tell)?;
             drop(view);
-            print_stamp(&stamp);
+            print_stamp(&stamp)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -190,9 +192,11 @@ pub fn via(name: ViaName) -> Via {
     }
 }
 
-fn print_stamp(stamp: &Stamp) {
-    println!("TPC-W data: NUM_EBS {}, NUM_ITEMS {}, seed {}, of {}", stamp.scale.ebs(), stamp.scale.items(), stamp.seed.0, stamp.today);
-    println!("  way in    {}", stamp.via);
-    println!("  rows      {}", stamp.tables.iter().map(|(_, content)| content.rows).sum::<u64>());
-    println!("  checksum  {:016x}", stamp.checksum());
+fn print_stamp(stamp: &Stamp) -> std::io::Result<()> {
+    let rows: u64 = stamp.tables.iter().map(|(_, content)| content.rows).sum();
+    let (ebs, items, seed, today) = (stamp.scale.ebs(), stamp.scale.items(), stamp.seed.0, stamp.today);
+    out::line(format!("TPC-W data: NUM_EBS {ebs}, NUM_ITEMS {items}, seed {seed}, of {today}"))?;
+    out::line(format!("  way in    {}", stamp.via))?;
+    out::line(format!("  rows      {rows}"))?;
+    out::line(format!("  checksum  {:016x}", stamp.checksum()))
 }

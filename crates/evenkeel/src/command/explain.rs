@@ -1,6 +1,7 @@
 //! `evenkeel explain`: plans, classes and heavy hitters of a workload.
 
 use super::{Session, place, spec};
+use crate::out;
 use crate::table;
 use anyhow::Result;
 use evenkeel_lab::explain::Effort;
@@ -35,7 +36,7 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let Some(text) = args.target.as_ref().filter(|_| !args.list) else {
         for entry in catalog() {
-            println!("{:<28} {}", entry.name, entry.help);
+            out::line(format!("{:<28} {}", entry.name, entry.help))?;
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -44,9 +45,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut control = Control::connect(&target)?;
     let plans = statement_plans(&mut control, workload.as_ref(), &Effort::default(), &session.stop)?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&plans)?);
+        out::line(serde_json::to_string_pretty(&plans)?)?;
     } else {
-        print!("{}", table::plans(&plans, super::look()));
+        out::write(&table::plans(&plans, super::look()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

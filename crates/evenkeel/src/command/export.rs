@@ -2,11 +2,11 @@
 
 use super::Session;
 use crate::export::{self, What};
+use crate::out;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use evenkeel_lab::store::{self, StudyFolder};
 use evenkeel_lab::study;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -23,7 +23,9 @@ pub enum Format {
 
 /// Flags of `evenkeel export`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool")]
+#[command(
+    after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool"
+)]
 pub struct Args {
     /// Study: its folder, its name or the start of it, or `last`
     #[arg(default_value = "last")]
@@ -51,11 +53,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     match &args.to {
         Some(path) => std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?,
-        None => match std::io::stdout().write_all(text.as_bytes()) {
-            // The reader has seen enough.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
-            outcome => outcome.context("writing to standard output")?,
-        },
+        None => out::write(&text).context("writing to standard output")?,
     }
     Ok(ExitCode::SUCCESS)
 }

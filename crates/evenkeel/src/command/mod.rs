@@ -13,8 +13,8 @@ mod tell;
 
 use crate::cli::{Cli, Command};
 use crate::failure::WithHint;
-use anyhow::{Context, Result};
 use crate::table::Look;
+use anyhow::{Context, Result};
 use evenkeel_lab::stop::Stop;
 use std::io::IsTerminal;
 use std::path::PathBuf;

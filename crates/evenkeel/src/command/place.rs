@@ -38,6 +38,7 @@ pub fn scale_of(target: &Target) -> Result<Scale> {
     let missing = || anyhow!("database {database:?} at {target} holds no TPC-W data of Evenkeel");
     match Stamp::read(&mut control)? {
         Some(stamp) => Ok(stamp.scale),
-        None => Err(missing()).hint(format!("fill it by `evenkeel data fill {target}`, or name a workload of your own")),
+        None => Err(missing())
+            .hint(format!("fill it by `evenkeel data fill {target}`, or name a workload of your own")),
     }
 }

@@ -1,11 +1,12 @@
 //! `evenkeel profile`: sweep the arrival rate on a server.
 
+use super::Session;
 use super::spec::{self, Study};
 use super::tell::Teller;
-use super::Session;
 use crate::cli::{Cli, Command};
 use crate::clock::unix_time;
 use crate::failure::NOT_VALID;
+use crate::out;
 use crate::progress::{Mode, View};
 use crate::table;
 use anyhow::{Context, Result, anyhow, bail};
@@ -59,7 +60,7 @@ pub struct Args {
     #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.complex")]
     pub workload: String,
     /// Arrival rates per second: auto:N, FROM..TO:STEP (TO may be left out), or a list
-    #[arg(long, short, value_name = "RATES", default_value = "auto:8")]
+    #[arg(long, short, value_name = "RATES", default_value = "auto:8", allow_hyphen_values = true)]
     pub rate: String,
     /// Runs of each cell
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -144,8 +145,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     });
     drop(view);
+    if outcome.is_err() {
+        discard_if_empty(&folder);
+    }
     let summary = outcome.with_context(|| format!("measuring {}", folder.path().display()))?;
     finish(session, &folder, &summary)
+}
+
+/// A study that failed before its first run has nothing to keep or to resume.
+fn discard_if_empty(folder: &StudyFolder) {
+    if folder.runs().is_ok_and(|runs| runs.is_empty()) {
+        // Where it cannot be removed it is listed without runs, which is true.
+        let _ = std::fs::remove_dir_all(folder.path());
+    }
 }
 
 /// A new study: its folder, and in it the plan and the workload's own file.
@@ -153,13 +165,17 @@ fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyF
     let study = spec::study(session, args, recorded_command(), None)?;
     let now = unix_time().as_secs();
     let workload = study.spec.series.first().map_or("profile", |series| series.workload.name());
-    let plain: String = workload.chars().map(|c| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' }).collect();
+    let plain: String = workload
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' })
+        .collect();
     let id = format!("{}-{plain}-{:04x}", crate::format::stamp(now), std::process::id() & 0xffff);
     let plan = lab_study::new_plan(&study.spec, id, now, study.settings.clone(), study.targets.clone());
     let folder = StudyFolder::create(root, &plan)?;
     if super::place::is_file(&args.workload) {
         let copy = folder.path().join(WORKLOAD_FILE);
-        std::fs::copy(&args.workload, &copy).with_context(|| format!("copying {} to {}", args.workload, copy.display()))?;
+        std::fs::copy(&args.workload, &copy)
+            .with_context(|| format!("copying {} to {}", args.workload, copy.display()))?;
     }
     Ok((study, folder))
 }
@@ -178,7 +194,8 @@ fn resumed(session: &Session, root: &Path, name: &str) -> Result<(Study, StudyFo
     let Command::Profile(args) = cli.command else { bail!("{} is no profile", plan.id) };
     let file = path.join(WORKLOAD_FILE);
     let study = spec::study(session, &args, plan.command.clone(), file.exists().then_some(file))?;
-    let fresh = lab_study::new_plan(&study.spec, plan.id.clone(), 0, study.settings.clone(), study.targets.clone());
+    let fresh =
+        lab_study::new_plan(&study.spec, plan.id.clone(), 0, study.settings.clone(), study.targets.clone());
     same(&plan, &fresh)?;
     Ok((study, folder))
 }
@@ -207,11 +224,11 @@ fn recorded_command() -> Vec<String> {
 
 fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
     let plan = folder.plan()?;
-    print!("{}", table::profile(&plan, summary, super::look()));
+    out::write(&table::profile(&plan, summary, super::look()))?;
     let report = folder.path().join("report.html");
     super::report::write(folder, &report)?;
     if !session.quiet {
-        println!("\nreport: {}", report.display());
+        out::line(format!("\nreport: {}", report.display()))?;
     }
     Ok(match (summary.complete, summary.valid) {
         (false, _) => ExitCode::from(INTERRUPTED),

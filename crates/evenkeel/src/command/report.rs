@@ -1,6 +1,7 @@
 //! `evenkeel report`: a study as one HTML file.
 
 use super::Session;
+use crate::out;
 use crate::report::html;
 use anyhow::{Context, Result};
 use evenkeel_lab::store::{self, StudyFolder};
@@ -10,7 +11,9 @@ use std::process::ExitCode;
 
 /// Flags of `evenkeel report`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  evenkeel report last\n  evenkeel report 20261121 --to /tmp/profile.html")]
+#[command(
+    after_help = "Examples:\n  evenkeel report last\n  evenkeel report 20261121 --to /tmp/profile.html"
+)]
 pub struct Args {
     /// Study: its folder, its name or the start of it, or `last`
     #[arg(default_value = "last")]
@@ -28,7 +31,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let folder = StudyFolder::open(&store::resolve(&session.runs_dir(args.output.as_ref()), &args.study)?)?;
     let to = args.to.clone().unwrap_or_else(|| folder.path().join("report.html"));
     write(&folder, &to)?;
-    println!("{}", to.display());
+    out::line(to.display().to_string())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -36,5 +39,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 pub fn write(folder: &StudyFolder, to: &Path) -> Result<()> {
     let (plan, manifest, runs) = (folder.plan()?, folder.manifest()?, folder.runs()?);
     let summary = study::summarise(&plan, &runs);
-    std::fs::write(to, html(&plan, &manifest, &summary, &runs)).with_context(|| format!("writing {}", to.display()))
+    std::fs::write(to, html(&plan, &manifest, &summary, &runs))
+        .with_context(|| format!("writing {}", to.display()))
 }

@@ -1,6 +1,7 @@
 //! `evenkeel runs`: what was measured.
 
 use super::Session;
+use crate::out;
 use crate::{export, table};
 use anyhow::Result;
 use evenkeel_lab::store::{self, StudyFolder};
@@ -37,9 +38,9 @@ fn show(root: &Path, name: &str, json: bool) -> Result<()> {
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     let summary = study::summarise(&plan, &runs);
     if json {
-        print!("{}", export::json(&plan, &folder.manifest()?, &summary, &runs)?);
+        out::write(&export::json(&plan, &folder.manifest()?, &summary, &runs)?)?;
     } else {
-        print!("{}", table::profile(&plan, &summary, super::look()));
+        out::write(&table::profile(&plan, &summary, super::look()))?;
     }
     Ok(())
 }
@@ -49,13 +50,14 @@ fn list(root: &Path, json: bool) -> Result<()> {
     for folder in store::list(root)? {
         let plan = folder.plan()?;
         // A damaged run spoils its study's summary, not the list.
-        let summary = folder.runs().ok().filter(|runs| !runs.is_empty()).map(|runs| study::summarise(&plan, &runs));
+        let summary =
+            folder.runs().ok().filter(|runs| !runs.is_empty()).map(|runs| study::summarise(&plan, &runs));
         studies.push((plan, summary));
     }
     if json {
-        println!("{}", serde_json::to_string_pretty(&studies)?);
+        out::line(serde_json::to_string_pretty(&studies)?)?;
     } else {
-        print!("{}", table::runs(&studies, super::look()));
+        out::write(&table::runs(&studies, super::look()))?;
     }
     Ok(())
 }

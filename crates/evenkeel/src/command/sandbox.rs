@@ -2,8 +2,9 @@
 
 use super::{Session, data};
 use crate::config::units;
-use crate::progress::{Mode, ProgressEvent, View};
 use crate::format;
+use crate::out;
+use crate::progress::{Mode, ProgressEvent, View};
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;
@@ -117,7 +118,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
         Action::Logs { name, lines } => {
             for line in sandbox::logs(&session.home, name, *lines)? {
-                println!("{line}");
+                out::line(line)?;
             }
         }
         Action::Clean { name, yes } => clean(session, name.as_deref(), *yes)?,
@@ -144,7 +145,13 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
     Ok(spec)
 }
 
-fn up(session: &Session, name: &str, server: &ServerArgs, port: Option<u16>, data: &data::OptionalDataArgs) -> Result<()> {
+fn up(
+    session: &Session,
+    name: &str,
+    server: &ServerArgs,
+    port: Option<u16>,
+    data: &data::OptionalDataArgs,
+) -> Result<()> {
     let mut spec = spec(session, server, name.to_owned())?;
     spec.port = port;
     spec.lifetime = Lifetime::Detached;
@@ -162,10 +169,10 @@ fn up(session: &Session, name: &str, server: &ServerArgs, port: Option<u16>, dat
         data::fill(session, &target, &wanted, &mut view)?;
     }
     drop(view);
-    println!("sandbox:{name}  process {}", running.pid());
-    println!("  {}", running.target());
-    println!("  {}", running.tcp_target());
-    println!("stop it by: evenkeel sandbox down {name}");
+    out::line(format!("sandbox:{name}  process {}", running.pid()))?;
+    out::line(format!("  {}", running.target()))?;
+    out::line(format!("  {}", running.tcp_target()))?;
+    out::line(format!("stop it by: evenkeel sandbox down {name}"))?;
     Ok(())
 }
 
@@ -194,15 +201,25 @@ fn list(session: &Session, json: bool) -> Result<()> {
     let found = sandbox::list(&session.home)?;
     if json {
         let rows: Vec<_> = found.iter().map(as_json).collect();
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        out::line(serde_json::to_string_pretty(&rows)?)?;
         return Ok(());
     }
     if found.is_empty() {
-        println!("No sandboxes yet; `evenkeel sandbox up` makes one.");
+        out::line("No sandboxes yet; `evenkeel sandbox up` makes one.")?;
     }
     for info in &found {
-        let place = if matches!(info.state, State::Running { .. }) { format!("127.0.0.1:{}", info.port) } else { String::new() };
-        println!("{:<28} {:<18} {:<20} {:>9}  {place}", info.name, state(info), info.server, format::bytes(info.bytes));
+        let place = if matches!(info.state, State::Running { .. }) {
+            format!("127.0.0.1:{}", info.port)
+        } else {
+            String::new()
+        };
+        println!(
+            "{:<28} {:<18} {:<20} {:>9}  {place}",
+            info.name,
+            state(info),
+            info.server,
+            format::bytes(info.bytes)
+        );
     }
     Ok(())
 }
@@ -226,11 +243,11 @@ fn as_json(info: &SandboxInfo) -> serde_json::Value {
 fn clean(session: &Session, name: Option<&str>, yes: bool) -> Result<()> {
     let names: Vec<String> = name.map(str::to_owned).into_iter().collect();
     if !yes && !confirmed(session, &names)? {
-        println!("nothing removed");
+        out::line("nothing removed")?;
         return Ok(());
     }
     for cleaned in sandbox::clean(&session.home, &names)? {
-        println!("removed {} ({})", cleaned.name, format::bytes(cleaned.bytes));
+        out::line(format!("removed {} ({})", cleaned.name, format::bytes(cleaned.bytes)))?;
     }
     Ok(())
 }

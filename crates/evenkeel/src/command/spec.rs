@@ -1,15 +1,15 @@
 //! From the flags of `evenkeel profile` to what the lab is to do.
 
-use super::profile::{Arrivals, Args, ProtocolName};
+use super::profile::{Args, Arrivals, ProtocolName};
 use super::{Session, data, place};
 use crate::config::factor::{self, Factor, Pool};
 use crate::config::{rate, units, workload as user_workload};
 use crate::failure::WithHint;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use evenkeel_core::random::Seed;
 use evenkeel_core::trust::Tolerance;
+use evenkeel_lab::data::Via;
 use evenkeel_lab::data::tpcw::Scale;
-use evenkeel_lab::data::{DataSpec, Via};
 use evenkeel_lab::load::{Protocol, SessionPolicy};
 use evenkeel_lab::sandbox::SandboxSpec;
 use evenkeel_lab::store::format::{SettingsRecord, TargetRecord};
@@ -30,9 +30,15 @@ pub struct Study {
 }
 
 /// Reads the flags; `workload_file` replaces the workload's own file where a study is resumed.
-pub fn study(session: &Session, args: &Args, command: Vec<String>, workload_file: Option<PathBuf>) -> Result<Study> {
+pub fn study(
+    session: &Session,
+    args: &Args,
+    command: Vec<String>,
+    workload_file: Option<PathBuf>,
+) -> Result<Study> {
     let factors = Factors::read(&args.factor)?;
-    let workload = workload_file.map_or_else(|| args.workload.clone(), |path| path.to_string_lossy().into_owned());
+    let workload =
+        workload_file.map_or_else(|| args.workload.clone(), |path| path.to_string_lossy().into_owned());
     let servers = if args.targets.is_empty() {
         private(session, args, &factors, &workload)?
     } else {
@@ -80,14 +86,15 @@ pub fn study(session: &Session, args: &Args, command: Vec<String>, workload_file
 fn positive(text: &str, flag: &str) -> Result<evenkeel_core::Nanos> {
     let duration = units::duration(text).with_context(|| format!("reading {flag}"))?;
     if duration.0 == 0 {
-        bail!("{flag} {text} is no time at all");
+        return Err(anyhow::anyhow!("{flag} {text} is no time at all")).hint("write it as 250ms, 10s or 2m");
     }
     Ok(duration)
 }
 
 fn ceiling(percent: f64) -> Result<f64> {
     if !(percent > 0.0 && percent <= 100.0) {
-        bail!("--theta-ceiling {percent} is not between 0 and 100");
+        return Err(anyhow::anyhow!("--theta-ceiling {percent} is not between 0 and 100"))
+            .hint("leave it out for 98 %");
     }
     Ok(percent)
 }
@@ -105,7 +112,8 @@ impl Factors {
             match factor::parse(text)? {
                 Factor::BufferPool(levels) => pools = levels.into_iter().map(Some).collect(),
                 Factor::Layout(levels) => {
-                    layouts = levels.iter().map(|level| Ok(Some(level.parse::<Via>()?))).collect::<Result<_>>()?;
+                    layouts =
+                        levels.iter().map(|level| Ok(Some(level.parse::<Via>()?))).collect::<Result<_>>()?;
                 }
             }
         }
@@ -184,15 +192,17 @@ fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) ->
 fn private_workload(workload: &str, scale: Scale) -> Result<Arc<dyn Workload>> {
     if place::is_file(workload) {
         return Err(anyhow::anyhow!("{workload} asks tables that a private server does not have"))
-            .hint("name your server as mysql://user@host/database");
+            .hint("name a server: mysql://user@host/database, or start one with data by `evenkeel sandbox up demo --ebs 10` and name it sandbox:demo");
     }
     place::tpcw_workload(workload, scale)
 }
 
 fn remote(session: &Session, args: &Args, factors: &Factors, workload: &str) -> Result<Servers> {
     if factors.pools.len() > 1 || factors.layouts.len() > 1 || !args.factor.is_empty() {
-        return Err(anyhow::anyhow!("--factor needs private servers, which can be restarted and filled anew"))
-            .hint("leave the URL out, or measure the levels one by one");
+        return Err(anyhow::anyhow!(
+            "--factor needs private servers, which can be restarted and filled anew"
+        ))
+        .hint("leave the URL out, or measure the levels one by one");
     }
     let mut servers = Servers::default();
     for (index, text) in args.targets.iter().enumerate() {
@@ -230,7 +240,10 @@ pub fn remote_workload(workload: &str, target: &Target) -> Result<Arc<dyn Worklo
 
 /// `a`, `b` ... `z`, then numbers.
 fn target_label(index: usize) -> String {
-    u8::try_from(index).ok().filter(|index| *index < 26).map_or_else(|| (index + 1).to_string(), |index| char::from(b'a' + index).to_string())
+    u8::try_from(index)
+        .ok()
+        .filter(|index| *index < 26)
+        .map_or_else(|| (index + 1).to_string(), |index| char::from(b'a' + index).to_string())
 }
 
 fn sandbox_name(scale: Scale, seed: u64, via: Via, label: &str) -> String {
@@ -258,9 +271,9 @@ fn pool_size(pool: Pool) -> PoolSize {
 fn items(args: &Args, factors: &Factors) -> u32 {
     const DEFAULT: u32 = 10_000;
     const BYTES_PER_ITEM: f64 = 900.0;
-    let needed = factors.smallest_percent().map_or(0.0, |percent| {
-        evenkeel_lab::study::POOL_BYTES_MIN as f64 * 100.0 / percent / BYTES_PER_ITEM
-    });
+    let needed = factors
+        .smallest_percent()
+        .map_or(0.0, |percent| evenkeel_lab::study::POOL_BYTES_MIN as f64 * 100.0 / percent / BYTES_PER_ITEM);
     let rounded = (needed / 5_000.0).ceil() * 5_000.0;
     args.data.items.unwrap_or(DEFAULT.max(rounded as u32))
 }

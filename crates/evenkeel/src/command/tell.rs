@@ -51,6 +51,7 @@ impl Teller {
     pub fn told(&mut self, event: StudyEvent) -> Option<ProgressEvent> {
         Some(match event {
             StudyEvent::Preparing(text) => ProgressEvent::Step { text },
+            StudyEvent::Warning(text) => ProgressEvent::Warning { text },
             StudyEvent::Data(progress) => return self.data(&progress),
             StudyEvent::Probed(probe) => ProgressEvent::Probed {
                 series: self.labels.get(probe.series).cloned().unwrap_or_default(),
@@ -68,7 +69,8 @@ impl Teller {
             },
             StudyEvent::RunBegins { cell, series, repeat, order, runs, time_left } => {
                 self.ends_at = self.clock.now() + time_left;
-                self.run = RunName { number: order, total: runs, series, rate_per_s: cell.rate_per_s, repeat };
+                self.run =
+                    RunName { number: order, total: runs, series, rate_per_s: cell.rate_per_s, repeat };
                 return None;
             }
             StudyEvent::Load { load, theta_percent } => self.running(&load, theta_percent),
@@ -116,7 +118,10 @@ impl Teller {
             phase: phase.to_owned(),
             tau_ms: load.response_mean.map(Nanos::as_millis_f64),
             theta_percent,
-            left_s: known.then(|| (self.ends_at.max(self.clock.now() + self.run_lasts - load.elapsed) - self.clock.now()).as_secs_f64()),
+            left_s: known.then(|| {
+                (self.ends_at.max(self.clock.now() + self.run_lasts - load.elapsed) - self.clock.now())
+                    .as_secs_f64()
+            }),
         }
     }
 

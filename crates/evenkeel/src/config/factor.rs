@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Factor> {
     match name.trim() {
         "buffer-pool" => Ok(Factor::BufferPool(pools(levels).with_context(|| format!("reading {text:?}"))?)),
         "layout" => Ok(Factor::Layout(layouts(levels)?)),
-        other => bail!("unknown factor {other:?}; known are buffer-pool and layout"),
+        other => bail!("unknown factor {other:?}; write it as buffer-pool=LEVELS or layout=LEVELS"),
     }
 }
 
@@ -64,7 +64,11 @@ fn pools(levels: &str) -> Result<Vec<Pool>> {
 }
 
 fn pool(level: &str) -> Result<Pool> {
-    if level.ends_with('%') { percent(level).map(Pool::Percent) } else { units::bytes(level).map(Pool::Bytes) }
+    if level.ends_with('%') {
+        percent(level).map(Pool::Percent)
+    } else {
+        units::bytes(level).map(Pool::Bytes)
+    }
 }
 
 fn percent(text: &str) -> Result<f64> {
@@ -86,16 +90,32 @@ mod tests {
 
     #[test]
     fn levels_can_be_listed_or_stepped() {
-        assert_eq!(parse("buffer-pool=20%,64M").unwrap(), Factor::BufferPool(vec![Pool::Percent(20.0), Pool::Bytes(64 << 20)]));
-        let Factor::BufferPool(pools) = parse("buffer-pool=10%..40%:10%").unwrap() else { panic!("not a pool") };
+        assert_eq!(
+            parse("buffer-pool=20%,64M").unwrap(),
+            Factor::BufferPool(vec![Pool::Percent(20.0), Pool::Bytes(64 << 20)])
+        );
+        let Factor::BufferPool(pools) = parse("buffer-pool=10%..40%:10%").unwrap() else {
+            panic!("not a pool")
+        };
         assert_eq!(pools.len(), 4);
-        assert_eq!(parse("layout=insert,dump").unwrap(), Factor::Layout(vec!["insert".into(), "dump".into()]));
+        assert_eq!(
+            parse("layout=insert,dump").unwrap(),
+            Factor::Layout(vec!["insert".into(), "dump".into()])
+        );
     }
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["pool", "pool=1", "buffer-pool=", "buffer-pool=0%", "buffer-pool=50%..20%", "buffer-pool=1%..100%:0.1%",
-            "layout=tape", "buffer-pool=20%..100%:0%"] {
+        for text in [
+            "pool",
+            "pool=1",
+            "buffer-pool=",
+            "buffer-pool=0%",
+            "buffer-pool=50%..20%",
+            "buffer-pool=1%..100%:0.1%",
+            "layout=tape",
+            "buffer-pool=20%..100%:0%",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
     }

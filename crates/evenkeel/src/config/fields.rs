@@ -49,7 +49,7 @@ impl Fields {
     /// A key that must be there.
     pub fn required<T: FromToml>(&mut self, key: &'static str) -> Result<T> {
         self.optional(key)?.ok_or_else(|| {
-            let mistaken = self.table.keys().find(|there| similar(there, [key]).first().is_some());
+            let mistaken = self.table.keys().find(|there| !similar(there, [key]).is_empty());
             let hint = mistaken.map_or(String::new(), |there| format!(" (is `{there}` meant to be it?)"));
             anyhow!("{}: `{key}` is missing{hint}; set it to {}", self.entry, T::KIND)
         })

@@ -4,7 +4,8 @@ use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_core::rates::{RATES_MIN, RatePlan};
 
-const HOW: &str = "write auto:8 (found by itself), 10..:10 (steps until the sweep ends), 10..100:10, or 10,20,30";
+const HOW: &str =
+    "write auto:8 (found by itself), 10..:10 (steps until the sweep ends), 10..100:10, or 10,20,30";
 
 /// Rates are cells, each measured several times; more than this is a slip of the pen.
 const RATES_MAX: usize = 1_000;
@@ -79,7 +80,10 @@ mod tests {
 
     #[test]
     fn rates_that_are_none_are_refused() {
-        for text in ["", "0", "-5", "10,,20", "auto:2", "auto:x", "10..20", "20..10:5", "1..:0", "inf", "nan", "1..1e9:1"] {
+        for text in [
+            "", "0", "-5", "10,,20", "auto:2", "auto:x", "10..20", "20..10:5", "1..:0", "inf", "nan",
+            "1..1e9:1",
+        ] {
             assert!(parse(text).is_err(), "{text}");
         }
     }

@@ -63,7 +63,7 @@ fn split(text: &str) -> Result<(f64, &str)> {
     let (number, unit) = text.split_at(end);
     match number.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((number, unit.trim())),
-        _ => bail!("{text:?} is no number with a unit"),
+        _ => bail!("{text:?} is no number with a unit; write it as 10s or 64M"),
     }
 }
 
@@ -73,7 +73,9 @@ mod tests {
 
     #[test]
     fn durations_carry_their_unit() {
-        for (text, millis) in [("250ms", 250.0), ("10s", 10_000.0), ("1.5s", 1_500.0), ("2m", 120_000.0), ("7", 7_000.0)] {
+        for (text, millis) in
+            [("250ms", 250.0), ("10s", 10_000.0), ("1.5s", 1_500.0), ("2m", 120_000.0), ("7", 7_000.0)]
+        {
             assert_eq!(duration(text).unwrap().as_millis_f64(), millis, "{text}");
         }
         for text in ["", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
@@ -83,7 +85,9 @@ mod tests {
 
     #[test]
     fn sizes_are_powers_of_1024() {
-        for (text, size) in [("6M", 6 << 20), ("1.5G", 3 << 29), ("512", 512), ("64MiB", 64 << 20), ("2KB", 2_048)] {
+        for (text, size) in
+            [("6M", 6 << 20), ("1.5G", 3 << 29), ("512", 512), ("64MiB", 64 << 20), ("2KB", 2_048)]
+        {
             assert_eq!(bytes(text).unwrap(), size, "{text}");
         }
         for text in ["M", "6X", "-6M", "99999999T"] {

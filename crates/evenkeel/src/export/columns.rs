@@ -3,6 +3,9 @@
 use evenkeel_lab::store::format::{CaveatRecord, CountsRecord, EstimateRecord, TimesRecord};
 use std::collections::BTreeSet;
 
+/// A part of a record by name.
+type Part<R, V> = (&'static str, fn(&R) -> V);
+
 type Field<'a, T> = Box<dyn Fn(&T) -> String + 'a>;
 
 /// Columns in their order.
@@ -28,7 +31,7 @@ impl<'a, T: 'a> Columns<'a, T> {
 
     /// Four columns of a mean over runs.
     pub fn estimate(&mut self, name: &str, of: fn(&T) -> Option<&EstimateRecord>) {
-        let values: [(&str, fn(&EstimateRecord) -> Option<f64>); 4] = [
+        let values: [Part<EstimateRecord, Option<f64>>; 4] = [
             ("mean", |estimate| Some(estimate.mean)),
             ("se", |estimate| estimate.se),
             ("low", |estimate| estimate.low),
@@ -43,7 +46,7 @@ impl<'a, T: 'a> Columns<'a, T> {
 
     /// Seven columns of a distribution; empty where it has no values.
     pub fn times(&mut self, name: &str, of: fn(&T) -> &TimesRecord) {
-        let statistics: [(&str, fn(&TimesRecord) -> f64); 7] = [
+        let statistics: [Part<TimesRecord, f64>; 7] = [
             ("mean", |times| times.mean_ms),
             ("p50", |times| times.p50_ms),
             ("p90", |times| times.p90_ms),

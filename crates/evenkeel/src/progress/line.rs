@@ -8,15 +8,21 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
     match event {
         ProgressEvent::Populated { rows, took_s } => {
             let per_s = *rows as f64 / took_s.max(1e-9);
-            Some(format!(
-                "{} rows in {}, {:.0} rows/s",
-                format::count(*rows),
-                format::seconds(*took_s),
-                per_s
-            ))
+            let (rows, per_s) = (format::count(*rows), format::fixed(per_s, 0));
+            Some(format!("{rows} rows in {}, {per_s} rows/s", format::seconds(*took_s)))
         }
         ProgressEvent::Probed { .. } => Some(probed(event)),
         ProgressEvent::RunFinished { .. } => Some(finished_run(event)),
+        ProgressEvent::Planned { folder, cells, runs, done, left_s } => Some(join(&[
+            Some(format!(
+                "{} in {}",
+                format::counted(*runs as usize, "run"),
+                format::counted(*cells, "cell")
+            )),
+            (*done > 0).then(|| format!("{done} finished before")),
+            left(*left_s),
+            Some(folder.clone()),
+        ])),
         ProgressEvent::Warning { text } => Some(format!("warning: {text}")),
         ProgressEvent::Step { .. }
         | ProgressEvent::Populating { .. }
@@ -36,7 +42,7 @@ pub fn live(event: &ProgressEvent) -> Option<String> {
             left(*left_s),
         ])),
         ProgressEvent::Running { run, phase, tau_ms, theta_percent, left_s } => Some(join(&[
-            Some(name(run)),
+            Some(short_name(run)),
             Some(phase.clone()).filter(|phase| phase != "measure"),
             tau_ms.map(|tau| format!("tau {}", format::time(tau))),
             theta(*theta_percent),
@@ -102,18 +108,29 @@ fn name(run: &RunName) -> String {
     format!("{number}/{total} {series} {} repeat {repeat}", format::rate(*rate_per_s))
 }
 
+/// The same with a long label cut short, so that what follows still fits into the live line.
+fn short_name(run: &RunName) -> String {
+    const LONGEST: usize = 28;
+    if run.series.chars().count() <= LONGEST {
+        return name(run);
+    }
+    let start: String = run.series.chars().take(LONGEST - 1).collect();
+    name(&RunName { series: format!("{}…", start.trim_end()), ..run.clone() })
+}
+
 fn theta(percent: Option<f64>) -> Option<String> {
     percent.filter(|percent| percent.is_finite()).map(|percent| format!("theta {percent:.0} %"))
 }
 
+/// Above a minute in whole minutes: more is not known, and would not fit beside the rest.
 fn left(seconds: Option<f64>) -> Option<String> {
-    seconds
-        .filter(|seconds| seconds.is_finite())
-        .map(|s| format!("{} left", format::seconds(s.max(0.0).round())))
+    let seconds = seconds.filter(|seconds| seconds.is_finite())?.max(0.0);
+    let unit = if seconds > 60.0 { 60.0 } else { 1.0 };
+    Some(format!("{} left", format::seconds((seconds / unit).ceil() * unit)))
 }
 
 fn join(parts: &[Option<String>]) -> String {
-    parts.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" | ")
+    parts.iter().flatten().map(String::as_str).collect::<Vec<_>>().join("  ")
 }
 
 #[cfg(test)]
@@ -134,9 +151,16 @@ mod tests {
             left_s: Some(200.2),
         };
         let line = live(&event).unwrap();
-        assert_eq!(line, "3/18 tpcw.complex 40/s repeat 2 | tau 41.2 ms | theta 62 % | 3 min 20 s left");
+        assert_eq!(line, "3/18 tpcw.complex 40/s repeat 2  tau 41.2 ms  theta 62 %  4 min left");
         assert_eq!(share(&event), Some(2.0 / 18.0));
         assert_eq!(lasting(&event), None);
+    }
+
+    #[test]
+    fn long_labels_leave_room_for_the_figures() {
+        let run = RunName { series: "pool 20 %, insert layout, target a".to_owned(), ..run() };
+        assert_eq!(short_name(&run), "3/18 pool 20 %, insert layout, t… 40/s repeat 2");
+        assert!(name(&run).contains("target a"));
     }
 
     #[test]
@@ -148,7 +172,7 @@ mod tests {
             theta_percent: Some(f64::NAN),
             left_s: None,
         };
-        assert_eq!(live(&event).unwrap(), "3/18 tpcw.complex 40/s repeat 2 | warm-up");
+        assert_eq!(live(&event).unwrap(), "3/18 tpcw.complex 40/s repeat 2  warm-up");
     }
 
     #[test]
@@ -161,7 +185,7 @@ mod tests {
             left_s: Some(13.6),
         };
         let line = live(&event).unwrap();
-        assert_eq!(line, "populating order_line | 120,000 of 2,200,000 rows | 152,346 rows/s | 14 s left");
+        assert_eq!(line, "populating order_line  120,000 of 2,200,000 rows  152,346 rows/s  14 s left");
     }
 
     #[test]
@@ -176,8 +200,8 @@ mod tests {
             stability: "unstable".to_owned(),
             caveats: vec!["dispatch-lag".to_owned()],
         };
-        let expected = "3/18 tpcw.complex 40/s repeat 2 | tau at least 2,430 ms | p95 at least 7,279 ms | \
-                        throughput 65/s | unstable | dispatch-lag";
+        let expected = "3/18 tpcw.complex 40/s repeat 2  tau at least 2,430 ms  p95 at least 7,279 ms  \
+                        throughput 65/s  unstable  dispatch-lag";
         assert_eq!(lasting(&event).unwrap(), expected);
     }
 

@@ -1,6 +1,7 @@
 //! Where events go: a live line, plain lines, or JSON.
 
 use super::{ProgressEvent, line};
+use crate::format::plain;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write};
 
@@ -19,6 +20,9 @@ pub enum Mode {
 
 /// Parts of the bar: its length is fixed, and events tell the share that is done.
 const BAR_LENGTH: u64 = 1000;
+
+/// Form of the live line.
+const TEMPLATE: &str = "{bar:10.cyan/dim} {wide_msg}";
 
 /// Shows events on stderr. Dropping it clears the live line.
 pub struct View {
@@ -58,7 +62,7 @@ impl View {
                     Mode::Live | Mode::Lines => plain_line(event, last_step),
                 };
                 if let Some(text) = text {
-                    let _ = writeln!(out, "{text}");
+                    let _ = writeln!(out, "{}", plain(&text));
                 }
             }
         }
@@ -90,7 +94,7 @@ fn plain_line(event: &ProgressEvent, last_step: &mut String) -> Option<String> {
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(BAR_LENGTH), ProgressDrawTarget::stderr());
     // The style is constant and tested; without it the bar would show its default form.
-    if let Ok(style) = ProgressStyle::with_template("{bar:20.cyan/dim} {wide_msg}") {
+    if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
         bar.set_style(style.progress_chars("━╸─"));
     }
     bar
@@ -98,13 +102,13 @@ fn bar() -> ProgressBar {
 
 fn show_live(bar: &ProgressBar, event: &ProgressEvent) {
     if let Some(text) = line::lasting(event) {
-        bar.println(text);
+        bar.println(plain(&text));
     }
     if let Some(share) = line::share(event) {
         bar.set_position((share * BAR_LENGTH as f64) as u64);
     }
     if let Some(text) = line::live(event) {
-        bar.set_message(text);
+        bar.set_message(plain(&text));
     }
     if matches!(event, ProgressEvent::Finished { .. }) {
         bar.finish_and_clear();
@@ -167,7 +171,7 @@ mod tests {
     #[test]
     fn without_a_terminal_each_finished_run_is_a_line() {
         let expected = "starting server a\n\
-                        1/2 x 10/s repeat 1 | tau 1.00 ms | p95 2.00 ms | theta 12 % | throughput 10/s\n\
+                        1/2 x 10/s repeat 1  tau 1.00 ms  p95 2.00 ms  theta 12 %  throughput 10/s\n\
                         warning: the disk is nearly full\n";
         assert_eq!(shown(Mode::Lines), expected);
     }
@@ -191,11 +195,11 @@ mod tests {
 
     #[test]
     fn the_form_of_the_bar_is_valid_and_events_move_it() {
-        assert!(ProgressStyle::with_template("{bar:20.cyan/dim} {wide_msg}").is_ok());
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
         let bar = bar();
         bar.set_draw_target(ProgressDrawTarget::hidden());
         events()[..5].iter().for_each(|event| show_live(&bar, event));
         assert_eq!(bar.position(), BAR_LENGTH / 2);
-        assert_eq!(bar.message(), "1/2 x 10/s repeat 1 | tau 1.00 ms");
+        assert_eq!(bar.message(), "1/2 x 10/s repeat 1  tau 1.00 ms");
     }
 }

@@ -42,7 +42,7 @@ pub mod check {
             if tag.contains('<') {
                 return Some(format!("tag within a tag: {}", clip(tag)));
             }
-            if tag.matches('"').count() % 2 != 0 {
+            if !tag.matches('"').count().is_multiple_of(2) {
                 return Some(format!("uneven quotes: {}", clip(tag)));
             }
             rest = &rest[at + end + 1..];

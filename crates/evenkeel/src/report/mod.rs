@@ -22,22 +22,4 @@ pub fn html(plan: &PlanFile, manifest: &ManifestFile, summary: &SummaryFile, run
 }
 
 #[cfg(test)]
-mod look {
-    #[test]
-    fn write_out() {
-        let dir = std::env::var("REPORT_OUT").unwrap();
-        for (name, f) in [
-            ("demo", crate::fixture::demo()),
-            ("factors", crate::fixture::factors()),
-            ("twelve", crate::fixture::twelve()),
-            ("empty", crate::fixture::empty()),
-            ("single", crate::fixture::single()),
-        ] {
-            std::fs::write(
-                format!("{dir}/{name}.html"),
-                super::html(&f.plan, &f.manifest, &f.summary, &f.runs),
-            )
-            .unwrap();
-        }
-    }
-}
+mod tests;

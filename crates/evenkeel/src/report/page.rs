@@ -72,12 +72,24 @@ fn charts(study: &Study<'_>) -> String {
 fn figure(plot: &Plot, legend: &str) -> String {
     format!(
         "<figure class=\"card\"><figcaption><h3>{}</h3><p class=\"words\">{}</p>{}{legend}</figcaption>\n\
-         <div class=\"scroll\">{}</div></figure>\n",
+         <div class=\"drawing\">{}</div></figure>\n",
         Text(&plot.heading),
         Text(&plot.words),
         notes(&plot.notes),
-        plot.chart.svg()
+        drawing(plot)
     )
+}
+
+/// The chart, in two forms where one does not suit all pages; the style sheet shows one.
+fn drawing(plot: &Plot) -> String {
+    match &plot.narrow {
+        None => plot.chart.svg(),
+        Some(narrow) => format!(
+            "<div class=\"for-wide\">{}</div><div class=\"for-narrow\">{}</div>",
+            plot.chart.svg(),
+            narrow.svg()
+        ),
+    }
 }
 
 fn notes(notes: &[(String, String)]) -> String {

@@ -21,8 +21,10 @@
   // Titles show late and small; the same text in a box of our own, at once.
   const tip = document.getElementById("tip");
   document.querySelectorAll("svg.chart > title").forEach(title => {
-    title.parentNode.setAttribute("aria-label", title.textContent);
-    title.parentNode.removeAttribute("aria-labelledby");
+    const chart = title.parentNode;
+    chart.setAttribute("aria-label", title.textContent);
+    chart.setAttribute("aria-describedby", chart.querySelector("desc").id);
+    chart.removeAttribute("aria-labelledby");
     title.remove();
   });
   document.querySelectorAll("g.point").forEach(point => {

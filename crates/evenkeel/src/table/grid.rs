@@ -1,7 +1,8 @@
 //! Columns of text side by side.
 
 use super::Look;
-use super::paint::{Ink, paint, plain};
+use super::paint::{Ink, paint};
+use crate::format::plain;
 
 /// Blanks between columns.
 const GAP: usize = 2;

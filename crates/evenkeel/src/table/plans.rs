@@ -2,8 +2,8 @@
 
 use super::Look;
 use super::grid::{GridColumn, Place, lines};
-use super::paint::{Ink, paint, plain, wrap};
-use crate::format;
+use super::paint::{Ink, paint, wrap};
+use crate::format::{self, plain};
 use evenkeel_lab::store::format::StatementPlanRecord;
 
 /// A statement with at least this share of the work, in percent, is a heavy hitter.

@@ -96,7 +96,7 @@ fn one_caveat(found: &Found<'_>, look: Look) -> String {
     };
     let mut text = format!("{name}: {}", found.caveat.text);
     if !found.cells.is_empty() {
-        text.push_str(&format!(" ({})", found.cells.join("; ")));
+        text.push_str(&format!(" ({})", found.places()));
     }
     let text = wrap(&text, look.width.min(PROSE), 2);
     let rest = text.strip_prefix(name).unwrap_or_default();

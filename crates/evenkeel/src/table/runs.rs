@@ -27,7 +27,7 @@ pub fn runs(studies: &[Study], look: Look) -> String {
             Place::new(progress(plan, summary.as_ref()), Ink::Plain)
         }),
         column(studies, "carries", 1, |(_, summary)| Place::new(carries(summary.as_ref()), Ink::Plain)),
-        column(studies, "trusted", 2, |(_, summary)| Place::new(trusted(summary.as_ref()), Ink::Plain)),
+        column(studies, "trusted theta", 2, |(_, summary)| Place::new(trusted(summary.as_ref()), Ink::Plain)),
         column(studies, "state", 1, |(_, summary)| state(summary.as_ref())),
     ];
     lines(columns, &[], look)
@@ -71,7 +71,7 @@ fn carries(summary: Option<&SummaryFile>) -> String {
 fn trusted(summary: Option<&SummaryFile>) -> String {
     let headlines = summary.map_or(&[][..], |summary| &summary.headlines);
     let limits = headlines.iter().filter_map(|headline| headline.trust_theta_percent);
-    range(limits, |limit| format!("theta {}", format::percent(limit)))
+    range(limits, format::percent)
 }
 
 fn range(values: impl Iterator<Item = f64>, words: fn(f64) -> String) -> String {
@@ -81,7 +81,7 @@ fn range(values: impl Iterator<Item = f64>, words: fn(f64) -> String) -> String 
     match values.len() {
         0 => "-".to_owned(),
         _ if low == high => words(low),
-        _ => format!("{} to {}", format::short(low), words(high).trim_start_matches("theta ")),
+        _ => format!("{} to {}", format::short(low), words(high)),
     }
 }
 

@@ -1,3 +1,4 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
+mod cli;
 mod house;

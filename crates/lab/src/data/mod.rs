@@ -22,7 +22,7 @@ pub mod tpcw;
 
 pub use check::{Found, check, remove, verify};
 pub use error::DataError;
-pub use populate::populate;
+pub use populate::{populate, repopulate};
 pub use progress::{DataProgress, Phase};
 pub use reload::reload;
 pub use size::tables_size;

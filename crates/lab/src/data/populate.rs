@@ -1,6 +1,6 @@
 //! Filling a database with a data set.
 
-use super::check::{Found, check, differences};
+use super::check::{Found, check, differences, remove};
 use super::error::DataError;
 use super::insert;
 use super::load;
@@ -29,7 +29,10 @@ pub fn populate(
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
     let place = Place::new(target, None)?;
-    let mut control = place.connect_or_create()?;
+    let mut control = match spec.via {
+        Via::Dump => place.connect()?,
+        Via::Insert | Via::Load => place.connect_or_create()?,
+    };
     place.lock(&mut control)?;
     match check(&mut control, spec)? {
         Found::Ready(stamp) => Ok(stamp),
@@ -41,6 +44,25 @@ pub fn populate(
             Err(found.refusal(&place.database).unwrap_or(DataError::Missing { database: place.database }))
         }
     }
+}
+
+/// Drops the data set that is there, finished or not, and makes this one: the way back after a write run
+/// on a server whose files are out of reach. [`Via::Dump`] inserts the rows first. What is not ours is
+/// refused and left alone.
+pub fn repopulate(
+    target: &Target,
+    spec: &DataSpec,
+    stop: &Stop,
+    progress: &mut dyn FnMut(DataProgress),
+) -> Result<Stamp, DataError> {
+    match remove(target, None) {
+        Ok(()) | Err(DataError::Missing { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    if spec.via == Via::Dump {
+        populate(target, &DataSpec { via: Via::Insert, ..*spec }, stop, progress)?;
+    }
+    populate(target, spec, stop, progress)
 }
 
 /// Whether the rows that are wanted are there and only their layout is another.

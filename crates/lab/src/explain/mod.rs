@@ -38,7 +38,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { seed: Seed(1), executions: 5, requests: 300 }
+        Self { seed: Seed(1), executions: 5, requests: 1_000 }
     }
 }
 

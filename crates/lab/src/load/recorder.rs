@@ -73,6 +73,19 @@ impl Series {
     }
 }
 
+/// Length of an interval in a long run.
+const INTERVAL_LONG: Nanos = Nanos::from_secs(1);
+
+/// And in a short one, which would otherwise have too few intervals to see how they depend on one another.
+const INTERVAL_SHORT: Nanos = Nanos::from_millis(250);
+
+/// Fewest intervals of a second that a run is cut into.
+const INTERVALS_MIN: u64 = 40;
+
+fn interval_length(measured: Nanos) -> Nanos {
+    if measured.0 < INTERVALS_MIN * INTERVAL_LONG.0 { INTERVAL_SHORT } else { INTERVAL_LONG }
+}
+
 /// Counts, histograms and intervals of one thread; only requests that arrive in the measured phase count.
 pub(super) struct Recorder {
     start: Nanos,
@@ -85,6 +98,8 @@ pub(super) struct Recorder {
     lag: Histogram<u64>,
     session_wait: Histogram<u64>,
     intervals: Vec<Interval>,
+    interval_length: Nanos,
+    carried_over: u64,
     kinds: Vec<Series>,
     statements: Vec<Series>,
     error_texts: BTreeMap<u16, String>,
@@ -108,6 +123,8 @@ impl Recorder {
             lag: histogram(),
             session_wait: histogram(),
             intervals: Vec::new(),
+            interval_length: INTERVAL_LONG,
+            carried_over: 0,
             kinds: series(workload.kinds().len()),
             statements: series(workload.statements().len()),
             error_texts: BTreeMap::new(),
@@ -119,9 +136,10 @@ impl Recorder {
     /// The measured phase is from `start` to `end` on the monotonic clock.
     pub fn measure(&mut self, start: Nanos, end: Nanos) {
         (self.start, self.end) = (start, end);
-        let seconds = (end - start).0.div_ceil(1_000_000_000);
-        let interval = |second| Interval { start: Nanos::from_secs(second), ..Interval::default() };
-        self.intervals = (0..seconds).map(interval).collect();
+        self.interval_length = interval_length(end - start);
+        let length = self.interval_length.0;
+        let interval = |index| Interval { start: Nanos(index * length), ..Interval::default() };
+        self.intervals = (0..(end - start).0.div_ceil(length)).map(interval).collect();
     }
 
     /// Whether an arrival at this instant belongs to the measured phase.
@@ -135,8 +153,8 @@ impl Recorder {
     }
 
     fn interval(&mut self, instant: Nanos) -> Option<&mut Interval> {
-        let second = instant.0.checked_sub(self.start.0)? / 1_000_000_000;
-        self.intervals.get_mut(usize::try_from(second).ok()?)
+        let index = instant.0.checked_sub(self.start.0)? / self.interval_length.0;
+        self.intervals.get_mut(usize::try_from(index).ok()?)
     }
 
     /// A request arrived.
@@ -169,6 +187,24 @@ impl Recorder {
         }
     }
 
+    /// A request that arrived in the warm-up ended. What it still asked of the server in the measured phase is
+    /// work done in that phase: it counts in the intervals, and in nothing else.
+    pub fn ended_from_warm_up(&mut self, arrival: Nanos, done: Nanos, completed: bool) {
+        if arrival >= self.start || done < self.start {
+            return;
+        }
+        self.carried_over += 1;
+        self.count_in_interval(done, completed);
+    }
+
+    fn count_in_interval(&mut self, done: Nanos, completed: bool) {
+        let in_phase = done < self.end;
+        if let Some(interval) = self.interval(done).filter(|_| in_phase) {
+            interval.completed += u64::from(completed);
+            interval.lost += u64::from(!completed);
+        }
+    }
+
     fn count_ends(&mut self) {
         let mut ends = std::mem::take(&mut self.ends);
         for end in ends.drain(..) {
@@ -193,11 +229,7 @@ impl Recorder {
             series.completed += u64::from(completed);
             series.lost += u64::from(!completed);
         }
-        let in_phase = end.done < self.end;
-        if let Some(interval) = self.interval(end.done).filter(|_| in_phase) {
-            interval.completed += u64::from(completed);
-            interval.lost += u64::from(!completed);
-        }
+        self.count_in_interval(end.done, completed);
         self.write_log(end);
     }
 
@@ -285,6 +317,8 @@ impl Recorder {
             lag: self.lag,
             session_wait: self.session_wait,
             intervals: self.intervals,
+            interval_length: self.interval_length,
+            carried_over: self.carried_over,
             kinds: named(self.kinds, kinds),
             statements: named(self.statements, statements),
             error_texts: self.error_texts,

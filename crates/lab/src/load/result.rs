@@ -19,16 +19,16 @@ pub struct Counts {
     pub unsent: u64,
 }
 
-/// One second of the measured phase, by scheduled arrival (arrivals, response) or by instant (the rest).
+/// A stretch of the measured phase, by scheduled arrival (arrivals, response) or by instant (the rest).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
     /// Start, from the start of the measured phase.
     pub start: Nanos,
     /// Arrivals scheduled in it.
     pub arrivals: u64,
-    /// Completions in it.
+    /// Completions in it, those of arrivals of the warm-up among them.
     pub completed: u64,
-    /// Failures, timeouts and unsent requests that ended in it.
+    /// Failures, timeouts and unsent requests that ended in it, likewise.
     pub lost: u64,
     /// Sum of the response times of the arrivals scheduled in it.
     pub response_sum: Nanos,
@@ -73,8 +73,12 @@ pub struct LoadResult {
     pub lag: Histogram<u64>,
     /// Send - arrival, ns, where the request had to wait for a session (`max` reached or connecting).
     pub session_wait: Histogram<u64>,
-    /// By second.
+    /// The measured phase in stretches of `interval_length`.
     pub intervals: Vec<Interval>,
+    /// A second, or a quarter of it in runs below 40 s.
+    pub interval_length: Nanos,
+    /// Requests that arrived in the warm-up and had not ended with it.
+    pub carried_over: u64,
     /// By kind of request.
     pub kinds: Vec<KindResult>,
     /// By statement.

@@ -268,6 +268,7 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
     }
     total.sessions_max += part.sessions_max;
     total.reconnects += part.reconnects;
+    total.carried_over += part.carried_over;
     total.cpu += part.cpu;
     total.context_switches += part.context_switches;
 }
@@ -296,7 +297,7 @@ fn merge(total: &mut recorder::Times, part: &recorder::Times) {
 
 /// Fills in what only the whole run has: how many were in flight at the end of each interval.
 fn settle(mut total: LoadResult) -> LoadResult {
-    let mut in_flight = 0_u64;
+    let mut in_flight = total.carried_over;
     for interval in &mut total.intervals {
         in_flight = (in_flight + interval.arrivals).saturating_sub(interval.completed + interval.lost);
         interval.in_flight = in_flight;

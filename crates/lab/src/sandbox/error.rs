@@ -202,6 +202,7 @@ impl SandboxError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
+            Self::Name { .. } => "take a name like demo or db-1",
             Self::NoHome => "set EVENKEEL_HOME to a directory on a disk with space",
             Self::NoServer { .. } => {
                 "install mariadb-server-core and mariadb-client-core, or name a program by --server-binary"
@@ -217,7 +218,7 @@ impl SandboxError {
             Self::PortTaken { .. } => "leave the port out: a free one is found",
             Self::Server { failure, .. } => return failure.hint(),
             Self::Target(error) => return error.hint(),
-            Self::Name { .. } | Self::Setting { .. } | Self::Io { .. } | Self::Stopped { .. } => return None,
+            Self::Setting { .. } | Self::Io { .. } | Self::Stopped { .. } => return None,
         })
     }
 }

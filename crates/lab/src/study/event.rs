@@ -11,6 +11,8 @@ use std::path::PathBuf;
 pub enum StudyEvent {
     /// A server is being started, stopped or asked.
     Preparing(String),
+    /// Something that disturbs and does not stop.
+    Warning(String),
     /// Data is going in.
     Data(DataProgress),
     /// A probe of the search for the saturation is over.

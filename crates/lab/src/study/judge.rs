@@ -4,7 +4,7 @@
 use super::cells::record;
 use super::observe::Observation;
 use super::spec::StudySpec;
-use crate::load::LoadResult;
+use crate::load::{Interval, LoadResult};
 use crate::store::format::{CaveatRecord, RunFile};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
@@ -13,14 +13,19 @@ use evenkeel_core::statistics::{BATCHES, BatchMeans};
 
 /// Whether the response came to rest.
 pub(super) fn stability(load: &LoadResult) -> Stability {
-    let second = |interval: &crate::load::Interval| Second {
-        arrivals: interval.arrivals,
-        completed: interval.completed,
-        in_flight: interval.in_flight,
-        response_sum: interval.response_sum,
-    };
-    let seconds: Vec<Second> = load.intervals.iter().map(second).collect();
+    let in_a_second = (1_000_000_000 / load.interval_length.0.max(1)).max(1) as usize;
+    let seconds: Vec<Second> = load.intervals.chunks(in_a_second).map(second).collect();
     Stability::of(&seconds, load.counts.timed_out + load.counts.unsent)
+}
+
+/// Intervals added up; what is in flight at the end is in flight at the end of the last.
+fn second(intervals: &[Interval]) -> Second {
+    Second {
+        arrivals: intervals.iter().map(|interval| interval.arrivals).sum(),
+        completed: intervals.iter().map(|interval| interval.completed).sum(),
+        in_flight: intervals.last().map_or(0, |interval| interval.in_flight),
+        response_sum: intervals.iter().fold(Nanos::ZERO, |sum, interval| sum + interval.response_sum),
+    }
 }
 
 /// Its name in the store.
@@ -32,7 +37,7 @@ pub(super) fn stability_name(stability: &Stability) -> &'static str {
     }
 }
 
-/// Batch means of the response over the run's seconds, in milliseconds.
+/// Batch means of the response over the run's intervals, in milliseconds.
 pub(super) fn batches(load: &LoadResult) -> Option<BatchMeans> {
     let intervals: Vec<(u64, f64)> = load
         .intervals

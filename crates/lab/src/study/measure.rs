@@ -71,7 +71,7 @@ pub(super) fn measure(
     let started_unix_s = unix_time().as_secs();
     let mut observer = None;
     let mut failed = None;
-    let mut glance = Glance::new(ready.domain.clone());
+    let mut glance = Glance::new(ready.server_pid.map(Domain::Process).or(ready.domain.clone()));
     let inner = stop.clone();
     let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
         if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
@@ -185,16 +185,26 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
     run
 }
 
+/// Theta of a sample: what the server itself used of the CPUs that it may use. Where its process cannot be seen,
+/// what its domain used.
+fn theta(sample: &SenseSample) -> Option<&CpuUse> {
+    sample.server.as_ref().or(sample.domain.as_ref())
+}
+
+/// Theta of the run. Waiting for disks and stolen time are known of CPUs alone, so they are those of the CPUs that
+/// the server may use.
 fn cpu_record(seen: &Observation) -> Option<CpuRecord> {
-    let used: &CpuUse = seen.sense.whole.as_ref()?.domain.as_ref()?;
+    let whole = seen.sense.whole.as_ref()?;
+    let used = theta(whole)?;
+    let around = whole.domain.as_ref();
     Some(CpuRecord {
-        domain: if used.iowait.is_some() { "cpus" } else { "process" }.to_owned(),
+        domain: if whole.server.is_some() { "process" } else { "host" }.to_owned(),
         cpus: used.capacity,
         total_percent: used.total,
         user_percent: used.user.unwrap_or_default() + used.nice.unwrap_or_default(),
         system_percent: used.system.unwrap_or_default() + used.irq.unwrap_or_default(),
-        iowait_percent: used.iowait,
-        steal_percent: used.steal,
+        iowait_percent: around.and_then(|around| around.iowait),
+        steal_percent: around.and_then(|around| around.steal),
         samples: u32::try_from(seen.sense.samples.len()).unwrap_or(u32::MAX),
     })
 }
@@ -217,7 +227,7 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
         }
     };
     let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
-    put("server_cpu_percent", whole.server.as_ref().map(|used| used.total));
+    put("domain_cpu_percent", whole.domain.as_ref().map(|used| used.total));
     put("server_cpu_us_per_request", whole.server.as_ref().map(|used| used.busy.as_micros_f64() / requests));
     put("host_cpu_percent", whole.host.as_ref().map(|used| used.total));
     put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
@@ -251,7 +261,7 @@ pub(super) const SENSE_COLUMNS: [&str; 9] = [
     "system_percent",
     "iowait_percent",
     "steal_percent",
-    "server_cpu_percent",
+    "domain_percent",
     "generator_percent",
     "psi_cpu_some_percent",
     "psi_io_some_percent",
@@ -262,12 +272,12 @@ fn sense_row(sample: &SenseSample) -> SenseRow {
     SenseRow {
         at_s: sample.at.as_secs_f64(),
         values: vec![
-            domain.map(|used| used.total),
-            domain.and_then(|used| used.user),
-            domain.and_then(|used| used.system),
+            theta(sample).map(|used| used.total),
+            theta(sample).and_then(|used| used.user),
+            theta(sample).and_then(|used| used.system),
             domain.and_then(|used| used.iowait),
             domain.and_then(|used| used.steal),
-            sample.server.as_ref().map(|used| used.total),
+            domain.map(|used| used.total),
             sample.generator_cpus.as_ref().map(|used| used.total),
             sample.pressure.cpu.some.as_ref().map(|stall| stall.share),
             sample.pressure.io.some.as_ref().map(|stall| stall.share),

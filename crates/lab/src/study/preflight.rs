@@ -3,19 +3,24 @@
 use super::StudyError;
 use super::spec::{Reset, StudySpec};
 use crate::load::{Protocol, SessionPolicy};
-use crate::target::{Control, Needs, Target, preflight};
+use crate::target::{Control, Needs, Problem, Target, preflight};
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
 
-/// Refuses a server that cannot carry the sessions, statements or writes of the runs.
-pub(super) fn check(spec: &StudySpec, workload: &dyn Workload, target: &Target) -> Result<(), StudyError> {
+/// Refuses a server that cannot carry the sessions, statements or writes of the runs; returns what only
+/// disturbs.
+pub(super) fn check(
+    spec: &StudySpec,
+    workload: &dyn Workload,
+    target: &Target,
+) -> Result<Vec<Problem>, StudyError> {
     let mut control = Control::connect(target)?;
     match preflight(&mut control, &needs(spec, workload, target))? {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(Vec::new()),
         Err(problems) if problems.iter().any(|problem| problem.blocks) => {
             Err(StudyError::Preflight(problems))
         }
-        Err(_) => Ok(()),
+        Err(problems) => Ok(problems),
     }
 }
 

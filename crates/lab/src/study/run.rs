@@ -12,9 +12,10 @@ use crate::store::format::{
     CellRecord, FORMAT, ManifestFile, PlanFile, ProbeRecord, RunFile, SeriesRecord, SummaryFile,
 };
 use crate::store::{RunTables, StudyFolder};
-use crate::target::Control;
+use crate::target::{Control, Problem};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::{CellOutcome, RatePlan, Sweep};
+use evenkeel_core::stability::GIVEN_UP_MAX;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -92,7 +93,10 @@ impl Study<'_> {
                 .collect();
             let server = manifest::server(&ready, &tables.into_iter().collect::<Vec<_>>())?;
             for series in series {
-                preflight::check(self.spec, series.workload.as_ref(), &ready.target)?;
+                for problem in preflight::check(self.spec, series.workload.as_ref(), &ready.target)? {
+                    let Problem { subject, text, hint, .. } = problem;
+                    tell(StudyEvent::Warning(format!("{subject}: {text}; {hint}")));
+                }
                 if explained.insert(series.workload.name().to_owned()) {
                     tell(StudyEvent::Preparing(format!("explaining {}", series.workload.name())));
                     let mut control = Control::connect(&ready.target)?;
@@ -169,7 +173,7 @@ impl Study<'_> {
             };
             sweep.observe(&CellOutcome {
                 utilisation: run.theta.as_ref().map(|theta| theta.total_percent),
-                settled: run.stability != "unstable",
+                settled: settled(run),
                 refused: refused(run),
             });
         }
@@ -279,6 +283,12 @@ impl Study<'_> {
             time_left: self.time_left(),
         });
     }
+}
+
+/// Whether the server kept up. A run too short for a verdict did not if more was given up than chance explains.
+fn settled(run: &RunFile) -> bool {
+    let given_up = (run.counts.timed_out + run.counts.unsent) as f64;
+    run.stability != "unstable" && given_up <= GIVEN_UP_MAX * run.counts.arrivals as f64
 }
 
 /// Whether the server let nobody more in: too many connections (1040, 1203), or none taken at all (2002, 2003).

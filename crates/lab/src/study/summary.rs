@@ -58,7 +58,7 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
         capacity_theta_percent: capacity.map(|capacity| capacity.utilisation).filter(|_| sees_theta),
         trust_theta_percent: limit.utilisation.filter(|_| sees_theta),
         trust_ended: limit.end.is_some(),
-        trust_reason: limit.to_string(),
+        trust_reason: limit.end.map(|end| end.to_string()).unwrap_or_default(),
         series: group,
     }
 }

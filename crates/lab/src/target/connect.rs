@@ -4,7 +4,7 @@ use super::{Address, Target, TargetError, TlsMode};
 use mysql::error::tls::TlsError;
 use mysql::{Conn, DriverError, Error, OptsBuilder, SslOpts};
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Connects; tries each address of the host in turn, and plain text after TLS where TLS is only preferred.
 pub(super) fn connect(target: &Target) -> Result<Conn, TargetError> {
     let mut last = None;
-    for host in hosts(target)? {
-        match connect_host(target, host) {
+    for way in ways(target)? {
+        match connect_by(target, way) {
             Ok(conn) => return Ok(conn),
             Err(error @ (TargetError::Refused { .. } | TargetError::Unreachable { .. })) => {
                 last = Some(error)
@@ -26,8 +26,8 @@ pub(super) fn connect(target: &Target) -> Result<Conn, TargetError> {
     Err(last.unwrap_or_else(|| unreachable_because(target, "the name has no address")))
 }
 
-fn connect_host(target: &Target, host: Option<String>) -> Result<Conn, TargetError> {
-    let options = options(target, host);
+fn connect_by(target: &Target, way: Way) -> Result<Conn, TargetError> {
+    let options = options(target, way);
     let secure = options.clone().ssl_opts(tls_options(target));
     let outcome = match Conn::new(secure) {
         Err(Error::DriverError(DriverError::TlsNotSupported)) if target.tls == TlsMode::Preferred => {
@@ -40,17 +40,27 @@ fn connect_host(target: &Target, host: Option<String>) -> Result<Conn, TargetErr
     Ok(conn)
 }
 
-/// The addresses to try: the driver itself would stop at the first of a name's addresses that refuses. Where
-/// the certificate's name is checked the driver needs the name.
-fn hosts(target: &Target) -> Result<Vec<Option<String>>, TargetError> {
-    let Address::Tcp { host, port } = &target.address else { return Ok(vec![None]) };
+/// One attempt to connect.
+#[derive(Default)]
+struct Way {
+    /// Name or address, `None` for a socket.
+    host: Option<String>,
+    /// Whether to begin with the name's IPv4 addresses.
+    v4_first: bool,
+}
+
+/// The attempts: the driver itself stops at the first of a name's addresses that refuses (::1 of localhost,
+/// say), so that it gets one address at a time. Where the certificate's name is checked it needs the name,
+/// and by a local address it can be led to the IPv4 ones.
+fn ways(target: &Target) -> Result<Vec<Way>, TargetError> {
+    let Address::Tcp { host, port } = &target.address else { return Ok(vec![Way::default()]) };
     if target.tls == TlsMode::VerifyIdentity {
-        return Ok(vec![Some(host.clone())]);
+        return Ok([false, true].map(|v4_first| Way { host: Some(host.clone()), v4_first }).into());
     }
     let addresses = (host.as_str(), *port)
         .to_socket_addrs()
         .map_err(|error| unreachable_because(target, &format!("cannot resolve the name: {error}")))?;
-    Ok(addresses.map(|address| Some(bracketed(address.ip()))).collect())
+    Ok(addresses.map(|address| Way { host: Some(bracketed(address.ip())), v4_first: false }).collect())
 }
 
 fn bracketed(ip: IpAddr) -> String {
@@ -60,7 +70,8 @@ fn bracketed(ip: IpAddr) -> String {
     }
 }
 
-fn options(target: &Target, host: Option<String>) -> OptsBuilder {
+fn options(target: &Target, way: Way) -> OptsBuilder {
+    let any_v4 = SocketAddr::from(([0, 0, 0, 0], 0));
     let options = OptsBuilder::new()
         .user(Some(&target.user))
         .pass(target.password.clone())
@@ -71,7 +82,9 @@ fn options(target: &Target, host: Option<String>) -> OptsBuilder {
         .write_timeout(Some(TIMEOUT))
         .tcp_keepalive_time_ms(Some(30_000));
     match &target.address {
-        Address::Tcp { port, .. } => options.ip_or_hostname(host).tcp_port(*port),
+        Address::Tcp { port, .. } => {
+            options.ip_or_hostname(way.host).tcp_port(*port).bind_address(way.v4_first.then_some(any_v4))
+        }
         Address::Unix(path) => options.socket(Some(path.to_string_lossy())),
     }
 }

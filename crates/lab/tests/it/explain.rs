@@ -76,7 +76,7 @@ fn a_mix_names_its_heavy_hitters_and_leaves_the_database_as_it_was() {
     // Two of nine pages have no promotion; three of ten greet customers, of whom four in five are known.
     assert!((0.6..0.85).contains(&weight("tpcw.promotion")), "{}", weight("tpcw.promotion"));
     assert!((0.15..0.32).contains(&weight("tpcw.customer_name")), "{}", weight("tpcw.customer_name"));
-    assert_eq!(weight("tpcw.order_count"), 0.0);
+    assert!(reports.iter().all(|report| report.statement != "tpcw.order_count"), "no mix asks it");
     let heaviest: Vec<&str> = reports.iter().take(4).map(|report| report.statement.as_str()).collect();
     assert!(heaviest.contains(&"tpcw.best_sellers"), "{heaviest:?}");
 }

@@ -6,5 +6,6 @@ mod explain;
 mod load;
 mod sandbox;
 mod shop;
+mod study;
 mod target;
 mod workload;

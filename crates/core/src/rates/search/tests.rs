@@ -1,3 +1,5 @@
+//! The search against simulated servers.
+
 use super::*;
 use crate::arrivals::Poisson;
 use crate::random::{Random, Seed};

@@ -2,12 +2,15 @@
 //! tell each point's figures under the pointer, which an image cannot.
 //!
 //! A [`Chart`] is data: axes, guides behind, traces in front. `scale` maps values to places, `marks` draws
-//! points, `labels` keeps text apart, `draw` puts them together. Colours are classes of the style sheet.
+//! points, `labels` keeps text apart, `backdrop` draws what is behind the traces, `traces` these, and `draw`
+//! puts all together. Colours are classes of the style sheet.
 
+mod backdrop;
 mod draw;
 mod labels;
 mod marks;
 mod scale;
+mod traces;
 
 pub use marks::{ARROW_UP, Marker};
 pub use scale::{Quantity, Spacing};

@@ -58,12 +58,6 @@ impl Scale {
         Self { logarithmic, low, high, start, end, ticks }
     }
 
-    /// A linear scale from 0 to `high`, however large the values are.
-    pub fn up_to(high: f64, start: f64, end: f64) -> Self {
-        let (low, high, ticks) = linear_ticks(high);
-        Self { logarithmic: false, low, high, start, end, ticks }
-    }
-
     /// Coordinate of a value; what lies below or above the scale is put on its edge, and what is no number
     /// has no place.
     pub fn place(&self, value: f64) -> Option<f64> {

@@ -21,6 +21,8 @@ pub struct Plot {
     pub notes: Vec<(String, String)>,
     /// The chart.
     pub chart: Chart,
+    /// The same for a telephone, where the page is too narrow for it.
+    pub narrow: Option<Chart>,
 }
 
 /// Full width of the page.
@@ -43,11 +45,13 @@ pub fn tau(study: &Study<'_>) -> Plot {
         }
     }
     let y = time_axis("mean response time τ", Spacing::Fitting);
+    let chart = chart(study, "tau", WIDE, y, guides, traces(study, &TAU));
     Plot {
         heading: "Response time".to_owned(),
         words: "Mean response time τ against the arrival rate λ, with 95 % intervals over runs.".to_owned(),
         notes: Vec::new(),
-        chart: chart(study, "tau", WIDE, y, guides, traces(study, &TAU)),
+        narrow: Some(Chart { id: "tau-narrow".to_owned(), size: HALF, ..chart.clone() }),
+        chart,
     }
 }
 
@@ -74,6 +78,7 @@ pub fn theta(study: &Study<'_>) -> Plot {
         heading: "CPU utilisation".to_owned(),
         words: words.to_owned(),
         notes: Vec::new(),
+        narrow: None,
         chart: chart(study, "theta", HALF, y, guides, traces(study, &THETA)),
     }
 }
@@ -92,6 +97,7 @@ pub fn throughput(study: &Study<'_>) -> Plot {
         words: "Completions per second. Where the line leaves the diagonal, the server is past its capacity."
             .to_owned(),
         notes: Vec::new(),
+        narrow: None,
         chart: chart(study, "throughput", HALF, y, guides, traces(study, &THROUGHPUT)),
     }
 }
@@ -118,6 +124,7 @@ pub fn lag(study: &Study<'_>) -> Plot {
                 logarithmic scale. The further apart, the less it matters."
             .to_owned(),
         notes: Vec::new(),
+        narrow: None,
         chart: chart(study, "lag", HALF, y, Vec::new(), all),
     }
 }
@@ -128,14 +135,12 @@ pub fn percentiles(study: &Study<'_>) -> Vec<Plot> {
     let cells = &study.summary.cells;
     let ends = |cell: &CellSummary| [format::mean(&cell.p50_ms), format::mean(&cell.p999_ms)];
     let times: Vec<f64> = cells.iter().flat_map(ends).flatten().collect();
-    let rates: Vec<f64> = cells.iter().map(|cell| cell.rate_per_s).collect();
     let panels = study.plan.series.iter().enumerate().map(|(series, record)| {
         let mut y = time_axis("response time", Spacing::Logarithmic);
         y.holds.clone_from(&times);
         let size = if several { PANEL } else { HALF };
         let id = format!("percentiles-{series}");
         let mut chart = chart(study, &id, size, y, objective(study), percentile_traces(study, series));
-        chart.x.holds.clone_from(&rates);
         let heading = if several { record.label.clone() } else { "Percentiles".to_owned() };
         chart.title = format!("Percentiles of the response time: {}", record.label);
         let words = "Half of the requests are faster than p50, one in a thousand is slower than p99.9.";
@@ -144,6 +149,7 @@ pub fn percentiles(study: &Study<'_>) -> Vec<Plot> {
             words: if several { String::new() } else { words.to_owned() },
             notes: Vec::new(),
             chart,
+            narrow: None,
         }
     });
     panels.collect()
@@ -203,7 +209,8 @@ fn chart(
     } else {
         "No run has finished yet.".to_owned()
     };
-    let x = axis("arrival rate λ", Quantity::PerSecond, Spacing::Linear);
+    let mut x = axis("arrival rate λ", Quantity::PerSecond, Spacing::Linear);
+    x.holds.extend(study.summary.cells.iter().map(|cell| cell.rate_per_s));
     Chart { id: id.to_owned(), title, description, size, x, y, guides, traces }
 }
 

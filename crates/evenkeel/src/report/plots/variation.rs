@@ -23,20 +23,18 @@ pub fn standard_error(study: &Study<'_>) -> Option<Plot> {
         "standard error of τ",
         percent,
     )?;
-    plot.notes = study.summary.headlines.iter().filter_map(reason).collect();
+    plot.notes = study.only_headline().and_then(reason).into_iter().collect();
     Some(plot)
 }
 
-/// Where trust in a group ends and why.
+/// Where trust ends and why.
 fn reason(headline: &HeadlineRecord) -> Option<(String, String)> {
     let limit = format::percent(headline.trust_theta_percent?);
-    let name = if headline.trust_ended { "Trusted up to" } else { "Trusted at least to" };
-    let label = if headline.label.is_empty() { String::new() } else { format!("{}: ", headline.label) };
-    let why = if headline.trust_ended && !headline.trust_reason.is_empty() { "beyond, " } else { "" };
-    Some((
-        format!("{label}{} {limit}", if label.is_empty() { name.to_owned() } else { name.to_lowercase() }),
-        format!("{why}{}", headline.trust_reason),
-    ))
+    Some(match (headline.trust_ended, headline.trust_reason.as_str()) {
+        (true, "") => (format!("Trusted up to {limit}."), String::new()),
+        (true, why) => (format!("Trusted up to {limit};"), format!("beyond, {why}.")),
+        (false, _) => (format!("Trusted at least to {limit},"), "as far as was measured.".to_owned()),
+    })
 }
 
 /// Largest difference of tau between targets, in percent of tau, against the utilisation. `None` with one
@@ -73,7 +71,13 @@ fn plot(
     chart.x = axis("utilisation θ", Quantity::Percent, Spacing::Linear);
     chart.x.holds.push(100.0);
     chart.title = format!("{title} against the utilisation");
-    Some(Plot { heading: heading.to_owned(), words: words.to_owned(), notes: Vec::new(), chart })
+    Some(Plot {
+        heading: heading.to_owned(),
+        words: words.to_owned(),
+        notes: Vec::new(),
+        chart,
+        narrow: None,
+    })
 }
 
 fn trace(study: &Study<'_>, series: usize, percent: impl Fn(&CellSummary) -> Option<f64>) -> Trace {

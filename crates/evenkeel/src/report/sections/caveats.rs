@@ -39,7 +39,7 @@ fn words(severity: Severity) -> (&'static str, &'static str, &'static str) {
 fn item(found: &Found<'_>) -> String {
     let mut cells = String::new();
     if !found.cells.is_empty() {
-        let _ = write!(cells, " <span class=\"where\">{}</span>", Text(&found.cells.join("; ")));
+        let _ = write!(cells, " <span class=\"where\">{}</span>", Text(&found.places()));
     }
     format!("<li>{}{cells} <code>{}</code></li>\n", Text(&found.caveat.text), Text(&found.caveat.code))
 }

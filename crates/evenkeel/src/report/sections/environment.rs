@@ -28,7 +28,7 @@ const TELLING: [&str; 14] = [
 
 /// Machine, plan, servers and the command.
 pub fn environment(study: &Study<'_>) -> String {
-    let mut inner = String::from("<div class=\"grid\">\n");
+    let mut inner = String::from("<div class=\"cards\">\n");
     inner.push_str(&card("Machine of the generator", &machine(study)));
     inner.push_str(&card("How it was measured", &settings(study)));
     for (index, target) in study.plan.targets.iter().enumerate() {

@@ -12,7 +12,7 @@ pub fn headline(study: &Study<'_>) -> String {
     match study.summary.headlines.as_slice() {
         [] => out.push_str(&nothing_yet(study)),
         [one] => {
-            let _ = write!(out, "<h1>{}</h1>\n{}", Text(&one.text), figures(one));
+            let _ = write!(out, "<h1>{}</h1>\n{}", Text(&unbroken(&one.text)), figures(one));
         }
         many => {
             let _ = writeln!(out, "<h1>{}</h1>", Text(&title_of_several(study, many.len())));
@@ -26,11 +26,19 @@ pub fn headline(study: &Study<'_>) -> String {
     out
 }
 
+/// A sentence whose percent signs stay with their numbers.
+fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
+}
+
 fn nothing_yet(study: &Study<'_>) -> String {
     let text = match study.runs.len() {
         0 => "Nothing has been measured yet.".to_owned(),
         runs => {
-            format!("{} finished; too few to say what this server carries.", format::counted(runs, "run"))
+            format!(
+                "{} finished; they do not tell yet what this server carries.",
+                format::counted(runs, "run")
+            )
         }
     };
     format!("<h1>{}</h1>\n", Text(&text))
@@ -116,11 +124,19 @@ fn figures(headline: &HeadlineRecord) -> String {
     format!("<dl class=\"figures\">\n{figures}</dl>\n")
 }
 
+/// Why trust ends where it does, where it ended.
+fn trust(headline: &HeadlineRecord) -> String {
+    if !headline.trust_ended || headline.trust_reason.is_empty() {
+        return String::new();
+    }
+    format!("<p class=\"words\">Beyond the trust limit, {}.</p>", Text(&headline.trust_reason))
+}
+
 fn trust_words(headline: &HeadlineRecord) -> String {
     match (headline.trust_reason.as_str(), headline.trust_ended) {
-        ("", _) => "CPU utilisation θ".to_owned(),
+        ("", true) => "CPU utilisation θ".to_owned(),
         (reason, true) => format!("CPU utilisation θ; beyond, {reason}"),
-        (reason, false) => format!("CPU utilisation θ; {reason}"),
+        (_, false) => "CPU utilisation θ, as far as was measured".to_owned(),
     }
 }
 
@@ -138,7 +154,7 @@ fn variant(study: &Study<'_>, headline: &HeadlineRecord, with_figures: bool) -> 
     format!(
         "<article class=\"variant s{hue}\"><h2>{}</h2><p>{}</p>\n{}</article>\n",
         Text(&headline.label),
-        Text(&headline.text),
-        if with_figures { figures(headline) } else { String::new() }
+        Text(&unbroken(&headline.text)),
+        if with_figures { format!("{}{}", figures(headline), trust(headline)) } else { String::new() }
     )
 }

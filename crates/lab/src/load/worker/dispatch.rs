@@ -130,6 +130,8 @@ impl Worker<'_> {
                 free: false,
                 outcome: Outcome::Unsent,
             });
+        } else {
+            self.recorder.ended_from_warm_up(arrival.at, now, false);
         }
         self.gauges.lost();
         if self.closed {

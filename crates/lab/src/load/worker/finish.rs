@@ -46,6 +46,8 @@ impl Worker<'_> {
                 free: request.free,
                 outcome,
             });
+        } else {
+            self.recorder.ended_from_warm_up(request.arrival, done, outcome == Outcome::Completed);
         }
         match outcome {
             Outcome::Completed => self.gauges.completed(done - request.arrival),

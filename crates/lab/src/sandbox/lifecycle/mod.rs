@@ -84,13 +84,12 @@ impl Sandbox {
     /// Directories, lock and record; what a crash left is removed.
     fn prepare(spec: &SandboxSpec, events: Events<'_>) -> Result<Self, SandboxError> {
         let paths = Paths::new(&spec.home, &spec.name)?;
-        let old = Record::load(&paths)?;
-        if let Some(id) = old.as_ref().and_then(Record::live) {
-            return Err(SandboxError::AlreadyRunning { name: spec.name.clone(), pid: id.pid });
-        }
+        // Before the lock, because whoever holds a running one holds that too; and after it, because somebody
+        // may have been faster.
+        load_stopped(&paths)?;
         paths.create()?;
         let lock = paths.lock()?;
-        let mut record = match old {
+        let mut record = match load_stopped(&paths)? {
             Some(record) => record,
             None => Record::new(paths.socket()?, new_password()?),
         };
@@ -150,7 +149,9 @@ impl Sandbox {
 
     fn limit(&mut self, spec: &SandboxSpec) -> Result<(), SandboxError> {
         let limits = Limits { cpus: spec.cpus.as_ref(), memory: spec.memory };
-        let name = format!("{}-{:08x}", self.paths.name, self.paths.hash() as u32);
+        // Ours alone: the janitor of a killed evenkeel may be removing its group at this very moment.
+        let (hash, owner) = (self.paths.hash() as u32, std::process::id());
+        let name = format!("{}-{hash:08x}-{owner}", self.paths.name);
         self.groups = Groups::create(&name, &limits)?;
         Ok(())
     }
@@ -327,6 +328,15 @@ impl Drop for Sandbox {
             let _ = self.record.save(&self.paths);
         }
         Paths::remove_socket_dir(&self.record.socket);
+    }
+}
+
+/// The record of a sandbox that does not run, if there is one.
+fn load_stopped(paths: &Paths) -> Result<Option<Record>, SandboxError> {
+    let record = Record::load(paths)?;
+    match record.as_ref().and_then(Record::live) {
+        Some(id) => Err(SandboxError::AlreadyRunning { name: paths.name.clone(), pid: id.pid }),
+        None => Ok(record),
     }
 }
 

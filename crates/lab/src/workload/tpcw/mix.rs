@@ -3,7 +3,7 @@
 use super::matrix::{Interaction, Mix};
 use super::session::{Session, Store};
 use super::single;
-use super::statements::rows;
+use super::statements::mix_rows;
 use crate::workload::{Client, Parameters, Reply, Statement, Workload};
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{TPCW_SESSION_LENGTH, TPCW_THINK_TIME};
@@ -27,7 +27,7 @@ impl MixWorkload {
         let shares =
             WeightedChoice::new(&mix.stationary()).expect("shares are not negative and add up to one");
         let kinds = Interaction::ALL.map(|interaction| interaction.name().to_owned()).to_vec();
-        let statements = rows().map(|row| row.statement()).collect();
+        let statements = mix_rows().map(|row| row.statement()).collect();
         Self { name, mix, statements, kinds, store, shares: Arc::new(shares) }
     }
 }
@@ -59,7 +59,7 @@ impl Workload for MixWorkload {
     }
 
     fn sample(&self, statement: usize, random: &mut Random, parameters: &mut Parameters) -> bool {
-        let Some(row) = rows().nth(statement) else { return false };
+        let Some(row) = mix_rows().nth(statement) else { return false };
         single::sample(&self.store, row.sql, random, parameters)
     }
 }

@@ -14,72 +14,47 @@ const CART_FILL_LINES: u64 = 3;
 impl Session {
     /// Writes the parameters of a statement.
     pub fn write(&mut self, act: Act, random: &mut Random, parameters: &mut Parameters) {
-        let mut fill = Fill::over(parameters);
+        use Sql::*;
+        let fill = &mut Fill::over(parameters);
         match act.sql {
-            Sql::Begin
-            | Sql::Commit
-            | Sql::CartCount
-            | Sql::CustomerMax
-            | Sql::AddressMax
-            | Sql::OrderCount => {}
-            Sql::CustomerName
-            | Sql::CustomerUname
-            | Sql::CustomerDiscount
-            | Sql::CustomerAddress
-            | Sql::Login => {
-                int(&mut fill, self.known_customer(random));
+            Begin | Commit | CartCount | CustomerMax | AddressMax | OrderCount => {}
+            CustomerName | CustomerUname | CustomerDiscount | CustomerAddress | Login => {
+                ints(fill, [self.known_customer(random)]);
             }
-            Sql::Customer | Sql::CustomerPassword | Sql::LatestOrder => {
-                let customer = self.known_customer(random);
-                fill.text(|buffer| dig_syl(buffer, customer));
+            Customer | CustomerPassword | LatestOrder => self.write_uname(random, fill),
+            CustomerInsert => self.write_customer(random, fill),
+            Promotion | RelatedItem => ints(fill, [self.store.item(random)]),
+            NewProducts | BestSellers | SearchSubject => text(fill, one_of(&SUBJECTS, random)),
+            SearchTitle | SearchAuthor => self.write_search(act.sql, random, fill),
+            ProductDetail => ints(fill, [self.item]),
+            CoOrdered => ints(fill, [self.item, self.item]),
+            ItemStock => ints(fill, [act.item]),
+            ItemStockUpdate => ints(fill, [act.quantity, act.item]),
+            ItemUpdate => self.write_item(random, fill),
+            ItemRelatedUpdate => {
+                ints(fill, self.related);
+                ints(fill, [self.item]);
             }
-            Sql::Promotion | Sql::RelatedItem => {
-                int(&mut fill, self.store.item(random));
-            }
-            Sql::NewProducts | Sql::BestSellers | Sql::SearchSubject => {
-                fill.bytes(one_of(&SUBJECTS, random).as_bytes());
-            }
-            Sql::SearchTitle | Sql::SearchAuthor => self.write_search(act.sql, random, &mut fill),
-            Sql::ProductDetail => {
-                int(&mut fill, self.item);
-            }
-            Sql::ItemStock => {
-                int(&mut fill, act.item);
-            }
-            Sql::ItemStockUpdate => {
-                int(int(&mut fill, act.quantity), act.item);
-            }
-            Sql::ItemUpdate => self.write_item(random, &mut fill),
-            Sql::CoOrdered => {
-                int(int(&mut fill, self.item), self.item);
-            }
-            Sql::ItemRelatedUpdate => {
-                int(self.related.iter().fold(&mut fill, |fill, &item| int(fill, item)), self.item);
-            }
-            Sql::OrderDisplay | Sql::OrderLines => {
-                int(&mut fill, self.order);
-            }
-            Sql::OrderInsert => self.write_order(random, &mut fill),
-            Sql::OrderLineInsert => {
+            CartInsert | CartSize | CartTouch | CartClear | Cart | CartLine | CartLineInsert
+            | CartLineUpdate | CartLineDelete | CartFill => self.write_cart(act, random, fill),
+            OrderDisplay | OrderLines => ints(fill, [self.order]),
+            OrderInsert => self.write_order(random, fill),
+            OrderLineInsert => {
                 self.order_lines += 1;
-                write_line(self.order_lines, self.order, act, random, &mut fill);
+                write_line(self.order_lines, self.order, act, random, fill);
             }
-            Sql::Write => {
+            Write => {
                 let (order, line) = self.store.ids.next_line();
                 let act = Act { item: self.store.item(random), quantity: random.uniform(1, 300), ..act };
-                write_line(line, order, act, random, &mut fill);
+                write_line(line, order, act, random, fill);
             }
-            Sql::CreditCardInsert => self.write_card(random, &mut fill),
-            Sql::Country => {
-                fill.bytes(one_of(&COUNTRY_NAMES, random).as_bytes());
+            CreditCardInsert => self.write_card(random, fill),
+            Country => text(fill, one_of(&COUNTRY_NAMES, random)),
+            Address => self.write_address(fill),
+            AddressInsert => {
+                ints(fill, [self.ship_address]);
+                self.write_address(fill);
             }
-            Sql::Address => self.write_address(&mut fill),
-            Sql::AddressInsert => {
-                int(&mut fill, self.ship_address);
-                self.write_address(&mut fill);
-            }
-            Sql::CustomerInsert => self.write_customer(random, &mut fill),
-            _ => self.write_cart(act, random, &mut fill),
         }
     }
 
@@ -87,14 +62,21 @@ impl Session {
     fn write_cart(&mut self, act: Act, random: &mut Random, fill: &mut Fill<'_>) {
         let cart = self.cart.unwrap_or(1);
         match act.sql {
-            Sql::CartLine | Sql::CartLineDelete => int(int(fill, cart), act.item),
-            Sql::CartLineInsert => int(int(int(fill, cart), act.item), act.quantity),
-            Sql::CartLineUpdate => int(int(int(fill, act.quantity), cart), act.item),
-            Sql::CartFill => (0..CART_FILL_LINES).fold(fill, |fill, _| {
-                int(int(int(fill, cart), self.store.item(random)), random.uniform(1, 10))
-            }),
-            _ => int(fill, cart),
-        };
+            Sql::CartLine | Sql::CartLineDelete => ints(fill, [cart, act.item]),
+            Sql::CartLineInsert => ints(fill, [cart, act.item, act.quantity]),
+            Sql::CartLineUpdate => ints(fill, [act.quantity, cart, act.item]),
+            Sql::CartFill => {
+                for _ in 0..CART_FILL_LINES {
+                    ints(fill, [cart, self.store.item(random), random.uniform(1, 10)]);
+                }
+            }
+            _ => ints(fill, [cart]),
+        }
+    }
+
+    fn write_uname(&mut self, random: &mut Random, fill: &mut Fill<'_>) {
+        let customer = self.known_customer(random);
+        fill.text(|buffer| dig_syl(buffer, customer));
     }
 
     fn write_search(&self, sql: Sql, random: &mut Random, fill: &mut Fill<'_>) {
@@ -109,24 +91,25 @@ impl Session {
             let picture = random.uniform(1, self.store.scale.items());
             fill.text(|buffer| picture_path(buffer, kind, picture));
         }
-        int(fill, self.item);
+        ints(fill, [self.item]);
     }
 
     fn write_order(&mut self, random: &mut Random, fill: &mut Fill<'_>) {
         let totals = self.totals();
-        int(int(fill, self.order), self.known_customer(random));
+        ints(fill, [self.order, self.known_customer(random)]);
         fill.double(totals.sub_total).double(totals.tax).double(totals.total);
-        fill.bytes(one_of(&SHIP_TYPES, random).as_bytes());
-        int(int(int(fill, random.uniform(0, 7)), self.bill_address), self.ship_address);
+        text(fill, one_of(&SHIP_TYPES, random));
+        ints(fill, [random.uniform(0, 7), self.bill_address, self.ship_address]);
     }
 
     fn write_card(&self, random: &mut Random, fill: &mut Fill<'_>) {
-        int(fill, self.order).bytes(one_of(&CARDS, random).as_bytes());
+        ints(fill, [self.order]);
+        text(fill, one_of(&CARDS, random));
         fill.text(|buffer| nstring(buffer, random, 16, 16));
         fill.text(|buffer| astring(buffer, random, 14, 30));
-        int(fill, random.uniform(10, 730));
+        ints(fill, [random.uniform(10, 730)]);
         fill.text(|buffer| astring(buffer, random, 15, 15));
-        int(fill.double(self.totals().total), self.ship_address);
+        ints(fill.double(self.totals().total), [self.ship_address]);
     }
 
     /// Types in an address that is nobody's yet, as good as certainly.
@@ -139,20 +122,24 @@ impl Session {
     }
 
     fn write_address(&self, fill: &mut Fill<'_>) {
-        int(self.address.parts.iter().fold(fill, |fill, part| fill.bytes(part)), self.address.country);
+        for part in &self.address.parts {
+            fill.bytes(part);
+        }
+        ints(fill, [self.address.country]);
     }
 
     fn write_customer(&mut self, random: &mut Random, fill: &mut Fill<'_>) {
         let customer = self.known_customer(random);
         let uname = |buffer: &mut Vec<u8>| dig_syl(buffer, customer);
-        int(fill, customer).text(uname).text(|buffer| {
+        ints(fill, [customer]);
+        fill.text(uname).text(|buffer| {
             uname(buffer);
             buffer.make_ascii_lowercase();
         });
         for _ in ["c_fname", "c_lname"] {
             fill.text(|buffer| astring(buffer, random, 8, 15));
         }
-        int(fill, self.ship_address);
+        ints(fill, [self.ship_address]);
         fill.text(|buffer| nstring(buffer, random, 9, 16));
         fill.text(|buffer| {
             uname(buffer);
@@ -160,14 +147,20 @@ impl Session {
             astring(buffer, random, 2, 9);
             buffer.extend_from_slice(b".com");
         });
-        int(fill.double(cents(random, 0, 50)), random.uniform(18 * 365, 90 * 365));
+        ints(fill.double(cents(random, 0, 50)), [random.uniform(18 * 365, 90 * 365)]);
         fill.text(|buffer| astring(buffer, random, 100, 500));
     }
 }
 
-fn int<'a, 'b>(fill: &'a mut Fill<'b>, number: u64) -> &'a mut Fill<'b> {
-    // Ids are counted up from what an INT column holds, so that this bound is never met.
-    fill.int(i64::try_from(number).unwrap_or(i64::MAX))
+fn ints<const COUNT: usize>(fill: &mut Fill<'_>, numbers: [u64; COUNT]) {
+    for number in numbers {
+        // Ids are counted up from what an INT column holds, so that this bound is never met.
+        fill.int(i64::try_from(number).unwrap_or(i64::MAX));
+    }
+}
+
+fn text(fill: &mut Fill<'_>, text: &str) {
+    fill.bytes(text.as_bytes());
 }
 
 fn cents(random: &mut Random, min: u64, max: u64) -> f64 {
@@ -175,7 +168,7 @@ fn cents(random: &mut Random, min: u64, max: u64) -> f64 {
 }
 
 fn write_line(line: u64, order: u64, act: Act, random: &mut Random, fill: &mut Fill<'_>) {
-    int(int(int(int(fill, line), order), act.item), act.quantity);
+    ints(fill, [line, order, act.item, act.quantity]);
     fill.double(cents(random, 0, 30)).text(|buffer| astring(buffer, random, 20, 100));
 }
 

@@ -119,3 +119,20 @@ fn think_time_has_its_mean_and_its_bound_unless_the_plan_sets_it() {
     assert!((6.85..7.15).contains(&mean) && thinks.iter().all(|&think| think <= 70.0), "{mean}");
     assert_eq!(crate::workload::plan_think(workload).closed_client(0).think(&mut random), None);
 }
+
+#[test]
+fn a_running_client_allocates_no_parameters() {
+    let workload = find("tpcw.simple", scale(10, 10_000)).unwrap();
+    let (mut client, mut random) = (workload.client(0), Random::new(Seed(4)));
+    let mut parameters = Parameters::new();
+    let mut buffers = std::collections::HashSet::new();
+    for request in 0..10_000 {
+        client.begin(&mut random);
+        client.step(None, &mut random, &mut parameters);
+        let [Value::Text(name)] = &parameters[..] else { panic!("{parameters:?}") };
+        if request >= 1_000 {
+            buffers.insert((name.as_ptr(), parameters.as_ptr()));
+        }
+    }
+    assert_eq!(buffers.len(), 1);
+}

@@ -2,8 +2,8 @@
 
 use super::statements::{Row, Sql};
 
-/// Every write, in the order of [`Sql`].
-pub static ROWS: [Row; 17] = [
+/// The writes of the mixes, in the order of [`Sql`].
+pub static ROWS: [Row; 16] = [
     Row {
         sql: Sql::CartInsert,
         name: "tpcw.cart_insert",
@@ -147,15 +147,6 @@ pub static ROWS: [Row; 17] = [
         captures: false,
         tables: &["item"],
     },
-    Row {
-        sql: Sql::Write,
-        name: "tpcw.write",
-        help: "the study's write: INSERT IGNORE of one new order_line row",
-        text: "INSERT IGNORE INTO order_line (ol_id, ol_o_id, ol_i_id, ol_qty, ol_discount, \
-               ol_comments) VALUES (?, ?, ?, ?, ?, ?)",
-        captures: false,
-        tables: &["order_line"],
-    },
 ];
 
 /// Start and end of a transaction, sent as text.
@@ -177,3 +168,14 @@ pub static CONTROL: [Row; 2] = [
         tables: &[],
     },
 ];
+
+/// The study's write; the mixes insert lines of orders of their own.
+pub static ALONE: [Row; 1] = [Row {
+    sql: Sql::Write,
+    name: "tpcw.write",
+    help: "the study's write: INSERT IGNORE of one new order_line row",
+    text: "INSERT IGNORE INTO order_line (ol_id, ol_o_id, ol_i_id, ol_qty, ol_discount, \
+               ol_comments) VALUES (?, ?, ?, ?, ?, ?)",
+    captures: false,
+    tables: &["order_line"],
+}];

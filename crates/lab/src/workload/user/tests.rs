@@ -1,3 +1,5 @@
+//! What a workload file may say, and what is refused.
+
 use super::*;
 use evenkeel_core::random::Seed;
 use std::collections::BTreeMap;

@@ -1,0 +1,121 @@
+//! Rates, sizes, counts, waits and dates.
+
+use super::{ABSENT, short};
+
+/// `62.5/s`.
+pub fn rate(per_s: f64) -> String {
+    if per_s.is_finite() { format!("{}/s", short(per_s)) } else { ABSENT.to_owned() }
+}
+
+/// `62 %`, `7.5 %`.
+pub fn percent(value: f64) -> String {
+    if value.is_finite() { format!("{} %", short(value)) } else { ABSENT.to_owned() }
+}
+
+/// `12,400`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `64 MiB`.
+pub fn bytes(value: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let mut size = value as f64;
+    let mut unit = 0;
+    while size >= 1023.5 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", short(size), UNITS[unit])
+}
+
+/// `45 s`, `3 min 20 s`, `2 h 5 min`: a length of time that people wait.
+pub fn seconds(value: f64) -> String {
+    if !value.is_finite() || value < 0.0 {
+        return ABSENT.to_owned();
+    }
+    if value < 60.0 && value.fract() != 0.0 {
+        return format!("{} s", short(value));
+    }
+    let whole = value.round() as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, min, 0) => format!("{min} min"),
+        (0, min, s) => format!("{min} min {s} s"),
+        (h, 0, _) => format!("{h} h"),
+        (h, min, _) => format!("{h} h {min} min"),
+    }
+}
+
+/// `20261121-2105` from seconds since 1970: a date that sorts, for names.
+pub fn stamp(unix_s: u64) -> String {
+    date(unix_s).trim_end_matches(" UTC").replace(['-', ':'], "").replace(' ', "-")
+}
+
+/// `2026-11-21 21:05 UTC` from seconds since 1970, by the proleptic Gregorian calendar
+/// (days to civil date after Howard Hinnant's `civil_from_days`).
+pub fn date(unix_s: u64) -> String {
+    let days = unix_s / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute) = (unix_s / 3600 % 24, unix_s / 60 % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+/// `1 run`, `3 runs`.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// Text from outside on one line, without the characters that could steer a terminal.
+pub fn plain(text: &str) -> String {
+    let on_one_line = text.chars().map(|character| if character == '\n' { ' ' } else { character });
+    on_one_line.filter(|character| !character.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_rates_and_waits_read_like_words() {
+        assert_eq!(bytes(64 << 20), "64 MiB");
+        assert_eq!(bytes(1_048_575), "1 MiB");
+        assert_eq!(bytes(512), "512 bytes");
+        assert_eq!(bytes(u64::MAX), "16,777,216 TiB");
+        assert_eq!(rate(12_500.0), "12,500/s");
+        assert_eq!(rate(62.50), "62.5/s");
+        assert_eq!(percent(80.0), "80 %");
+        assert_eq!(seconds(7.5), "7.5 s");
+        assert_eq!(seconds(200.0), "3 min 20 s");
+        assert_eq!(seconds(7_500.0), "2 h 5 min");
+        assert_eq!(seconds(f64::NAN), ABSENT);
+        assert_eq!(counted(1, "run"), "1 run");
+        assert_eq!(counted(1_200, "run"), "1,200 runs");
+        assert_eq!(count(999), "999");
+    }
+
+    #[test]
+    fn dates_follow_the_calendar() {
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_795_296_640), "2026-11-21 21:30 UTC");
+    }
+    #[test]
+    fn text_from_outside_cannot_steer_the_terminal() {
+        assert_eq!(plain("a\u{1b}[2J\nb"), "a[2J b");
+    }
+}

@@ -1,0 +1,135 @@
+//! What stands behind the traces: grid, axes, guides.
+
+use super::Guide;
+use super::draw::{Frame, LINE_HEIGHT, polyline};
+use crate::report::markup::Text;
+use std::fmt::Write as _;
+
+impl Frame<'_> {
+    /// Areas behind all else.
+    pub fn shades(&self, out: &mut String) {
+        for guide in &self.chart.guides {
+            let (left, bottom) = match guide {
+                Guide::ShadeAbove { y } => (Some(self.left), self.y.place(*y)),
+                Guide::ShadeBeyond { x, .. } => (self.x.place(*x), Some(self.bottom)),
+                _ => continue,
+            };
+            let (Some(left), Some(bottom)) = (left, bottom) else { continue };
+            let (width, height) = (self.right - left, bottom - self.top);
+            let _ = writeln!(
+                out,
+                "<rect class=\"shade\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>",
+                self.top
+            );
+        }
+    }
+
+    /// Grid lines, ticks and the titles of the axes.
+    pub fn grid(&self, out: &mut String) {
+        let (left, right, top, bottom) = (self.left, self.right, self.top, self.bottom);
+        for tick in self.y.ticks() {
+            let (Some(y), label) = (self.y.place(*tick), self.y.label(*tick, self.chart.y.quantity)) else {
+                continue;
+            };
+            let _ = writeln!(
+                out,
+                "<path class=\"grid\" d=\"M{left:.1} {y:.1}H{right:.1}\"/>\
+                 <text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                left - 8.0,
+                y + 4.0,
+                Text(&label)
+            );
+        }
+        for tick in self.x.ticks() {
+            let (Some(x), label) = (self.x.place(*tick), self.x.label(*tick, self.chart.x.quantity)) else {
+                continue;
+            };
+            let _ = writeln!(
+                out,
+                "<path class=\"axis\" d=\"M{x:.1} {bottom:.1}v5\"/>\
+                 <text class=\"tick\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                bottom + 18.0,
+                Text(&label)
+            );
+        }
+        let _ = writeln!(out, "<path class=\"axis\" d=\"M{left:.1} {bottom:.1}H{right:.1}\"/>");
+        self.axis_titles(out, top);
+    }
+
+    fn axis_titles(&self, out: &mut String, top: f64) {
+        let with_unit = |title: &str, unit: &str| {
+            if unit.is_empty() { title.to_owned() } else { format!("{title}, {unit}") }
+        };
+        let y = with_unit(&self.chart.y.title, self.y.unit(self.chart.y.quantity));
+        let x = with_unit(&self.chart.x.title, self.x.unit(self.chart.x.quantity));
+        let _ = writeln!(
+            out,
+            "<text class=\"axis-title\" x=\"0\" y=\"{:.1}\">{}</text>\
+             <text class=\"axis-title\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            top - 24.0,
+            Text(&y),
+            self.right,
+            self.chart.size.1 - 6.0,
+            Text(&x)
+        );
+    }
+
+    /// Lines go behind the traces into `out`; their texts into `texts`, to stand before the traces.
+    pub fn guides(&self, out: &mut String, texts: &mut String) {
+        for guide in &self.chart.guides {
+            match guide {
+                Guide::Level { y, text, class } => self.level(out, texts, *y, text, class),
+                Guide::Upright { x, text } => self.upright(out, texts, *x, text),
+                Guide::ShadeBeyond { text, .. } => {
+                    let at = (self.right - 8.0, self.bottom - 10.0);
+                    guide_text(texts, "shade-text", at, "end", text);
+                }
+                Guide::Equal { text } => self.equal(out, texts, text),
+                Guide::ShadeAbove { .. } => {}
+            }
+        }
+    }
+
+    fn level(&self, out: &mut String, texts: &mut String, value: f64, text: &str, class: &str) {
+        let Some(y) = self.y.place(value).filter(|_| self.y.holds(value)) else { return };
+        guide_line(out, class, &format!("M{:.1} {y:.1}H{:.1}", self.left, self.right));
+        // Near the ceiling the text goes below the line.
+        let text_y = if y - self.top < LINE_HEIGHT + 4.0 { y + LINE_HEIGHT } else { y - 6.0 };
+        guide_text(texts, class, (self.left + 8.0, text_y), "start", text);
+    }
+
+    fn upright(&self, out: &mut String, texts: &mut String, value: f64, text: &str) {
+        let Some(x) = self.x.place(value).filter(|_| self.x.holds(value)) else { return };
+        guide_line(out, "accent", &format!("M{x:.1} {:.1}V{:.1}", self.top, self.bottom));
+        guide_text(texts, "accent", (x - 7.0, self.top + 2.0 * LINE_HEIGHT + 4.0), "end", text);
+    }
+
+    fn equal(&self, out: &mut String, texts: &mut String, text: &str) {
+        let held = self.x.steps(65).filter(|value| self.y.holds(*value));
+        let places: Vec<_> = held.filter_map(|value| self.place(value, value)).collect();
+        // Two thirds along, where the line still lies under the traces and the text beside it is free.
+        let Some((x, y)) = places.get(places.len() * 2 / 3) else { return };
+        guide_line(out, "", &polyline(&places));
+        guide_text(texts, "", (x + 12.0, y + 12.0), "start", text);
+    }
+
+    /// A word in the middle, where no cell has a value.
+    pub fn nothing(&self, out: &mut String) {
+        let (x, y) = ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0);
+        guide_text(out, "nothing", (x, y), "middle", crate::format::ABSENT);
+    }
+}
+
+fn guide_line(out: &mut String, class: &str, path: &str) {
+    let _ = writeln!(out, "<path class=\"guide {class}\" d=\"{path}\"/>");
+}
+
+fn guide_text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, text: &str) {
+    if !text.is_empty() {
+        let _ = writeln!(
+            out,
+            "<text class=\"guide-text {class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            Text(text)
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! The series themselves.
+
+use super::draw::{Frame, LINE_HEIGHT, polyline};
+use super::labels::apart;
+use super::marks::ARROW_UP;
+use super::{Point, Trace};
+use crate::report::markup::Text;
+use std::fmt::Write as _;
+
+const POINT_RADIUS: f64 = 4.4;
+const DOT_RADIUS: f64 = 2.2;
+/// How far runs of one cell are drawn from their place, to either side.
+const ASIDE: f64 = 9.0;
+
+impl Frame<'_> {
+    /// One series: runs, line, intervals, means.
+    pub fn trace(&self, out: &mut String, trace: &Trace) {
+        let _ = writeln!(out, "<g class=\"trace {}\">", trace.class);
+        for dot in &trace.dots {
+            if let Some((x, y)) = self.place(dot.x, dot.y).filter(|_| self.y.holds(dot.y)) {
+                let x = (x + dot.aside * ASIDE).clamp(self.left, self.right + ASIDE);
+                let _ = write!(out, "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{DOT_RADIUS}\"/>");
+            }
+        }
+        self.lines(out, trace);
+        let _ = write!(out, "<g clip-path=\"url(#{}-c)\">", self.chart.id);
+        for point in &trace.points {
+            self.error_bar(out, point);
+        }
+        out.push_str("</g>\n");
+        for point in &trace.points {
+            self.point(out, trace, point);
+        }
+        out.push_str("</g>\n");
+    }
+
+    /// The line through the means: dotted where it leads to or from a hollow one.
+    fn lines(&self, out: &mut String, trace: &Trace) {
+        let (mut whole, mut dotted) = (String::new(), String::new());
+        for pair in trace.points.windows(2) {
+            let places = pair.iter().filter_map(|point| self.place(point.x, point.y)).collect::<Vec<_>>();
+            if places.len() == 2 {
+                let path = if pair[0].hollow || pair[1].hollow { &mut dotted } else { &mut whole };
+                path.push_str(&polyline(&places));
+            }
+        }
+        let class = if trace.dashed { "mean dashed" } else { "mean" };
+        if !whole.is_empty() {
+            let _ = writeln!(out, "<path class=\"{class}\" d=\"{whole}\"/>");
+        }
+        if !dotted.is_empty() {
+            let _ = writeln!(out, "<path class=\"mean dotted\" d=\"{dotted}\"/>");
+        }
+    }
+
+    fn error_bar(&self, out: &mut String, point: &Point) {
+        let Some((low, high)) = point.interval else { return };
+        let (Some(x), Some(low), Some(high)) = (self.x.place(point.x), self.y.place(low), self.y.place(high))
+        else {
+            return;
+        };
+        let _ = write!(
+            out,
+            "<path class=\"error-bar\" d=\"M{x:.1} {low:.1}V{high:.1}M{0:.1} {low:.1}h8M{0:.1} {high:.1}h8\"/>",
+            x - 4.0
+        );
+    }
+
+    fn point(&self, out: &mut String, trace: &Trace, point: &Point) {
+        let Some((x, y)) = self.place(point.x, point.y) else { return };
+        let class = if point.hollow { "point hollow" } else { "point" };
+        let _ = write!(
+            out,
+            "<g class=\"{class}\" transform=\"translate({x:.1} {y:.1})\"><title>{}</title>\
+             <circle class=\"reach\" r=\"12\"/><path d=\"{}\"/>",
+            Text(&point.tip),
+            trace.marker.path(POINT_RADIUS)
+        );
+        if point.lower_bound {
+            let _ = write!(out, "<path class=\"arrow\" d=\"{ARROW_UP}\"/>");
+        }
+        out.push_str("</g>\n");
+    }
+
+    /// Texts beside points, kept apart.
+    pub fn point_texts(&self, out: &mut String) {
+        let mut texts = Vec::new();
+        for point in self.chart.traces.iter().flat_map(|trace| &trace.points) {
+            if let Some((x, y)) = self.place(point.x, point.y).filter(|_| !point.text.is_empty()) {
+                texts.push((x, y, &point.text));
+            }
+        }
+        let heights: Vec<f64> = texts.iter().map(|(_, y, _)| y + 4.0).collect();
+        let heights = apart(&heights, LINE_HEIGHT, self.top + 4.0, self.bottom - 4.0);
+        for ((x, _, text), y) in texts.into_iter().zip(heights) {
+            let _ = writeln!(
+                out,
+                "<text class=\"point-text\" x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{}</text>",
+                x - 12.0,
+                Text(text)
+            );
+        }
+    }
+
+    /// Texts at the right ends of lines, kept apart.
+    pub fn end_texts(&self, out: &mut String) {
+        let mut ends = Vec::new();
+        for trace in self.chart.traces.iter().filter(|trace| !trace.end_text.is_empty()) {
+            let last = trace.points.iter().filter_map(|point| self.place(point.x, point.y)).next_back();
+            ends.extend(last.map(|(x, y)| (x, y, trace)));
+        }
+        let heights: Vec<f64> = ends.iter().map(|(_, y, _)| y + 4.0).collect();
+        let heights = apart(&heights, LINE_HEIGHT, self.top, self.bottom);
+        for ((x, _, trace), y) in ends.into_iter().zip(heights) {
+            let _ = writeln!(
+                out,
+                "<text class=\"end-text {}\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+                trace.class,
+                x + 11.0,
+                Text(&trace.end_text)
+            );
+        }
+    }
+}

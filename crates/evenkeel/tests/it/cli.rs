@@ -1,0 +1,163 @@
+//! The binary as a user runs it: bad input, and a kill in the middle.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+fn evenkeel(home: &Path, arguments: &[&str]) -> Output {
+    command(home, arguments).output().expect("the binary can be started")
+}
+
+fn command(home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command.arg("--home").arg(home).args(arguments).stdin(Stdio::null()).env_remove("EVENKEEL_PASSWORD");
+    command
+}
+
+/// Runs a command that must be refused, and returns what it says.
+fn refused(home: &Path, arguments: &[&str]) -> String {
+    let output = evenkeel(home, arguments);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+    text
+}
+
+#[test]
+fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let cases: [(&[&str], &str); 16] = [
+        (&["profile", "--workload", "tpcw.complx"], "did you mean `tpcw.complex`"),
+        (&["profile", "--rate", "0"], "it is above 0"),
+        (&["profile", "--rate", "-5"], "it is above 0"),
+        (&["profile", "--rate", "auto:2"], "between 3 and"),
+        (&["profile", "--rate", "10..20"], "needs a step"),
+        (&["profile", "--duration", "0s"], "no time at all"),
+        (&["profile", "--duration", "soon"], "no number with a unit"),
+        (&["profile", "--theta-ceiling", "120"], "not between 0 and 100"),
+        (&["profile", "--factor", "colour=red"], "unknown factor"),
+        (&["profile", "--factor", "buffer-pool=0%"], "no positive percentage"),
+        (&["profile", "mysql://root@127.0.0.1:1/tpcw"], "connection refused"),
+        (&["profile", "http://127.0.0.1"], "hint:"),
+        (&["profile", "sandbox:nobody"], "no sandbox"),
+        (&["profile", "--resume", "nothing"], "no study named nothing"),
+        (&["report", "nothing"], "no study named nothing"),
+        (&["sandbox", "up", "../escape"], "letters, digits"),
+    ];
+    for (arguments, expected) in cases {
+        let text = refused(home.path(), arguments);
+        assert!(text.contains(expected), "{arguments:?}: {text}");
+        assert!(text.contains("hint:") || text.contains("write it"), "{arguments:?} says no way out: {text}");
+    }
+    assert!(!home.path().join("sandboxes").exists(), "a refused command started something");
+}
+
+#[test]
+fn an_unfit_server_is_refused_with_its_own_words() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let text = refused(home.path(), &["sandbox", "up", "--server-binary", "/bin/true"]);
+    assert!(text.contains("no mariadbd") && text.contains("hint:"), "{text}");
+    let text = refused(home.path(), &["sandbox", "up", "--set", "innodb_bogus=1"]);
+    assert!(text.contains("innodb_bogus") && text.contains("--set"), "{text}");
+    let text = refused(home.path(), &["sandbox", "up", "--set", "nonsense"]);
+    assert!(text.contains("innodb_buffer_pool_size=64M"), "{text}");
+}
+
+#[test]
+fn help_names_examples_and_completions_are_printed() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    for arguments in [&["--help"][..], &["profile", "--help"], &["sandbox", "--help"], &["data", "--help"]] {
+        let text = String::from_utf8(evenkeel(home.path(), arguments).stdout).expect("help is text");
+        assert!(text.contains("Examples:"), "{arguments:?}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(!evenkeel(home.path(), &["completions", shell]).stdout.is_empty());
+    }
+    let list = String::from_utf8(evenkeel(home.path(), &["explain", "--list"]).stdout).expect("text");
+    for name in
+        ["tpcw.simple", "tpcw.complex", "tpcw.write", "tpcw.browsing", "tpcw.shopping", "tpcw.ordering"]
+    {
+        assert!(list.contains(name), "{name} is not listed");
+    }
+}
+
+#[test]
+fn a_killed_profile_leaves_no_server_and_goes_on_where_it_was() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let study = killed_after_one_run(home.path());
+    await_no_server(home.path());
+
+    let resumed = evenkeel(home.path(), &["profile", "--resume", "last", "--quiet"]);
+    let text = String::from_utf8_lossy(&resumed.stdout).into_owned();
+    // Runs of a second are too short to be valid on a busy machine; all of them are there either way.
+    assert!(
+        matches!(resumed.status.code(), Some(0 | 3)),
+        "{text}{}",
+        String::from_utf8_lossy(&resumed.stderr)
+    );
+    let runs = study.join("runs");
+    let mut names: Vec<String> = std::fs::read_dir(&runs)
+        .expect("the study has runs")
+        .map(|entry| entry.expect("listed").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["c01-r1", "c01-r2", "c02-r1", "c02-r2"]);
+    let report = std::fs::read_to_string(study.join("report.html")).expect("a report");
+    assert!(report.contains("</html>"));
+    let csv = evenkeel(home.path(), &["export", "last"]).stdout;
+    assert_eq!(String::from_utf8_lossy(&csv).lines().count(), 3);
+    let list = evenkeel(home.path(), &["runs"]).stdout;
+    assert!(String::from_utf8_lossy(&list).contains("4/4"));
+    await_no_server(home.path());
+}
+
+/// Starts a study, kills it by SIGKILL in the middle of its second run, and returns its folder.
+fn killed_after_one_run(home: &Path) -> PathBuf {
+    let arguments = [
+        "profile",
+        "--ebs",
+        "1",
+        "--items",
+        "1000",
+        "--rate",
+        "20,40",
+        "--repeats",
+        "2",
+        "--duration",
+        "1s",
+        "--warm-up",
+        "200ms",
+        "--json",
+    ];
+    let mut child =
+        command(home, &arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("started");
+    let (mut study, mut finished) = (None, false);
+    for line in BufReader::new(child.stderr.take().expect("piped")).lines() {
+        let line = line.expect("events are text");
+        let event: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
+        match event["event"].as_str() {
+            Some("planned") => study = event["folder"].as_str().map(PathBuf::from),
+            Some("run-finished") => finished = true,
+            Some("running") if finished => break,
+            _ => {}
+        }
+    }
+    child.kill().expect("it still runs");
+    child.wait().expect("it has ended");
+    study.expect("the plan was told")
+}
+
+/// The kernel ends the server of a killed evenkeel; it takes a moment.
+fn await_no_server(home: &Path) {
+    let running = || {
+        let list = evenkeel(home, &["sandbox", "list", "--json"]).stdout;
+        String::from_utf8_lossy(&list).contains("running")
+    };
+    for _ in 0..100 {
+        if !running() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("a server outlived its evenkeel");
+}

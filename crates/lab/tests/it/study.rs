@@ -1,0 +1,180 @@
+//! A study against real servers: stopped, resumed, damaged.
+
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_core::rates::RatePlan;
+use evenkeel_core::trust::Tolerance;
+use evenkeel_lab::data::tpcw::Scale;
+use evenkeel_lab::data::{DataSpec, Via};
+use evenkeel_lab::load::{Protocol, SessionPolicy};
+use evenkeel_lab::sandbox::SandboxSpec;
+use evenkeel_lab::stop::Stop;
+use evenkeel_lab::store::format::{PlanFile, SettingsRecord, SummaryFile, TargetRecord};
+use evenkeel_lab::store::{StoreError, StudyFolder};
+use evenkeel_lab::study::{
+    self, Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudyEvent, StudySpec,
+};
+use evenkeel_lab::workload;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
+    let scale = Scale::new(1, 1_000).unwrap();
+    let data = DataSpec { scale, seed: Seed(1), today: None, via: Via::Load, threads: 2 };
+    StudySpec {
+        kind: "profile".into(),
+        command: vec!["profile".into()],
+        seed: Seed(5),
+        process: Process::Poisson,
+        rates,
+        rate_text: "test".into(),
+        repeats: 2,
+        duration: Nanos::from_millis(800),
+        warm_up: Nanos::from_millis(200),
+        timeout: Nanos::from_secs(5),
+        sessions: SessionPolicy::Pooled { max: 16 },
+        protocol: Protocol::Prepared,
+        reset: Reset::Full,
+        theta_ceiling_percent: 98.0,
+        objective_p95: None,
+        tolerance: Tolerance::default(),
+        generator_cpus: Vec::new(),
+        request_log: true,
+        sites: vec![SiteSpec {
+            target_label: "a".into(),
+            place: Place::Sandbox { sandbox: SandboxSpec::new(home, "study"), data: Some(data) },
+        }],
+        series: vec![SeriesSpec {
+            label: "a".into(),
+            target: 0,
+            site: 0,
+            workload: workload::find(workload, scale).unwrap(),
+            pool: Some(PoolSize::Bytes(16 << 20)),
+            layout: "load".into(),
+        }],
+    }
+}
+
+fn settings(spec: &StudySpec) -> SettingsRecord {
+    SettingsRecord {
+        arrivals: "poisson".into(),
+        repeats: spec.repeats,
+        duration_s: spec.duration.as_secs_f64(),
+        warm_up_s: spec.warm_up.as_secs_f64(),
+        timeout_s: spec.timeout.as_secs_f64(),
+        sessions: "pooled:16".into(),
+        protocol: "prepared".into(),
+        reset: "restart".into(),
+        theta_ceiling_percent: spec.theta_ceiling_percent,
+        objective_p95_ms: None,
+        tolerance_se_percent: 5.0,
+        tolerance_spread_percent: 20.0,
+        generator_cpus: Vec::new(),
+        request_log: true,
+    }
+}
+
+fn folder(root: &Path, spec: &StudySpec) -> StudyFolder {
+    let target =
+        TargetRecord { label: "a".into(), url: "sandbox:study".into(), cpus: Vec::new(), memory_bytes: None };
+    let plan = study::new_plan(spec, "one".into(), 1, settings(spec), vec![target]);
+    StudyFolder::create(root, &plan).unwrap()
+}
+
+/// Measures until `runs` runs have ended in this call.
+fn measure(spec: &StudySpec, folder: &StudyFolder, runs: usize) -> SummaryFile {
+    let stop = Stop::default();
+    let mut ended = 0;
+    study::run(spec, folder, &stop, &mut |event| {
+        if let StudyEvent::RunEnds(_) = event {
+            ended += 1;
+            if ended == runs {
+                stop.set();
+            }
+        }
+    })
+    .unwrap()
+}
+
+fn keys(folder: &StudyFolder) -> Vec<(u32, u32)> {
+    folder.runs().unwrap().iter().map(|run| (run.cell, run.repeat)).collect()
+}
+
+#[test]
+fn a_stopped_study_goes_on_with_the_same_cells_and_measures_none_twice() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("runs");
+    let spec = spec(home.path(), "tpcw.complex", RatePlan::List(vec![20.0, 40.0]));
+    let first = folder(&root, &spec);
+    let summary = measure(&spec, &first, 1);
+    assert!(!summary.complete);
+    assert_eq!(summary.runs_done, 1);
+    let cells = first.plan().unwrap().cells;
+    let path = first.path().to_owned();
+    drop(first);
+    // What a kill in the middle of a run leaves.
+    std::fs::create_dir(path.join("runs/c02-r2.part")).unwrap();
+
+    let again = StudyFolder::resume(&path).unwrap();
+    let summary = measure(&spec, &again, usize::MAX);
+    assert!(summary.complete);
+    assert_eq!(again.plan().unwrap().cells, cells);
+    let keys = keys(&again);
+    assert_eq!(keys.len(), 4);
+    assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), 4);
+    check_runs(&again, &again.plan().unwrap());
+    check_damage(&again);
+}
+
+/// Every arrival has one of the four ends, every run has its tables, and the pool is as asked for.
+fn check_runs(folder: &StudyFolder, plan: &PlanFile) {
+    for run in folder.runs().unwrap() {
+        let counts = &run.counts;
+        let failed: u64 = counts.failed.values().sum();
+        assert_eq!(counts.arrivals, counts.completed + failed + counts.timed_out + counts.unsent);
+        assert!(counts.arrivals > 0 && failed == 0, "{counts:?}");
+        assert_eq!(run.response.count, counts.arrivals);
+        assert!(
+            run.theta.is_some() && run.status.contains_key("Innodb_buffer_pool_reads"),
+            "{:?}",
+            run.status
+        );
+        let dir = folder.path().join(format!("runs/c{:02}-r{}", run.cell, run.repeat));
+        for file in ["response.hdr", "intervals.csv", "sense.csv", "requests.csv.zst"] {
+            assert!(std::fs::metadata(dir.join(file)).unwrap().len() > 0, "{file}");
+        }
+    }
+    assert_eq!(plan.series[0].pool_bytes, Some(16 << 20));
+    let manifest = folder.manifest().unwrap();
+    assert_eq!(manifest.plans[0].class, "complex");
+    assert!(manifest.servers[0].version.contains("MariaDB"));
+    assert_eq!(manifest.servers[0].data["num_items"], "1000");
+}
+
+fn check_damage(folder: &StudyFolder) {
+    assert!(matches!(StudyFolder::resume(folder.path()), Err(StoreError::Locked(_))));
+    let damaged = folder.path().join("runs/c01-r1/run.json");
+    std::fs::write(&damaged, "{\"format\": 1, \"cell\"").unwrap();
+    let error = folder.runs().unwrap_err();
+    assert!(error.to_string().contains("c01-r1/run.json") && error.hint().is_some(), "{error}");
+    std::fs::write(&damaged, "{\"format\": 99}").unwrap();
+    assert!(matches!(folder.runs(), Err(StoreError::Newer { found: 99, .. })));
+}
+
+#[test]
+fn steps_end_where_the_server_carries_no_more_and_write_runs_start_from_the_same_rows() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("runs");
+    let mut spec = spec(home.path(), "tpcw.write", RatePlan::Steps { from: 50.0, step: 1_000_000.0 });
+    spec.request_log = false;
+    spec.timeout = Nanos::from_secs(1);
+    let folder = folder(&root, &spec);
+    let summary = measure(&spec, &folder, usize::MAX);
+    let rates: Vec<f64> = summary.cells.iter().map(|cell| cell.rate_per_s).collect();
+    assert_eq!(rates, [50.0, 1_000_050.0], "the sweep ends with the first cell that does not settle");
+    let overload = &summary.cells[1];
+    assert!(overload.lower_bound && overload.counts.timed_out + overload.counts.unsent > 0, "{overload:?}");
+    assert!(summary.cells[0].counts.completed > 0);
+    assert_eq!(folder.runs().unwrap().len(), 4);
+    assert!(home.path().join("sandboxes/study/snapshot").is_dir());
+}
