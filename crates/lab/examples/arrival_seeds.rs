@@ -30,7 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         let correlation = lag1_correlation(&gaps);
-        let tests = [kolmogorov_smirnov_exponential(&mut gaps, RATE), index_of_dispersion(&counts), correlation];
+        let tests =
+            [kolmogorov_smirnov_exponential(&mut gaps, RATE), index_of_dispersion(&counts), correlation];
         for (passed, test) in passed.iter_mut().zip(tests) {
             *passed += u32::from(test.p_value >= LEVEL);
         }
