@@ -17,7 +17,9 @@ def run(stub, generator, flags, stub_cpu=1, cpu=0):
     with tempfile.TemporaryDirectory(prefix="evenkeel-bench-") as home:
         path = {name: os.path.join(home, name) for name in ("socket", "stamps", "requests")}
         server = subprocess.Popen(["taskset", "-c", str(stub_cpu), stub, "--socket", path["socket"], "--spin", "1",
-                                   "--log", path["stamps"]], stdout=subprocess.PIPE, text=True)
+                                   "--log", path["stamps"]], stdout=subprocess.PIPE, text=True,
+                                  # A scheduler that shares by session would charge the spinning to the generator.
+                                  start_new_session=True)
         try:
             server.stdout.readline()
             command = [generator, "--socket", path["socket"], "--cpus", str(cpu), "--log", path["requests"], *flags]

@@ -1,8 +1,11 @@
 //! Logins against a server played here, packet by packet.
 
 use super::*;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use num_bigint::BigUint;
 use proptest::prelude::*;
+use ring::signature::{ED25519, UnparsedPublicKey};
 use sha1::{Digest, Sha1};
 
 const NONCE: &[u8; 20] = b"abcdefghijklmnopqrst";
@@ -89,7 +92,9 @@ fn an_account_of_another_plugin_is_switched_to_it() {
     let nonce = [5; 32];
     let request = [b"\xfeclient_ed25519\0", &nonce[..]].concat();
     let (_, answer) = feed(&mut login, &packet(2, &request)).unwrap();
-    assert_eq!(answer, mysql_common::scramble::create_response_for_ed25519(b"secret", &nonce));
+    // The key that MariaDB's documentation gives for this password; ring shares no code with the signer.
+    let key = STANDARD.decode("ZIgUREUg5PVgQ6LskhXmO+eZLS0nC8be6HPjYWR4YJY=").unwrap();
+    UnparsedPublicKey::new(&ED25519, key).verify(&nonce, &answer).unwrap();
     assert_eq!(feed(&mut login, &packet(4, OK)).unwrap().0, LoginStep::Done);
 }
 
