@@ -22,10 +22,14 @@ pub const LOW_LOAD: f64 = 50.0;
 pub struct Point {
     /// Arrival rate, per second.
     pub rate: f64,
-    /// Mean utilisation (theta), percent.
-    pub utilisation: f64,
+    /// Mean utilisation (theta), percent; `None` where it cannot be seen.
+    pub utilisation: Option<f64>,
     /// Whether the response settled.
     pub settled: bool,
+    /// Arrivals that failed, timed out or were never sent, percent.
+    pub lost: f64,
+    /// Targets that should have been measured at this rate; `target_taus` has those that were.
+    pub targets: usize,
     /// Mean response time over runs, seconds.
     pub tau: Estimate,
     /// Mean response time of each target, seconds; with fewer than two there is no spread.
@@ -45,6 +49,9 @@ pub struct Tolerance {
     pub spread: f64,
 }
 
+/// Arrivals in percent that may be lost: a server that answers only some of its requests looks fast to these.
+pub const LOST_MAX: f64 = 1.0;
+
 impl Default for Tolerance {
     fn default() -> Self {
         Self { standard_error: 5.0, spread: 20.0 }
@@ -56,6 +63,15 @@ impl Default for Tolerance {
 pub enum Reason {
     /// The response did not settle.
     Unsettled,
+    /// Too many requests got no answer, percent of the arrivals.
+    Lost(f64),
+    /// Not every target was measured at this rate.
+    TargetsMissing {
+        /// How many were.
+        measured: usize,
+        /// How many there are.
+        targets: usize,
+    },
     /// Too few runs to know the standard error.
     TooFewRuns(u64),
     /// The standard error over runs, percent of tau.
@@ -78,6 +94,12 @@ impl fmt::Display for Reason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsettled => write!(out, "the response does not settle"),
+            Self::Lost(percent) => {
+                write!(out, "{percent:.1} % of the requests got no answer, above {LOST_MAX:.1} %")
+            }
+            Self::TargetsMissing { measured, targets } => {
+                write!(out, "{measured} of {targets} targets are measured")
+            }
             Self::TooFewRuns(runs) => write!(out, "{runs} run is too few to know the standard error"),
             Self::StandardError { percent, tolerance } => {
                 write!(out, "the standard error over runs is {percent:.1} % of tau, above {tolerance:.1} %")
@@ -95,14 +117,19 @@ pub struct Untrusted {
     /// Arrival rate, per second.
     pub rate: f64,
     /// Utilisation, percent.
-    pub utilisation: f64,
+    pub utilisation: Option<f64>,
     /// Why.
     pub reason: Reason,
 }
 
 impl fmt::Display for Untrusted {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "at {} requests/s and {:.0} % utilisation {}", self.rate, self.utilisation, self.reason)
+        match self.utilisation {
+            Some(theta) => {
+                write!(out, "at {} requests/s and {theta:.0} % utilisation {}", self.rate, self.reason)
+            }
+            None => write!(out, "at {} requests/s {}", self.rate, self.reason),
+        }
     }
 }
 
@@ -131,14 +158,17 @@ impl TrustLimit {
         let mut limit = Self { utilisation: None, rate: None, end: None, overlooked: None };
         for (index, point) in rising.iter().enumerate() {
             let Some(reason) = reason_against(point, tolerance) else {
-                limit.utilisation = Some(limit.utilisation.unwrap_or(0.0).max(point.utilisation));
+                limit.utilisation = limit.utilisation.into_iter().chain(point.utilisation).reduce(f64::max);
                 limit.rate = Some(point.rate);
                 continue;
             };
             let untrusted = Untrusted { rate: point.rate, utilisation: point.utilisation, reason };
             let confirmed =
                 rising.get(index + 1).is_none_or(|next| reason_against(next, tolerance).is_some());
-            let is_noise = !confirmed && reason != Reason::Unsettled && point.utilisation < LOW_LOAD;
+            let is_low = point.utilisation.is_some_and(|theta| theta < LOW_LOAD);
+            let is_noise = !confirmed
+                && is_low
+                && matches!(reason, Reason::StandardError { .. } | Reason::Spread { .. });
             if !is_noise || limit.overlooked.is_some() {
                 limit.end = Some(untrusted);
                 break;
@@ -158,7 +188,9 @@ impl fmt::Display for TrustLimit {
             (Some(utilisation), None) => {
                 write!(out, "trusted up to {utilisation:.0} % utilisation, the highest measured")?;
             }
-            (None, Some(end)) => write!(out, "not trusted at any utilisation: {end}")?,
+            (None, Some(end)) if self.rate.is_none() => write!(out, "not trusted at any rate: {end}")?,
+            (None, Some(end)) => write!(out, "trusted at lower rates: {end}")?,
+            (None, None) if self.rate.is_some() => write!(out, "trusted at every measured rate")?,
             (None, None) => write!(out, "nothing was measured")?,
         }
         match &self.overlooked {
@@ -172,6 +204,12 @@ impl fmt::Display for TrustLimit {
 fn reason_against(point: &Point, tolerance: Tolerance) -> Option<Reason> {
     if !point.settled {
         return Some(Reason::Unsettled);
+    }
+    if point.lost.is_nan() || point.lost > LOST_MAX {
+        return Some(Reason::Lost(point.lost));
+    }
+    if point.target_taus.len() < point.targets {
+        return Some(Reason::TargetsMissing { measured: point.target_taus.len(), targets: point.targets });
     }
     let tau = point.tau.mean;
     let Some(error) = point.tau.standard_error() else {
@@ -200,8 +238,8 @@ fn spread(values: &[f64]) -> f64 {
 pub struct Capacity {
     /// Highest trusted arrival rate, per second.
     pub rate: f64,
-    /// Utilisation there, percent.
-    pub utilisation: f64,
+    /// Utilisation there, percent; `None` where it cannot be seen.
+    pub utilisation: Option<f64>,
     /// Completions per second there.
     pub throughput: Estimate,
     /// 95th percentile of the response time there, seconds.

@@ -16,7 +16,9 @@ fn point(rate: f64, utilisation: f64, standard_error: f64, spread: f64) -> Point
     };
     Point {
         rate,
-        utilisation,
+        utilisation: Some(utilisation),
+        lost: 0.0,
+        targets: 0,
         settled: true,
         tau: estimate(0.1, standard_error / 1_000.0),
         target_taus: vec![0.1, 0.1 + spread / 1_000.0],
@@ -39,7 +41,7 @@ fn trust_ends_below_the_first_point_that_fails() {
     assert_eq!(end.rate, 40.0);
     assert!(matches!(end.reason, Reason::StandardError { percent, .. } if (percent - 60.0).abs() < 1e-9));
     let capacity = Capacity::of(&points, &limit).unwrap();
-    assert_eq!((capacity.rate, capacity.utilisation, capacity.throughput.mean), (30.0, 50.0, 30.0));
+    assert_eq!((capacity.rate, capacity.utilisation, capacity.throughput.mean), (30.0, Some(50.0), 30.0));
     assert_eq!(capacity.p95.mean, 0.3);
 }
 
@@ -80,7 +82,7 @@ fn nothing_measured_and_nothing_trusted_are_told_apart() {
     assert_eq!(limit(&[]).to_string(), "nothing was measured");
     let none = limit(&[point(10.0, 20.0, 50.0, 1.0)]);
     assert_eq!((none.utilisation, Capacity::of(&[], &none)), (None, None));
-    assert!(none.to_string().starts_with("not trusted at any utilisation: at 10 requests/s"));
+    assert!(none.to_string().starts_with("not trusted at any rate: at 10 requests/s"));
 }
 
 #[test]
@@ -95,4 +97,32 @@ fn what_is_unsettled_apart_or_unknown_is_not_trusted() {
     let nan = Point { tau: Estimate { mean: f64::NAN, ..fine.tau }, ..fine.clone() };
     assert!(matches!(reason_of(nan), Some(Reason::StandardError { .. })));
     assert_eq!(reason_of(Point { target_taus: vec![], ..fine }), None);
+}
+
+#[test]
+fn a_point_that_loses_requests_is_not_trusted_however_fast_it_looks() {
+    let lossy = Point { lost: 1.5, ..point(20.0, 40.0, 1.0, 1.0) };
+    let limit = TrustLimit::of(
+        &[point(10.0, 20.0, 1.0, 1.0), lossy, point(30.0, 60.0, 1.0, 1.0)],
+        Tolerance::default(),
+    );
+    assert_eq!((limit.rate, limit.end.unwrap().reason), (Some(10.0), Reason::Lost(1.5)));
+}
+
+#[test]
+fn a_rate_that_not_every_target_was_measured_at_is_not_trusted() {
+    let alone = Point { targets: 3, ..point(20.0, 40.0, 1.0, 1.0) };
+    let reason = TrustLimit::of(&[alone], Tolerance::default()).end.unwrap().reason;
+    assert!(matches!(reason, Reason::TargetsMissing { targets: 3, .. }), "{reason:?}");
+}
+
+#[test]
+fn where_utilisation_cannot_be_seen_no_failure_is_taken_for_noise() {
+    let blind = |rate, error| Point { utilisation: None, ..point(rate, 0.0, error, 1.0) };
+    let limit = TrustLimit::of(&[blind(10.0, 1.0), blind(20.0, 9.0), blind(30.0, 1.0)], Tolerance::default());
+    assert_eq!((limit.rate, limit.utilisation, limit.overlooked), (Some(10.0), None, None));
+    assert!(
+        limit.to_string().starts_with("trusted at lower rates: at 20 requests/s the standard"),
+        "{limit}"
+    );
 }

@@ -3,10 +3,10 @@
 use super::Session;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow};
-use evenkeel_lab::data::tpcw::Scale;
-use evenkeel_lab::data::{DataSpec, Stamp};
+use evenkeel_lab::data::{DataError, DataSpec, Stamp, State};
 use evenkeel_lab::sandbox;
 use evenkeel_lab::target::{Control, Target};
+use evenkeel_lab::workload::tpcw::Database;
 use evenkeel_lab::workload::{self, Workload};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,19 +26,22 @@ pub fn is_file(workload: &str) -> bool {
     Path::new(workload).extension().is_some_and(|extension| extension == "toml")
 }
 
-/// A workload by name, on data of this scale.
-pub fn tpcw_workload(name: &str, scale: Scale) -> Result<Arc<dyn Workload>> {
-    workload::find(name, scale).hint("`evenkeel explain --list` names all; a file of your own ends in .toml")
+/// A workload by name, on a database.
+pub fn tpcw_workload(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workload>> {
+    workload::find(name, database)
+        .hint("`evenkeel explain --list` names all; a file of your own ends in .toml")
 }
 
-/// The scale of the TPC-W data on a server.
-pub fn scale_of(target: &Target) -> Result<Scale> {
+/// The TPC-W data on a server, with what write runs have added.
+pub fn database(target: &Target) -> Result<Database> {
     let mut control = Control::connect(target)?;
-    let database = target.database.clone().unwrap_or_default();
-    let missing = || anyhow!("database {database:?} at {target} holds no TPC-W data of Evenkeel");
-    match Stamp::read(&mut control)? {
-        Some(stamp) => Ok(stamp.scale),
-        None => Err(missing())
-            .hint(format!("fill it by `evenkeel data fill {target}`, or name a workload of your own")),
+    let name = target.database.clone().unwrap_or_default();
+    let Some(stamp) = Stamp::read(&mut control)? else {
+        return Err(anyhow!("database {name:?} at {target} holds no TPC-W data of Evenkeel"))
+            .hint(format!("fill it by `evenkeel data fill {target}`, or name a workload of your own"));
+    };
+    if stamp.state == State::Building {
+        return Err(DataError::HalfFinished { database: name }.into());
     }
+    Ok(Database::read(stamp.scale, &mut control)?)
 }

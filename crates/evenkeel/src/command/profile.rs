@@ -14,7 +14,7 @@ use clap::{Parser, ValueEnum};
 use evenkeel_lab::store::format::{PlanFile, SummaryFile};
 use evenkeel_lab::store::{self, StudyFolder};
 use evenkeel_lab::study::{self as lab_study, StudyError};
-use evenkeel_lab::target::Target;
+use evenkeel_lab::target::without_password;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -95,13 +95,14 @@ pub struct Args {
     /// Objective for the 95th percentile; the headline then names the highest rate that meets it
     #[arg(long, value_name = "TIME")]
     pub objective: Option<String>,
-    /// CPU utilisation at which a sweep ends, percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 98.0)]
+    /// CPU utilisation at which a sweep with an open end ends, percent; one below counts as reached
+    #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
     pub theta_ceiling: f64,
     /// Do not restart the server (or restore the database) before each run
     #[arg(long)]
     pub no_reset: bool,
-    /// Shell command that restarts or restores a server of yours before each run
+    /// Shell command that restarts or restores a server of yours before each run; kept with the study, so name no
+    /// password in it
     #[arg(long, value_name = "COMMAND", conflicts_with = "no_reset")]
     pub reset_command: Option<String>,
     /// CPUs for the load threads [default with a private server: the last one]
@@ -137,6 +138,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Some(name) => resumed(session, &root, name)?,
         None => started(session, &root, args)?,
     };
+    let is_new = args.resume.is_none();
     let mut view = View::new(mode(session, args.json));
     let mut teller = Teller::new(&study.spec);
     let outcome = lab_study::run(&study.spec, &folder, &session.stop, &mut |event| {
@@ -145,7 +147,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     });
     drop(view);
-    if outcome.is_err() {
+    if outcome.is_err() && is_new {
         discard_if_empty(&folder);
     }
     let summary = outcome.with_context(|| format!("measuring {}", folder.path().display()))?;
@@ -154,7 +156,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// A study that failed before its first run has nothing to keep or to resume.
 fn discard_if_empty(folder: &StudyFolder) {
-    if folder.runs().is_ok_and(|runs| runs.is_empty()) {
+    let has_no_cells = folder.plan().is_ok_and(|plan| plan.cells.is_empty());
+    if has_no_cells && folder.runs().is_ok_and(|runs| runs.is_empty()) {
         // Where it cannot be removed it is listed without runs, which is true.
         let _ = std::fs::remove_dir_all(folder.path());
     }
@@ -215,11 +218,7 @@ fn same(stored: &PlanFile, now: &PlanFile) -> Result<()> {
 
 /// This command line, without the program's name and without passwords.
 fn recorded_command() -> Vec<String> {
-    let plain = |argument: String| match argument.contains("://") {
-        true => Target::parse(&argument).map_or(argument, |target| target.to_string()),
-        false => argument,
-    };
-    std::env::args().skip(1).map(plain).collect()
+    std::env::args().skip(1).map(|argument| without_password(&argument)).collect()
 }
 
 fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {

@@ -16,6 +16,7 @@ use evenkeel_lab::store::format::{SettingsRecord, TargetRecord};
 use evenkeel_lab::study::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
 use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::Workload;
+use evenkeel_sense::cpu::{CpuSet, Domain};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -39,6 +40,12 @@ pub fn study(
     let factors = Factors::read(&args.factor)?;
     let workload =
         workload_file.map_or_else(|| args.workload.clone(), |path| path.to_string_lossy().into_owned());
+    if args.targets.is_empty() && args.reset_command.is_some() {
+        return Err(anyhow::anyhow!(
+            "--reset-command is for a server of yours; a private one is restarted anyway"
+        ))
+        .hint("name your server, or leave --reset-command out");
+    }
     let servers = if args.targets.is_empty() {
         private(session, args, &factors, &workload)?
     } else {
@@ -94,7 +101,7 @@ fn positive(text: &str, flag: &str) -> Result<evenkeel_core::Nanos> {
 fn ceiling(percent: f64) -> Result<f64> {
     if !(percent > 0.0 && percent <= 100.0) {
         return Err(anyhow::anyhow!("--theta-ceiling {percent} is not between 0 and 100"))
-            .hint("leave it out for 98 %");
+            .hint("leave it out for 100 %");
     }
     Ok(percent)
 }
@@ -235,7 +242,7 @@ pub fn remote_workload(workload: &str, target: &Target) -> Result<Arc<dyn Worklo
     }
     // An unknown name is told before the server is asked what it holds.
     place::tpcw_workload(workload, Scale::new(1, 1_000)?)?;
-    place::tpcw_workload(workload, place::scale_of(target)?)
+    place::tpcw_workload(workload, place::database(target)?)
 }
 
 /// `a`, `b` ... `z`, then numbers.
@@ -278,22 +285,26 @@ fn items(args: &Args, factors: &Factors) -> u32 {
     args.data.items.unwrap_or(DEFAULT.max(rounded as u32))
 }
 
-fn machine_cpus() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+/// The CPUs that this process may use, which a container may have made few.
+fn own_cpus() -> Vec<usize> {
+    let allowed = Domain::Process(std::process::id()).cpus();
+    let cpus: Vec<usize> = allowed.iter().flat_map(CpuSet::iter).map(|cpu| cpu as usize).collect();
+    if cpus.is_empty() { vec![0] } else { cpus }
 }
 
 /// The server gets all CPUs but the last, which the generator takes; one CPU is shared.
 fn server_cpus(args: &Args) -> Result<Vec<usize>> {
-    match &args.server.cpus {
-        Some(text) => units::cpus(text).context("reading --cpus"),
-        None => Ok((0..machine_cpus().saturating_sub(1).max(1)).collect()),
+    if let Some(text) = &args.server.cpus {
+        return units::cpus(text).context("reading --cpus");
     }
+    let own = own_cpus();
+    Ok(own[..(own.len() - 1).max(1)].to_vec())
 }
 
 fn generator_cpus(args: &Args) -> Result<Vec<usize>> {
     match &args.generator_cpus {
         Some(text) => units::cpus(text).context("reading --generator-cpus"),
-        None if args.targets.is_empty() => Ok(vec![machine_cpus() - 1]),
+        None if args.targets.is_empty() => Ok(own_cpus().into_iter().next_back().into_iter().collect()),
         None => Ok(Vec::new()),
     }
 }

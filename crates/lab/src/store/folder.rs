@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Why a study folder cannot be used.
@@ -112,7 +113,8 @@ impl StudyFolder {
     pub fn create(root: &Path, plan: &PlanFile) -> Result<Self, StoreError> {
         let path = root.join(&plan.id);
         fs::create_dir_all(root).map_err(StoreError::io("make", root))?;
-        match fs::create_dir(&path) {
+        // Closed to others: a plan holds command lines, and a reset command may say more than it should.
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(StoreError::Exists(path));
             }

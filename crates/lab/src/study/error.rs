@@ -68,6 +68,14 @@ fn told(problems: &[Problem]) -> String {
 }
 
 impl StudyError {
+    /// Whether it is no failure: somebody asked to stop, wherever that was noticed.
+    pub fn is_stop(&self) -> bool {
+        matches!(
+            self,
+            Self::Stopped | Self::Sandbox(SandboxError::Stopped { .. }) | Self::Data(DataError::Stopped)
+        )
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {

@@ -8,7 +8,7 @@ use crate::load::{Interval, LoadResult};
 use crate::store::format::{CaveatRecord, RunFile};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
-use evenkeel_core::stability::{Second, Stability};
+use evenkeel_core::stability::{GIVEN_UP_MAX, Second, Stability};
 use evenkeel_core::statistics::{BATCHES, BatchMeans};
 
 /// Whether the response came to rest.
@@ -90,4 +90,15 @@ pub(super) fn caveats(
 /// CPU use of the load threads, percent of one of them.
 fn generator_percent(spec: &StudySpec, run: &RunFile) -> f64 {
     run.generator_cpu_percent.unwrap_or_default() / spec.generator_cpus.len().max(1) as f64
+}
+
+/// Whether the server kept up. A run too short for a verdict did not if too many requests got no answer.
+pub(super) fn settled(run: &RunFile) -> bool {
+    let given_up = run.counts.arrivals.saturating_sub(run.counts.completed) as f64;
+    run.stability != "unstable" && given_up <= GIVEN_UP_MAX * run.counts.arrivals as f64
+}
+
+/// Whether the server let nobody more in: too many connections (1040, 1203), or none taken at all (2002, 2003).
+pub(super) fn refused(run: &RunFile) -> bool {
+    [1040, 1203, 2002, 2003].iter().any(|code| run.counts.failed.get(code).is_some_and(|count| *count > 0))
 }

@@ -1,10 +1,12 @@
 //! Where a study is measured: machine, servers, plans.
 
 use super::StudyError;
+use super::cells::record;
 use super::site::Ready;
 use crate::data::{Stamp, tables_size};
-use crate::store::format::ServerRecord;
+use crate::store::format::{CaveatRecord, ManifestFile, PlanFile, ServerRecord, TargetRecord};
 use crate::target::Control;
+use evenkeel_core::caveat::Caveat;
 use evenkeel_sense::machine::Machine;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,4 +67,38 @@ fn stamp_words(stamp: &Stamp) -> BTreeMap<String, String> {
         ("tool", stamp.tool_version.clone()),
     ];
     words.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Doubts that follow from where it is measured, and so hold for every run.
+pub(super) fn caveats(plan: &PlanFile, found: &ManifestFile) -> Vec<CaveatRecord> {
+    let generator = &plan.settings.generator_cpus;
+    let shared = |target: &TargetRecord| target.cpus.iter().filter(|cpu| generator.contains(cpu)).count();
+    let shared_cpus = plan.targets.iter().map(shared).max().and_then(Caveat::shared_cpus);
+    let page_cache = found.servers.iter().find_map(|server| {
+        let method = server.variables.get("innodb_flush_method")?;
+        let flush_method = method.clone();
+        (!method.contains("DIRECT")).then_some(Caveat::PageCache { flush_method })
+    });
+    [shared_cpus, page_cache].iter().flatten().map(record).collect()
+}
+
+/// Runs of two servers must not be averaged: a study goes on where it began, or not at all.
+pub(super) fn same(before: &ManifestFile, now: &ManifestFile) -> Result<(), StudyError> {
+    for (before, now) in before.servers.iter().zip(&now.servers) {
+        for (what, before, now) in [
+            ("server version", &before.version, &now.version),
+            ("checksum of the data", word(&before.data, "checksum"), word(&now.data, "checksum")),
+            ("seed of the data", word(&before.data, "seed"), word(&now.data, "seed")),
+        ] {
+            if before != now {
+                return Err(StudyError::Differs(format!("{what} {now:?} instead of {before:?}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn word<'a>(words: &'a BTreeMap<String, String>, name: &str) -> &'a String {
+    static NONE: String = String::new();
+    words.get(name).unwrap_or(&NONE)
 }

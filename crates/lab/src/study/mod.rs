@@ -13,6 +13,7 @@ mod manifest;
 mod measure;
 mod observe;
 mod order;
+mod plan;
 mod plans;
 mod pool;
 mod preflight;
@@ -24,8 +25,9 @@ mod summary;
 
 pub use error::StudyError;
 pub use event::StudyEvent;
+pub use plan::new_plan;
 pub use plans::statement_plans;
 pub use pool::POOL_BYTES_MIN;
-pub use run::{new_plan, run};
+pub use run::run;
 pub use spec::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
 pub use summary::summarise;

@@ -1,8 +1,7 @@
 //! In which order cells are run.
 
-use crate::store::format::{CellRecord, PlanFile, RunFile};
+use crate::store::format::{CellRecord, PlanFile};
 use evenkeel_core::random::{Random, Seed};
-use std::collections::BTreeSet;
 
 /// The cells in random order: one block, so that what drifts with time meets every cell alike. The same
 /// seed and block give the same order, also after a resume.
@@ -14,11 +13,6 @@ pub fn block(cells: &[CellRecord], seed: Seed, number: u32) -> Vec<CellRecord> {
         block.swap(last, random.uniform(0, last as u64) as usize);
     }
     block
-}
-
-/// Cells and repeats that are finished already.
-pub fn finished(runs: &[RunFile]) -> BTreeSet<(u32, u32)> {
-    runs.iter().map(|run| (run.cell, run.repeat)).collect()
 }
 
 /// The cell of this series and rate, added to the plan where it is new.

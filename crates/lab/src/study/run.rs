@@ -3,19 +3,18 @@
 use super::measure::{Measured, RunOrder, SENSE_COLUMNS, arrivals, measure};
 use super::plans::statement_plans;
 use super::search::Search;
-use super::site::Site;
-use super::spec::{SeriesSpec, StudySpec};
-use super::{StudyError, StudyEvent, manifest, order, pool, preflight, summary};
+use super::site::{self, Ready, Site};
+use super::spec::{Reset, SeriesSpec, StudySpec};
+use super::{StudyError, StudyEvent, judge, manifest, order, pool, preflight, summary};
 use crate::explain;
 use crate::stop::Stop;
 use crate::store::format::{
-    CellRecord, FORMAT, ManifestFile, PlanFile, ProbeRecord, RunFile, SeriesRecord, SummaryFile,
+    CaveatRecord, CellRecord, FORMAT, ManifestFile, PlanFile, ProbeRecord, RunFile, SummaryFile,
 };
 use crate::store::{RunTables, StudyFolder};
 use crate::target::{Control, Problem};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::{CellOutcome, RatePlan, Sweep};
-use evenkeel_core::stability::GIVEN_UP_MAX;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -34,6 +33,7 @@ pub fn run(
         sites: spec.sites.iter().map(Site::new).collect(),
         plan: folder.plan()?,
         runs: folder.runs()?,
+        caveats: Vec::new(),
         spec,
         folder,
         stop,
@@ -41,7 +41,8 @@ pub fn run(
     let outcome = study.all(tell);
     let down = study.all_down(tell);
     match outcome {
-        Ok(()) | Err(StudyError::Stopped) => down?,
+        Ok(()) => down?,
+        Err(error) if error.is_stop() => down?,
         Err(error) => return Err(error),
     }
     let summary = summary::summarise(&study.plan, &study.runs);
@@ -57,6 +58,8 @@ struct Study<'a> {
     sites: Vec<Site<'a>>,
     plan: PlanFile,
     runs: Vec<RunFile>,
+    /// Doubts that hold for every run.
+    caveats: Vec<CaveatRecord>,
 }
 
 type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
@@ -79,48 +82,71 @@ impl Study<'_> {
     /// Data, manifest, sizes of pools, preflight: once for each site.
     fn prepare(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
         let mut found = ManifestFile { format: FORMAT, ..ManifestFile::default() };
-        let mut explained = BTreeSet::new();
         for index in 0..self.sites.len() {
-            let series: Vec<&SeriesSpec> =
-                self.spec.series.iter().filter(|series| series.site == index).collect();
-            let writes = series.iter().any(|series| preflight::writes(series.workload.as_ref()));
-            self.sites[index].prepare(writes, self.stop, tell)?;
-            let ready = self.sites[index].up(None, self.stop, tell)?;
-            let tables: BTreeSet<String> = series
-                .iter()
-                .flat_map(|series| series.workload.statements())
-                .flat_map(|statement| statement.tables.iter().cloned())
-                .collect();
-            let server = manifest::server(&ready, &tables.into_iter().collect::<Vec<_>>())?;
-            for series in series {
-                for problem in preflight::check(self.spec, series.workload.as_ref(), &ready.target)? {
-                    let Problem { subject, text, hint, .. } = problem;
-                    tell(StudyEvent::Warning(format!("{subject}: {text}; {hint}")));
-                }
-                if explained.insert(series.workload.name().to_owned()) {
-                    tell(StudyEvent::Preparing(format!("explaining {}", series.workload.name())));
-                    let mut control = Control::connect(&ready.target)?;
-                    let effort = explain::Effort {
-                        seed: self.spec.seed.child("explain"),
-                        ..explain::Effort::default()
-                    };
-                    found.plans.extend(statement_plans(
-                        &mut control,
-                        series.workload.as_ref(),
-                        &effort,
-                        self.stop,
-                    )?);
-                }
-            }
-            if found.machine.is_empty() {
-                found.machine = manifest::machine(ready.data_dir.as_deref());
-            }
-            self.sites[index].down(tell)?;
-            self.size_pools(index, server.tables_bytes)?;
-            found.servers.push(server);
+            self.prepare_site(index, &mut found, tell)?;
+        }
+        self.caveats = manifest::caveats(&self.plan, &found);
+        let before = self.folder.manifest()?;
+        if !before.servers.is_empty() {
+            return manifest::same(&before, &found);
         }
         self.folder.write_manifest(&found)?;
         Ok(self.folder.write_plan(&self.plan)?)
+    }
+
+    fn prepare_site(
+        &mut self,
+        index: usize,
+        found: &mut ManifestFile,
+        tell: Tell<'_>,
+    ) -> Result<(), StudyError> {
+        let series: Vec<&SeriesSpec> =
+            self.spec.series.iter().filter(|series| series.site == index).collect();
+        let writes = series.iter().any(|series| preflight::writes(series.workload.as_ref()));
+        self.sites[index].prepare(writes, self.stop, tell)?;
+        let ready = self.sites[index].up(None, self.stop, tell)?;
+        let statements = series.iter().flat_map(|series| series.workload.statements());
+        let tables: BTreeSet<String> =
+            statements.flat_map(|statement| statement.tables.iter().cloned()).collect();
+        let server = manifest::server(&ready, &tables.into_iter().collect::<Vec<_>>())?;
+        for series in &series {
+            self.look_at(series, &ready, found, tell)?;
+        }
+        if found.machine.is_empty() {
+            found.machine = manifest::machine(ready.data_dir.as_deref());
+        }
+        self.sites[index].down(tell)?;
+        self.size_pools(index, server.tables_bytes)?;
+        // One record for each target, in their order, though a target has a site for each layout.
+        if series.first().is_some_and(|series| series.target == found.servers.len()) {
+            found.servers.push(server);
+        }
+        Ok(())
+    }
+
+    /// Preflight and plans of one series.
+    fn look_at(
+        &self,
+        series: &SeriesSpec,
+        ready: &Ready,
+        found: &mut ManifestFile,
+        tell: Tell<'_>,
+    ) -> Result<(), StudyError> {
+        let workload = series.workload.as_ref();
+        for problem in preflight::check(self.spec, workload, &ready.target)? {
+            let Problem { subject, text, hint, .. } = problem;
+            tell(StudyEvent::Warning(format!("{subject}: {text}; {hint}")));
+        }
+        let statements: Vec<&str> =
+            workload.statements().iter().map(|statement| statement.name.as_str()).collect();
+        if found.plans.iter().any(|plan| statements.contains(&plan.statement.as_str())) {
+            return Ok(());
+        }
+        tell(StudyEvent::Preparing(format!("explaining {}", workload.name())));
+        let mut control = Control::connect(&ready.target)?;
+        let effort = explain::Effort { seed: self.spec.seed.child("explain"), ..explain::Effort::default() };
+        found.plans.extend(statement_plans(&mut control, workload, &effort, self.stop)?);
+        Ok(())
     }
 
     fn size_pools(&mut self, site: usize, tables_bytes: Option<u64>) -> Result<(), StudyError> {
@@ -132,26 +158,45 @@ impl Study<'_> {
         Ok(())
     }
 
-    /// The rates of every series, series by series. Found rates stand in the plan before the first run of the
-    /// next series, so that a kill loses one search at most.
+    /// The rates of every series. Found rates stand in the plan before those of the next series are searched, so
+    /// that a kill loses one search at most.
     fn find_rates(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
         for series in 0..self.spec.series.len() {
-            if self.plan.cells.iter().any(|cell| cell.series == series)
-                && !matches!(self.spec.rates, RatePlan::Steps { .. })
-            {
+            let is_open_ended = matches!(self.spec.rates, RatePlan::Steps { .. });
+            if self.plan.cells.iter().any(|cell| cell.series == series) && !is_open_ended {
                 continue;
             }
-            let saturation =
-                if self.spec.rates.needs_saturation() { Some(self.search(series, tell)?) } else { None };
+            let targets = self.same_but_target(series);
+            let saturation = match self.spec.rates.needs_saturation() {
+                true => Some(self.lowest_saturation(&targets, tell)?),
+                false => None,
+            };
             let sweep = self.spec.rates.sweep(saturation, self.spec.theta_ceiling_percent)?;
             match self.spec.rates {
                 RatePlan::Steps { .. } => self.climb(series, sweep, tell)?,
-                RatePlan::Auto(_) | RatePlan::List(_) => self.take_all(series, sweep),
+                RatePlan::Auto(_) | RatePlan::List(_) => {
+                    targets.into_iter().for_each(|series| self.take_all(series, sweep.clone()));
+                }
             }
             self.folder.write_plan(&self.plan)?;
         }
         self.plan.rates_known = true;
         Ok(self.folder.write_plan(&self.plan)?)
+    }
+
+    /// This series and those that differ from it in the target alone.
+    fn same_but_target(&self, series: usize) -> Vec<usize> {
+        let all = &self.plan.series;
+        (0..all.len()).filter(|other| all[*other].same_but_target(&all[series])).collect()
+    }
+
+    /// Targets are compared rate by rate, so they share their rates: those around the lowest saturation.
+    fn lowest_saturation(&mut self, series: &[usize], tell: Tell<'_>) -> Result<f64, StudyError> {
+        let mut lowest = f64::INFINITY;
+        for one in series {
+            lowest = lowest.min(self.search(*one, tell)?);
+        }
+        Ok(lowest)
     }
 
     /// Every rate of a sweep whose rates are known beforehand.
@@ -162,19 +207,20 @@ impl Study<'_> {
         }
     }
 
-    /// Steps upwards until the sweep ends; each step is the first repeat of its cell.
+    /// Steps upwards until the sweep ends; each step is the first repeat of its cell. One run may be called
+    /// unstable by chance, so a second one has to agree.
     fn climb(&mut self, series: usize, mut sweep: Sweep, tell: Tell<'_>) -> Result<(), StudyError> {
         while let Some(rate) = sweep.rate() {
             let cell = order::cell_of(&mut self.plan, series, rate);
             self.folder.write_plan(&self.plan)?;
-            self.cell(&cell, 1, tell)?;
-            let Some(run) = self.runs.iter().find(|run| run.cell == cell.id && run.repeat == 1) else {
-                return Err(StudyError::Stopped);
-            };
+            let mut run = self.cell(&cell, 1, tell)?;
+            if !judge::settled(&run) && self.spec.repeats > 1 {
+                run = self.cell(&cell, 2, tell)?;
+            }
             sweep.observe(&CellOutcome {
                 utilisation: run.theta.as_ref().map(|theta| theta.total_percent),
-                settled: settled(run),
-                refused: refused(run),
+                settled: judge::settled(&run),
+                refused: judge::refused(&run),
             });
         }
         if let Some(end) = sweep.end() {
@@ -191,6 +237,9 @@ impl Study<'_> {
         let site = &mut self.sites[spec.site];
         site.reset(&self.spec.reset, preflight::writes(spec.workload.as_ref()), self.stop, tell)?;
         let ready = site.up(self.plan.series[series].pool_bytes, self.stop, tell)?;
+        if preflight::writes(spec.workload.as_ref()) {
+            site::mark_written(&ready.target)?;
+        }
         let mut search = Search {
             spec: self.spec,
             series,
@@ -210,15 +259,14 @@ impl Study<'_> {
         Ok(saturation)
     }
 
-    /// One run, unless it is finished already.
-    fn cell(&mut self, cell: &CellRecord, repeat: u32, tell: Tell<'_>) -> Result<(), StudyError> {
-        if order::finished(&self.runs).contains(&(cell.id, repeat)) {
-            return Ok(());
+    /// One run; one that is finished already is not made again.
+    fn cell(&mut self, cell: &CellRecord, repeat: u32, tell: Tell<'_>) -> Result<RunFile, StudyError> {
+        if let Some(run) = self.runs.iter().find(|run| (run.cell, run.repeat) == (cell.id, repeat)) {
+            return Ok(run.clone());
         }
         if self.stop.is_set() {
             return Err(StudyError::Stopped);
         }
-        let series = &self.spec.series[cell.series];
         let order = u32::try_from(self.runs.len() + 1).unwrap_or(u32::MAX);
         tell(StudyEvent::RunBegins {
             cell: cell.clone(),
@@ -228,15 +276,14 @@ impl Study<'_> {
             runs: self.runs_planned(),
             time_left: self.time_left(),
         });
-        let writes = preflight::writes(series.workload.as_ref());
-        self.sites[series.site].reset(&self.spec.reset, writes, self.stop, tell)?;
-        let ready = self.sites[series.site].up(self.plan.series[cell.series].pool_bytes, self.stop, tell)?;
+        let site = self.spec.series[cell.series].site;
+        let ready = self.cold_server(cell, tell)?;
         let part = self.folder.begin_run(cell.id, repeat)?;
         let order = RunOrder {
             cell,
             repeat,
             order,
-            workload: Arc::clone(&series.workload),
+            workload: Arc::clone(&self.spec.series[cell.series].workload),
             arrivals: arrivals(self.spec.process, cell.rate_per_s),
             warm_up: self.spec.warm_up,
             measure: self.spec.duration,
@@ -244,21 +291,43 @@ impl Study<'_> {
         };
         let measured = measure(self.spec, &order, &ready, self.stop, tell);
         // A server that died explains whatever else went wrong.
-        self.sites[series.site].check()?;
-        let down = self.sites[series.site].down(tell);
+        self.sites[site].check()?;
+        let down = match self.spec.reset {
+            Reset::Nothing => Ok(()),
+            Reset::Full | Reset::Command(_) => self.sites[site].down(tell),
+        };
         let measured = measured?.ok_or(StudyError::Stopped)?;
         down?;
         self.keep(measured, tell)
     }
 
-    fn keep(&mut self, measured: Measured, tell: Tell<'_>) -> Result<(), StudyError> {
-        let Measured { run, load, rows } = measured;
+    /// The server of a cell, reset as the study asks for, and no other private server beside it.
+    fn cold_server(&mut self, cell: &CellRecord, tell: Tell<'_>) -> Result<Ready, StudyError> {
+        let series = &self.spec.series[cell.series];
+        for (index, site) in self.sites.iter_mut().enumerate() {
+            if index != series.site {
+                site.down(tell)?;
+            }
+        }
+        let writes = preflight::writes(series.workload.as_ref());
+        let site = &mut self.sites[series.site];
+        site.reset(&self.spec.reset, writes, self.stop, tell)?;
+        let ready = site.up(self.plan.series[cell.series].pool_bytes, self.stop, tell)?;
+        if writes {
+            site::mark_written(&ready.target)?;
+        }
+        Ok(ready)
+    }
+
+    fn keep(&mut self, measured: Measured, tell: Tell<'_>) -> Result<RunFile, StudyError> {
+        let Measured { mut run, load, rows } = measured;
+        run.caveats.extend_from_slice(&self.caveats);
         let tables = RunTables { load: &load, sense_columns: SENSE_COLUMNS.to_vec(), sense: rows };
         self.folder.finish_run(&run, &tables)?;
         self.runs.push(run.clone());
         self.folder.write_summary(&summary::summarise(&self.plan, &self.runs))?;
-        tell(StudyEvent::RunEnds(Box::new(run)));
-        Ok(())
+        tell(StudyEvent::RunEnds(Box::new(run.clone())));
+        Ok(run)
     }
 
     fn all_down(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
@@ -282,60 +351,5 @@ impl Study<'_> {
             done: u32::try_from(self.runs.len()).unwrap_or(u32::MAX),
             time_left: self.time_left(),
         });
-    }
-}
-
-/// Whether the server kept up. A run too short for a verdict did not if more was given up than chance explains.
-fn settled(run: &RunFile) -> bool {
-    let given_up = (run.counts.timed_out + run.counts.unsent) as f64;
-    run.stability != "unstable" && given_up <= GIVEN_UP_MAX * run.counts.arrivals as f64
-}
-
-/// Whether the server let nobody more in: too many connections (1040, 1203), or none taken at all (2002, 2003).
-fn refused(run: &RunFile) -> bool {
-    [1040, 1203, 2002, 2003].iter().any(|code| run.counts.failed.get(code).is_some_and(|count| *count > 0))
-}
-
-/// The plan of a new study, before any rate is known.
-pub fn new_plan(
-    spec: &StudySpec,
-    id: String,
-    created_unix_s: u64,
-    settings: crate::store::format::SettingsRecord,
-    targets: Vec<crate::store::format::TargetRecord>,
-) -> PlanFile {
-    PlanFile {
-        format: FORMAT,
-        id,
-        kind: spec.kind.clone(),
-        created_unix_s,
-        tool: env!("CARGO_PKG_VERSION").to_owned(),
-        command: spec.command.clone(),
-        seed: spec.seed.0,
-        settings,
-        targets,
-        series: spec.series.iter().map(series_record).collect(),
-        rate: spec.rate_text.clone(),
-        cells: Vec::new(),
-        rates_known: false,
-        probes: Vec::new(),
-    }
-}
-
-fn series_record(series: &SeriesSpec) -> SeriesRecord {
-    use super::spec::PoolSize;
-    SeriesRecord {
-        label: series.label.clone(),
-        target: series.target,
-        workload: series.workload.name().to_owned(),
-        pool_bytes: match series.pool {
-            Some(PoolSize::Bytes(bytes)) => Some(bytes),
-            _ => None,
-        },
-        pool_percent: match series.pool {
-            Some(PoolSize::Percent(percent)) => Some(percent),
-            _ => None,
-        },
-        layout: series.layout.clone(),
     }
 }

@@ -3,7 +3,7 @@
 use super::spec::{Place, Reset, SiteSpec};
 use super::{StudyError, StudyEvent};
 use crate::clock::Clock;
-use crate::data::{self, DataSpec, Snapshot, Via};
+use crate::data::{self, DataSpec, Snapshot, Stamp, Via};
 use crate::sandbox::{Sandbox, SandboxEvent, SandboxSpec};
 use crate::stop::Stop;
 use crate::target::{Control, Target};
@@ -24,6 +24,8 @@ const POOL: &str = "innodb_buffer_pool_size";
 pub(super) struct Site<'a> {
     spec: &'a SiteSpec,
     sandbox: Option<Sandbox>,
+    /// Buffer pool of the server that is up.
+    pool: Option<u64>,
 }
 
 /// A server that is up.
@@ -42,39 +44,50 @@ type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
 
 impl<'a> Site<'a> {
     pub(super) fn new(spec: &'a SiteSpec) -> Self {
-        Self { spec, sandbox: None }
+        Self { spec, sandbox: None, pool: None }
     }
 
-    /// Makes sure that the data is there and whole, and for write runs that a copy of it is.
+    /// Makes sure that the data is there and whole, and for write runs that a copy of it is. What an earlier write
+    /// run has changed is taken back.
     pub(super) fn prepare(&mut self, writes: bool, stop: &Stop, tell: Tell<'_>) -> Result<(), StudyError> {
         let Place::Sandbox { data: Some(wanted), sandbox } = &self.spec.place else { return Ok(()) };
         let (data_dir, copy) = directories(sandbox);
-        if Snapshot::open(&data_dir, &copy).is_ok() && (writes || Snapshot::is_interrupted(&data_dir)) {
+        let has_copy = Snapshot::open(&data_dir, &copy).is_ok();
+        if has_copy && Snapshot::is_interrupted(&data_dir) {
             self.restore(tell)?;
         }
-        let ready = self.up(None, stop, tell)?;
+        let mut ready = self.up(None, stop, tell)?;
+        if has_copy && is_written(&ready.target, wanted)? {
+            self.down(tell)?;
+            self.restore(tell)?;
+            ready = self.up(None, stop, tell)?;
+        }
         let filled = fill(&ready.target, wanted, stop, tell);
         self.down(tell)?;
         filled?;
-        if writes && Snapshot::open(&data_dir, &copy).is_err() {
+        if writes && !has_copy {
             tell(StudyEvent::Preparing("copying the data directory for the write runs".into()));
             Snapshot::take(&data_dir, &copy)?;
         }
         Ok(())
     }
 
-    /// Brings the server up cold, with this buffer pool.
+    /// Brings the server up cold, with this buffer pool; one that was kept up with it is taken as it is.
     pub(super) fn up(&mut self, pool: Option<u64>, stop: &Stop, tell: Tell<'_>) -> Result<Ready, StudyError> {
         match &self.spec.place {
             Place::Remote(target) => Ok(remote(target)),
             Place::Sandbox { sandbox, .. } => {
+                if let Some(server) = self.sandbox.as_ref().filter(|_| self.pool == pool) {
+                    return Ok(private(server));
+                }
+                self.down(tell)?;
                 let mut spec: SandboxSpec = sandbox.clone();
                 if let Some(bytes) = pool {
                     spec.settings.insert(POOL.to_owned(), bytes.to_string());
                 }
                 let server = Sandbox::up(&spec, stop, &mut |event| tell_sandbox(event, tell))?;
                 let ready = private(&server);
-                self.sandbox = Some(server);
+                (self.sandbox, self.pool) = (Some(server), pool);
                 Ok(ready)
             }
         }
@@ -121,6 +134,21 @@ impl<'a> Site<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Whether a write run has changed the data set that is wanted.
+fn is_written(target: &Target, wanted: &DataSpec) -> Result<bool, StudyError> {
+    let server = Target { database: None, ..target.clone() };
+    if !database_exists(&mut Control::connect(&server)?)? {
+        return Ok(false);
+    }
+    let found = data::check(&mut Control::connect(target)?, wanted)?;
+    Ok(matches!(found, data::Found::Written(_)))
+}
+
+/// Notes in the database that its rows are about to change, so that nobody takes them for those of the seed.
+pub(super) fn mark_written(target: &Target) -> Result<(), StudyError> {
+    Ok(Stamp::mark_written(&mut Control::connect(target)?)?)
 }
 
 /// The data directory of a sandbox, and the copy for write runs beside it, which goes when the sandbox is cleaned.

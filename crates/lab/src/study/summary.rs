@@ -1,9 +1,10 @@
 //! What follows from the finished runs: cells, trust limit, capacity, the one sentence.
 
 use super::cells;
-use super::figures::estimate;
+use super::figures::add_counts;
 use crate::store::format::{
-    CaveatRecord, CellSummary, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, RunFile, SummaryFile,
+    CaveatRecord, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, RunFile,
+    SummaryFile,
 };
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, Point, Tolerance, TrustLimit};
@@ -49,16 +50,15 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
     let limit = TrustLimit::of(&points, tolerance);
     let within = within_objective(&points, &limit, settings.objective_p95_ms);
     let capacity = Capacity::of(&points, &within);
-    let sees_theta = cells.iter().any(|cell| group.contains(&cell.series) && cell.theta_percent.n > 0);
     HeadlineRecord {
         label: if groups(plan).len() > 1 { group_label(plan, &group) } else { String::new() },
-        text: sentence(plan, &group, &points, capacity.as_ref(), &limit, sees_theta),
+        text: sentence(plan, &group, &points, capacity.as_ref(), &limit),
         capacity_per_s: capacity.map(|capacity| to_record(&capacity.throughput)),
         p95_ms: capacity.map(|capacity| to_record(&capacity.p95.scaled(1e3))),
-        capacity_theta_percent: capacity.map(|capacity| capacity.utilisation).filter(|_| sees_theta),
-        trust_theta_percent: limit.utilisation.filter(|_| sees_theta),
+        capacity_theta_percent: capacity.and_then(|capacity| capacity.utilisation),
+        trust_theta_percent: limit.utilisation,
         trust_ended: limit.end.is_some(),
-        trust_reason: limit.end.map(|end| end.to_string()).unwrap_or_default(),
+        trust_reason: trust_reason(&limit),
         series: group,
     }
 }
@@ -93,17 +93,27 @@ fn point(
         Estimate::of(&values)
     };
     let thetas: Vec<f64> = runs.iter().filter_map(|run| Some(run.theta.as_ref()?.total_percent)).collect();
+    let mut counts = CountsRecord::default();
+    runs.iter().for_each(|run| add_counts(&mut counts, &run.counts));
     Some(Point {
         rate,
-        utilisation: estimate(&thetas).mean,
+        utilisation: Estimate::of(&thetas).map(|theta| theta.mean),
         // One run of many may be called unstable by chance (3.6 % of short ones at 90 % load).
-        settled: 2 * runs.iter().filter(|run| run.stability == "unstable").count() < runs.len().max(1)
-            && !runs.iter().any(|run| run.lower_bound),
+        settled: 2 * runs.iter().filter(|run| run.stability == "unstable").count() < runs.len().max(1),
+        lost: 100.0 * (counts.arrivals - counts.completed) as f64 / counts.arrivals.max(1) as f64,
+        targets: group.len(),
         tau: worst(&here).unwrap_or(over(|run| run.response.mean_ms / 1e3)?),
         target_taus: here.iter().map(|cell| cell.tau_ms.mean / 1e3).collect(),
         throughput: over(|run| run.throughput_per_s)?,
         p95: over(|run| run.response.p95_ms / 1e3)?,
     })
+}
+
+/// Why trust ends where it does, and what was overlooked on the way there.
+fn trust_reason(limit: &TrustLimit) -> String {
+    let overlooked = limit.overlooked.map(|untrusted| format!("taken for noise: {untrusted}"));
+    let parts: Vec<String> = limit.end.map(|end| end.to_string()).into_iter().chain(overlooked).collect();
+    parts.join("; ")
 }
 
 /// The tau of the target whose runs differ most: the standard error is that over runs of one server, and the
@@ -131,7 +141,6 @@ fn sentence(
     points: &[Point],
     capacity: Option<&Capacity>,
     limit: &TrustLimit,
-    sees_theta: bool,
 ) -> String {
     let who = if group.len() > 1 {
         format!("each of these {} servers", group.len())
@@ -151,17 +160,17 @@ fn sentence(
     let rate = interval(&capacity.throughput, 1.0);
     let p95 = capacity.p95.scaled(1e3);
     let below = plan.settings.objective_p95_ms.unwrap_or_else(|| p95.high().unwrap_or(p95.mean));
-    let trust = match (sees_theta, limit.utilisation, &limit.end) {
-        (false, ..) => "its CPU utilisation cannot be seen from here".to_owned(),
-        (_, Some(theta), Some(_)) => {
+    let trust = match (limit.utilisation, &limit.end) {
+        (Some(theta), Some(_)) => {
             format!("the figure can be trusted up to a CPU utilisation of {theta:.0} %")
         }
-        (_, Some(theta), None) => {
-            format!(
-                "the figure can be trusted up to a CPU utilisation of at least {theta:.0} %, the highest measured"
-            )
+        (Some(theta), None) => format!(
+            "the figure can be trusted up to a CPU utilisation of at least {theta:.0} %, the highest measured"
+        ),
+        (None, _) => {
+            "the figure can be trusted up to that rate; its CPU utilisation cannot be seen from here"
+                .to_owned()
         }
-        (_, None, _) => "the figure cannot be trusted".to_owned(),
     };
     format!(
         "{who} carries {rate} requests per second of {what} at p95 below {} ms, and {trust}",

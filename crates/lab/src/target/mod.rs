@@ -12,6 +12,7 @@ mod version;
 pub use control::{Cell, Control, Rows};
 pub use error::TargetError;
 pub use preflight::{Needs, Problem, file_limit, preflight};
+pub use url::without_password;
 pub use version::{Flavor, ServerVersion};
 
 use std::fmt;
