@@ -262,8 +262,9 @@ impl Worker<'_> {
 
     fn back_off(&mut self, now: Nanos) {
         self.backoff = Nanos(self.backoff.0 * 2).clamp(BACKOFF_MIN, BACKOFF_MAX);
-        // A request with its own connection shows the refusal as its failure; the next one is on time.
-        if !self.per_request {
+        // An arrival with its own connection shows the refusal as its failure, and the next one is on time; a
+        // closed client would come back at once, again and again.
+        if !self.per_request || self.closed {
             self.connect_after = now + self.backoff;
         }
     }

@@ -41,8 +41,11 @@ impl Worker<'_> {
 
     /// Sends waiting requests on sessions that have become free, and opens sessions for the rest.
     pub(super) fn pump(&mut self, now: Nanos) {
-        while let Some(arrival) = self.at_once.pop() {
-            self.arrive(arrival, now);
+        // Those that are added meanwhile wait for the next turn of the loop, which looks at the clock.
+        for _ in 0..self.at_once.len() {
+            if let Some(arrival) = self.at_once.pop_front() {
+                self.arrive(arrival, now);
+            }
         }
         while let Some(&arrival) = self.waiting.front() {
             let Some(slot) = self.take_session(now) else {
@@ -163,7 +166,7 @@ impl Worker<'_> {
         }
         match pause {
             // The session is about to become free; the arrival follows when it is.
-            Nanos::ZERO => self.at_once.push(Arrival { at, number: u64::from(client) }),
+            Nanos::ZERO => self.at_once.push_back(Arrival { at, number: u64::from(client) }),
             _ => self.thinking.push(Reverse((at, client))),
         }
     }

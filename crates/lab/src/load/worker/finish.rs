@@ -19,6 +19,12 @@ impl Worker<'_> {
             self.quit(slot);
             done = crate::clock::monotonic();
         }
+        if let Some(request) = &mut self.sessions[slot as usize].request
+            && request.send == Nanos::ZERO
+        {
+            // A request without any statement is done as it is sent.
+            (request.send, request.first_byte) = (done, done);
+        }
         self.end(slot, Outcome::Completed, done);
         if !self.per_request {
             self.release(slot);

@@ -99,7 +99,7 @@ pub(super) struct Worker<'a> {
     schedule: Schedule,
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// Arrivals of closed clients that do not think.
-    at_once: Vec<Arrival>,
+    at_once: VecDeque<Arrival>,
     requests: Deadlines,
     logins: Deadlines,
     abandoned: Deadlines,
@@ -136,10 +136,10 @@ impl<'a> Worker<'a> {
             SessionPolicy::PerRequest { max } => (max, true),
         };
         let request_seed = plan.seed.child("requests");
-        let spare = ClientSlot {
-            client: plan.workload.client(u64::MAX - thread as u64),
-            random: Random::new(request_seed),
-        };
+        // Behind the numbers of all session slots.
+        let spare_number = u64::from(max) + (shared.threads + thread) as u64;
+        let spare =
+            ClientSlot { client: plan.workload.client(spare_number), random: Random::new(request_seed) };
         let length = Nanos::MAX;
         Ok(Self {
             shared,
@@ -164,7 +164,7 @@ impl<'a> Worker<'a> {
             request_seed,
             schedule: Schedule::new(None, (thread, shared.threads), Nanos::ZERO, length),
             thinking: BinaryHeap::new(),
-            at_once: Vec::new(),
+            at_once: VecDeque::new(),
             requests: Deadlines::default(),
             logins: Deadlines::default(),
             abandoned: Deadlines::default(),
@@ -234,6 +234,9 @@ impl<'a> Worker<'a> {
 
     /// The next instant at which there is something to do.
     fn next_due(&mut self, now: Nanos) -> Nanos {
+        if !self.at_once.is_empty() {
+            return now;
+        }
         let mut due = now + SLEEP_MAX;
         let mut consider = |instant: Nanos| due = due.min(instant);
         if let Some(arrival) = self.schedule.peek() {

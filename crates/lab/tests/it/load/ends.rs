@@ -207,3 +207,25 @@ fn the_request_log_has_a_line_for_every_arrival() {
         assert_eq!(columns[4..7], ["request", "completed", ""]);
     }
 }
+
+#[test]
+fn closed_clients_without_think_time_do_not_spin_where_nothing_can_be_sent() {
+    let server = Server::up();
+    let pid = server.sandbox.pid();
+    let eager = ArrivalPlan::Closed { clients: 4, think: Nanos::ZERO };
+    let mut fresh = plan(server.target(), Script::new(&[SELECT]), eager.clone());
+    fresh.sessions = SessionPolicy::PerRequest { max: 4 };
+    (fresh.drain, fresh.timeout) = (Nanos::from_millis(300), Nanos::from_millis(300));
+    let killer = later(700, move || kill("-KILL", pid));
+    let result = load(&fresh);
+    killer.join().unwrap();
+    check_accounts(&result);
+    let failed: u64 = result.counts.failed.values().sum();
+    assert!((1..2_000).contains(&failed), "{:?}", result.counts);
+    // A request that cannot be written fails without any byte on its way.
+    let server = Server::shared();
+    let mut misfit = plan(server.target(), Script::new(&["SELECT '?'"]), eager);
+    misfit.protocol = Protocol::Text;
+    misfit.measure = Nanos::from_millis(100);
+    check_accounts(&load(&misfit));
+}
