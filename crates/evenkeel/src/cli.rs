@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::command::{data, explain, export, profile, report, runs, sandbox};
+use crate::command::{data, explain, export, load, profile, report, runs, sandbox};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -39,6 +39,8 @@ pub enum Command {
     Sandbox(sandbox::Args),
     /// TPC-W data on any server: fill, check, reload
     Data(data::Args),
+    /// One run of load: open at a rate or along a ramp, or closed clients with think time
+    Load(load::Args),
     /// Classify the statements of a workload by their plans and name the heavy hitters
     Explain(explain::Args),
     /// List what was measured

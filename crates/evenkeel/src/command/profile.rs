@@ -239,7 +239,8 @@ fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Res
 /// As shells count a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
-fn mode(session: &Session, json: bool) -> Mode {
+/// How progress is shown.
+pub fn mode(session: &Session, json: bool) -> Mode {
     match (json, session.quiet, std::io::stderr().is_terminal()) {
         (true, ..) => Mode::Json,
         (_, true, _) => Mode::Quiet,

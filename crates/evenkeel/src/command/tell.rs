@@ -42,6 +42,11 @@ impl Teller {
         Self::with_labels(Vec::new(), Nanos::ZERO)
     }
 
+    /// For one run of load by itself.
+    pub fn for_load(lasts: Nanos) -> Self {
+        Self::with_labels(Vec::new(), lasts)
+    }
+
     fn with_labels(labels: Vec<String>, run_lasts: Nanos) -> Self {
         let run = RunName::default();
         Self { labels, clock: Clock::start(), data: None, run, ends_at: Nanos::ZERO, run_lasts }
@@ -112,13 +117,12 @@ impl Teller {
             LoadPhase::Measure => "measure",
             LoadPhase::Drain => "drain",
         };
-        let known = self.run.number > 0;
         ProgressEvent::Running {
             run: self.run.clone(),
             phase: phase.to_owned(),
             tau_ms: load.response_mean.map(Nanos::as_millis_f64),
             theta_percent,
-            left_s: known.then(|| {
+            left_s: (self.run_lasts > Nanos::ZERO).then(|| {
                 (self.ends_at.max(self.clock.now() + self.run_lasts - load.elapsed) - self.clock.now())
                     .as_secs_f64()
             }),

@@ -97,6 +97,9 @@ pub fn verify(target: &Target, database: Option<&str>) -> Result<Stamp, DataErro
     if stamp.state == State::Building {
         return Err(DataError::HalfFinished { database: place.database });
     }
+    if stamp.state == State::Written {
+        return Err(DataError::Written { database: place.database });
+    }
     for (table, content) in &stamp.tables {
         session::expect_content(&mut control, table.definition(), table.name(), *content)?;
     }

@@ -25,9 +25,11 @@ mod summary;
 
 pub use error::StudyError;
 pub use event::StudyEvent;
+pub use figures::{kinds, times};
 pub use plan::new_plan;
 pub use plans::statement_plans;
 pub use pool::POOL_BYTES_MIN;
+pub use preflight::writes;
 pub use run::run;
 pub use spec::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
 pub use summary::summarise;

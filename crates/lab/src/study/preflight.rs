@@ -51,7 +51,7 @@ fn needs(spec: &StudySpec, workload: &dyn Workload, target: &Target) -> Needs {
 }
 
 /// Whether a workload changes the database.
-pub(super) fn writes(workload: &dyn Workload) -> bool {
+pub fn writes(workload: &dyn Workload) -> bool {
     let reads =
         ["select", "show", "with", "explain", "begin", "commit", "rollback", "start", "set", "do", "values"];
     let is_read = |sql: &str| {

@@ -1,0 +1,249 @@
+//! `evenkeel load`: one run of load, without a study around it.
+
+use super::{Session, place, spec};
+use crate::config::units;
+use crate::failure::{NOT_VALID, WithHint};
+use crate::progress::View;
+use crate::{format, out};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_core::Nanos;
+use evenkeel_core::caveat::{Caveat, Severity};
+use evenkeel_core::random::Seed;
+use evenkeel_lab::data::Stamp;
+use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadResult, Protocol, SessionPolicy};
+use evenkeel_lab::store::format::KindRecord;
+use evenkeel_lab::study::{StudyEvent, kinds, times, writes};
+use evenkeel_lab::target::Control;
+use evenkeel_lab::workload::plan_think;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Flags of `evenkeel load`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel load sandbox:demo --workload tpcw.shopping --clients 50 --duration 60s
+      closed browsers, each thinking 7 s between two pages as TPC-W says
+  evenkeel load sandbox:demo --workload tpcw.simple --clients 8 --think 0s
+  evenkeel load sandbox:demo --workload tpcw.complex --rate 200
+  evenkeel load sandbox:demo --workload tpcw.complex --ramp 50..500 --request-log requests.csv.zst")]
+pub struct Args {
+    /// Server, as mysql://user@host:port/database or sandbox:NAME
+    #[arg(value_name = "URL")]
+    pub target: String,
+    /// TPC-W statement or mix by name, or a TOML file
+    #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.complex")]
+    pub workload: String,
+    /// How requests arrive
+    #[command(flatten)]
+    pub arrivals: Arrivals,
+    /// Think time of closed clients [default: the mix's own, none for a statement]
+    #[arg(long, value_name = "TIME", requires = "clients")]
+    pub think: Option<String>,
+    /// Measured time
+    #[arg(long, short, value_name = "TIME", default_value = "30s")]
+    pub duration: String,
+    /// Load before measuring begins
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub warm_up: String,
+    /// Age at which a request is given up
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub timeout: String,
+    /// Most connections
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub max_sessions: u32,
+    /// A fresh connection for each request instead of a pool
+    #[arg(long)]
+    pub per_request: bool,
+    /// Write the parameters into the text instead of preparing statements
+    #[arg(long)]
+    pub text: bool,
+    /// Seed of arrivals and parameters
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// CPUs for the load threads
+    #[arg(long, value_name = "LIST")]
+    pub generator_cpus: Option<String>,
+    /// File for one line per request (CSV, compressed with zstd)
+    #[arg(long, value_name = "FILE")]
+    pub request_log: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How requests arrive.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct Arrivals {
+    /// Independent (Poisson) arrivals per second
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub rate: Option<f64>,
+    /// Evenly spaced arrivals per second
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub constant: Option<f64>,
+    /// Poisson arrivals whose rate goes in a straight line from one to the other
+    #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
+    pub ramp: Option<String>,
+    /// So many clients, each waiting for its answer
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub clients: Option<u32>,
+}
+
+/// Makes the run and prints what came of it.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let plan = plan(session, args)?;
+    if writes(plan.workload.as_ref()) {
+        // From here on the rows are no longer those of the data set's seed.
+        Stamp::mark_written(&mut Control::connect(&plan.target)?)?;
+    }
+    let mut view = View::new(super::profile::mode(session, false));
+    let mut teller = super::tell::Teller::for_load(plan.warm_up + plan.measure);
+    let result = load::run(&plan, &session.stop, &mut |progress| {
+        if let Some(event) = teller.told(StudyEvent::Load { load: progress, theta_percent: None }) {
+            view.show(&event);
+        }
+    })?;
+    drop(view);
+    let caveats = caveats(&plan, &result);
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&json(&result, &caveats))?)?,
+        false => out::write(&text(&result, &caveats))?,
+    }
+    let invalid = caveats.iter().any(|caveat| caveat.severity() == Severity::Invalid);
+    Ok(if invalid { ExitCode::from(NOT_VALID) } else { ExitCode::SUCCESS })
+}
+
+fn plan(session: &Session, args: &Args) -> Result<LoadPlan> {
+    let target = place::target(session, &args.target)?;
+    let mut workload = spec::remote_workload(&args.workload, &target)?;
+    if args.think.is_some() {
+        workload = plan_think(workload);
+    }
+    let max = args.max_sessions;
+    let timeout = units::duration(&args.timeout).context("reading --timeout")?;
+    let cpus =
+        args.generator_cpus.as_deref().map(units::cpus).transpose().context("reading --generator-cpus")?;
+    Ok(LoadPlan {
+        target,
+        workload,
+        arrivals: arrivals(args)?,
+        warm_up: units::duration(&args.warm_up).context("reading --warm-up")?,
+        measure: units::duration(&args.duration).context("reading --duration")?,
+        drain: timeout,
+        timeout,
+        seed: Seed(args.seed),
+        sessions: if args.per_request {
+            SessionPolicy::PerRequest { max }
+        } else {
+            SessionPolicy::Pooled { max }
+        },
+        protocol: if args.text { Protocol::Text } else { Protocol::Prepared },
+        threads: cpus.as_ref().map_or(1, Vec::len).max(1),
+        cpus: cpus.unwrap_or_default(),
+        request_log: args.request_log.clone(),
+    })
+}
+
+fn arrivals(args: &Args) -> Result<ArrivalPlan> {
+    let kind = &args.arrivals;
+    if let Some(clients) = kind.clients {
+        let think = args.think.as_deref().map(units::duration).transpose().context("reading --think")?;
+        return Ok(ArrivalPlan::Closed { clients, think: think.unwrap_or(Nanos::ZERO) });
+    }
+    if let Some(text) = &kind.ramp {
+        let ends = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+        let Some((from, to)) = ends else {
+            return Err(anyhow!("{text:?} is no ramp")).hint("write it as 50..500");
+        };
+        return Ok(ArrivalPlan::Ramp { from, to });
+    }
+    Ok(match (kind.rate, kind.constant) {
+        (Some(rate), _) => ArrivalPlan::Poisson(rate),
+        (None, rate) => ArrivalPlan::Constant(rate.unwrap_or_default()),
+    })
+}
+
+fn caveats(plan: &LoadPlan, result: &LoadResult) -> Vec<Caveat> {
+    let counts = &result.counts;
+    let tau = times(&result.response, Some(result.response_sum)).mean_ms;
+    let lag = Nanos(result.lag.value_at_quantile(0.99));
+    let found = [
+        Caveat::lag(lag, Nanos::from_secs_f64(tau / 1e3)),
+        Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
+        Caveat::failures(counts.failed.values().sum(), counts.arrivals),
+        Caveat::backlog(result.backlog_at_end, counts.arrivals),
+        Caveat::reconnects(result.reconnects),
+        Caveat::stopped(result.measured, plan.measure),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn throughput(result: &LoadResult) -> f64 {
+    let completed: u64 = result.intervals.iter().map(|interval| interval.completed).sum();
+    completed as f64 / result.measured.as_secs_f64().max(1e-9)
+}
+
+fn json(result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
+    let counts = &result.counts;
+    serde_json::json!({
+        "measured_s": result.measured.as_secs_f64(),
+        "arrivals": counts.arrivals, "completed": counts.completed, "failed": counts.failed,
+        "timed_out": counts.timed_out, "unsent": counts.unsent,
+        "throughput_per_s": throughput(result),
+        "response": times(&result.response, Some(result.response_sum)),
+        "service": times(&result.service, None), "lag": times(&result.lag, None),
+        "session_wait": times(&result.session_wait, None),
+        "sessions_max": result.sessions_max, "reconnects": result.reconnects,
+        "kinds": kinds(&result.kinds), "statements": kinds(&result.statements), "errors": result.error_texts,
+        "caveats": caveats.iter().map(|caveat| serde_json::json!({"code": caveat.code(), "text": caveat.to_string()}))
+            .collect::<Vec<_>>(),
+    })
+}
+
+fn text(result: &LoadResult, caveats: &[Caveat]) -> String {
+    let counts = &result.counts;
+    let failed: u64 = counts.failed.values().sum();
+    let response = times(&result.response, Some(result.response_sum));
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{} arrivals = {} completed + {failed} failed + {} timed out + {} unsent",
+        counts.arrivals, counts.completed, counts.timed_out, counts.unsent
+    );
+    let _ =
+        writeln!(text, "throughput {}  sessions {}", format::rate(throughput(result)), result.sessions_max);
+    let _ = writeln!(
+        text,
+        "tau {}  p50 {}  p95 {}  p99 {}  p99.9 {}  max {}",
+        format::time(response.mean_ms),
+        format::time(response.p50_ms),
+        format::time(response.p95_ms),
+        format::time(response.p99_ms),
+        format::time(response.p999_ms),
+        format::time(response.max_ms)
+    );
+    let _ = writeln!(text, "dispatch lag p99 {}\n", format::time(times(&result.lag, None).p99_ms));
+    let rows = if result.kinds.len() > 1 { kinds(&result.kinds) } else { kinds(&result.statements) };
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    rows.iter().for_each(|row| text.push_str(&row_of(row, width)));
+    for (code, error) in &result.error_texts {
+        let _ = writeln!(text, "error {code}: {error}");
+    }
+    for caveat in caveats {
+        let _ = writeln!(text, "{caveat}");
+    }
+    text
+}
+
+fn row_of(row: &KindRecord, width: usize) -> String {
+    format!(
+        "  {:width$}  {:>9}  mean {:>9}  p95 {:>9}  p99 {:>9}\n",
+        row.name,
+        row.completed,
+        format::time(row.times.mean_ms),
+        format::time(row.times.p95_ms),
+        format::time(row.times.p99_ms)
+    )
+}
