@@ -27,6 +27,10 @@ fn under_a_load_that_the_server_carries_every_arrival_completes() {
         assert!((450..750).contains(&result.counts.arrivals), "{:?}", result.counts);
         assert_eq!(result.measured, plan.measure);
         assert!(!result.stopped && result.cpu > Nanos::ZERO && result.context_switches > 0);
+        match threads {
+            1 => assert_eq!(result.cpu_busiest, result.cpu),
+            _ => assert!((result.cpu.0 / 2..result.cpu.0).contains(&result.cpu_busiest.0)),
+        }
         assert_eq!(result.statements[0].completed, result.counts.completed);
         assert_eq!(result.reconnects, 0);
     }
