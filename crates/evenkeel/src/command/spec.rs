@@ -11,7 +11,7 @@ use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::Via;
 use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::load::{Protocol, SessionPolicy};
-use evenkeel_lab::sandbox::SandboxSpec;
+use evenkeel_lab::sandbox::{CpuSet, SandboxSpec};
 use evenkeel_lab::store::format::{SettingsRecord, TargetRecord};
 use evenkeel_lab::study::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
 use evenkeel_lab::target::{Control, Target};
@@ -163,7 +163,7 @@ fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) ->
             let via = layout.unwrap_or(data::via(args.data.via));
             let name = sandbox_name(scale, args.data.data_seed, via, &label);
             let mut sandbox = super::sandbox::spec(session, &args.server, name)?;
-            sandbox.cpus = cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").parse().ok();
+            sandbox.cpus = Some(cpus.clone());
             let data = data::spec(scale, args.data.data_seed, via, None);
             let site = servers.sites.len();
             if layout == &factors.layouts[0] {
@@ -250,11 +250,11 @@ fn sandbox_name(scale: Scale, seed: u64, via: Via, label: &str) -> String {
     format!("tpcw-{}-{}-s{seed}-{via}-{label}", scale.ebs(), scale.items())
 }
 
-fn target_record(label: &str, sandbox: &SandboxSpec, cpus: &[usize]) -> TargetRecord {
+fn target_record(label: &str, sandbox: &SandboxSpec, cpus: &CpuSet) -> TargetRecord {
     TargetRecord {
         label: label.to_owned(),
         url: format!("sandbox:{}", sandbox.name),
-        cpus: cpus.to_vec(),
+        cpus: numbers(cpus),
         memory_bytes: sandbox.memory,
     }
 }
@@ -283,16 +283,20 @@ fn machine_cpus() -> usize {
 }
 
 /// The server gets all CPUs but the last, which the generator takes; one CPU is shared.
-fn server_cpus(args: &Args) -> Result<Vec<usize>> {
+fn server_cpus(args: &Args) -> Result<CpuSet> {
     match &args.server.cpus {
         Some(text) => units::cpus(text).context("reading --cpus"),
-        None => Ok((0..machine_cpus().saturating_sub(1).max(1)).collect()),
+        None => Ok((0..machine_cpus().saturating_sub(1).max(1) as u32).collect()),
     }
+}
+
+fn numbers(cpus: &CpuSet) -> Vec<usize> {
+    cpus.iter().map(|cpu| cpu as usize).collect()
 }
 
 fn generator_cpus(args: &Args) -> Result<Vec<usize>> {
     match &args.generator_cpus {
-        Some(text) => units::cpus(text).context("reading --generator-cpus"),
+        Some(text) => Ok(numbers(&units::cpus(text).context("reading --generator-cpus")?)),
         None if args.targets.is_empty() => Ok(vec![machine_cpus() - 1]),
         None => Ok(Vec::new()),
     }
