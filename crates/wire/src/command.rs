@@ -1,4 +1,7 @@
 //! Commands, appended to a buffer that the caller uses again and again.
+//!
+//! A command that is answered gives the sequence number of the first packet of its answer: it follows that
+//! of the last packet of the command, of which a long one has several.
 
 use crate::packet;
 
@@ -28,11 +31,14 @@ const TYPE_NULL: u8 = 0x06;
 const TYPE_LONGLONG: u8 = 0x08;
 const TYPE_VAR_STRING: u8 = 0xfd;
 
-fn put(out: &mut Vec<u8>, command: u8, write: impl FnOnce(&mut Vec<u8>)) {
-    packet::put(out, &mut 0, |out| {
+/// The sequence number after that of its last packet.
+fn put(out: &mut Vec<u8>, command: u8, write: impl FnOnce(&mut Vec<u8>)) -> u8 {
+    let mut sequence = 0;
+    packet::put(out, &mut sequence, |out| {
         out.push(command);
         write(out);
     });
+    sequence
 }
 
 /// Ends the connection; nothing comes back.
@@ -41,28 +47,28 @@ pub fn quit(out: &mut Vec<u8>) {
 }
 
 /// Asks whether the server is there.
-pub fn ping(out: &mut Vec<u8>) {
-    put(out, COM_PING, |_| ());
+pub fn ping(out: &mut Vec<u8>) -> u8 {
+    put(out, COM_PING, |_| ())
 }
 
 /// Brings the session back to its state after login.
-pub fn reset(out: &mut Vec<u8>) {
-    put(out, COM_RESET_CONNECTION, |_| ());
+pub fn reset(out: &mut Vec<u8>) -> u8 {
+    put(out, COM_RESET_CONNECTION, |_| ())
 }
 
 /// Runs SQL text.
-pub fn query(out: &mut Vec<u8>, sql: &[u8]) {
-    query_with(out, |out| out.extend_from_slice(sql));
+pub fn query(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
+    query_with(out, |out| out.extend_from_slice(sql))
 }
 
 /// Runs the SQL text that `write` appends.
-pub fn query_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    put(out, COM_QUERY, write);
+pub fn query_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> u8 {
+    put(out, COM_QUERY, write)
 }
 
 /// Prepares a statement.
-pub fn prepare(out: &mut Vec<u8>, sql: &[u8]) {
-    put(out, COM_STMT_PREPARE, |out| out.extend_from_slice(sql));
+pub fn prepare(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
+    put(out, COM_STMT_PREPARE, |out| out.extend_from_slice(sql))
 }
 
 /// Forgets a prepared statement; nothing comes back.
@@ -76,7 +82,7 @@ pub fn execute<'a>(
     out: &mut Vec<u8>,
     statement: u32,
     parameters: impl ExactSizeIterator<Item = Parameter<'a>> + Clone,
-) {
+) -> u8 {
     put(out, COM_STMT_EXECUTE, |out| {
         out.extend_from_slice(&statement.to_le_bytes());
         // No cursor, one iteration.
@@ -91,7 +97,7 @@ pub fn execute<'a>(
                 put_value(out, parameter);
             }
         }
-    });
+    })
 }
 
 fn put_nulls<'a>(out: &mut Vec<u8>, parameters: impl ExactSizeIterator<Item = Parameter<'a>>) {
@@ -146,6 +152,20 @@ mod tests {
         let mut out = Vec::new();
         execute(&mut out, 1, [].iter().copied());
         assert_eq!(out, [10, 0, 0, 0, COM_STMT_EXECUTE, 1, 0, 0, 0, 0, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn the_answer_to_a_command_is_numbered_after_its_last_packet() {
+        let mut out = Vec::new();
+        assert_eq!(ping(&mut out), 1);
+        // The command itself takes a byte; a full packet is followed by another.
+        for (length, answer) in [(packet::PAYLOAD_MAX - 2, 1), (packet::PAYLOAD_MAX - 1, 2)] {
+            out.clear();
+            assert_eq!(query(&mut out, &vec![b'x'; length]), answer);
+        }
+        out.clear();
+        let text = vec![b'x'; 2 * packet::PAYLOAD_MAX];
+        assert_eq!(execute(&mut out, 7, [Parameter::Text(&text)].iter().copied()), 3);
     }
 
     #[test]

@@ -140,8 +140,8 @@ fn plan(session: &Session, args: &Args) -> Result<LoadPlan> {
             SessionPolicy::Pooled { max }
         },
         protocol: if args.text { Protocol::Text } else { Protocol::Prepared },
-        threads: cpus.as_ref().map_or(1, Vec::len).max(1),
-        cpus: cpus.unwrap_or_default(),
+        threads: cpus.as_ref().map_or(1, |cpus| cpus.iter().count()),
+        cpus: cpus.iter().flat_map(|cpus| cpus.iter()).map(|cpu| cpu as usize).collect(),
         request_log: args.request_log.clone(),
     })
 }

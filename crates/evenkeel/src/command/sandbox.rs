@@ -137,9 +137,7 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
         spec.settings.insert(name.trim().replace('-', "_"), value.trim().to_owned());
     }
     if let Some(text) = &args.cpus {
-        let cpus = units::cpus(text).context("reading --cpus")?;
-        let text = cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-        spec.cpus = Some(text.parse().map_err(anyhow::Error::msg)?);
+        spec.cpus = Some(units::cpus(text).context("reading --cpus")?);
     }
     spec.memory = args.memory.as_deref().map(units::bytes).transpose().context("reading --memory")?;
     Ok(spec)

@@ -11,12 +11,12 @@ use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::Via;
 use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::load::{Protocol, SessionPolicy};
-use evenkeel_lab::sandbox::SandboxSpec;
+use evenkeel_lab::sandbox::{CpuSet, SandboxSpec};
 use evenkeel_lab::store::format::{SettingsRecord, TargetRecord};
 use evenkeel_lab::study::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
 use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::Workload;
-use evenkeel_sense::cpu::{CpuSet, Domain};
+use evenkeel_sense::cpu::Domain;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -170,7 +170,7 @@ fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) ->
             let via = layout.unwrap_or(data::via(args.data.via));
             let name = sandbox_name(scale, args.data.data_seed, via, &label);
             let mut sandbox = super::sandbox::spec(session, &args.server, name)?;
-            sandbox.cpus = cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").parse().ok();
+            sandbox.cpus = Some(cpus.clone());
             let data = data::spec(scale, args.data.data_seed, via, None);
             let site = servers.sites.len();
             if layout == &factors.layouts[0] {
@@ -257,11 +257,11 @@ fn sandbox_name(scale: Scale, seed: u64, via: Via, label: &str) -> String {
     format!("tpcw-{}-{}-s{seed}-{via}-{label}", scale.ebs(), scale.items())
 }
 
-fn target_record(label: &str, sandbox: &SandboxSpec, cpus: &[usize]) -> TargetRecord {
+fn target_record(label: &str, sandbox: &SandboxSpec, cpus: &CpuSet) -> TargetRecord {
     TargetRecord {
         label: label.to_owned(),
         url: format!("sandbox:{}", sandbox.name),
-        cpus: cpus.to_vec(),
+        cpus: numbers(cpus),
         memory_bytes: sandbox.memory,
     }
 }
@@ -286,25 +286,31 @@ fn items(args: &Args, factors: &Factors) -> u32 {
 }
 
 /// The CPUs that this process may use, which a container may have made few.
-fn own_cpus() -> Vec<usize> {
+fn own_cpus() -> Vec<u32> {
     let allowed = Domain::Process(std::process::id()).cpus();
-    let cpus: Vec<usize> = allowed.iter().flat_map(CpuSet::iter).map(|cpu| cpu as usize).collect();
+    let cpus: Vec<u32> = allowed.iter().flat_map(CpuSet::iter).collect();
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 
 /// The server gets all CPUs but the last, which the generator takes; one CPU is shared.
-fn server_cpus(args: &Args) -> Result<Vec<usize>> {
+fn server_cpus(args: &Args) -> Result<CpuSet> {
     if let Some(text) = &args.server.cpus {
         return units::cpus(text).context("reading --cpus");
     }
     let own = own_cpus();
-    Ok(own[..(own.len() - 1).max(1)].to_vec())
+    Ok(own[..(own.len() - 1).max(1)].iter().copied().collect())
+}
+
+fn numbers(cpus: &CpuSet) -> Vec<usize> {
+    cpus.iter().map(|cpu| cpu as usize).collect()
 }
 
 fn generator_cpus(args: &Args) -> Result<Vec<usize>> {
     match &args.generator_cpus {
-        Some(text) => units::cpus(text).context("reading --generator-cpus"),
-        None if args.targets.is_empty() => Ok(own_cpus().into_iter().next_back().into_iter().collect()),
+        Some(text) => Ok(numbers(&units::cpus(text).context("reading --generator-cpus")?)),
+        None if args.targets.is_empty() => {
+            Ok(own_cpus().last().map(|cpu| *cpu as usize).into_iter().collect())
+        }
         None => Ok(Vec::new()),
     }
 }

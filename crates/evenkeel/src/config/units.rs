@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use evenkeel_core::Nanos;
+use evenkeel_sense::cpu::{CPUS_MAX, CpuSet};
 
 /// Reads a duration with its unit.
 pub fn duration(text: &str) -> Result<Nanos> {
@@ -39,22 +40,12 @@ pub fn bytes(text: &str) -> Result<u64> {
     Ok(value as u64)
 }
 
-/// Reads `0`, `0-2` or `0,2-3` as CPU numbers.
-pub fn cpus(text: &str) -> Result<Vec<usize>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (low, high) = part.split_once('-').unwrap_or((part, part));
-        let (Ok(low), Ok(high)) = (low.trim().parse::<usize>(), high.trim().parse::<usize>()) else {
-            bail!("{text:?} is no list of CPUs; write it as 0, 0-2 or 0,2-3");
-        };
-        if low > high || high > 4_095 {
-            bail!("{part:?} is no range of CPUs");
-        }
-        cpus.extend(low..=high);
+/// Reads `0`, `0-2` or `0,2-3` as CPUs, at least one.
+pub fn cpus(text: &str) -> Result<CpuSet> {
+    match text.parse::<CpuSet>() {
+        Ok(cpus) if !cpus.is_empty() => Ok(cpus),
+        _ => bail!("{text:?} is no list of CPUs below {CPUS_MAX}; write it as 0, 0-2 or 0,2-3"),
     }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(cpus)
 }
 
 /// Splits a number that is finite and not negative from its unit.
@@ -97,9 +88,10 @@ mod tests {
 
     #[test]
     fn cpu_lists_are_sorted_and_have_no_doubles() {
-        assert_eq!(cpus("2-3,0,2").unwrap(), [0, 2, 3]);
-        for text in ["", "a", "3-1", "0-99999"] {
-            assert!(cpus(text).is_err(), "{text}");
+        assert_eq!(cpus("2-3,0,2").unwrap().iter().collect::<Vec<_>>(), [0, 2, 3]);
+        for text in ["", " ", "a", "3-1", "0-99999"] {
+            let error = cpus(text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{text:?} is no list of CPUs")), "{error}");
         }
     }
 }

@@ -326,6 +326,7 @@ impl Recorder {
             reconnects: 0,
             backlog_at_end: 0,
             cpu: Nanos::ZERO,
+            cpu_busiest: Nanos::ZERO,
             context_switches: 0,
         }
     }

@@ -93,6 +93,8 @@ pub struct LoadResult {
     pub backlog_at_end: u64,
     /// CPU time of the load threads in the measured phase.
     pub cpu: Nanos,
+    /// CPU time of the busiest of them: near `measured` the generator is saturated, however idle the rest.
+    pub cpu_busiest: Nanos,
     /// Their context switches, voluntary and not.
     pub context_switches: u64,
 }

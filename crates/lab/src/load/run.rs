@@ -270,6 +270,7 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
     total.reconnects += part.reconnects;
     total.carried_over += part.carried_over;
     total.cpu += part.cpu;
+    total.cpu_busiest = total.cpu_busiest.max(part.cpu_busiest);
     total.context_switches += part.context_switches;
 }
 

@@ -29,30 +29,30 @@ impl Script {
         }
     }
 
-    /// Appends the query with its parameters in the text.
+    /// Appends the query with its parameters in the text; the number of the first packet of its answer.
     pub fn put_text(
         &self,
         out: &mut Vec<u8>,
         values: &[Value],
         mode: EscapeMode,
-    ) -> Result<(), TemplateError> {
+    ) -> Result<u8, TemplateError> {
         let start = out.len();
         let mut written = Ok(());
-        command::query_with(out, |out| written = self.template.write(out, parameters(values), mode));
+        let answer =
+            command::query_with(out, |out| written = self.template.write(out, parameters(values), mode));
         if written.is_err() {
             out.truncate(start);
         }
-        written
+        written.map(|()| answer)
     }
 
-    /// Appends the execution of the prepared statement.
-    pub fn put_execute(out: &mut Vec<u8>, handle: Handle, values: &[Value]) -> Result<(), TemplateError> {
+    /// Appends the execution of the prepared statement; the number of the first packet of its answer.
+    pub fn put_execute(out: &mut Vec<u8>, handle: Handle, values: &[Value]) -> Result<u8, TemplateError> {
         let expected = usize::from(handle.parameters);
         if values.len() != expected {
             return Err(TemplateError::Count { expected, found: values.len() });
         }
-        command::execute(out, handle.statement, parameters(values));
-        Ok(())
+        Ok(command::execute(out, handle.statement, parameters(values)))
     }
 }
 

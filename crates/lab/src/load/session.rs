@@ -4,7 +4,7 @@ use super::script::{Handle, values};
 use super::tls::Link;
 use crate::workload::{Parameters, Reply};
 use evenkeel_core::Nanos;
-use evenkeel_wire::{Completion, Event, Login, ProtocolError, ResponseReader, ServerError};
+use evenkeel_wire::{Completion, Event, Expect, Login, ProtocolError, ResponseReader, ServerError};
 use std::io;
 
 /// Captured rows above this size are refused: 16 MiB.
@@ -126,6 +126,11 @@ impl Session {
         self.state = State::Idle;
     }
 
+    /// Whether something was not handed to the kernel yet, here or in TLS.
+    pub fn wants_flush(&self) -> bool {
+        !self.out.is_empty() || self.link.as_ref().is_some_and(Link::wants_flush)
+    }
+
     /// Hands what is in `out` to the link; false where some of it has to wait.
     pub fn flush(&mut self) -> io::Result<bool> {
         let Some(link) = &mut self.link else { return Ok(true) };
@@ -144,10 +149,10 @@ impl Session {
         }
     }
 
-    /// A command is about to go out.
-    pub fn ask(&mut self, state: State, expect: evenkeel_wire::Expect, capture: bool) {
+    /// A command is about to go out; its answer begins with packet number `sequence`.
+    pub fn ask(&mut self, state: State, expect: Expect, sequence: u8, capture: bool) {
         self.state = state;
-        self.reader.begin(expect, capture);
+        self.reader.begin(expect, sequence, capture);
         self.reply.rows.clear();
         self.reply.row_count = 0;
         self.reply.affected_rows = 0;

@@ -4,9 +4,11 @@ use super::error::{LoadError, show};
 use super::socket::Socket;
 use crate::target::{Address, Target, TlsMode};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -36,11 +38,13 @@ impl TlsSettings {
         let config = match target.tls {
             TlsMode::VerifyIdentity => {
                 let path = target.tls_ca.as_deref().unwrap_or(Path::new(SYSTEM_ROOTS));
-                let roots = roots(path)
-                    .map_err(|source| LoadError::Tls { what: path.display().to_string(), source })?;
-                builder.with_root_certificates(roots)
+                builder.with_root_certificates(roots(path)?)
             }
-            _ => builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyServer(provider))),
+            _ => {
+                let roots = target.tls_ca.as_deref().map(roots).transpose()?;
+                let verifier = Arc::new(AnyName { provider, roots });
+                builder.dangerous().with_custom_certificate_verifier(verifier)
+            }
         };
         let host = match &target.address {
             Address::Tcp { host, .. } => host.clone(),
@@ -56,7 +60,11 @@ impl TlsSettings {
     }
 }
 
-fn roots(path: &Path) -> io::Result<RootCertStore> {
+fn roots(path: &Path) -> Result<RootCertStore, LoadError> {
+    read_roots(path).map_err(|source| LoadError::Tls { what: path.display().to_string(), source })
+}
+
+fn read_roots(path: &Path) -> io::Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(path).map_err(io::Error::other)? {
         roots.add(certificate.map_err(io::Error::other)?).map_err(io::Error::other)?;
@@ -67,20 +75,29 @@ fn roots(path: &Path) -> io::Result<RootCertStore> {
     }
 }
 
-/// Takes every certificate, as the modes `preferred` and `required` of MySQL's own clients do: they keep
-/// out who listens, not who pretends to be the server.
+/// Takes a certificate for any name, as the modes `preferred` and `required` of MySQL's own clients do: one
+/// that an authority among `roots` signed, or any at all without roots, which keeps out who listens, not who
+/// pretends to be the server.
 #[derive(Debug)]
-struct AnyServer(Arc<CryptoProvider>);
+struct AnyName {
+    provider: Arc<CryptoProvider>,
+    roots: Option<RootCertStore>,
+}
 
-impl ServerCertVerifier for AnyServer {
+impl ServerCertVerifier for AnyName {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
         _: &ServerName<'_>,
         _: &[u8],
-        _: UnixTime,
+        now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(roots) = &self.roots {
+            let certificate = ParsedCertificate::try_from(certificate)?;
+            let algorithms = self.provider.signature_verification_algorithms.all;
+            verify_server_cert_signed_by_trust_anchor(&certificate, roots, intermediates, now, algorithms)?;
+        }
         Ok(ServerCertVerified::assertion())
     }
 
@@ -90,7 +107,12 @@ impl ServerCertVerifier for AnyServer {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            certificate,
+            signature,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -99,11 +121,16 @@ impl ServerCertVerifier for AnyServer {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -136,22 +163,29 @@ impl Link {
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(tls) = &mut self.tls else { return self.socket.send(bytes) };
         let taken = tls.writer().write(bytes)?;
-        while tls.wants_write() {
-            tls.write_tls(&mut Raw(&self.socket))?;
+        match self.flush() {
+            // TLS keeps what it took until there is room again; it must not be given the same bytes twice.
+            Err(error) if taken > 0 && error.kind() == io::ErrorKind::WouldBlock => Ok(taken),
+            flushed => flushed.map(|()| taken),
         }
-        Ok(taken)
     }
 
     /// Sends what TLS itself still has to say; `WouldBlock` where the kernel takes no more.
     pub fn flush(&mut self) -> io::Result<()> {
-        match &mut self.tls {
-            Some(_) => self.send(&[]).map(|_| ()),
-            None => Ok(()),
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        while tls.wants_write() {
+            tls.write_tls(&mut Raw(&self.socket))?;
         }
+        Ok(())
+    }
+
+    /// Whether TLS holds bytes that the kernel has not taken yet.
+    pub fn wants_flush(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.wants_write())
     }
 
     /// Receives plain bytes: how many, and whether the socket was emptied. `WouldBlock` where there are
-    /// none, 0 at the end.
+    /// none, 0 at the end. Afterwards TLS may want a flush.
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
         let Some(tls) = &mut self.tls else {
             let count = self.socket.receive(buffer)?;
@@ -166,10 +200,9 @@ impl Link {
             if tls.read_tls(&mut Raw(&self.socket))? == 0 {
                 return Ok((0, true));
             }
+            // What TLS now wants to say is for the caller to flush: room to write says nothing of what there
+            // is to read.
             tls.process_new_packets().map_err(io::Error::other)?;
-            while tls.wants_write() {
-                tls.write_tls(&mut Raw(&self.socket))?;
-            }
         }
     }
 }

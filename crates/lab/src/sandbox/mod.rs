@@ -13,7 +13,6 @@ mod binary;
 mod bootstrap;
 mod cgroup;
 mod config;
-mod cpus;
 mod diagnosis;
 mod error;
 mod janitor;
@@ -26,8 +25,8 @@ mod server;
 mod startup;
 
 pub use cgroup::Cgroup;
-pub use cpus::CpuSet;
 pub use error::{Failure, LogTail, SandboxError};
+pub use evenkeel_sense::cpu::CpuSet;
 pub use lifecycle::Sandbox;
 pub use paths::default_home;
 pub use process::ProcessId;

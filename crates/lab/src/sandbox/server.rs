@@ -152,12 +152,15 @@ fn check(outcome: i32) -> io::Result<()> {
     if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Largest CPU number that `sched_setaffinity` takes in its plain form.
+pub(super) const AFFINITY_LARGEST: usize = libc::CPU_SETSIZE as usize - 1;
+
 fn cpu_mask(cpus: &CpuSet) -> libc::cpu_set_t {
-    // SAFETY: cpu_set_t is an array of bits, for which zero is the empty set; CpuSet holds no number
-    // beyond its 1024 bits.
+    let numbers = cpus.iter().map(|cpu| cpu as usize).filter(|&cpu| cpu <= AFFINITY_LARGEST);
+    // SAFETY: cpu_set_t is an array of bits, for which zero is the empty set; no number is beyond them.
     unsafe {
         let mut mask: libc::cpu_set_t = std::mem::zeroed();
-        cpus.iter().for_each(|cpu| libc::CPU_SET(cpu, &mut mask));
+        numbers.for_each(|cpu| libc::CPU_SET(cpu, &mut mask));
         mask
     }
 }

@@ -3,7 +3,6 @@
 
 use super::cells::record;
 use super::observe::Observation;
-use super::spec::StudySpec;
 use crate::load::{Interval, LoadResult};
 use crate::store::format::{CaveatRecord, RunFile};
 use evenkeel_core::Nanos;
@@ -49,7 +48,6 @@ pub(super) fn batches(load: &LoadResult) -> Option<BatchMeans> {
 
 /// All doubts about a run.
 pub(super) fn caveats(
-    spec: &StudySpec,
     run: &RunFile,
     load: &LoadResult,
     seen: Option<&Observation>,
@@ -72,7 +70,7 @@ pub(super) fn caveats(
         .then(|| Caveat::NotAvailable { what: "status of the server".into() });
     let found = [
         Caveat::lag(Nanos::from_secs_f64(run.lag.p99_ms / 1e3), tau),
-        Caveat::generator(generator_percent(spec, run)),
+        Caveat::generator(busiest_percent(load)),
         Caveat::stability(stability),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
         Caveat::failures(failed, counts.arrivals),
@@ -87,9 +85,9 @@ pub(super) fn caveats(
     found.iter().flatten().map(record).collect()
 }
 
-/// CPU use of the load threads, percent of one of them.
-fn generator_percent(spec: &StudySpec, run: &RunFile) -> f64 {
-    run.generator_cpu_percent.unwrap_or_default() / spec.generator_cpus.len().max(1) as f64
+/// CPU use of the busiest load thread, percent of one CPU: the one that is full makes requests late.
+fn busiest_percent(load: &LoadResult) -> f64 {
+    100.0 * load.cpu_busiest.as_secs_f64() / load.measured.as_secs_f64().max(1e-9)
 }
 
 /// Whether the server kept up. A run too short for a verdict did not if too many requests got no answer.

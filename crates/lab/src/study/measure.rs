@@ -14,7 +14,7 @@ use crate::store::format::{CellRecord, CpuRecord, FORMAT, RunFile};
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_sense::cpu::{CpuSet, CpuUse, Domain};
+use evenkeel_sense::cpu::{CpuUse, Domain};
 use evenkeel_sense::sampler::{SensePlan, SenseSample};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -128,11 +128,11 @@ fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready) -> LoadPlan 
 }
 
 fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
-    let cpus = spec.generator_cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let cpus = spec.generator_cpus.iter().filter_map(|&cpu| u32::try_from(cpu).ok());
     SensePlan {
         domain: ready.domain.clone(),
         server_pid: ready.server_pid,
-        generator_cpus: cpus.parse::<CpuSet>().ok(),
+        generator_cpus: Some(cpus.collect()),
         data_dir: ready.data_dir.clone(),
         delay: Nanos::ZERO,
         duration: Nanos::ZERO,
@@ -181,7 +181,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         error_texts: load.error_texts.clone(),
         caveats: Vec::new(),
     };
-    run.caveats = judge::caveats(spec, &run, load, seen, &stability, batches.as_ref());
+    run.caveats = judge::caveats(&run, load, seen, &stability, batches.as_ref());
     run
 }
 

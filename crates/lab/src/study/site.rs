@@ -8,7 +8,7 @@ use crate::sandbox::{Sandbox, SandboxEvent, SandboxSpec};
 use crate::stop::Stop;
 use crate::target::{Control, Target};
 use evenkeel_core::Nanos;
-use evenkeel_sense::cpu::{CpuSet, Domain};
+use evenkeel_sense::cpu::Domain;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -191,10 +191,9 @@ fn tell_sandbox(event: SandboxEvent, tell: Tell<'_>) {
 fn private(server: &Sandbox) -> Ready {
     let domain = server.domain();
     let pid = u32::try_from(domain.pid).ok();
-    let cpus = domain.cpus.and_then(|cpus| cpus.to_string().parse::<CpuSet>().ok());
     Ready {
         target: Target { database: Some(DataSpec::DATABASE.to_owned()), ..server.target() },
-        domain: cpus.map(Domain::Cpus).or(pid.map(Domain::Process)),
+        domain: domain.cpus.map(Domain::Cpus).or(pid.map(Domain::Process)),
         server_pid: pid,
         data_dir: Some(server.dir().join("data")),
     }

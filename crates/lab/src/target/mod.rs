@@ -48,9 +48,9 @@ pub enum TlsMode {
     /// Never.
     #[default]
     Disabled,
-    /// Where the server can.
+    /// Where the server can; the certificate as with [`Self::Required`].
     Preferred,
-    /// Always; the certificate is not checked.
+    /// Always; the certificate is not checked, except for its signature where `Target::tls_ca` is set.
     Required,
     /// Always; certificate and host name are checked against `Target::tls_ca` (or the system's roots).
     VerifyIdentity,

@@ -269,8 +269,7 @@ impl Login {
     fn switch(&self, request: &[u8]) -> Result<Answer, LoginError> {
         let mut reader = crate::bytes::Reader(request);
         let name = reader.until_zero().unwrap_or(b"mysql_old_password");
-        let nonce = reader.0.strip_suffix(&[0]).unwrap_or(reader.0);
-        Answer::new(name, nonce.to_vec())
+        Answer::new(name, plugin::nonce(name, reader.0).to_vec())
             .map_err(|()| LoginError::UnknownPlugin(String::from_utf8_lossy(name).into_owned()))
     }
 

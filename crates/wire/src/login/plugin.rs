@@ -5,6 +5,7 @@ use crate::error::ProtocolError;
 use mysql_common::scramble;
 
 pub(super) const NATIVE: &[u8] = b"mysql_native_password";
+const ED25519: &[u8] = b"client_ed25519";
 
 const FAST_OK: u8 = 3;
 const FULL_NEEDED: u8 = 4;
@@ -25,13 +26,22 @@ pub(super) struct Answer {
     nonce: Vec<u8>,
 }
 
+/// The random bytes in what a server sent for the plugin of this name. They are text with a zero at its end,
+/// except those of ed25519: its 32 bytes may end in any byte, and a zero is as much a part of them.
+pub(super) fn nonce<'a>(name: &[u8], data: &'a [u8]) -> &'a [u8] {
+    match name {
+        ED25519 => data,
+        _ => data.strip_suffix(&[0]).unwrap_or(data),
+    }
+}
+
 impl Answer {
     /// The plugin of this name, if it is known.
     pub fn new(name: &[u8], nonce: Vec<u8>) -> Result<Self, ()> {
         let plugin = match name {
             NATIVE | b"" => Plugin::Native,
             b"caching_sha2_password" => Plugin::CachingSha2,
-            b"client_ed25519" => Plugin::Ed25519,
+            ED25519 => Plugin::Ed25519,
             b"mysql_clear_password" => Plugin::Clear,
             _ => return Err(()),
         };
@@ -42,7 +52,7 @@ impl Answer {
         match self.plugin {
             Plugin::Native => NATIVE,
             Plugin::CachingSha2 => b"caching_sha2_password",
-            Plugin::Ed25519 => b"client_ed25519",
+            Plugin::Ed25519 => ED25519,
             Plugin::Clear => b"mysql_clear_password",
         }
     }

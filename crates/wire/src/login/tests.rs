@@ -89,13 +89,25 @@ fn a_native_password_is_proved_by_its_published_scramble() {
 fn an_account_of_another_plugin_is_switched_to_it() {
     let mut login = login("secret", Channel::Network, Encryption::Never);
     feed(&mut login, &greeting(all(), "something_new")).unwrap();
-    let nonce = [5; 32];
-    let request = [b"\xfeclient_ed25519\0", &nonce[..]].concat();
+    let request = [b"\xfemysql_native_password\0", &NONCE[..], &[0]].concat();
     let (_, answer) = feed(&mut login, &packet(2, &request)).unwrap();
-    // The key that MariaDB's documentation gives for this password; ring shares no code with the signer.
-    let key = STANDARD.decode("ZIgUREUg5PVgQ6LskhXmO+eZLS0nC8be6HPjYWR4YJY=").unwrap();
-    UnparsedPublicKey::new(&ED25519, key).verify(&nonce, &answer).unwrap();
+    assert_eq!(answer, mysql_common::scramble::scramble_native(NONCE, b"secret").unwrap());
     assert_eq!(feed(&mut login, &packet(4, OK)).unwrap().0, LoginStep::Done);
+}
+
+#[test]
+fn a_zero_at_the_end_of_the_random_bytes_of_ed25519_is_one_of_them() {
+    for last in [5, 0] {
+        let mut login = login("secret", Channel::Network, Encryption::Never);
+        feed(&mut login, &greeting(all(), "mysql_native_password")).unwrap();
+        let mut nonce = [5; 32];
+        nonce[31] = last;
+        let request = [b"\xfeclient_ed25519\0", &nonce[..]].concat();
+        let (_, answer) = feed(&mut login, &packet(2, &request)).unwrap();
+        // The key that MariaDB's documentation gives for this password; ring shares no code with the signer.
+        let key = STANDARD.decode("ZIgUREUg5PVgQ6LskhXmO+eZLS0nC8be6HPjYWR4YJY=").unwrap();
+        UnparsedPublicKey::new(&ED25519, key).verify(&nonce, &answer).unwrap();
+    }
 }
 
 #[test]

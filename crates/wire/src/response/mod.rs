@@ -129,13 +129,13 @@ impl ResponseReader {
         }
     }
 
-    /// A command was sent; its response comes next.
-    pub fn begin(&mut self, expect: Expect, capture: bool) {
+    /// A command was sent; its response comes next, from packet number `sequence` on.
+    pub fn begin(&mut self, expect: Expect, sequence: u8, capture: bool) {
         self.expect = expect;
         self.capture = capture && expect != Expect::Prepared;
         self.state = State::First;
         self.definitions_after = 0;
-        self.sequence = 1;
+        self.sequence = sequence;
         self.header_filled = 0;
         self.continues = false;
         self.head.clear();

@@ -104,7 +104,7 @@ fn show(event: &Event<'_>) -> String {
 
 fn read(bytes: &[u8], deprecate_eof: bool, expect: Expect, capture: bool, cuts: &[usize]) -> Vec<String> {
     let mut reader = ResponseReader::new(deprecate_eof, 64 << 20);
-    reader.begin(expect, capture);
+    reader.begin(expect, 1, capture);
     let events = events(&mut reader, bytes, cuts).unwrap();
     assert!(reader.is_done());
     events
@@ -154,7 +154,7 @@ proptest! {
         prepared: bool,
     ) {
         let mut reader = ResponseReader::new(deprecate_eof, 1_000);
-        reader.begin(if prepared { Expect::Prepared } else { Expect::Binary }, capture);
+        reader.begin(if prepared { Expect::Prepared } else { Expect::Binary }, 1, capture);
         let _ = events(&mut reader, &bytes, &cuts);
         prop_assert!(reader.head.len() <= 1_000);
     }
@@ -169,7 +169,7 @@ proptest! {
         let mut bytes = response(kind, &[b"abc".to_vec()], deprecate_eof);
         *at.get_mut(&mut bytes) = value;
         let mut reader = ResponseReader::new(deprecate_eof, 1_000);
-        reader.begin(Expect::Text, true);
+        reader.begin(Expect::Text, 1, true);
         let _ = events(&mut reader, &bytes, &[]);
     }
 }
@@ -200,7 +200,7 @@ fn a_captured_row_above_the_limit_is_refused_and_an_uncaptured_one_is_not() {
     let bytes = response(1, &[vec![b'x'; 5_000]], true);
     for (capture, expected) in [(true, Err(ProtocolError::TooLarge { limit: 1_000 })), (false, Ok(2))] {
         let mut reader = ResponseReader::new(true, 1_000);
-        reader.begin(Expect::Text, capture);
+        reader.begin(Expect::Text, 1, capture);
         assert_eq!(events(&mut reader, &bytes, &[100]).map(|events| events.len()), expected);
     }
 }
@@ -238,7 +238,7 @@ fn a_missing_packet_is_noticed_by_its_number() {
     server.sequence = 2;
     server.ok(0, 0, 0);
     let mut reader = ResponseReader::new(true, 1_000);
-    reader.begin(Expect::Text, false);
+    reader.begin(Expect::Text, 1, false);
     let found = events(&mut reader, &server.bytes, &[]);
     assert_eq!(found, Err(ProtocolError::Sequence { expected: 1, found: 2 }));
 }
@@ -248,6 +248,6 @@ fn a_request_for_a_local_file_is_refused() {
     let mut server = Server::new(true);
     server.packet(|out| out.extend_from_slice(b"\xfb/etc/passwd"));
     let mut reader = ResponseReader::new(true, 1_000);
-    reader.begin(Expect::Text, false);
+    reader.begin(Expect::Text, 1, false);
     assert_eq!(events(&mut reader, &server.bytes, &[]), Err(ProtocolError::LocalFile));
 }

@@ -196,7 +196,6 @@ impl Worker<'_> {
         let session = &mut self.sessions[slot as usize];
         if let (Some(link), Some(tls)) = (&mut session.link, &self.shared.tls) {
             link.start_tls(tls.start().map_err(io::Error::other)?);
-            return link.flush();
         }
         Ok(())
     }

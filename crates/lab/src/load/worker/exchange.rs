@@ -33,9 +33,7 @@ impl Worker<'_> {
             self.refused(slot, Refusal::Connect(error), now);
             return now;
         }
-        let session = &self.sessions[slot as usize];
-        let unsent = !session.out.is_empty() || session.state == State::Encrypting;
-        if unsent && let Err(error) = self.flush(slot) {
+        if let Err(error) = self.flush_rest(slot) {
             let now = monotonic();
             self.broken(slot, &error, now);
             return now;
@@ -64,17 +62,27 @@ impl Worker<'_> {
             }
         }
         self.buffer = buffer;
-        self.check_encrypted(slot, token, now);
+        if self.token(slot) == token {
+            self.after_receipt(slot, now);
+        }
         now
     }
 
-    fn check_encrypted(&mut self, slot: u32, token: u64, now: Nanos) {
+    /// Sends what TLS answers by itself, and goes on with the login once its handshake is over.
+    fn after_receipt(&mut self, slot: u32, now: Nanos) {
+        if let Err(error) = self.flush_rest(slot) {
+            return self.broken(slot, &error, now);
+        }
         let encrypting = self.sessions[slot as usize].state == State::Encrypting;
-        if encrypting
-            && self.token(slot) == token
-            && let Err(refusal) = self.encrypted(slot)
-        {
+        if encrypting && let Err(refusal) = self.encrypted(slot) {
             self.refused(slot, refusal, now);
+        }
+    }
+
+    fn flush_rest(&mut self, slot: u32) -> io::Result<()> {
+        match self.sessions[slot as usize].wants_flush() {
+            true => self.flush(slot),
+            false => Ok(()),
         }
     }
 
@@ -159,10 +167,10 @@ impl Worker<'_> {
     fn ask(&mut self, slot: u32, statement: usize) {
         let script = &self.shared.scripts[statement];
         let session = &mut self.sessions[slot as usize];
-        let (state, expect) = match (script.prepared, session.handles[statement]) {
+        let (state, expect, sequence) = match (script.prepared, session.handles[statement]) {
             (true, None) => {
-                command::prepare(&mut session.out, script.sql.as_bytes());
-                (State::Preparing(statement), Expect::Prepared)
+                let sequence = command::prepare(&mut session.out, script.sql.as_bytes());
+                (State::Preparing(statement), Expect::Prepared, sequence)
             }
             (prepared, handle) => {
                 let mode = EscapeMode::of_status(session.status);
@@ -170,13 +178,14 @@ impl Worker<'_> {
                     Some(handle) => Script::put_execute(&mut session.out, handle, &session.parameters),
                     None => script.put_text(&mut session.out, &session.parameters, mode),
                 };
-                if let Err(error) = written {
-                    return self.misused(slot, &error.to_string());
+                let expect = if prepared { Expect::Binary } else { Expect::Text };
+                match written {
+                    Ok(sequence) => (State::Executing(statement), expect, sequence),
+                    Err(error) => return self.misused(slot, &error.to_string()),
                 }
-                (State::Executing(statement), if prepared { Expect::Binary } else { Expect::Text })
             }
         };
-        session.ask(state, expect, script.captures);
+        session.ask(state, expect, sequence, script.captures);
         self.send(slot);
     }
 
@@ -191,8 +200,8 @@ impl Worker<'_> {
     /// Undoes what a failed request began.
     pub(super) fn roll_back(&mut self, slot: u32) {
         let session = &mut self.sessions[slot as usize];
-        command::query(&mut session.out, b"ROLLBACK");
-        session.ask(State::RollingBack, Expect::Text, false);
+        let sequence = command::query(&mut session.out, b"ROLLBACK");
+        session.ask(State::RollingBack, Expect::Text, sequence, false);
         self.send(slot);
     }
 

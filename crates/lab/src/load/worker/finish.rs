@@ -183,6 +183,7 @@ impl Worker<'_> {
             sessions_max: self.open_max as u32,
             reconnects: self.reconnects,
             cpu,
+            cpu_busiest: cpu,
             context_switches,
             ..self.recorder.finish(&*self.shared.plan.workload)
         }

@@ -247,7 +247,8 @@ impl<'a> Worker<'a> {
         }
         if let Some(arrival) = self.waiting.front() {
             consider(arrival.at + self.shared.plan.timeout);
-            if self.opening < self.may_open() {
+            // Once that instant is past, only a session that ends makes room.
+            if self.connect_after > now && self.opening < self.may_open() {
                 consider(self.connect_after);
             }
         }

@@ -13,10 +13,11 @@ use crate::sandbox::janitor::Janitor;
 use crate::sandbox::paths::{Lock, Paths};
 use crate::sandbox::process::{ProcessId, server_with};
 use crate::sandbox::record::{Record, new_password};
-use crate::sandbox::server::{Launch, Server};
+use crate::sandbox::server::{AFFINITY_LARGEST, Launch, Server};
 use crate::sandbox::startup::Startup;
 use crate::sandbox::{CpuSet, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
 use crate::stop::Stop;
+use evenkeel_sense::cpu::Domain;
 use ports::{free_port, is_free};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -341,10 +342,19 @@ fn load_stopped(paths: &Paths) -> Result<Option<Record>, SandboxError> {
 }
 
 fn check_cpus(cpus: Option<&CpuSet>) -> Result<(), SandboxError> {
-    let (Some(cpus), Some(online)) = (cpus, CpuSet::online()) else { return Ok(()) };
-    if cpus.is_within(&online) {
-        return Ok(());
+    let Some(cpus) = cpus else { return Ok(()) };
+    let refused = |what: &str, reason| Err(SandboxError::Limit { what: format!("CPUs to {what}"), reason });
+    if cpus.is_empty() {
+        return refused("none", "a server needs at least one".to_owned());
     }
-    let reason = format!("this machine has CPUs {online}");
-    Err(SandboxError::Limit { what: format!("CPUs to {cpus}"), reason })
+    let reason = match Domain::Host.cpus() {
+        Some(online) if cpus.iter().any(|cpu| !online.contains(cpu)) => {
+            format!("this machine has CPUs {online}")
+        }
+        _ if cpus.iter().any(|cpu| cpu as usize > AFFINITY_LARGEST) => {
+            format!("an affinity takes CPUs up to {AFFINITY_LARGEST}")
+        }
+        _ => return Ok(()),
+    };
+    refused(&cpus.to_string(), reason)
 }

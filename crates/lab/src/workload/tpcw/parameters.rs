@@ -2,9 +2,9 @@
 
 use super::session::{Act, Session};
 use super::statements::Sql;
-use super::values::{CARDS, COUNTRY_NAMES, SHIP_TYPES, dig_syl, one_of, search_a, search_prefix};
+use super::values::{CARDS, COUNTRY_NAMES, SHIP_TYPES, one_of, search_a, search_prefix};
 use crate::data::tpcw::SUBJECTS;
-use crate::data::tpcw::values::{astring, nstring};
+use crate::data::tpcw::values::{astring, digsyl, nstring};
 use crate::workload::{Fill, Parameters};
 use evenkeel_core::random::Random;
 
@@ -76,7 +76,7 @@ impl Session {
 
     fn write_uname(&mut self, random: &mut Random, fill: &mut Fill<'_>) {
         let customer = self.known_customer(random);
-        fill.text(|buffer| dig_syl(buffer, customer));
+        fill.text(|buffer| digsyl(buffer, customer));
     }
 
     fn write_search(&self, sql: Sql, random: &mut Random, fill: &mut Fill<'_>) {
@@ -130,7 +130,7 @@ impl Session {
 
     fn write_customer(&mut self, random: &mut Random, fill: &mut Fill<'_>) {
         let customer = self.known_customer(random);
-        let uname = |buffer: &mut Vec<u8>| dig_syl(buffer, customer);
+        let uname = |buffer: &mut Vec<u8>| digsyl(buffer, customer);
         ints(fill, [customer]);
         fill.text(uname).text(|buffer| {
             uname(buffer);

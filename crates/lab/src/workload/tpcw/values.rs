@@ -9,18 +9,6 @@ pub const CARDS: [&str; 5] = ["VISA", "MASTERCARD", "DISCOVER", "AMEX", "DINERS"
 pub const SHIP_TYPES: [&str; 6] = ["AIR", "UPS", "FEDEX", "SHIP", "COURIER", "MAIL"];
 /// Countries that customers type in: some of those that the population has.
 pub const COUNTRY_NAMES: [&str; 4] = ["United States", "United Kingdom", "Canada", "Germany"];
-/// Syllables of the digits 0 to 9.
-const SYLLABLES: [&[u8; 2]; 10] = [b"BA", b"OG", b"AL", b"RI", b"RE", b"SE", b"AT", b"UL", b"IN", b"NG"];
-
-/// Appends the digits of `number` as syllables: 17 is OGUL. User names are made so.
-pub fn dig_syl(buffer: &mut Vec<u8>, number: u64) {
-    let digits = number.checked_ilog10().unwrap_or(0);
-    let mut unit = 10_u64.pow(digits);
-    while unit > 0 {
-        buffer.extend_from_slice(SYLLABLES[(number / unit % 10) as usize]);
-        unit /= 10;
-    }
-}
 
 /// One of a list, each as likely.
 pub fn one_of<T: Copy>(list: &[T], random: &mut Random) -> T {
@@ -63,13 +51,6 @@ mod tests {
         let mut buffer = Vec::new();
         write(&mut buffer);
         String::from_utf8(buffer).unwrap()
-    }
-
-    #[test]
-    fn digits_become_syllables() {
-        for (number, syllables) in [(0, "BA"), (17, "OGUL"), (28_800, "ALININBABA"), (10, "OGBA")] {
-            assert_eq!(text(|buffer| dig_syl(buffer, number)), syllables);
-        }
     }
 
     #[test]

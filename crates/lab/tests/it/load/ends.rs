@@ -27,6 +27,10 @@ fn under_a_load_that_the_server_carries_every_arrival_completes() {
         assert!((450..750).contains(&result.counts.arrivals), "{:?}", result.counts);
         assert_eq!(result.measured, plan.measure);
         assert!(!result.stopped && result.cpu > Nanos::ZERO && result.context_switches > 0);
+        match threads {
+            1 => assert_eq!(result.cpu_busiest, result.cpu),
+            _ => assert!((result.cpu.0 / 2..result.cpu.0).contains(&result.cpu_busiest.0)),
+        }
         assert_eq!(result.statements[0].completed, result.counts.completed);
         assert_eq!(result.reconnects, 0);
     }
@@ -47,6 +51,44 @@ fn the_same_seed_asks_the_same_on_any_number_of_threads() {
         numbers
     };
     assert_eq!(answers(1), answers(3));
+}
+
+#[test]
+fn what_the_warm_up_left_over_is_work_of_the_intervals_and_of_nothing_else() {
+    let server = Server::shared();
+    let mut plan = plan(server.target(), Script::new(&["SELECT SLEEP(0.3)"]), ArrivalPlan::Constant(40.0));
+    plan.sessions = SessionPolicy::Pooled { max: 30 };
+    plan.warm_up = Nanos::from_millis(600);
+    plan.measure = Nanos::from_secs(1);
+    let result = load(&plan);
+    check_accounts(&result);
+    assert_eq!(result.counts.completed, 40, "{:?}", result.counts);
+    assert_eq!(result.interval_length, Nanos::from_millis(250));
+    assert_eq!(result.intervals.len(), 4);
+    // Forty a second, each for 0.3 s: twelve are under way at both ends of the phase.
+    assert!((12..=16).contains(&result.carried_over), "{}", result.carried_over);
+    assert!((12..=16).contains(&result.backlog_at_end), "{}", result.backlog_at_end);
+    // Without them nothing would end in the first interval, although the server works all the time.
+    for interval in &result.intervals {
+        assert!((6..=14).contains(&interval.completed), "{interval:?}");
+    }
+}
+
+#[test]
+fn intervals_of_a_long_phase_are_seconds() {
+    let server = Server::shared();
+    let stop = Stop::default();
+    let setter = later(1_600, {
+        let stop = stop.clone();
+        move || stop.set()
+    });
+    let mut plan = plan(server.target(), Script::new(&[SELECT]), ArrivalPlan::Constant(200.0));
+    plan.measure = Nanos::from_secs(40);
+    let result = run(&plan, &stop, &mut |_| {}).unwrap();
+    setter.join().unwrap();
+    check_accounts(&result);
+    assert_eq!(result.interval_length, Nanos::from_secs(1));
+    assert_eq!(result.intervals.len() as u64, result.measured.0.div_ceil(1_000_000_000));
 }
 
 #[test]
@@ -134,7 +176,8 @@ fn a_restarted_server_gets_its_sessions_and_statements_back() {
     check_accounts(&result);
     assert!(result.reconnects > 0);
     let last = &result.intervals[result.intervals.len() - 1];
-    assert!(last.completed > 30, "{last:?}");
+    let expected = 200.0 * result.interval_length.as_secs_f64();
+    assert!(last.completed as f64 > 0.75 * expected, "{last:?}");
     assert_eq!(server.value("SELECT 1"), "1");
 }
 

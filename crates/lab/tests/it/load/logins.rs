@@ -62,6 +62,15 @@ fn tls_encrypts_and_checks_what_it_is_asked_to() {
     works(target(TlsMode::VerifyIdentity, "localhost", Some("ca.pem")));
     works(Target { address: server.target().address, ..target(TlsMode::Required, "", None) });
 
+    // With an authority, every mode checks its signature; the name is checked by one mode only.
+    for mode in [TlsMode::Required, TlsMode::Preferred] {
+        works(target(mode, "127.0.0.1", Some("ca.pem")));
+        let unknown = error(target(mode, "127.0.0.1", Some("other-ca.pem")));
+        assert!(unknown.contains("certificate"), "{unknown}");
+        let control = Control::connect(&target(mode, "127.0.0.1", Some("other-ca.pem")));
+        assert!(control.is_err(), "the control connection checks the same");
+    }
+
     assert!(error(target(TlsMode::Disabled, "127.0.0.1", None)).contains("error 1045"));
     let unknown = error(target(TlsMode::VerifyIdentity, "localhost", Some("other-ca.pem")));
     assert!(unknown.contains("certificate"), "{unknown}");

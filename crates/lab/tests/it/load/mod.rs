@@ -183,7 +183,14 @@ fn check_accounts(result: &LoadResult) {
     let arrivals: u64 = result.intervals.iter().map(|interval| interval.arrivals).sum();
     assert_eq!(arrivals, counts.arrivals);
     let ended: u64 = result.intervals.iter().map(|interval| interval.completed + interval.lost).sum();
-    assert_eq!(counts.arrivals + result.carried_over - ended, result.backlog_at_end);
+    assert_eq!(result.carried_over + arrivals, ended + result.backlog_at_end);
+    let mut in_flight = result.carried_over;
+    for interval in &result.intervals {
+        in_flight = (in_flight + interval.arrivals)
+            .checked_sub(interval.completed + interval.lost)
+            .expect("no more requests end than are there");
+        assert_eq!(interval.in_flight, in_flight, "{interval:?}");
+    }
     let sum: Nanos = result.intervals.iter().fold(Nanos::ZERO, |sum, interval| sum + interval.response_sum);
     assert_eq!(sum, result.response_sum);
     let of_kinds: u64 = result.kinds.iter().map(|kind| kind.completed + kind.lost).sum();

@@ -1,6 +1,7 @@
 //! Prepared and text, kept sessions and fresh ones.
 
 use super::*;
+use evenkeel_lab::target::TlsMode;
 
 /// Types whose values must not depend on how they travel.
 const ROWS: &str = "SELECT * FROM types ORDER BY i";
@@ -47,10 +48,10 @@ fn prepared_and_text_bring_the_same_rows() {
     );
 }
 
-/// Sends one text as a parameter and gives what the server understood.
-fn echo(server: &Server, protocol: Protocol, text: &'static [u8]) -> Vec<u8> {
-    struct Echo(Script, &'static [u8]);
-    struct EchoClient(Box<dyn Client>, &'static [u8]);
+/// Sends one text as the parameter of a statement and gives what the server makes of it.
+fn ask(target: Target, protocol: Protocol, sql: &str, text: &Arc<[u8]>) -> Value {
+    struct Echo(Script, Arc<[u8]>);
+    struct EchoClient(Box<dyn Client>, Arc<[u8]>);
     impl Workload for Echo {
         fn name(&self) -> &str {
             "echo"
@@ -62,7 +63,7 @@ fn echo(server: &Server, protocol: Protocol, text: &'static [u8]) -> Vec<u8> {
             self.0.kinds()
         }
         fn client(&self, number: u64) -> Box<dyn Client> {
-            Box::new(EchoClient(self.0.client(number), self.1))
+            Box::new(EchoClient(self.0.client(number), self.1.clone()))
         }
     }
     impl Client for EchoClient {
@@ -81,17 +82,16 @@ fn echo(server: &Server, protocol: Protocol, text: &'static [u8]) -> Vec<u8> {
             Some(statement)
         }
     }
-    let script = Script::new(&["SELECT HEX(?)"]).capturing();
+    let script = Script::new(&[sql]).capturing();
     let replies = script.replies.clone();
-    let mut plan = plan(server.target(), Script::new(&[SELECT]), ArrivalPlan::Constant(20.0));
-    plan.workload = Arc::new(Echo(script, text));
+    let mut plan = plan(target, Script::new(&[SELECT]), ArrivalPlan::Constant(20.0));
+    plan.workload = Arc::new(Echo(script, text.clone()));
     (plan.measure, plan.protocol) = (Nanos::from_millis(100), protocol);
-    check_accounts(&load(&plan));
+    let result = load(&plan);
+    check_accounts(&result);
+    assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
     let replies = replies.lock().unwrap();
-    match &replies[0].rows[0][0] {
-        Value::Text(hex) => hex.clone(),
-        other => panic!("not a text: {other:?}"),
-    }
+    replies[0].rows[0][0].clone()
 }
 
 #[test]
@@ -104,7 +104,24 @@ fn hostile_text_arrives_as_it_is_in_every_mode() {
         for text in texts {
             let hex: String = text.iter().map(|byte| format!("{byte:02X}")).collect();
             for protocol in [Protocol::Text, Protocol::Prepared] {
-                assert_eq!(echo(&server, protocol, text), hex.as_bytes(), "{mode} {protocol:?}");
+                let understood = ask(server.target(), protocol, "SELECT HEX(?)", &text.into());
+                assert_eq!(understood, Value::Text(hex.clone().into_bytes()), "{mode} {protocol:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn commands_larger_than_a_socket_buffer_or_a_packet_arrive_once_in_the_clear_and_under_tls() {
+    let server = Server::shared();
+    server.exec(&["SET GLOBAL max_allowed_packet = 67108864"]);
+    for length in [3 << 20, 17 << 20] {
+        let text: Arc<[u8]> = (0..length).map(|at: u32| b'a' + (at % 23) as u8).collect();
+        for tls in [TlsMode::Disabled, TlsMode::Required] {
+            for protocol in [Protocol::Text, Protocol::Prepared] {
+                let target = Target { tls, ..server.tcp_target() };
+                let understood = ask(target, protocol, "SELECT LENGTH(?)", &text);
+                assert_eq!(understood, Value::Int(length.into()), "{length} {tls:?} {protocol:?}");
             }
         }
     }
@@ -138,6 +155,7 @@ fn fresh_connections_beyond_the_most_allowed_wait() {
     let given_up = result.counts.timed_out + result.counts.unsent;
     assert!(result.session_wait.len() > 10 && given_up > 0, "{:?}", result.counts);
     assert!(result.sessions_max <= 3);
+    assert!(result.cpu.0 < plan.measure.0 / 2, "{:?} of CPU time spent waiting for a session", result.cpu);
 }
 
 #[test]

@@ -26,10 +26,10 @@ impl Generator {
         let last_login = since.plus(row.random.uniform(0, 60)).min(self.today);
         let birth = day_in(row.random, 1880, 2000);
         row.whole(number)
-            .field(|out, _| values::digsyl(out, number, 0))
+            .field(|out, _| values::digsyl(out, number))
             .field(|out, _| {
                 let start = out.len();
-                values::digsyl(out, number, 0);
+                values::digsyl(out, number);
                 out[start..].make_ascii_lowercase();
             })
             .astring(8, 15)
@@ -37,7 +37,7 @@ impl Generator {
             .uniform(1, self.scale.addresses())
             .nstring(9, 16)
             .field(|out, random| {
-                values::digsyl(out, number, 0);
+                values::digsyl(out, number);
                 out.push(b'@');
                 values::astring(out, random, 2, 9);
                 out.extend_from_slice(b".com");
