@@ -87,6 +87,8 @@ fn ask(target: Target, protocol: Protocol, sql: &str, text: &Arc<[u8]>) -> Value
     let mut plan = plan(target, Script::new(&[SELECT]), ArrivalPlan::Constant(20.0));
     plan.workload = Arc::new(Echo(script, text.clone()));
     (plan.measure, plan.protocol) = (Nanos::from_millis(100), protocol);
+    // Megabytes through TLS without optimisation take a while on a busy machine.
+    (plan.timeout, plan.drain) = (Nanos::from_secs(60), Nanos::from_secs(60));
     let result = load(&plan);
     check_accounts(&result);
     assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
