@@ -223,7 +223,8 @@ fn a_set_that_was_cut_short_is_recognised_and_refused_until_it_is_removed() {
         assert!(matches!(stopped, Err(DataError::Stopped)), "{stopped:?}");
         assert!(matches!(found(&target, &tiny(via)), Found::HalfFinished(_)));
         for spec in [tiny(via), tiny(Via::Dump)] {
-            assert!(matches!(fill(&target, &spec), Err(DataError::HalfFinished { .. })));
+            let refused = fill(&target, &spec);
+            assert!(matches!(refused, Err(DataError::HalfFinished { .. })), "{refused:?}");
         }
         assert!(matches!(verify(&target, None), Err(DataError::HalfFinished { .. })));
         remove(&target, None).unwrap();
