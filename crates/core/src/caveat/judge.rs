@@ -2,7 +2,8 @@
 
 use super::{
     BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, FIRST_REPEAT_SHARE, GENERATOR_CPU_MAX,
-    INDEPENDENT_BATCHES_MIN, LAG_ALWAYS_TOLERATED, LAG_SHARE_MAX, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX,
+    INDEPENDENT_BATCHES_MIN, LAG_ALWAYS_TOLERATED, LAG_SHARE_MAX, LAG_TAIL_ALWAYS_TOLERATED,
+    LAG_TAIL_SHARE_MAX, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX,
 };
 use super::{Caveat, share};
 use crate::stability::Stability;
@@ -11,10 +12,17 @@ use crate::time::Nanos;
 
 /// Each states its doubt where the measurement is beyond the threshold.
 impl Caveat {
-    /// [`Caveat::LagTooLarge`], from the p99 of the dispatch lag and the mean response time of the run.
-    pub fn lag(lag_p99: Nanos, tau: Nanos) -> Option<Self> {
+    /// [`Caveat::LagTooLarge`], from the means of the dispatch lag and of the response time of the run.
+    pub fn lag(lag_mean: Nanos, tau: Nanos) -> Option<Self> {
         let tolerated = Nanos((tau.0 as f64 * LAG_SHARE_MAX) as u64).max(LAG_ALWAYS_TOLERATED);
-        (lag_p99 > tolerated).then_some(Self::LagTooLarge { lag_p99, tolerated })
+        (lag_mean > tolerated).then_some(Self::LagTooLarge { lag_mean, tolerated })
+    }
+
+    /// [`Caveat::LagTail`], from the p99 of the dispatch lag and of the response time of the run.
+    pub fn lag_tail(lag_p99: Nanos, response_p99: Nanos) -> Option<Self> {
+        let tolerated =
+            Nanos((response_p99.0 as f64 * LAG_TAIL_SHARE_MAX) as u64).max(LAG_TAIL_ALWAYS_TOLERATED);
+        (lag_p99 > tolerated).then_some(Self::LagTail { lag_p99, response_p99 })
     }
 
     /// [`Caveat::GeneratorSaturated`], from the CPU use of the busiest thread of the generator in percent.

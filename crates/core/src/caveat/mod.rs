@@ -28,10 +28,17 @@ pub enum Severity {
 pub enum Caveat {
     /// The generator sent its requests late.
     LagTooLarge {
-        /// p99 of the dispatch lag.
-        lag_p99: Nanos,
+        /// Mean of the dispatch lag, which is the error of the mean response time.
+        lag_mean: Nanos,
         /// What was tolerated at the response time measured.
         tolerated: Nanos,
+    },
+    /// A few requests were sent so late that it shows in the highest percentiles.
+    LagTail {
+        /// p99 of the dispatch lag.
+        lag_p99: Nanos,
+        /// p99 of the response time.
+        response_p99: Nanos,
     },
     /// The CPU of the generator was saturated.
     GeneratorSaturated {
@@ -133,6 +140,7 @@ impl Caveat {
     pub fn code(&self) -> &'static str {
         match self {
             Self::LagTooLarge { .. } => "lag-too-large",
+            Self::LagTail { .. } => "lag-tail",
             Self::GeneratorSaturated { .. } => "generator-saturated",
             Self::QueueUnstable(_) => "queue-unstable",
             Self::StabilityUnknown { .. } => "stability-unknown",
@@ -159,7 +167,8 @@ impl Caveat {
             Self::Failures { failed, arrivals } if share(*failed, *arrivals) <= FAILURES_NOTED => {
                 Severity::Note
             }
-            Self::QueueUnstable(_)
+            Self::LagTail { .. }
+            | Self::QueueUnstable(_)
             | Self::TooFewRuns { .. }
             | Self::Steal { .. }
             | Self::OtherLoad { .. }

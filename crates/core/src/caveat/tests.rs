@@ -10,6 +10,7 @@ fn all() -> Vec<Caveat> {
         .collect();
     vec![
         Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20)).unwrap(),
+        Caveat::lag_tail(Nanos::from_millis(3), Nanos::from_millis(10)).unwrap(),
         Caveat::generator(97.0).unwrap(),
         Caveat::stability(&Stability::of(&growing, 0)).unwrap(),
         Caveat::stability(&Stability::of(&growing, 1_000)).unwrap(),
@@ -67,7 +68,9 @@ fn few_failures_weigh_less_than_many() {
 
 #[test]
 fn what_is_within_bounds_is_no_caveat() {
-    assert_eq!(Caveat::lag(Nanos::from_micros(250), Nanos::from_micros(300)), None);
+    assert_eq!(Caveat::lag(Nanos::from_micros(50), Nanos::from_micros(300)), None);
+    assert_eq!(Caveat::lag_tail(Nanos::from_micros(250), Nanos::from_micros(300)), None);
+    assert_eq!(Caveat::lag_tail(Nanos::from_millis(2), Nanos::from_millis(10)), None);
     assert_eq!(Caveat::lag(Nanos::from_millis(1), Nanos::from_millis(20)), None);
     assert_eq!(Caveat::generator(80.0), None);
     assert_eq!(Caveat::stability(&Stability::Settled), None);

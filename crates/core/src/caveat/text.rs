@@ -8,12 +8,19 @@ use std::fmt;
 impl fmt::Display for Caveat {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::LagTooLarge { lag_p99, tolerated } => write!(
+            Self::LagTooLarge { lag_mean, tolerated } => write!(
                 out,
-                "The generator sent one request in a hundred {:.3} ms late or more, where {:.3} ms are tolerated; \
-                 the response times are partly its own. Give it CPUs of its own, more threads, or a lower rate.",
-                lag_p99.as_millis_f64(),
+                "The generator sent its requests {:.3} ms late in the mean, where {:.3} ms are tolerated; the response \
+                 times are partly its own. Give it CPUs of its own, more threads, or a lower rate.",
+                lag_mean.as_millis_f64(),
                 tolerated.as_millis_f64()
+            ),
+            Self::LagTail { lag_p99, response_p99 } => write!(
+                out,
+                "The generator sent one request in a hundred {:.3} ms late or more, beside a p99 of {:.3} ms; the \
+                 highest percentiles are partly its own, the mean is not. Measure on a quieter machine.",
+                lag_p99.as_millis_f64(),
+                response_p99.as_millis_f64()
             ),
             Self::GeneratorSaturated { utilisation } => write!(
                 out,

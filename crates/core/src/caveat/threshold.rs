@@ -2,13 +2,18 @@
 
 use crate::time::Nanos;
 
-/// Dispatch lag (p99) up to this share of the mean response time is tolerated: it is part of the response time,
-/// and an error of 5 % is what the standard error over runs may be as well.
+/// Mean dispatch lag up to this share of the mean response time is tolerated: it is part of the response time, so
+/// that tau is too long by as much, and an error of 5 % is less than the standard error over runs may be.
 pub const LAG_SHARE_MAX: f64 = 0.05;
 
-/// Dispatch lag up to here is always tolerated: what waking up a thread costs on a machine that is not tuned
-/// for it.
-pub const LAG_ALWAYS_TOLERATED: Nanos = Nanos::from_micros(250);
+/// Mean dispatch lag up to here is always tolerated: what waking up a thread costs.
+pub const LAG_ALWAYS_TOLERATED: Nanos = Nanos::from_micros(50);
+
+/// p99 of the dispatch lag up to this share of the p99 of the response time is tolerated.
+pub const LAG_TAIL_SHARE_MAX: f64 = 0.25;
+
+/// p99 of the dispatch lag up to here is always tolerated.
+pub const LAG_TAIL_ALWAYS_TOLERATED: Nanos = Nanos::from_micros(250);
 
 /// CPU use in percent up to which a thread of the generator keeps its schedule: a single-server queue at 90 %
 /// makes requests wait nine times as long as they take to send.

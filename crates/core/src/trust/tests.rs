@@ -3,6 +3,8 @@
 use super::*;
 use crate::statistics::{ErrorBar, Sample};
 
+const TIGHT: Tolerance = Tolerance { standard_error: 5.0, spread: 20.0 };
+
 /// A point of ten runs with this standard error and spread, both in percent of a tau of 100 ms.
 fn point(rate: f64, utilisation: f64, standard_error: f64, spread: f64) -> Point {
     let estimate = |mean: f64, standard_error: f64| Estimate {
@@ -28,7 +30,7 @@ fn point(rate: f64, utilisation: f64, standard_error: f64, spread: f64) -> Point
 }
 
 fn limit(points: &[Point]) -> TrustLimit {
-    TrustLimit::of(points, Tolerance::default())
+    TrustLimit::of(points, TIGHT)
 }
 
 #[test]
@@ -87,7 +89,7 @@ fn nothing_measured_and_nothing_trusted_are_told_apart() {
 
 #[test]
 fn what_is_unsettled_apart_or_unknown_is_not_trusted() {
-    let reason_of = |point: Point| reason_against(&point, Tolerance::default());
+    let reason_of = |point: Point| reason_against(&point, TIGHT);
     let fine = point(10.0, 20.0, 1.0, 1.0);
     assert_eq!(reason_of(fine.clone()), None);
     assert_eq!(reason_of(Point { settled: false, ..fine.clone() }), Some(Reason::Unsettled));
@@ -102,24 +104,21 @@ fn what_is_unsettled_apart_or_unknown_is_not_trusted() {
 #[test]
 fn a_point_that_loses_requests_is_not_trusted_however_fast_it_looks() {
     let lossy = Point { lost: 1.5, ..point(20.0, 40.0, 1.0, 1.0) };
-    let limit = TrustLimit::of(
-        &[point(10.0, 20.0, 1.0, 1.0), lossy, point(30.0, 60.0, 1.0, 1.0)],
-        Tolerance::default(),
-    );
+    let limit = TrustLimit::of(&[point(10.0, 20.0, 1.0, 1.0), lossy, point(30.0, 60.0, 1.0, 1.0)], TIGHT);
     assert_eq!((limit.rate, limit.end.unwrap().reason), (Some(10.0), Reason::Lost(1.5)));
 }
 
 #[test]
 fn a_rate_that_not_every_target_was_measured_at_is_not_trusted() {
     let alone = Point { targets: 3, ..point(20.0, 40.0, 1.0, 1.0) };
-    let reason = TrustLimit::of(&[alone], Tolerance::default()).end.unwrap().reason;
+    let reason = TrustLimit::of(&[alone], TIGHT).end.unwrap().reason;
     assert!(matches!(reason, Reason::TargetsMissing { targets: 3, .. }), "{reason:?}");
 }
 
 #[test]
 fn where_utilisation_cannot_be_seen_no_failure_is_taken_for_noise() {
     let blind = |rate, error| Point { utilisation: None, ..point(rate, 0.0, error, 1.0) };
-    let limit = TrustLimit::of(&[blind(10.0, 1.0), blind(20.0, 9.0), blind(30.0, 1.0)], Tolerance::default());
+    let limit = TrustLimit::of(&[blind(10.0, 1.0), blind(20.0, 9.0), blind(30.0, 1.0)], TIGHT);
     assert_eq!((limit.rate, limit.utilisation, limit.overlooked), (Some(10.0), None, None));
     assert!(
         limit.to_string().starts_with("trusted at lower rates: at 20 requests/s the standard"),

@@ -168,9 +168,11 @@ fn arrivals(args: &Args) -> Result<ArrivalPlan> {
 fn caveats(plan: &LoadPlan, result: &LoadResult) -> Vec<Caveat> {
     let counts = &result.counts;
     let tau = times(&result.response, Some(result.response_sum)).mean_ms;
-    let lag = Nanos(result.lag.value_at_quantile(0.99));
+    let (lag, response) = (times(&result.lag, None), times(&result.response, None));
+    let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
     let found = [
-        Caveat::lag(lag, Nanos::from_secs_f64(tau / 1e3)),
+        Caveat::lag(nanos(lag.mean_ms), nanos(tau)),
+        Caveat::lag_tail(nanos(lag.p99_ms), nanos(response.p99_ms)),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
         Caveat::failures(counts.failed.values().sum(), counts.arrivals),
         Caveat::backlog(result.backlog_at_end, counts.arrivals),

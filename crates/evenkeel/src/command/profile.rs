@@ -11,6 +11,7 @@ use crate::progress::{Mode, View};
 use crate::table;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Parser, ValueEnum};
+use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::store::format::{PlanFile, SummaryFile};
 use evenkeel_lab::store::{self, StudyFolder};
 use evenkeel_lab::study::{self as lab_study, StudyError};
@@ -95,6 +96,12 @@ pub struct Args {
     /// Objective for the 95th percentile; the headline then names the highest rate that meets it
     #[arg(long, value_name = "TIME")]
     pub objective: Option<String>,
+    /// Standard error over runs that is trusted, percent of tau
+    #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().standard_error)]
+    pub tolerance_se: f64,
+    /// Difference between servers that is trusted, percent of tau
+    #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().spread)]
+    pub tolerance_spread: f64,
     /// CPU utilisation at which a sweep with an open end ends, percent; one below counts as reached
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
     pub theta_ceiling: f64,

@@ -81,7 +81,7 @@ pub fn study(
         },
         theta_ceiling_percent: ceiling(args.theta_ceiling)?,
         objective_p95: args.objective.as_deref().map(|text| positive(text, "--objective")).transpose()?,
-        tolerance: Tolerance::default(),
+        tolerance: Tolerance { standard_error: args.tolerance_se, spread: args.tolerance_spread },
         generator_cpus,
         request_log: args.request_log,
         sites: servers.sites,

@@ -69,7 +69,11 @@ pub(super) fn caveats(
         .is_none_or(|seen| seen.status.is_none())
         .then(|| Caveat::NotAvailable { what: "status of the server".into() });
     let found = [
-        Caveat::lag(Nanos::from_secs_f64(run.lag.p99_ms / 1e3), tau),
+        Caveat::lag(Nanos::from_secs_f64(run.lag.mean_ms / 1e3), tau),
+        Caveat::lag_tail(
+            Nanos::from_secs_f64(run.lag.p99_ms / 1e3),
+            Nanos::from_secs_f64(run.response.p99_ms / 1e3),
+        ),
         Caveat::generator(busiest_percent(load)),
         Caveat::stability(stability),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
