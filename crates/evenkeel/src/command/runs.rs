@@ -61,3 +61,50 @@ fn list(root: &Path, json: bool) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture;
+    use evenkeel_lab::study::summarise;
+
+    #[test]
+    fn the_summary_of_a_profile_names_capacity_and_trust() {
+        let fixture = fixture::demo();
+        let summary = summarise(&fixture.plan, &fixture.runs);
+        assert!(summary.complete);
+        let headline = &summary.headlines[0];
+        assert!(headline.text.starts_with("This server carries"), "{}", headline.text);
+        assert!(headline.trust_theta_percent > Some(0.0) && headline.trust_ended, "{headline:?}");
+        let capacity = headline.capacity_per_s.as_ref().unwrap();
+        assert!(capacity.low < Some(capacity.mean) && Some(capacity.mean) < capacity.high, "{capacity:?}");
+    }
+
+    #[test]
+    fn a_rate_at_which_requests_fail_is_never_the_capacity() {
+        let mut fixture = fixture::demo();
+        let before = summarise(&fixture.plan, &fixture.runs).headlines[0].capacity_per_s.clone().unwrap();
+        let lowest = fixture.plan.cells.iter().map(|cell| cell.rate_per_s).fold(f64::MAX, f64::min);
+        let spared: Vec<u32> =
+            fixture.plan.cells.iter().filter(|cell| cell.rate_per_s == lowest).map(|cell| cell.id).collect();
+        for run in fixture.runs.iter_mut().filter(|run| !spared.contains(&run.cell)) {
+            let failed = run.counts.completed / 10;
+            run.counts.completed -= failed;
+            run.counts.failed.insert(1205, failed);
+        }
+        let after = &summarise(&fixture.plan, &fixture.runs).headlines[0];
+        assert!(after.capacity_per_s.as_ref().unwrap().mean < before.mean);
+        assert!(after.trust_reason.contains("got no answer"), "{}", after.trust_reason);
+    }
+
+    #[test]
+    fn servers_that_differ_only_in_their_copy_are_one_group_and_pools_are_not() {
+        let fixture = fixture::factors();
+        let summary = summarise(&fixture.plan, &fixture.runs);
+        let of_targets = fixture.plan.targets.len();
+        assert!(of_targets > 1);
+        for headline in &summary.headlines {
+            assert_eq!(headline.series.len(), of_targets, "{headline:?}");
+        }
+        assert!(summary.cells.iter().any(|cell| cell.target_spread_ms.is_some()));
+    }
+}

@@ -143,18 +143,18 @@ fn sentence(
     limit: &TrustLimit,
 ) -> String {
     let who = if group.len() > 1 {
-        format!("each of these {} servers", group.len())
+        format!("Each of these {} servers", group.len())
     } else {
-        "this server".to_owned()
+        "This server".to_owned()
     };
     let what = &plan.series[group[0]].workload;
     let Some(capacity) = capacity else {
         return match (points.is_empty(), plan.settings.objective_p95_ms) {
-            (true, _) => "nothing is measured yet".to_owned(),
+            (true, _) => "Nothing is measured yet".to_owned(),
             (_, Some(objective)) if limit.rate.is_some() => {
                 format!("{who} meets the objective of {objective} ms at no measured rate of {what}")
             }
-            _ => format!("no measured rate of {what} can be trusted: {limit}"),
+            _ => format!("No measured rate of {what} can be trusted: {}", trust_reason(limit)),
         };
     };
     let rate = interval(&capacity.throughput, 1.0);
