@@ -2,23 +2,9 @@
 #![allow(clippy::disallowed_methods)]
 
 use evenkeel_core::Nanos;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Counts from an origin on the monotonic clock.
-#[derive(Clone, Copy, Debug)]
-pub struct Clock(Instant);
-
-impl Clock {
-    /// A clock whose zero is now.
-    pub fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    /// Time since the origin.
-    pub fn now(&self) -> Nanos {
-        self.0.elapsed().into()
-    }
-}
+pub use evenkeel_sense::clock::Clock;
 
 /// Seconds since 1970, for names and manifests only, never for measuring.
 pub fn unix_time() -> Duration {

@@ -211,13 +211,13 @@ fn list(session: &Session, json: bool) -> Result<()> {
         } else {
             String::new()
         };
-        println!(
+        out::line(format!(
             "{:<28} {:<18} {:<20} {:>9}  {place}",
             info.name,
             state(info),
             info.server,
             format::bytes(info.bytes)
-        );
+        ))?;
     }
     Ok(())
 }
