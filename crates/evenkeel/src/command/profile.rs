@@ -225,7 +225,9 @@ fn same(stored: &PlanFile, now: &PlanFile) -> Result<()> {
 
 /// This command line, without the program's name and without passwords.
 fn recorded_command() -> Vec<String> {
-    std::env::args().skip(1).map(|argument| without_password(&argument)).collect()
+    let plain =
+        |argument: String| if argument.contains("://") { without_password(&argument) } else { argument };
+    std::env::args().skip(1).map(plain).collect()
 }
 
 fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {

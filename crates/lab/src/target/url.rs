@@ -199,9 +199,9 @@ fn encode_path(path: &std::path::Path) -> String {
 }
 
 /// A URL, or a text with one in it, without its password: what stands between the first ':' of the login and its
-/// '@' is left out. A text without a URL stays as it is.
+/// '@' is left out. A scheme may be missing.
 pub fn without_password(text: &str) -> String {
-    let Some(start) = text.find("://").map(|at| at + 3) else { return text.into() };
+    let start = text.find("://").map_or(0, |at| at + 3);
     let Some(at) = text.rfind('@').filter(|at| *at > start) else { return text.into() };
     match text[start..at].find(':') {
         Some(colon) => format!("{}{}", &text[..start + colon], &text[at..]),
