@@ -23,6 +23,11 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         return None;
     }
     let over = |value: fn(&RunFile) -> f64| estimate(&runs.iter().map(|run| value(run)).collect::<Vec<_>>());
+    // A run without a single answer has no response time, least of all zero.
+    let answered = |value: fn(&RunFile) -> f64| {
+        let runs = runs.iter().filter(|run| run.response.count > 0);
+        estimate(&runs.map(|run| value(run)).collect::<Vec<_>>())
+    };
     let some = |value: fn(&RunFile) -> Option<f64>| {
         estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>())
     };
@@ -37,12 +42,12 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
         stability: stability(&runs),
         lower_bound: runs.iter().any(|run| run.lower_bound),
-        tau_ms: over(|run| run.response.mean_ms),
-        p50_ms: over(|run| run.response.p50_ms),
-        p90_ms: over(|run| run.response.p90_ms),
-        p95_ms: over(|run| run.response.p95_ms),
-        p99_ms: over(|run| run.response.p99_ms),
-        p999_ms: over(|run| run.response.p999_ms),
+        tau_ms: answered(|run| run.response.mean_ms),
+        p50_ms: answered(|run| run.response.p50_ms),
+        p90_ms: answered(|run| run.response.p90_ms),
+        p95_ms: answered(|run| run.response.p95_ms),
+        p99_ms: answered(|run| run.response.p99_ms),
+        p999_ms: answered(|run| run.response.p999_ms),
         throughput_per_s: over(|run| run.throughput_per_s),
         theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
         lag_p99_ms: over(|run| run.lag.p99_ms),

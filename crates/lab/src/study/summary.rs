@@ -87,7 +87,8 @@ fn point(
         .filter(|cell| group.contains(&cell.series) && cell.rate_per_s == rate)
         .map(|cell| cell.id)
         .collect();
-    let runs: Vec<&RunFile> = runs.iter().filter(|run| ids.contains(&run.cell)).collect();
+    let runs: Vec<&RunFile> =
+        runs.iter().filter(|run| ids.contains(&run.cell) && run.response.count > 0).collect();
     let over = |value: fn(&RunFile) -> f64| {
         let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
         Estimate::of(&values)
