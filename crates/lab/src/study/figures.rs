@@ -62,13 +62,18 @@ pub fn kinds(results: &[KindResult]) -> Vec<KindRecord> {
 
 /// Mean, standard error and interval over runs, for the store.
 pub fn estimate(values: &[f64]) -> EstimateRecord {
-    Estimate::of(values).map_or_else(EstimateRecord::default, |estimate| EstimateRecord {
+    Estimate::of(values).as_ref().map_or_else(EstimateRecord::default, estimate_record)
+}
+
+/// An estimate for the store.
+pub fn estimate_record(estimate: &Estimate) -> EstimateRecord {
+    EstimateRecord {
         n: u32::try_from(estimate.n).unwrap_or(u32::MAX),
         mean: estimate.mean,
         se: estimate.standard_error(),
         low: estimate.low(),
         high: estimate.high(),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! What follows from the finished runs: cells, trust limit, capacity, the one sentence.
 
 use super::cells;
-use super::figures::add_counts;
+use super::figures::{add_counts, estimate_record};
 use crate::store::format::{
-    CaveatRecord, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, RunFile,
-    SummaryFile,
+    CaveatRecord, CellSummary, CountsRecord, FORMAT, HeadlineRecord, PlanFile, RunFile, SummaryFile,
 };
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, Point, Tolerance, TrustLimit};
@@ -53,8 +52,8 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
     HeadlineRecord {
         label: if groups(plan).len() > 1 { group_label(plan, &group) } else { String::new() },
         text: sentence(plan, &group, &points, capacity.as_ref(), &limit),
-        capacity_per_s: capacity.map(|capacity| to_record(&capacity.throughput)),
-        p95_ms: capacity.map(|capacity| to_record(&capacity.p95.scaled(1e3))),
+        capacity_per_s: capacity.map(|capacity| estimate_record(&capacity.throughput)),
+        p95_ms: capacity.map(|capacity| estimate_record(&capacity.p95.scaled(1e3))),
         capacity_theta_percent: capacity.and_then(|capacity| capacity.utilisation),
         trust_theta_percent: limit.utilisation,
         trust_ended: limit.end.is_some(),
@@ -197,16 +196,6 @@ fn digits(value: f64) -> String {
         _ => 3,
     };
     format!("{value:.places$}")
-}
-
-fn to_record(estimate: &Estimate) -> EstimateRecord {
-    EstimateRecord {
-        n: u32::try_from(estimate.n).unwrap_or(u32::MAX),
-        mean: estimate.mean,
-        se: estimate.standard_error(),
-        low: estimate.low(),
-        high: estimate.high(),
-    }
 }
 
 fn group_label(plan: &PlanFile, group: &[usize]) -> String {
