@@ -23,6 +23,12 @@ impl Worker<'_> {
         self.pump(now);
     }
 
+    /// Whether no session is free and none can be opened.
+    pub(super) fn is_full(&self) -> bool {
+        let slots = self.sessions.len() - self.vacant.len();
+        !self.per_request && self.idle.is_empty() && self.opening == 0 && slots >= self.sessions_max
+    }
+
     /// A request arrives, and is sent at once where a session is free.
     pub(super) fn arrive(&mut self, arrival: Arrival, now: Nanos) {
         self.recorder.arrived(arrival.at);

@@ -49,6 +49,10 @@ impl Worker<'_> {
             let Some(link) = &mut self.sessions[slot as usize].link else { break };
             let received = link.receive(&mut buffer);
             now = monotonic();
+            if self.is_full() {
+                // What arrived before this answer had to wait for it, also where nobody woke up for it.
+                self.dispatch_due(now);
+            }
             match received {
                 Ok((0, _)) => self.broken(slot, &io::ErrorKind::UnexpectedEof.into(), now),
                 Ok((count, emptied)) => {

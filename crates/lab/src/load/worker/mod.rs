@@ -238,13 +238,13 @@ impl<'a> Worker<'a> {
             return now;
         }
         let mut due = now + SLEEP_MAX;
+        let arriving = self.schedule.peek().map(|arrival| arrival.at);
+        let thinking = self.thinking.peek().map(|first| first.0.0);
+        // Where every session is at work an arrival can only wait for the next answer, which takes it in: to wake
+        // up for it would cost the CPU and change nothing before its timeout.
+        let later = if self.is_full() { self.shared.plan.timeout } else { Nanos::ZERO };
         let mut consider = |instant: Nanos| due = due.min(instant);
-        if let Some(arrival) = self.schedule.peek() {
-            consider(arrival.at);
-        }
-        if let Some(&Reverse((instant, _))) = self.thinking.peek() {
-            consider(instant);
-        }
+        arriving.into_iter().chain(thinking).for_each(|instant| consider(instant + later));
         if let Some(arrival) = self.waiting.front() {
             consider(arrival.at + self.shared.plan.timeout);
             // Once that instant is past, only a session that ends makes room.
