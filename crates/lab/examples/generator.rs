@@ -132,6 +132,7 @@ fn plan(flags: &Flags) -> Result<LoadPlan, Box<dyn Error>> {
         protocol: if flags.text("text").is_some() { Protocol::Text } else { Protocol::Prepared },
         threads: flags.get("threads", 1)?,
         cpus,
+        busy_poll: flags.text("busy-poll").is_some(),
         request_log: flags.text("log").map(PathBuf::from),
     })
 }

@@ -65,6 +65,10 @@ pub struct Args {
     /// CPUs for the load threads
     #[arg(long, value_name = "LIST")]
     pub generator_cpus: Option<String>,
+    /// Wait by polling instead of sleeping: each load thread takes a whole CPU, and is not late by what it costs to
+    /// be woken. For a CPU that the server does not use, see --generator-cpus
+    #[arg(long)]
+    pub busy_poll: bool,
     /// File for one line per request (CSV, compressed with zstd)
     #[arg(long, value_name = "FILE")]
     pub request_log: Option<PathBuf>,
@@ -142,6 +146,7 @@ fn plan(session: &Session, args: &Args) -> Result<LoadPlan> {
         protocol: if args.text { Protocol::Text } else { Protocol::Prepared },
         threads: cpus.as_ref().map_or(1, |cpus| cpus.iter().count()),
         cpus: cpus.iter().flat_map(|cpus| cpus.iter()).map(|cpu| cpu as usize).collect(),
+        busy_poll: args.busy_poll,
         request_log: args.request_log.clone(),
     })
 }

@@ -81,6 +81,9 @@ pub struct LoadPlan {
     pub threads: usize,
     /// CPUs to pin the threads to, in turn; empty for none.
     pub cpus: Vec<usize>,
+    /// Whether the threads wait by polling instead of sleeping: each then takes a whole CPU, and is not late by
+    /// what it costs to be woken.
+    pub busy_poll: bool,
     /// File for one line per request (CSV, compressed with zstd).
     pub request_log: Option<PathBuf>,
 }

@@ -5,6 +5,7 @@
 //! hardware. The timer has no slack, and its clock is that of the arrivals.
 
 use super::socket::check;
+use crate::clock::monotonic;
 use evenkeel_core::Nanos;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -42,10 +43,12 @@ pub(super) struct Poller {
     armed: Nanos,
     events: Box<[libc::epoll_event; BATCH]>,
     ready: usize,
+    busy: bool,
 }
 
 impl Poller {
-    pub fn new() -> io::Result<Self> {
+    /// One that sleeps while it waits, or looks again and again.
+    pub fn new(busy: bool) -> io::Result<Self> {
         // SAFETY: system calls without pointers; the descriptors they give are owned by nobody else.
         let (epoll, timer) = unsafe {
             let epoll = OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?);
@@ -53,7 +56,7 @@ impl Poller {
             (epoll, OwnedFd::from_raw_fd(timer))
         };
         let events = Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]);
-        let poller = Self { epoll, timer, armed: Nanos::ZERO, events, ready: 0 };
+        let poller = Self { epoll, timer, armed: Nanos::ZERO, events, ready: 0, busy };
         // Edge-triggered, the timer need not be read: setting it again clears it.
         poller.add(&poller.timer, TIMER, Interest::Read)?;
         Ok(poller)
@@ -80,10 +83,18 @@ impl Poller {
     /// Waits until something is ready or `due` has come, on the monotonic clock; `now` is the instant the
     /// caller has. May come back early with nothing, after an interruption or an earlier `due`.
     pub fn wait(&mut self, now: Nanos, due: Nanos) -> io::Result<()> {
-        let timeout = if due <= now { 0 } else { -1 };
-        if due > now && (due < self.armed || self.armed <= now) {
+        let sleeps = due > now && !self.busy;
+        if sleeps && (due < self.armed || self.armed <= now) {
             self.arm(due)?;
         }
+        self.look(if sleeps { -1 } else { 0 })?;
+        while self.busy && self.ready == 0 && monotonic() < due {
+            self.look(0)?;
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, timeout: i32) -> io::Result<()> {
         self.ready = 0;
         // SAFETY: the events have room for BATCH.
         let ready = unsafe {
@@ -125,13 +136,17 @@ impl Poller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::monotonic;
     use std::io::Write;
     use std::os::unix::net::UnixStream;
 
     #[test]
     fn a_wait_ends_with_a_byte_or_on_time_again_and_again() {
-        let mut poller = Poller::new().unwrap();
+        for busy in [false, true] {
+            waits_on_time(&mut Poller::new(busy).unwrap());
+        }
+    }
+
+    fn waits_on_time(poller: &mut Poller) {
         let (mut writer, reader) = UnixStream::pair().unwrap();
         poller.add(&reader, 7, Interest::Read).unwrap();
         for _ in 0..3 {
@@ -150,7 +165,7 @@ mod tests {
 
     #[test]
     fn an_earlier_instant_replaces_a_later_one_and_a_past_one_does_not_wait() {
-        let mut poller = Poller::new().unwrap();
+        let mut poller = Poller::new(false).unwrap();
         let start = monotonic();
         poller.arm(start + Nanos::from_secs(60)).unwrap();
         poller.wait(start, start + Nanos::from_millis(2)).unwrap();

@@ -123,6 +123,7 @@ fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready) -> LoadPlan 
         protocol: spec.protocol,
         threads,
         cpus: spec.generator_cpus.clone(),
+        busy_poll: false,
         request_log: order.request_log.clone(),
     }
 }

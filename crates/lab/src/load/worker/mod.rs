@@ -145,7 +145,7 @@ impl<'a> Worker<'a> {
             shared,
             thread,
             gauges,
-            poller: Poller::new()?,
+            poller: Poller::new(plan.busy_poll)?,
             buffer: vec![0; BUFFER_BYTES],
             sessions: Vec::new(),
             sessions_max: share(max as usize, thread, shared.threads),

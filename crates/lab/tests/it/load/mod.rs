@@ -163,6 +163,7 @@ fn plan(target: Target, workload: Script, arrivals: ArrivalPlan) -> LoadPlan {
         protocol: Protocol::Prepared,
         threads: 1,
         cpus: vec![],
+        busy_poll: false,
         request_log: None,
     }
 }
