@@ -36,6 +36,9 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
             mean(cell.pool_reads_per_request.as_ref(), 1.0)
         }));
     }
+    if cells.iter().any(|cell| cell.mu_ms.n > 0) {
+        columns.push(network_delay(cells));
+    }
     if cells.iter().any(|cell| cell.target_spread_ms.is_some()) {
         columns.push(column(("spread", "spread", "ms", 7), |cell| {
             cell.target_spread_ms.map_or_else(absent, |ms| format::significant(ms, 3))
@@ -56,6 +59,12 @@ fn lag(cells: &[CellSummary]) -> Column {
     let unit = unit(cells, |cell| &cell.lag_p99_ms);
     let scale = unit.per_ms();
     column(("lag p99", "lag p99", unit.symbol(), 4), move |cell| mean(Some(&cell.lag_p99_ms), scale))
+}
+
+fn network_delay(cells: &[CellSummary]) -> Column {
+    let unit = unit(cells, |cell| &cell.mu_ms);
+    let scale = unit.per_ms();
+    column(("mu", "μ", unit.symbol(), 8), move |cell| format::estimate(&cell.mu_ms, scale))
 }
 
 fn response(
@@ -120,7 +129,9 @@ mod tests {
     #[test]
     fn columns_without_any_value_are_left_out() {
         let mut cells = fixture::demo().summary.cells;
-        cells.iter_mut().for_each(|cell| cell.pool_reads_per_request = None);
-        assert!(columns(&cells).iter().all(|column| column.word != "reads" && column.word != "spread"));
+        cells.iter_mut().for_each(|cell| {
+            (cell.pool_reads_per_request, cell.mu_ms) = (None, EstimateRecord::default());
+        });
+        assert!(columns(&cells).iter().all(|column| !["reads", "mu", "spread"].contains(&column.word)));
     }
 }

@@ -97,7 +97,7 @@ pub(crate) fn affinity(pid: u32) -> Option<CpuSet> {
 }
 
 /// Keeps the calling thread on some CPUs; false where the kernel refuses.
-pub(crate) fn stay_on(cpus: &CpuSet) -> bool {
+pub fn stay_on(cpus: &CpuSet) -> bool {
     let mut mask: Mask = [0; CPUS_MAX as usize / 64];
     cpus.iter().for_each(|cpu| mask[cpu as usize / 64] |= 1 << (cpu % 64));
     // SAFETY: the kernel reads at most size_of(mask) bytes of the mask, which outlives the call.

@@ -13,7 +13,8 @@ const PROSE: usize = 100;
 
 /// The end of a study in the terminal: the headline, a line for each cell, the caveats.
 pub fn profile(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
-    let parts = [headlines(summary, look), cells(plan, summary, look), caveats(plan, summary, look)];
+    let cells = format!("{}{}", cells(plan, summary, look), network_delay(summary, look));
+    let parts = [headlines(summary, look), cells, caveats(plan, summary, look)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
@@ -47,6 +48,23 @@ fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
     let places = sorted.iter().map(|cell| verdict(cell)).collect();
     grid.push(GridColumn { head: [String::new(), String::new()], right: false, rank: 1, places });
     lines(grid, &titles(plan, &sorted), look)
+}
+
+/// A line below the cells: over all runs, because it hardly depends on the rate.
+fn network_delay(summary: &SummaryFile, look: Look) -> String {
+    if summary.cells.is_empty() {
+        return String::new();
+    }
+    let runs = summary.mu_ms.n as usize;
+    let text = match runs {
+        0 => "network delay mu: not available, the server does not tell how long a statement took it"
+            .to_owned(),
+        _ => {
+            let delay = format::estimate_time(&summary.mu_ms);
+            format!("network delay mu {delay} over {}", format::counted(runs, "run"))
+        }
+    };
+    format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour))
 }
 
 fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
@@ -132,6 +150,14 @@ mod tests {
                 assert!(text.contains("tau") && text.contains("rate"), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn the_network_delay_stands_below_the_cells_and_is_never_zero_where_it_is_unknown() {
+        let told = text(&fixture::demo(), 120);
+        assert!(told.contains("network delay mu 8") && told.contains("µs over 6 runs"), "{told}");
+        let untold = text(&fixture::single(), 120);
+        assert!(untold.contains("network delay mu: not available"), "{untold}");
     }
 
     #[test]

@@ -241,8 +241,16 @@ pub struct RunFile {
     /// Further measures by name with unit suffix: `psi_cpu_some_percent`, `disk_read_bytes_per_s`,
     /// `cycles_per_request` ...; absent where not available.
     pub sense: BTreeMap<String, f64>,
-    /// Deltas of server status counters over the measured phase; gauges at its end.
+    /// Deltas of server status counters over the measured phase, without those of the session that asks; gauges
+    /// at its end.
     pub status: BTreeMap<String, f64>,
+    /// Network delay mu over the run's probes, ms: response time less execution time at the server. Absent where
+    /// the server does not tell.
+    #[serde(default)]
+    pub mu_ms: Option<EstimateRecord>,
+    /// Gauges of the server over the measured phase, by name.
+    #[serde(default)]
+    pub gauges: BTreeMap<String, GaugeRecord>,
     /// By kind of request.
     pub kinds: Vec<KindRecord>,
     /// By statement.
@@ -251,6 +259,17 @@ pub struct RunFile {
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.
     pub caveats: Vec<CaveatRecord>,
+}
+
+/// A gauge of the server, looked at again and again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GaugeRecord {
+    /// Looks.
+    pub samples: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
 }
 
 /// What became of the arrivals.
@@ -343,6 +362,9 @@ pub struct SummaryFile {
     pub headlines: Vec<HeadlineRecord>,
     /// Cells in the order of series and rate.
     pub cells: Vec<CellSummary>,
+    /// Network delay mu over all runs, ms.
+    #[serde(default)]
+    pub mu_ms: EstimateRecord,
     /// Doubts about the whole.
     pub caveats: Vec<CaveatRecord>,
     /// Runs finished.
@@ -378,14 +400,14 @@ pub struct HeadlineRecord {
     pub trust_reason: String,
 }
 
-/// A mean over runs with its uncertainty.
+/// A mean with its uncertainty: over runs, or where a run holds it, over what the run took of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EstimateRecord {
-    /// Runs.
+    /// Runs, or values.
     pub n: u32,
     /// Mean.
     pub mean: f64,
-    /// Standard error over runs; absent below two.
+    /// Standard error; absent below two.
     pub se: Option<f64>,
     /// Lower end of the 95 % interval (Student's t).
     pub low: Option<f64>,
@@ -428,6 +450,12 @@ pub struct CellSummary {
     pub lag_p99_ms: EstimateRecord,
     /// Buffer pool reads from disk per completed request.
     pub pool_reads_per_request: Option<EstimateRecord>,
+    /// Network delay mu, ms.
+    #[serde(default)]
+    pub mu_ms: EstimateRecord,
+    /// What the server did, by name with its unit ([`crate::study::server_measures`]).
+    #[serde(default)]
+    pub server: BTreeMap<String, EstimateRecord>,
     /// Difference between the largest and the smallest tau of targets at this rate, ms.
     pub target_spread_ms: Option<f64>,
     /// All runs' ends added up.

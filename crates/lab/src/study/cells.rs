@@ -1,6 +1,7 @@
 //! Cells over their runs.
 
 use super::figures::{add_counts, estimate};
+use super::server;
 use crate::store::format::{
     CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
 };
@@ -52,11 +53,18 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
         lag_p99_ms: over(|run| run.lag.p99_ms),
         pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
+        mu_ms: network_delay(&runs),
+        server: server::over_runs(&runs),
         target_spread_ms: None,
         counts,
         valid: caveats.iter().all(|caveat| caveat.severity != "invalid"),
         caveats,
     })
+}
+
+/// Network delay mu over the runs that have one, ms.
+pub fn network_delay(runs: &[&RunFile]) -> EstimateRecord {
+    estimate(&runs.iter().filter_map(|run| Some(run.mu_ms.as_ref()?.mean)).collect::<Vec<_>>())
 }
 
 /// Pages that the buffer pool read from disk, per completed request.

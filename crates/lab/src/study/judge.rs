@@ -66,7 +66,7 @@ pub(super) fn caveats(
     let unseen =
         whole.is_none().then(|| Caveat::NotAvailable { what: "CPU utilisation of the server".into() });
     let no_status = seen
-        .is_none_or(|seen| seen.status.is_none())
+        .is_none_or(|seen| seen.server.status.is_none())
         .then(|| Caveat::NotAvailable { what: "status of the server".into() });
     let found = [
         Caveat::lag(Nanos::from_secs_f64(run.lag.mean_ms / 1e3), tau),

@@ -139,6 +139,13 @@ fn check_runs(folder: &StudyFolder, plan: &PlanFile) {
             "{:?}",
             run.status
         );
+        let mu = run.mu_ms.as_ref().expect("MariaDB tells how long a statement took");
+        assert!(mu.n > 0 && mu.mean > 0.0 && mu.se.is_some(), "{mu:?}");
+        let running = &run.gauges["Threads_running"];
+        assert!(running.samples > 0 && running.mean >= 1.0 && running.max >= running.mean, "{running:?}");
+        // Looking makes temporary tables of its own, which must not count as the load's.
+        assert_eq!(run.status["Created_tmp_disk_tables"], 0.0);
+        assert!(run.status["Select_scan"] <= run.counts.completed as f64, "{:?}", run.status);
         let dir = folder.path().join(format!("runs/c{:02}-r{}", run.cell, run.repeat));
         for file in ["response.hdr", "intervals.csv", "sense.csv", "requests.csv.zst"] {
             assert!(std::fs::metadata(dir.join(file)).unwrap().len() > 0, "{file}");

@@ -9,6 +9,7 @@ mod probe;
 mod record;
 mod schedule;
 
+pub use crate::system::stay_on;
 pub use record::{SenseRecord, SenseSample};
 pub use schedule::Schedule;
 
