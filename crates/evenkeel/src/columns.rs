@@ -95,7 +95,7 @@ fn absent() -> String {
 }
 
 /// The unit that suits the middle of a column, so that one unstable cell does not turn all into seconds.
-fn unit(cells: &[CellSummary], of: fn(&CellSummary) -> &EstimateRecord) -> TimeUnit {
+pub fn unit(cells: &[CellSummary], of: fn(&CellSummary) -> &EstimateRecord) -> TimeUnit {
     let mut means: Vec<f64> = cells.iter().filter_map(|cell| format::mean(of(cell))).collect();
     means.sort_by(f64::total_cmp);
     means.get(means.len() / 2).map_or(TimeUnit::Milliseconds, |middle| TimeUnit::suiting(*middle))

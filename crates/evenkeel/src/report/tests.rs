@@ -172,6 +172,21 @@ fn caveats_and_outcomes_are_told() {
 }
 
 #[test]
+fn the_server_has_a_table_and_what_never_happened_is_a_line() {
+    let mut fixture = fixture::demo();
+    for cell in &mut fixture.summary.cells {
+        cell.server.insert("sort_merge_passes_per_request".to_owned(), fixture::estimate(&[0.0, 0.0]));
+    }
+    let page = page(&fixture);
+    for part in ["id=\"server\"", "threads running<small>mean", "None at any rate: sort merges."] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(chart(&page, "mu").matches("class=\"dot\"").count(), fixture.runs.len());
+    let untold = self::page(&fixture::single());
+    assert!(untold.contains("The network delay μ is not available") && !untold.contains("id=\"mu-t\""));
+}
+
+#[test]
 fn a_study_without_runs_says_so() {
     let page = page(&fixture::empty());
     for part in ["Nothing has been measured yet", "0 of 18 runs", "To repeat it", "How to read this"] {

@@ -37,6 +37,7 @@ pub const THETA: Measure =
     Measure::other(|cell| &cell.theta_percent, |run| run.theta.as_ref().map(|theta| theta.total_percent));
 pub const THROUGHPUT: Measure =
     Measure::other(|cell| &cell.throughput_per_s, |run| Some(run.throughput_per_s));
+pub const MU: Measure = Measure::other(|cell| &cell.mu_ms, |run| run.mu_ms.as_ref().map(|delay| delay.mean));
 pub const LAG: Measure = Measure::other(|cell| &cell.lag_p99_ms, |run| Some(run.lag.p99_ms));
 
 /// The percentiles by name.
@@ -116,7 +117,7 @@ pub fn tip(study: &Study<'_>, cell: &CellSummary) -> String {
     let bound = if cell.lower_bound { "at least " } else { "" };
     let _ = write!(
         text,
-        "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\n{}, {}",
+        "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\nμ {}\n{}, {}",
         format::estimate_time(&cell.tau_ms),
         mean_time(&cell.p50_ms),
         mean_time(&cell.p95_ms),
@@ -124,6 +125,7 @@ pub fn tip(study: &Study<'_>, cell: &CellSummary) -> String {
         format::estimate_rate(&cell.throughput_per_s),
         format::estimate_percent(&cell.theta_percent),
         mean_time(&cell.lag_p99_ms),
+        format::estimate_time(&cell.mu_ms),
         cell.stability,
         format::counted(cell.runs as usize, "run")
     );
