@@ -8,6 +8,8 @@ use evenkeel_lab::target::TargetError;
 use std::fmt;
 use std::process::ExitCode;
 
+/// A finding.
+pub const FINDING: u8 = 1;
 /// Wrong use or configuration.
 pub const WRONG_USE: u8 = 2;
 /// The measurement is not valid.

@@ -64,6 +64,34 @@ fn an_unfit_server_is_refused_with_its_own_words() {
 }
 
 #[test]
+fn a_damaged_study_is_listed_as_one_and_is_a_finding() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let folder = home.path().join("runs/20260101-0000-broken");
+    std::fs::create_dir_all(folder.join("runs")).expect("a folder");
+    for plan in [Some("{\"format\": 1, \"id\""), Some("{\"format\": 99}"), None] {
+        match plan {
+            Some(text) => std::fs::write(folder.join("plan.json"), text).expect("written"),
+            None => std::fs::remove_file(folder.join("plan.json")).expect("removed"),
+        }
+        let list = evenkeel(home.path(), &["runs"]);
+        let text = String::from_utf8_lossy(&list.stdout).into_owned();
+        assert_eq!(list.status.code(), Some(1), "{text}");
+        assert!(text.contains("damaged: 20260101-0000-broken:") && text.contains("plan.json"), "{text}");
+        assert!(text.contains("hint:"), "{text}");
+        let json = evenkeel(home.path(), &["runs", "--json"]);
+        let text = String::from_utf8_lossy(&json.stdout).into_owned();
+        assert_eq!(json.status.code(), Some(1));
+        assert!(
+            text.contains("\"study\": \"20260101-0000-broken\"") && text.contains("\"plan\": null"),
+            "{text}"
+        );
+    }
+    std::fs::remove_dir_all(&folder).expect("removed");
+    std::fs::create_dir(&folder).expect("a folder that is no study");
+    assert_eq!(evenkeel(home.path(), &["runs"]).status.code(), Some(0));
+}
+
+#[test]
 fn help_names_examples_and_completions_are_printed() {
     let home = tempfile::tempdir().expect("a temporary directory");
     for arguments in [&["--help"][..], &["profile", "--help"], &["sandbox", "--help"], &["data", "--help"]] {

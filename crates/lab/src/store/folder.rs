@@ -81,7 +81,7 @@ impl StoreError {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Damaged { .. } => {
-                "move the damaged folder away; a run that is missing is measured again by `evenkeel profile --resume`"
+                "move away what is damaged: a study, or a run's folder in it, which `evenkeel profile --resume` then measures again"
             }
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
@@ -89,6 +89,14 @@ impl StoreError {
             Self::Exists(_) => "studies of one second share a name; try again",
             Self::Io { .. } if self.is_disk_full() => {
                 "free some space; finished runs are kept, go on with --resume"
+            }
+            Self::Io { source, path, .. }
+                if source.kind() == io::ErrorKind::NotFound && path.ends_with("plan.json") =>
+            {
+                "a study without its plan cannot be read nor resumed; bring the file back, or move the folder away"
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "studies are closed to other users; list them as the user who measured"
             }
             Self::Io { .. } | Self::Histogram { .. } => return None,
         })
@@ -220,13 +228,24 @@ impl StudyFolder {
     }
 }
 
-/// All study folders under a root, oldest first by name. A folder without a plan is passed over.
-pub fn list(root: &Path) -> Result<Vec<StudyFolder>, StoreError> {
+/// A folder in a list of studies.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// The open folder, or why it cannot be read.
+    pub folder: Result<StudyFolder, StoreError>,
+}
+
+/// All study folders under a root, oldest first by name, also those whose plan is damaged or lost: a study that is
+/// not listed would be taken for one that never was. What has neither a plan nor runs is no study.
+pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
     if !root.exists() {
         return Ok(Vec::new());
     }
-    let entries = read_dir(root)?;
-    Ok(entries.into_iter().filter_map(|path| StudyFolder::open(&path).ok()).collect())
+    let is_study = |path: &PathBuf| path.join("plan.json").exists() || path.join("runs").is_dir();
+    let studies = read_dir(root)?.into_iter().filter(is_study);
+    Ok(studies.map(|path| Listed { name: file_name(&path), folder: StudyFolder::open(&path) }).collect())
 }
 
 /// Finds a study by path, by name, by the start of its name, or the newest by `last`.

@@ -17,5 +17,5 @@ mod folder;
 pub mod format;
 mod tables;
 
-pub use folder::{StoreError, StudyFolder, list, resolve};
+pub use folder::{Listed, StoreError, StudyFolder, list, resolve};
 pub use tables::{RunTables, SenseRow};
