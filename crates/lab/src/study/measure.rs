@@ -252,6 +252,10 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
         put("cycles_per_request", per_request(&counters.cycles));
         put("instructions_per_request", per_request(&counters.instructions));
         put("dtlb_misses_per_request", per_request(&counters.dtlb_load_misses));
+        let all = [counters.cycles, counters.instructions, counters.dtlb_load_misses, counters.cache_misses];
+        // Below 100 the figures are extrapolated: other profilers had the counters for the rest of the time.
+        let counted = all.iter().flatten().map(|count| 100.0 * count.counted).reduce(f64::min);
+        put("counters_counted_percent", counted);
         put("cache_misses_per_request", per_request(&counters.cache_misses));
     }
     values

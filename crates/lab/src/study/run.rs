@@ -113,7 +113,7 @@ impl Study<'_> {
             self.look_at(series, &ready, found, tell)?;
         }
         if found.machine.is_empty() {
-            found.machine = manifest::machine(ready.data_dir.as_deref());
+            found.machine = manifest::machine(&ready);
         }
         self.sites[index].down(tell)?;
         self.size_pools(index, server.tables_bytes)?;
