@@ -18,7 +18,7 @@ use evenkeel_lab::workload;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
+pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
     let scale = Scale::new(1, 1_000).unwrap();
     let data = DataSpec { scale, seed: Seed(1), today: None, via: Via::Load, threads: 2 };
     StudySpec {
@@ -74,7 +74,7 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
     }
 }
 
-fn folder(root: &Path, spec: &StudySpec) -> StudyFolder {
+pub fn folder(root: &Path, spec: &StudySpec) -> StudyFolder {
     let target =
         TargetRecord { label: "a".into(), url: "sandbox:study".into(), cpus: Vec::new(), memory_bytes: None };
     let plan = study::new_plan(spec, "one".into(), 1, settings(spec), vec![target]);
@@ -82,7 +82,7 @@ fn folder(root: &Path, spec: &StudySpec) -> StudyFolder {
 }
 
 /// Measures until `runs` runs have ended in this call.
-fn measure(spec: &StudySpec, folder: &StudyFolder, runs: usize) -> SummaryFile {
+pub fn measure(spec: &StudySpec, folder: &StudyFolder, runs: usize) -> SummaryFile {
     let stop = Stop::default();
     let mut ended = 0;
     study::run(spec, folder, &stop, &mut |event| {
