@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod data;
+mod disk;
 pub mod explain;
 pub mod load;
 pub mod sandbox;

@@ -12,6 +12,7 @@ use evenkeel_lab::data::tpcw::{Date, Scale};
 use evenkeel_lab::data::{self, DataSpec, Stamp, Via};
 use evenkeel_lab::target::Target;
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// How rows come in.
@@ -102,6 +103,9 @@ pub enum Action {
     Reload {
         /// Server and database
         target: String,
+        /// Folder for the dump, which is removed in the end, and kept where the reload fails [default: HOME/dumps]
+        #[arg(long, value_name = "DIR")]
+        dump_dir: Option<PathBuf>,
     },
 }
 
@@ -125,16 +129,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             print_stamp(&stamp)?;
         }
         Action::Check { target } => print_stamp(&data::verify(&place::target(session, target)?, None)?)?,
-        Action::Reload { target } => {
+        Action::Reload { target, dump_dir } => {
             let target = place::target(session, target)?;
-            let mut teller = Teller::for_data();
-            let mut tell = |progress| {
-                if let Some(event) = teller.data(&progress) {
-                    view.show(&event);
-                }
-            };
-            let stamp =
-                data::reload(&target, None, &std::env::temp_dir(), threads(), &session.stop, &mut tell)?;
+            let dumps = dump_dir.clone().unwrap_or_else(|| session.dumps_dir());
+            let stamp = reload(session, &target, &dumps, &mut view)?;
             drop(view);
             print_stamp(&stamp)?;
         }
@@ -150,12 +148,23 @@ fn remove(target: &Target) -> Result<()> {
     }
 }
 
+/// Reloads a database and shows how it goes.
+fn reload(session: &Session, target: &Target, dumps: &Path, view: &mut View) -> Result<Stamp> {
+    let mut teller = Teller::for_data();
+    let mut tell = |progress| {
+        if let Some(event) = teller.data(&progress) {
+            view.show(&event);
+        }
+    };
+    Ok(data::reload(target, None, dumps, threads(), &session.stop, &mut tell)?)
+}
+
 /// Fills a database and shows how it goes.
 pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
     let mut teller = Teller::for_data();
     let clock = crate::clock::Clock::start();
     let mut rows = 0;
-    let stamp = data::populate(target, wanted, &session.stop, &mut |progress| {
+    let stamp = data::populate(target, wanted, &session.dumps_dir(), &session.stop, &mut |progress| {
         rows = progress.rows_done;
         if let Some(event) = teller.data(&progress) {
             view.show(&event);
@@ -192,7 +201,8 @@ pub fn via(name: ViaName) -> Via {
     }
 }
 
-fn print_stamp(stamp: &Stamp) -> std::io::Result<()> {
+/// Says what a data set is, with its checksum.
+pub fn print_stamp(stamp: &Stamp) -> std::io::Result<()> {
     let rows: u64 = stamp.tables.iter().map(|(_, content)| content.rows).sum();
     let (ebs, items, seed, today) = (stamp.scale.ebs(), stamp.scale.items(), stamp.seed.0, stamp.today);
     out::line(format!("TPC-W data: NUM_EBS {ebs}, NUM_ITEMS {items}, seed {seed}, of {today}"))?;

@@ -8,7 +8,9 @@ use crate::progress::{Mode, ProgressEvent, View};
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;
-use evenkeel_lab::sandbox::{self, Lifetime, Sandbox, SandboxEvent, SandboxInfo, SandboxSpec, State};
+use evenkeel_lab::sandbox::{
+    self, Lifetime, Sandbox, SandboxError, SandboxEvent, SandboxInfo, SandboxSpec, State,
+};
 use evenkeel_lab::target::Target;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
@@ -50,7 +52,7 @@ pub struct Args {
 /// What to do with a sandbox.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Start a private server and leave it running
+    /// Start a private server and leave it running; one that runs as the flags ask is used as it is
     Up {
         /// Name
         #[arg(default_value = "default")]
@@ -154,19 +156,26 @@ fn up(
     spec.port = port;
     spec.lifetime = Lifetime::Detached;
     let mut view = View::new(if session.quiet { Mode::Quiet } else { live() });
-    let running = match sandbox::find(&session.home, name) {
+    let running = match sandbox::find_as(&spec) {
         Ok(running) => {
             view.show(&ProgressEvent::Step { text: format!("{name} runs already") });
             running
         }
-        Err(_) => Sandbox::up(&spec, &session.stop, &mut |event| tell(&mut view, &event))?,
+        Err(SandboxError::Unknown { .. } | SandboxError::NotRunning { .. }) => {
+            Sandbox::up(&spec, &session.stop, &mut |event| tell(&mut view, &event))?
+        }
+        Err(error) => return Err(error.into()),
     };
+    let mut stamp = None;
     if let Some(ebs) = data.ebs {
         let target = Target { database: Some(DataSpec::DATABASE.to_owned()), ..running.target() };
         let wanted = data::wanted(ebs, data.items, data.data_seed, data::via(data.via), None)?;
-        data::fill(session, &target, &wanted, &mut view)?;
+        stamp = Some(data::fill(session, &target, &wanted, &mut view)?);
     }
     drop(view);
+    if let Some(stamp) = &stamp {
+        data::print_stamp(stamp)?;
+    }
     out::line(format!("sandbox:{name}  process {}", running.pid()))?;
     out::line(format!("  {}", running.target()))?;
     out::line(format!("  {}", running.tcp_target()))?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-fn evenkeel(home: &Path, arguments: &[&str]) -> Output {
+pub fn evenkeel(home: &Path, arguments: &[&str]) -> Output {
     command(home, arguments).output().expect("the binary can be started")
 }
 
@@ -16,7 +16,7 @@ fn command(home: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Runs a command that must be refused, and returns what it says.
-fn refused(home: &Path, arguments: &[&str]) -> String {
+pub fn refused(home: &Path, arguments: &[&str]) -> String {
     let output = evenkeel(home, arguments);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");

@@ -9,7 +9,7 @@ use crate::stop::Stop;
 use crate::target::{Control, Target};
 use evenkeel_core::Nanos;
 use evenkeel_sense::cpu::Domain;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -62,9 +62,9 @@ impl<'a> Site<'a> {
             self.restore(tell)?;
             ready = self.up(None, stop, tell)?;
         }
-        let filled = fill(&ready.target, wanted, stop, tell);
+        let filled = fill(&ready.target, wanted, &dumps(sandbox), stop, tell);
         self.down(tell)?;
-        filled?;
+        tell(StudyEvent::Preparing(format!("{}: {}", sandbox.name, filled?)));
         if writes && !has_copy {
             tell(StudyEvent::Preparing("copying the data directory for the write runs".into()));
             Snapshot::take(&data_dir, &copy)?;
@@ -157,17 +157,27 @@ fn directories(sandbox: &SandboxSpec) -> (PathBuf, PathBuf) {
     (dir.join("data"), dir.join("snapshot"))
 }
 
+/// Where dumps of data go on their way back: beside the sandboxes, on the file system that was chosen for data.
+fn dumps(sandbox: &SandboxSpec) -> PathBuf {
+    sandbox.home.join("dumps")
+}
+
 /// The rows, by the way that is wanted. A dump needs something to dump: rows inserted one by one.
-fn fill(target: &Target, wanted: &DataSpec, stop: &Stop, tell: Tell<'_>) -> Result<(), StudyError> {
+fn fill(
+    target: &Target,
+    wanted: &DataSpec,
+    dumps: &Path,
+    stop: &Stop,
+    tell: Tell<'_>,
+) -> Result<Stamp, StudyError> {
     let mut progress = |progress| tell(StudyEvent::Data(progress));
     if wanted.via == Via::Dump {
         let mut control = Control::connect(&Target { database: None, ..target.clone() })?;
         if !database_exists(&mut control)? {
-            data::populate(target, &DataSpec { via: Via::Insert, ..*wanted }, stop, &mut progress)?;
+            data::populate(target, &DataSpec { via: Via::Insert, ..*wanted }, dumps, stop, &mut progress)?;
         }
     }
-    data::populate(target, wanted, stop, &mut progress)?;
-    Ok(())
+    Ok(data::populate(target, wanted, dumps, stop, &mut progress)?)
 }
 
 fn database_exists(control: &mut Control) -> Result<bool, StudyError> {

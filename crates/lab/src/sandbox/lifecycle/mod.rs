@@ -3,6 +3,7 @@
 mod ports;
 mod view;
 
+use crate::data::Snapshot;
 use crate::sandbox::binary::ServerBinary;
 use crate::sandbox::bootstrap::{bootstrap, check_space};
 use crate::sandbox::cgroup::{Groups, Limits};
@@ -90,6 +91,9 @@ impl Sandbox {
         load_stopped(&paths)?;
         paths.create()?;
         let lock = paths.lock()?;
+        if Snapshot::is_interrupted(&paths.data()) {
+            return Err(SandboxError::HalfRestored { name: spec.name.clone() });
+        }
         let mut record = match load_stopped(&paths)? {
             Some(record) => record,
             None => Record::new(paths.socket()?, new_password()?),
