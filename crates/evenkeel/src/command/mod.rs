@@ -10,6 +10,7 @@ pub mod report;
 pub mod runs;
 pub mod sandbox;
 mod spec;
+mod stored;
 mod tell;
 
 use crate::cli::{Cli, Command};

@@ -167,11 +167,11 @@ fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) ->
     for target in 0..args.sandboxes as usize {
         let label = target_label(target);
         for layout in &factors.layouts {
-            let via = layout.unwrap_or(data::via(args.data.via));
-            let name = sandbox_name(scale, args.data.data_seed, via, &label);
+            let via = layout.unwrap_or(data::via(args.data.rows.via));
+            let name = sandbox_name(scale, args.data.rows.data_seed, via, &label);
             let mut sandbox = super::sandbox::spec(session, &args.server, name)?;
             sandbox.cpus = Some(cpus.clone());
-            let data = data::spec(scale, args.data.data_seed, via, None);
+            let data = data::spec(scale, args.data.rows.data_seed, via, None);
             let site = servers.sites.len();
             if layout == &factors.layouts[0] {
                 servers.targets.push(target_record(&label, &sandbox, &cpus));
@@ -276,13 +276,12 @@ fn pool_size(pool: Pool) -> PoolSize {
 /// NUM_ITEMS: as asked for, else as in the study, or as many as make the smallest pool one that a server starts
 /// with. An item with its author and both's indexes takes about 900 bytes.
 fn items(args: &Args, factors: &Factors) -> u32 {
-    const DEFAULT: u32 = 10_000;
     const BYTES_PER_ITEM: f64 = 900.0;
     let needed = factors
         .smallest_percent()
         .map_or(0.0, |percent| evenkeel_lab::study::POOL_BYTES_MIN as f64 * 100.0 / percent / BYTES_PER_ITEM);
     let rounded = (needed / 5_000.0).ceil() * 5_000.0;
-    args.data.items.unwrap_or(DEFAULT.max(rounded as u32))
+    args.data.rows.items.unwrap_or(data::ITEMS_DEFAULT.max(rounded as u32))
 }
 
 /// The CPUs that this process may use, which a container may have made few.

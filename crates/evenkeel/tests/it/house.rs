@@ -148,7 +148,7 @@ fn functions(text: &str) -> Vec<(usize, &str, usize)> {
             let at_depth = line.strip_prefix(indent).filter(|rest| !rest.starts_with(' '));
             at_depth.is_some_and(|rest| rest == "}" || rest.ends_with(';') || rest.ends_with(" }"))
         };
-        let length = lines[number..].iter().position(|line| ends(line)).map_or(lines.len(), |end| end + 1);
+        let length = lines[number..].iter().position(ends).map_or(lines.len(), |end| end + 1);
         if length > 1 && lines[number + length - 1].trim() == "}" {
             found.push((number + 1, name, length));
         }

@@ -9,8 +9,8 @@ use crate::stop::Stop;
 use crate::store::format::{EstimateRecord, GaugeRecord};
 use crate::target::{Control, StatusOf, TargetError};
 use evenkeel_core::Nanos;
-use evenkeel_sense::cpu::CpuSet;
-use evenkeel_sense::sampler::{Schedule, stay_on};
+use evenkeel_sense::cpu::{Affinity, CpuSet};
+use evenkeel_sense::sampler::Schedule;
 use evenkeel_sense::status::{StatusReading, StatusUse, gauges_looked_at};
 use std::collections::BTreeMap;
 use std::thread;
@@ -56,7 +56,7 @@ impl Watch {
     /// Watches to the end of the measured phase.
     pub(super) fn run(&self, mut control: Control) -> Watched {
         // Where the kernel refuses, the probes compete with the server for its CPUs: little noise, no wrong figure.
-        stay_on(&self.cpus);
+        let _ = Affinity::of(&self.cpus).apply();
         let profiled = begin_profile(&mut control).is_ok();
         self.wait(self.warm_up);
         let before = self.ends(&mut control);

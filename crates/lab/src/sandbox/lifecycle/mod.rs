@@ -14,7 +14,7 @@ use crate::sandbox::janitor::Janitor;
 use crate::sandbox::paths::{Lock, Paths};
 use crate::sandbox::process::{ProcessId, server_with};
 use crate::sandbox::record::{Record, new_password};
-use crate::sandbox::server::{AFFINITY_LARGEST, Launch, Server};
+use crate::sandbox::server::{Launch, Server};
 use crate::sandbox::startup::Startup;
 use crate::sandbox::{CpuSet, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
 use crate::stop::Stop;
@@ -351,14 +351,10 @@ fn check_cpus(cpus: Option<&CpuSet>) -> Result<(), SandboxError> {
     if cpus.is_empty() {
         return refused("none", "a server needs at least one".to_owned());
     }
-    let reason = match Domain::Host.cpus() {
+    match Domain::Host.cpus() {
         Some(online) if cpus.iter().any(|cpu| !online.contains(cpu)) => {
-            format!("this machine has CPUs {online}")
+            refused(&cpus.to_string(), format!("this machine has CPUs {online}"))
         }
-        _ if cpus.iter().any(|cpu| cpu as usize > AFFINITY_LARGEST) => {
-            format!("an affinity takes CPUs up to {AFFINITY_LARGEST}")
-        }
-        _ => return Ok(()),
-    };
-    refused(&cpus.to_string(), reason)
+        _ => Ok(()),
+    }
 }
