@@ -134,6 +134,9 @@ fn nothing_is_left_open() {
 }
 
 const FILE_LINES_MAX: usize = 450;
+/// Longer files, each with the lines it may have and why it is one.
+const LONG_FILES: [(&str, usize, &str); 1] =
+    [("crates/lab/src/store/format.rs", 480, "whoever reads studies finds all of their format in one place")];
 const FUNCTION_LINES_MAX: usize = 60;
 
 /// Functions in formatted text: line number, name, and lines from `fn` to the brace that closes it, which stands
@@ -198,7 +201,9 @@ fn the_length_of_a_function_is_seen() {
 fn files_stay_small_enough_to_know() {
     for (path, text) in all_sources() {
         let lines = text.lines().count();
-        assert!(lines <= FILE_LINES_MAX, "{} has {lines} lines: split it by noun", path.display());
+        let exception = LONG_FILES.iter().find(|(name, ..)| path == root().join(name));
+        let most = exception.map_or(FILE_LINES_MAX, |(_, lines, _)| *lines);
+        assert!(lines <= most, "{} has {lines} lines: split it by noun", path.display());
     }
 }
 
