@@ -38,6 +38,31 @@ impl fmt::Display for Caveat {
             Self::NotAvailable { what } => {
                 write!(out, "This machine does not show {what}; the figures that need it are missing.")
             }
+            Self::MeasuredAgain { set_aside, worst } => write!(
+                out,
+                "{} set aside after measuring again ({} in the worst); of the attempts at a run the one that was \
+                 disturbed least stands, whatever its response time. The others are kept beside it.",
+                if *set_aside == 1 { "1 attempt was".into() } else { format!("{set_aside} attempts were") },
+                worst
+            ),
+            Self::RatesNotMeasured { series, rates, reason } => not_measured(series, rates, reason, out),
+            Self::FirstBlockRises => write!(
+                out,
+                "The first block went through the rates upwards, to find where they end, and later ones in random \
+                 order; in the first one a drift over time looks like an effect of the rate. A list of rates is \
+                 measured in random order from the start by --whole-sweep."
+            ),
+            Self::NotReset => write!(
+                out,
+                "The server was not restarted between runs, so that a run inherits the buffer pool of the one \
+                 before. Have it restarted by --reset-command."
+            ),
+            Self::Incomplete { done, planned, study } => write!(
+                out,
+                "Of {} {done} {} finished. Go on with `evenkeel profile --resume {study}`.",
+                plural(u64::from(*planned), "run", "runs"),
+                if *done == 1 { "is" } else { "are" }
+            ),
             Self::StoppedEarly { measured, planned } => write!(
                 out,
                 "The run was stopped after {:.0} of {:.0} s. Its figures are those of the time measured.",
@@ -181,6 +206,18 @@ fn unstable(found: &Instability, out: &mut fmt::Formatter<'_>) -> fmt::Result {
          where {:.1} times are tolerated. The mean response time grows with the length of the run; measure at a \
          lower rate.",
         found.backlog_low, found.backlog_end, found.growth, found.tolerated
+    )
+}
+
+fn not_measured(series: &str, rates: &[f64], reason: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let named = rates.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    let of = if series.is_empty() { String::new() } else { format!(" of {series}") };
+    write!(
+        out,
+        "{}{of} above the end of the sweep {} not measured ({named} per second): {reason}. Measure every rate by \
+         --whole-sweep.",
+        plural(rates.len() as u64, "rate", "rates"),
+        if rates.len() == 1 { "was" } else { "were" }
     )
 }
 

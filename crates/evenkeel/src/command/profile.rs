@@ -102,9 +102,17 @@ pub struct Args {
     /// Difference between servers that is trusted, percent of tau
     #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().spread)]
     pub tolerance_spread: f64,
-    /// CPU utilisation at which a sweep with an open end ends, percent; one below counts as reached
+    /// CPU utilisation at which a sweep ends, percent; one below counts as reached. auto:N goes on beyond 100
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
     pub theta_ceiling: f64,
+    /// Measure every rate of a list or of auto:N, also those above the one at which the response does not settle or
+    /// the server refuses connections
+    #[arg(long)]
+    pub whole_sweep: bool,
+    /// How often a run is measured again at most, at the end of its block, where more than 2 % of the CPU time were
+    /// stolen or more than 5 % used by others; the least disturbed attempt stands, whatever its response time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=10))]
+    pub retries: u32,
     /// Do not restart the server (or restore the database) before each run
     #[arg(long)]
     pub no_reset: bool,

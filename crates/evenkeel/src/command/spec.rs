@@ -7,6 +7,7 @@ use crate::config::{rate, units, workload as user_workload};
 use crate::failure::WithHint;
 use anyhow::{Context, Result};
 use evenkeel_core::random::Seed;
+use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::Via;
 use evenkeel_lab::data::tpcw::Scale;
@@ -52,6 +53,7 @@ pub fn study(
         remote(session, args, &factors, &workload)?
     };
     let generator_cpus = generator_cpus(args)?;
+    let rates = rates(args)?;
     let spec = StudySpec {
         kind: "profile".to_owned(),
         command,
@@ -60,7 +62,7 @@ pub fn study(
             Arrivals::Poisson => Process::Poisson,
             Arrivals::Constant => Process::Constant,
         },
-        rates: rate::parse(&args.rate)?,
+        rates,
         rate_text: args.rate.clone(),
         repeats: args.repeats,
         duration: positive(&args.duration, "--duration")?,
@@ -84,10 +86,24 @@ pub fn study(
         tolerance: Tolerance { standard_error: args.tolerance_se, spread: args.tolerance_spread },
         generator_cpus,
         request_log: args.request_log,
+        retries: args.retries,
+        whole_sweep: args.whole_sweep,
         sites: servers.sites,
         series: servers.series,
     };
     Ok(Study { settings: settings(&spec), targets: servers.targets, spec })
+}
+
+fn rates(args: &Args) -> Result<RatePlan> {
+    let rates = rate::parse(&args.rate)?;
+    if args.whole_sweep && matches!(rates, RatePlan::Steps { .. }) {
+        return Err(anyhow::anyhow!(
+            "--whole-sweep has no meaning with --rate {}, which has no last rate",
+            args.rate
+        ))
+        .hint("give the rates an end, as 10..100:10, or leave --whole-sweep out");
+    }
+    Ok(rates)
 }
 
 fn positive(text: &str, flag: &str) -> Result<evenkeel_core::Nanos> {
@@ -346,5 +362,7 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
         tolerance_spread_percent: spec.tolerance.spread,
         generator_cpus: spec.generator_cpus.clone(),
         request_log: spec.request_log,
+        retries: spec.retries,
+        whole_sweep: spec.whole_sweep,
     }
 }

@@ -50,6 +50,7 @@ fn cell_columns<'a>(plan: &'a PlanFile, cells: &'a [CellSummary]) -> Columns<'a,
     for name in names.into_iter().filter(|name| *name != "pool_reads_per_request") {
         columns.estimate(name, move |cell| cell.server.get(name));
     }
+    columns.text("attempts_set_aside", |cell| cell.attempts_set_aside.to_string());
     columns
 }
 
@@ -81,6 +82,8 @@ fn run_columns<'a>(plan: &'a PlanFile, runs: &'a [RunFile]) -> Columns<'a, RunFi
     machine(&mut columns);
     columns.caveats(|run| &run.caveats);
     server(&mut columns, runs);
+    columns.text("attempt", |run| run.attempt.to_string());
+    columns.text("attempts_set_aside", |run| run.set_aside.len().to_string());
     for name in runs.iter().flat_map(|run| run.sense.keys()).collect::<BTreeSet<_>>() {
         columns.number(&format!("sense_{name}"), move |run| run.sense.get(name).copied());
     }

@@ -39,6 +39,20 @@ pub struct PlanFile {
     pub rates_known: bool,
     /// What the search for the saturation saw, for each series.
     pub probes: Vec<ProbeRecord>,
+    /// Sweeps that have ended.
+    #[serde(default)]
+    pub sweeps: Vec<SweepRecord>,
+}
+
+/// How a sweep through rates ended, for series that differ in the target alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepRecord {
+    /// Indices of the series.
+    pub series: Vec<usize>,
+    /// Why.
+    pub reason: String,
+    /// Rates above the end, which are not measured.
+    pub not_measured_per_s: Vec<f64>,
 }
 
 /// What stays the same in all cells.
@@ -72,6 +86,17 @@ pub struct SettingsRecord {
     pub generator_cpus: Vec<usize>,
     /// Whether each request is logged.
     pub request_log: bool,
+    /// How often a disturbed run is measured again at most.
+    #[serde(default = "retries_default")]
+    pub retries: u32,
+    /// Whether every rate is measured, also those above the end of the sweep.
+    #[serde(default)]
+    pub whole_sweep: bool,
+}
+
+/// What a plan of before this was a setting goes on with.
+fn retries_default() -> u32 {
+    1
 }
 
 /// A server under test.
@@ -185,8 +210,8 @@ pub struct StatementPlanRecord {
     pub work_share_percent: Option<f64>,
 }
 
-/// `run.json`: one repeat of one cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// `run.json`: one attempt at one repeat of one cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
     /// [`FORMAT`].
     pub format: u32,
@@ -194,7 +219,14 @@ pub struct RunFile {
     pub cell: u32,
     /// Repeat, from 1.
     pub repeat: u32,
-    /// Place in the order of all runs, from 1.
+    /// Attempt at this repeat, from 1; above 1 where an earlier one was disturbed from outside.
+    #[serde(default = "first_attempt")]
+    pub attempt: u32,
+    /// Other attempts at this repeat, which were disturbed more. Not in the file: each stands in a folder of its
+    /// own, and which of them stands for the repeat is found anew whenever they are read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<AttemptRecord>,
+    /// Place in the order of all attempts at all runs, from 1.
     pub order: u32,
     /// Seconds since 1970 at the start.
     pub started_unix_s: u64,
@@ -270,6 +302,23 @@ pub struct GaugeRecord {
     pub mean: f64,
     /// Largest.
     pub max: f64,
+}
+
+fn first_attempt() -> u32 {
+    1
+}
+
+/// An attempt at a run that was set aside for one that was disturbed less.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptRecord {
+    /// Attempt, from 1.
+    pub attempt: u32,
+    /// CPU time of the server's domain that the hypervisor took, percent.
+    pub steal_percent: Option<f64>,
+    /// CPU of others on the machine, percent of the whole machine.
+    pub other_load_percent: Option<f64>,
+    /// Mean response time; it has no part in which attempt stands.
+    pub tau_ms: f64,
 }
 
 /// What became of the arrivals.
@@ -426,6 +475,9 @@ pub struct CellSummary {
     pub rate_per_s: f64,
     /// Runs finished.
     pub runs: u32,
+    /// Attempts at them that were set aside, because something from outside disturbed them more.
+    #[serde(default)]
+    pub attempts_set_aside: u32,
     /// `settled`, `unstable`, `too-short` or `mixed`.
     pub stability: String,
     /// Whether tau is a lower bound in some run.

@@ -3,9 +3,10 @@
 use super::figures::{add_counts, estimate};
 use super::server;
 use crate::store::format::{
-    CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
+    AttemptRecord, CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
 };
 use evenkeel_core::caveat::{Caveat, Severity};
+use evenkeel_core::disturbance::Disturbance;
 
 /// Every cell that has a run, in the order of series and rate.
 pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
@@ -41,6 +42,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         series: cell.series,
         rate_per_s: cell.rate_per_s,
         runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
+        attempts_set_aside: u32::try_from(set_aside(&runs).len()).unwrap_or(u32::MAX),
         stability: stability(&runs),
         lower_bound: runs.iter().any(|run| run.lower_bound),
         tau_ms: answered(|run| run.response.mean_ms),
@@ -95,9 +97,15 @@ fn caveats(runs: &[&RunFile]) -> Vec<CaveatRecord> {
         caveat
     };
     let mut caveats: Vec<CaveatRecord> = found.into_iter().map(several).collect();
-    let over_runs = [Caveat::runs(runs.len() as u64), first_differs(runs)];
+    let again = Caveat::measured_again(&set_aside(runs));
+    let over_runs = [Caveat::runs(runs.len() as u64), first_differs(runs), again];
     caveats.extend(over_runs.iter().flatten().map(record));
     caveats
+}
+
+/// What reached the attempts that were set aside.
+fn set_aside(runs: &[&RunFile]) -> Vec<Disturbance> {
+    runs.iter().flat_map(|run| &run.set_aside).map(AttemptRecord::disturbance).collect()
 }
 
 /// Whether the first repeat stands apart from the later ones, as where something warms up over runs.

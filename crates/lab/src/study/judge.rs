@@ -58,11 +58,6 @@ pub(super) fn caveats(
     let failed = counts.failed.values().sum();
     let tau = Nanos::from_secs_f64(run.response.mean_ms / 1e3);
     let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
-    let steal = run
-        .theta
-        .as_ref()
-        .and_then(|theta| theta.steal_percent)
-        .or(run.sense.get("host_steal_percent").copied());
     let unseen =
         whole.is_none().then(|| Caveat::NotAvailable { what: "CPU utilisation of the server".into() });
     let no_status = seen
@@ -80,7 +75,7 @@ pub(super) fn caveats(
         Caveat::failures(failed, counts.arrivals),
         Caveat::backlog(load.backlog_at_end, counts.arrivals),
         Caveat::reconnects(load.reconnects),
-        steal.and_then(Caveat::steal),
+        run.steal_percent().and_then(Caveat::steal),
         run.other_load_percent.and_then(Caveat::other_load),
         batches.and_then(Caveat::batches),
         unseen,

@@ -28,6 +28,7 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 pub(super) struct RunOrder<'a> {
     pub cell: &'a CellRecord,
     pub repeat: u32,
+    pub attempt: u32,
     pub order: u32,
     pub workload: Arc<dyn Workload>,
     pub arrivals: ArrivalPlan,
@@ -45,9 +46,10 @@ pub(super) struct Measured {
 }
 
 impl RunOrder<'_> {
-    /// The seed of this run: its own for each cell and repeat, so that no two runs ask the same rows.
+    /// The seed of this run: its own for each cell, repeat and attempt, so that no two runs ask the same rows.
     fn seed(&self, spec: &StudySpec) -> Seed {
-        spec.seed.child("run").numbered(u64::from(self.cell.id)).numbered(u64::from(self.repeat))
+        let seed = spec.seed.child("run").numbered(u64::from(self.cell.id)).numbered(u64::from(self.repeat));
+        if self.attempt > 1 { seed.child("attempt").numbered(u64::from(self.attempt)) } else { seed }
     }
 }
 
@@ -152,6 +154,8 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         format: FORMAT,
         cell: order.cell.id,
         repeat: order.repeat,
+        attempt: order.attempt,
+        set_aside: Vec::new(),
         order: order.order,
         started_unix_s: 0,
         seed: order.seed(spec).0,

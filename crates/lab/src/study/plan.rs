@@ -26,6 +26,7 @@ pub fn new_plan(
         cells: Vec::new(),
         rates_known: false,
         probes: Vec::new(),
+        sweeps: Vec::new(),
     }
 }
 

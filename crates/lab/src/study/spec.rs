@@ -50,6 +50,10 @@ pub struct StudySpec {
     pub generator_cpus: Vec<usize>,
     /// Whether each request is logged.
     pub request_log: bool,
+    /// How often a disturbed run is measured again at most.
+    pub retries: u32,
+    /// Whether rates above the end of a sweep are measured too.
+    pub whole_sweep: bool,
     /// Servers with their data; series name them by index.
     pub sites: Vec<SiteSpec>,
     /// What changes besides the rate.

@@ -17,6 +17,7 @@ use evenkeel_lab::study::{
 use evenkeel_lab::workload;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::{Child, Command};
 
 pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
     let scale = Scale::new(1, 1_000).unwrap();
@@ -40,6 +41,8 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
         tolerance: Tolerance::default(),
         generator_cpus: Vec::new(),
         request_log: true,
+        retries: 0,
+        whole_sweep: false,
         sites: vec![SiteSpec {
             target_label: "a".into(),
             place: Place::Sandbox { sandbox: SandboxSpec::new(home, "study"), data: Some(data) },
@@ -71,6 +74,8 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
         tolerance_spread_percent: 20.0,
         generator_cpus: Vec::new(),
         request_log: true,
+        retries: spec.retries,
+        whole_sweep: spec.whole_sweep,
     }
 }
 
@@ -185,4 +190,92 @@ fn steps_end_where_the_server_carries_no_more_and_write_runs_start_from_the_same
     assert!(summary.cells[0].counts.completed > 0);
     assert_eq!(folder.runs().unwrap().len(), 4);
     assert!(home.path().join("sandboxes/study/snapshot").is_dir());
+}
+
+/// Uses a CPU until it is dropped.
+struct Neighbour(Child);
+
+impl Neighbour {
+    fn move_in() -> Self {
+        Self(Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_disturbed_run_is_measured_again_within_bounds_and_never_twice_after_a_resume() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("runs");
+    let spec = StudySpec { retries: 1, ..spec(home.path(), "tpcw.simple", RatePlan::List(vec![20.0, 40.0])) };
+    let first = folder(&root, &spec);
+    let neighbour = Neighbour::move_in();
+    let summary = measure(&spec, &first, usize::MAX);
+    drop(neighbour);
+    // A third of four runs is one.
+    let runs = first.runs().unwrap();
+    assert_eq!(runs.iter().map(|run| run.set_aside.len()).sum::<usize>(), 1);
+    assert_eq!((runs.len(), summary.runs_done, summary.complete), (4, 4, true));
+    let run = runs.iter().find(|run| !run.set_aside.is_empty()).unwrap();
+    assert_eq!(run.repeat, 1, "the first block has its share first");
+    assert!(run.set_aside[0].disturbance().is_too_large(), "{:?}", run.set_aside);
+    assert!(run.disturbance().weight() <= run.set_aside[0].disturbance().weight());
+    let again = format!("runs/c{:02}-r1.attempt-2/run.json", run.cell);
+    assert!(first.path().join(again).is_file());
+    let cell = summary.cells.iter().find(|cell| cell.cell == run.cell).unwrap();
+    assert_eq!((cell.runs, cell.attempts_set_aside), (2, 1));
+    assert!(cell.caveats.iter().any(|caveat| caveat.code == "measured-again"), "{:?}", cell.caveats);
+
+    let path = first.path().to_owned();
+    drop(first);
+    std::fs::create_dir(path.join("runs/c01-r2.attempt-2.part")).unwrap();
+    let resumed = StudyFolder::resume(&path).unwrap();
+    let mut begun = 0;
+    let counted = &mut |event| begun += u32::from(matches!(event, StudyEvent::RunBegins { .. }));
+    let again = study::run(&spec, &resumed, &Stop::default(), counted).unwrap();
+    assert_eq!((begun, &again), (0, &summary));
+    assert!(!path.join("runs/c01-r2.attempt-2.part").exists());
+}
+
+#[test]
+fn a_list_ends_where_the_server_carries_no_more_also_after_a_stop() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("runs");
+    let rates = vec![3_000_000.0, 50.0, 1_000_000.0, 2_000_000.0];
+    let mut spec = spec(home.path(), "tpcw.simple", RatePlan::List(rates));
+    spec.request_log = false;
+    spec.timeout = Nanos::from_secs(1);
+    let first = folder(&root, &spec);
+    // In the middle of the way up: the second run that has to agree is missing.
+    let summary = measure(&spec, &first, 2);
+    assert_eq!((summary.runs_done, summary.runs_planned, summary.complete), (2, 8, false));
+    let path = first.path().to_owned();
+    drop(first);
+    let again = StudyFolder::resume(&path).unwrap();
+    let summary = measure(&spec, &again, usize::MAX);
+    let cells: Vec<(f64, u32)> = summary.cells.iter().map(|cell| (cell.rate_per_s, cell.runs)).collect();
+    assert_eq!(cells, [(50.0, 2), (1_000_000.0, 2)]);
+    assert_eq!((summary.runs_done, summary.runs_planned, summary.complete), (4, 4, true));
+    let told: Vec<&str> = summary.caveats.iter().map(|caveat| caveat.code.as_str()).collect();
+    assert_eq!(told, ["rates-not-measured", "first-block-rises"]);
+    assert!(summary.caveats[0].text.contains("2000000, 3000000 per second"), "{}", summary.caveats[0].text);
+}
+
+#[test]
+fn a_whole_sweep_goes_on_above_and_begins_in_random_order() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("runs");
+    let rates = RatePlan::List(vec![50.0, 1_000_000.0, 2_000_000.0]);
+    let mut spec = StudySpec { whole_sweep: true, repeats: 1, ..spec(home.path(), "tpcw.simple", rates) };
+    spec.request_log = false;
+    spec.timeout = Nanos::from_secs(1);
+    let folder = folder(&root, &spec);
+    let summary = measure(&spec, &folder, usize::MAX);
+    assert_eq!(summary.cells.len(), 3);
+    assert!(summary.complete && summary.caveats.is_empty(), "{:?}", summary.caveats);
 }
