@@ -7,6 +7,7 @@ pub mod load;
 pub mod place;
 pub mod profile;
 pub mod report;
+mod resume;
 pub mod runs;
 pub mod sandbox;
 mod spec;
