@@ -53,7 +53,8 @@ Examples:
 
 Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.")]
 pub struct Args {
-    /// Servers, as mysql://user@host:port/database or sandbox:NAME; several are interleaved and compared
+    /// Servers, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE; several are interleaved
+    /// and compared
     #[arg(value_name = "URL")]
     pub targets: Vec<String>,
     /// TPC-W statement or mix by name, or a TOML file; `evenkeel explain --list` names them

@@ -1,8 +1,8 @@
 //! A study that goes on where it was stopped or killed.
 
-use super::Session;
 use super::profile::WORKLOAD_FILE;
 use super::spec::{self, Study};
+use super::{Session, place};
 use crate::cli::{Cli, Command};
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow, bail};
@@ -23,6 +23,9 @@ pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, Study
     let cli = Cli::try_parse_from(line)
         .map_err(|error| anyhow!("the stored command of {} cannot be read: {error}", plan.id))?;
     let Command::Profile(args) = cli.command else { bail!("{} is no profile", plan.id) };
+    for (name, _) in args.targets.iter().filter_map(|text| place::named(text)) {
+        lab_study::recover(&session.home, name, &plan.id, &session.stop, &mut drop)?;
+    }
     let file = path.join(WORKLOAD_FILE);
     let study = spec::study(session, &args, plan.command.clone(), file.exists().then_some(file))?;
     let fresh =

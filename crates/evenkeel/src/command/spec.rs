@@ -12,7 +12,7 @@ use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::Via;
 use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::load::{Protocol, SessionPolicy};
-use evenkeel_lab::sandbox::{CpuSet, SandboxSpec};
+use evenkeel_lab::sandbox::{self, CpuSet, SandboxSpec};
 use evenkeel_lab::store::format::{SettingsRecord, TargetRecord};
 use evenkeel_lab::study::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
 use evenkeel_lab::target::{Control, Target};
@@ -47,10 +47,11 @@ pub fn study(
         ))
         .hint("name your server, or leave --reset-command out");
     }
+    let reset = reset(session, args)?;
     let servers = if args.targets.is_empty() {
         private(session, args, &factors, &workload)?
     } else {
-        remote(session, args, &factors, &workload)?
+        remote(session, args, &factors, &workload, &reset)?
     };
     let generator_cpus = generator_cpus(args)?;
     let rates = rates(args)?;
@@ -76,11 +77,7 @@ pub fn study(
             ProtocolName::Prepared => Protocol::Prepared,
             ProtocolName::Text => Protocol::Text,
         },
-        reset: match (&args.reset_command, args.no_reset || !args.targets.is_empty()) {
-            (Some(command), _) => Reset::Command(command.clone()),
-            (None, true) => Reset::Nothing,
-            (None, false) => Reset::Full,
-        },
+        reset,
         theta_ceiling_percent: ceiling(args.theta_ceiling)?,
         objective_p95: args.objective.as_deref().map(|text| positive(text, "--objective")).transpose()?,
         tolerance: Tolerance { standard_error: args.tolerance_se, spread: args.tolerance_spread },
@@ -92,6 +89,23 @@ pub fn study(
         series: servers.series,
     };
     Ok(Study { settings: settings(&spec), targets: servers.targets, spec })
+}
+
+/// Private servers are restarted, those of `sandbox:NAME` as well where there are no others beside them: to be
+/// compared, all targets are treated alike.
+fn reset(session: &Session, args: &Args) -> Result<Reset> {
+    let all_named = args.targets.iter().all(|text| is_restartable(session, text));
+    Ok(match &args.reset_command {
+        Some(command) => Reset::Command(command.clone()),
+        None if args.no_reset || !all_named => Reset::Nothing,
+        None => Reset::Full,
+    })
+}
+
+/// Whether a target is a private server that nobody else measures on.
+fn is_restartable(session: &Session, text: &str) -> bool {
+    let found = place::named(text).map(|(name, _)| sandbox::find(&session.home, name));
+    matches!(found, Some(Ok(server)) if server.is_detached())
 }
 
 fn rates(args: &Args) -> Result<RatePlan> {
@@ -215,12 +229,18 @@ fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) ->
 fn private_workload(workload: &str, scale: Scale) -> Result<Arc<dyn Workload>> {
     if place::is_file(workload) {
         return Err(anyhow::anyhow!("{workload} asks tables that a private server does not have"))
-            .hint("name a server: mysql://user@host/database, or start one with data by `evenkeel sandbox up demo --ebs 10` and name it sandbox:demo");
+            .hint("name a server: mysql://user@host/database, or start one with data by `evenkeel sandbox up demo`, fill it by `evenkeel sandbox shell demo`, and name it sandbox:demo/DATABASE");
     }
     place::tpcw_workload(workload, scale)
 }
 
-fn remote(session: &Session, args: &Args, factors: &Factors, workload: &str) -> Result<Servers> {
+fn remote(
+    session: &Session,
+    args: &Args,
+    factors: &Factors,
+    workload: &str,
+    reset: &Reset,
+) -> Result<Servers> {
     if factors.pools.len() > 1 || factors.layouts.len() > 1 || !args.factor.is_empty() {
         return Err(anyhow::anyhow!(
             "--factor needs private servers, which can be restarted and filled anew"
@@ -230,7 +250,11 @@ fn remote(session: &Session, args: &Args, factors: &Factors, workload: &str) -> 
     let mut servers = Servers::default();
     for (index, text) in args.targets.iter().enumerate() {
         let target = place::target(session, text)?;
-        let label = if args.targets.len() > 1 { target_label(index) } else { target.address.to_string() };
+        let label = match place::named(text) {
+            _ if args.targets.len() > 1 => target_label(index),
+            Some((name, _)) => name.to_owned(),
+            None => target.address.to_string(),
+        };
         servers.targets.push(TargetRecord {
             label: label.clone(),
             url: if text.starts_with("sandbox:") { text.clone() } else { target.to_string() },
@@ -245,9 +269,19 @@ fn remote(session: &Session, args: &Args, factors: &Factors, workload: &str) -> 
             pool: None,
             layout: "as-is".to_owned(),
         });
-        servers.sites.push(SiteSpec { target_label: label, place: Place::Remote(target) });
+        servers.sites.push(SiteSpec { target_label: label, place: place_of(session, text, target, reset) });
     }
     Ok(servers)
+}
+
+/// A named private server is the study's to restart where it is reset in full.
+fn place_of(session: &Session, text: &str, target: Target, reset: &Reset) -> Place {
+    match place::named(text) {
+        Some((name, database)) if *reset == Reset::Full => {
+            Place::Named { home: session.home.clone(), name: name.to_owned(), database: database.to_owned() }
+        }
+        _ => Place::Remote(target),
+    }
 }
 
 /// A workload for a server of the user's.

@@ -38,5 +38,6 @@ pub use pool::POOL_BYTES_MIN;
 pub use preflight::writes;
 pub use run::run;
 pub use server::{COUNTERS_PER_REQUEST, server_measures};
+pub use site::recover;
 pub use spec::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
 pub use summary::summarise;

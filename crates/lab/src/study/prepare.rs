@@ -34,7 +34,7 @@ impl Study<'_> {
         let series: Vec<&SeriesSpec> =
             self.spec.series.iter().filter(|series| series.site == index).collect();
         let writes = series.iter().any(|series| preflight::writes(series.workload.as_ref()));
-        self.sites[index].prepare(writes, self.stop, tell)?;
+        self.sites[index].prepare(&self.plan.id, writes, self.stop, tell)?;
         let ready = self.sites[index].up(None, self.stop, tell)?;
         let statements = series.iter().flat_map(|series| series.workload.statements());
         let tables: BTreeSet<String> =

@@ -77,7 +77,7 @@ impl Study<'_> {
     }
 
     fn all_down(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
-        self.sites.iter_mut().map(|site| site.down(tell)).fold(Ok(()), Result::and)
+        self.sites.iter_mut().map(|site| site.leave(&self.plan.id, tell)).fold(Ok(()), Result::and)
     }
 
     pub(super) fn runs_planned(&self) -> u32 {

@@ -9,6 +9,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A study: series of cells over arrival rates, each repeated.
@@ -94,7 +95,16 @@ pub struct SiteSpec {
 pub enum Place {
     /// A server that somebody else runs.
     Remote(Target),
-    /// A private one.
+    /// A private one that somebody started and that stays: restarted for the runs, and left as it was found.
+    Named {
+        /// Root directory of all sandboxes.
+        home: PathBuf,
+        /// Its name.
+        name: String,
+        /// Database that is asked.
+        database: String,
+    },
+    /// A private one that lives as long as the study.
     Sandbox {
         /// Server.
         sandbox: SandboxSpec,
