@@ -214,6 +214,11 @@ impl StudyFolder {
         Ok(part)
     }
 
+    /// Takes away what a run left that did not come to its end; what cannot be removed goes at the next resume.
+    pub fn abandon_run(&self, cell: u32, repeat: u32, attempt: u32) {
+        let _ = fs::remove_dir_all(part(&self.run_dir(cell, repeat, attempt)));
+    }
+
     /// Writes a finished run and makes it count.
     pub fn finish_run(&self, run: &RunFile, tables: &RunTables<'_>) -> Result<PathBuf, StoreError> {
         let whole = self.run_dir(run.cell, run.repeat, run.attempt);

@@ -94,6 +94,20 @@ impl Study<'_> {
             runs: self.runs_planned().saturating_add(again + u32::from(attempt > 1)),
             time_left: self.time_left(),
         });
+        let measured = self.measured(cell, (repeat, attempt, order), tell);
+        let kept = measured.and_then(|measured| self.keep(measured, tell));
+        if kept.is_err() {
+            self.folder.abandon_run(cell.id, repeat, attempt);
+        }
+        kept
+    }
+
+    fn measured(
+        &mut self,
+        cell: &CellRecord,
+        (repeat, attempt, order): (u32, u32, u32),
+        tell: Tell<'_>,
+    ) -> Result<Measured, StudyError> {
         let site = self.spec.series[cell.series].site;
         let ready = self.cold_server(cell, tell)?;
         let part = self.folder.begin_run(cell.id, repeat, attempt)?;
@@ -117,7 +131,7 @@ impl Study<'_> {
         };
         let measured = measured?.ok_or(StudyError::Stopped)?;
         down?;
-        self.keep(measured, tell)
+        Ok(measured)
     }
 
     /// The server of a cell, reset as the study asks for, and no other private server beside it.

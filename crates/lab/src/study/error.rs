@@ -86,6 +86,11 @@ impl StudyError {
             Self::Target(error) => return error.hint(),
             Self::Data(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
+            Self::Load(error) if error.is_disk_full() => {
+                "free some space and go on with `evenkeel profile --resume last`, finished runs are kept; or start anew \
+                 without --request-log"
+            }
+            Self::Load(error) => return error.hint(),
             Self::Search { .. } => {
                 "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`"
             }
@@ -101,12 +106,9 @@ impl StudyError {
             }
             Self::Reset { .. } => "try the command by hand",
             Self::Differs(_) => "start a new study, or resume with the files and data it began with",
-            Self::Load(_)
-            | Self::Sense(_)
-            | Self::Explain(_)
-            | Self::Rates(_)
-            | Self::Start { .. }
-            | Self::Stopped => return None,
+            Self::Sense(_) | Self::Explain(_) | Self::Rates(_) | Self::Start { .. } | Self::Stopped => {
+                return None;
+            }
         })
     }
 }

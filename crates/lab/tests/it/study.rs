@@ -372,3 +372,25 @@ fn a_study_that_was_killed_gives_a_named_server_its_data_back_and_keeps_others_o
     assert!(measure(&spec, &folder, usize::MAX).complete);
     assert!(kept.is_untouched() && !dir.join("snapshot.study").exists());
 }
+
+#[test]
+fn a_full_disk_costs_the_run_in_progress_and_no_other() {
+    let home = tempfile::tempdir().unwrap();
+    let spec = spec(home.path(), "tpcw.simple", RatePlan::List(vec![20.0]));
+    let folder = folder(&home.path().join("runs"), &spec);
+    let part = folder.path().join("runs/c01-r2.part");
+    // Writing to /dev/full fails as on a full disk.
+    let fill = &mut |event| {
+        if matches!(event, StudyEvent::Load { .. }) && part.is_dir() {
+            let _ = std::os::unix::fs::symlink("/dev/full", part.join("run.json.new"));
+        }
+    };
+    let error = study::run(&spec, &folder, &Stop::default(), fill).unwrap_err();
+    assert!(error.to_string().contains("No space left"), "{error}");
+    assert!(error.hint().unwrap().contains("--resume"), "{:?}", error.hint());
+    assert_eq!(keys(&folder), [(1, 1)]);
+    assert!(!part.exists(), "a run that is lost still takes space");
+    let summary = measure(&spec, &folder, usize::MAX);
+    assert!(summary.complete);
+    assert_eq!(keys(&folder), [(1, 1), (1, 2)]);
+}
