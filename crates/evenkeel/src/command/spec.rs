@@ -13,7 +13,9 @@ use evenkeel_lab::data::Via;
 use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::load::{Protocol, SessionPolicy};
 use evenkeel_lab::sandbox::{self, CpuSet, SandboxSpec};
-use evenkeel_lab::store::format::{SettingsRecord, TargetRecord};
+use evenkeel_lab::store::format::{
+    ArrivalsRecord, LayoutRecord, ProtocolRecord, ResetRecord, SettingsRecord, TargetRecord,
+};
 use evenkeel_lab::study::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
 use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::Workload;
@@ -217,7 +219,7 @@ fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) ->
                     site,
                     workload: private_workload(workload, scale)?,
                     pool: pool.map(pool_size),
-                    layout: via.to_string(),
+                    layout: layout_record(via),
                 });
             }
         }
@@ -267,7 +269,7 @@ fn remote(
             site: index,
             workload: remote_workload(workload, &target)?,
             pool: None,
-            layout: "as-is".to_owned(),
+            layout: LayoutRecord::AsIs,
         });
         servers.sites.push(SiteSpec { target_label: label, place: place_of(session, text, target, reset) });
     }
@@ -293,6 +295,14 @@ pub fn remote_workload(workload: &str, target: &Target) -> Result<Arc<dyn Worklo
     // An unknown name is told before the server is asked what it holds.
     place::tpcw_workload(workload, Scale::new(1, 1_000)?)?;
     place::tpcw_workload(workload, place::database(target)?)
+}
+
+fn layout_record(via: Via) -> LayoutRecord {
+    match via {
+        Via::Insert => LayoutRecord::Insert,
+        Via::Load => LayoutRecord::Load,
+        Via::Dump => LayoutRecord::Dump,
+    }
 }
 
 /// `a`, `b` ... `z`, then numbers.
@@ -371,24 +381,22 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
     };
     SettingsRecord {
         arrivals: match spec.process {
-            Process::Poisson => "poisson",
-            Process::Constant => "constant",
-        }
-        .to_owned(),
+            Process::Poisson => ArrivalsRecord::Poisson,
+            Process::Constant => ArrivalsRecord::Constant,
+        },
         repeats: spec.repeats,
         duration_s: spec.duration.as_secs_f64(),
         warm_up_s: spec.warm_up.as_secs_f64(),
         timeout_s: spec.timeout.as_secs_f64(),
         sessions: format!("{name}:{max}"),
         protocol: match spec.protocol {
-            Protocol::Prepared => "prepared",
-            Protocol::Text => "text",
-        }
-        .to_owned(),
+            Protocol::Prepared => ProtocolRecord::Prepared,
+            Protocol::Text => ProtocolRecord::Text,
+        },
         reset: match &spec.reset {
-            Reset::Full => "restart".to_owned(),
-            Reset::Command(_) => "command".to_owned(),
-            Reset::Nothing => "none".to_owned(),
+            Reset::Full => ResetRecord::Restart,
+            Reset::Command(_) => ResetRecord::Command,
+            Reset::Nothing => ResetRecord::Nothing,
         },
         theta_ceiling_percent: spec.theta_ceiling_percent,
         objective_p95_ms: spec.objective_p95.map(evenkeel_core::Nanos::as_millis_f64),

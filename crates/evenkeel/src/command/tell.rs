@@ -5,7 +5,7 @@ use crate::progress::{ProgressEvent, RunName};
 use evenkeel_core::Nanos;
 use evenkeel_lab::data::DataProgress;
 use evenkeel_lab::load::{LoadPhase, LoadProgress};
-use evenkeel_lab::store::format::RunFile;
+use evenkeel_lab::store::format::{RunFile, SeverityRecord};
 use evenkeel_lab::study::{StudyEvent, StudySpec};
 
 /// Translates events and keeps what several of them need.
@@ -142,11 +142,11 @@ impl Teller {
             lower_bound: run.lower_bound,
             throughput_per_s: run.throughput_per_s,
             theta_percent: run.theta.as_ref().map(|theta| theta.total_percent),
-            stability: run.stability.clone(),
+            stability: run.stability.to_string(),
             caveats: run
                 .caveats
                 .iter()
-                .filter(|caveat| caveat.severity != "note")
+                .filter(|caveat| caveat.severity != SeverityRecord::Note)
                 .map(|caveat| caveat.code.clone())
                 .collect(),
         }

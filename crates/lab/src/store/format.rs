@@ -1,6 +1,10 @@
 //! What stands in the files of a study folder. The only types of this crate that derive serde; a change
 //! that older readers cannot take raises [`FORMAT`].
 
+pub use super::words::{
+    ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, SeverityRecord,
+    Verdict,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -58,8 +62,8 @@ pub struct SweepRecord {
 /// What stays the same in all cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettingsRecord {
-    /// `poisson` or `constant`.
-    pub arrivals: String,
+    /// Process of the arrivals.
+    pub arrivals: ArrivalsRecord,
     /// Repeats of each cell.
     pub repeats: u32,
     /// Measured phase, seconds.
@@ -70,10 +74,10 @@ pub struct SettingsRecord {
     pub timeout_s: f64,
     /// `pooled:N` or `per-request:N`.
     pub sessions: String,
-    /// `prepared` or `text`.
-    pub protocol: String,
-    /// `restart`, `restore`, `command` or `none`, before each run.
-    pub reset: String,
+    /// How statements travel.
+    pub protocol: ProtocolRecord,
+    /// What happens before each run.
+    pub reset: ResetRecord,
     /// Utilisation at which a sweep ends, percent.
     pub theta_ceiling_percent: f64,
     /// Objective for the 95th percentile, if one was given.
@@ -125,8 +129,8 @@ pub struct SeriesRecord {
     pub pool_bytes: Option<u64>,
     /// The same in percent of the tables and indexes of the statement.
     pub pool_percent: Option<f64>,
-    /// How the data came in: `insert`, `load`, `dump`, or `as-is`.
-    pub layout: String,
+    /// How the data came in.
+    pub layout: LayoutRecord,
 }
 
 impl SeriesRecord {
@@ -198,8 +202,8 @@ pub struct ServerRecord {
 pub struct StatementPlanRecord {
     /// Statement name.
     pub statement: String,
-    /// `simple`, `complex` or `write`.
-    pub class: String,
+    /// Its class.
+    pub class: ClassRecord,
     /// Why.
     pub reason: String,
     /// SQL text.
@@ -254,8 +258,8 @@ pub struct RunFile {
     pub tau_batch_se_ms: Option<f64>,
     /// Lag-1 autocorrelation of the batches.
     pub batch_autocorrelation: Option<f64>,
-    /// `settled`, `unstable` or `too-short`.
-    pub stability: String,
+    /// Whether the response came to rest.
+    pub stability: Verdict,
     /// Requests that had arrived and not ended at the end of the measured phase.
     pub backlog_at_end: u64,
     /// Most sessions open at once.
@@ -360,8 +364,8 @@ pub struct TimesRecord {
 /// CPU of a domain, percent of its capacity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuRecord {
-    /// What is counted: `host`, `cgroup`, `process`.
-    pub domain: String,
+    /// What is counted.
+    pub domain: DomainRecord,
     /// CPUs that make 100 %.
     pub cpus: f64,
     /// Utilisation theta: all but idle, iowait and steal.
@@ -396,8 +400,8 @@ pub struct KindRecord {
 pub struct CaveatRecord {
     /// Name, for example `dispatch-lag`.
     pub code: String,
-    /// `note`, `doubt` or `invalid`.
-    pub severity: String,
+    /// How much it weighs.
+    pub severity: SeverityRecord,
     /// A sentence with its evidence.
     pub text: String,
 }
@@ -478,8 +482,8 @@ pub struct CellSummary {
     /// Attempts at them that were set aside, because something from outside disturbed them more.
     #[serde(default)]
     pub attempts_set_aside: u32,
-    /// `settled`, `unstable`, `too-short` or `mixed`.
-    pub stability: String,
+    /// Whether the response came to rest in all runs.
+    pub stability: Verdict,
     /// Whether tau is a lower bound in some run.
     pub lower_bound: bool,
     /// Mean response time over runs, ms.

@@ -19,6 +19,7 @@ mod attempts;
 mod folder;
 pub mod format;
 mod tables;
+mod words;
 
 pub use attempts::add;
 pub use folder::{Listed, StoreError, StudyFolder, list, resolve};

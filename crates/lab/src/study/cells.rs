@@ -4,6 +4,7 @@ use super::figures::{add_counts, estimate};
 use super::server;
 use crate::store::format::{
     AttemptRecord, CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
+    SeverityRecord, Verdict,
 };
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::disturbance::Disturbance;
@@ -59,7 +60,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         server: server::over_runs(&runs),
         target_spread_ms: None,
         counts,
-        valid: caveats.iter().all(|caveat| caveat.severity != "invalid"),
+        valid: caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid),
         caveats,
     })
 }
@@ -76,9 +77,9 @@ fn pool_reads_per_request(run: &RunFile) -> Option<f64> {
 }
 
 /// The runs' common verdict, or `mixed`.
-fn stability(runs: &[&RunFile]) -> String {
-    let first = &runs[0].stability;
-    if runs.iter().all(|run| &run.stability == first) { first.clone() } else { "mixed".to_owned() }
+fn stability(runs: &[&RunFile]) -> Verdict {
+    let first = runs[0].stability;
+    if runs.iter().all(|run| run.stability == first) { first } else { Verdict::Mixed }
 }
 
 /// The runs' caveats, each code once with its first text and how many runs share it.
@@ -121,11 +122,10 @@ pub fn record(caveat: &Caveat) -> CaveatRecord {
     CaveatRecord {
         code: caveat.code().to_owned(),
         severity: match caveat.severity() {
-            Severity::Note => "note",
-            Severity::Doubt => "doubt",
-            Severity::Invalid => "invalid",
-        }
-        .to_owned(),
+            Severity::Note => SeverityRecord::Note,
+            Severity::Doubt => SeverityRecord::Doubt,
+            Severity::Invalid => SeverityRecord::Invalid,
+        },
         text: caveat.to_string(),
     }
 }

@@ -43,6 +43,6 @@ fn series_record(series: &SeriesSpec) -> SeriesRecord {
             Some(PoolSize::Percent(percent)) => Some(percent),
             _ => None,
         },
-        layout: series.layout.clone(),
+        layout: series.layout,
     }
 }

@@ -3,6 +3,7 @@
 use crate::data::DataSpec;
 use crate::load::{Protocol, SessionPolicy};
 use crate::sandbox::SandboxSpec;
+use crate::store::format::LayoutRecord;
 use crate::target::Target;
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
@@ -126,8 +127,8 @@ pub struct SeriesSpec {
     pub workload: Arc<dyn Workload>,
     /// Buffer pool.
     pub pool: Option<PoolSize>,
-    /// How the data came in: `insert`, `load`, `dump`, `as-is`.
-    pub layout: String,
+    /// How the data came in.
+    pub layout: LayoutRecord,
 }
 
 /// Size of the buffer pool.

@@ -3,8 +3,8 @@
 use super::cells::{self, record};
 use super::figures::{add_counts, estimate_record};
 use crate::store::format::{
-    CaveatRecord, CellSummary, CountsRecord, FORMAT, HeadlineRecord, PlanFile, RunFile, SummaryFile,
-    SweepRecord,
+    CaveatRecord, CellSummary, CountsRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord, RunFile,
+    SummaryFile, SweepRecord, Verdict,
 };
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::statistics::Estimate;
@@ -16,7 +16,7 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
     let runs_planned = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX) * plan.settings.repeats;
     let runs_done = u32::try_from(runs.len()).unwrap_or(u32::MAX);
     // An unstable cell is a result about the server; what is measured of it is not held to its steadiness.
-    let valid = cells.iter().filter(|cell| cell.stability != "unstable").all(|cell| cell.valid);
+    let valid = cells.iter().filter(|cell| cell.stability != Verdict::Unstable).all(|cell| cell.valid);
     SummaryFile {
         format: FORMAT,
         headlines: groups(plan).into_iter().map(|group| headline(plan, &cells, runs, group)).collect(),
@@ -102,7 +102,7 @@ fn point(
         rate,
         utilisation: Estimate::of(&thetas).map(|theta| theta.mean),
         // One run of many may be called unstable by chance (3.6 % of short ones at 90 % load).
-        settled: 2 * runs.iter().filter(|run| run.stability == "unstable").count() < runs.len().max(1),
+        settled: 2 * runs.iter().filter(|run| run.stability == Verdict::Unstable).count() < runs.len().max(1),
         lost: 100.0 * (counts.arrivals - counts.completed) as f64 / counts.arrivals.max(1) as f64,
         targets: group.len(),
         tau: worst(&here).unwrap_or(over(|run| run.response.mean_ms / 1e3)?),
@@ -218,7 +218,7 @@ fn group_label(plan: &PlanFile, group: &[usize]) -> String {
 /// Doubts that belong to no single cell.
 fn caveats(plan: &PlanFile, done: u32, planned: u32) -> Vec<CaveatRecord> {
     let incomplete = Caveat::incomplete(done, planned, plan.rates_known, &plan.id);
-    let not_reset = (plan.settings.reset == "none").then_some(Caveat::NotReset);
+    let not_reset = (plan.settings.reset == ResetRecord::Nothing).then_some(Caveat::NotReset);
     let rises = first_block_rises(plan).then_some(Caveat::FirstBlockRises);
     let ends = plan.sweeps.iter().filter_map(|sweep| not_measured(plan, sweep));
     incomplete.into_iter().chain(not_reset).chain(ends).chain(rises).map(|found| record(&found)).collect()

@@ -9,7 +9,10 @@ use evenkeel_lab::data::{self, DataSpec, Snapshot, Via};
 use evenkeel_lab::load::{Protocol, SessionPolicy};
 use evenkeel_lab::sandbox::{self, Lifetime, Sandbox, SandboxSpec};
 use evenkeel_lab::stop::Stop;
-use evenkeel_lab::store::format::{PlanFile, SettingsRecord, SummaryFile, TargetRecord};
+use evenkeel_lab::store::format::{
+    ArrivalsRecord, ClassRecord, LayoutRecord, PlanFile, ProtocolRecord, ResetRecord, SettingsRecord,
+    SummaryFile, TargetRecord,
+};
 use evenkeel_lab::store::{StoreError, StudyFolder};
 use evenkeel_lab::study::{
     self, Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudyEvent, StudySpec,
@@ -54,7 +57,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
             site: 0,
             workload: workload::find(workload, scale).unwrap(),
             pool: Some(PoolSize::Bytes(16 << 20)),
-            layout: "load".into(),
+            layout: LayoutRecord::Load,
         }],
     }
 }
@@ -66,14 +69,14 @@ fn data_spec() -> DataSpec {
 
 fn settings(spec: &StudySpec) -> SettingsRecord {
     SettingsRecord {
-        arrivals: "poisson".into(),
+        arrivals: ArrivalsRecord::Poisson,
         repeats: spec.repeats,
         duration_s: spec.duration.as_secs_f64(),
         warm_up_s: spec.warm_up.as_secs_f64(),
         timeout_s: spec.timeout.as_secs_f64(),
         sessions: "pooled:16".into(),
-        protocol: "prepared".into(),
-        reset: "restart".into(),
+        protocol: ProtocolRecord::Prepared,
+        reset: ResetRecord::Restart,
         theta_ceiling_percent: spec.theta_ceiling_percent,
         objective_p95_ms: None,
         tolerance_se_percent: 5.0,
@@ -165,7 +168,7 @@ fn check_runs(folder: &StudyFolder, plan: &PlanFile) {
     assert_eq!(plan.series[0].pool_bytes, Some(16 << 20));
     let manifest = folder.manifest().unwrap();
     assert!(manifest.machine.contains_key("hardware_counters"), "counters, or why there are none");
-    assert_eq!(manifest.plans[0].class, "complex");
+    assert_eq!(manifest.plans[0].class, ClassRecord::Complex);
     assert!(manifest.servers[0].version.contains("MariaDB"));
     assert_eq!(manifest.servers[0].data["num_items"], "1000");
 }
