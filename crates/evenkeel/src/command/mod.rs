@@ -10,6 +10,7 @@ pub mod report;
 mod resume;
 pub mod runs;
 pub mod sandbox;
+pub mod servers;
 mod spec;
 mod stored;
 mod tell;

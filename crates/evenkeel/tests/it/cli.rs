@@ -131,7 +131,11 @@ fn a_killed_profile_leaves_no_server_and_goes_on_where_it_was() {
         .map(|entry| entry.expect("listed").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
+    // On a busy machine one of the four is measured again.
+    let again = names.len();
+    names.retain(|name| !name.ends_with(".attempt-2"));
     assert_eq!(names, ["c01-r1", "c01-r2", "c02-r1", "c02-r2"]);
+    assert!(again <= names.len() + 1, "{again}");
     let report = std::fs::read_to_string(study.join("report.html")).expect("a report");
     assert!(report.contains("</html>"));
     let csv = evenkeel(home.path(), &["export", "last"]).stdout;

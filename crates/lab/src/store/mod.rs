@@ -18,6 +18,7 @@
 mod attempts;
 mod folder;
 pub mod format;
+mod summary;
 mod tables;
 mod words;
 
