@@ -10,9 +10,9 @@ use std::fmt;
 /// 2 % (20 ms in each second) a second attempt on the same machine is rarely any quieter.
 pub const STEAL_REPEATED: f64 = 2.0;
 
-/// Of the runs of a study this share may be measured again: more would make a study on a noisy machine much longer
+/// Of so many runs of a study one may be measured again: more would make a study on a noisy machine much longer
 /// than it was said to be, and a machine that disturbs more than a third of the runs disturbs the repeats as well.
-pub const REPEATED_SHARE_MAX: f64 = 1.0 / 3.0;
+pub const REPEATED_ONE_OF: u32 = 3;
 
 /// What reached a run from outside, in percent of CPU time; `None` where it cannot be seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -50,10 +50,10 @@ impl fmt::Display for Disturbance {
 /// How many runs may have been measured again after `blocks` of `blocks_in_all`, in a study of `runs`: a third in
 /// all and one at least, in equal parts over the blocks, so that the first does not use up what the others need.
 pub fn repeats_allowed(runs: u32, blocks: u32, blocks_in_all: u32) -> u32 {
-    let in_all = (f64::from(runs) * REPEATED_SHARE_MAX).floor().max(1.0);
-    let share = f64::from(blocks.min(blocks_in_all)) / f64::from(blocks_in_all.max(1));
+    let in_all = u64::from((runs / REPEATED_ONE_OF).max(1));
     // Rounded up, so that a small study has its one repeat in the first block too.
-    (in_all * share).ceil() as u32
+    let so_far = (in_all * u64::from(blocks)).div_ceil(u64::from(blocks_in_all.max(1)));
+    u32::try_from(so_far.min(in_all)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -87,5 +87,6 @@ mod tests {
         assert_eq!(after(2, 2).collect::<Vec<_>>(), [1, 1]);
         assert_eq!(after(1, 1).collect::<Vec<_>>(), [1]);
         assert_eq!(repeats_allowed(0, 1, 0), 1);
+        assert_eq!(repeats_allowed(u32::MAX, u32::MAX, 2), u32::MAX / 3);
     }
 }

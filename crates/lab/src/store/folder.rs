@@ -3,11 +3,11 @@
 use super::attempts;
 use super::format::{FORMAT, ManifestFile, PlanFile, RunFile, SummaryFile};
 use super::tables::RunTables;
+use crate::lock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -310,11 +310,7 @@ fn read_dir(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
 fn lock(path: &Path) -> Result<File, StoreError> {
     let file = path.join("lock");
     let handle = File::create(&file).map_err(StoreError::io("open", &file))?;
-    // SAFETY: flock on a descriptor that we own; it touches no memory.
-    match unsafe { libc::flock(handle.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
-        0 => Ok(handle),
-        _ => Err(StoreError::Locked(path.to_owned())),
-    }
+    if lock::exclusive(&handle) { Ok(handle) } else { Err(StoreError::Locked(path.to_owned())) }
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {

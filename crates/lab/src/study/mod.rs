@@ -1,4 +1,4 @@
-//! A study: series of cells over arrival rates, each repeated, in random order inside blocks.
+//! A study: series of cells over arrival rates, each repeated, in blocks.
 //!
 //! `spec` says what is wanted; `run` walks through the whole: `prepare`, then `rates`, where `search` finds the
 //! saturation, then blocks of `attempt`s at runs; `site` brings a server up cold; `measure` makes one run with its
