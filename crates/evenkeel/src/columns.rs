@@ -45,6 +45,11 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
         }));
     }
     columns.push(column(("runs", "runs", "", 6), |cell| cell.runs.to_string()));
+    if cells.iter().any(|cell| cell.attempts_set_aside > 0) {
+        columns.push(column(("set aside", "set aside", "attempts", 6), |cell| {
+            cell.attempts_set_aside.to_string()
+        }));
+    }
     columns
 }
 

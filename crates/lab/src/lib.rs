@@ -9,6 +9,7 @@ pub mod data;
 mod disk;
 pub mod explain;
 pub mod load;
+mod lock;
 pub mod sandbox;
 pub mod stop;
 pub mod store;

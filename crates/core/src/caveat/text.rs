@@ -1,6 +1,7 @@
 //! What a caveat says.
 
 use super::{Caveat, share};
+use crate::disturbance::Disturbance;
 use crate::stability::{GIVEN_UP_MAX, Instability};
 use crate::time::Nanos;
 use std::fmt;
@@ -38,6 +39,11 @@ impl fmt::Display for Caveat {
             Self::NotAvailable { what } => {
                 write!(out, "This machine does not show {what}; the figures that need it are missing.")
             }
+            Self::MeasuredAgain { set_aside, worst } => measured_again(*set_aside, worst, out),
+            Self::RatesNotMeasured { series, rates, reason } => not_measured(series, rates, reason, out),
+            Self::FirstBlockRises => out.write_str(FIRST_BLOCK_RISES),
+            Self::NotReset => out.write_str(NOT_RESET),
+            Self::Incomplete { done, planned, study } => incomplete(*done, *planned, study, out),
             Self::StoppedEarly { measured, planned } => write!(
                 out,
                 "The run was stopped after {:.0} of {:.0} s. Its figures are those of the time measured.",
@@ -46,6 +52,31 @@ impl fmt::Display for Caveat {
             ),
         }
     }
+}
+
+const FIRST_BLOCK_RISES: &str = "The first block went through the rates upwards, to find where they end, and later ones in random order; in the \
+     first one a drift over time looks like an effect of the rate. A list of rates is measured in random order from \
+     the start by --whole-sweep.";
+
+const NOT_RESET: &str = "The server was not restarted between runs, so that a run inherits the buffer pool of the one \
+                         before. Have it restarted by --reset-command.";
+
+fn measured_again(set_aside: u64, worst: &Disturbance, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let attempts = if set_aside == 1 { "attempt was" } else { "attempts were" };
+    write!(
+        out,
+        "{set_aside} {attempts} set aside after measuring again ({worst} in the worst); of the attempts at a run the \
+         one that was disturbed least stands, whatever its response time. The others are kept beside it."
+    )
+}
+
+fn incomplete(done: u32, planned: u32, study: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "Of {} {done} {} finished. Go on with `evenkeel profile --resume {study}`.",
+        plural(u64::from(planned), "run", "runs"),
+        if done == 1 { "is" } else { "are" }
+    )
 }
 
 fn lag_too_large(lag_mean: Nanos, tolerated: Nanos, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -181,6 +212,18 @@ fn unstable(found: &Instability, out: &mut fmt::Formatter<'_>) -> fmt::Result {
          where {:.1} times are tolerated. The mean response time grows with the length of the run; measure at a \
          lower rate.",
         found.backlog_low, found.backlog_end, found.growth, found.tolerated
+    )
+}
+
+fn not_measured(series: &str, rates: &[f64], reason: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let named = rates.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    let of = if series.is_empty() { String::new() } else { format!(" of {series}") };
+    write!(
+        out,
+        "{}{of} above the end of the sweep {} not measured ({named} per second): {reason}. Measure every rate by \
+         --whole-sweep.",
+        plural(rates.len() as u64, "rate", "rates"),
+        if rates.len() == 1 { "was" } else { "were" }
     )
 }
 

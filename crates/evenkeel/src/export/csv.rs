@@ -28,7 +28,7 @@ fn cell_columns<'a>(plan: &'a PlanFile, cells: &'a [CellSummary]) -> Columns<'a,
         (cell.cell, Some(cell.series), Some(cell.rate_per_s))
     });
     columns.text("runs", |cell| cell.runs.to_string());
-    columns.text("stability", |cell| cell.stability.clone());
+    columns.text("stability", |cell| cell.stability.to_string());
     columns.text("lower_bound", |cell| cell.lower_bound.to_string());
     columns.text("valid", |cell| cell.valid.to_string());
     columns.estimate("tau_ms", |cell| Some(&cell.tau_ms));
@@ -50,6 +50,7 @@ fn cell_columns<'a>(plan: &'a PlanFile, cells: &'a [CellSummary]) -> Columns<'a,
     for name in names.into_iter().filter(|name| *name != "pool_reads_per_request") {
         columns.estimate(name, move |cell| cell.server.get(name));
     }
+    columns.text("attempts_set_aside", |cell| cell.attempts_set_aside.to_string());
     columns
 }
 
@@ -64,7 +65,7 @@ fn run_columns<'a>(plan: &'a PlanFile, runs: &'a [RunFile]) -> Columns<'a, RunFi
     columns.text("started_unix_s", |run| run.started_unix_s.to_string());
     columns.text("seed", |run| run.seed.to_string());
     columns.number("measured_s", |run| Some(run.measured_s));
-    columns.text("stability", |run| run.stability.clone());
+    columns.text("stability", |run| run.stability.to_string());
     columns.text("lower_bound", |run| run.lower_bound.to_string());
     columns.number("throughput_per_s", |run| Some(run.throughput_per_s));
     columns.counts(|run| &run.counts);
@@ -81,6 +82,8 @@ fn run_columns<'a>(plan: &'a PlanFile, runs: &'a [RunFile]) -> Columns<'a, RunFi
     machine(&mut columns);
     columns.caveats(|run| &run.caveats);
     server(&mut columns, runs);
+    columns.text("attempt", |run| run.attempt.to_string());
+    columns.text("attempts_set_aside", |run| run.set_aside.len().to_string());
     for name in runs.iter().flat_map(|run| run.sense.keys()).collect::<BTreeSet<_>>() {
         columns.number(&format!("sense_{name}"), move |run| run.sense.get(name).copied());
     }
@@ -129,7 +132,8 @@ fn identity<'a, T: 'a>(columns: &mut Columns<'a, T>, plan: &'a PlanFile, place: 
     columns.text("series", word(|series| &series.label));
     columns.text("target", move |row| label(row).unwrap_or_default());
     columns.text("workload", word(|series| &series.workload));
-    columns.text("layout", word(|series| &series.layout));
+    columns
+        .text("layout", move |row| series(row).map_or_else(String::new, |series| series.layout.to_string()));
     columns.text("pool_bytes", move |row| {
         series(row).and_then(|series| series.pool_bytes).map_or_else(String::new, |bytes| bytes.to_string())
     });

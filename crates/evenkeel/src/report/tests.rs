@@ -3,7 +3,7 @@
 use super::html;
 use super::markup::check::fault;
 use crate::fixture::{self, Fixture};
-use evenkeel_lab::store::format::{CaveatRecord, EstimateRecord};
+use evenkeel_lab::store::format::{CaveatRecord, EstimateRecord, SeverityRecord};
 use std::collections::BTreeSet;
 
 fn page(fixture: &Fixture) -> String {
@@ -49,11 +49,10 @@ fn no_text_of_a_study_becomes_markup() {
     const EVIL: &str = "</title></script><script>alert(1)</script>\"'><evil>&";
     let mut fixture = fixture::factors();
     let evil = || EVIL.to_owned();
-    let caveat = CaveatRecord { code: evil(), severity: evil(), text: evil() };
+    let caveat = CaveatRecord { code: evil(), severity: SeverityRecord::Note, text: evil() };
     (fixture.plan.id, fixture.plan.kind, fixture.plan.tool, fixture.plan.rate) =
         (evil(), evil(), evil(), evil());
     fixture.plan.command = vec![evil()];
-    fixture.plan.settings.arrivals = evil();
     fixture.plan.settings.sessions = evil();
     fixture.plan.targets.iter_mut().for_each(|target| (target.label, target.url) = (evil(), evil()));
     fixture.plan.series.iter_mut().for_each(|series| {
@@ -67,12 +66,11 @@ fn no_text_of_a_study_becomes_markup() {
         server.data.insert(evil(), evil());
     });
     let plan = &mut fixture.manifest.plans[0];
-    (plan.statement, plan.class, plan.reason, plan.sql, plan.plan) = (evil(), evil(), evil(), evil(), evil());
+    (plan.statement, plan.reason, plan.sql, plan.plan) = (evil(), evil(), evil(), evil());
     fixture.summary.headlines.iter_mut().for_each(|headline| {
         (headline.label, headline.text, headline.trust_reason) = (evil(), evil(), evil());
     });
     fixture.summary.cells.iter_mut().for_each(|cell| {
-        cell.stability = evil();
         cell.caveats = vec![caveat.clone()];
     });
     fixture.summary.caveats = vec![caveat];

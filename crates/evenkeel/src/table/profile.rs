@@ -6,7 +6,7 @@ use super::paint::{Ink, paint, wrap};
 use crate::caveats::{Found, Severity, gather};
 use crate::columns::{Column, columns};
 use crate::format;
-use evenkeel_lab::store::format::{CellSummary, HeadlineRecord, PlanFile, SummaryFile};
+use evenkeel_lab::store::format::{CellSummary, HeadlineRecord, PlanFile, SummaryFile, Verdict};
 
 /// Longest line of prose, however wide the terminal.
 const PROSE: usize = 100;
@@ -82,11 +82,11 @@ fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
 
 fn verdict(cell: &CellSummary) -> Place {
     let doubted = cell.caveats.iter().any(|caveat| Severity::of(caveat) == Severity::Doubt);
-    match (cell.valid, cell.stability.as_str(), doubted) {
+    match (cell.valid, cell.stability, doubted) {
         (false, stability, _) => Place::new(format!("{stability}, not valid"), Ink::Bad),
-        (true, "settled", false) => Place::new("settled", Ink::Good),
+        (true, Verdict::Settled, false) => Place::new(Verdict::Settled.word(), Ink::Good),
         (true, stability, true) => Place::new(format!("{stability}, doubt"), Ink::Doubt),
-        (true, stability, false) => Place::new(stability, Ink::Doubt),
+        (true, stability, false) => Place::new(stability.word(), Ink::Doubt),
     }
 }
 

@@ -26,7 +26,7 @@ pub fn refused(home: &Path, arguments: &[&str]) -> String {
 #[test]
 fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let cases: [(&[&str], &str); 16] = [
+    let cases: [(&[&str], &str); 18] = [
         (&["profile", "--workload", "tpcw.complx"], "did you mean `tpcw.complex`"),
         (&["profile", "--rate", "0"], "it is above 0"),
         (&["profile", "--rate", "-5"], "it is above 0"),
@@ -41,6 +41,8 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "http://127.0.0.1"], "hint:"),
         (&["profile", "sandbox:nobody"], "no sandbox"),
         (&["profile", "--resume", "nothing"], "no study named nothing"),
+        (&["profile", "--resume", "last", "--repeats", "9", "--rate", "5"], "--rate and --repeats would"),
+        (&["profile", "--rate", "10..:10", "--whole-sweep"], "no last rate"),
         (&["report", "nothing"], "no study named nothing"),
         (&["sandbox", "up", "../escape"], "letters, digits"),
     ];
@@ -129,7 +131,11 @@ fn a_killed_profile_leaves_no_server_and_goes_on_where_it_was() {
         .map(|entry| entry.expect("listed").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
+    // On a busy machine one of the four is measured again.
+    let again = names.len();
+    names.retain(|name| !name.ends_with(".attempt-2"));
     assert_eq!(names, ["c01-r1", "c01-r2", "c02-r1", "c02-r2"]);
+    assert!(again <= names.len() + 1, "{again}");
     let report = std::fs::read_to_string(study.join("report.html")).expect("a report");
     assert!(report.contains("</html>"));
     let csv = evenkeel(home.path(), &["export", "last"]).stdout;

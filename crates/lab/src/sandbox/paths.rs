@@ -1,9 +1,9 @@
 //! Where a sandbox keeps its things.
 
 use super::SandboxError;
+use crate::lock;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -116,10 +116,9 @@ impl Paths {
             .mode(0o600)
             .open(&path)
             .map_err(SandboxError::io("open", &path))?;
-        // SAFETY: the descriptor belongs to `file` and is open.
-        match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
-            0 => Ok(Lock(file)),
-            _ => Err(SandboxError::Busy { name: self.name.clone() }),
+        match lock::exclusive(&file) {
+            true => Ok(Lock(file)),
+            false => Err(SandboxError::Busy { name: self.name.clone() }),
         }
     }
 }

@@ -8,7 +8,8 @@ use super::lifecycle::Sandbox;
 use super::paths::{Paths, all};
 use super::process::server_with;
 use super::record::Record;
-use super::{SandboxError, SandboxSpec};
+use super::{Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -119,6 +120,28 @@ fn differences(record: &Record, spec: &SandboxSpec) -> Result<Vec<String>, Sandb
     }
     let differing = pairs.into_iter().filter(|(_, found, wanted)| found != wanted);
     Ok(differing.map(|(what, found, wanted)| format!("{what} {found} instead of {wanted}")).collect())
+}
+
+/// The sandbox of this name, running; a detached one that is stopped is started with the settings it had.
+pub fn wake(
+    home: &Path,
+    name: &str,
+    stop: &Stop,
+    events: &mut dyn FnMut(SandboxEvent),
+) -> Result<Sandbox, SandboxError> {
+    let (_, record) = load(home, name)?;
+    if record.live().is_some() || !record.detached {
+        return find(home, name);
+    }
+    let spec = SandboxSpec {
+        server_binary: Some(record.server_binary.clone()),
+        settings: record.settings.clone(),
+        cpus: record.cpu_set(),
+        memory: record.memory,
+        lifetime: Lifetime::Detached,
+        ..SandboxSpec::new(home, name)
+    };
+    Sandbox::up(&spec, stop, events)
 }
 
 /// The last `lines` lines of a sandbox's log, running or not.

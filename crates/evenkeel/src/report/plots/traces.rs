@@ -3,7 +3,7 @@
 use crate::format;
 use crate::report::chart::{Dot, Point, Trace};
 use crate::report::study::Study;
-use evenkeel_lab::store::format::{CellSummary, EstimateRecord, RunFile};
+use evenkeel_lab::store::format::{CellSummary, EstimateRecord, RunFile, Verdict};
 use std::fmt::Write as _;
 
 /// What is drawn of a cell, and of each of its runs.
@@ -86,7 +86,7 @@ fn point(study: &Study<'_>, cell: &CellSummary, measure: &Measure) -> Option<Poi
 
 /// Whether a cell's queue did not settle in some run.
 pub fn is_hollow(cell: &CellSummary) -> bool {
-    cell.stability == "unstable" || cell.stability == "mixed"
+    matches!(cell.stability, Verdict::Unstable | Verdict::Mixed)
 }
 
 /// With many series, the hollow marker alone must do: words would hide the lines.
@@ -95,7 +95,7 @@ fn point_text(study: &Study<'_>, cell: &CellSummary, estimate: &EstimateRecord, 
         _ if study.plan.series.len() > 2 => String::new(),
         // It may lie beyond the scale, so its value is said.
         (true, true) => format!("{}, at least {}", cell.stability, mean_time(estimate)),
-        (true, false) => cell.stability.clone(),
+        (true, false) => cell.stability.to_string(),
         (false, true) => "lower bound".to_owned(),
         (false, false) => String::new(),
     }

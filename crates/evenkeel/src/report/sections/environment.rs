@@ -82,14 +82,14 @@ fn settings(study: &Study<'_>) -> Vec<(String, String)> {
     let pair = |name: &str, value: String| (name.to_owned(), value);
     vec![
         pair("rates", study.plan.rate.clone()),
-        pair("arrivals", settings.arrivals.clone()),
+        pair("arrivals", settings.arrivals.to_string()),
         pair("repeats", settings.repeats.to_string()),
         pair("measured phase", format::seconds(settings.duration_s)),
         pair("warm-up", format::seconds(settings.warm_up_s)),
         pair("timeout", format::seconds(settings.timeout_s)),
         pair("sessions", settings.sessions.clone()),
-        pair("statements", settings.protocol.clone()),
-        pair("before each run", settings.reset.clone()),
+        pair("statements", settings.protocol.to_string()),
+        pair("before each run", settings.reset.to_string()),
         pair("generator on", cpus(&settings.generator_cpus)),
         pair(
             "tolerances",

@@ -284,6 +284,14 @@ impl Sandbox {
         outcome
     }
 
+    /// Shuts the server down cleanly and keeps hold of the sandbox, so that nobody else starts it;
+    /// [`Sandbox::restart`] brings it up again.
+    pub fn pause(&mut self, events: Events<'_>) -> Result<(), SandboxError> {
+        self.take_lock()?;
+        self.stop(events);
+        Ok(())
+    }
+
     /// Shuts the server down cleanly; the data stay.
     pub fn down(mut self, events: Events<'_>) -> Result<(), SandboxError> {
         self.take_lock()?;
