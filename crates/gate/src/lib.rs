@@ -1,4 +1,6 @@
 //! The gate: holds work back; it never loses, reorders or alters what passes.
 #![deny(unsafe_code)]
 
+pub mod admission;
 pub mod clock;
+pub mod histogram;
