@@ -17,16 +17,17 @@ pub struct Sample {
     pub in_flight_max: u32,
     /// Mean number waiting for a permit.
     pub queued: f64,
-    /// Transactions that ended.
+    /// Transactions that ended well. What overload or the server's rollback ended is counted apart, so that
+    /// failing fast is never taken for throughput.
     pub completions: u64,
     /// Completions weighted by the usual cost of their digest, in units of the mean transaction; equal to
     /// `completions` where no costs are known.
     pub work: f64,
     /// Arrivals that the gate refused.
     pub rejected: u64,
-    /// Completions that failed by overload: time-outs, out of resources.
+    /// Transactions that failed by overload: time-outs, out of resources.
     pub overload: u64,
-    /// Completions that the server rolled back: deadlocks, lock wait time-outs.
+    /// Transactions that the server rolled back: deadlocks, lock wait time-outs.
     pub rolled_back: u64,
     /// Response time at the server in seconds, without the wait for a permit; `None` where nothing completed.
     pub response: Option<Response>,
