@@ -10,6 +10,7 @@ mod fixed;
 pub mod plant;
 mod sample;
 pub mod simulation;
+pub mod trial;
 
 pub use decision::{Controller, Decision, Evidence, Hint, Reason};
 pub use fixed::Fixed;
