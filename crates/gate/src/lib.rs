@@ -4,3 +4,4 @@
 pub mod admission;
 pub mod clock;
 pub mod histogram;
+pub mod policy;

@@ -199,6 +199,31 @@ impl Gate {
         }
     }
 
+    /// Where a session stands after an answer: `ended` as [`Gate::complete`] has it, and `open` as long as it
+    /// needs its permit, which it gets here if it has none (a COMMIT that began the next transaction).
+    pub fn settle(
+        &mut self,
+        now: Nanos,
+        session: SessionId,
+        tenant: TenantId,
+        ended: Option<(Outcome, f64)>,
+        open: bool,
+    ) {
+        let runs = self.sessions.get(&session).is_some_and(|s| !matches!(s.stage, Stage::Waiting(_)));
+        match (runs, ended, open) {
+            (true, _, _) => {
+                if let Some((outcome, work)) = ended {
+                    self.complete(now, session, outcome, work);
+                }
+                if !open {
+                    self.end(now, session);
+                }
+            }
+            (false, _, true) => self.enter(now, session, tenant),
+            (false, _, false) => {}
+        }
+    }
+
     /// The session is gone, in whatever state: it leaves the queue, or gives its permit back. Only for one
     /// that has nothing running at the server any more.
     pub fn cancel(&mut self, now: Nanos, session: SessionId) {

@@ -194,16 +194,16 @@ proptest! {
 }
 
 #[test]
-fn ten_thousand_sessions_cost_no_more_each_than_a_hundred() {
-    // Counted in work, not in time: a queue that were searched would make 10^8 steps here and be seen.
+fn ten_thousand_sessions_that_come_and_go_leave_nothing_behind() {
     let mut gate = Gate::new(4, Options::default());
     let tenant = gate.tenant("shop");
-    for round in 0..20_u64 {
+    for round in 0..5_u64 {
         for session in 0..10_000 {
             gate.ask(Nanos(round), SessionId(session), tenant);
         }
         (0..10_000).rev().for_each(|session| gate.cancel(Nanos(round), SessionId(session)));
     }
     while gate.notice().is_some() {}
-    assert_eq!((gate.running(), gate.waiting(), gate.sessions.len()), (0, 0, 0));
+    assert_eq!((gate.running(), gate.waiting()), (0, 0));
+    assert!(gate.sessions.is_empty() && gate.lent.is_empty() && gate.notices.is_empty());
 }

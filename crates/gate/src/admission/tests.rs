@@ -367,3 +367,26 @@ fn a_cost_that_is_no_number_counts_as_one() {
     gate.complete(ms(2), A, Outcome::Success, -3.0);
     assert_eq!(gate.take_interval(ms(3)).work, 1.0);
 }
+
+#[test]
+fn an_answer_settles_what_its_session_holds() {
+    let (mut gate, shop) = gate(1);
+    gate.ask(ms(0), A, shop);
+    gate.settle(ms(1), A, shop, None, true);
+    gate.settle(ms(2), A, shop, Some((Outcome::Success, 1.0)), true);
+    assert_eq!(gate.running(), 1);
+    gate.settle(ms(3), A, shop, None, false);
+    assert_eq!((gate.running(), gate.take_interval(ms(3)).completions), (0, 1));
+    gate.settle(ms(4), A, shop, None, false);
+    gate.settle(ms(4), A, shop, None, true);
+    assert_eq!((gate.running(), gate.census(ms(4)).unqueued), (1, 1));
+}
+
+#[test]
+fn an_answer_to_a_command_before_the_one_that_waits_leaves_that_one_waiting() {
+    let (mut gate, shop) = gate(1);
+    gate.ask(ms(0), A, shop);
+    gate.ask(ms(0), B, shop);
+    gate.settle(ms(1), B, shop, None, false);
+    assert_eq!((gate.running(), gate.waiting()), (1, 1));
+}
