@@ -6,6 +6,7 @@
 
 pub mod arrivals;
 pub mod caveat;
+pub mod control;
 pub mod distribution;
 pub mod random;
 pub mod rates;

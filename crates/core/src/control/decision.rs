@@ -1,0 +1,241 @@
+//! What a controller decides, and why.
+
+use super::Sample;
+use std::fmt;
+
+/// Decides how many transactions may run.
+///
+/// Pure: the same samples give the same decisions, so that a journal of samples replays them.
+pub trait Controller: Send {
+    /// Its name in flags and reports.
+    fn name(&self) -> &'static str;
+
+    /// The limit in force from the end of this tick on.
+    fn update(&mut self, sample: &Sample) -> Decision;
+}
+
+/// A limit and its reason.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// Most transactions that may run; at least 1.
+    pub limit: u32,
+    /// Why.
+    pub why: Reason,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "limit {}, because {}", self.limit, self.why)
+    }
+}
+
+/// A comparison of two limits by paired halves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    /// The limit compared with the one kept before.
+    pub limit: u32,
+    /// ln of its throughput over the other's.
+    pub gain: f64,
+    /// Standard error of `gain`.
+    pub se: f64,
+    /// How sure the sign is, 0.5 to 1.
+    pub sure: f64,
+}
+
+/// Why a limit was decided. Each controller has its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reason {
+    /// The operator fixed it.
+    Fixed,
+    /// Nothing has been measured yet.
+    Start,
+    /// Fewer transactions in flight than the limit allows: throughput says nothing about the limit.
+    NotFull {
+        /// Mean in flight.
+        in_flight: f64,
+    },
+    /// Nothing completes although transactions are in flight.
+    Silent {
+        /// For this long, in seconds.
+        seconds: f64,
+    },
+    /// A lowered limit drains.
+    Draining {
+        /// Still in flight.
+        in_flight: u32,
+    },
+    /// The limit in use is being measured.
+    Measuring {
+        /// Completions so far.
+        completions: u64,
+    },
+    /// Another limit is tried beside `kept`.
+    Trying {
+        /// The limit to return to.
+        kept: u32,
+        /// Why this one.
+        because: Hint,
+    },
+    /// Another limit was tried and is better.
+    Better {
+        /// The limit left.
+        left: u32,
+        /// What was seen; `evidence.limit` is the new one.
+        evidence: Evidence,
+    },
+    /// Another limit was tried and is not better.
+    NotBetter(Evidence),
+    /// The limit tried could not be filled.
+    CannotFill {
+        /// The limit tried.
+        limit: u32,
+        /// Mean in flight reached.
+        in_flight: f64,
+    },
+    /// Nothing to try is due.
+    Settled {
+        /// Seconds until the next probe.
+        next_s: f64,
+    },
+    /// Throughput or its cost changed without a change of the limit: what was learnt is open again.
+    Changed {
+        /// ln of throughput now over before.
+        gain: f64,
+    },
+    /// Collapse: lowered at once.
+    Brake {
+        /// The limit before.
+        from: u32,
+        /// What was seen.
+        because: Hint,
+    },
+    /// The memory budget allows no more.
+    MemoryCap {
+        /// The limit wanted.
+        wanted: u32,
+    },
+    /// The numbers of the sample make no sense; the last proven limit holds.
+    BadSample,
+    /// Response time against the shortest one (Vegas, Gradient2).
+    Queue {
+        /// Transactions estimated to wait inside the server.
+        waiting: f64,
+    },
+    /// Ratio of long-term to present response time (Gradient2).
+    Gradient {
+        /// 0.5 to 1.
+        gradient: f64,
+    },
+    /// All is well: one more (AIMD).
+    Additive,
+    /// Overload was seen (AIMD, Vegas).
+    BackOff {
+        /// Mean response time in seconds.
+        response_s: f64,
+    },
+    /// The study's rule: how productivity and overhead moved.
+    Reflection {
+        /// Relative change of productivity.
+        productivity: f64,
+        /// Relative change of overhead.
+        overhead: f64,
+    },
+    /// A signal that the rule needs is not available.
+    NoSignal,
+}
+
+/// What made a probe go where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// Its turn.
+    Turn,
+    /// The last step this way was good.
+    Momentum,
+    /// Row-lock waits or deadlocks.
+    Locks,
+    /// CPU time per commit has grown.
+    WorkInflation,
+    /// Throughput has fallen.
+    ThroughputFell,
+    /// The server's memory is short.
+    Memory,
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Turn => "its turn has come",
+            Self::Momentum => "the last step this way was good",
+            Self::Locks => "transactions wait for each other's locks",
+            Self::WorkInflation => "each commit costs more CPU than before",
+            Self::ThroughputFell => "throughput has fallen",
+            Self::Memory => "the server's memory is short",
+        })
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = self.gain.exp_m1() * 100.0;
+        let word = if percent < 0.0 { "less" } else { "more" };
+        // Never "sure to 100 %".
+        let sure = (self.sure * 100.0).floor().min(99.0);
+        write!(f, "{} gave {:.0} % {word} (sure to {sure:.0} %)", self.limit, percent.abs())
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed => f.write_str("it is fixed"),
+            Self::Start => f.write_str("nothing has been measured yet"),
+            Self::NotFull { in_flight } => {
+                write!(f, "only {in_flight:.1} are in flight, which says nothing about the limit")
+            }
+            Self::Silent { seconds } => {
+                write!(f, "nothing has completed for {seconds:.1} s: nothing to learn")
+            }
+            Self::Draining { in_flight } => write!(f, "it was lowered and {in_flight} are still in flight"),
+            Self::Measuring { completions } => write!(f, "it is being measured, {completions} so far"),
+            Self::Trying { kept, because } => write!(f, "it is tried beside {kept}: {because}"),
+            Self::Better { left, evidence } => write!(f, "{evidence} than {left}"),
+            Self::NotBetter(evidence) => evidence.fmt(f),
+            Self::CannotFill { limit, in_flight } => {
+                write!(f, "{limit} could not be filled, {in_flight:.1} were in flight")
+            }
+            Self::Settled { next_s } => write!(f, "nothing tried was better; next look in {next_s:.1} s"),
+            Self::Changed { gain } => {
+                write!(f, "throughput changed by {:+.0} % by itself; looking again", gain.exp_m1() * 100.0)
+            }
+            Self::Brake { from, because } => write!(f, "{from} was too many: {because}"),
+            Self::MemoryCap { wanted } => write!(f, "the memory budget has no room for {wanted}"),
+            Self::BadSample => f.write_str("the last sample made no sense; the last proven limit holds"),
+            Self::Queue { waiting } => write!(f, "{waiting:.1} seem to wait inside the server"),
+            Self::Gradient { gradient } => write!(f, "the gradient of response time is {gradient:.2}"),
+            Self::Additive => f.write_str("all is well, one more"),
+            Self::BackOff { response_s } => write!(f, "responses take {response_s:.3} s"),
+            Self::Reflection { productivity, overhead } => write!(
+                f,
+                "productivity moved by {:+.1} % and overhead by {:+.1} %",
+                productivity * 100.0,
+                overhead * 100.0
+            ),
+            Self::NoSignal => f.write_str("a signal that its rule needs is not available"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_explains_itself() {
+        let evidence = Evidence { limit: 5, gain: 0.97_f64.ln(), se: 0.01, sure: 0.984 };
+        let decision = Decision { limit: 4, why: Reason::NotBetter(evidence) };
+        assert_eq!(decision.to_string(), "limit 4, because 5 gave 3 % less (sure to 98 %)");
+        let sure = Evidence { limit: 8, gain: 1.5_f64.ln(), se: 0.01, sure: 1.0 };
+        let decision = Decision { limit: 8, why: Reason::Better { left: 4, evidence: sure } };
+        assert_eq!(decision.to_string(), "limit 8, because 8 gave 50 % more (sure to 99 %) than 4");
+    }
+}

@@ -1,0 +1,39 @@
+//! A limit that an operator sets: what static pools and `max_connections` do.
+//!
+//! `L = const`.
+
+use super::{Controller, Decision, Reason, Sample};
+
+/// Always the same limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    limit: u32,
+}
+
+impl Fixed {
+    /// A limit of at least 1.
+    pub fn new(limit: u32) -> Self {
+        Self { limit: limit.max(1) }
+    }
+}
+
+impl Controller for Fixed {
+    fn name(&self) -> &'static str {
+        "fixed"
+    }
+
+    fn update(&mut self, _: &Sample) -> Decision {
+        Decision { limit: self.limit, why: Reason::Fixed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_stays_where_it_is_put() {
+        assert_eq!(Fixed::new(0).update(&Sample::default()).limit, 1);
+        assert_eq!(Fixed::new(7).update(&Sample::default()).limit, 7);
+    }
+}

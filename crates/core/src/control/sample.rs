@@ -1,0 +1,83 @@
+//! What a controller is told each tick.
+
+use crate::time::Nanos;
+
+/// What happened in one tick, 50 to 100 ms. Algorithms aggregate as they need.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Start of the tick.
+    pub start: Nanos,
+    /// Its end; later than the start.
+    pub end: Nanos,
+    /// The limit in force during the whole tick.
+    pub limit: u32,
+    /// Mean transactions in flight.
+    pub in_flight_mean: f64,
+    /// Most in flight at any instant. Above `limit` while a lowered limit drains.
+    pub in_flight_max: u32,
+    /// Mean number waiting for a permit.
+    pub queued: f64,
+    /// Transactions that ended well. What overload or the server's rollback ended is counted apart, so that
+    /// failing fast is never taken for throughput.
+    pub completions: u64,
+    /// Completions weighted by the usual cost of their digest, in units of the mean transaction; equal to
+    /// `completions` where no costs are known.
+    pub work: f64,
+    /// Arrivals that the gate refused.
+    pub rejected: u64,
+    /// Transactions that failed by overload: time-outs, out of resources.
+    pub overload: u64,
+    /// Transactions that the server rolled back: deadlocks, lock wait time-outs.
+    pub rolled_back: u64,
+    /// Response time at the server in seconds, without the wait for a permit; `None` where nothing completed.
+    pub response: Option<Response>,
+    /// What sensors say.
+    pub signals: Signals,
+}
+
+impl Sample {
+    /// Length of the tick in seconds.
+    pub fn seconds(&self) -> f64 {
+        (self.end - self.start).as_secs_f64()
+    }
+
+    /// Work per second; 0 for a tick without length.
+    pub fn work_per_s(&self) -> f64 {
+        let seconds = self.seconds();
+        if seconds > 0.0 { self.work / seconds } else { 0.0 }
+    }
+}
+
+/// Response times of one tick in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Response {
+    /// Mean over completions.
+    pub mean: f64,
+    /// Shortest.
+    pub min: f64,
+    /// Longest.
+    pub max: f64,
+}
+
+/// Sensors of the server. What is missing is `None`, never zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Signals {
+    /// CPU seconds of the server per commit.
+    pub cpu_per_commit: Option<f64>,
+    /// CPU cycles per commit.
+    pub cycles_per_commit: Option<f64>,
+    /// Data TLB misses per commit.
+    pub dtlb_misses: Option<f64>,
+    /// Data-cache misses per commit.
+    pub cache_misses: Option<f64>,
+    /// Context switches per commit.
+    pub switches_per_commit: Option<f64>,
+    /// Share of in-flight time spent waiting for row locks, 0 to 1.
+    pub lock_wait_share: Option<f64>,
+    /// Deadlocks per commit.
+    pub deadlocks_per_commit: Option<f64>,
+    /// Share of time in which all tasks stood still for memory, 0 to 1.
+    pub memory_pressure: Option<f64>,
+    /// Share of the machine's CPU time spent by the server in user mode, 0 to 1.
+    pub user_cpu_share: Option<f64>,
+}

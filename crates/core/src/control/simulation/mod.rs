@@ -1,0 +1,68 @@
+//! A controller against plants on a virtual clock.
+//!
+//! Clients, permits and the server are a Markov process: with `n` in flight the next completion comes after an
+//! exponential time of rate `X(n)`. While all permits are taken and clients do not pause, completions of a tick are
+//! one Poisson draw; while a lowered limit drains, or clients pause, every event is drawn. The controller sees samples as
+//! the guard would give them, and its limit holds from the next tick on.
+
+mod load;
+mod server;
+mod trace;
+
+pub use load::{Load, Phase};
+pub use trace::{Step, Trace};
+
+use super::plant::Plant;
+use super::{Controller, Decision};
+use crate::random::Seed;
+use crate::time::Nanos;
+use server::Server;
+
+/// What is simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The servers; phases name them by index. A change of mix is a change of plant.
+    pub plants: Vec<Plant>,
+    /// Who asks for what, when.
+    pub load: Load,
+    /// Length of a tick.
+    pub tick: Nanos,
+    /// How long.
+    pub duration: Nanos,
+    /// The limit in force during the first tick.
+    pub start: u32,
+    /// Of every draw.
+    pub seed: Seed,
+}
+
+/// Runs a controller through a scenario.
+pub fn simulate(scenario: &Scenario, controller: &mut dyn Controller) -> Trace {
+    simulate_with(scenario, controller, |_, _| {})
+}
+
+/// The same, telling each step and the decision after it.
+pub fn simulate_with(
+    scenario: &Scenario,
+    controller: &mut dyn Controller,
+    mut tell: impl FnMut(&Step, &Decision),
+) -> Trace {
+    let mut server = Server::new(scenario.seed);
+    let mut limit = scenario.start.max(1);
+    let mut steps = Vec::new();
+    let mut start = Nanos::ZERO;
+    while start < scenario.duration {
+        let end = start + scenario.tick;
+        let phase = scenario.load.at(start);
+        let Some(plant) = scenario.plants.get(phase.plant) else { break };
+        let (sample, step) = server.tick(plant, phase, limit, start, end);
+        let decision = controller.update(&sample);
+        tell(&step, &decision);
+        steps.push(step);
+        limit = decision.limit.max(1);
+        start = end;
+    }
+    Trace { steps }
+}
+
+#[cfg(test)]
+mod tests;
