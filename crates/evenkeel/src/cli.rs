@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::command::{data, explain, export, load, profile, report, runs, sandbox};
+use crate::command::{data, explain, export, guard, load, profile, report, runs, sandbox};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -41,6 +41,8 @@ pub enum Command {
     Data(data::Args),
     /// One run of load: open at a rate or along a ramp, or closed clients with think time
     Load(load::Args),
+    /// A proxy that lets only as many transactions run as you say
+    Guard(Box<guard::Args>),
     /// Classify the statements of a workload by their plans and name the heavy hitters
     Explain(explain::Args),
     /// List what was measured

@@ -3,5 +3,6 @@
 
 pub mod admission;
 pub mod clock;
+pub mod guard;
 pub mod histogram;
 pub mod policy;

@@ -3,6 +3,7 @@
 pub mod data;
 pub mod explain;
 pub mod export;
+pub mod guard;
 pub mod load;
 pub mod place;
 pub mod profile;
@@ -54,6 +55,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Sandbox(args) => sandbox::run(&session, &args),
         Command::Data(args) => data::run(&session, &args),
         Command::Load(args) => load::run(&session, &args),
+        Command::Guard(args) => guard::run(&session, &args),
         Command::Explain(args) => explain::run(&session, &args),
         Command::Runs(args) => runs::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
