@@ -3,5 +3,9 @@
 
 pub mod admission;
 pub mod clock;
+pub mod control;
+pub mod event;
 pub mod histogram;
 pub mod policy;
+pub mod shared;
+pub mod snapshot;
