@@ -1,6 +1,5 @@
 //! What the guard reports. Views listen: logs, metrics, the terminal.
 
-use crate::admission::{Rejection, SessionId};
 use crate::control::{Available, Fault, Verdict};
 use evenkeel_core::Nanos;
 
@@ -41,36 +40,32 @@ pub enum Event {
         /// Without any end for this long.
         after: Nanos,
     },
-    /// A session was refused.
-    Rejected {
-        /// Which.
-        session: SessionId,
-        /// Why.
-        reason: Rejection,
+    /// Clients were turned away or refused a transaction, and told why.
+    Refused {
+        /// How many since this was told last.
+        count: u64,
     },
-    /// An idle transaction was closed, as the operator asked for.
-    Closed {
-        /// Which.
-        session: SessionId,
+    /// Connections ended because of bytes that are not the protocol.
+    Malformed {
+        /// How many since this was told last.
+        count: u64,
     },
-    /// A connection ended otherwise than by its client's wish.
-    Broken {
-        /// Which.
-        session: SessionId,
-        /// Why.
-        reason: String,
-    },
-    /// The backend cannot be reached.
+    /// The server does not take connections.
     BackendDown {
-        /// What was said.
-        reason: String,
+        /// Connections that failed since this was told last.
+        failed: u64,
     },
-    /// It can again.
+    /// It does again.
     BackendUp,
     /// A new configuration holds.
     Reloaded,
     /// A new configuration could not be read; the old one holds.
     ReloadFailed {
+        /// Why.
+        reason: String,
+    },
+    /// The journal cannot be written any more.
+    JournalLost {
         /// Why.
         reason: String,
     },

@@ -7,5 +7,4 @@ pub mod control;
 pub mod event;
 pub mod histogram;
 pub mod policy;
-pub mod shared;
 pub mod snapshot;

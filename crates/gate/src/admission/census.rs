@@ -6,7 +6,7 @@ use evenkeel_core::Nanos;
 use std::fmt;
 
 /// All that the gate holds at one moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Census {
     /// Most transactions that may run.
     pub limit: usize,
@@ -24,6 +24,8 @@ pub struct Census {
     pub by_liveness: usize,
     /// Admissions by the liveness rule since the start.
     pub liveness_total: u64,
+    /// Time without any end of a transaction after which that rule acts.
+    pub liveness_after: Nanos,
     /// Sessions in the queue.
     pub waiting: usize,
     /// Why they wait.
@@ -79,9 +81,10 @@ impl TenantCensus {
 }
 
 /// Why sessions wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitReason {
     /// Nobody waits.
+    #[default]
     Nobody,
     /// As many transactions run as the limit allows.
     Limit,

@@ -2,11 +2,10 @@
 //!
 //! Some ten times a second the gate's figures and the sensors make a sample, the controller decides, and
 //! the gate gets its limit. `check` keeps out what makes no sense, `keeper` holds the last proven limit
-//! where the controller fails, `journal` keeps what a replay needs, `cost` weighs transactions.
+//! where the controller fails, `journal` keeps what a replay needs.
 
 mod baseline;
 mod check;
-mod cost;
 mod journal;
 mod keeper;
 mod process;
@@ -16,10 +15,9 @@ mod tick;
 
 pub use baseline::Baseline;
 pub use check::{Fault, Sensor, values};
-pub use cost::Costs;
 pub use journal::{Entry, Journal, Replayed, replay};
 pub use keeper::{Keeper, Verdict};
 pub use process::{Place, find};
 pub use sensors::{Available, Sensors};
 pub use status::{ServerStatus, StatusBoard};
-pub use tick::{Loop, Order, Settings};
+pub use tick::{Loop, Order, Reach, Settings};

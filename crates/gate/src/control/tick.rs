@@ -5,10 +5,9 @@ use super::check::Fault;
 use super::journal::{Entry, Journal};
 use super::keeper::{Keeper, Verdict};
 use super::sensors::{Available, Sensors};
-use crate::admission::{Census, Interval, Options};
+use crate::admission::{Census, Gate, Interval, Options};
 use crate::clock::Clock;
 use crate::event::{Event, Listener};
-use crate::shared::SharedGate;
 use crate::snapshot::{Board, Snapshot, Totals};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Controller, Response, Sample};
@@ -18,6 +17,12 @@ use std::time::Duration;
 
 /// Entries of the journal that are kept in memory: a quarter of an hour at ten ticks a second.
 const JOURNAL_MAX: usize = 9_000;
+
+/// The way to a gate that threads share: whoever holds it delivers what a call brings about.
+pub trait Reach: Send + Sync {
+    /// Calls `act` once with the gate.
+    fn reach(&self, act: &mut dyn FnMut(&mut Gate));
+}
 
 /// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +49,7 @@ pub enum Order {
 
 /// The loop.
 pub struct Loop {
-    shared: Arc<SharedGate>,
+    gate: Arc<dyn Reach>,
     clock: Clock,
     settings: Settings,
     keeper: Keeper,
@@ -64,7 +69,7 @@ pub struct Loop {
 impl Loop {
     /// A loop on a gate. `record` gets every entry of the journal, `board` every snapshot.
     pub fn new(
-        (shared, clock): (Arc<SharedGate>, Clock),
+        (gate, clock): (Arc<dyn Reach>, Clock),
         (controller, sensors): (Box<dyn Controller>, Sensors),
         settings: Settings,
         (listener, board): (Arc<dyn Listener>, Board),
@@ -73,7 +78,7 @@ impl Loop {
         let keeper = Keeper::new(controller, settings.start, settings.limit_max);
         let limit = settings.start.clamp(1, settings.limit_max.max(1));
         let mut this = Self {
-            shared,
+            gate,
             clock,
             settings,
             keeper,
@@ -129,7 +134,7 @@ impl Loop {
         let now = self.clock.now();
         let options = self.settings.options;
         self.limit = limit;
-        self.shared.with(|gate| {
+        self.gate.reach(&mut |gate| {
             gate.set_limit(now, limit as usize);
             gate.set_options(now, options);
         });
@@ -137,10 +142,7 @@ impl Loop {
 
     /// One tick, at `now`.
     pub fn tick(&mut self, now: Nanos) {
-        let (interval, census) = self.shared.with(|gate| {
-            gate.tick(now);
-            (gate.take_interval(now), gate.census(now))
-        });
+        let (interval, census) = self.look(now);
         let reading = Clock::start();
         let signals = self.sensors.read(now, &interval);
         self.totals.sensing_s += reading.now().as_secs_f64();
@@ -157,13 +159,22 @@ impl Loop {
         self.journal.push(entry);
     }
 
+    fn look(&self, now: Nanos) -> (Interval, Census) {
+        let mut seen = None;
+        self.gate.reach(&mut |gate| {
+            gate.tick(now);
+            seen = Some((gate.take_interval(now), gate.census(now)));
+        });
+        seen.unwrap_or_default()
+    }
+
     fn enforce(&mut self, now: Nanos, verdict: Verdict) {
         if verdict.limit != self.limit {
             let dry_run = self.settings.options.dry_run;
             self.listener.tell(&Event::Limit { from: self.limit, verdict, dry_run });
             self.limit = verdict.limit;
             self.totals.changes += 1;
-            self.shared.with(|gate| gate.set_limit(now, verdict.limit as usize));
+            self.gate.reach(&mut |gate| gate.set_limit(now, verdict.limit as usize));
         }
     }
 
@@ -183,7 +194,7 @@ impl Loop {
         if census.liveness_total > self.liveness {
             let admitted = census.liveness_total - self.liveness;
             self.liveness = census.liveness_total;
-            let after = self.shared.with(|gate| gate.liveness_after());
+            let after = census.liveness_after;
             self.listener.tell(&Event::Liveness { admitted, after });
         }
     }
@@ -231,7 +242,7 @@ fn sample(interval: &Interval, limit: u32) -> Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::{Gate, Outcome, SessionId};
+    use crate::admission::{Outcome, SessionId};
     use evenkeel_core::control::{Decision, Reason};
     use std::sync::{Mutex, mpsc};
 
@@ -250,7 +261,7 @@ mod tests {
     }
 
     struct Scene {
-        shared: Arc<SharedGate>,
+        gate: Arc<dyn Reach>,
         looped: Loop,
         events: Arc<Mutex<Vec<Event>>>,
         board: Board,
@@ -261,25 +272,25 @@ mod tests {
     }
 
     fn scene(wanted: u32, options: Options) -> Scene {
-        let shared = Arc::new(SharedGate::new(Gate::new(1, options), |_| ()));
+        let gate = Arc::new(OneGate(Mutex::new(Gate::new(1, options))));
         let events = Arc::new(Mutex::new(Vec::new()));
         let (heard, board) = (Arc::clone(&events), Board::new());
         let listener = Arc::new(move |event: &Event| heard.lock().expect("no panic").push(event.clone()));
         let looped = Loop::new(
-            (Arc::clone(&shared), Clock::start()),
+            (Arc::<OneGate>::clone(&gate), Clock::start()),
             (Box::new(Wants(wanted)), Sensors::new(None, false, None)),
             settings(options),
             (listener, board.clone()),
             Box::new(|_| ()),
         );
-        Scene { shared, looped, events, board }
+        Scene { gate, looped, events, board }
     }
 
     impl Scene {
         fn work(&self, at: u64, count: u64) {
             let at = Nanos::from_millis(at);
             for session in 0..count {
-                self.shared.with(|gate| {
+                self.gate.reach(&mut |gate| {
                     let tenant = gate.tenant("shop");
                     gate.ask(at, SessionId(session), tenant);
                     gate.release(at + Nanos::from_millis(10), SessionId(session), Outcome::Success, 1.0);
@@ -299,12 +310,12 @@ mod tests {
     #[test]
     fn a_decision_becomes_the_limit_of_the_gate_and_is_told_once() {
         let mut scene = scene(7, Options::default());
-        assert_eq!(scene.shared.with(|gate| gate.limit()), 2);
+        assert_eq!(scene.gate.limit(), 2);
         for tick in 1..5 {
             scene.work(tick * 100 - 50, 3);
             scene.looped.tick(Nanos::from_millis(tick * 100));
         }
-        assert_eq!((scene.shared.with(|gate| gate.limit()), scene.limits()), (7, vec![7]));
+        assert_eq!((scene.gate.limit(), scene.limits()), (7, vec![7]));
         let shown = scene.board.latest().expect("four ticks");
         assert_eq!((shown.totals.ticks, shown.totals.completions, shown.totals.changes), (4, 12, 1));
         assert_eq!((shown.sample.completions, shown.sample.limit, shown.proven), (3, 7, 7));
@@ -317,7 +328,7 @@ mod tests {
         for tick in 1..4 {
             scene.looped.tick(Nanos::from_millis(tick * 100));
         }
-        assert_eq!(scene.shared.with(|gate| gate.limit()), 2);
+        assert_eq!(scene.gate.limit(), 2);
         let events = scene.events.lock().expect("no panic").clone();
         let faults =
             events.iter().filter(|e| matches!(e, Event::Fault { fault: Fault::Panic, limit: 2 })).count();
@@ -361,7 +372,7 @@ mod tests {
         let journal = journal.recv().expect("an answer");
         assert!(journal.entries().count() >= 3);
         assert!(journal.entries().all(|entry| entry.verdict.limit == 4 || entry.verdict.limit == 7));
-        assert_eq!(scene.shared.with(|gate| gate.limit()), 4);
+        assert_eq!(scene.gate.limit(), 4);
         orders.send(Order::Stop).expect("it runs");
         looping.join().expect("it ends");
     }

@@ -1,8 +1,9 @@
 //! What transactions cost by their digest, so that a change of mix is not read as a change of throughput.
 //!
-//! The cost of a digest is its shortest recent response, forgotten slowly: overload lengthens the mean of
-//! all responses, and weights that grew with it would call a slow server productive. Weights are in units
-//! of the mean transaction of the first thousands; controllers compare them with one another only.
+//! The cost of a digest is the shortest time that the server took lately, forgotten slowly: overload
+//! lengthens the mean of all, and weights that grew with it would call a slow server productive. Weights
+//! are in units of the mean transaction of the last hundred thousands. A server that becomes slower for all
+//! raises costs and unit alike, so that weights stay.
 
 use evenkeel_core::Nanos;
 use std::collections::HashMap;
@@ -11,14 +12,15 @@ use std::collections::HashMap;
 const DIGESTS_MAX: usize = 4_096;
 /// A floor that is not reached again doubles in about 2,800 transactions of its digest.
 const FORGET: f64 = 1.0 + 1.0 / 4_096.0;
-/// The unit follows the mix this slowly once it is learnt.
-const UNIT_STEP: f64 = 1.0 / 65_536.0;
+/// Transactions after which older ones count half in the unit.
+const HORIZON: f64 = 262_144.0;
 /// Heaviest and lightest weight: one odd measurement must not outweigh everything else.
 const WEIGHT: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     floor: f64,
+    count: f64,
     epoch: u32,
 }
 
@@ -26,8 +28,9 @@ struct Cost {
 #[derive(Debug, Default)]
 pub struct Costs {
     known: HashMap<u64, Cost>,
-    unit: f64,
-    learnt: u64,
+    /// Transactions, and the sum of their floors: the unit is their ratio.
+    count: f64,
+    sum: f64,
     epoch: u32,
 }
 
@@ -39,11 +42,22 @@ impl Costs {
         if digest == 0 || seconds <= 0.0 {
             return 1.0;
         }
+        if self.count >= HORIZON {
+            self.fade();
+        }
         let Some(floor) = self.floor(digest, seconds) else { return 1.0 };
-        self.learnt = self.learnt.saturating_add(1);
-        let step = (1.0 / self.learnt as f64).max(UNIT_STEP);
-        self.unit += (floor - self.unit) * step;
-        (floor / self.unit).clamp(*WEIGHT.start(), *WEIGHT.end())
+        let unit = self.sum / self.count;
+        (floor / unit).clamp(*WEIGHT.start(), *WEIGHT.end())
+    }
+
+    fn fade(&mut self) {
+        self.known.values_mut().for_each(|cost| cost.count /= 2.0);
+        self.add_up();
+    }
+
+    fn add_up(&mut self) {
+        self.count = self.known.values().map(|cost| cost.count).sum();
+        self.sum = self.known.values().map(|cost| cost.count * cost.floor).sum();
     }
 
     /// Digests that are known.
@@ -57,22 +71,27 @@ impl Costs {
     }
 
     fn floor(&mut self, digest: u64, seconds: f64) -> Option<f64> {
-        let epoch = self.epoch;
-        if let Some(cost) = self.known.get_mut(&digest) {
-            cost.floor = (cost.floor * FORGET).min(seconds);
-            cost.epoch = epoch;
-            return Some(cost.floor);
-        }
-        if self.known.len() >= DIGESTS_MAX {
-            // What was not seen since the table was full the last time makes room.
-            self.known.retain(|_, cost| cost.epoch == epoch);
-            self.epoch = self.epoch.wrapping_add(1);
-        }
-        if self.known.len() >= DIGESTS_MAX {
+        if !self.known.contains_key(&digest) && !self.make_room() {
             return None;
         }
-        self.known.insert(digest, Cost { floor: seconds, epoch: self.epoch });
-        Some(seconds)
+        let fresh = Cost { floor: seconds, count: 0.0, epoch: self.epoch };
+        let cost = self.known.entry(digest).or_insert(fresh);
+        let floor = (cost.floor * FORGET).min(seconds);
+        self.sum += cost.count * (floor - cost.floor) + floor;
+        self.count += 1.0;
+        *cost = Cost { floor, count: cost.count + 1.0, epoch: self.epoch };
+        Some(floor)
+    }
+
+    /// What was not seen since the table was full the last time makes room.
+    fn make_room(&mut self) -> bool {
+        if self.known.len() >= DIGESTS_MAX {
+            let epoch = self.epoch;
+            self.known.retain(|_, cost| cost.epoch == epoch);
+            self.epoch = self.epoch.wrapping_add(1);
+            self.add_up();
+        }
+        self.known.len() < DIGESTS_MAX
     }
 }
 
@@ -102,6 +121,16 @@ mod tests {
             (0..400).map(|turn| costs.weigh(1 + turn % 2, Nanos::from_millis(1 + 3 * (turn % 2)))).sum();
         let heavy: f64 = (0..250).map(|_| costs.weigh(2, Nanos::from_millis(4))).sum();
         assert!((heavy / even - 1.0).abs() < 0.03, "{even} {heavy}");
+    }
+
+    #[test]
+    fn a_server_that_becomes_slower_for_all_changes_no_weight() {
+        let mut costs = Costs::default();
+        let mut spell = |slow: u64| -> f64 {
+            (0..20_000).map(|turn| costs.weigh(1 + turn % 2, Nanos::from_micros(slow * (100 + 300 * (turn % 2))))).sum()
+        };
+        let (before, after) = (spell(1), spell(3));
+        assert!((after / before - 1.0).abs() < 0.02, "{before} {after}");
     }
 
     #[test]
