@@ -1,4 +1,5 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
 mod cli;
+mod guard;
 mod house;

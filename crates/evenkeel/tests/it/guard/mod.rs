@@ -1,0 +1,6 @@
+//! The guard's protocol against a real server.
+
+mod client;
+mod corpus;
+mod script;
+mod server;
