@@ -8,9 +8,12 @@ pub mod load;
 pub mod place;
 pub mod profile;
 pub mod report;
+mod resume;
 pub mod runs;
 pub mod sandbox;
+pub mod servers;
 mod spec;
+mod stored;
 mod tell;
 
 use crate::cli::{Cli, Command};
@@ -36,6 +39,11 @@ impl Session {
     /// Folder for studies.
     pub fn runs_dir(&self, output: Option<&PathBuf>) -> PathBuf {
         output.cloned().unwrap_or_else(|| self.home.join("runs"))
+    }
+
+    /// Folder for dumps of data that is reloaded.
+    pub fn dumps_dir(&self) -> PathBuf {
+        self.home.join("dumps")
     }
 }
 
