@@ -1,5 +1,6 @@
 //! Who waits and why: waiting is never hidden.
 
+use super::Gate;
 use super::tenant::Tenant;
 use crate::histogram::Histogram;
 use evenkeel_core::Nanos;
@@ -36,6 +37,33 @@ pub struct Census {
     pub response_p99: Option<Nanos>,
     /// By tenant, in the order of their first session.
     pub tenants: Vec<TenantCensus>,
+}
+
+impl Gate {
+    /// All that is held, and why.
+    pub fn census(&self, now: Nanos) -> Census {
+        let waiting = self.tenants.waiting();
+        Census {
+            limit: self.limit,
+            running: self.running,
+            lent: self.lent.len(),
+            lent_max: self.options.lent_max,
+            loans_refused: self.loans_refused,
+            unqueued: self.unqueued,
+            by_liveness: self.by_liveness,
+            liveness_total: self.liveness_total,
+            liveness_after: self.liveness_after(),
+            waiting,
+            reason: match waiting {
+                0 => WaitReason::Nobody,
+                _ if self.running > self.limit => WaitReason::Overdrawn,
+                _ => WaitReason::Limit,
+            },
+            would_have_queued: self.would_have_queued,
+            response_p99: self.meter.p99(),
+            tenants: self.tenants.iter().map(|tenant| TenantCensus::of(tenant, now)).collect(),
+        }
+    }
 }
 
 /// The same for one tenant.

@@ -127,7 +127,9 @@ mod tests {
     fn a_server_that_becomes_slower_for_all_changes_no_weight() {
         let mut costs = Costs::default();
         let mut spell = |slow: u64| -> f64 {
-            (0..20_000).map(|turn| costs.weigh(1 + turn % 2, Nanos::from_micros(slow * (100 + 300 * (turn % 2))))).sum()
+            (0..20_000)
+                .map(|turn| costs.weigh(1 + turn % 2, Nanos::from_micros(slow * (100 + 300 * (turn % 2)))))
+                .sum()
         };
         let (before, after) = (spell(1), spell(3));
         assert!((after / before - 1.0).abs() < 0.02, "{before} {after}");

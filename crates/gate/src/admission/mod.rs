@@ -321,31 +321,6 @@ impl Gate {
         self.tenants.waiting()
     }
 
-    /// All that is held, and why.
-    pub fn census(&self, now: Nanos) -> Census {
-        let waiting = self.tenants.waiting();
-        Census {
-            limit: self.limit,
-            running: self.running,
-            lent: self.lent.len(),
-            lent_max: self.options.lent_max,
-            loans_refused: self.loans_refused,
-            unqueued: self.unqueued,
-            by_liveness: self.by_liveness,
-            liveness_total: self.liveness_total,
-            liveness_after: self.liveness_after(),
-            waiting,
-            reason: match waiting {
-                0 => WaitReason::Nobody,
-                _ if self.running > self.limit => WaitReason::Overdrawn,
-                _ => WaitReason::Limit,
-            },
-            would_have_queued: self.would_have_queued,
-            response_p99: self.meter.p99(),
-            tenants: self.tenants.iter().map(|tenant| TenantCensus::of(tenant, now)).collect(),
-        }
-    }
-
     fn set_running(&mut self, now: Nanos, running: usize) {
         self.running = running;
         self.measure(now);

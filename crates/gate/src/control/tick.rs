@@ -260,8 +260,24 @@ mod tests {
         }
     }
 
+    struct OneGate(Mutex<Gate>);
+
+    impl Reach for OneGate {
+        fn reach(&self, act: &mut dyn FnMut(&mut Gate)) {
+            let mut gate = self.0.lock().expect("no panic");
+            act(&mut gate);
+            while gate.notice().is_some() {}
+        }
+    }
+
+    impl OneGate {
+        fn limit(&self) -> usize {
+            self.0.lock().expect("no panic").limit()
+        }
+    }
+
     struct Scene {
-        gate: Arc<dyn Reach>,
+        gate: Arc<OneGate>,
         looped: Loop,
         events: Arc<Mutex<Vec<Event>>>,
         board: Board,
@@ -277,7 +293,7 @@ mod tests {
         let (heard, board) = (Arc::clone(&events), Board::new());
         let listener = Arc::new(move |event: &Event| heard.lock().expect("no panic").push(event.clone()));
         let looped = Loop::new(
-            (Arc::<OneGate>::clone(&gate), Clock::start()),
+            (gate.clone(), Clock::start()),
             (Box::new(Wants(wanted)), Sensors::new(None, false, None)),
             settings(options),
             (listener, board.clone()),
