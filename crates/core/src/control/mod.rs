@@ -6,6 +6,7 @@
 //! judged on; `simulation` steps a controller against plants.
 
 mod decision;
+pub mod evenkeel;
 mod fixed;
 pub mod plant;
 mod sample;
@@ -13,5 +14,6 @@ pub mod simulation;
 pub mod trial;
 
 pub use decision::{Controller, Decision, Evidence, Hint, Reason};
+pub use evenkeel::Evenkeel;
 pub use fixed::Fixed;
 pub use sample::{Response, Sample, Signals};

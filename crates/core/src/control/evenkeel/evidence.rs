@@ -1,0 +1,119 @@
+//! Comparing the throughput of two limits by a sequential test.
+//!
+//! Counts `a` in `s` seconds at the limit kept and `b` in `t` seconds at the one tried. With true rates `x` and `y`,
+//! the question is the sign of `theta = ln(y / x) - shift`. Given `c = a + b`, `b` is binomial with
+//! `p = y t / (x s + y t)` for Poisson counts, whatever the rates; under `theta = 0` `p0 = e^shift t / (s + e^shift t)`.
+//! The signed root of the deviance (Wilks) stays useful where one count is 0, which a logarithm does not:
+//!
+//! `z^2 = 2 (a ln(a / (c (1 - p0))) + b ln(b / (c p0))) / phi`
+//!
+//! with `phi` the dispersion of the counts (1 for Poisson, estimated from tick to tick). It is looked at every tick,
+//! so it must hold at all times at once: with a normal prior of standard deviation `tau` on theta, mixing gives the
+//! boundary (Robbins, Ann. Math. Stat. 41 (1970) 1397; Johari et al., KDD 2017)
+//!
+//! `z^2 >= (1 + v / tau^2) (2 ln(1 / alpha) + ln(1 + tau^2 / v))`, `v = phi (1 / (c p0) + 1 / (c (1 - p0)))`
+//!
+//! which under `theta = 0` is ever crossed with a probability of at most `alpha`.
+
+use crate::statistics::normal_tail;
+
+/// Prior standard deviation of theta: what a step on the grid may do.
+const TAU: f64 = 0.5;
+
+/// What was seen at a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Completions.
+    pub count: f64,
+    /// Completions weighted by cost.
+    pub work: f64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+impl Tally {
+    /// Adds what another saw.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.work += other.work;
+        self.seconds += other.seconds;
+    }
+
+    /// Work per second; `None` without time.
+    pub fn rate(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| self.work / self.seconds)
+    }
+
+    /// Forgets evenly so that no more than `most` completions remain.
+    pub fn cap(&mut self, most: f64) {
+        if self.count > most {
+            let keep = most / self.count;
+            *self = Self { count: most, work: self.work * keep, seconds: self.seconds * keep };
+        }
+    }
+}
+
+/// The state of a test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Test {
+    /// Estimate of theta.
+    pub theta: f64,
+    /// ln of the throughput tried over that kept.
+    pub gain: f64,
+    /// Standard error of both.
+    pub se: f64,
+    /// Signed root of the deviance.
+    pub z: f64,
+    /// `z^2` from which the sign is clear, at the `alpha` asked for.
+    pub boundary: f64,
+}
+
+impl Test {
+    /// Compares `tried` with `kept`; `None` while there is nothing to compare.
+    ///
+    /// Work stands for counts: mean work per completion scales both rates, and the variance is that of the counts.
+    pub fn of(kept: &Tally, tried: &Tally, shift: f64, phi: f64, alpha: f64) -> Option<Self> {
+        let total = kept.work + tried.work;
+        let count = kept.count + tried.count;
+        if kept.seconds <= 0.0 || tried.seconds <= 0.0 || total <= 0.0 || count <= 0.0 {
+            return None;
+        }
+        let weight = count / total;
+        let (a, b) = (kept.work * weight, tried.work * weight);
+        let lifted = shift.exp() * tried.seconds;
+        let p0 = lifted / (kept.seconds + lifted);
+        let (expected_a, expected_b) = (count * (1.0 - p0), count * p0);
+        let part = |seen: f64, expected: f64| if seen > 0.0 { seen * (seen / expected).ln() } else { 0.0 };
+        let deviance = (2.0 * (part(a, expected_a) + part(b, expected_b)) / phi).max(0.0);
+        let variance = phi * (1.0 / expected_a + 1.0 / expected_b);
+        let gain = ((b + 0.5) / tried.seconds).ln() - ((a + 0.5) / kept.seconds).ln();
+        let theta = gain - shift;
+        Some(Self {
+            theta,
+            gain,
+            se: variance.sqrt(),
+            z: deviance.sqrt() * if b >= expected_b { 1.0 } else { -1.0 },
+            boundary: boundary(variance, alpha),
+        })
+    }
+
+    /// Whether `tried` is better beyond doubt.
+    pub fn clearly_better(&self) -> bool {
+        self.z > 0.0 && self.z * self.z >= self.boundary
+    }
+
+    /// Whether it is worse beyond doubt.
+    pub fn clearly_worse(&self) -> bool {
+        self.z < 0.0 && self.z * self.z >= self.boundary
+    }
+
+    /// How sure the sign is, were this the only look.
+    pub fn sure(&self) -> f64 {
+        1.0 - normal_tail(self.z.abs())
+    }
+}
+
+fn boundary(variance: f64, alpha: f64) -> f64 {
+    let ratio = variance / (TAU * TAU);
+    (1.0 + ratio) * (2.0 * (1.0 / alpha).ln() + (1.0 / ratio).ln_1p())
+}

@@ -1,0 +1,352 @@
+//! Ours.
+
+mod evidence;
+mod grid;
+mod schedule;
+mod watch;
+
+use super::{Controller, Decision, Evidence, Hint, Reason, Sample};
+use evidence::{Tally, Test};
+use grid::Offset;
+use schedule::Schedule;
+use watch::{Change, Dispersion, Silence, Watch};
+
+/// What an operator may set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// The limit to begin with.
+    pub initial: u32,
+    /// The lowest and the highest limit.
+    pub range: (u32, u32),
+    /// Bytes that transactions may use together, and what one uses; together a cap.
+    pub memory: Option<Memory>,
+}
+
+/// A budget of memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Memory {
+    /// Bytes for all transactions.
+    pub budget: f64,
+    /// Bytes of one transaction, at most.
+    pub each: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { initial: 8, range: (1, 1_024), memory: None }
+    }
+}
+
+/// Price of a transaction in flight: a limit e times as high must bring this much more of ln X.
+const EPSILON: f64 = 0.05;
+/// Completions of a test at most, while nothing is known; doubles with each failed probe.
+const HORIZON: (f64, f64) = (300.0, 2_400.0);
+/// Completions of the limit in use that are remembered.
+const MEMORY: f64 = 2_000.0;
+/// Relative throughput (ln) by which a change counts.
+const CHANGE: f64 = 0.1;
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Evenkeel {
+    settings: Settings,
+    now: f64,
+    /// The limit in use, which the probes are compared with.
+    kept: u32,
+    /// What it gave lately.
+    base: Tally,
+    /// The limit in force.
+    limit: u32,
+    probe: Option<Probe>,
+    schedule: Schedule,
+    /// Failed probes since the last change or good one.
+    caution: u32,
+    /// Direction that was good last.
+    momentum: Option<Offset>,
+    dispersion: Dispersion,
+    silence: Silence,
+    watch: Watch,
+    /// Ticks to leave out after a change of the limit.
+    skip_s: f64,
+    drain: Drain,
+    /// Seconds since a probe was given up, while throughput has not come back.
+    recovering: Option<f64>,
+    /// How long the server takes to feel a change, as seen.
+    lag_s: f64,
+    /// No probe before this instant.
+    rest_until: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    offset: Offset,
+    to: u32,
+    hint: Hint,
+    began: f64,
+    kept: Tally,
+    tried: Tally,
+    /// Which of the two is in force.
+    trying: bool,
+    /// Completions in this half.
+    half: f64,
+    unfilled_s: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Drain {
+    in_flight: u32,
+    stuck_s: f64,
+}
+
+impl Evenkeel {
+    /// Begins at `settings.initial`.
+    pub fn new(settings: Settings) -> Self {
+        let (low, high) = (settings.range.0.max(1), settings.range.1.max(settings.range.0).max(1));
+        let settings = Settings { range: (low, high), ..settings };
+        let limit = settings.initial.clamp(low, high);
+        Self {
+            settings,
+            now: 0.0,
+            kept: limit,
+            base: Tally::default(),
+            limit,
+            probe: None,
+            schedule: Schedule::default(),
+            caution: 0,
+            momentum: None,
+            dispersion: Dispersion::default(),
+            silence: Silence::default(),
+            watch: Watch::default(),
+            skip_s: 0.0,
+            drain: Drain::default(),
+            recovering: None,
+            lag_s: 0.0,
+            rest_until: 0.0,
+        }
+    }
+
+    fn decide(&mut self, sample: &Sample) -> Reason {
+        if let Some(seconds) = self.silence.tick(sample, self.base.rate()) {
+            return self.on_silence(seconds);
+        }
+        if sample.limit != self.limit {
+            return Reason::Start;
+        }
+        if self.drains(sample) {
+            return Reason::Draining { in_flight: sample.in_flight_max };
+        }
+        if sample.in_flight_mean < 0.9 * f64::from(self.limit) {
+            return self.on_not_full(sample);
+        }
+        let seconds = sample.seconds();
+        if self.skip_s > 0.0 {
+            self.skip_s -= seconds;
+            return self.describe();
+        }
+        let tick = Tally { count: sample.completions as f64, work: sample.work, seconds };
+        self.dispersion.tick(&tick, self.limit);
+        match self.probe.take() {
+            Some(probe) => self.on_probe(probe, &tick),
+            None => self.on_watch(sample, &tick),
+        }
+    }
+
+    fn describe(&self) -> Reason {
+        match &self.probe {
+            Some(probe) if probe.trying => Reason::Trying { kept: self.kept, because: probe.hint },
+            _ => Reason::Measuring { completions: self.base.count as u64 },
+        }
+    }
+
+    fn on_silence(&mut self, seconds: f64) -> Reason {
+        if let Some(probe) = self.probe.take() {
+            // Nothing completes at the limit tried: it, or the server. Back to what worked, without a verdict.
+            self.schedule.refuse(probe.offset, self.now, self.now - probe.began);
+            self.set(self.kept);
+        }
+        self.skip_s = self.skip_s.max(0.1);
+        Reason::Silent { seconds }
+    }
+
+    fn drains(&mut self, sample: &Sample) -> bool {
+        if sample.in_flight_max <= self.limit {
+            self.drain = Drain::default();
+            return false;
+        }
+        if self.drain.in_flight == 0 || sample.in_flight_max < self.drain.in_flight {
+            self.drain = Drain { in_flight: sample.in_flight_max, stuck_s: 0.0 };
+        } else {
+            self.drain.stuck_s += sample.seconds();
+        }
+        self.drain.stuck_s < 1.0
+    }
+
+    fn on_not_full(&mut self, sample: &Sample) -> Reason {
+        let in_flight = sample.in_flight_mean;
+        if let Some(mut probe) = self.probe.take() {
+            probe.unfilled_s += sample.seconds();
+            if probe.unfilled_s < 0.1 {
+                self.probe = Some(probe);
+                return self.describe();
+            }
+            self.schedule.refuse(probe.offset, self.now, 1.0);
+            self.set(self.kept);
+            return Reason::CannotFill { limit: probe.to, in_flight };
+        }
+        self.base.cap(MEMORY / 10.0);
+        Reason::NotFull { in_flight }
+    }
+
+    fn set(&mut self, limit: u32) {
+        if limit != self.limit {
+            self.limit = limit;
+            let response = self.base.rate().map_or(0.0, |rate| f64::from(limit) / rate.max(1e-9));
+            self.skip_s = response.min(1.0).max(self.lag_s);
+            self.recovering = None;
+        }
+    }
+
+    fn horizon(&self) -> f64 {
+        (HORIZON.0 * f64::from(1_u32 << self.caution.min(8) / 2)).min(HORIZON.1)
+    }
+
+    fn alpha(&self) -> f64 {
+        (0.2 * 0.7_f64.powi(self.caution as i32)).max(0.01)
+    }
+
+    fn on_watch(&mut self, sample: &Sample, tick: &Tally) -> Reason {
+        if let Some(reason) = self.recovers(tick) {
+            return reason;
+        }
+        let enough = if self.caution == 0 { 16.0 } else { 100.0 };
+        match self.watch.tick(tick, &self.base, self.dispersion.phi(), &sample.signals) {
+            Change::None => self.base.add(tick),
+            Change::Of(gain) => {
+                self.base = self.watch.fresh();
+                self.watch.restart();
+                self.schedule = Schedule::default();
+                self.caution = 0;
+                self.momentum = None;
+                return Reason::Changed { gain };
+            }
+        }
+        self.base.cap(MEMORY);
+        if self.base.count < enough && self.base.seconds < 1.0 {
+            return self.describe();
+        }
+        self.next_probe(sample)
+    }
+
+    /// After a probe that was not good, what comes first is still its.
+    fn recovers(&mut self, tick: &Tally) -> Option<Reason> {
+        let seconds = self.recovering? + tick.seconds;
+        let test = Test::of(&self.base, tick, 0.0, self.dispersion.phi(), 0.01)?;
+        let back = test.z.abs() < 2.5 || test.gain.abs() < 0.05;
+        if back {
+            self.lag_s = (0.8 * self.lag_s).max(seconds - tick.seconds).min(1.0);
+        }
+        self.recovering = (!back && seconds < 1.0).then_some(seconds);
+        self.recovering.map(|_| self.describe())
+    }
+
+    fn next_probe(&mut self, sample: &Sample) -> Reason {
+        let demand = sample.in_flight_mean + sample.queued;
+        let most = self.settings.range.1.min((demand / 0.95) as u32).max(self.settings.range.0);
+        let momentum = self.momentum.take().and_then(|offset| Some((offset, offset.from(self.kept, most)?)));
+        if momentum.is_none() && self.now < self.rest_until {
+            return Reason::Settled { next_s: self.rest_until - self.now };
+        }
+        let (offset, to, hint) = match momentum {
+            Some((offset, to)) => (offset, to, Hint::Momentum),
+            None => match self.schedule.next(self.kept, most, self.settings.range.0, self.now) {
+                Some((offset, to)) => (offset, to, Hint::Turn),
+                None => return Reason::Settled { next_s: self.schedule.next_s(self.kept, most, self.now) },
+            },
+        };
+        let mut kept = self.base;
+        kept.cap(self.horizon());
+        self.probe = Some(Probe {
+            offset,
+            to,
+            hint,
+            began: self.now,
+            kept,
+            tried: Tally::default(),
+            trying: true,
+            half: 0.0,
+            unfilled_s: 0.0,
+        });
+        self.set(to);
+        Reason::Trying { kept: self.kept, because: hint }
+    }
+
+    fn on_probe(&mut self, mut probe: Probe, tick: &Tally) -> Reason {
+        if probe.trying { probe.tried.add(tick) } else { probe.kept.add(tick) }
+        probe.half += tick.count;
+        let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
+        let test = Test::of(&probe.kept, &probe.tried, shift, self.dispersion.phi(), self.alpha());
+        let Some(test) = test else {
+            self.probe = Some(probe);
+            return self.describe();
+        };
+        let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
+        if test.clearly_better() {
+            return self.accept(&probe, evidence);
+        }
+        if test.clearly_worse() {
+            return self.refuse(&probe, evidence);
+        }
+        let far = probe.offset.is_far_down();
+        if probe.tried.count >= self.horizon() / if far { 3.0 } else { 1.0 } {
+            let z = if far { -1.0 } else { 1.0 + 0.25 * f64::from(self.caution.min(4)) };
+            return if test.z > z && (far || test.theta > 0.01) {
+                self.accept(&probe, evidence)
+            } else {
+                self.refuse(&probe, evidence)
+            };
+        }
+        let apart = f64::from(probe.to.abs_diff(self.kept));
+        if probe.half >= self.horizon() / 4.0 && apart < self.horizon() / 16.0 {
+            probe.half = 0.0;
+            probe.trying = !probe.trying;
+            self.set(if probe.trying { probe.to } else { self.kept });
+        }
+        self.probe = Some(probe);
+        self.describe()
+    }
+
+    fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
+        let left = self.kept;
+        self.kept = probe.to;
+        self.base = probe.tried;
+        self.set(probe.to);
+        self.watch.restart();
+        self.schedule.accept(probe.offset, self.now, self.now - probe.began);
+        self.momentum = Some(probe.offset.longer());
+        self.caution = self.caution.saturating_sub(1);
+        Reason::Better { left, evidence }
+    }
+
+    fn refuse(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
+        let took = self.now - probe.began;
+        self.set(self.kept);
+        self.recovering = Some(0.0);
+        self.schedule.refuse(probe.offset, self.now, took);
+        self.caution += 1;
+        let rest = f64::from(1_u32 << self.caution.saturating_sub(4).min(4)) - 1.0;
+        self.rest_until = self.now + rest * took;
+        Reason::NotBetter(evidence)
+    }
+}
+
+impl Controller for Evenkeel {
+    fn name(&self) -> &'static str {
+        "evenkeel"
+    }
+
+    fn update(&mut self, sample: &Sample) -> Decision {
+        self.now = sample.end.as_secs_f64();
+        let why = self.decide(sample);
+        Decision { limit: self.limit, why }
+    }
+}

@@ -1,0 +1,97 @@
+//! What a controller sees without probing: how the counts scatter, whether the server stands still, whether it changed.
+
+use super::CHANGE;
+use super::evidence::{Tally, Test};
+use crate::control::{Sample, Signals};
+
+/// Dispersion of counts: variance over mean from tick to tick, 1 for Poisson.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispersion {
+    last: Option<(u32, f64)>,
+    phi: f64,
+}
+
+impl Default for Dispersion {
+    fn default() -> Self {
+        Self { last: None, phi: 1.0 }
+    }
+}
+
+impl Dispersion {
+    /// Successive ticks at the same limit; half the squared difference over the mean is an estimate.
+    pub fn tick(&mut self, tick: &Tally, limit: u32) {
+        if let Some((of, count)) = self.last
+            && of == limit
+            && count + tick.count > 0.0
+        {
+            let one = (count - tick.count).powi(2) / (count + tick.count);
+            self.phi += 0.02 * (one - self.phi);
+        }
+        self.last = Some((limit, tick.count));
+    }
+
+    /// Never below a quarter: a regular server does not make tests blind to drift.
+    pub fn phi(&self) -> f64 {
+        self.phi.clamp(0.25, 10.0)
+    }
+}
+
+/// Whether nothing completes although something should.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silence {
+    seconds: f64,
+}
+
+impl Silence {
+    /// Seconds of silence, where ten completions were due in it (or a second has passed, where no rate is known).
+    pub fn tick(&mut self, sample: &Sample, rate: Option<f64>) -> Option<f64> {
+        if sample.completions > 0 || sample.in_flight_mean <= 0.0 {
+            self.seconds = 0.0;
+            return None;
+        }
+        self.seconds += sample.seconds();
+        let long = rate.filter(|&rate| rate > 0.0).map_or(1.0, |rate| (10.0 / rate).max(0.2));
+        (self.seconds >= long).then_some(self.seconds)
+    }
+}
+
+/// Whether the plant changed by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// It did not.
+    None,
+    /// ln of throughput now over before.
+    Of(f64),
+}
+
+/// Compares what is fresh with what is remembered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watch {
+    fresh: Tally,
+}
+
+impl Watch {
+    /// A tick at the limit in use.
+    pub fn tick(&mut self, tick: &Tally, base: &Tally, phi: f64, _signals: &Signals) -> Change {
+        self.fresh.add(tick);
+        let test = Test::of(base, &self.fresh, 0.0, phi, 0.001);
+        let changed = test.filter(|test| test.gain.abs() > CHANGE && (test.clearly_better() || test.clearly_worse()));
+        if let Some(test) = changed {
+            return Change::Of(test.gain);
+        }
+        if self.fresh.count >= 300.0 {
+            self.fresh = Tally::default();
+        }
+        Change::None
+    }
+
+    /// What was seen since the last look.
+    pub fn fresh(&self) -> Tally {
+        self.fresh
+    }
+
+    /// Begins anew.
+    pub fn restart(&mut self) {
+        self.fresh = Tally::default();
+    }
+}
