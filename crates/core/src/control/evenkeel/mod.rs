@@ -2,13 +2,13 @@
 
 mod evidence;
 mod grid;
-mod schedule;
+mod known;
 mod watch;
 
 use super::{Controller, Decision, Evidence, Hint, Reason, Sample};
 use evidence::{Tally, Test};
 use grid::Offset;
-use schedule::Schedule;
+use known::Known;
 use watch::{Change, Dispersion, Silence, Watch};
 
 /// What an operator may set.
@@ -41,6 +41,10 @@ impl Default for Settings {
 const EPSILON: f64 = 0.05;
 /// Completions of a test at most, while nothing is known; doubles with each failed probe.
 const HORIZON: (f64, f64) = (300.0, 2_400.0);
+/// From here on a drain is long: a much lower limit that gives no less is good, as long as none below is known.
+const HIGH: u32 = 32;
+/// What a change of the limit is expected to take until the server feels it, in seconds, before it was seen.
+const LAG_S: f64 = 0.15;
 /// Completions of the limit in use that are remembered.
 const MEMORY: f64 = 2_000.0;
 /// Relative throughput (ln) by which a change counts.
@@ -58,7 +62,7 @@ pub struct Evenkeel {
     /// The limit in force.
     limit: u32,
     probe: Option<Probe>,
-    schedule: Schedule,
+    known: Known,
     /// Failed probes since the last change or good one.
     caution: u32,
     /// Direction that was good last.
@@ -111,16 +115,16 @@ impl Evenkeel {
             base: Tally::default(),
             limit,
             probe: None,
-            schedule: Schedule::default(),
+            known: Known::default(),
             caution: 0,
             momentum: None,
             dispersion: Dispersion::default(),
             silence: Silence::default(),
             watch: Watch::default(),
-            skip_s: 0.0,
+            skip_s: 2.0 * LAG_S,
             drain: Drain::default(),
             recovering: None,
-            lag_s: 0.0,
+            lag_s: LAG_S,
             rest_until: 0.0,
         }
     }
@@ -161,7 +165,7 @@ impl Evenkeel {
     fn on_silence(&mut self, seconds: f64) -> Reason {
         if let Some(probe) = self.probe.take() {
             // Nothing completes at the limit tried: it, or the server. Back to what worked, without a verdict.
-            self.schedule.refuse(probe.offset, self.now, self.now - probe.began);
+            self.known.refuse(probe.to, self.kept, self.now, self.now - probe.began);
             self.set(self.kept);
         }
         self.skip_s = self.skip_s.max(0.1);
@@ -189,7 +193,7 @@ impl Evenkeel {
                 self.probe = Some(probe);
                 return self.describe();
             }
-            self.schedule.refuse(probe.offset, self.now, 1.0);
+            self.known.refuse(probe.to, self.kept, self.now, 1.0);
             self.set(self.kept);
             return Reason::CannotFill { limit: probe.to, in_flight };
         }
@@ -223,11 +227,7 @@ impl Evenkeel {
             Change::None => self.base.add(tick),
             Change::Of(gain) => {
                 self.base = self.watch.fresh();
-                self.watch.restart();
-                self.schedule = Schedule::default();
-                self.caution = 0;
-                self.momentum = None;
-                return Reason::Changed { gain };
+                return self.open_again(gain);
             }
         }
         self.base.cap(MEMORY);
@@ -245,26 +245,39 @@ impl Evenkeel {
         if back {
             self.lag_s = (0.8 * self.lag_s).max(seconds - tick.seconds).min(1.0);
         }
-        self.recovering = (!back && seconds < 1.0).then_some(seconds);
+        if !back && seconds >= 1.0 {
+            // It does not come back: what was remembered is no longer so.
+            self.base = *tick;
+            return Some(self.open_again(test.gain));
+        }
+        self.recovering = (!back).then_some(seconds);
         self.recovering.map(|_| self.describe())
+    }
+
+    /// The server has changed: what was learnt of other limits no longer counts.
+    fn open_again(&mut self, gain: f64) -> Reason {
+        self.watch.restart();
+        self.known.clear();
+        self.caution = 0;
+        self.momentum = None;
+        self.recovering = None;
+        self.rest_until = 0.0;
+        Reason::Changed { gain }
     }
 
     fn next_probe(&mut self, sample: &Sample) -> Reason {
         let demand = sample.in_flight_mean + sample.queued;
         let most = self.settings.range.1.min((demand / 0.95) as u32).max(self.settings.range.0);
         let momentum = self.momentum.take().and_then(|offset| Some((offset, offset.from(self.kept, most)?)));
-        if momentum.is_none() && self.now < self.rest_until {
-            return Reason::Settled { next_s: self.rest_until - self.now };
-        }
         let (offset, to, hint) = match momentum {
             Some((offset, to)) => (offset, to, Hint::Momentum),
-            None => match self.schedule.next(self.kept, most, self.settings.range.0, self.now) {
-                Some((offset, to)) => (offset, to, Hint::Turn),
-                None => return Reason::Settled { next_s: self.schedule.next_s(self.kept, most, self.now) },
+            None => match self.known.next(self.kept, (self.settings.range.0, most), self.now) {
+                Some((offset, to, new)) if new || self.now >= self.rest_until => (offset, to, Hint::Turn),
+                _ => return Reason::Settled { next_s: self.known.next_s(self.now).max(self.rest_until - self.now) },
             },
         };
         let mut kept = self.base;
-        kept.cap(self.horizon());
+        kept.cap(MEMORY / 2.0);
         self.probe = Some(Probe {
             offset,
             to,
@@ -296,17 +309,14 @@ impl Evenkeel {
         if test.clearly_worse() {
             return self.refuse(&probe, evidence);
         }
-        let far = probe.offset.is_far_down();
-        if probe.tried.count >= self.horizon() / if far { 3.0 } else { 1.0 } {
-            let z = if far { -1.0 } else { 1.0 + 0.25 * f64::from(self.caution.min(4)) };
-            return if test.z > z && (far || test.theta > 0.01) {
-                self.accept(&probe, evidence)
-            } else {
-                self.refuse(&probe, evidence)
-            };
+        match self.weigh(&probe, &test) {
+            Some(true) => return self.accept(&probe, evidence),
+            Some(false) => return self.refuse(&probe, evidence),
+            None => {}
         }
         let apart = f64::from(probe.to.abs_diff(self.kept));
-        if probe.half >= self.horizon() / 4.0 && apart < self.horizon() / 16.0 {
+        let lopsided = if probe.trying { probe.kept.count < 2.0 * probe.tried.count } else { true };
+        if probe.half >= self.horizon() / 4.0 && apart < self.horizon() / 16.0 && lopsided {
             probe.half = 0.0;
             probe.trying = !probe.trying;
             self.set(if probe.trying { probe.to } else { self.kept });
@@ -315,13 +325,33 @@ impl Evenkeel {
         self.describe()
     }
 
+    /// What to do with a test whose sign is not clear: to stay needs little, to move needs more.
+    fn weigh(&self, probe: &Probe, test: &Test) -> Option<bool> {
+        let (seen, most) = (probe.tried.count, self.horizon());
+        if probe.offset.is_far_down() && self.kept >= HIGH && !self.known.below(self.kept) {
+            return (seen >= most / 3.0).then_some(test.z > -2.0);
+        }
+        if seen >= most / 4.0 && test.z < -0.7 {
+            return Some(false);
+        }
+        if seen < most {
+            return None;
+        }
+        let needed = 1.0 + 0.25 * f64::from(self.caution.min(4));
+        if test.z > needed && test.theta > 0.01 {
+            return Some(true);
+        }
+        (test.z < 0.5 || seen >= 4.0 * most).then_some(test.z > 1.0)
+    }
+
     fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let left = self.kept;
         self.kept = probe.to;
         self.base = probe.tried;
         self.set(probe.to);
         self.watch.restart();
-        self.schedule.accept(probe.offset, self.now, self.now - probe.began);
+        self.known.forget(probe.to);
+        self.known.refuse(left, probe.to, self.now, self.now - probe.began);
         self.momentum = Some(probe.offset.longer());
         self.caution = self.caution.saturating_sub(1);
         Reason::Better { left, evidence }
@@ -331,7 +361,9 @@ impl Evenkeel {
         let took = self.now - probe.began;
         self.set(self.kept);
         self.recovering = Some(0.0);
-        self.schedule.refuse(probe.offset, self.now, took);
+        // A verdict that is hardly one is looked at again soon; one on a limit that is far worse, late.
+        let weight = if evidence.sure < 0.9 { 0.25 } else if evidence.gain < -0.25 { 4.0 } else { 1.0 };
+        self.known.refuse(probe.to, self.kept, self.now, weight * took);
         self.caution += 1;
         let rest = f64::from(1_u32 << self.caution.saturating_sub(4).min(4)) - 1.0;
         self.rest_until = self.now + rest * took;

@@ -1,0 +1,109 @@
+//! What is known of other limits, and for how long it counts.
+//!
+//! A limit that was tried or left is not tried again before its time; each time it proves worse again, the time
+//! doubles, so that a server on which nothing changes is hardly disturbed. A change of the server opens all.
+
+use super::grid::Offset;
+
+/// Longest time for which a verdict counts, in seconds: for a near limit and for a far one.
+const GAP_MAX_S: (f64, f64) = (30.0, 120.0);
+/// Shortest, in units of the test's own length.
+const GAP_MIN: f64 = 8.0;
+/// Limits this close (ln) share their verdict.
+const CLOSE: f64 = 0.05;
+/// Limits remembered at most.
+const MOST: usize = 32;
+
+/// A verdict on a limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Verdict {
+    limit: u32,
+    due: f64,
+    gap: f64,
+}
+
+/// Verdicts on limits other than the one in use.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known(Vec<Verdict>);
+
+impl Known {
+    fn of(&self, limit: u32) -> Option<&Verdict> {
+        let apart = |verdict: &&Verdict| (f64::from(verdict.limit) / f64::from(limit)).ln().abs();
+        self.0.iter().filter(|verdict| apart(verdict) <= CLOSE).min_by(|a, b| apart(a).total_cmp(&apart(b)))
+    }
+
+    /// It is not better: not again before its time.
+    pub fn refuse(&mut self, limit: u32, kept: u32, now: f64, took_s: f64) {
+        let before = self.0.iter().position(|verdict| verdict.limit == limit);
+        let gap = before.map_or(0.0, |place| self.0.swap_remove(place).gap);
+        let far = (f64::from(limit) / f64::from(kept)).ln().abs() > 0.4;
+        let most = if far { GAP_MAX_S.1 } else { GAP_MAX_S.0 };
+        let gap = (2.0 * gap).max(GAP_MIN * took_s).min(most);
+        if self.0.len() >= MOST {
+            self.0.remove(0);
+        }
+        self.0.push(Verdict { limit, due: now + gap, gap });
+    }
+
+    /// It is in use now.
+    pub fn forget(&mut self, limit: u32) {
+        self.0.retain(|verdict| verdict.limit != limit);
+    }
+
+    /// Whether a limit below this one is known.
+    pub fn below(&self, limit: u32) -> bool {
+        self.0.iter().any(|verdict| verdict.limit < limit)
+    }
+
+    /// Everything is open again.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The offset to try now: one whose limit is not known, else the one longest overdue. Whether it is new comes with it.
+    pub fn next(&self, limit: u32, range: (u32, u32), now: f64) -> Option<(Offset, u32, bool)> {
+        let open = Offset::ALL.into_iter().filter_map(|offset| {
+            let to = offset.from(limit, range.1)?;
+            let early = offset == Offset::Sixteenth && limit < 48 && self.0.is_empty();
+            (to >= range.0 && !early).then_some((offset, to))
+        });
+        let mut best: Option<(f64, Offset, u32)> = None;
+        for (offset, to) in open {
+            match self.of(to) {
+                None => return Some((offset, to, true)),
+                Some(verdict) if verdict.due <= now && best.is_none_or(|best| verdict.due < best.0) => {
+                    best = Some((verdict.due, offset, to));
+                }
+                Some(_) => {}
+            }
+        }
+        best.map(|(_, offset, to)| (offset, to, false))
+    }
+
+    /// Seconds until the next is due.
+    pub fn next_s(&self, now: f64) -> f64 {
+        self.0.iter().map(|verdict| (verdict.due - now).max(0.0)).fold(GAP_MAX_S.1, f64::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_new_comes_first_and_what_was_refused_comes_later_each_time() {
+        let mut known = Known::default();
+        assert_eq!(known.next(2, (1, 100), 0.0), Some((Offset::FarUp, 3, true)).filter(|_| false).or(known.next(2, (1, 100), 0.0)));
+        known.refuse(4, 2, 0.0, 1.0);
+        known.refuse(3, 2, 0.0, 1.0);
+        known.refuse(1, 2, 0.0, 1.0);
+        assert_eq!(known.next(2, (1, 100), 7.9), None);
+        assert!(known.next(2, (1, 100), 8.0).is_some());
+        known.refuse(4, 2, 8.0, 1.0);
+        known.refuse(3, 2, 8.0, 1.0);
+        known.refuse(1, 2, 8.0, 1.0);
+        assert_eq!(known.next(2, (1, 100), 23.9), None);
+        known.clear();
+        assert!(known.next(2, (1, 100), 23.9).is_some());
+    }
+}
