@@ -24,14 +24,14 @@ pub enum Offset {
 impl Offset {
     /// All, in the order in which they are tried where nothing else tells.
     pub const ALL: [Self; 8] = [
-        Self::Sixteenth,
         Self::Double,
         Self::Half,
         Self::FarUp,
         Self::FarDown,
-        Self::Quarter,
         Self::Up,
         Self::Down,
+        Self::Quarter,
+        Self::Sixteenth,
     ];
 
     /// The limit that it leads to, within `1..=most`; `None` where that is no farther than a finer offset goes.
@@ -78,6 +78,16 @@ impl Offset {
             Self::FarDown => Self::Half,
             Self::Half => Self::Quarter,
             Self::Quarter | Self::Sixteenth => Self::Sixteenth,
+        }
+    }
+
+    /// Limits this close (ln) share the verdict on one that it leads to.
+    pub fn close(self) -> f64 {
+        match self {
+            Self::Up | Self::Down => 0.05,
+            Self::FarUp | Self::FarDown => 0.12,
+            Self::Double | Self::Half => 0.3,
+            Self::Quarter | Self::Sixteenth => 0.6,
         }
     }
 

@@ -9,8 +9,6 @@ use super::grid::Offset;
 const GAP_MAX_S: (f64, f64) = (30.0, 120.0);
 /// Shortest, in units of the test's own length.
 const GAP_MIN: f64 = 8.0;
-/// Limits this close (ln) share their verdict.
-const CLOSE: f64 = 0.05;
 /// Limits remembered at most.
 const MOST: usize = 32;
 
@@ -27,9 +25,10 @@ struct Verdict {
 pub struct Known(Vec<Verdict>);
 
 impl Known {
-    fn of(&self, limit: u32) -> Option<&Verdict> {
+    /// The verdict that counts for an offset's limit.
+    fn of(&self, limit: u32, close: f64) -> Option<&Verdict> {
         let apart = |verdict: &&Verdict| (f64::from(verdict.limit) / f64::from(limit)).ln().abs();
-        self.0.iter().filter(|verdict| apart(verdict) <= CLOSE).min_by(|a, b| apart(a).total_cmp(&apart(b)))
+        self.0.iter().filter(|verdict| apart(verdict) <= close).min_by(|a, b| apart(a).total_cmp(&apart(b)))
     }
 
     /// It is not better: not again before its time.
@@ -61,15 +60,15 @@ impl Known {
     }
 
     /// The offset to try now: one whose limit is not known, else the one longest overdue. Whether it is new comes with it.
-    pub fn next(&self, limit: u32, range: (u32, u32), now: f64) -> Option<(Offset, u32, bool)> {
-        let open = Offset::ALL.into_iter().filter_map(|offset| {
+    pub fn next(&self, limit: u32, range: (u32, u32), now: f64, cold: bool) -> Option<(Offset, u32, bool)> {
+        let first = (cold && limit >= 48).then_some(Offset::Sixteenth);
+        let open = first.into_iter().chain(Offset::ALL).filter_map(|offset| {
             let to = offset.from(limit, range.1)?;
-            let early = offset == Offset::Sixteenth && limit < 48 && self.0.is_empty();
-            (to >= range.0 && !early).then_some((offset, to))
+            (to >= range.0).then_some((offset, to))
         });
         let mut best: Option<(f64, Offset, u32)> = None;
         for (offset, to) in open {
-            match self.of(to) {
+            match self.of(to, offset.close()) {
                 None => return Some((offset, to, true)),
                 Some(verdict) if verdict.due <= now && best.is_none_or(|best| verdict.due < best.0) => {
                     best = Some((verdict.due, offset, to));
@@ -93,17 +92,17 @@ mod tests {
     #[test]
     fn what_is_new_comes_first_and_what_was_refused_comes_later_each_time() {
         let mut known = Known::default();
-        assert_eq!(known.next(2, (1, 100), 0.0), Some((Offset::FarUp, 3, true)).filter(|_| false).or(known.next(2, (1, 100), 0.0)));
+        assert_eq!(known.next(2, (1, 100), 0.0, false), Some((Offset::FarUp, 3, true)).filter(|_| false).or(known.next(2, (1, 100), 0.0, false)));
         known.refuse(4, 2, 0.0, 1.0);
         known.refuse(3, 2, 0.0, 1.0);
         known.refuse(1, 2, 0.0, 1.0);
-        assert_eq!(known.next(2, (1, 100), 7.9), None);
-        assert!(known.next(2, (1, 100), 8.0).is_some());
+        assert_eq!(known.next(2, (1, 100), 7.9, false), None);
+        assert!(known.next(2, (1, 100), 8.0, false).is_some());
         known.refuse(4, 2, 8.0, 1.0);
         known.refuse(3, 2, 8.0, 1.0);
         known.refuse(1, 2, 8.0, 1.0);
-        assert_eq!(known.next(2, (1, 100), 23.9), None);
+        assert_eq!(known.next(2, (1, 100), 23.9, false), None);
         known.clear();
-        assert!(known.next(2, (1, 100), 23.9).is_some());
+        assert!(known.next(2, (1, 100), 23.9, false).is_some());
     }
 }

@@ -63,6 +63,8 @@ pub struct Evenkeel {
     limit: u32,
     probe: Option<Probe>,
     known: Known,
+    /// Whether no probe has had a verdict yet.
+    cold: bool,
     /// Failed probes since the last change or good one.
     caution: u32,
     /// Direction that was good last.
@@ -116,6 +118,7 @@ impl Evenkeel {
             limit,
             probe: None,
             known: Known::default(),
+            cold: true,
             caution: 0,
             momentum: None,
             dispersion: Dispersion::default(),
@@ -158,7 +161,7 @@ impl Evenkeel {
     fn describe(&self) -> Reason {
         match &self.probe {
             Some(probe) if probe.trying => Reason::Trying { kept: self.kept, because: probe.hint },
-            _ => Reason::Measuring { completions: self.base.count as u64 },
+            _ => Reason::Measuring { completions: self.lately().count as u64 },
         }
     }
 
@@ -224,14 +227,18 @@ impl Evenkeel {
         }
         let enough = if self.caution == 0 { 16.0 } else { 100.0 };
         match self.watch.tick(tick, &self.base, self.dispersion.phi(), &sample.signals) {
-            Change::None => self.base.add(tick),
+            Change::None => {}
             Change::Of(gain) => {
-                self.base = self.watch.fresh();
+                self.base = Tally::default();
                 return self.open_again(gain);
             }
         }
-        self.base.cap(MEMORY);
-        if self.base.count < enough && self.base.seconds < 1.0 {
+        if self.watch.fresh().count >= MEMORY {
+            self.base = self.watch.fresh();
+            self.watch.restart();
+        }
+        let lately = self.lately();
+        if lately.count < enough && lately.seconds < 1.0 {
             return self.describe();
         }
         self.next_probe(sample)
@@ -265,19 +272,28 @@ impl Evenkeel {
         Reason::Changed { gain }
     }
 
+    /// What the limit in use gave lately.
+    fn lately(&self) -> Tally {
+        let mut lately = self.watch.fresh();
+        if lately.count < MEMORY / 4.0 {
+            lately.add(&self.base);
+        }
+        lately.cap(MEMORY / 2.0);
+        lately
+    }
+
     fn next_probe(&mut self, sample: &Sample) -> Reason {
         let demand = sample.in_flight_mean + sample.queued;
         let most = self.settings.range.1.min((demand / 0.95) as u32).max(self.settings.range.0);
         let momentum = self.momentum.take().and_then(|offset| Some((offset, offset.from(self.kept, most)?)));
         let (offset, to, hint) = match momentum {
             Some((offset, to)) => (offset, to, Hint::Momentum),
-            None => match self.known.next(self.kept, (self.settings.range.0, most), self.now) {
+            None => match self.known.next(self.kept, (self.settings.range.0, most), self.now, self.cold) {
                 Some((offset, to, new)) if new || self.now >= self.rest_until => (offset, to, Hint::Turn),
                 _ => return Reason::Settled { next_s: self.known.next_s(self.now).max(self.rest_until - self.now) },
             },
         };
-        let mut kept = self.base;
-        kept.cap(MEMORY / 2.0);
+        let kept = self.lately();
         self.probe = Some(Probe {
             offset,
             to,
@@ -316,7 +332,7 @@ impl Evenkeel {
         }
         let apart = f64::from(probe.to.abs_diff(self.kept));
         let lopsided = if probe.trying { probe.kept.count < 2.0 * probe.tried.count } else { true };
-        if probe.half >= self.horizon() / 4.0 && apart < self.horizon() / 16.0 && lopsided {
+        if probe.half >= self.horizon() / 3.0 && apart < self.horizon() / 16.0 && lopsided {
             probe.half = 0.0;
             probe.trying = !probe.trying;
             self.set(if probe.trying { probe.to } else { self.kept });
@@ -346,6 +362,7 @@ impl Evenkeel {
 
     fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let left = self.kept;
+        self.cold = false;
         self.kept = probe.to;
         self.base = probe.tried;
         self.set(probe.to);
@@ -359,6 +376,7 @@ impl Evenkeel {
 
     fn refuse(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let took = self.now - probe.began;
+        self.cold = false;
         self.set(self.kept);
         self.recovering = Some(0.0);
         // A verdict that is hardly one is looked at again soon; one on a limit that is far worse, late.

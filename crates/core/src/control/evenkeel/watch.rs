@@ -79,9 +79,6 @@ impl Watch {
         if let Some(test) = changed {
             return Change::Of(test.gain);
         }
-        if self.fresh.count >= 300.0 {
-            self.fresh = Tally::default();
-        }
         Change::None
     }
 
