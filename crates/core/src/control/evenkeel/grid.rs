@@ -25,13 +25,13 @@ impl Offset {
     /// All, in the order in which they are tried where nothing else tells.
     pub const ALL: [Self; 8] = [
         Self::Double,
+        Self::Quarter,
         Self::Half,
+        Self::Sixteenth,
         Self::FarUp,
         Self::FarDown,
         Self::Up,
         Self::Down,
-        Self::Quarter,
-        Self::Sixteenth,
     ];
 
     /// The limit that it leads to, within `1..=most`; `None` where that is no farther than a finer offset goes.

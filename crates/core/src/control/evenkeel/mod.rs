@@ -43,10 +43,14 @@ const EPSILON: f64 = 0.05;
 const HORIZON: (f64, f64) = (300.0, 2_400.0);
 /// From here on a drain is long: a much lower limit that gives no less is good, as long as none below is known.
 const HIGH: u32 = 32;
+/// Throughput (ln) by which a limit is far worse.
+const FAR_WORSE: f64 = 0.25;
 /// What a change of the limit is expected to take until the server feels it, in seconds, before it was seen.
 const LAG_S: f64 = 0.15;
 /// Completions of the limit in use that are remembered.
-const MEMORY: f64 = 2_000.0;
+const MEMORY: f64 = 4_000.0;
+/// Of these, what counts as fresh.
+const FRESH: f64 = 1_000.0;
 /// Relative throughput (ln) by which a change counts.
 const CHANGE: f64 = 0.1;
 
@@ -133,7 +137,7 @@ impl Evenkeel {
     }
 
     fn decide(&mut self, sample: &Sample) -> Reason {
-        if let Some(seconds) = self.silence.tick(sample, self.base.rate()) {
+        if let Some(seconds) = self.silence.tick(sample, self.least_rate()) {
             return self.on_silence(seconds);
         }
         if sample.limit != self.limit {
@@ -145,12 +149,11 @@ impl Evenkeel {
         if sample.in_flight_mean < 0.9 * f64::from(self.limit) {
             return self.on_not_full(sample);
         }
-        let seconds = sample.seconds();
+        let tick = Tally { count: sample.completions as f64, work: sample.work, seconds: sample.seconds() };
         if self.skip_s > 0.0 {
-            self.skip_s -= seconds;
-            return self.describe();
+            self.skip_s -= tick.seconds;
+            return self.on_unsettled(&tick);
         }
-        let tick = Tally { count: sample.completions as f64, work: sample.work, seconds };
         self.dispersion.tick(&tick, self.limit);
         match self.probe.take() {
             Some(probe) => self.on_probe(probe, &tick),
@@ -165,18 +168,28 @@ impl Evenkeel {
         }
     }
 
+    /// Completions per second that are due at least, once enough were seen to tell.
+    fn least_rate(&self) -> Option<f64> {
+        let lately = self.lately();
+        let share = (f64::from(self.limit) / f64::from(self.kept)).min(1.0);
+        let tries_more = self.limit > self.kept;
+        (lately.count >= 16.0 && !tries_more).then_some(lately.count / lately.seconds * share)
+    }
+
     fn on_silence(&mut self, seconds: f64) -> Reason {
         if let Some(probe) = self.probe.take() {
             // Nothing completes at the limit tried: it, or the server. Back to what worked, without a verdict.
             self.known.refuse(probe.to, self.kept, self.now, self.now - probe.began);
             self.set(self.kept);
         }
+        self.watch.retract(seconds);
         self.skip_s = self.skip_s.max(0.1);
         Reason::Silent { seconds }
     }
 
     fn drains(&mut self, sample: &Sample) -> bool {
-        if sample.in_flight_max <= self.limit {
+        let close = sample.in_flight_mean <= 1.1 * f64::from(self.limit);
+        if sample.in_flight_max <= self.limit || close {
             self.drain = Drain::default();
             return false;
         }
@@ -221,6 +234,19 @@ impl Evenkeel {
         (0.2 * 0.7_f64.powi(self.caution as i32)).max(0.01)
     }
 
+    /// Before the server has settled, only what is far worse counts.
+    fn on_unsettled(&mut self, tick: &Tally) -> Reason {
+        if let Some(probe) = self.probe.take_if(|probe| probe.trying) {
+            let test = Test::of(&probe.kept, tick, 0.0, self.dispersion.phi(), 0.01);
+            if let Some(test) = test.filter(|test| test.clearly_worse() && test.gain < -FAR_WORSE) {
+                let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
+                return self.refuse(&probe, evidence);
+            }
+            self.probe = Some(probe);
+        }
+        self.describe()
+    }
+
     fn on_watch(&mut self, sample: &Sample, tick: &Tally) -> Reason {
         if let Some(reason) = self.recovers(tick) {
             return reason;
@@ -233,8 +259,9 @@ impl Evenkeel {
                 return self.open_again(gain);
             }
         }
-        if self.watch.fresh().count >= MEMORY {
-            self.base = self.watch.fresh();
+        if self.watch.fresh().count >= FRESH {
+            self.base.add(&self.watch.fresh());
+            self.base.cap(MEMORY);
             self.watch.restart();
         }
         let lately = self.lately();
@@ -250,7 +277,7 @@ impl Evenkeel {
         let test = Test::of(&self.base, tick, 0.0, self.dispersion.phi(), 0.01)?;
         let back = test.z.abs() < 2.5 || test.gain.abs() < 0.05;
         if back {
-            self.lag_s = (0.8 * self.lag_s).max(seconds - tick.seconds).min(1.0);
+            self.lag_s = (0.6 * self.lag_s).max(seconds - tick.seconds).min(1.0);
         }
         if !back && seconds >= 1.0 {
             // It does not come back: what was remembered is no longer so.
@@ -275,10 +302,10 @@ impl Evenkeel {
     /// What the limit in use gave lately.
     fn lately(&self) -> Tally {
         let mut lately = self.watch.fresh();
-        if lately.count < MEMORY / 4.0 {
+        if lately.count < FRESH / 2.0 {
             lately.add(&self.base);
         }
-        lately.cap(MEMORY / 2.0);
+        lately.cap(FRESH);
         lately
     }
 
@@ -369,7 +396,8 @@ impl Evenkeel {
         self.watch.restart();
         self.known.forget(probe.to);
         self.known.refuse(left, probe.to, self.now, self.now - probe.began);
-        self.momentum = Some(probe.offset.longer());
+        let descends = self.kept >= HIGH && !self.known.below(self.kept);
+        self.momentum = (evidence.gain > CHANGE || descends).then(|| probe.offset.longer());
         self.caution = self.caution.saturating_sub(1);
         Reason::Better { left, evidence }
     }
@@ -380,7 +408,7 @@ impl Evenkeel {
         self.set(self.kept);
         self.recovering = Some(0.0);
         // A verdict that is hardly one is looked at again soon; one on a limit that is far worse, late.
-        let weight = if evidence.sure < 0.9 { 0.25 } else if evidence.gain < -0.25 { 4.0 } else { 1.0 };
+        let weight = if evidence.sure < 0.9 { 0.25 } else if evidence.gain < -FAR_WORSE { 4.0 } else { 1.0 };
         self.known.refuse(probe.to, self.kept, self.now, weight * took);
         self.caution += 1;
         let rest = f64::from(1_u32 << self.caution.saturating_sub(4).min(4)) - 1.0;

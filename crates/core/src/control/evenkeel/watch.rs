@@ -43,14 +43,14 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// Seconds of silence, where ten completions were due in it (or a second has passed, where no rate is known).
+    /// Seconds of silence, where twelve completions were due in it.
     pub fn tick(&mut self, sample: &Sample, rate: Option<f64>) -> Option<f64> {
         if sample.completions > 0 || sample.in_flight_mean <= 0.0 {
             self.seconds = 0.0;
             return None;
         }
         self.seconds += sample.seconds();
-        let long = rate.filter(|&rate| rate > 0.0).map_or(1.0, |rate| (10.0 / rate).max(0.2));
+        let long = (12.0 / rate.filter(|&rate| rate > 0.0)?).max(0.2);
         (self.seconds >= long).then_some(self.seconds)
     }
 }
@@ -74,7 +74,7 @@ impl Watch {
     /// A tick at the limit in use.
     pub fn tick(&mut self, tick: &Tally, base: &Tally, phi: f64, _signals: &Signals) -> Change {
         self.fresh.add(tick);
-        let test = Test::of(base, &self.fresh, 0.0, phi, 0.001);
+        let test = Test::of(base, &self.fresh, 0.0, phi, 0.01);
         let changed = test.filter(|test| test.gain.abs() > CHANGE && (test.clearly_better() || test.clearly_worse()));
         if let Some(test) = changed {
             return Change::Of(test.gain);
@@ -85,6 +85,11 @@ impl Watch {
     /// What was seen since the last look.
     pub fn fresh(&self) -> Tally {
         self.fresh
+    }
+
+    /// Takes back time in which the server stood still.
+    pub fn retract(&mut self, seconds: f64) {
+        self.fresh.seconds = (self.fresh.seconds - seconds).max(0.0);
     }
 
     /// Begins anew.
