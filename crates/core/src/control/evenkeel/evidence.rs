@@ -97,6 +97,15 @@ impl Test {
         })
     }
 
+    /// Together with an earlier estimate of the gain, which counts half.
+    pub fn pooled(&self, gain: f64, variance: f64) -> Self {
+        let (here, there) = (1.0 / self.se.powi(2), 0.5 / variance);
+        let mean = (self.gain * here + gain * there) / (here + there);
+        let theta = self.theta + mean - self.gain;
+        let se = (1.0 / (here + there)).sqrt();
+        Self { theta, gain: mean, se, z: theta / se, boundary: self.boundary }
+    }
+
     /// Whether `tried` is better beyond doubt.
     pub fn clearly_better(&self) -> bool {
         self.z > 0.0 && self.z * self.z >= self.boundary

@@ -18,6 +18,18 @@ struct Verdict {
     limit: u32,
     due: f64,
     gap: f64,
+    prior: Option<Prior>,
+}
+
+/// What a test said of a limit against another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prior {
+    /// The other.
+    pub kept: u32,
+    /// ln of throughput over the other's.
+    pub gain: f64,
+    /// Its variance.
+    pub variance: f64,
 }
 
 /// Verdicts on limits other than the one in use.
@@ -41,7 +53,7 @@ impl Known {
         if self.0.len() >= MOST {
             self.0.remove(0);
         }
-        self.0.push(Verdict { limit, due: now + gap, gap });
+        self.0.push(Verdict { limit, due: now + gap, gap, prior: None });
     }
 
     /// It is in use now.
@@ -49,9 +61,16 @@ impl Known {
         self.0.retain(|verdict| verdict.limit != limit);
     }
 
-    /// Whether a limit below this one is known.
-    pub fn below(&self, limit: u32) -> bool {
-        self.0.iter().any(|verdict| verdict.limit < limit)
+    /// What the test that refused it said.
+    pub fn remember(&mut self, limit: u32, prior: Prior) {
+        if let Some(verdict) = self.0.iter_mut().find(|verdict| verdict.limit == limit) {
+            verdict.prior = Some(prior);
+        }
+    }
+
+    /// What is remembered of a limit against this other.
+    pub fn prior(&self, limit: u32, kept: u32) -> Option<Prior> {
+        self.0.iter().find(|verdict| verdict.limit == limit)?.prior.filter(|prior| prior.kept == kept)
     }
 
     /// Everything is open again.

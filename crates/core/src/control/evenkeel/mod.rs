@@ -8,7 +8,7 @@ mod watch;
 use super::{Controller, Decision, Evidence, Hint, Reason, Sample};
 use evidence::{Tally, Test};
 use grid::Offset;
-use known::Known;
+use known::{Known, Prior};
 use watch::{Change, Dispersion, Silence, Watch};
 
 /// What an operator may set.
@@ -69,6 +69,8 @@ pub struct Evenkeel {
     known: Known,
     /// Whether no probe has had a verdict yet.
     cold: bool,
+    /// Whether it came from a high limit and has not yet found one that is too low.
+    descends: bool,
     /// Failed probes since the last change or good one.
     caution: u32,
     /// Direction that was good last.
@@ -95,6 +97,8 @@ struct Probe {
     began: f64,
     kept: Tally,
     tried: Tally,
+    /// What earlier tests of the same two said.
+    prior: Option<Prior>,
     /// Which of the two is in force.
     trying: bool,
     /// Completions in this half.
@@ -123,6 +127,7 @@ impl Evenkeel {
             probe: None,
             known: Known::default(),
             cold: true,
+            descends: limit >= HIGH,
             caution: 0,
             momentum: None,
             dispersion: Dispersion::default(),
@@ -259,7 +264,7 @@ impl Evenkeel {
                 return self.open_again(gain);
             }
         }
-        if self.watch.fresh().count >= FRESH {
+        if self.watch.fresh().count >= self.base.count.clamp(100.0, FRESH) {
             self.base.add(&self.watch.fresh());
             self.base.cap(MEMORY);
             self.watch.restart();
@@ -328,6 +333,7 @@ impl Evenkeel {
             began: self.now,
             kept,
             tried: Tally::default(),
+            prior: self.known.prior(to, self.kept),
             trying: true,
             half: 0.0,
             unfilled_s: 0.0,
@@ -352,6 +358,8 @@ impl Evenkeel {
         if test.clearly_worse() {
             return self.refuse(&probe, evidence);
         }
+        let test = probe.prior.map_or(test, |prior| test.pooled(prior.gain, prior.variance));
+        let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
         match self.weigh(&probe, &test) {
             Some(true) => return self.accept(&probe, evidence),
             Some(false) => return self.refuse(&probe, evidence),
@@ -371,8 +379,8 @@ impl Evenkeel {
     /// What to do with a test whose sign is not clear: to stay needs little, to move needs more.
     fn weigh(&self, probe: &Probe, test: &Test) -> Option<bool> {
         let (seen, most) = (probe.tried.count, self.horizon());
-        if probe.offset.is_far_down() && self.kept >= HIGH && !self.known.below(self.kept) {
-            return (seen >= most / 3.0).then_some(test.z > -2.0);
+        if self.descends && probe.offset.is_far_down() && self.kept >= HIGH {
+            return (seen >= most / 3.0).then_some(test.z > -2.0 && test.gain > -FAR_WORSE);
         }
         if seen >= most / 4.0 && test.z < -0.7 {
             return Some(false);
@@ -396,8 +404,8 @@ impl Evenkeel {
         self.watch.restart();
         self.known.forget(probe.to);
         self.known.refuse(left, probe.to, self.now, self.now - probe.began);
-        let descends = self.kept >= HIGH && !self.known.below(self.kept);
-        self.momentum = (evidence.gain > CHANGE || descends).then(|| probe.offset.longer());
+        self.descends &= probe.to < left;
+        self.momentum = (evidence.gain > CHANGE || self.descends).then(|| probe.offset.longer());
         self.caution = self.caution.saturating_sub(1);
         Reason::Better { left, evidence }
     }
@@ -410,6 +418,8 @@ impl Evenkeel {
         // A verdict that is hardly one is looked at again soon; one on a limit that is far worse, late.
         let weight = if evidence.sure < 0.9 { 0.25 } else if evidence.gain < -FAR_WORSE { 4.0 } else { 1.0 };
         self.known.refuse(probe.to, self.kept, self.now, weight * took);
+        self.known.remember(probe.to, Prior { kept: self.kept, gain: evidence.gain, variance: evidence.se.powi(2) });
+        self.descends &= probe.to > self.kept;
         self.caution += 1;
         let rest = f64::from(1_u32 << self.caution.saturating_sub(4).min(4)) - 1.0;
         self.rest_until = self.now + rest * took;
