@@ -159,7 +159,6 @@ impl Evenkeel {
             self.skip_s -= tick.seconds;
             return self.on_unsettled(&tick);
         }
-        self.dispersion.tick(&tick, self.limit);
         match self.probe.take() {
             Some(probe) => self.on_probe(probe, &tick),
             None => self.on_watch(sample, &tick),
@@ -256,7 +255,8 @@ impl Evenkeel {
         if let Some(reason) = self.recovers(tick) {
             return reason;
         }
-        let enough = if self.caution == 0 { 16.0 } else { 100.0 };
+        self.dispersion.tick(tick, self.limit);
+        let enough = if self.descends { 48.0 } else if self.caution == 0 { 16.0 } else { 100.0 };
         match self.watch.tick(tick, &self.base, self.dispersion.phi(), &sample.signals) {
             Change::None => {}
             Change::Of(gain) => {
@@ -270,7 +270,7 @@ impl Evenkeel {
             self.watch.restart();
         }
         let lately = self.lately();
-        if lately.count < enough && lately.seconds < 1.0 {
+        if lately.count < enough && lately.seconds < if self.descends { 4.0 } else { 1.0 } {
             return self.describe();
         }
         self.next_probe(sample)
@@ -380,7 +380,7 @@ impl Evenkeel {
     fn weigh(&self, probe: &Probe, test: &Test) -> Option<bool> {
         let (seen, most) = (probe.tried.count, self.horizon());
         if self.descends && probe.offset.is_far_down() && self.kept >= HIGH {
-            return (seen >= most / 3.0).then_some(test.z > -2.0 && test.gain > -FAR_WORSE);
+            return (seen >= most / 3.0).then_some(test.z > -2.0 && test.gain > -0.35);
         }
         if seen >= most / 4.0 && test.z < -0.7 {
             return Some(false);

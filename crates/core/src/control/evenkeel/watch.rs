@@ -24,7 +24,8 @@ impl Dispersion {
             && of == limit
             && count + tick.count > 0.0
         {
-            let one = (count - tick.count).powi(2) / (count + tick.count);
+            // A jump is a change, not scatter.
+            let one = ((count - tick.count).powi(2) / (count + tick.count)).min(6.0);
             self.phi += 0.02 * (one - self.phi);
         }
         self.last = Some((limit, tick.count));
