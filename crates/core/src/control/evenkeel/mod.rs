@@ -38,7 +38,7 @@ impl Default for Settings {
 }
 
 /// Price of a transaction in flight: a limit e times as high must bring this much more of ln X.
-const EPSILON: f64 = 0.05;
+const EPSILON: f64 = 0.02;
 /// Completions of a test at most, while nothing is known; doubles with each failed probe.
 const HORIZON: (f64, f64) = (300.0, 2_400.0);
 /// From here on a drain is long: a much lower limit that gives no less is good, as long as none below is known.
@@ -46,7 +46,7 @@ const HIGH: u32 = 32;
 /// Throughput (ln) by which a limit is far worse.
 const FAR_WORSE: f64 = 0.25;
 /// What a change of the limit is expected to take until the server feels it, in seconds, before it was seen.
-const LAG_S: f64 = 0.15;
+const LAG_S: f64 = 0.2;
 /// Completions of the limit in use that are remembered.
 const MEMORY: f64 = 4_000.0;
 /// Of these, what counts as fresh.
@@ -380,7 +380,7 @@ impl Evenkeel {
     fn weigh(&self, probe: &Probe, test: &Test) -> Option<bool> {
         let (seen, most) = (probe.tried.count, self.horizon());
         if self.descends && probe.offset.is_far_down() && self.kept >= HIGH {
-            return (seen >= most / 3.0).then_some(test.z > -2.0 && test.gain > -0.35);
+            return (seen >= most / 3.0).then_some(test.gain > (-1.5 * test.se).max(-0.35));
         }
         if seen >= most / 4.0 && test.z < -0.7 {
             return Some(false);
