@@ -126,3 +126,67 @@ fn boundary(variance: f64, alpha: f64) -> f64 {
     let ratio = variance / (TAU * TAU);
     (1.0 + ratio) * (2.0 * (1.0 / alpha).ln() + (1.0 / ratio).ln_1p())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Random, Seed};
+
+    fn tally(count: f64, seconds: f64) -> Tally {
+        Tally { count, work: count, seconds }
+    }
+
+    #[test]
+    fn the_deviance_of_two_counts_has_its_textbook_value() {
+        // 60 and 40 in equal times: 2 (60 ln 1.2 + 40 ln 0.8) = 4.0271.
+        let test = Test::of(&tally(60.0, 1.0), &tally(40.0, 1.0), 0.0, 1.0, 0.05).unwrap();
+        assert!((test.z + 4.027_1_f64.sqrt()).abs() < 1e-4, "{test:?}");
+        assert!((test.gain - (40.5_f64 / 60.5).ln()).abs() < 1e-12);
+        // Twice the dispersion, half the deviance.
+        let spread = Test::of(&tally(60.0, 1.0), &tally(40.0, 1.0), 0.0, 2.0, 0.05).unwrap();
+        assert!((spread.z * spread.z - 4.027_1 / 2.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn nothing_where_much_was_due_is_clearly_worse_after_few() {
+        let test = Test::of(&tally(1_000.0, 1.0), &tally(0.0, 0.012), 0.0, 1.0, 0.05).unwrap();
+        assert!(test.clearly_worse(), "{test:?}");
+        assert!(!Test::of(&tally(1_000.0, 1.0), &tally(0.0, 0.004), 0.0, 1.0, 0.05).unwrap().clearly_worse());
+        assert_eq!(Test::of(&tally(0.0, 1.0), &tally(0.0, 1.0), 0.0, 1.0, 0.05), None);
+    }
+
+    #[test]
+    fn looking_at_every_tick_errs_no_more_often_than_it_says() {
+        let mut wrong = 0;
+        for seed in 0..2_000 {
+            let mut random = Random::new(Seed(seed));
+            let (mut kept, mut tried) = (tally(0.0, 0.0), tally(0.0, 0.0));
+            // Two equal Poisson processes, 10 a tick, 200 looks.
+            let mut draw = || {
+                let (mut left, mut count) = (1.0, 0.0);
+                loop {
+                    left -= random.exponential(0.1);
+                    if left < 0.0 {
+                        return count;
+                    }
+                    count += 1.0;
+                }
+            };
+            wrong += u32::from((0..200).any(|_| {
+                kept.add(&tally(draw(), 0.05));
+                tried.add(&tally(draw(), 0.05));
+                let test = Test::of(&kept, &tried, 0.0, 1.0, 0.05);
+                test.is_some_and(|test| test.clearly_better() || test.clearly_worse())
+            }));
+        }
+        assert!(wrong <= 100, "{wrong} of 2000, at most 100 expected");
+    }
+
+    #[test]
+    fn an_earlier_estimate_sharpens_and_does_not_decide_alone() {
+        let test = Test::of(&tally(300.0, 1.0), &tally(330.0, 1.0), 0.0, 1.0, 0.05).unwrap();
+        let pooled = test.pooled(0.1, test.se.powi(2));
+        assert!(pooled.se < test.se && pooled.z > test.z);
+        assert!((pooled.se / test.se - (2.0_f64 / 3.0).sqrt()).abs() < 1e-9);
+    }
+}

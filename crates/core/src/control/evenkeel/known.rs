@@ -5,8 +5,8 @@
 
 use super::grid::Offset;
 
-/// Longest time for which a verdict counts, in seconds: for a near limit and for a far one.
-const GAP_MAX_S: (f64, f64) = (30.0, 120.0);
+/// How much longer a verdict on a far limit counts than one on a near limit.
+const FAR: f64 = 4.0;
 /// Shortest, in units of the test's own length.
 const GAP_MIN: f64 = 8.0;
 /// Limits remembered at most.
@@ -19,6 +19,7 @@ struct Verdict {
     due: f64,
     gap: f64,
     prior: Option<Prior>,
+    far_worse: bool,
 }
 
 /// What a test said of a limit against another.
@@ -44,16 +45,16 @@ impl Known {
     }
 
     /// It is not better: not again before its time.
-    pub fn refuse(&mut self, limit: u32, kept: u32, now: f64, took_s: f64) {
+    pub fn refuse(&mut self, limit: u32, kept: u32, now: f64, took_s: f64, patience_s: f64) {
         let before = self.0.iter().position(|verdict| verdict.limit == limit);
         let gap = before.map_or(0.0, |place| self.0.swap_remove(place).gap);
         let far = (f64::from(limit) / f64::from(kept)).ln().abs() > 0.4;
-        let most = if far { GAP_MAX_S.1 } else { GAP_MAX_S.0 };
+        let most = if far { FAR * patience_s } else { patience_s };
         let gap = (2.0 * gap).max(GAP_MIN * took_s).min(most);
         if self.0.len() >= MOST {
             self.0.remove(0);
         }
-        self.0.push(Verdict { limit, due: now + gap, gap, prior: None });
+        self.0.push(Verdict { limit, due: now + gap, gap, prior: None, far_worse: false });
     }
 
     /// It is in use now.
@@ -62,15 +63,21 @@ impl Known {
     }
 
     /// What the test that refused it said.
-    pub fn remember(&mut self, limit: u32, prior: Prior) {
+    pub fn remember(&mut self, limit: u32, far_worse: bool, prior: Prior) {
         if let Some(verdict) = self.0.iter_mut().find(|verdict| verdict.limit == limit) {
             verdict.prior = Some(prior);
+            verdict.far_worse = far_worse;
         }
     }
 
     /// What is remembered of a limit against this other.
     pub fn prior(&self, limit: u32, kept: u32) -> Option<Prior> {
         self.0.iter().find(|verdict| verdict.limit == limit)?.prior.filter(|prior| prior.kept == kept)
+    }
+
+    /// Whether nothing is known of this limit.
+    pub fn is_new(&self, limit: u32) -> bool {
+        self.of(limit, Offset::Half.close()).is_none()
     }
 
     /// Everything is open again.
@@ -83,7 +90,7 @@ impl Known {
         let first = (cold && limit >= 48).then_some(Offset::Sixteenth);
         let open = first.into_iter().chain(Offset::ALL).filter_map(|offset| {
             let to = offset.from(limit, range.1)?;
-            (to >= range.0).then_some((offset, to))
+            (to >= range.0 && !self.is_shielded(limit, to)).then_some((offset, to))
         });
         let mut best: Option<(f64, Offset, u32)> = None;
         for (offset, to) in open {
@@ -98,9 +105,14 @@ impl Known {
         best.map(|(_, offset, to)| (offset, to, false))
     }
 
+    /// Whether a limit between the two is far worse: beyond a cliff nobody looks for a better place.
+    fn is_shielded(&self, limit: u32, to: u32) -> bool {
+        self.0.iter().any(|verdict| verdict.far_worse && limit < verdict.limit && verdict.limit < to)
+    }
+
     /// Seconds until the next is due.
     pub fn next_s(&self, now: f64) -> f64 {
-        self.0.iter().map(|verdict| (verdict.due - now).max(0.0)).fold(GAP_MAX_S.1, f64::min)
+        self.0.iter().map(|verdict| (verdict.due - now).max(0.0)).fold(f64::MAX, f64::min)
     }
 }
 
@@ -112,14 +124,14 @@ mod tests {
     fn what_is_new_comes_first_and_what_was_refused_comes_later_each_time() {
         let mut known = Known::default();
         assert_eq!(known.next(2, (1, 100), 0.0, false), Some((Offset::FarUp, 3, true)).filter(|_| false).or(known.next(2, (1, 100), 0.0, false)));
-        known.refuse(4, 2, 0.0, 1.0);
-        known.refuse(3, 2, 0.0, 1.0);
-        known.refuse(1, 2, 0.0, 1.0);
+        known.refuse(4, 2, 0.0, 1.0, 30.0);
+        known.refuse(3, 2, 0.0, 1.0, 30.0);
+        known.refuse(1, 2, 0.0, 1.0, 30.0);
         assert_eq!(known.next(2, (1, 100), 7.9, false), None);
         assert!(known.next(2, (1, 100), 8.0, false).is_some());
-        known.refuse(4, 2, 8.0, 1.0);
-        known.refuse(3, 2, 8.0, 1.0);
-        known.refuse(1, 2, 8.0, 1.0);
+        known.refuse(4, 2, 8.0, 1.0, 30.0);
+        known.refuse(3, 2, 8.0, 1.0, 30.0);
+        known.refuse(1, 2, 8.0, 1.0, 30.0);
         assert_eq!(known.next(2, (1, 100), 23.9, false), None);
         known.clear();
         assert!(known.next(2, (1, 100), 23.9, false).is_some());

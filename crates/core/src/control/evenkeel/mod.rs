@@ -3,12 +3,16 @@
 mod evidence;
 mod grid;
 mod known;
+mod probe;
+mod strain;
 mod watch;
 
 use super::{Controller, Decision, Evidence, Hint, Reason, Sample};
 use evidence::{Tally, Test};
 use grid::Offset;
-use known::{Known, Prior};
+use known::Known;
+use probe::Probe;
+use strain::{Strain, Strained};
 use watch::{Change, Dispersion, Silence, Watch};
 
 /// What an operator may set.
@@ -31,6 +35,14 @@ pub struct Memory {
     pub each: f64,
 }
 
+impl Memory {
+    /// Transactions that fit; `None` where the numbers make no sense.
+    fn room(self) -> Option<u32> {
+        let room = self.budget / self.each;
+        (self.each > 0.0 && room.is_finite()).then_some(room as u32)
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self { initial: 8, range: (1, 1_024), memory: None }
@@ -45,12 +57,16 @@ const HORIZON: (f64, f64) = (300.0, 2_400.0);
 const HIGH: u32 = 32;
 /// Throughput (ln) by which a limit is far worse.
 const FAR_WORSE: f64 = 0.25;
+/// Throughput (ln) by which it has fallen in a collapse: to 0.7.
+const COLLAPSE: f64 = 0.357;
 /// What a change of the limit is expected to take until the server feels it, in seconds, before it was seen.
 const LAG_S: f64 = 0.2;
 /// Completions of the limit in use that are remembered.
 const MEMORY: f64 = 4_000.0;
 /// Of these, what counts as fresh.
 const FRESH: f64 = 1_000.0;
+/// Longest time between two looks at a near limit: seconds, and completions; the longer of both.
+const PATIENCE: (f64, f64) = (30.0, 10_000.0);
 /// Relative throughput (ln) by which a change counts.
 const CHANGE: f64 = 0.1;
 
@@ -71,6 +87,8 @@ pub struct Evenkeel {
     cold: bool,
     /// Whether it came from a high limit and has not yet found one that is too low.
     descends: bool,
+    /// Whether all probes from here have failed.
+    settled: bool,
     /// Failed probes since the last change or good one.
     caution: u32,
     /// Direction that was good last.
@@ -78,32 +96,23 @@ pub struct Evenkeel {
     dispersion: Dispersion,
     silence: Silence,
     watch: Watch,
-    /// Ticks to leave out after a change of the limit.
+    strain: Strain,
+    /// Whether the brake was pulled and no probe has had a verdict since.
+    braked: bool,
+    strain: Strain,
+    /// Whether the brake was pulled and nothing was learnt since.
+    braked: bool,
+    /// Seconds to leave out after a change of the limit.
     skip_s: f64,
     drain: Drain,
     /// Seconds since a probe was given up, while throughput has not come back.
     recovering: Option<f64>,
     /// How long the server takes to feel a change, as seen.
     lag_s: f64,
+    /// Whether throughput was so far off that its way back tells the lag.
+    learns_lag: bool,
     /// No probe before this instant.
     rest_until: f64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    offset: Offset,
-    to: u32,
-    hint: Hint,
-    began: f64,
-    kept: Tally,
-    tried: Tally,
-    /// What earlier tests of the same two said.
-    prior: Option<Prior>,
-    /// Which of the two is in force.
-    trying: bool,
-    /// Completions in this half.
-    half: f64,
-    unfilled_s: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -116,7 +125,9 @@ impl Evenkeel {
     /// Begins at `settings.initial`.
     pub fn new(settings: Settings) -> Self {
         let (low, high) = (settings.range.0.max(1), settings.range.1.max(settings.range.0).max(1));
-        let settings = Settings { range: (low, high), ..settings };
+        let room = settings.memory.and_then(|memory| memory.room()).unwrap_or(high);
+        let settings = Settings { range: (low, high.min(room).max(low)), ..settings };
+        let high = settings.range.1;
         let limit = settings.initial.clamp(low, high);
         Self {
             settings,
@@ -128,25 +139,32 @@ impl Evenkeel {
             known: Known::default(),
             cold: true,
             descends: limit >= HIGH,
+            settled: false,
             caution: 0,
             momentum: None,
             dispersion: Dispersion::default(),
             silence: Silence::default(),
             watch: Watch::default(),
+            strain: Strain::default(),
+            braked: false,
             skip_s: 2.0 * LAG_S,
             drain: Drain::default(),
             recovering: None,
             lag_s: LAG_S,
+            learns_lag: false,
             rest_until: 0.0,
         }
     }
 
     fn decide(&mut self, sample: &Sample) -> Reason {
-        if let Some(seconds) = self.silence.tick(sample, self.least_rate()) {
-            return self.on_silence(seconds);
+        if !makes_sense(sample) {
+            return Reason::BadSample;
         }
         if sample.limit != self.limit {
-            return Reason::Start;
+            return Reason::NotInForce { limit: sample.limit };
+        }
+        if let Some(seconds) = self.silence.tick(sample, self.least_rate()) {
+            return self.on_silence(seconds);
         }
         if self.drains(sample) {
             return Reason::Draining { in_flight: sample.in_flight_max };
@@ -183,7 +201,7 @@ impl Evenkeel {
     fn on_silence(&mut self, seconds: f64) -> Reason {
         if let Some(probe) = self.probe.take() {
             // Nothing completes at the limit tried: it, or the server. Back to what worked, without a verdict.
-            self.known.refuse(probe.to, self.kept, self.now, self.now - probe.began);
+            self.known.refuse(probe.to, self.kept, self.now, self.now - probe.began, self.patience_s());
             self.set(self.kept);
         }
         self.watch.retract(seconds);
@@ -213,7 +231,7 @@ impl Evenkeel {
                 self.probe = Some(probe);
                 return self.describe();
             }
-            self.known.refuse(probe.to, self.kept, self.now, 1.0);
+            self.known.refuse(probe.to, self.kept, self.now, 1.0, self.patience_s());
             self.set(self.kept);
             return Reason::CannotFill { limit: probe.to, in_flight };
         }
@@ -228,6 +246,12 @@ impl Evenkeel {
             self.skip_s = response.min(1.0).max(self.lag_s);
             self.recovering = None;
         }
+    }
+
+    /// Longest time between two looks at a near limit.
+    fn patience_s(&self) -> f64 {
+        let rate = self.lately().rate().unwrap_or(0.0);
+        (PATIENCE.1 / rate.max(1.0)).max(PATIENCE.0)
     }
 
     fn horizon(&self) -> f64 {
@@ -257,11 +281,19 @@ impl Evenkeel {
         }
         self.dispersion.tick(tick, self.limit);
         let enough = if self.descends { 48.0 } else if self.caution == 0 { 16.0 } else { 100.0 };
-        match self.watch.tick(tick, &self.base, self.dispersion.phi(), &sample.signals) {
+        self.strain.tick(sample, tick, self.settled);
+        if self.strain.pressed() && !self.braked {
+            return self.brake(Strained(Hint::Memory));
+        }
+        if self.strain.moved() {
+            return self.open_again(0.0);
+        }
+        match self.watch.tick(tick, &self.base, self.dispersion.phi()) {
             Change::None => {}
             Change::Of(gain) => {
                 self.base = Tally::default();
-                return self.open_again(gain);
+                let collapsed = self.strain.strained().filter(|_| gain < -COLLAPSE && !self.braked);
+                return collapsed.map_or_else(|| self.open_again(gain), |strained| self.brake(strained));
             }
         }
         if self.watch.fresh().count >= self.base.count.clamp(100.0, FRESH) {
@@ -281,7 +313,7 @@ impl Evenkeel {
         let seconds = self.recovering? + tick.seconds;
         let test = Test::of(&self.base, tick, 0.0, self.dispersion.phi(), 0.01)?;
         let back = test.z.abs() < 2.5 || test.gain.abs() < 0.05;
-        if back {
+        if back && self.learns_lag {
             self.lag_s = (0.6 * self.lag_s).max(seconds - tick.seconds).min(1.0);
         }
         if !back && seconds >= 1.0 {
@@ -298,10 +330,23 @@ impl Evenkeel {
         self.watch.restart();
         self.known.clear();
         self.caution = 0;
+        self.settled = false;
         self.momentum = None;
         self.recovering = None;
         self.rest_until = 0.0;
         Reason::Changed { gain }
+    }
+
+    /// Collapse or want of memory: half at once, and what was learnt no longer counts. Not again before a probe has had
+    /// a verdict: the brake lowers what the probes then judge.
+    fn brake(&mut self, strained: Strained) -> Reason {
+        let from = self.kept;
+        self.open_again(0.0);
+        self.braked = true;
+        self.base = Tally::default();
+        self.kept = (from / 2).max(self.settings.range.0);
+        self.set(self.kept);
+        Reason::Brake { from, because: strained.0 }
     }
 
     /// What the limit in use gave lately.
@@ -312,118 +357,6 @@ impl Evenkeel {
         }
         lately.cap(FRESH);
         lately
-    }
-
-    fn next_probe(&mut self, sample: &Sample) -> Reason {
-        let demand = sample.in_flight_mean + sample.queued;
-        let most = self.settings.range.1.min((demand / 0.95) as u32).max(self.settings.range.0);
-        let momentum = self.momentum.take().and_then(|offset| Some((offset, offset.from(self.kept, most)?)));
-        let (offset, to, hint) = match momentum {
-            Some((offset, to)) => (offset, to, Hint::Momentum),
-            None => match self.known.next(self.kept, (self.settings.range.0, most), self.now, self.cold) {
-                Some((offset, to, new)) if new || self.now >= self.rest_until => (offset, to, Hint::Turn),
-                _ => return Reason::Settled { next_s: self.known.next_s(self.now).max(self.rest_until - self.now) },
-            },
-        };
-        let kept = self.lately();
-        self.probe = Some(Probe {
-            offset,
-            to,
-            hint,
-            began: self.now,
-            kept,
-            tried: Tally::default(),
-            prior: self.known.prior(to, self.kept),
-            trying: true,
-            half: 0.0,
-            unfilled_s: 0.0,
-        });
-        self.set(to);
-        Reason::Trying { kept: self.kept, because: hint }
-    }
-
-    fn on_probe(&mut self, mut probe: Probe, tick: &Tally) -> Reason {
-        if probe.trying { probe.tried.add(tick) } else { probe.kept.add(tick) }
-        probe.half += tick.count;
-        let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
-        let test = Test::of(&probe.kept, &probe.tried, shift, self.dispersion.phi(), self.alpha());
-        let Some(test) = test else {
-            self.probe = Some(probe);
-            return self.describe();
-        };
-        let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
-        if test.clearly_better() {
-            return self.accept(&probe, evidence);
-        }
-        if test.clearly_worse() {
-            return self.refuse(&probe, evidence);
-        }
-        let test = probe.prior.map_or(test, |prior| test.pooled(prior.gain, prior.variance));
-        let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
-        match self.weigh(&probe, &test) {
-            Some(true) => return self.accept(&probe, evidence),
-            Some(false) => return self.refuse(&probe, evidence),
-            None => {}
-        }
-        let apart = f64::from(probe.to.abs_diff(self.kept));
-        let lopsided = if probe.trying { probe.kept.count < 2.0 * probe.tried.count } else { true };
-        if probe.half >= self.horizon() / 3.0 && apart < self.horizon() / 16.0 && lopsided {
-            probe.half = 0.0;
-            probe.trying = !probe.trying;
-            self.set(if probe.trying { probe.to } else { self.kept });
-        }
-        self.probe = Some(probe);
-        self.describe()
-    }
-
-    /// What to do with a test whose sign is not clear: to stay needs little, to move needs more.
-    fn weigh(&self, probe: &Probe, test: &Test) -> Option<bool> {
-        let (seen, most) = (probe.tried.count, self.horizon());
-        if self.descends && probe.offset.is_far_down() && self.kept >= HIGH {
-            return (seen >= most / 3.0).then_some(test.gain > (-1.5 * test.se).max(-0.35));
-        }
-        if seen >= most / 4.0 && test.z < -0.7 {
-            return Some(false);
-        }
-        if seen < most {
-            return None;
-        }
-        let needed = 1.0 + 0.25 * f64::from(self.caution.min(4));
-        if test.z > needed && test.theta > 0.01 {
-            return Some(true);
-        }
-        (test.z < 0.5 || seen >= 4.0 * most).then_some(test.z > 1.0)
-    }
-
-    fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
-        let left = self.kept;
-        self.cold = false;
-        self.kept = probe.to;
-        self.base = probe.tried;
-        self.set(probe.to);
-        self.watch.restart();
-        self.known.forget(probe.to);
-        self.known.refuse(left, probe.to, self.now, self.now - probe.began);
-        self.descends &= probe.to < left;
-        self.momentum = (evidence.gain > CHANGE || self.descends).then(|| probe.offset.longer());
-        self.caution = self.caution.saturating_sub(1);
-        Reason::Better { left, evidence }
-    }
-
-    fn refuse(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
-        let took = self.now - probe.began;
-        self.cold = false;
-        self.set(self.kept);
-        self.recovering = Some(0.0);
-        // A verdict that is hardly one is looked at again soon; one on a limit that is far worse, late.
-        let weight = if evidence.sure < 0.9 { 0.25 } else if evidence.gain < -FAR_WORSE { 4.0 } else { 1.0 };
-        self.known.refuse(probe.to, self.kept, self.now, weight * took);
-        self.known.remember(probe.to, Prior { kept: self.kept, gain: evidence.gain, variance: evidence.se.powi(2) });
-        self.descends &= probe.to > self.kept;
-        self.caution += 1;
-        let rest = f64::from(1_u32 << self.caution.saturating_sub(4).min(4)) - 1.0;
-        self.rest_until = self.now + rest * took;
-        Reason::NotBetter(evidence)
     }
 }
 
@@ -438,3 +371,12 @@ impl Controller for Evenkeel {
         Decision { limit: self.limit, why }
     }
 }
+
+/// Whether the numbers of a sample can be used.
+fn makes_sense(sample: &Sample) -> bool {
+    let finite = [sample.in_flight_mean, sample.queued, sample.work].iter().all(|value| value.is_finite() && *value >= 0.0);
+    finite && sample.end > sample.start
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use super::CHANGE;
 use super::evidence::{Tally, Test};
-use crate::control::{Sample, Signals};
+use crate::control::Sample;
 
 /// Dispersion of counts: variance over mean from tick to tick, 1 for Poisson.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ pub struct Watch {
 
 impl Watch {
     /// A tick at the limit in use.
-    pub fn tick(&mut self, tick: &Tally, base: &Tally, phi: f64, _signals: &Signals) -> Change {
+    pub fn tick(&mut self, tick: &Tally, base: &Tally, phi: f64) -> Change {
         self.fresh.add(tick);
         let test = Test::of(base, &self.fresh, 0.0, phi, 0.01);
         let changed = test.filter(|test| test.gain.abs() > CHANGE && (test.clearly_better() || test.clearly_worse()));
