@@ -99,9 +99,6 @@ pub struct Evenkeel {
     strain: Strain,
     /// Whether the brake was pulled and no probe has had a verdict since.
     braked: bool,
-    strain: Strain,
-    /// Whether the brake was pulled and nothing was learnt since.
-    braked: bool,
     /// Seconds to leave out after a change of the limit.
     skip_s: f64,
     drain: Drain,
@@ -293,7 +290,10 @@ impl Evenkeel {
             Change::Of(gain) => {
                 self.base = Tally::default();
                 let collapsed = self.strain.strained().filter(|_| gain < -COLLAPSE && !self.braked);
-                return collapsed.map_or_else(|| self.open_again(gain), |strained| self.brake(strained));
+                return match collapsed {
+                    Some(strained) => self.brake(strained),
+                    None => self.open_again(gain),
+                };
             }
         }
         if self.watch.fresh().count >= self.base.count.clamp(100.0, FRESH) {
