@@ -19,11 +19,13 @@ pub enum Offset {
     Quarter,
     /// A sixteenth.
     Sixteenth,
+    /// A single one.
+    Single,
 }
 
 impl Offset {
     /// All, in the order in which they are tried where nothing else tells.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Double,
         Self::Quarter,
         Self::Half,
@@ -32,6 +34,7 @@ impl Offset {
         Self::FarDown,
         Self::Up,
         Self::Down,
+        Self::Single,
     ];
 
     /// The limit that it leads to, within `1..=most`; `None` where that is no farther than a finer offset goes.
@@ -52,6 +55,20 @@ impl Offset {
             Self::Half => limit / 2,
             Self::Quarter => limit / 4,
             Self::Sixteenth => limit / 16,
+            Self::Single => 1,
+        }
+    }
+
+    /// The offset whose step is about that from one limit to another.
+    pub fn toward(limit: u32, to: u32) -> Self {
+        let ratio = f64::from(to) / f64::from(limit);
+        match ratio {
+            _ if ratio >= 1.6 => Self::Double,
+            _ if ratio > 1.0 => Self::FarUp,
+            _ if ratio > 0.6 => Self::FarDown,
+            _ if ratio > 0.35 => Self::Half,
+            _ if ratio > 0.1 => Self::Quarter,
+            _ => Self::Sixteenth,
         }
     }
 
@@ -65,6 +82,7 @@ impl Offset {
             Self::Half => Some(Self::FarDown),
             Self::Quarter => Some(Self::Half),
             Self::Sixteenth => Some(Self::Quarter),
+            Self::Single => Some(Self::Sixteenth),
         }
     }
 
@@ -78,6 +96,7 @@ impl Offset {
             Self::FarDown => Self::Half,
             Self::Half => Self::Quarter,
             Self::Quarter | Self::Sixteenth => Self::Sixteenth,
+            Self::Single => Self::Single,
         }
     }
 
@@ -88,12 +107,13 @@ impl Offset {
             Self::FarUp | Self::FarDown => 0.12,
             Self::Double | Self::Half => 0.3,
             Self::Quarter | Self::Sixteenth => 0.6,
+            Self::Single => 0.5,
         }
     }
 
     /// Whether it leads down by half or more.
     pub fn is_far_down(self) -> bool {
-        matches!(self, Self::Half | Self::Quarter | Self::Sixteenth)
+        matches!(self, Self::Half | Self::Quarter | Self::Sixteenth | Self::Single)
     }
 }
 

@@ -91,6 +91,9 @@ pub struct Evenkeel {
     settled: bool,
     /// Failed probes since the last change or good one.
     caution: u32,
+    /// The limit left last, and the one to go back to since throughput fell.
+    left: Option<u32>,
+    back_to: Option<u32>,
     /// Direction that was good last.
     momentum: Option<Offset>,
     dispersion: Dispersion,
@@ -138,6 +141,8 @@ impl Evenkeel {
             descends: limit >= HIGH,
             settled: false,
             caution: 0,
+            left: None,
+            back_to: None,
             momentum: None,
             dispersion: Dispersion::default(),
             silence: Silence::default(),
@@ -277,7 +282,11 @@ impl Evenkeel {
             return reason;
         }
         self.dispersion.tick(tick, self.limit);
-        let enough = if self.descends { 48.0 } else if self.caution == 0 { 16.0 } else { 100.0 };
+        let enough = match self.caution {
+            0 if self.descends => 48.0,
+            0 => 16.0,
+            failed => 100.0 * f64::from(failed.min(4)),
+        };
         self.strain.tick(sample, tick, self.settled);
         if self.strain.pressed() && !self.braked {
             return self.brake(Strained(Hint::Memory));
@@ -314,7 +323,7 @@ impl Evenkeel {
         let test = Test::of(&self.base, tick, 0.0, self.dispersion.phi(), 0.01)?;
         let back = test.z.abs() < 2.5 || test.gain.abs() < 0.05;
         if back && self.learns_lag {
-            self.lag_s = (0.6 * self.lag_s).max(seconds - tick.seconds).min(1.0);
+            self.lag_s = (0.8 * self.lag_s).max(2.0 * (seconds - tick.seconds)).min(1.0);
         }
         if !back && seconds >= 1.0 {
             // It does not come back: what was remembered is no longer so.
@@ -327,6 +336,7 @@ impl Evenkeel {
 
     /// The server has changed: what was learnt of other limits no longer counts.
     fn open_again(&mut self, gain: f64) -> Reason {
+        self.back_to = self.left.take().filter(|_| gain < 0.0);
         self.watch.restart();
         self.known.clear();
         self.caution = 0;

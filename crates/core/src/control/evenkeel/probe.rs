@@ -64,6 +64,9 @@ impl Evenkeel {
         {
             return Some((offset, to, Hint::Momentum));
         }
+        if let Some(to) = self.back_to.take().filter(|&to| to != self.kept && (range.0..=most).contains(&to)) {
+            return Some((Offset::toward(self.kept, to), to, Hint::ThroughputFell));
+        }
         if let Some(strained) = self.strain.strained()
             && let Some(to) = Offset::Half.from(self.kept, most).filter(|&to| to >= range.0)
             && self.known.is_new(to)
@@ -134,6 +137,7 @@ impl Evenkeel {
     /// The limit tried is the one kept from here on.
     fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let left = self.kept;
+        self.left = Some(left);
         self.cold = false;
         self.braked = false;
         self.kept = probe.to;
