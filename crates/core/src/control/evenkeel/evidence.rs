@@ -64,15 +64,13 @@ pub struct Test {
     pub se: f64,
     /// Signed root of the deviance.
     pub z: f64,
-    /// `z^2` from which the sign is clear, at the `alpha` asked for.
-    pub boundary: f64,
 }
 
 impl Test {
     /// Compares `tried` with `kept`; `None` while there is nothing to compare.
     ///
     /// Work stands for counts: mean work per completion scales both rates, and the variance is that of the counts.
-    pub fn of(kept: &Tally, tried: &Tally, shift: f64, phi: f64, alpha: f64) -> Option<Self> {
+    pub fn of(kept: &Tally, tried: &Tally, shift: f64, phi: f64) -> Option<Self> {
         let total = kept.work + tried.work;
         let count = kept.count + tried.count;
         if kept.seconds <= 0.0 || tried.seconds <= 0.0 || total <= 0.0 || count <= 0.0 {
@@ -93,7 +91,6 @@ impl Test {
             gain,
             se: variance.sqrt(),
             z: deviance.sqrt() * if b >= expected_b { 1.0 } else { -1.0 },
-            boundary: boundary(variance, alpha),
         })
     }
 
@@ -103,17 +100,17 @@ impl Test {
         let mean = (self.gain * here + gain * there) / (here + there);
         let theta = self.theta + mean - self.gain;
         let se = (1.0 / (here + there)).sqrt();
-        Self { theta, gain: mean, se, z: theta / se, boundary: self.boundary }
+        Self { theta, gain: mean, se, z: theta / se }
     }
 
-    /// Whether `tried` is better beyond doubt.
-    pub fn clearly_better(&self) -> bool {
-        self.z > 0.0 && self.z * self.z >= self.boundary
+    /// Whether `tried` is better, with a probability of at most `alpha` of ever saying so of equals.
+    pub fn clearly_better(&self, alpha: f64) -> bool {
+        self.z > 0.0 && self.z * self.z >= boundary(self.se.powi(2), alpha)
     }
 
-    /// Whether it is worse beyond doubt.
-    pub fn clearly_worse(&self) -> bool {
-        self.z < 0.0 && self.z * self.z >= self.boundary
+    /// Whether it is worse, likewise.
+    pub fn clearly_worse(&self, alpha: f64) -> bool {
+        self.z < 0.0 && self.z * self.z >= boundary(self.se.powi(2), alpha)
     }
 
     /// How sure the sign is, were this the only look.
@@ -139,20 +136,20 @@ mod tests {
     #[test]
     fn the_deviance_of_two_counts_has_its_textbook_value() {
         // 60 and 40 in equal times: 2 (60 ln 1.2 + 40 ln 0.8) = 4.0271.
-        let test = Test::of(&tally(60.0, 1.0), &tally(40.0, 1.0), 0.0, 1.0, 0.05).unwrap();
+        let test = Test::of(&tally(60.0, 1.0), &tally(40.0, 1.0), 0.0, 1.0).unwrap();
         assert!((test.z + 4.027_1_f64.sqrt()).abs() < 1e-4, "{test:?}");
         assert!((test.gain - (40.5_f64 / 60.5).ln()).abs() < 1e-12);
         // Twice the dispersion, half the deviance.
-        let spread = Test::of(&tally(60.0, 1.0), &tally(40.0, 1.0), 0.0, 2.0, 0.05).unwrap();
+        let spread = Test::of(&tally(60.0, 1.0), &tally(40.0, 1.0), 0.0, 2.0).unwrap();
         assert!((spread.z * spread.z - 4.027_1 / 2.0).abs() < 1e-4);
     }
 
     #[test]
     fn nothing_where_much_was_due_is_clearly_worse_after_few() {
-        let test = Test::of(&tally(1_000.0, 1.0), &tally(0.0, 0.012), 0.0, 1.0, 0.05).unwrap();
-        assert!(test.clearly_worse(), "{test:?}");
-        assert!(!Test::of(&tally(1_000.0, 1.0), &tally(0.0, 0.004), 0.0, 1.0, 0.05).unwrap().clearly_worse());
-        assert_eq!(Test::of(&tally(0.0, 1.0), &tally(0.0, 1.0), 0.0, 1.0, 0.05), None);
+        let test = Test::of(&tally(1_000.0, 1.0), &tally(0.0, 0.012), 0.0, 1.0).unwrap();
+        assert!(test.clearly_worse(0.05), "{test:?}");
+        assert!(!Test::of(&tally(1_000.0, 1.0), &tally(0.0, 0.004), 0.0, 1.0).unwrap().clearly_worse(0.05));
+        assert_eq!(Test::of(&tally(0.0, 1.0), &tally(0.0, 1.0), 0.0, 1.0), None);
     }
 
     #[test]
@@ -175,8 +172,8 @@ mod tests {
             wrong += u32::from((0..200).any(|_| {
                 kept.add(&tally(draw(), 0.05));
                 tried.add(&tally(draw(), 0.05));
-                let test = Test::of(&kept, &tried, 0.0, 1.0, 0.05);
-                test.is_some_and(|test| test.clearly_better() || test.clearly_worse())
+                let test = Test::of(&kept, &tried, 0.0, 1.0);
+                test.is_some_and(|test| test.clearly_better(0.05) || test.clearly_worse(0.05))
             }));
         }
         assert!(wrong <= 100, "{wrong} of 2000, at most 100 expected");
@@ -184,7 +181,7 @@ mod tests {
 
     #[test]
     fn an_earlier_estimate_sharpens_and_does_not_decide_alone() {
-        let test = Test::of(&tally(300.0, 1.0), &tally(330.0, 1.0), 0.0, 1.0, 0.05).unwrap();
+        let test = Test::of(&tally(300.0, 1.0), &tally(330.0, 1.0), 0.0, 1.0).unwrap();
         let pooled = test.pooled(0.1, test.se.powi(2));
         assert!(pooled.se < test.se && pooled.z > test.z);
         assert!((pooled.se / test.se - (2.0_f64 / 3.0).sqrt()).abs() < 1e-9);

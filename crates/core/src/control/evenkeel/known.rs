@@ -7,6 +7,8 @@ use super::grid::Offset;
 
 /// How much longer a verdict on a far limit counts than one on a near limit.
 const FAR: f64 = 4.0;
+/// How long a verdict of far worse counts at least, in seconds, by the distance (ln): such probes cost most.
+const FAR_WORSE_S: [(f64, f64); 2] = [(2.0, 60.0), (0.4, 10.0)];
 /// Shortest, in units of the test's own length.
 const GAP_MIN: f64 = 8.0;
 /// Limits remembered at most.
@@ -67,6 +69,12 @@ impl Known {
         if let Some(verdict) = self.0.iter_mut().find(|verdict| verdict.limit == limit) {
             verdict.prior = Some(prior);
             verdict.far_worse = far_worse;
+            let apart = (f64::from(limit) / f64::from(prior.kept)).ln().abs();
+            let least = FAR_WORSE_S.iter().find(|(from, _)| apart > *from).map_or(0.0, |(_, seconds)| *seconds);
+            if far_worse && verdict.gap < least {
+                verdict.due += least - verdict.gap;
+                verdict.gap = least;
+            }
         }
     }
 

@@ -55,6 +55,10 @@ const EPSILON: f64 = 0.02;
 const HORIZON: (f64, f64) = (300.0, 2_400.0);
 /// From here on a drain is long: a much lower limit that gives no less is good, as long as none below is known.
 const HIGH: u32 = 32;
+/// Probability of taking an equal for better: while nothing is known, when a mistake is soon undone, and at least.
+const ALPHA_BETTER: (f64, f64) = (0.2, 0.01);
+/// And for worse.
+const ALPHA_WORSE: f64 = 0.02;
 /// Throughput (ln) by which a limit is far worse.
 const FAR_WORSE: f64 = 0.25;
 /// Throughput (ln) by which it has fallen in a collapse: to 0.7.
@@ -261,14 +265,14 @@ impl Evenkeel {
     }
 
     fn alpha(&self) -> f64 {
-        (0.2 * 0.7_f64.powi(self.caution as i32)).max(0.01)
+        (ALPHA_BETTER.0 * 0.7_f64.powi(self.caution as i32)).max(ALPHA_BETTER.1)
     }
 
     /// Before the server has settled, only what is far worse counts.
     fn on_unsettled(&mut self, tick: &Tally) -> Reason {
         if let Some(probe) = self.probe.take_if(|probe| probe.trying) {
-            let test = Test::of(&probe.kept, tick, 0.0, self.dispersion.phi(), 0.01);
-            if let Some(test) = test.filter(|test| test.clearly_worse() && test.gain < -FAR_WORSE) {
+            let test = Test::of(&probe.kept, tick, 0.0, self.dispersion.phi());
+            if let Some(test) = test.filter(|test| test.clearly_worse(ALPHA_WORSE) && test.gain < -FAR_WORSE) {
                 let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
                 return self.refuse(&probe, evidence);
             }
@@ -320,7 +324,7 @@ impl Evenkeel {
     /// After a probe that was not good, what comes first is still its.
     fn recovers(&mut self, tick: &Tally) -> Option<Reason> {
         let seconds = self.recovering? + tick.seconds;
-        let test = Test::of(&self.base, tick, 0.0, self.dispersion.phi(), 0.01)?;
+        let test = Test::of(&self.base, tick, 0.0, self.dispersion.phi())?;
         let back = test.z.abs() < 2.5 || test.gain.abs() < 0.05;
         if back && self.learns_lag {
             self.lag_s = (0.8 * self.lag_s).max(2.0 * (seconds - tick.seconds)).min(1.0);

@@ -3,7 +3,7 @@
 use super::evidence::{Tally, Test};
 use super::grid::Offset;
 use super::known::Prior;
-use super::{CHANGE, EPSILON, Evenkeel, FAR_WORSE, HIGH};
+use super::{ALPHA_WORSE, CHANGE, EPSILON, Evenkeel, FAR_WORSE, HIGH};
 use crate::control::{Evidence, Hint, Reason, Sample};
 
 /// A limit that is tried beside the one kept.
@@ -81,17 +81,16 @@ impl Evenkeel {
         if probe.trying { probe.tried.add(tick) } else { probe.kept.add(tick) }
         probe.half += tick.count;
         let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
-        let alpha = if self.descends { 0.01 } else { self.alpha() };
-        let test = Test::of(&probe.kept, &probe.tried, shift, self.dispersion.phi(), alpha);
+        let test = Test::of(&probe.kept, &probe.tried, shift, self.dispersion.phi());
         let Some(test) = test else {
             self.probe = Some(probe);
             return self.describe();
         };
         let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
-        if test.clearly_better() {
+        if test.clearly_better(self.alpha()) {
             return self.accept(&probe, evidence);
         }
-        if test.clearly_worse() {
+        if test.clearly_worse(ALPHA_WORSE) {
             return self.refuse(&probe, evidence);
         }
         let test = probe.prior.map_or(test, |prior| test.pooled(prior.gain, prior.variance));

@@ -4,6 +4,9 @@ use super::CHANGE;
 use super::evidence::{Tally, Test};
 use crate::control::Sample;
 
+/// Probability of taking chance for a change.
+const ALPHA: f64 = 0.01;
+
 /// Dispersion of counts: variance over mean from tick to tick, 1 for Poisson.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispersion {
@@ -75,8 +78,8 @@ impl Watch {
     /// A tick at the limit in use.
     pub fn tick(&mut self, tick: &Tally, base: &Tally, phi: f64) -> Change {
         self.fresh.add(tick);
-        let test = Test::of(base, &self.fresh, 0.0, phi, 0.01);
-        let changed = test.filter(|test| test.gain.abs() > CHANGE && (test.clearly_better() || test.clearly_worse()));
+        let test = Test::of(base, &self.fresh, 0.0, phi);
+        let changed = test.filter(|test| test.gain.abs() > CHANGE && (test.clearly_better(ALPHA) || test.clearly_worse(ALPHA)));
         if let Some(test) = changed {
             return Change::Of(test.gain);
         }
