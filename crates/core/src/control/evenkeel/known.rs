@@ -9,6 +9,8 @@ use super::grid::Offset;
 const FAR: f64 = 4.0;
 /// How long a verdict of far worse counts at least, in seconds, by the distance (ln): such probes cost most.
 const FAR_WORSE_S: [(f64, f64); 2] = [(2.0, 60.0), (0.4, 10.0)];
+/// Distance (ln) that is far away for a change that is no collapse.
+const AWAY: f64 = 1.0;
 /// Shortest, in units of the test's own length.
 const GAP_MIN: f64 = 8.0;
 /// Limits remembered at most.
@@ -86,6 +88,12 @@ impl Known {
     /// Whether nothing is known of this limit.
     pub fn is_new(&self, limit: u32) -> bool {
         self.of(limit, Offset::Half.close()).is_none()
+    }
+
+    /// Everything is open again but what was far worse and is far away, which costs most to look at.
+    pub fn reopen(&mut self, kept: u32) {
+        let away = |limit: u32| (f64::from(limit) / f64::from(kept)).ln().abs() > AWAY;
+        self.0.retain(|verdict| verdict.far_worse && away(verdict.limit));
     }
 
     /// Everything is open again.

@@ -61,6 +61,8 @@ const ALPHA_BETTER: (f64, f64) = (0.2, 0.01);
 const ALPHA_WORSE: f64 = 0.02;
 /// Throughput (ln) by which a limit is far worse.
 const FAR_WORSE: f64 = 0.25;
+/// For so many seconds a move is suspected when throughput falls.
+const SUSPECT_S: f64 = 3.0;
 /// Throughput (ln) by which it has fallen in a collapse: to 0.7.
 const COLLAPSE: f64 = 0.357;
 /// What a change of the limit is expected to take until the server feels it, in seconds, before it was seen.
@@ -95,8 +97,8 @@ pub struct Evenkeel {
     settled: bool,
     /// Failed probes since the last change or good one.
     caution: u32,
-    /// The limit left last, and the one to go back to since throughput fell.
-    left: Option<u32>,
+    /// The limit left last and when, and the one to go back to since throughput fell.
+    left: Option<(u32, f64)>,
     back_to: Option<u32>,
     /// Direction that was good last.
     momentum: Option<Offset>,
@@ -340,9 +342,14 @@ impl Evenkeel {
 
     /// The server has changed: what was learnt of other limits no longer counts.
     fn open_again(&mut self, gain: f64) -> Reason {
-        self.back_to = self.left.take().filter(|_| gain < 0.0);
+        let lately = self.left.take().filter(|(_, at)| gain < 0.0 && self.now - at < SUSPECT_S);
+        self.back_to = lately.map(|(left, _)| left);
         self.watch.restart();
-        self.known.clear();
+        if gain < -COLLAPSE {
+            self.known.clear();
+        } else {
+            self.known.reopen(self.kept);
+        }
         self.caution = 0;
         self.settled = false;
         self.momentum = None;
@@ -355,7 +362,7 @@ impl Evenkeel {
     /// a verdict: the brake lowers what the probes then judge.
     fn brake(&mut self, strained: Strained) -> Reason {
         let from = self.kept;
-        self.open_again(0.0);
+        self.open_again(-2.0 * COLLAPSE);
         self.braked = true;
         self.base = Tally::default();
         self.kept = (from / 2).max(self.settings.range.0);

@@ -136,7 +136,7 @@ impl Evenkeel {
     /// The limit tried is the one kept from here on.
     fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let left = self.kept;
-        self.left = Some(left);
+        self.left = Some((left, self.now));
         self.cold = false;
         self.braked = false;
         self.kept = probe.to;

@@ -5,7 +5,9 @@ use super::evidence::{Tally, Test};
 use crate::control::Sample;
 
 /// Probability of taking chance for a change.
-const ALPHA: f64 = 0.01;
+const ALPHA: f64 = 0.003;
+/// Completions due in what is fresh before it is compared.
+const ENOUGH: f64 = 60.0;
 
 /// Dispersion of counts: variance over mean from tick to tick, 1 for Poisson.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +36,9 @@ impl Dispersion {
         self.last = Some((limit, tick.count));
     }
 
-    /// Never below a quarter: a regular server does not make tests blind to drift.
+    /// Hardly below 1: a regular server does not make tests blind to drift.
     pub fn phi(&self) -> f64 {
-        self.phi.clamp(0.25, 10.0)
+        self.phi.clamp(0.8, 10.0)
     }
 }
 
@@ -79,7 +81,8 @@ impl Watch {
     pub fn tick(&mut self, tick: &Tally, base: &Tally, phi: f64) -> Change {
         self.fresh.add(tick);
         let test = Test::of(base, &self.fresh, 0.0, phi);
-        let changed = test.filter(|test| test.gain.abs() > CHANGE && (test.clearly_better(ALPHA) || test.clearly_worse(ALPHA)));
+        let due = base.rate().unwrap_or(0.0) * self.fresh.seconds;
+        let changed = test.filter(|_| due >= ENOUGH).filter(|test| test.gain.abs() > CHANGE && (test.clearly_better(ALPHA) || test.clearly_worse(ALPHA)));
         if let Some(test) = changed {
             return Change::Of(test.gain);
         }
