@@ -12,6 +12,7 @@ mod resume;
 pub mod runs;
 pub mod sandbox;
 pub mod servers;
+pub mod simulate;
 mod spec;
 mod stored;
 mod tell;
@@ -70,6 +71,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Runs(args) => runs::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::Export(args) => export::run(&session, &args),
+        Command::Simulate(args) => simulate::run(&session, &args),
         Command::Completions { .. } => Ok(ExitCode::SUCCESS),
     }
 }

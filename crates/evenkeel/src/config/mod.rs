@@ -5,5 +5,6 @@ mod fields;
 mod generator;
 pub mod guard;
 pub mod rate;
+pub mod simulate;
 pub mod units;
 pub mod workload;
