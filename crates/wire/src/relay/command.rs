@@ -93,6 +93,16 @@ impl CommandReader {
         self.left == 0 && !self.continues && matches!(self.mode, Mode::Commands | Mode::Login)
     }
 
+    /// Whether nothing is looked at any more.
+    pub fn is_stream(&self) -> bool {
+        self.mode == Mode::Stream
+    }
+
+    /// Whether a change of user has been sent and not been answered.
+    pub fn is_login(&self) -> bool {
+        self.mode == Mode::Login
+    }
+
     /// Bytes that are still to come of the packet that passes.
     pub fn left(&self) -> usize {
         self.left as usize

@@ -88,6 +88,11 @@ impl Frame {
         &self.head[..usize::from(self.head_filled)]
     }
 
+    /// Number of the last packet.
+    pub fn number(&self) -> u8 {
+        self.header[3]
+    }
+
     /// First byte of the last packet.
     pub fn first(&self) -> Option<u8> {
         self.head().first().copied()

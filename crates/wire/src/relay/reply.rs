@@ -119,6 +119,11 @@ impl ReplyReader {
         self.pending.len()
     }
 
+    /// How the command that was sent first of those that wait is answered.
+    pub fn answers(&self) -> Option<Expect> {
+        self.pending.front().copied()
+    }
+
     /// Whether so many commands wait that no more should be sent.
     pub fn is_full(&self) -> bool {
         self.pending.len() >= PENDING_MAX
@@ -127,6 +132,11 @@ impl ReplyReader {
     /// Whether no packet has begun that has not ended.
     pub fn is_between(&self) -> bool {
         !self.frame.is_inside()
+    }
+
+    /// Number of the last packet.
+    pub fn number(&self) -> u8 {
+        self.frame.number()
     }
 
     /// First bytes of the last packet, its number and length left out.

@@ -1,6 +1,10 @@
-//! The guard's protocol against a real server.
+//! The guard against a real server.
 
 mod client;
 mod corpus;
+mod faults;
+mod logins;
+mod passage;
+mod proxy;
 mod script;
 mod server;
