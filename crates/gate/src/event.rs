@@ -12,6 +12,8 @@ pub enum Event {
         address: String,
         /// The server behind.
         backend: String,
+        /// Where metrics are, if anywhere.
+        metrics: Option<String>,
     },
     /// The limit changes.
     Limit {

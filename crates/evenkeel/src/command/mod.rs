@@ -66,7 +66,6 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Sandbox(args) => sandbox::run(&session, &args),
         Command::Data(args) => data::run(&session, &args),
         Command::Load(args) => load::run(&session, &args),
-        Command::Guard(args) => guard::run(&session, &args),
         Command::Explain(args) => explain::run(&session, &args),
         Command::Guard(args) => guard::run(&session, &args),
         Command::Runs(args) => runs::run(&session, &args),

@@ -1,11 +1,12 @@
 //! The guard's configuration: `examples/guard.toml` shows every key.
 
 use super::fields::Fields;
+use super::simulate::{law_named, memory, with_memory};
 use super::units;
 use crate::guard::log::Form;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
-use evenkeel_core::control::{Controller, Evenkeel, Fixed, evenkeel};
+use evenkeel_core::control::{Controller, evenkeel, law};
 use evenkeel_gate::admission::Options;
 use evenkeel_gate::control::Settings;
 use evenkeel_gate::guard::{Address, BackendTls, ClientTls, Plan, TenantBy, TlsMode};
@@ -15,9 +16,6 @@ use toml::{Table, Value};
 
 /// Greatest limit that makes sense: as many as a server has connections.
 const LIMIT_MAX: u64 = 100_000;
-
-/// Names of the controllers.
-pub const CONTROLLERS: [&str; 2] = ["evenkeel", "fixed"];
 
 /// Everything that a file or flags may say.
 #[derive(Clone, Debug)]
@@ -32,6 +30,8 @@ pub struct GuardConfig {
     pub limit: u32,
     /// No limit passes this.
     pub limit_max: u32,
+    /// Memory that transactions may use: a cap on the limit.
+    pub memory: Option<evenkeel::Memory>,
     /// From one tick to the next.
     pub tick: Nanos,
     /// Hardware counters on the CPUs of the server.
@@ -54,9 +54,10 @@ impl GuardConfig {
         Self {
             plan: Plan { threads: threads(), ..Plan::new(listen, backend) },
             weights: BTreeMap::new(),
-            controller: CONTROLLERS[0].to_owned(),
+            controller: law::NAMES[law::NAMES.len() - 1].to_owned(),
             limit: 8,
             limit_max: 1_024,
+            memory: None,
             tick: Nanos::from_millis(100),
             counters: false,
             monitor: None,
@@ -120,6 +121,7 @@ impl GuardConfig {
         set(&mut self.limit_max, limit(&mut fields, "limit_max")?);
         set(&mut self.tick, time(&mut fields, "tick")?);
         set(&mut self.counters, fields.optional("counters")?);
+        self.memory = memory(&mut fields)?;
         set(&mut self.plan.options.dry_run, fields.optional("dry_run")?);
         self.monitor = fields.optional("monitor")?;
         self.journal = fields.optional::<String>("journal")?.map(PathBuf::from);
@@ -167,7 +169,11 @@ impl GuardConfig {
             bail!("`tick` must be between 20ms and 1s, and is {} ms", self.tick.as_millis_f64());
         }
         if !(1..=evenkeel_gate::guard::THREADS_MAX).contains(&self.plan.threads) {
-            bail!("`threads` must be between 1 and {}, and is {}", evenkeel_gate::guard::THREADS_MAX, self.plan.threads);
+            bail!(
+                "`threads` must be between 1 and {}, and is {}",
+                evenkeel_gate::guard::THREADS_MAX,
+                self.plan.threads
+            );
         }
         self.controller().map(|_| ())
     }
@@ -177,7 +183,8 @@ impl GuardConfig {
     /// # Errors
     /// An unknown name.
     pub fn controller(&self) -> Result<Box<dyn Controller>> {
-        controller(&self.controller, self.limit, self.limit_max)
+        let law = law_named(Some(&self.controller), self.limit, self.limit_max)?;
+        Ok(with_memory(law, self.memory).build())
     }
 
     /// What the loop needs.
@@ -190,18 +197,6 @@ impl GuardConfig {
     pub fn options(&self) -> Options {
         self.plan.options
     }
-}
-
-/// A controller by name.
-///
-/// # Errors
-/// An unknown name.
-pub fn controller(name: &str, start: u32, limit_max: u32) -> Result<Box<dyn Controller>> {
-    Ok(match name {
-        "evenkeel" => Box::new(Evenkeel::new(evenkeel::Settings { initial: start, range: (1, limit_max), memory: None })),
-        "fixed" => Box::new(Fixed::new(start)),
-        other => bail!("unknown controller {other:?}; known are {}", CONTROLLERS.join(", ")),
-    })
 }
 
 /// One thread up to four CPUs, then one for each four.
@@ -239,7 +234,9 @@ fn addresses(fields: &mut Fields) -> Result<Vec<Address>> {
         Value::String(text) => vec![text],
         Value::Array(values) => values
             .into_iter()
-            .map(|value| value.as_str().map(str::to_owned).ok_or_else(|| anyhow!("guard: `listen` must be texts")))
+            .map(|value| {
+                value.as_str().map(str::to_owned).ok_or_else(|| anyhow!("guard: `listen` must be texts"))
+            })
             .collect::<Result<_>>()?,
         _ => bail!("guard: `listen` must be an address or a list of them"),
     };
@@ -254,7 +251,7 @@ fn weights(value: Option<Value>) -> Result<BTreeMap<String, u32>> {
     };
     let weight = |(name, value): (String, Value)| match value.as_integer() {
         Some(weight @ 1..=1_000_000) => Ok((name, weight as u32)),
-        _ => Err(anyhow!("weights: `{name}` must be a whole number between 1 and 1000000, and is {value}")),
+        _ => Err(anyhow!("weights: `{name}` must be a whole number between 1 and 1000000")),
     };
     table.into_iter().map(weight).collect()
 }
@@ -311,17 +308,26 @@ mod tests {
         let config = GuardConfig::parse(text).unwrap();
         assert_eq!(config.weights.get("shop"), Some(&3));
         // The keys that are commented out, because they are no defaults, can be read as well.
-        let all: String = text.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).map(|line| format!("{line}\n")).collect();
+        let all: String = text
+            .lines()
+            .map(|line| line.strip_prefix("#: ").unwrap_or(line))
+            .map(|line| format!("{line}\n"))
+            .collect();
         let full = GuardConfig::parse(&all).unwrap();
         assert_eq!(full.plan.options.queue_max, Some(10_000));
-        assert!(full.monitor.is_some() && full.journal.is_some() && full.plan.client_tls.identity.is_some());
+        assert!(
+            full.monitor.is_some()
+                && full.journal.is_some()
+                && full.plan.client_tls.identity.is_some()
+                && full.memory.is_some()
+        );
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         for (more, expected) in [
             ("[control]\ncontroler = 'fixed'", "did you mean `controller`?"),
-            ("[control]\ncontroller = 'best'", "unknown controller \"best\""),
+            ("[control]\ncontroller = 'vega'", "vegas"),
             ("[control]\nlimit = 0", "`limit` must be between 1"),
             ("[control]\nlimit = 9\nlimit_max = 3", "`limit` 9 is above `limit_max` 3"),
             ("[control]\ntick = '1h'", "`tick` must be between"),
@@ -336,7 +342,9 @@ mod tests {
             let error = error(more);
             assert!(error.contains(expected), "{more}: {error}");
         }
-        assert!(GuardConfig::parse("backend = 'x:1'").unwrap_err().to_string().contains("`listen` is missing"));
+        assert!(
+            GuardConfig::parse("backend = 'x:1'").unwrap_err().to_string().contains("`listen` is missing")
+        );
         assert!(GuardConfig::parse("listen = 'nowhere'\nbackend = 'x:1'").is_err());
     }
 }

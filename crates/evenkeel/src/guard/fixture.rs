@@ -40,7 +40,8 @@ pub fn snapshot() -> Snapshot {
     for session in 0..6 {
         gate.ask(Nanos::from_millis(500), SessionId(session), tenant);
     }
-    let interval_totals = Totals { ticks: 10, completions: 10, work: 10.0, response_s: 0.04, ..Totals::default() };
+    let interval_totals =
+        Totals { ticks: 10, completions: 10, work: 10.0, response_s: 0.04, ..Totals::default() };
     Snapshot {
         at: Nanos::from_secs(1),
         census: gate.census(Nanos::from_secs(1)),

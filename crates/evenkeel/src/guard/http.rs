@@ -43,7 +43,8 @@ pub struct Server {
 impl Server {
     /// Listens on `address`; `answer` is called with the path of each GET.
     pub fn start(address: &str, answer: impl Fn(&str) -> Page + Send + 'static) -> Result<Self> {
-        let listener = TcpListener::bind(address).with_context(|| format!("listening on {address} for metrics"))?;
+        let listener =
+            TcpListener::bind(address).with_context(|| format!("listening on {address} for metrics"))?;
         listener.set_nonblocking(true)?;
         let (address, stop) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
         let stopped = Arc::clone(&stop);

@@ -58,7 +58,11 @@ fn gate(out: &mut Text, snapshot: &Snapshot) {
     out.gauge("lent", "Idle transactions that have lent their permit.", census.lent as f64);
     out.gauge("lent_max", "Most that may lend.", census.lent_max as f64);
     out.counter("loans_refused_total", "Loans refused for that bound.", census.loans_refused as f64);
-    out.gauge("unqueued", "Running without a place in the queue, as they may hold locks.", census.unqueued as f64);
+    out.gauge(
+        "unqueued",
+        "Running without a place in the queue, as they may hold locks.",
+        census.unqueued as f64,
+    );
     out.gauge("by_liveness", "Running by the liveness rule.", census.by_liveness as f64);
     out.counter("liveness_total", "Admitted by the liveness rule.", census.liveness_total as f64);
     out.gauge("waiting", "Sessions in the queue.", census.waiting as f64);
@@ -85,14 +89,22 @@ fn totals(out: &mut Text, snapshot: &Snapshot) {
     }
     out.counter("work_total", "Successful transactions, weighted by cost.", totals.work);
     out.counter("rejected_total", "Sessions refused.", totals.rejected as f64);
-    out.counter("response_seconds_total", "Response time at the server of the successful.", totals.response_s);
+    out.counter(
+        "response_seconds_total",
+        "Response time at the server of the successful.",
+        totals.response_s,
+    );
     out.counter("sensing_seconds_total", "Time that reading the sensors took.", totals.sensing_s);
 }
 
 fn control(out: &mut Text, snapshot: &Snapshot) {
     out.head("controller_info", "gauge", "Which controller decides.");
     out.value("controller_info", &format!("name=\"{}\"", escaped(snapshot.controller)), 1.0);
-    out.gauge("fault", "1 while the controller or a sensor fails.", f64::from(u8::from(snapshot.verdict.fault.is_some())));
+    out.gauge(
+        "fault",
+        "1 while the controller or a sensor fails.",
+        f64::from(u8::from(snapshot.verdict.fault.is_some())),
+    );
     let signals = values(&snapshot.sample.signals);
     out.head("signal", "gauge", "What a sensor says; absent where it is not available.");
     for (sensor, value) in Sensor::ALL.iter().zip(signals) {
@@ -114,8 +126,16 @@ fn connections(out: &mut Text, counts: &Counts) {
     out.counter("connections_total", "Clients that were accepted.", counts.accepted as f64);
     out.counter("logins_total", "Logins that the server accepted.", counts.logins as f64);
     out.counter("refused_total", "Clients and commands turned away by the guard.", counts.refused as f64);
-    out.counter("malformed_total", "Connections ended for bytes that are no protocol.", counts.malformed as f64);
-    out.counter("backend_failures_total", "Connections to the server that failed.", counts.unreachable as f64);
+    out.counter(
+        "malformed_total",
+        "Connections ended for bytes that are no protocol.",
+        counts.malformed as f64,
+    );
+    out.counter(
+        "backend_failures_total",
+        "Connections to the server that failed.",
+        counts.unreachable as f64,
+    );
     out.counter("commands_total", "Commands that were sent on.", counts.commands as f64);
     out.counter("resets_total", "Sessions reset for clients that left.", counts.resets as f64);
 }
@@ -197,7 +217,9 @@ mod tests {
                 described.push(rest.split(' ').next().expect("a name").to_owned());
             } else if !line.starts_with('#') {
                 let name = line.split(['{', ' ']).next().expect("a name");
-                let known = |suffix: &str| name.strip_suffix(suffix).is_some_and(|n| described.iter().any(|d| d == n));
+                let known = |suffix: &str| {
+                    name.strip_suffix(suffix).is_some_and(|n| described.iter().any(|d| d == n))
+                };
                 assert!(["", "_bucket", "_sum", "_count"].iter().any(|suffix| known(suffix)), "{line}");
                 let value = line.rsplit(' ').next().expect("a value");
                 assert!(value.parse::<f64>().is_ok(), "{line}");

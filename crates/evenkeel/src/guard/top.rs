@@ -101,7 +101,9 @@ fn signal(signal: &Signal) -> String {
     let _ = match (signal.value, signal.ratio) {
         (None, _) => write!(line, "not available"),
         (Some(value), None) => write!(line, "{}", number(value)),
-        (Some(value), Some(ratio)) => write!(line, "{:<12} {ratio:.2} x what it is near the peak", number(value)),
+        (Some(value), Some(ratio)) => {
+            write!(line, "{:<12} {ratio:.2} x what it is near the peak", number(value))
+        }
     };
     line
 }
@@ -155,7 +157,8 @@ fn spark(values: &[f64], room: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let shown = &values[values.len().saturating_sub(room)..];
     let most = shown.iter().copied().fold(0.0, f64::max);
-    let bar = |value: &f64| if most > 0.0 { BARS[((value / most * 7.0).round() as usize).min(7)] } else { BARS[0] };
+    let bar =
+        |value: &f64| if most > 0.0 { BARS[((value / most * 7.0).round() as usize).min(7)] } else { BARS[0] };
     shown.iter().map(bar).collect()
 }
 

@@ -20,4 +20,4 @@ pub use keeper::{Keeper, Verdict};
 pub use process::{Place, find};
 pub use sensors::{Available, Sensors};
 pub use status::{ServerStatus, StatusBoard};
-pub use tick::{Loop, Order, Reach, Settings};
+pub use tick::{Loop, Order, Reach, Recorder, Settings};

@@ -47,6 +47,9 @@ pub enum Order {
     Stop,
 }
 
+/// Where entries of the journal go.
+pub type Recorder = Box<dyn FnMut(&Entry) + Send>;
+
 /// The loop.
 pub struct Loop {
     gate: Arc<dyn Reach>,
@@ -62,7 +65,7 @@ pub struct Loop {
     available: Option<Available>,
     liveness: u64,
     listener: Arc<dyn Listener>,
-    record: Box<dyn FnMut(&Entry) + Send>,
+    record: Recorder,
     board: Board,
 }
 
@@ -73,7 +76,7 @@ impl Loop {
         (controller, sensors): (Box<dyn Controller>, Sensors),
         settings: Settings,
         (listener, board): (Arc<dyn Listener>, Board),
-        record: Box<dyn FnMut(&Entry) + Send>,
+        record: Recorder,
     ) -> Self {
         let keeper = Keeper::new(controller, settings.start, settings.limit_max);
         let limit = settings.start.clamp(1, settings.limit_max.max(1));

@@ -293,7 +293,10 @@ impl Worker {
         self.listen(false)?;
         let late = self.shared.is_past_deadline();
         for place in &mut self.places {
-            if place.session.as_ref().is_some_and(|session| late || session.is_idle()) {
+            let Some(session) = &place.session else { continue };
+            let idle = session.is_idle();
+            if late || idle {
+                self.shared.cut.fetch_add(usize::from(!idle), Ordering::Relaxed);
                 place.session = None;
                 self.shared.stats.closed.add();
             }

@@ -1,10 +1,11 @@
 //! Flags of a running guard, over its configuration file.
 
-use crate::config::guard::{CONTROLLERS, GuardConfig, tls_mode};
+use crate::config::guard::{GuardConfig, tls_mode};
 use crate::config::units;
 use crate::failure::WithHint;
 use crate::guard::log::Form;
 use anyhow::{Context, Result, anyhow};
+use evenkeel_core::control::law;
 use evenkeel_gate::guard::TenantBy;
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ pub struct Flags {
     #[arg(long, value_name = "ADDRESS")]
     backend: Option<String>,
     /// Who decides about the limit
-    #[arg(long, value_name = "NAME", value_parser = CONTROLLERS)]
+    #[arg(long, value_name = "NAME", value_parser = law::NAMES)]
     controller: Option<String>,
     /// The limit to begin with; the fixed controller's for good
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -91,8 +92,12 @@ impl Flags {
         let mut config = match (&self.config, self.listen.first(), &self.backend) {
             (Some(path), _, _) => GuardConfig::load(path)?,
             (None, Some(listen), Some(backend)) => GuardConfig::new(listen.parse()?, backend.parse()?),
-            (None, None, _) => return Err(anyhow!("nobody said where clients arrive")).hint("give --listen or --config"),
-            (None, _, None) => return Err(anyhow!("nobody said where the server is")).hint("give --backend or --config"),
+            (None, None, _) => {
+                return Err(anyhow!("nobody said where clients arrive")).hint("give --listen or --config");
+            }
+            (None, _, None) => {
+                return Err(anyhow!("nobody said where the server is")).hint("give --backend or --config");
+            }
         };
         if !self.listen.is_empty() {
             config.plan.listen = self.listen.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;

@@ -12,7 +12,9 @@ use std::process::ExitCode;
 
 /// Flags of `evenkeel guard`.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --metrics 127.0.0.1:9307
   evenkeel guard --config /etc/evenkeel/guard.toml
@@ -22,7 +24,8 @@ Examples:
 
 Signals: SIGHUP reads the configuration again, SIGTERM lets transactions end and stops.
 Compression is negotiated away. Accounts that authenticate by a socket's system user (unix_socket,
-auth_socket) are refused on a unix-socket backend.")]
+auth_socket) are refused on a unix-socket backend."
+)]
 pub struct Args {
     /// What to do instead of running a guard
     #[command(subcommand)]

@@ -8,9 +8,9 @@ use crate::config::guard::GuardConfig;
 use crate::guard::http::{Page, Server};
 use crate::guard::watch::{Counts, Watch};
 use crate::guard::{journal, log, metrics, status::Status};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
-use evenkeel_gate::control::{Entry, Loop, Order, Place, Sensors, ServerStatus, StatusBoard};
+use evenkeel_gate::control::{Loop, Order, Place, Recorder, Sensors, ServerStatus, StatusBoard};
 use evenkeel_gate::event::{Event, Listener};
 use evenkeel_gate::guard::{Address, Guard, Handle};
 use evenkeel_gate::snapshot::Board;
@@ -30,7 +30,8 @@ const SILENCE: Nanos = Nanos::from_secs(5);
 /// Runs until SIGTERM.
 pub fn run(session: &Session, flags: &Flags, config: GuardConfig) -> Result<ExitCode> {
     let hangup = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup)).context("installing the handler for SIGHUP")?;
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
+        .context("installing the handler for SIGHUP")?;
     let form = config.log;
     let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
     let guard = Guard::start(config.plan.clone())?;
@@ -38,6 +39,7 @@ pub fn run(session: &Session, flags: &Flags, config: GuardConfig) -> Result<Exit
     listener.tell(&Event::Listening {
         address: config.plan.listen.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         backend: config.plan.backend.to_string(),
+        metrics: running.metrics.as_ref().map(|server| server.address().to_string()),
     });
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
     while !session.stop.is_set() && !guard.has_failed() {
@@ -49,7 +51,9 @@ pub fn run(session: &Session, flags: &Flags, config: GuardConfig) -> Result<Exit
         if hangup.swap(false, Ordering::Relaxed) {
             let event = match flags.read().and_then(|config| running.reload(&guard, &config)) {
                 Ok(()) => Event::Reloaded,
-                Err(error) => Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") },
+                Err(error) => {
+                    Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") }
+                }
             };
             listener.tell(&event);
         }
@@ -78,7 +82,7 @@ fn tell(event: &Event, form: log::Form) {
 struct Running {
     orders: mpsc::Sender<Order>,
     looping: Option<std::thread::JoinHandle<()>>,
-    _metrics: Option<Server>,
+    metrics: Option<Server>,
     _monitor: Option<Monitor>,
 }
 
@@ -86,7 +90,8 @@ impl Running {
     fn start(guard: &Guard, config: &GuardConfig, listener: Arc<dyn Listener>) -> Result<Self> {
         let (handle, board, status) = (guard.handle(), Board::new(), StatusBoard::new());
         let clock = handle.clock();
-        let monitor = config.monitor.as_ref().map(|url| Monitor::start(url, status.clone(), clock)).transpose()?;
+        let monitor =
+            config.monitor.as_ref().map(|url| Monitor::start(url, status.clone(), clock)).transpose()?;
         let server_status = monitor.as_ref().map(|_| ServerStatus::new(status));
         let sensors = Sensors::new(place(&config.plan.backend), config.counters, server_status);
         let looped = Loop::new(
@@ -99,13 +104,14 @@ impl Running {
         weigh(guard, config);
         let metrics = config.metrics.as_ref().map(|address| serve(address, board, handle)).transpose()?;
         let (orders, inbox) = mpsc::channel();
-        let looping = std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
-        Ok(Self { orders, looping: Some(looping), _metrics: metrics, _monitor: monitor })
+        let looping =
+            std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
+        Ok(Self { orders, looping: Some(looping), metrics, _monitor: monitor })
     }
 
     fn reload(&self, guard: &Guard, config: &GuardConfig) -> Result<()> {
         let order = Order::Set(config.settings(), Some(config.controller()?));
-        self.orders.send(order).context("the controller's thread has ended")?;
+        self.orders.send(order).map_err(|_| anyhow!("the controller's thread has ended"))?;
         weigh(guard, config);
         Ok(())
     }
@@ -133,11 +139,13 @@ fn weigh(guard: &Guard, config: &GuardConfig) {
 fn place(backend: &Address) -> Option<Place> {
     match backend {
         Address::Unix(path) => Some(Place::Unix(path.clone())),
-        Address::Tcp { host, port } => Some(Place::Tcp((host.as_str(), *port).to_socket_addrs().ok()?.next()?)),
+        Address::Tcp { host, port } => {
+            Some(Place::Tcp((host.as_str(), *port).to_socket_addrs().ok()?.next()?))
+        }
     }
 }
 
-fn recorder(config: &GuardConfig) -> Result<Box<dyn FnMut(&Entry) + Send>> {
+fn recorder(config: &GuardConfig) -> Result<Recorder> {
     let Some(path) = &config.journal else { return Ok(Box::new(|_| ())) };
     let mut writer = Some(journal::Writer::open(path, journal::FILE_MAX)?);
     let form = config.log;
@@ -152,10 +160,16 @@ fn recorder(config: &GuardConfig) -> Result<Box<dyn FnMut(&Entry) + Send>> {
 
 fn serve(address: &str, board: Board, handle: Handle) -> Result<Server> {
     Server::start(address, move |path| {
-        let Some(snapshot) = board.latest() else { return Page::text(503, "the controller has not ticked yet\n") };
+        let Some(snapshot) = board.latest() else {
+            return Page::text(503, "the controller has not ticked yet\n");
+        };
         let age = handle.clock().now() - snapshot.at;
         match path {
-            "/metrics" => Page { code: 200, content_type: metrics::CONTENT_TYPE, body: metrics::text(&snapshot, &counts(&handle)) },
+            "/metrics" => Page {
+                code: 200,
+                content_type: metrics::CONTENT_TYPE,
+                body: metrics::text(&snapshot, &counts(&handle)),
+            },
             "/healthz" if age > SILENCE => {
                 Page::text(503, format!("the controller has not ticked for {:.1} s\n", age.as_secs_f64()))
             }

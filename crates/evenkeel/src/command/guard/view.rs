@@ -1,7 +1,7 @@
 //! `evenkeel guard top` and `evenkeel guard replay`.
 
 use super::super::Session;
-use crate::config::guard::{CONTROLLERS, controller};
+use crate::config::simulate::law_named;
 use crate::config::units;
 use crate::failure::WithHint;
 use crate::guard::status::{Status, VERSION};
@@ -9,6 +9,7 @@ use crate::guard::top::{Frame, History};
 use crate::guard::{http, journal};
 use crate::out;
 use anyhow::{Result, bail};
+use evenkeel_core::control::law;
 use evenkeel_gate::control;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -35,7 +36,7 @@ pub struct ReplayArgs {
     #[arg(value_name = "FILE")]
     journal: PathBuf,
     /// Who is asked
-    #[arg(long, value_name = "NAME", default_value = "evenkeel", value_parser = CONTROLLERS)]
+    #[arg(long, value_name = "NAME", default_value = "evenkeel", value_parser = law::NAMES)]
     controller: String,
     /// The limit to begin with [default: the journal's first]
     #[arg(long, value_name = "N")]
@@ -102,14 +103,15 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let recorded = journal::read(&args.journal)?;
     let Some(first) = recorded.first() else { bail!("{} has no tick", args.journal.display()) };
     let start = args.limit.unwrap_or(first.sample.limit);
-    let asked = controller(&args.controller, start, args.limit_max)?;
+    let asked = law_named(Some(&args.controller), start, args.limit_max)?.build();
     let ticks = recorded.iter().map(|tick| (&tick.sample, tick.decided));
     let replayed = control::replay(ticks, asked, start, args.limit_max);
     let mut before = start;
     for (tick, then) in replayed.iter().zip(&recorded) {
         if args.all || tick.now.limit != before || tick.now.limit != tick.then {
             let at = then.sample.end.as_secs_f64();
-            let differs = if tick.now.limit == tick.then { String::new() } else { format!("  (then: {})", then.why) };
+            let differs =
+                if tick.now.limit == tick.then { String::new() } else { format!("  (then: {})", then.why) };
             out::line(format!("{at:>10.3} s  {}{differs}", tick.now))?;
         }
         before = tick.now.limit;
