@@ -72,7 +72,8 @@ fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
     if phases.is_empty() {
         bail!("scenario: `load` is empty; say who asks for transactions by [[load]] with `clients`");
     }
-    let law = with_memory(law_named(instead.controller.as_ref().or(controller.as_ref()), start, most)?, memory);
+    let law =
+        with_memory(law_named(instead.controller.as_ref().or(controller.as_ref()), start, most)?, memory);
     let expects = expects.into_iter().enumerate().map(|(place, value)| expect(place + 1, value, duration));
     let expect = expects.collect::<Result<_>>()?;
     let plants = named.into_iter().map(|(_, plant)| plant).collect();
@@ -179,10 +180,9 @@ fn fall(fields: &mut Fields) -> Result<Fall> {
             height: positive(fields, "height")?,
         },
         "cliff" => Fall::Cliff { edge: positive(fields, "edge")?, height: positive(fields, "height")? },
-        other => bail!(
-            "{}: unknown fall `{other}`, known are `locks`, `power`, `shelf`, `cliff`",
-            fields.entry()
-        ),
+        other => {
+            bail!("{}: unknown fall `{other}`, known are `locks`, `power`, `shelf`, `cliff`", fields.entry())
+        }
     })
 }
 
@@ -233,11 +233,14 @@ fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
         },
     };
     fields.finish()?;
-    let Expect { settled_within: None, never_below: None, regret_below: None, limit_within: None, .. } = expect
+    let Expect { settled_within: None, never_below: None, regret_below: None, limit_within: None, .. } =
+        expect
     else {
         return Ok(expect);
     };
-    bail!("expect {number}: expects nothing; set `settled-within`, `never-below`, `regret-below`, `limit-min` or `limit-max`")
+    bail!(
+        "expect {number}: expects nothing; set `settled-within`, `never-below`, `regret-below`, `limit-min` or `limit-max`"
+    )
 }
 
 fn time(fields: &mut Fields, key: &'static str) -> Result<Option<Nanos>> {

@@ -291,6 +291,7 @@ impl Worker {
     /// Whether the last session is gone, or the deadline is.
     fn stop(&mut self) -> io::Result<bool> {
         self.listen(false)?;
+        self.listeners.iter().for_each(Listener::close);
         let late = self.shared.is_past_deadline();
         for place in &mut self.places {
             let Some(session) = &place.session else { continue };

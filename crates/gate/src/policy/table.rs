@@ -88,8 +88,8 @@ fn statements_are_classified() {
 }
 
 #[test]
-fn names_of_locks_are_compared_without_case() {
+fn names_of_locks_are_told_apart_by_case_as_mariadb_does() {
     let named = |text: &str| Statement::read(text.as_bytes(), true, true).acts;
-    assert_eq!(named("DO GET_LOCK('a', 1)"), named("DO GET_LOCK(\"A\", 2)"));
-    assert_ne!(named("DO GET_LOCK('a', 1)"), named("DO GET_LOCK('b', 1)"));
+    assert_eq!(named("DO GET_LOCK('a', 1)"), named("SELECT GET_LOCK(\"a\", 2)"));
+    assert_ne!(named("DO GET_LOCK('a', 1)"), named("DO GET_LOCK('A', 1)"));
 }

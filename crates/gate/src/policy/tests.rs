@@ -190,7 +190,7 @@ fn locks_are_held_until_they_are_given_back_in_the_form_that_fits() {
         ("LOCK TABLES t READ", "SELECT 1 FROM t", "UNLOCK TABLES"),
         ("FLUSH TABLES WITH READ LOCK", "SELECT RELEASE_ALL_LOCKS()", "UNLOCK TABLES"),
         ("BACKUP STAGE START", "UNLOCK TABLES", "BACKUP STAGE END"),
-        ("SELECT GET_LOCK('a', 1)", "SELECT RELEASE_LOCK('b')", "SELECT RELEASE_LOCK('A')"),
+        ("SELECT GET_LOCK('a', 1)", "SELECT RELEASE_LOCK('A')", "SELECT RELEASE_LOCK('a')"),
         ("SELECT GET_LOCK(?, 1)", "SELECT RELEASE_LOCK(?)", "DO RELEASE_ALL_LOCKS()"),
         ("HANDLER t OPEN", "UNLOCK TABLES", "HANDLER t CLOSE"),
         ("XA PREPARE 'x'", "SELECT 1", "XA COMMIT 'x'"),

@@ -5,11 +5,11 @@ use crate::command::Session;
 use crate::config::simulate::law_named;
 use crate::out;
 use anyhow::{Result, bail};
+use evenkeel_core::control::Law;
 use evenkeel_core::control::plant::Distribution;
 use evenkeel_core::control::search::{self, EFFORT, SEARCHED};
 use evenkeel_core::control::steps::regrets;
 use evenkeel_core::control::trial::{self, CLIENTS, STARTS, Summary, Verdict};
-use evenkeel_core::control::Law;
 use evenkeel_core::random::Seed;
 use serde_json::json;
 use std::process::ExitCode;
@@ -69,7 +69,8 @@ fn failed(verdict: &Verdict) -> bool {
 }
 
 fn told(law: &Law, seed: Seed, summary: &Summary) -> String {
-    let halves = |halves: Option<usize>| halves.map_or("more than 60".to_owned(), |halves| halves.to_string());
+    let halves =
+        |halves: Option<usize>| halves.map_or("more than 60".to_owned(), |halves| halves.to_string());
     format!(
         "{} on {} runs, seed {}: settled {:.2} %, worst fraction {:.2} ({} runs below 0.7), cycles {}, \
          {:.1} % of the best at the end; halves until settled: median {}, 98th percentile {}\n",
@@ -86,12 +87,7 @@ fn told(law: &Law, seed: Seed, summary: &Summary) -> String {
     )
 }
 
-fn as_json(
-    law: &Law,
-    seed: Seed,
-    summary: &Summary,
-    verdicts: &[(u64, u32, Verdict)],
-) -> serde_json::Value {
+fn as_json(law: &Law, seed: Seed, summary: &Summary, verdicts: &[(u64, u32, Verdict)]) -> serde_json::Value {
     let failures: Vec<_> = verdicts
         .iter()
         .filter(|(_, _, verdict)| failed(verdict))
