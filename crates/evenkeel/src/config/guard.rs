@@ -6,7 +6,7 @@ use super::units;
 use crate::guard::log::Form;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
-use evenkeel_core::control::{Controller, evenkeel, law};
+use evenkeel_core::control::{Law, evenkeel, law};
 use evenkeel_gate::admission::Options;
 use evenkeel_gate::control::Settings;
 use evenkeel_gate::guard::{Address, BackendTls, ClientTls, Plan, TenantBy, TlsMode};
@@ -175,16 +175,15 @@ impl GuardConfig {
                 self.plan.threads
             );
         }
-        self.controller().map(|_| ())
+        self.law().map(|_| ())
     }
 
     /// The controller that was chosen.
     ///
     /// # Errors
     /// An unknown name.
-    pub fn controller(&self) -> Result<Box<dyn Controller>> {
-        let law = law_named(Some(&self.controller), self.limit, self.limit_max)?;
-        Ok(with_memory(law, self.memory).build())
+    pub fn law(&self) -> Result<Law> {
+        Ok(with_memory(law_named(Some(&self.controller), self.limit, self.limit_max)?, self.memory))
     }
 
     /// What the loop needs.

@@ -1,5 +1,6 @@
 //! Events as lines on stderr: `key=value`, or JSON for machines.
 
+use evenkeel_core::control::Reason;
 use evenkeel_gate::event::Event;
 use serde_json::{Map, Value, json};
 
@@ -11,6 +12,21 @@ pub enum Form {
     Text,
     /// One JSON object a line
     Json,
+}
+
+/// Whether the event is one of the many probes of a controller, there and back again: the journal has them,
+/// and a log of some lines a second would hide everything else.
+pub fn is_routine(event: &Event) -> bool {
+    let Event::Limit { verdict, .. } = event else { return false };
+    verdict.decision.is_some_and(|decision| {
+        matches!(
+            decision.why,
+            Reason::Trying { .. }
+                | Reason::Measuring { .. }
+                | Reason::NotBetter(_)
+                | Reason::CannotFill { .. }
+        )
+    })
 }
 
 /// One event as a line without its end; `unix_ms` is the time of day.
@@ -90,12 +106,29 @@ fn parts(event: &Event) -> (&'static str, &'static str, Value) {
 mod tests {
     use super::super::fixture::verdict;
     use super::*;
+    use evenkeel_gate::control::Verdict;
 
     #[test]
     fn a_line_can_be_read_by_people() {
         let event = Event::Limit { from: 5, verdict: verdict(), dry_run: false };
         let expected = "time_ms=1000 level=info event=limit dry_run=false from=5 to=4 why=\"limit 4, because it is fixed\"";
         assert_eq!(line(&event, 1_000, Form::Text), expected);
+    }
+
+    #[test]
+    fn probes_are_routine_and_everything_else_is_told() {
+        let limit = |why| {
+            let decision = evenkeel_core::control::Decision { limit: 4, why };
+            Event::Limit {
+                from: 5,
+                verdict: Verdict { decision: Some(decision), ..verdict() },
+                dry_run: false,
+            }
+        };
+        assert!(is_routine(&limit(Reason::Measuring { completions: 7 })));
+        assert!(!is_routine(&limit(Reason::Fixed)) && !is_routine(&Event::Reloaded));
+        let held = Verdict { decision: None, ..verdict() };
+        assert!(!is_routine(&Event::Limit { from: 5, verdict: held, dry_run: false }));
     }
 
     #[test]

@@ -74,6 +74,13 @@ impl Keeper {
         *self = Self { proven: self.proven, ..Self::new(controller, self.current, limit_max) };
     }
 
+    /// Another bound of the limits.
+    pub fn set_limit_max(&mut self, limit_max: u32) {
+        self.limit_max = limit_max.max(1);
+        self.current = self.current.min(self.limit_max);
+        self.proven = self.proven.min(self.limit_max);
+    }
+
     /// The limit from the end of this tick on. Lying sensors are taken out of the sample.
     pub fn tick(&mut self, sample: &mut Sample) -> Verdict {
         if self.dead {

@@ -122,6 +122,7 @@ impl Loop {
         match order {
             Order::Set(settings, controller) => {
                 self.settings = settings;
+                self.keeper.set_limit_max(settings.limit_max);
                 if let Some(controller) = controller {
                     self.keeper.replace(controller, settings.limit_max);
                 }

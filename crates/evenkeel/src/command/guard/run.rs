@@ -10,6 +10,7 @@ use crate::guard::watch::{Counts, Watch};
 use crate::guard::{journal, log, metrics, status::Status};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
+use evenkeel_core::control::Law;
 use evenkeel_gate::control::{Loop, Order, Place, Recorder, Sensors, ServerStatus, StatusBoard};
 use evenkeel_gate::event::{Event, Listener};
 use evenkeel_gate::guard::{Address, Guard, Handle};
@@ -35,7 +36,7 @@ pub fn run(session: &Session, flags: &Flags, config: GuardConfig) -> Result<Exit
     let form = config.log;
     let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
     let guard = Guard::start(config.plan.clone())?;
-    let running = Running::start(&guard, &config, Arc::clone(&listener))?;
+    let mut running = Running::start(&guard, &config, Arc::clone(&listener))?;
     listener.tell(&Event::Listening {
         address: config.plan.listen.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         backend: config.plan.backend.to_string(),
@@ -74,6 +75,9 @@ fn drain(guard: Guard, running: Running, config: &GuardConfig, listener: &dyn Li
 /// Events go to stderr; a stderr that is gone stops no guard.
 fn tell(event: &Event, form: log::Form) {
     use std::io::Write;
+    if log::is_routine(event) {
+        return;
+    }
     let line = log::line(event, unix_time().as_millis(), form);
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
@@ -81,6 +85,7 @@ fn tell(event: &Event, form: log::Form) {
 /// What runs beside the data plane; dropping it stops the controller and the metrics.
 struct Running {
     orders: mpsc::Sender<Order>,
+    law: Law,
     looping: Option<std::thread::JoinHandle<()>>,
     metrics: Option<Server>,
     _monitor: Option<Monitor>,
@@ -96,7 +101,7 @@ impl Running {
         let sensors = Sensors::new(place(&config.plan.backend), config.counters, server_status);
         let looped = Loop::new(
             (Arc::new(handle.clone()), clock),
-            (config.controller()?, sensors),
+            (config.law()?.build(), sensors),
             config.settings(),
             (listener, board.clone()),
             recorder(config)?,
@@ -106,11 +111,15 @@ impl Running {
         let (orders, inbox) = mpsc::channel();
         let looping =
             std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
-        Ok(Self { orders, looping: Some(looping), metrics, _monitor: monitor })
+        Ok(Self { orders, law: config.law()?, looping: Some(looping), metrics, _monitor: monitor })
     }
 
-    fn reload(&self, guard: &Guard, config: &GuardConfig) -> Result<()> {
-        let order = Order::Set(config.settings(), Some(config.controller()?));
+    fn reload(&mut self, guard: &Guard, config: &GuardConfig) -> Result<()> {
+        // One that is asked for as before keeps what it has learnt.
+        let wanted = config.law()?;
+        let controller = (wanted != self.law).then(|| wanted.build());
+        self.law = wanted;
+        let order = Order::Set(config.settings(), controller);
         self.orders.send(order).map_err(|_| anyhow!("the controller's thread has ended"))?;
         weigh(guard, config);
         Ok(())
