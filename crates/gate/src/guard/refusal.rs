@@ -52,7 +52,9 @@ impl Refusal {
     /// Code and SQLSTATE by which clients know what to make of it.
     fn code(&self) -> (u16, &'static [u8; 5]) {
         match self {
-            Self::Unreachable(_) | Self::NoBackendTls | Self::BackendTls(_) => (2003, b"HY000"),
+            // "Unable to connect to foreign data source": codes of clients' own, as 2003, are malformed to them
+            // when a server sends them.
+            Self::Unreachable(_) | Self::NoBackendTls | Self::BackendTls(_) => (1429, b"HY000"),
             Self::ServerGone => (1053, b"08S01"),
             Self::TlsRequired => (3159, b"08004"),
             Self::UnequalTls(_) => (1251, b"08004"),
@@ -62,6 +64,11 @@ impl Refusal {
             Self::Idle => (1927, b"70100"),
             Self::Malformed(_) => (1835, b"HY000"),
         }
+    }
+
+    /// Whether it stands where the client expects an answer, or wants none: it can be told in any case.
+    pub fn speaks_for_itself(&self) -> bool {
+        matches!(self, Self::Idle | Self::SocketAccount | Self::UnknownAccount(_))
     }
 
     /// Appends the error packet; before a login it goes without SQLSTATE, which clients do not expect yet.

@@ -437,7 +437,7 @@ impl Session {
         match stage {
             Stage::Connecting => self.say(refusal, 0, false),
             Stage::Login(login) => self.say(refusal, login.next_number, login.has_greeted()),
-            Stage::Relay(relay) if relay.awaits_answer() || matches!(refusal, Refusal::Idle) => {
+            Stage::Relay(relay) if relay.awaits_answer() || refusal.speaks_for_itself() => {
                 self.say(refusal, relay.error_number, true);
             }
             Stage::Relay(_) | Stage::Parting(_) => {}

@@ -1,14 +1,18 @@
 //! Logins through a guard: sockets, TLS, plugins.
 
+use super::client::packets;
 use super::proxy::{Proxy, eventually, failure, mariadb, tcp, text, unix};
 use super::server::Server;
 use evenkeel_gate::guard::{Plan, TlsMode};
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 
 /// A certificate for `localhost` and its key, signed by itself.
-fn certificate(server: &Server, name: &str) -> (PathBuf, PathBuf) {
-    let (chain, key) = (server.file(&format!("{name}.pem")), server.file(&format!("{name}.key")));
+fn certificate(home: &Path, name: &str) -> (PathBuf, PathBuf) {
+    let (chain, key) = (home.join(format!("{name}.pem")), home.join(format!("{name}.key")));
     let made = Command::new("openssl")
         .args([
             "req",
@@ -36,12 +40,12 @@ const CIPHER: &str = "SHOW SESSION STATUS LIKE 'Ssl_cipher'";
 #[test]
 fn tls_is_there_on_either_side_as_the_modes_say() {
     let mut server = Server::up(&[]);
-    let (chain, key) = certificate(&server, "server");
+    let (chain, key) = certificate(server.home.path(), "server");
     let set = [("ssl_cert", chain), ("ssl_key", key)];
     let set = set.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
     server.sandbox.restart(&set, &Default::default(), &mut |_| {}).expect("a server with TLS");
     server.sql("SET GLOBAL max_connections = 500; CREATE USER native@'%' IDENTIFIED BY 'secret'; GRANT ALL ON *.* TO native@'%'");
-    let identity = certificate(&server, "guard");
+    let identity = certificate(server.home.path(), "guard");
     use TlsMode::{Disabled, Preferred, Required};
     for (clients, backend, arguments, encrypted) in [
         (Disabled, Disabled, "--skip-ssl", Ok(false)),
@@ -87,31 +91,65 @@ fn tls_is_there_on_either_side_as_the_modes_say() {
     }
 }
 
+/// A server that asks every client for the same plugin, and then refuses it in words of its own.
+fn asks_for(plugin: &'static str, logins: usize) -> (String, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let serve = move || {
+        for _ in 0..logins {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let greeting = [
+                &b"\x0a8.0.40\0\x07\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0\xff\xc1\x15\0\0\0\0\0\0\0\0\0\0"[..],
+                b"ijklmnopqrst\0mysql_native_password\0",
+            ];
+            stream.write_all(&packets(0, &greeting.concat())).expect("the guard reads");
+            let number = read_packet(&mut stream).expect("an answer");
+            let switch = [b"\xfe", plugin.as_bytes(), b"\0ABCDEFGHIJKLMNOPQRST\0"].concat();
+            stream.write_all(&packets(number + 1, &switch)).expect("the guard reads");
+            if let Some(number) = read_packet(&mut stream) {
+                let refusal = b"\xff\x15\x04#28000the server itself says no";
+                stream.write_all(&packets(number + 1, refusal)).expect("the guard reads");
+            }
+        }
+    };
+    (address, std::thread::spawn(serve))
+}
+
+/// Reads a packet and gives its number; none at the end.
+fn read_packet(stream: &mut TcpStream) -> Option<u8> {
+    let mut header = [0; 4];
+    stream.read_exact(&mut header).ok()?;
+    let mut payload = vec![0; usize::from(u16::from_le_bytes([header[0], header[1]]))];
+    stream.read_exact(&mut payload).ok()?;
+    Some(header[3])
+}
+
 #[test]
 fn plugins_that_depend_on_the_channel_are_refused_where_the_channels_differ() {
-    let server = Server::up(&[]);
-    server.sql("INSTALL SONAME 'auth_ed25519'");
-    server.sql("CREATE USER ed@'%' IDENTIFIED VIA ed25519 USING PASSWORD('secret')");
-    server.sql("INSTALL SONAME 'auth_pam'; CREATE USER pam@'%' IDENTIFIED VIA pam");
-    let identity = certificate(&server, "guard");
-    let proxy = Proxy::start(&server, |plan| {
-        plan.client_tls.identity = Some(identity);
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let identity = certificate(home.path(), "guard");
+    for (plugin, tls, told) in [
+        ("mysql_native_password", "--ssl", "the server itself says no"),
+        ("mysql_native_password", "--skip-ssl", "the server itself says no"),
+        ("caching_sha2_password", "--ssl", "ERROR 1251 (08004)"),
+        ("mysql_clear_password", "--ssl", "ERROR 1251 (08004)"),
+    ] {
+        let (address, server) = asks_for(plugin, 1);
+        let mut plan = Plan::new(tcp("127.0.0.1:0"), tcp(&address));
+        plan.client_tls.identity = Some(identity.clone());
         plan.backend_tls.mode = TlsMode::Disabled;
-    });
-    for tls in ["--ssl", "--skip-ssl"] {
-        assert_eq!(text(&proxy.mariadb(&[tls, "--user=ed", "--password=secret"], "SELECT 1")), "1", "{tls}");
+        let proxy = Proxy::of(plan);
+        let found = failure(&proxy.mariadb(&[tls, "--user=me", "--password=secret"], "SELECT 1"));
+        assert!(found.contains(told), "{plugin} {tls}: {found}");
+        server.join().expect("the server ends");
+        proxy.stop();
     }
-    let told = failure(&proxy.mariadb(&["--ssl", "--user=pam", "--password=secret"], "SELECT 1"));
-    assert!(told.contains("ERROR 1251 (08004)") && told.contains("same security on both sides"), "{told}");
-    let told = failure(&proxy.mariadb(&["--skip-ssl", "--user=pam", "--password=secret"], "SELECT 1"));
-    assert!(!told.contains("1251"), "{told}");
-    proxy.stop();
 }
 
 #[test]
 fn on_a_unix_socket_accounts_of_the_system_are_refused_and_others_are_not() {
     let server = Server::up(&[]);
-    server.sql("CREATE USER root@localhost IDENTIFIED VIA unix_socket; GRANT ALL ON *.* TO root@localhost");
+    server.sql("CREATE OR REPLACE USER root@localhost IDENTIFIED VIA unix_socket; GRANT ALL ON *.* TO root@localhost");
     let path = server.file("guard.sock");
     let proxy = Proxy::start(&server, |plan| {
         plan.listen = vec![unix(&path), tcp("127.0.0.1:0")];
@@ -137,7 +175,7 @@ fn on_a_unix_socket_accounts_of_the_system_are_refused_and_others_are_not() {
 fn another_user_on_the_same_connection_is_checked_too() {
     use super::client::{Client, MODERN};
     let server = Server::up(&[]);
-    server.sql("CREATE USER root@localhost IDENTIFIED VIA unix_socket; GRANT ALL ON *.* TO root@localhost");
+    server.sql("CREATE OR REPLACE USER root@localhost IDENTIFIED VIA unix_socket; GRANT ALL ON *.* TO root@localhost");
     let proxy = Proxy::start(&server, |plan| plan.backend = unix(server.socket()));
     let mut client = Client::connect(&proxy.address, MODERN);
     client.change_user("app");

@@ -5,7 +5,6 @@ use super::proxy::{Proxy, text};
 use super::script;
 use super::server::Server;
 use evenkeel_wire::relay::{CommandKind, Reply};
-use std::process::{Command, Stdio};
 
 #[test]
 fn everything_a_client_may_say_passes_also_at_limit_one() {
@@ -68,24 +67,6 @@ fn large_packets_pass_both_ways() {
         client.expect_nothing_left("a large query");
         client.record.clear();
     }
-    proxy.stop();
-}
-
-#[test]
-fn a_dump_taken_through_a_guard_is_the_dump() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
-    let dump = |address: &str| {
-        let port = address.rsplit(':').next().expect("a port");
-        let output = Command::new("mariadb-dump")
-            .args(["--no-defaults", "-h", "127.0.0.1", "-P", port, "-u", "app"])
-            .args(["--routines", "--single-transaction", "--skip-dump-date", "shop"])
-            .stdin(Stdio::null())
-            .output()
-            .expect("mariadb-dump can be started");
-        text(&output)
-    };
-    assert_eq!(dump(&proxy.address), dump(&server.address()));
     proxy.stop();
 }
 

@@ -18,6 +18,10 @@ impl Proxy {
     pub fn start(server: &Server, change: impl FnOnce(&mut Plan)) -> Self {
         let mut plan = Plan::new(tcp("127.0.0.1:0"), tcp(&server.address()));
         change(&mut plan);
+        Self::of(plan)
+    }
+
+    pub fn of(plan: Plan) -> Self {
         let guard = Guard::start(plan).expect("a guard starts");
         let address = guard.ports().first().map_or_else(String::new, |port| format!("127.0.0.1:{port}"));
         Self { guard, address }
