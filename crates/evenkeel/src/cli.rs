@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::command::{data, explain, export, load, profile, report, runs, sandbox};
+use crate::command::{data, explain, export, load, profile, report, runs, sandbox, simulate};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -49,6 +49,8 @@ pub enum Command {
     Report(report::Args),
     /// Write a study as CSV or JSON
     Export(export::Args),
+    /// Try a controller of the guard on the virtual clock: scenarios, random plants, steps
+    Simulate(simulate::Args),
     /// Print shell completions
     Completions {
         /// Shell

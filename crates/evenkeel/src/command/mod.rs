@@ -9,6 +9,7 @@ pub mod profile;
 pub mod report;
 pub mod runs;
 pub mod sandbox;
+pub mod simulate;
 mod spec;
 mod tell;
 
@@ -58,6 +59,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Runs(args) => runs::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::Export(args) => export::run(&session, &args),
+        Command::Simulate(args) => simulate::run(&session, &args),
         Command::Completions { .. } => Ok(ExitCode::SUCCESS),
     }
 }

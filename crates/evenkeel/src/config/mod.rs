@@ -4,5 +4,6 @@ pub mod factor;
 mod fields;
 mod generator;
 pub mod rate;
+pub mod simulate;
 pub mod units;
 pub mod workload;
