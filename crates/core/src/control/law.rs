@@ -41,7 +41,9 @@ impl Law {
             "reflection" => {
                 Self::Reflection(reflection::Settings { initial, range, ..reflection::Settings::default() })
             }
-            "evenkeel" => Self::Evenkeel(evenkeel::Settings { initial, range, ..evenkeel::Settings::default() }),
+            "evenkeel" => {
+                Self::Evenkeel(evenkeel::Settings { initial, range, ..evenkeel::Settings::default() })
+            }
             _ => return None,
         })
     }

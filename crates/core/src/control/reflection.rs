@@ -103,8 +103,11 @@ impl Reflection {
         if overhead <= band {
             return;
         }
-        let wanted =
-            if productivity > band { self.limit.saturating_add(step) } else { self.limit.saturating_sub(step) };
+        let wanted = if productivity > band {
+            self.limit.saturating_add(step)
+        } else {
+            self.limit.saturating_sub(step)
+        };
         self.limit = wanted.clamp(range.0.max(1), range.1.max(1));
     }
 }

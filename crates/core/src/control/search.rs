@@ -2,7 +2,10 @@
 //!
 //! A random search over wide ranges around the published values, floor 1, ceiling 1,024, on training plants of a seed of
 //! its own. What is sought is, first, the share of runs that settle, then the mean share of the best at the end.
-//! [`FITTED`] is what `evenkeel simulate --search` found; the command finds it again.
+//! [`fitted`] is what `evenkeel simulate --search` found; the command finds it again.
+//!
+//! Found on 90 runs: aimd settled 54 %, gradient2 49 %, vegas 34 %. What they steer by is response time, and a response time
+//! does not say where throughput is highest: no parameters fit plants whose best limits and service times differ.
 
 use super::law::Law;
 use super::plant::Distribution;
@@ -11,7 +14,7 @@ use super::{aimd, gradient2, vegas};
 use crate::random::{Random, Seed};
 
 /// Plants of the search, its tries for each controller, and its seed.
-pub const EFFORT: (u64, usize, Seed) = (40, 300, Seed(0x5ea2));
+pub const EFFORT: (u64, usize, Seed) = (30, 150, Seed(0x5ea2));
 
 /// Names of the controllers that are searched.
 pub const SEARCHED: [&str; 3] = ["aimd", "vegas", "gradient2"];
@@ -27,31 +30,26 @@ pub fn fitted(name: &str) -> Option<Law> {
     }
 }
 
-const AIMD: aimd::Settings = aimd::Settings {
-    initial: 8.0,
-    range: (1.0, 1_024.0),
-    backoff: 0.9,
-    timeout_s: 5.0,
-    window_s: 1.0,
-};
+const AIMD: aimd::Settings =
+    aimd::Settings { initial: 8.0, range: (1.0, 1_024.0), backoff: 0.56, timeout_s: 0.54, window_s: 0.22 };
 const VEGAS: vegas::Settings = vegas::Settings {
     initial: 8.0,
     range: (1.0, 1_024.0),
-    alpha: 3.0,
-    beta: 6.0,
-    smoothing: 1.0,
-    probe_multiplier: 30.0,
-    window_s: 1.0,
+    alpha: 12.0,
+    beta: 7.3,
+    smoothing: 0.34,
+    probe_multiplier: 1.9,
+    window_s: 0.051,
     seed: Seed(0),
 };
 const GRADIENT2: gradient2::Settings = gradient2::Settings {
     initial: 8.0,
     range: (1.0, 1_024.0),
-    tolerance: 1.5,
-    queue: 4.0,
-    smoothing: 0.2,
-    long_window: 600.0,
-    window_s: 1.0,
+    tolerance: 1.2,
+    queue: 3.5,
+    smoothing: 0.84,
+    long_window: 16.0,
+    window_s: 0.21,
 };
 
 /// The best of `tries` random settings of a controller; `None` for one that is not searched.
@@ -61,9 +59,8 @@ pub fn search(name: &str, plants: u64, tries: usize, seed: Seed) -> Option<(Law,
     for _ in 0..tries {
         let law = draw(name, &mut random)?;
         let summary = judge(&law, plants, seed.child("training"));
-        let better = best.is_none_or(|(_, best)| {
-            (summary.settled, summary.steady) > (best.settled, best.steady)
-        });
+        let better =
+            best.is_none_or(|(_, best)| (summary.settled, summary.steady) > (best.settled, best.steady));
         if better {
             best = Some((law, summary));
         }
@@ -88,8 +85,7 @@ pub fn judge(law: &Law, plants: u64, seed: Seed) -> Summary {
 fn draw(name: &str, random: &mut Random) -> Option<Law> {
     let mut between = |low: f64, high: f64| {
         let value = (low.ln() + (high / low).ln() * random.unit()).exp();
-        let scale = 10_f64.powf(value.log10().floor() - 1.0);
-        (value / scale).round() * scale
+        format!("{value:.1e}").parse().unwrap_or(value)
     };
     Some(match name {
         "aimd" => Law::Aimd(aimd::Settings {
@@ -126,6 +122,7 @@ mod tests {
     fn a_search_finds_the_same_again_and_nothing_worse_than_its_first_draw() {
         let few = search("gradient2", 3, 2, Seed(1)).unwrap();
         let more = search("gradient2", 3, 6, Seed(1)).unwrap();
+        // Found again as it was.
         assert_eq!(search("gradient2", 3, 6, Seed(1)).unwrap(), more);
         assert!((more.1.settled, more.1.steady) >= (few.1.settled, few.1.steady));
         assert!(search("fixed", 1, 1, Seed(1)).is_none());

@@ -9,6 +9,8 @@ use crate::time::Nanos;
 /// Seconds before the step and after it.
 const BEFORE_S: u64 = 30;
 const AFTER_S: u64 = 60;
+/// Limit that adaptive controllers begin with.
+const START: u32 = 8;
 
 /// Share of the transactions lost in the minute after the step, on one curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +25,11 @@ pub struct Regret {
 
 /// Steps from 4 to 512 clients and back to 4 on the seven measured curves, from a start of 8.
 pub fn regrets(law: &Law, seed: Seed) -> Vec<Regret> {
+    // A fixed limit is its own start.
+    let (law, start) = match *law {
+        Law::Fixed(limit) => (*law, limit),
+        other => (other.starting_at(START), START),
+    };
     let mut regrets = Vec::new();
     for measured in &MEASURED {
         for clients in [(4, 512), (512, 4)] {
@@ -32,10 +39,10 @@ pub fn regrets(law: &Law, seed: Seed) -> Vec<Regret> {
                 load: Load::new(vec![Phase::of(clients.0), step]),
                 tick: Nanos::from_millis(50),
                 duration: Nanos::from_secs(BEFORE_S + AFTER_S),
-                start: 8,
+                start,
                 seed: seed.child(measured.name).numbered(u64::from(clients.0)),
             };
-            let trace = simulate(&scenario, law.starting_at(8).build().as_mut());
+            let trace = simulate(&scenario, law.build().as_mut());
             let regret = trace.regret(Nanos::from_secs(BEFORE_S), scenario.duration);
             regrets.push(Regret { curve: measured.name, clients, regret });
         }

@@ -39,7 +39,8 @@ impl Window {
         gathered.completions += sample.completions;
         gathered.in_flight_max = gathered.in_flight_max.max(sample.in_flight_max);
         gathered.dropped |= sample.overload > 0;
-        self.response_sum_s += sample.response.map_or(0.0, |response| response.mean * sample.completions as f64);
+        self.response_sum_s +=
+            sample.response.map_or(0.0, |response| response.mean * sample.completions as f64);
         if gathered.seconds + 1e-9 < self.length_s || gathered.completions < self.completions_min.max(1) {
             return None;
         }

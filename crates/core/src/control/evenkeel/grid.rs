@@ -19,7 +19,7 @@ pub enum Offset {
     Quarter,
     /// A sixteenth.
     Sixteenth,
-    /// A single one.
+    /// A single one: off a shelf however long.
     Single,
 }
 

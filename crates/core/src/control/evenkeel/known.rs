@@ -72,7 +72,8 @@ impl Known {
             verdict.prior = Some(prior);
             verdict.far_worse = far_worse;
             let apart = (f64::from(limit) / f64::from(prior.kept)).ln().abs();
-            let least = FAR_WORSE_S.iter().find(|(from, _)| apart > *from).map_or(0.0, |(_, seconds)| *seconds);
+            let least =
+                FAR_WORSE_S.iter().find(|(from, _)| apart > *from).map_or(0.0, |(_, seconds)| *seconds);
             if far_worse && verdict.gap < least {
                 verdict.due += least - verdict.gap;
                 verdict.gap = least;
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn what_is_new_comes_first_and_what_was_refused_comes_later_each_time() {
         let mut known = Known::default();
-        assert_eq!(known.next(2, (1, 100), 0.0, false), Some((Offset::FarUp, 3, true)).filter(|_| false).or(known.next(2, (1, 100), 0.0, false)));
+        assert_eq!(known.next(2, (1, 100), 0.0, false), Some((Offset::Double, 4, true)));
         known.refuse(4, 2, 0.0, 1.0, 30.0);
         known.refuse(3, 2, 0.0, 1.0, 30.0);
         known.refuse(1, 2, 0.0, 1.0, 30.0);
@@ -151,5 +152,26 @@ mod tests {
         assert_eq!(known.next(2, (1, 100), 23.9, false), None);
         known.clear();
         assert!(known.next(2, (1, 100), 23.9, false).is_some());
+    }
+
+    #[test]
+    fn nobody_looks_beyond_a_cliff_until_its_edge_was_looked_at_again() {
+        let mut known = Known::default();
+        let gain = Prior { kept: 100, gain: -1.0, variance: 0.01 };
+        known.refuse(133, 100, 0.0, 1.0, 30.0);
+        known.remember(133, true, gain);
+        for now in [0.0, 1_000.0] {
+            let mut offered = known.clone();
+            while let Some((_, to, _)) = offered.next(100, (1, 1_000), now, false) {
+                assert!(to <= 133, "{to} is beyond");
+                offered.refuse(to, 100, now, 1.0, 30.0);
+                offered.remember(to, true, gain);
+            }
+        }
+        // A change that is no collapse keeps what is far worse and far away, and opens the rest.
+        known.refuse(6, 100, 0.0, 1.0, 30.0);
+        known.remember(6, true, gain);
+        known.reopen(100);
+        assert!(known.is_new(133) && !known.is_new(6));
     }
 }

@@ -1,7 +1,29 @@
-//! Ours.
+//! Ours and the default: ascent of a potential by sequential tests, with sensors that only order the tests.
+//!
+//! `Phi(L) = ln X(L) - eps ln L`, with throughput `X` at limit `L` (work per second) and `eps` = 0.02, the price of a
+//! transaction in flight: the knee rather than the last percent of the peak.
+//!
+//! - One limit is *kept*; another is *tried* beside it, in halves that alternate where a drain is short. The move is made
+//!   when `Phi` is higher there, and only then: on the finite range of limits no curve `X` can make it go in circles
+//!   (docs/decisions/0004 has the argument and its assumptions).
+//! - Where: a tenth and a third up or down, twice, half, a quarter, a sixteenth, a single one (`Offset`). A good step is
+//!   followed by a longer one the same way; upwards it never more than doubles what has proved good, and never
+//!   looks beyond a limit that was far worse. From a high start it first falls by sixteenths, since the drain is paid once.
+//! - How sure: a test that may be looked at every tick (`evidence`). It ends as soon as the sign is clear, after a few
+//!   completions in a collapse; where it stays unclear, after `HORIZON` completions. To stay needs little evidence, to
+//!   move needs more the more probes have failed.
+//! - How often: a refused limit is looked at again after a time that doubles (`known`); a change of throughput or of the
+//!   cost of work by a tenth, or of lock waits by 0.1, opens everything again (`watch`, `strain`).
+//! - When not: while the limit is not filled, while a lowered limit drains, while nothing completes, before the server
+//!   feels a new limit (a lag that is learnt), after samples that make no sense.
+//! - Brake: a fall to 0.7 with strained sensors, or want of memory, halves the limit at once.
+//!
+//! After control-laws 9f (potential ascent with hysteresis on a geometric grid), whose 1,500 completions for each half
+//! and single steps it replaces. Sources of the test: `evidence`; of reflection: Elnikety and others.
 
 mod evidence;
 mod grid;
+mod hold;
 mod known;
 mod probe;
 mod strain;
@@ -61,6 +83,8 @@ const ALPHA_BETTER: (f64, f64) = (0.2, 0.01);
 const ALPHA_WORSE: f64 = 0.02;
 /// Throughput (ln) by which a limit is far worse.
 const FAR_WORSE: f64 = 0.25;
+/// Seconds around a pause of the server that say nothing either.
+const PAUSE_S: f64 = 0.1;
 /// For so many seconds a move is suspected when throughput falls.
 const SUSPECT_S: f64 = 3.0;
 /// Throughput (ln) by which it has fallen in a collapse: to 0.7.
@@ -104,6 +128,10 @@ pub struct Evenkeel {
     momentum: Option<Offset>,
     dispersion: Dispersion,
     silence: Silence,
+    /// A limit and the completions per second that it gave when last measured.
+    usual: Option<(u32, f64)>,
+    /// The limit refused last, and when.
+    refused: Option<(u32, f64)>,
     watch: Watch,
     strain: Strain,
     /// Whether the brake was pulled and no probe has had a verdict since.
@@ -152,6 +180,8 @@ impl Evenkeel {
             momentum: None,
             dispersion: Dispersion::default(),
             silence: Silence::default(),
+            usual: None,
+            refused: None,
             watch: Watch::default(),
             strain: Strain::default(),
             braked: false,
@@ -171,7 +201,7 @@ impl Evenkeel {
         if sample.limit != self.limit {
             return Reason::NotInForce { limit: sample.limit };
         }
-        if let Some(seconds) = self.silence.tick(sample, self.least_rate()) {
+        if let Some(seconds) = self.silence.tick(sample, self.due_per_s()) {
             return self.on_silence(seconds);
         }
         if self.drains(sample) {
@@ -198,55 +228,6 @@ impl Evenkeel {
         }
     }
 
-    /// Completions per second that are due at least, once enough were seen to tell.
-    fn least_rate(&self) -> Option<f64> {
-        let lately = self.lately();
-        let share = (f64::from(self.limit) / f64::from(self.kept)).min(1.0);
-        let tries_more = self.limit > self.kept;
-        (lately.count >= 16.0 && !tries_more).then_some(lately.count / lately.seconds * share)
-    }
-
-    fn on_silence(&mut self, seconds: f64) -> Reason {
-        if let Some(probe) = self.probe.take() {
-            // Nothing completes at the limit tried: it, or the server. Back to what worked, without a verdict.
-            self.known.refuse(probe.to, self.kept, self.now, self.now - probe.began, self.patience_s());
-            self.set(self.kept);
-        }
-        self.watch.retract(seconds);
-        self.skip_s = self.skip_s.max(0.1);
-        Reason::Silent { seconds }
-    }
-
-    fn drains(&mut self, sample: &Sample) -> bool {
-        let close = sample.in_flight_mean <= 1.1 * f64::from(self.limit);
-        if sample.in_flight_max <= self.limit || close {
-            self.drain = Drain::default();
-            return false;
-        }
-        if self.drain.in_flight == 0 || sample.in_flight_max < self.drain.in_flight {
-            self.drain = Drain { in_flight: sample.in_flight_max, stuck_s: 0.0 };
-        } else {
-            self.drain.stuck_s += sample.seconds();
-        }
-        self.drain.stuck_s < 1.0
-    }
-
-    fn on_not_full(&mut self, sample: &Sample) -> Reason {
-        let in_flight = sample.in_flight_mean;
-        if let Some(mut probe) = self.probe.take() {
-            probe.unfilled_s += sample.seconds();
-            if probe.unfilled_s < 0.1 {
-                self.probe = Some(probe);
-                return self.describe();
-            }
-            self.known.refuse(probe.to, self.kept, self.now, 1.0, self.patience_s());
-            self.set(self.kept);
-            return Reason::CannotFill { limit: probe.to, in_flight };
-        }
-        self.base.cap(MEMORY / 10.0);
-        Reason::NotFull { in_flight }
-    }
-
     fn set(&mut self, limit: u32) {
         if limit != self.limit {
             self.limit = limit;
@@ -263,7 +244,7 @@ impl Evenkeel {
     }
 
     fn horizon(&self) -> f64 {
-        (HORIZON.0 * f64::from(1_u32 << self.caution.min(8) / 2)).min(HORIZON.1)
+        (HORIZON.0 * f64::from(1_u32 << (self.caution.min(8) / 2))).min(HORIZON.1)
     }
 
     fn alpha(&self) -> f64 {
@@ -274,7 +255,8 @@ impl Evenkeel {
     fn on_unsettled(&mut self, tick: &Tally) -> Reason {
         if let Some(probe) = self.probe.take_if(|probe| probe.trying) {
             let test = Test::of(&probe.kept, tick, 0.0, self.dispersion.phi());
-            if let Some(test) = test.filter(|test| test.clearly_worse(ALPHA_WORSE) && test.gain < -FAR_WORSE) {
+            if let Some(test) = test.filter(|test| test.clearly_worse(ALPHA_WORSE) && test.gain < -FAR_WORSE)
+            {
                 let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
                 return self.refuse(&probe, evidence);
             }
@@ -317,6 +299,9 @@ impl Evenkeel {
             self.watch.restart();
         }
         let lately = self.lately();
+        if lately.count >= 16.0 {
+            self.usual = Some((self.kept, lately.count / lately.seconds));
+        }
         if lately.count < enough && lately.seconds < if self.descends { 4.0 } else { 1.0 } {
             return self.describe();
         }
@@ -326,6 +311,9 @@ impl Evenkeel {
     /// After a probe that was not good, what comes first is still its.
     fn recovers(&mut self, tick: &Tally) -> Option<Reason> {
         let seconds = self.recovering? + tick.seconds;
+        if tick.count == 0.0 && self.usual.is_some() {
+            return Some(self.describe());
+        }
         let test = Test::of(&self.base, tick, 0.0, self.dispersion.phi())?;
         let back = test.z.abs() < 2.5 || test.gain.abs() < 0.05;
         if back && self.learns_lag {
@@ -395,7 +383,9 @@ impl Controller for Evenkeel {
 
 /// Whether the numbers of a sample can be used.
 fn makes_sense(sample: &Sample) -> bool {
-    let finite = [sample.in_flight_mean, sample.queued, sample.work].iter().all(|value| value.is_finite() && *value >= 0.0);
+    let finite = [sample.in_flight_mean, sample.queued, sample.work]
+        .iter()
+        .all(|value| value.is_finite() && *value >= 0.0);
     finite && sample.end > sample.start
 }
 

@@ -64,7 +64,8 @@ impl Evenkeel {
         {
             return Some((offset, to, Hint::Momentum));
         }
-        if let Some(to) = self.back_to.take().filter(|&to| to != self.kept && (range.0..=most).contains(&to)) {
+        if let Some(to) = self.back_to.take().filter(|&to| to != self.kept && (range.0..=most).contains(&to))
+        {
             return Some((Offset::toward(self.kept, to), to, Hint::ThroughputFell));
         }
         if let Some(strained) = self.strain.strained()
@@ -78,7 +79,11 @@ impl Evenkeel {
     }
 
     pub(super) fn on_probe(&mut self, mut probe: Probe, tick: &Tally) -> Reason {
-        if probe.trying { probe.tried.add(tick) } else { probe.kept.add(tick) }
+        if probe.trying {
+            probe.tried.add(tick)
+        } else {
+            probe.kept.add(tick)
+        }
         probe.half += tick.count;
         let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
         let test = Test::of(&probe.kept, &probe.tried, shift, self.dispersion.phi());
@@ -159,11 +164,22 @@ impl Evenkeel {
         self.braked = false;
         self.set(self.kept);
         self.recovering = Some(0.0);
+        self.refused = Some((probe.to, self.now));
         self.learns_lag = evidence.gain < -FAR_WORSE;
         // A verdict that is hardly one is looked at again soon; one on a limit that is far worse, late.
-        let weight = if evidence.sure < 0.9 { 0.25 } else if evidence.gain < -FAR_WORSE { 4.0 } else { 1.0 };
+        let weight = if evidence.sure < 0.9 {
+            0.25
+        } else if evidence.gain < -FAR_WORSE {
+            4.0
+        } else {
+            1.0
+        };
         self.known.refuse(probe.to, self.kept, self.now, weight * took, self.patience_s());
-        self.known.remember(probe.to, evidence.gain < -FAR_WORSE, Prior { kept: self.kept, gain: evidence.gain, variance: evidence.se.powi(2) });
+        self.known.remember(
+            probe.to,
+            evidence.gain < -FAR_WORSE,
+            Prior { kept: self.kept, gain: evidence.gain, variance: evidence.se.powi(2) },
+        );
         self.descends &= probe.to > self.kept;
         self.caution += 1;
         let rest = f64::from(1_u32 << self.caution.saturating_sub(4).min(4)) - 1.0;

@@ -81,7 +81,11 @@ impl Strain {
             (Some(now), None) => now > else_above,
             _ => false,
         };
-        let aborted = self.now.aborts.0.is_some_and(|aborts| aborts > ABORTED.max(2.0 * self.baseline.aborts.0.unwrap_or(0.0)));
+        let aborted = self
+            .now
+            .aborts
+            .0
+            .is_some_and(|aborts| aborts > ABORTED.max(2.0 * self.baseline.aborts.0.unwrap_or(0.0)));
         if self.pressed() {
             Some(Strained(Hint::Memory))
         } else if aborted || grown(self.now.locks, self.baseline.locks, LOCKED_MORE, LOCKED) {

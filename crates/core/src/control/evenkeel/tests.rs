@@ -62,7 +62,14 @@ fn measured_curves_are_held_near_their_best() {
 fn without_noise_every_move_raises_the_potential_so_that_there_is_no_cycle() {
     // Two peaks with a valley between them, a shelf, a cliff: no single rise and fall.
     let curves = [
-        Curve::Points(vec![(1.0, 20.0), (4.0, 60.0), (8.0, 40.0), (32.0, 100.0), (128.0, 30.0), (512.0, 30.0)]),
+        Curve::Points(vec![
+            (1.0, 20.0),
+            (4.0, 60.0),
+            (8.0, 40.0),
+            (32.0, 100.0),
+            (128.0, 30.0),
+            (512.0, 30.0),
+        ]),
         Curve::peaked(2.0, Rise { bend: 1.0 }, Fall::Shelf { start: 4.0, end: 64.0, height: 0.39 }),
         Curve::peaked(40.0, Rise { bend: 0.5 }, Fall::Cliff { edge: 1.2, height: 0.2 }),
         Curve::Linear { knee: 100.0 },
@@ -70,9 +77,8 @@ fn without_noise_every_move_raises_the_potential_so_that_there_is_no_cycle() {
     for curve in curves {
         for start in [1, 8, 24] {
             let plant = Plant::new(curve.clone(), 20_000.0);
-            let potential = |limit: u32| {
-                plant.throughput(f64::from(limit), 0.0).ln() - EPSILON * f64::from(limit).ln()
-            };
+            let potential =
+                |limit: u32| plant.throughput(f64::from(limit), 0.0).ln() - EPSILON * f64::from(limit).ln();
             let mut controller = Evenkeel::new(Settings { initial: start, ..Settings::default() });
             let (mut limit, mut kept) = (start, start);
             for number in 0..12_000 {
@@ -159,8 +165,7 @@ fn upwards_it_never_more_than_doubles_what_it_has_proved() {
 #[test]
 fn lock_waits_send_the_first_probe_downwards() {
     let fall = Fall::Power { exponent: 1.2, floor: 0.05, by_locks: true };
-    let plant =
-        Plant { sensors: true, ..Plant::new(Curve::peaked(4.0, Rise { bend: 1.0 }, fall), 2_000.0) };
+    let plant = Plant { sensors: true, ..Plant::new(Curve::peaked(4.0, Rise { bend: 1.0 }, fall), 2_000.0) };
     let mut controller = Evenkeel::new(Settings { initial: 24, ..Settings::default() });
     let mut reasons = Vec::new();
     let scenario = scenario(plant, 24, 512, 5, 1);

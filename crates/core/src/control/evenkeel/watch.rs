@@ -82,7 +82,9 @@ impl Watch {
         self.fresh.add(tick);
         let test = Test::of(base, &self.fresh, 0.0, phi);
         let due = base.rate().unwrap_or(0.0) * self.fresh.seconds;
-        let changed = test.filter(|_| due >= ENOUGH).filter(|test| test.gain.abs() > CHANGE && (test.clearly_better(ALPHA) || test.clearly_worse(ALPHA)));
+        let changed = test.filter(|_| due >= ENOUGH).filter(|test| {
+            test.gain.abs() > CHANGE && (test.clearly_better(ALPHA) || test.clearly_worse(ALPHA))
+        });
         if let Some(test) = changed {
             return Change::Of(test.gain);
         }

@@ -130,7 +130,9 @@ impl fmt::Display for Broken {
             Self::Regret { regret, allowed } => {
                 write!(f, "{:.1} % lost, at most {:.1} % expected", regret * 100.0, allowed * 100.0)
             }
-            Self::Limit { limit, at } => write!(f, "limit {limit} at {:.1} s is out of bounds", at.as_secs_f64()),
+            Self::Limit { limit, at } => {
+                write!(f, "limit {limit} at {:.1} s is out of bounds", at.as_secs_f64())
+            }
         }
     }
 }
@@ -174,10 +176,15 @@ mod tests {
     #[test]
     fn what_is_late_low_dear_or_astray_is_named() {
         let late = expect().broken_by(&trace((0..100).map(|tick| if tick < 30 { 0.5 } else { 1.0 })));
-        assert!(matches!(late[0], Broken::NotSettled { share, .. } if (share - 0.5).abs() < 1e-9), "{late:?}");
-        let dip = expect().broken_by(&trace((0..100).map(|tick| if (50..57).contains(&tick) { 0.5 } else { 1.0 })));
+        assert!(
+            matches!(late[0], Broken::NotSettled { share, .. } if (share - 0.5).abs() < 1e-9),
+            "{late:?}"
+        );
+        let dip =
+            expect().broken_by(&trace((0..100).map(|tick| if (50..57).contains(&tick) { 0.5 } else { 1.0 })));
         assert!(matches!(dip[..], [Broken::Below { since, .. }] if since == Nanos::from_secs(5)), "{dip:?}");
-        let short = expect().broken_by(&trace((0..100).map(|tick| if (50..55).contains(&tick) { 0.5 } else { 1.0 })));
+        let short =
+            expect().broken_by(&trace((0..100).map(|tick| if (50..55).contains(&tick) { 0.5 } else { 1.0 })));
         assert_eq!(short, []);
         let dear = Expect { regret_below: Some(0.05), limit_within: Some((5, 9)), ..expect() };
         let broken = dear.broken_by(&trace([0.9; 100]));
