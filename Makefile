@@ -6,21 +6,24 @@ PACKAGES := mariadb-server-core mariadb-client-core
 BENCH_PACKAGES := $(PACKAGES) sysbench
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test check lint bench fmt build tools bench-tools clean
+# Needed by our own `if let ... && ...` and by dependencies (hdrhistogram, the icu crates), as they say themselves.
+RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-build: ## The binary, tuned for speed
+.PHONY: demo test check lint bench fmt build tools bench-tools clean toolchain
+
+build: toolchain ## The binary, tuned for speed
 	$(CARGO) build --release --locked -p evenkeel
 
-demo: tools build ## A capacity profile of a private MariaDB: table, report, one sentence
+demo: toolchain tools build ## A capacity profile of a private MariaDB: table, report, one sentence
 	@# 3: measured, but this machine was too noisy for the figures to be valid, and the table says so.
 	target/release/evenkeel profile --workload tpcw.complex --ebs 10 --items 10000 \
 	  --rate auto:6 --repeats 3 --duration 8s --warm-up 2s || [ $$? = 3 ]
 
-test: tools lint ## All tests, against real servers
+test: toolchain tools lint ## All tests, against real servers
 	$(CARGO) test --locked --workspace
 
 # A toolchain without rustfmt or clippy still tests the code, and says what it left out.
-lint:
+lint: toolchain
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then $(CARGO) fmt --all --check; \
 	 else echo "rustfmt is not installed: form not checked"; fi
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then \
@@ -33,13 +36,22 @@ check: lint ## Without a server: form, lints, house rules, dependencies
 	 else echo "cargo-deny is not installed: dependencies not checked (cargo install cargo-deny)"; fi
 
 bench: bench-tools build ## Every benchmark, roughly (each takes --quick; without it the full figures)
-	@for bench in generator arrivals stall load variation; do echo "== $$bench"; bench/$$bench --quick || exit 1; done
+	@for bench in generator arrivals stall load variation plants; do echo "== $$bench"; bench/$$bench --quick || exit 1; done
 
 fmt:
 	$(CARGO) fmt --all
 
 clean:
 	$(CARGO) clean
+
+# An older cargo fails with words about manifests and editions that do not say what to do.
+toolchain:
+	@found=$$($(CARGO) --version 2>/dev/null | sed 's/^cargo \([0-9.]*\).*/\1/'); \
+	 printf '%s\n' "$(RUST)" "$$found" | sort -VC && exit 0; \
+	 echo "error: this needs cargo $(RUST) or later; found: $${found:-none} ($(CARGO))" >&2; \
+	 echo "  hint: install it by rustup (https://rustup.rs): rustup toolchain install stable; distributions are often" \
+	      "behind. Another cargo: make CARGO=PATH" >&2; \
+	 exit 1
 
 tools:
 	@command -v cc >/dev/null \

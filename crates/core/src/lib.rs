@@ -8,6 +8,7 @@ pub mod arrivals;
 pub mod caveat;
 pub mod control;
 pub mod distribution;
+pub mod disturbance;
 pub mod random;
 pub mod rates;
 pub mod simulation;

@@ -1,7 +1,7 @@
 //! All doubts of a study, each kind said once with the cells it is about.
 
 use crate::format;
-use evenkeel_lab::store::format::{CaveatRecord, CellSummary, PlanFile, SummaryFile};
+use evenkeel_lab::store::format::{CaveatRecord, CellSummary, PlanFile, SeverityRecord, SummaryFile};
 
 /// How grave a caveat is, the gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,12 +18,12 @@ impl Severity {
     /// All, the gravest first.
     pub const ALL: [Self; 3] = [Self::Invalid, Self::Doubt, Self::Note];
 
-    /// A severity that this version does not know counts as a doubt rather than being lost.
+    /// Of a stored caveat.
     pub fn of(caveat: &CaveatRecord) -> Self {
-        match caveat.severity.as_str() {
-            "invalid" => Self::Invalid,
-            "note" => Self::Note,
-            _ => Self::Doubt,
+        match caveat.severity {
+            SeverityRecord::Invalid => Self::Invalid,
+            SeverityRecord::Doubt => Self::Doubt,
+            SeverityRecord::Note => Self::Note,
         }
     }
 }
@@ -89,16 +89,16 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    fn caveat(severity: &str, text: &str) -> CaveatRecord {
-        CaveatRecord { code: "code".to_owned(), severity: severity.to_owned(), text: text.to_owned() }
+    fn caveat(severity: SeverityRecord, text: &str) -> CaveatRecord {
+        CaveatRecord { code: "code".to_owned(), severity, text: text.to_owned() }
     }
 
     #[test]
     fn the_gravest_come_first_and_nothing_is_said_twice() {
         let mut fixture = fixture::demo();
-        fixture.summary.caveats = vec![caveat("note", "a"), caveat("unheard-of", "b")];
-        fixture.summary.cells[0].caveats = vec![caveat("invalid", "c")];
-        fixture.summary.cells[1].caveats = vec![caveat("invalid", "c with other figures")];
+        fixture.summary.caveats = vec![caveat(SeverityRecord::Note, "a"), caveat(SeverityRecord::Doubt, "b")];
+        fixture.summary.cells[0].caveats = vec![caveat(SeverityRecord::Invalid, "c")];
+        fixture.summary.cells[1].caveats = vec![caveat(SeverityRecord::Invalid, "c with other figures")];
         fixture.summary.cells[5].caveats.clear();
         let found = gather(&fixture.plan, &fixture.summary);
         let texts: Vec<_> = found.iter().map(|found| found.caveat.text.as_str()).collect();

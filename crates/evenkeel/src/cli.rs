@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::command::{data, explain, export, guard, load, profile, report, runs, sandbox};
+use crate::command::{data, explain, export, guard, load, profile, report, runs, sandbox, simulate};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -41,16 +41,18 @@ pub enum Command {
     Data(data::Args),
     /// One run of load: open at a rate or along a ramp, or closed clients with think time
     Load(load::Args),
-    /// A proxy that lets only as many transactions run as you say
-    Guard(Box<guard::Args>),
     /// Classify the statements of a workload by their plans and name the heavy hitters
     Explain(explain::Args),
+    /// A proxy that keeps a server at its peak: run it, watch it, replay its decisions
+    Guard(Box<guard::Args>),
     /// List what was measured
     Runs(runs::Args),
     /// Write a study as one self-contained HTML file
     Report(report::Args),
     /// Write a study as CSV or JSON
     Export(export::Args),
+    /// Try a controller of the guard on the virtual clock: scenarios, random plants, steps
+    Simulate(simulate::Args),
     /// Print shell completions
     Completions {
         /// Shell

@@ -36,12 +36,20 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
             mean(cell.pool_reads_per_request.as_ref(), 1.0)
         }));
     }
+    if cells.iter().any(|cell| cell.mu_ms.n > 0) {
+        columns.push(network_delay(cells));
+    }
     if cells.iter().any(|cell| cell.target_spread_ms.is_some()) {
         columns.push(column(("spread", "spread", "ms", 7), |cell| {
             cell.target_spread_ms.map_or_else(absent, |ms| format::significant(ms, 3))
         }));
     }
     columns.push(column(("runs", "runs", "", 6), |cell| cell.runs.to_string()));
+    if cells.iter().any(|cell| cell.attempts_set_aside > 0) {
+        columns.push(column(("set aside", "set aside", "attempts", 6), |cell| {
+            cell.attempts_set_aside.to_string()
+        }));
+    }
     columns
 }
 
@@ -56,6 +64,12 @@ fn lag(cells: &[CellSummary]) -> Column {
     let unit = unit(cells, |cell| &cell.lag_p99_ms);
     let scale = unit.per_ms();
     column(("lag p99", "lag p99", unit.symbol(), 4), move |cell| mean(Some(&cell.lag_p99_ms), scale))
+}
+
+fn network_delay(cells: &[CellSummary]) -> Column {
+    let unit = unit(cells, |cell| &cell.mu_ms);
+    let scale = unit.per_ms();
+    column(("mu", "μ", unit.symbol(), 8), move |cell| format::estimate(&cell.mu_ms, scale))
 }
 
 fn response(
@@ -86,7 +100,7 @@ fn absent() -> String {
 }
 
 /// The unit that suits the middle of a column, so that one unstable cell does not turn all into seconds.
-fn unit(cells: &[CellSummary], of: fn(&CellSummary) -> &EstimateRecord) -> TimeUnit {
+pub fn unit(cells: &[CellSummary], of: fn(&CellSummary) -> &EstimateRecord) -> TimeUnit {
     let mut means: Vec<f64> = cells.iter().filter_map(|cell| format::mean(of(cell))).collect();
     means.sort_by(f64::total_cmp);
     means.get(means.len() / 2).map_or(TimeUnit::Milliseconds, |middle| TimeUnit::suiting(*middle))
@@ -120,7 +134,9 @@ mod tests {
     #[test]
     fn columns_without_any_value_are_left_out() {
         let mut cells = fixture::demo().summary.cells;
-        cells.iter_mut().for_each(|cell| cell.pool_reads_per_request = None);
-        assert!(columns(&cells).iter().all(|column| column.word != "reads" && column.word != "spread"));
+        cells.iter_mut().for_each(|cell| {
+            (cell.pool_reads_per_request, cell.mu_ms) = (None, EstimateRecord::default());
+        });
+        assert!(columns(&cells).iter().all(|column| !["reads", "mu", "spread"].contains(&column.word)));
     }
 }

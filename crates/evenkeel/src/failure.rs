@@ -1,6 +1,7 @@
 //! How a failure is told: what went wrong, while doing what, and what to do next.
 
 use evenkeel_lab::data::DataError;
+use evenkeel_lab::load::LoadError;
 use evenkeel_lab::sandbox::SandboxError;
 use evenkeel_lab::store::StoreError;
 use evenkeel_lab::study::StudyError;
@@ -8,6 +9,8 @@ use evenkeel_lab::target::TargetError;
 use std::fmt;
 use std::process::ExitCode;
 
+/// A finding.
+pub const FINDING: u8 = 1;
 /// Wrong use or configuration.
 pub const WRONG_USE: u8 = 2;
 /// The measurement is not valid.
@@ -71,8 +74,9 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
         let sandbox = cause.downcast_ref::<SandboxError>().and_then(SandboxError::hint);
         let study = cause.downcast_ref::<StudyError>().and_then(StudyError::hint);
         let data = cause.downcast_ref::<DataError>().and_then(DataError::hint);
+        let load = cause.downcast_ref::<LoadError>().and_then(LoadError::hint);
         let store = cause.downcast_ref::<StoreError>().and_then(StoreError::hint);
-        target.or(sandbox).or(study).or(data).or(store).map(str::to_owned)
+        target.or(sandbox).or(study).or(data).or(load).or(store).map(str::to_owned)
     })
 }
 

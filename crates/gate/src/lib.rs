@@ -3,6 +3,9 @@
 
 pub mod admission;
 pub mod clock;
+pub mod control;
+pub mod event;
 pub mod guard;
 pub mod histogram;
 pub mod policy;
+pub mod snapshot;

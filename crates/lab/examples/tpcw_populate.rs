@@ -22,12 +22,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         threads: threads.parse()?,
     };
     let mut last = None;
-    let stamp = populate(&Target::parse(url)?, &spec, &Stop::default(), &mut |progress| {
-        let now = (progress.phase, progress.table);
-        if last.replace(now) != Some(now) {
-            eprintln!("{:>9} of {} rows, {:?} {}", progress.rows_done, progress.rows_total, now.0, now.1);
-        }
-    })?;
+    let stamp =
+        populate(&Target::parse(url)?, &spec, &std::env::temp_dir(), &Stop::default(), &mut |progress| {
+            let now = (progress.phase, progress.table);
+            if last.replace(now) != Some(now) {
+                eprintln!("{:>9} of {} rows, {:?} {}", progress.rows_done, progress.rows_total, now.0, now.1);
+            }
+        })?;
     println!("{stamp}");
     Ok(())
 }

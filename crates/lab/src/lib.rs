@@ -6,8 +6,10 @@
 
 pub mod clock;
 pub mod data;
+mod disk;
 pub mod explain;
 pub mod load;
+mod lock;
 pub mod sandbox;
 pub mod stop;
 pub mod store;

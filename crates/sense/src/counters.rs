@@ -28,6 +28,16 @@ impl Event {
     /// All, in the order of the arrays in this module.
     pub const ALL: [Self; 4] = [Self::Cycles, Self::Instructions, Self::DtlbLoadMisses, Self::CacheMisses];
 
+    /// Name in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::DtlbLoadMisses => "DTLB load misses",
+            Self::CacheMisses => "cache misses",
+        }
+    }
+
     /// Type and configuration in the kernel's numbers.
     fn code(self) -> (u32, u64) {
         const HARDWARE: u32 = 0;
@@ -151,6 +161,11 @@ impl Counters {
         Ok(Self(opened))
     }
 
+    /// The events that the kernel gave.
+    pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
+        Event::ALL.into_iter().zip(&self.0).filter_map(|(event, files)| files.as_ref().map(|_| event))
+    }
+
     /// Reads all of them. An event of which a file cannot be read is `None`.
     pub fn read(&self) -> CountersReading {
         let one = |mut file: &File| {
@@ -260,6 +275,7 @@ mod tests {
                 let cycles = used.cycles.expect("it ran all the time");
                 assert!(cycles.events >= 4e6 && cycles.counted > 0.99, "{cycles:?}");
                 assert_eq!(used.instructions, None);
+                assert_eq!(counters.events().collect::<Vec<_>>(), [Event::Cycles]);
             }
         }
     }
@@ -267,8 +283,9 @@ mod tests {
     #[test]
     fn this_machine_counts_or_says_why_not() {
         match Counters::open(&crate::cpu::online().expect("CPUs")) {
-            Err(error) => assert!(!error.to_string().is_empty()),
+            Err(error) => assert!(!error.to_string().is_empty() && error.hint().is_some(), "{error}"),
             Ok(counters) => {
+                assert!(counters.events().count() > 0);
                 let before = counters.read();
                 let after = counters.read();
                 let used = CountersUse::between(&before, &after);

@@ -45,3 +45,57 @@ pub enum SenseError {
         source: io::Error,
     },
 }
+
+impl SenseError {
+    /// What who runs the machine can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::CountersForbidden { .. } => {
+                "as root `sysctl kernel.perf_event_paranoid=0`, or `setcap cap_perfmon+ep` on the evenkeel binary"
+            }
+            Self::CountersAbsent => {
+                "a kernel with CONFIG_PERF_EVENTS is needed, and inside a container /proc/sys/kernel must be shown"
+            }
+            Self::CountersTooMany { .. } => "give the server fewer CPUs to itself",
+            Self::CountersRefused { source, .. } => refused_hint(source),
+            Self::CpuSet { .. } | Self::Thread { .. } => return None,
+        })
+    }
+}
+
+fn refused_hint(source: &io::Error) -> &'static str {
+    match source.raw_os_error().unwrap_or(0) {
+        libc::EACCES | libc::EPERM | libc::ENOSYS => {
+            "the kernel or a container's seccomp filter forbids it: allow perf_event_open (CAP_PERFMON, in older \
+             kernels CAP_SYS_ADMIN) and `sysctl kernel.perf_event_paranoid=0`"
+        }
+        libc::EMFILE | libc::ENFILE => "raise the limit of open files (`ulimit -n`)",
+        libc::EBUSY => "another profiler holds the counters; end it",
+        // ENOENT, ENODEV, EOPNOTSUPP, EINVAL: no such hardware behind a kernel that would allow it.
+        _ => {
+            "there is no hardware counter here: a guest gets them where its hypervisor passes the PMU on (KVM: CPU \
+             host-passthrough with <pmu state='on'/>, Xen: vpmu=1)"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_counter_says_what_to_do_by_its_cause() {
+        let hint = |code| {
+            let source = io::Error::from_raw_os_error(code);
+            SenseError::CountersRefused { cpu: 0, source }.hint().unwrap_or_default()
+        };
+        assert!(
+            hint(libc::EACCES).contains("perf_event_paranoid") && hint(libc::EPERM).contains("CAP_PERFMON")
+        );
+        assert!(hint(libc::ENOENT).contains("PMU") && hint(libc::EOPNOTSUPP).contains("hypervisor"));
+        assert!(hint(libc::EMFILE).contains("ulimit"));
+        let forbidden = SenseError::CountersForbidden { paranoid: 3 };
+        assert!(forbidden.to_string().contains("which is 3"), "{forbidden}");
+        assert!(forbidden.hint().is_some_and(|hint| hint.contains("sysctl")));
+    }
+}

@@ -96,12 +96,30 @@ pub(crate) fn affinity(pid: u32) -> Option<CpuSet> {
     (done == 0).then(|| (0..CPUS_MAX).filter(is_set).collect())
 }
 
-/// Keeps the calling thread on some CPUs; false where the kernel refuses.
-pub(crate) fn stay_on(cpus: &CpuSet) -> bool {
-    let mut mask: Mask = [0; CPUS_MAX as usize / 64];
-    cpus.iter().for_each(|cpu| mask[cpu as usize / 64] |= 1 << (cpu % 64));
-    // SAFETY: the kernel reads at most size_of(mask) bytes of the mask, which outlives the call.
-    unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), mask.as_ptr().cast()) == 0 }
+/// CPUs to stay on, as the kernel takes them.
+#[derive(Clone, Copy, Debug)]
+pub struct Affinity(Mask);
+
+impl Affinity {
+    /// These CPUs.
+    pub fn of(cpus: &CpuSet) -> Self {
+        let mut mask: Mask = [0; CPUS_MAX as usize / 64];
+        cpus.iter().for_each(|cpu| mask[cpu as usize / 64] |= 1 << (cpu % 64));
+        Self(mask)
+    }
+
+    /// Keeps the calling thread on them, as far as they exist. It neither allocates nor locks, so that a child
+    /// may call it between fork and exec.
+    ///
+    /// # Errors
+    /// The kernel's, where none of them exists.
+    pub fn apply(&self) -> io::Result<()> {
+        // SAFETY: the kernel reads at most size_of(mask) bytes of the mask, which outlives the call.
+        match unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), self.0.as_ptr().cast()) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
 }
 
 /// The first published version of the kernel's `perf_event_attr`, which every kernel still takes.

@@ -32,6 +32,20 @@ impl Pause {
         let drawn = random.exponential_nanos(self.mean);
         self.longest.map_or(drawn, |longest| drawn.min(longest))
     }
+
+    /// Draws what is left of a pause that somebody looks into at a random moment: how long a client of a load that
+    /// has run for ever still thinks.
+    ///
+    /// Its density is `P(pause > t)` over the mean pause: the exponential one given that it is below the cut. As an
+    /// exponential duration has no memory, what it exceeds the last whole cut by has that distribution.
+    pub fn residual(&self, random: &mut Random) -> Nanos {
+        let drawn = random.exponential_nanos(self.mean);
+        match self.longest {
+            Some(Nanos::ZERO) => Nanos::ZERO,
+            Some(longest) => Nanos(drawn.0 % longest.0),
+            None => drawn,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -55,6 +69,45 @@ mod tests {
         let mean = lengths.iter().map(|length| length.as_secs_f64()).sum::<f64>() / 200_000.0;
         let expected = 900.0 * (1.0 - (-4.0_f64).exp());
         assert!((mean - expected).abs() < 6.0, "{mean} {expected}");
+    }
+
+    #[test]
+    fn what_is_left_of_a_pause_is_as_after_a_long_time() {
+        // Thinking over and over for ten hours, each client is looked at once: in the middle of a pause.
+        let pause = Pause { mean: Nanos::from_secs(7), longest: Some(Nanos::from_secs(10)) };
+        let mut random = Random::new(Seed(4));
+        let mut renewed = |at: Nanos| {
+            let mut end = Nanos::ZERO;
+            while end <= at {
+                end += pause.draw(&mut random);
+            }
+            (end - at).as_secs_f64()
+        };
+        let mut seen: Vec<f64> = (0..4_000).map(|index| renewed(Nanos::from_secs(36_000 + index))).collect();
+        let mut random = Random::new(Seed(5));
+        let mut drawn: Vec<f64> = (0..4_000).map(|_| pause.residual(&mut random).as_secs_f64()).collect();
+        seen.sort_by(f64::total_cmp);
+        drawn.sort_by(f64::total_cmp);
+        // 1 % level of the Kolmogorov-Smirnov test of two samples; a whole pause would be 0.2 away.
+        assert!(distance(&seen, &drawn) < 1.63 * (2.0_f64 / 4_000.0).sqrt());
+        let scale = 1.0 - (-10.0_f64 / 7.0).exp();
+        let expected = 7.0 - 10.0 * (1.0 - scale) / scale;
+        let mean = drawn.iter().sum::<f64>() / 4_000.0;
+        assert!((mean - expected).abs() < 0.2, "{mean} {expected}");
+    }
+
+    /// Largest distance of two empirical distributions of equally many sorted values.
+    fn distance(a: &[f64], b: &[f64]) -> f64 {
+        let below = |sample: &[f64], x: f64| sample.partition_point(|&value| value <= x) as f64;
+        let gaps = a.iter().chain(b).map(|&x| (below(a, x) - below(b, x)).abs());
+        gaps.fold(0.0, f64::max) / a.len() as f64
+    }
+
+    #[test]
+    fn nothing_is_left_of_no_pause() {
+        let cut = Pause { mean: Nanos::from_secs(1), longest: Some(Nanos::ZERO) };
+        assert_eq!(cut.residual(&mut Random::new(Seed(1))), Nanos::ZERO);
+        assert_eq!(Pause::new(Nanos::ZERO).residual(&mut Random::new(Seed(1))), Nanos::ZERO);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{
     LAG_TAIL_SHARE_MAX, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX,
 };
 use super::{Caveat, share};
+use crate::disturbance::Disturbance;
 use crate::stability::Stability;
 use crate::statistics::{BatchMeans, Sample, student_quantile};
 use crate::time::Nanos;
@@ -88,6 +89,18 @@ impl Caveat {
     /// [`Caveat::ConnectionsLost`], from the connections opened again in a run.
     pub fn reconnects(reconnects: u64) -> Option<Self> {
         (reconnects > 0).then_some(Self::ConnectionsLost { reconnects })
+    }
+
+    /// [`Caveat::MeasuredAgain`], from what reached the attempts that were set aside.
+    pub fn measured_again(set_aside: &[Disturbance]) -> Option<Self> {
+        let worst = *set_aside.iter().max_by(|one, other| one.weight().total_cmp(&other.weight()))?;
+        Some(Self::MeasuredAgain { set_aside: set_aside.len() as u64, worst })
+    }
+
+    /// [`Caveat::Incomplete`], where fewer runs are finished than planned or not all cells are known.
+    pub fn incomplete(done: u32, planned: u32, rates_known: bool, study: &str) -> Option<Self> {
+        let is_incomplete = !rates_known || done < planned;
+        is_incomplete.then(|| Self::Incomplete { done, planned, study: study.to_owned() })
     }
 
     /// [`Caveat::StoppedEarly`], where less was measured than planned.

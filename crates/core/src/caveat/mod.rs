@@ -9,6 +9,7 @@ mod threshold;
 
 pub use threshold::*;
 
+use crate::disturbance::Disturbance;
 use crate::stability::Instability;
 use crate::time::Nanos;
 
@@ -126,6 +127,35 @@ pub enum Caveat {
         /// What is missing.
         what: String,
     },
+    /// Attempts at runs were set aside for others that were disturbed less from outside.
+    MeasuredAgain {
+        /// How many were set aside.
+        set_aside: u64,
+        /// The most disturbed of them.
+        worst: Disturbance,
+    },
+    /// Rates above the end of a sweep were not measured.
+    RatesNotMeasured {
+        /// Which series; empty where there is one kind only.
+        series: String,
+        /// These, per second.
+        rates: Vec<f64>,
+        /// Why the sweep ended below them.
+        reason: String,
+    },
+    /// The first block went through the rates upwards instead of in random order.
+    FirstBlockRises,
+    /// The server was not restarted between runs.
+    NotReset,
+    /// Runs of the study are still to be measured.
+    Incomplete {
+        /// Runs finished.
+        done: u32,
+        /// Runs planned, as far as known.
+        planned: u32,
+        /// Name of the study, to go on with it.
+        study: String,
+    },
     /// The run was stopped before its end.
     StoppedEarly {
         /// What was measured.
@@ -156,6 +186,11 @@ impl Caveat {
             Self::ConnectionsLost { .. } => "connections-lost",
             Self::FirstRepeatDiffers { .. } => "first-repeat-differs",
             Self::NotAvailable { .. } => "not-available",
+            Self::MeasuredAgain { .. } => "measured-again",
+            Self::RatesNotMeasured { .. } => "rates-not-measured",
+            Self::FirstBlockRises => "first-block-rises",
+            Self::NotReset => "no-reset",
+            Self::Incomplete { .. } => "incomplete",
             Self::StoppedEarly { .. } => "stopped-early",
         }
     }
@@ -182,6 +217,11 @@ impl Caveat {
             | Self::PageCache { .. }
             | Self::SharedCpus { .. }
             | Self::NotAvailable { .. }
+            | Self::MeasuredAgain { .. }
+            | Self::RatesNotMeasured { .. }
+            | Self::FirstBlockRises
+            | Self::NotReset
+            | Self::Incomplete { .. }
             | Self::StoppedEarly { .. } => Severity::Note,
         }
     }

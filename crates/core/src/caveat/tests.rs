@@ -1,6 +1,7 @@
 //! When a doubt is stated, and in which words.
 
 use super::*;
+use crate::disturbance::Disturbance;
 use crate::stability::{Second, Stability};
 use crate::statistics::BatchMeans;
 
@@ -28,8 +29,21 @@ fn all() -> Vec<Caveat> {
         Caveat::reconnects(1).unwrap(),
         Caveat::first_repeat(&[0.02, 0.01, 0.0101, 0.0099]).unwrap(),
         Caveat::NotAvailable { what: "hardware counters".into() },
+        Caveat::measured_again(&[disturbance(6.9, 1.0), disturbance(2.5, 1.0)]).unwrap(),
+        Caveat::RatesNotMeasured {
+            series: String::new(),
+            rates: vec![300.0, 400.5],
+            reason: "the response did not settle".into(),
+        },
+        Caveat::FirstBlockRises,
+        Caveat::NotReset,
+        Caveat::incomplete(1, 4, true, "one").unwrap(),
         Caveat::stopped(Nanos::from_secs(7), Nanos::from_secs(30)).unwrap(),
     ]
+}
+
+fn disturbance(steal: f64, other_load: f64) -> Disturbance {
+    Disturbance { steal: Some(steal), other_load: Some(other_load) }
 }
 
 #[test]
@@ -48,6 +62,14 @@ fn the_text_carries_the_evidence() {
     let text = |caveat: Option<Caveat>| caveat.unwrap().to_string();
     assert!(text(Caveat::lag(Nanos::from_micros(1_500), Nanos::from_millis(20))).contains("1.500 ms late"));
     assert!(text(Caveat::backlog(90, 3_000)).starts_with("90 requests (3.0 % of 3000 arrivals)"));
+    let again = text(Caveat::measured_again(&[disturbance(2.5, 1.0), disturbance(6.9, 1.0)]));
+    assert!(again.starts_with("2 attempts were set aside") && again.contains("6.9 % stolen"), "{again}");
+    let above = Caveat::RatesNotMeasured { series: "a".into(), rates: vec![300.0], reason: "x".into() };
+    assert!(
+        above
+            .to_string()
+            .starts_with("1 rate of a above the end of the sweep was not measured (300 per second): x.")
+    );
     assert!(text(Caveat::runs(1)).starts_with("With 1 run the figures have no interval."));
     assert!(text(Caveat::stopped(Nanos::from_secs(7), Nanos::from_secs(30))).contains("after 7 of 30 s"));
 }
@@ -83,6 +105,8 @@ fn what_is_within_bounds_is_no_caveat() {
     assert_eq!(Caveat::failures(0, 0), None);
     assert_eq!(Caveat::shared_cpus(0), None);
     assert_eq!(Caveat::reconnects(0), None);
+    assert_eq!(Caveat::measured_again(&[]), None);
+    assert_eq!(Caveat::incomplete(4, 4, true, "one"), None);
     assert_eq!(Caveat::stopped(Nanos::from_secs(30), Nanos::from_secs(30)), None);
 }
 

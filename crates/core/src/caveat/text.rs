@@ -1,27 +1,17 @@
 //! What a caveat says.
 
 use super::{Caveat, share};
+use crate::disturbance::Disturbance;
 use crate::stability::{GIVEN_UP_MAX, Instability};
+use crate::time::Nanos;
 use std::fmt;
 
 /// One or two full sentences: what was seen, what it means, what to do.
 impl fmt::Display for Caveat {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::LagTooLarge { lag_mean, tolerated } => write!(
-                out,
-                "The generator sent its requests {:.3} ms late in the mean, where {:.3} ms are tolerated; the response \
-                 times are partly its own. Give it CPUs of its own, more threads, or a lower rate.",
-                lag_mean.as_millis_f64(),
-                tolerated.as_millis_f64()
-            ),
-            Self::LagTail { lag_p99, response_p99 } => write!(
-                out,
-                "The generator sent one request in a hundred {:.3} ms late or more, beside a p99 of {:.3} ms; the \
-                 highest percentiles are partly its own, the mean is not. Measure on a quieter machine.",
-                lag_p99.as_millis_f64(),
-                response_p99.as_millis_f64()
-            ),
+            Self::LagTooLarge { lag_mean, tolerated } => lag_too_large(*lag_mean, *tolerated, out),
+            Self::LagTail { lag_p99, response_p99 } => lag_tail(*lag_p99, *response_p99, out),
             Self::GeneratorSaturated { utilisation } => write!(
                 out,
                 "A thread of the generator used {utilisation:.0} % of its CPU, so that the generator was the limit \
@@ -33,74 +23,27 @@ impl fmt::Display for Caveat {
                 "A run of {seconds} s with {arrivals} arrivals is too short to tell whether the queue settles. \
                  Measure for longer."
             ),
-            Self::TooFewRuns { runs } => write!(
-                out,
-                "With {} the figures have {}. Repeat the cell more often.",
-                plural(*runs, "run", "runs"),
-                if *runs < 2 { "no interval" } else { "an interval too wide to be of use" }
-            ),
-            Self::Steal { percent } => write!(
-                out,
-                "The hypervisor took {percent:.1} % of the CPU time away; the figures depend on the neighbours of \
-                 this machine. Measure on a quieter host or repeat at another time."
-            ),
-            Self::OtherLoad { percent } => write!(
-                out,
-                "Something else than the server and the generator used {percent:.1} % of the machine's CPU. Stop it \
-                 and repeat."
-            ),
-            Self::BacklogAtEnd { requests, arrivals } => write!(
-                out,
-                "{} ({:.1} % of {arrivals} arrivals) were still under way when measuring ended, so that the \
-                 throughput may be too low by as much. Measure for longer or at a lower rate.",
-                plural(*requests, "request", "requests"),
-                100.0 * share(*requests, *arrivals)
-            ),
-            Self::LowerBound { timed_out, unsent, arrivals } => write!(
-                out,
-                "{timed_out} requests timed out and {unsent} were never sent, of {arrivals} arrivals; they count at \
-                 the age they had reached, and the mean response time is a lower bound. Raise the timeout or the \
-                 number of sessions, or lower the rate."
-            ),
-            Self::Failures { failed, arrivals } => write!(
-                out,
-                "{} of {arrivals} arrivals ({:.2} %) failed; errors are often faster than answers. Look at the \
-                 error codes of the run.",
-                failed,
-                100.0 * share(*failed, *arrivals)
-            ),
-            Self::PageCache { flush_method } => write!(
-                out,
-                "The server reads its files through the page cache (innodb_flush_method is {flush_method}), which \
-                 may hide the disk. Set innodb_flush_method to O_DIRECT."
-            ),
-            Self::SharedCpus { cpus } => write!(
-                out,
-                "Server and generator shared {}, so that the generator took CPU time from the server. Give each \
-                 CPUs of its own.",
-                plural(*cpus as u64, "CPU", "CPUs")
-            ),
-            Self::FewIndependentBatches { independent, lag1 } => write!(
-                out,
-                "The response times of the run depend on one another for so long (correlation {lag1:.2} from batch \
-                 to batch) that it is worth {independent:.1} independent batches only. Measure for longer."
-            ),
-            Self::ConnectionsLost { reconnects } => write!(
-                out,
-                "{} had to be opened again in the run: the server was restarted or dropped them. Look at the log \
-                 of the server and repeat.",
-                plural(*reconnects, "connection", "connections")
-            ),
-            Self::FirstRepeatDiffers { first, later } => write!(
-                out,
-                "The first repeat took {:.3} ms in the mean and the later ones {:.3} ms; they may not have started \
-                 from the same state. Lengthen the warm-up, or look at what the first one left behind.",
-                first.as_millis_f64(),
-                later.as_millis_f64()
-            ),
+            Self::TooFewRuns { runs } => too_few_runs(*runs, out),
+            Self::Steal { percent } => steal(*percent, out),
+            Self::OtherLoad { percent } => other_load(*percent, out),
+            Self::BacklogAtEnd { requests, arrivals } => backlog_at_end(*requests, *arrivals, out),
+            Self::LowerBound { timed_out, unsent, arrivals } => {
+                lower_bound([*timed_out, *unsent, *arrivals], out)
+            }
+            Self::Failures { failed, arrivals } => failures(*failed, *arrivals, out),
+            Self::PageCache { flush_method } => page_cache(flush_method, out),
+            Self::SharedCpus { cpus } => shared_cpus(*cpus as u64, out),
+            Self::FewIndependentBatches { independent, lag1 } => few_batches(*independent, *lag1, out),
+            Self::ConnectionsLost { reconnects } => connections_lost(*reconnects, out),
+            Self::FirstRepeatDiffers { first, later } => first_repeat_differs(*first, *later, out),
             Self::NotAvailable { what } => {
                 write!(out, "This machine does not show {what}; the figures that need it are missing.")
             }
+            Self::MeasuredAgain { set_aside, worst } => measured_again(*set_aside, worst, out),
+            Self::RatesNotMeasured { series, rates, reason } => not_measured(series, rates, reason, out),
+            Self::FirstBlockRises => out.write_str(FIRST_BLOCK_RISES),
+            Self::NotReset => out.write_str(NOT_RESET),
+            Self::Incomplete { done, planned, study } => incomplete(*done, *planned, study, out),
             Self::StoppedEarly { measured, planned } => write!(
                 out,
                 "The run was stopped after {:.0} of {:.0} s. Its figures are those of the time measured.",
@@ -109,6 +52,149 @@ impl fmt::Display for Caveat {
             ),
         }
     }
+}
+
+const FIRST_BLOCK_RISES: &str = "The first block went through the rates upwards, to find where they end, and later ones in random order; in the \
+     first one a drift over time looks like an effect of the rate. A list of rates is measured in random order from \
+     the start by --whole-sweep.";
+
+const NOT_RESET: &str = "The server was not restarted between runs, so that a run inherits the buffer pool of the one \
+                         before. Have it restarted by --reset-command.";
+
+fn measured_again(set_aside: u64, worst: &Disturbance, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let attempts = if set_aside == 1 { "attempt was" } else { "attempts were" };
+    write!(
+        out,
+        "{set_aside} {attempts} set aside after measuring again ({worst} in the worst); of the attempts at a run the \
+         one that was disturbed least stands, whatever its response time. The others are kept beside it."
+    )
+}
+
+fn incomplete(done: u32, planned: u32, study: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "Of {} {done} {} finished. Go on with `evenkeel profile --resume {study}`.",
+        plural(u64::from(planned), "run", "runs"),
+        if done == 1 { "is" } else { "are" }
+    )
+}
+
+fn lag_too_large(lag_mean: Nanos, tolerated: Nanos, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "The generator sent its requests {:.3} ms late in the mean, where {:.3} ms are tolerated; the response \
+         times are partly its own. Give it CPUs of its own, more threads, or a lower rate.",
+        lag_mean.as_millis_f64(),
+        tolerated.as_millis_f64()
+    )
+}
+
+fn lag_tail(lag_p99: Nanos, response_p99: Nanos, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "The generator sent one request in a hundred {:.3} ms late or more, beside a p99 of {:.3} ms; the \
+         highest percentiles are partly its own, the mean is not. Measure on a quieter machine.",
+        lag_p99.as_millis_f64(),
+        response_p99.as_millis_f64()
+    )
+}
+
+fn too_few_runs(runs: u64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "With {} the figures have {}. Repeat the cell more often.",
+        plural(runs, "run", "runs"),
+        if runs < 2 { "no interval" } else { "an interval too wide to be of use" }
+    )
+}
+
+fn steal(percent: f64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "The hypervisor took {percent:.1} % of the CPU time away; the figures depend on the neighbours of \
+         this machine. Measure on a quieter host or repeat at another time."
+    )
+}
+
+fn other_load(percent: f64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "Something else than the server and the generator used {percent:.1} % of the machine's CPU. Stop it \
+         and repeat."
+    )
+}
+
+fn backlog_at_end(requests: u64, arrivals: u64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "{} ({:.1} % of {arrivals} arrivals) were still under way when measuring ended, so that the \
+         throughput may be too low by as much. Measure for longer or at a lower rate.",
+        plural(requests, "request", "requests"),
+        100.0 * share(requests, arrivals)
+    )
+}
+
+fn lower_bound([timed_out, unsent, arrivals]: [u64; 3], out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "{timed_out} requests timed out and {unsent} were never sent, of {arrivals} arrivals; they count at \
+         the age they had reached, and the mean response time is a lower bound. Raise the timeout or the \
+         number of sessions, or lower the rate."
+    )
+}
+
+fn failures(failed: u64, arrivals: u64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "{} of {arrivals} arrivals ({:.2} %) failed; errors are often faster than answers. Look at the \
+         error codes of the run.",
+        failed,
+        100.0 * share(failed, arrivals)
+    )
+}
+
+fn page_cache(flush_method: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "The server reads its files through the page cache (innodb_flush_method is {flush_method}), which \
+         may hide the disk. Set innodb_flush_method to O_DIRECT."
+    )
+}
+
+fn shared_cpus(cpus: u64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "Server and generator shared {}, so that the generator took CPU time from the server. Give each \
+         CPUs of its own.",
+        plural(cpus, "CPU", "CPUs")
+    )
+}
+
+fn few_batches(independent: f64, lag1: f64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "The response times of the run depend on one another for so long (correlation {lag1:.2} from batch \
+         to batch) that it is worth {independent:.1} independent batches only. Measure for longer."
+    )
+}
+
+fn connections_lost(reconnects: u64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "{} had to be opened again in the run: the server was restarted or dropped them. Look at the log \
+         of the server and repeat.",
+        plural(reconnects, "connection", "connections")
+    )
+}
+
+fn first_repeat_differs(first: Nanos, later: Nanos, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "The first repeat took {:.3} ms in the mean and the later ones {:.3} ms; they may not have started \
+         from the same state. Lengthen the warm-up, or look at what the first one left behind.",
+        first.as_millis_f64(),
+        later.as_millis_f64()
+    )
 }
 
 fn unstable(found: &Instability, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -126,6 +212,18 @@ fn unstable(found: &Instability, out: &mut fmt::Formatter<'_>) -> fmt::Result {
          where {:.1} times are tolerated. The mean response time grows with the length of the run; measure at a \
          lower rate.",
         found.backlog_low, found.backlog_end, found.growth, found.tolerated
+    )
+}
+
+fn not_measured(series: &str, rates: &[f64], reason: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let named = rates.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+    let of = if series.is_empty() { String::new() } else { format!(" of {series}") };
+    write!(
+        out,
+        "{}{of} above the end of the sweep {} not measured ({named} per second): {reason}. Measure every rate by \
+         --whole-sweep.",
+        plural(rates.len() as u64, "rate", "rates"),
+        if rates.len() == 1 { "was" } else { "were" }
     )
 }
 

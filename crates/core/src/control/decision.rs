@@ -59,6 +59,11 @@ pub enum Reason {
         /// For this long, in seconds.
         seconds: f64,
     },
+    /// Another limit was in force: nothing to learn of ours.
+    NotInForce {
+        /// That limit.
+        limit: u32,
+    },
     /// A lowered limit drains.
     Draining {
         /// Still in flight.
@@ -195,6 +200,7 @@ impl fmt::Display for Reason {
             Self::Silent { seconds } => {
                 write!(f, "nothing has completed for {seconds:.1} s: nothing to learn")
             }
+            Self::NotInForce { limit } => write!(f, "{limit} was in force, which says nothing about it"),
             Self::Draining { in_flight } => write!(f, "it was lowered and {in_flight} are still in flight"),
             Self::Measuring { completions } => write!(f, "it is being measured, {completions} so far"),
             Self::Trying { kept, because } => write!(f, "it is tried beside {kept}: {because}"),

@@ -1,17 +1,37 @@
 //! How many transactions to let run: controllers, the plants they are tried on, and a virtual clock.
 //!
 //! Sampling, enforcement and algorithm are three things in three places: the gate enforces a limit and counts,
-//! [`Sample`] is what it tells, and a [`Controller`] answers with a [`Decision`] that explains itself. `plant` is the
-//! server as a curve of throughput over transactions in flight, with the random distribution that controllers are
-//! judged on; `simulation` steps a controller against plants.
+//! [`Sample`] is what it tells, and a [`Controller`] answers with a [`Decision`] that explains itself.
+//!
+//! - controllers, one file each: [`fixed`], [`aimd`], [`vegas`], [`gradient2`], [`reflection`], and [`evenkeel`], ours
+//!   and the default; [`Law`] selects one by name;
+//! - [`plant`]: the server as a curve of throughput over transactions in flight, with the random distribution that
+//!   controllers are judged on;
+//! - [`simulation`]: a controller against plants on a virtual clock; [`trial`]: the judgement; [`search`]: parameters for
+//!   the published controllers.
 
+pub mod aimd;
 mod decision;
-mod fixed;
+pub mod evenkeel;
+pub mod fixed;
+pub mod gradient2;
+pub mod law;
 pub mod plant;
+pub mod reflection;
 mod sample;
+pub mod search;
 pub mod simulation;
+pub mod steps;
 pub mod trial;
+pub mod vegas;
+mod window;
 
+pub use aimd::Aimd;
 pub use decision::{Controller, Decision, Evidence, Hint, Reason};
+pub use evenkeel::Evenkeel;
 pub use fixed::Fixed;
+pub use gradient2::Gradient2;
+pub use law::Law;
+pub use reflection::Reflection;
 pub use sample::{Response, Sample, Signals};
+pub use vegas::Vegas;

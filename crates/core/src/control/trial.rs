@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn swings_of_20_percent_are_a_cycle_and_single_dips_are_not() {
         let wave = |period: usize| -> Vec<f64> {
-            (0..HALVES).map(|half| if half / period % 2 == 0 { 1.0 } else { 0.8 }).collect()
+            (0..HALVES).map(|half| if (half / period).is_multiple_of(2) { 1.0 } else { 0.8 }).collect()
         };
         assert!(judge(&wave(10), None).cycles);
         assert!(!judge(&wave(400), None).cycles);

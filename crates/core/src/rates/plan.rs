@@ -73,7 +73,23 @@ impl RatePlan {
             Self::List(rates) => Rates::listed(rates)?,
             Self::Steps { from, step } => Rates::Steps { from: check_rate(*from)?, step: check_rate(*step)? },
         };
-        Ok(Sweep { rates, ceiling, done: 0, end: None })
+        Ok(Sweep { rates, ceiling: self.ceiling(ceiling), done: 0, end: None })
+    }
+
+    /// The same through rates that were laid out before.
+    ///
+    /// # Errors
+    /// No rates, or rates that are none.
+    pub fn sweep_through(&self, rates: &[f64], ceiling: f64) -> Result<Sweep, RatePlanError> {
+        Ok(Sweep { rates: Rates::listed(rates)?, ceiling: self.ceiling(ceiling), done: 0, end: None })
+    }
+
+    /// Rates around the saturation are there to show what lies on either side of it, so that 100 % of
+    /// utilisation, which a server reaches before its response ceases to settle, does not end them; a lower
+    /// ceiling, which somebody asked for, does.
+    fn ceiling(&self, asked: f64) -> f64 {
+        let is_default = asked >= UTILISATION_CEILING;
+        if matches!(self, Self::Auto(_)) && is_default { f64::INFINITY } else { asked }
     }
 }
 
@@ -176,6 +192,15 @@ impl Sweep {
         };
     }
 
+    /// The rates that are left, from the lowest on: after the end those above it. Empty for steps, which have
+    /// no last one.
+    pub fn left(&self) -> &[f64] {
+        match &self.rates {
+            Rates::Listed(rates) => &rates[self.done.min(rates.len())..],
+            Rates::Steps { .. } => &[],
+        }
+    }
+
     /// Why the sweep is over, once it is.
     pub fn end(&self) -> Option<SweepEnd> {
         self.end
@@ -218,6 +243,27 @@ mod tests {
         assert_eq!((rates, end), (vec![10.0, 20.0, 30.0], Some(SweepEnd::AllMeasured)));
         let (rates, _) = measured(&RatePlan::Auto(5), 99, FINE);
         assert_eq!(rates.len(), 5);
+    }
+
+    #[test]
+    fn what_lies_above_the_end_of_a_list_is_left() {
+        let mut sweep = RatePlan::List(vec![10.0, 20.0, 30.0, 40.0]).sweep(None, 100.0).unwrap();
+        sweep.observe(&FINE);
+        sweep.observe(&CellOutcome { settled: false, ..FINE });
+        assert_eq!((sweep.rate(), sweep.left()), (None, &[30.0, 40.0][..]));
+    }
+
+    #[test]
+    fn rates_around_the_saturation_go_beyond_a_full_cpu_unless_a_lower_ceiling_is_asked_for() {
+        let full = CellOutcome { utilisation: Some(99.9), ..FINE };
+        let end_at = |ceiling, outcome: &CellOutcome| {
+            let mut sweep = RatePlan::Auto(5).sweep(Some(100.0), ceiling).unwrap();
+            sweep.observe(outcome);
+            sweep.end()
+        };
+        assert_eq!(end_at(UTILISATION_CEILING, &full), None);
+        assert!(matches!(end_at(80.0, &full), Some(SweepEnd::Ceiling { .. })));
+        assert_eq!(end_at(100.0, &CellOutcome { settled: false, ..full }), Some(SweepEnd::Unsettled));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use evenkeel_lab::data::tpcw::{Date, Scale};
 use evenkeel_lab::data::{self, DataSpec, Stamp, Via};
 use evenkeel_lab::target::Target;
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// How rows come in.
@@ -26,6 +27,9 @@ pub enum ViaName {
     Dump,
 }
 
+/// NUM_ITEMS where nobody asks for another.
+pub const ITEMS_DEFAULT: u32 = 10_000;
+
 /// What data the private server holds.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Data")]
@@ -33,27 +37,18 @@ pub struct DataArgs {
     /// TPC-W NUM_EBS: 2,880 customers each
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub ebs: u32,
-    /// TPC-W NUM_ITEMS [default: 10000, or more where the smallest buffer pool asks for it]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
-    pub items: Option<u32>,
-    /// How rows come in
-    #[arg(long, value_enum, default_value_t = ViaName::Load)]
-    pub via: ViaName,
-    /// Seed of the rows
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub data_seed: u64,
+    /// The rest of it
+    #[command(flatten)]
+    pub rows: RowArgs,
 }
 
-/// The same where data is asked for by naming its size.
+/// What a data set is like besides its NUM_EBS.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Data")]
-pub struct OptionalDataArgs {
-    /// Fill with TPC-W data of this NUM_EBS: 2,880 customers each
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub ebs: Option<u32>,
-    /// TPC-W NUM_ITEMS
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
-    pub items: u32,
+pub struct RowArgs {
+    /// TPC-W NUM_ITEMS [default: 10000, or more where the smallest buffer pool of a profile asks for it]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub items: Option<u32>,
     /// How rows come in
     #[arg(long, value_enum, default_value_t = ViaName::Load)]
     pub via: ViaName,
@@ -102,6 +97,9 @@ pub enum Action {
     Reload {
         /// Server and database
         target: String,
+        /// Folder for the dump, which is removed in the end, and kept where the reload fails [default: HOME/dumps]
+        #[arg(long, value_name = "DIR")]
+        dump_dir: Option<PathBuf>,
     },
 }
 
@@ -118,23 +116,16 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             if *replace {
                 remove(&target)?;
             }
-            let items = data.items.unwrap_or(10_000);
-            let wanted = wanted(data.ebs, items, data.data_seed, via(data.via), *threads)?;
+            let wanted = wanted(data.ebs, &data.rows, *threads)?;
             let stamp = fill(session, &target, &wanted, &mut view)?;
             drop(view);
             print_stamp(&stamp)?;
         }
         Action::Check { target } => print_stamp(&data::verify(&place::target(session, target)?, None)?)?,
-        Action::Reload { target } => {
+        Action::Reload { target, dump_dir } => {
             let target = place::target(session, target)?;
-            let mut teller = Teller::for_data();
-            let mut tell = |progress| {
-                if let Some(event) = teller.data(&progress) {
-                    view.show(&event);
-                }
-            };
-            let stamp =
-                data::reload(&target, None, &std::env::temp_dir(), threads(), &session.stop, &mut tell)?;
+            let dumps = dump_dir.clone().unwrap_or_else(|| session.dumps_dir());
+            let stamp = reload(session, &target, &dumps, &mut view)?;
             drop(view);
             print_stamp(&stamp)?;
         }
@@ -150,12 +141,23 @@ fn remove(target: &Target) -> Result<()> {
     }
 }
 
+/// Reloads a database and shows how it goes.
+fn reload(session: &Session, target: &Target, dumps: &Path, view: &mut View) -> Result<Stamp> {
+    let mut teller = Teller::for_data();
+    let mut tell = |progress| {
+        if let Some(event) = teller.data(&progress) {
+            view.show(&event);
+        }
+    };
+    Ok(data::reload(target, None, dumps, threads(), &session.stop, &mut tell)?)
+}
+
 /// Fills a database and shows how it goes.
 pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
     let mut teller = Teller::for_data();
     let clock = crate::clock::Clock::start();
     let mut rows = 0;
-    let stamp = data::populate(target, wanted, &session.stop, &mut |progress| {
+    let stamp = data::populate(target, wanted, &session.dumps_dir(), &session.stop, &mut |progress| {
         rows = progress.rows_done;
         if let Some(event) = teller.data(&progress) {
             view.show(&event);
@@ -168,9 +170,10 @@ pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut Vi
 }
 
 /// A data set as the flags describe it.
-pub fn wanted(ebs: u32, items: u32, seed: u64, via: Via, threads: Option<usize>) -> Result<DataSpec> {
+pub fn wanted(ebs: u32, rows: &RowArgs, threads: Option<usize>) -> Result<DataSpec> {
+    let items = rows.items.unwrap_or(ITEMS_DEFAULT);
     let scale = Scale::new(ebs, items).hint("TPC-W scales by --ebs (2,880 customers each) and --items")?;
-    Ok(spec(scale, seed, via, threads))
+    Ok(spec(scale, rows.data_seed, via(rows.via), threads))
 }
 
 /// A data set of this scale.
@@ -192,7 +195,8 @@ pub fn via(name: ViaName) -> Via {
     }
 }
 
-fn print_stamp(stamp: &Stamp) -> std::io::Result<()> {
+/// Says what a data set is, with its checksum.
+pub fn print_stamp(stamp: &Stamp) -> std::io::Result<()> {
     let rows: u64 = stamp.tables.iter().map(|(_, content)| content.rows).sum();
     let (ebs, items, seed, today) = (stamp.scale.ebs(), stamp.scale.items(), stamp.seed.0, stamp.today);
     out::line(format!("TPC-W data: NUM_EBS {ebs}, NUM_ITEMS {items}, seed {seed}, of {today}"))?;

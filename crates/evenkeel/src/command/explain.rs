@@ -1,6 +1,6 @@
 //! `evenkeel explain`: plans, classes and heavy hitters of a workload.
 
-use super::{Session, place, spec};
+use super::{Session, place, servers};
 use crate::out;
 use crate::table;
 use anyhow::Result;
@@ -41,7 +41,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let target = place::target(session, text)?;
-    let workload = spec::remote_workload(&args.workload, &target)?;
+    let workload = servers::remote_workload(&args.workload, &target)?;
     let mut control = Control::connect(&target)?;
     let plans = statement_plans(&mut control, workload.as_ref(), &Effort::default(), &session.stop)?;
     if args.json {

@@ -1,11 +1,11 @@
 //! `evenkeel export`: a study as CSV or JSON.
 
 use super::Session;
+use super::stored::StoredArgs;
 use crate::export::{self, What};
 use crate::out;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use evenkeel_lab::store::{self, StudyFolder};
 use evenkeel_lab::study;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,23 +27,20 @@ pub enum Format {
     after_help = "Examples:\n  evenkeel export last > cells.csv\n  evenkeel export last --format runs --to runs.csv\n  evenkeel export last --format json | python3 -m json.tool"
 )]
 pub struct Args {
-    /// Study: its folder, its name or the start of it, or `last`
-    #[arg(default_value = "last")]
-    pub study: String,
+    /// Which study
+    #[command(flatten)]
+    pub study: StoredArgs,
     /// CSV of cells or of runs, or JSON
     #[arg(long, short, value_enum, default_value_t = Format::Cells)]
     pub format: Format,
     /// File to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Folder for studies [default: HOME/runs]
-    #[arg(long, value_name = "DIR")]
-    pub output: Option<PathBuf>,
 }
 
 /// Writes the export to a file or to standard output.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let folder = StudyFolder::open(&store::resolve(&session.runs_dir(args.output.as_ref()), &args.study)?)?;
+    let folder = args.study.open(session)?;
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     let summary = study::summarise(&plan, &runs);
     let text = match args.format {

@@ -1,6 +1,6 @@
 //! `evenkeel load`: one run of load, without a study around it.
 
-use super::{Session, place, spec};
+use super::{Session, place, servers};
 use crate::config::units;
 use crate::failure::{NOT_VALID, WithHint};
 use crate::progress::View;
@@ -121,7 +121,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 fn plan(session: &Session, args: &Args) -> Result<LoadPlan> {
     let target = place::target(session, &args.target)?;
-    let mut workload = spec::remote_workload(&args.workload, &target)?;
+    let mut workload = servers::remote_workload(&args.workload, &target)?;
     if args.think.is_some() {
         workload = plan_think(workload);
     }

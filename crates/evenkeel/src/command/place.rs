@@ -11,14 +11,20 @@ use evenkeel_lab::workload::{self, Workload};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A server by `mysql://...` or `sandbox:NAME`.
+/// A sandbox and the database in it, of `sandbox:NAME` or `sandbox:NAME/DATABASE`.
+pub fn named(text: &str) -> Option<(&str, &str)> {
+    let name = text.strip_prefix("sandbox:")?;
+    Some(name.split_once('/').unwrap_or((name, DataSpec::DATABASE)))
+}
+
+/// A server by `mysql://...`, `sandbox:NAME` or `sandbox:NAME/DATABASE`.
 pub fn target(session: &Session, text: &str) -> Result<Target> {
-    let Some(name) = text.strip_prefix("sandbox:") else {
+    let Some((name, database)) = named(text) else {
         return Ok(Target::parse(text)?);
     };
     let sandbox =
         sandbox::find(&session.home, name).with_context(|| format!("looking for sandbox {name}"))?;
-    Ok(Target { database: Some(DataSpec::DATABASE.to_owned()), ..sandbox.target() })
+    Ok(Target { database: Some(database.to_owned()), ..sandbox.target() })
 }
 
 /// Whether this names a file of the user's.

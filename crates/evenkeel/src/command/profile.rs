@@ -1,20 +1,19 @@
 //! `evenkeel profile`: sweep the arrival rate on a server.
 
-use super::Session;
 use super::spec::{self, Study};
 use super::tell::Teller;
-use crate::cli::{Cli, Command};
+use super::{Session, resume};
 use crate::clock::unix_time;
 use crate::failure::NOT_VALID;
 use crate::out;
 use crate::progress::{Mode, View};
 use crate::table;
-use anyhow::{Context, Result, anyhow, bail};
-use clap::{Parser, ValueEnum};
+use anyhow::{Context, Result};
+use clap::ValueEnum;
 use evenkeel_core::trust::Tolerance;
-use evenkeel_lab::store::format::{PlanFile, SummaryFile};
-use evenkeel_lab::store::{self, StudyFolder};
-use evenkeel_lab::study::{self as lab_study, StudyError};
+use evenkeel_lab::store::StudyFolder;
+use evenkeel_lab::store::format::SummaryFile;
+use evenkeel_lab::study as lab_study;
 use evenkeel_lab::target::without_password;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -54,7 +53,8 @@ Examples:
 
 Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.")]
 pub struct Args {
-    /// Servers, as mysql://user@host:port/database or sandbox:NAME; several are interleaved and compared
+    /// Servers, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE; several are interleaved
+    /// and compared
     #[arg(value_name = "URL")]
     pub targets: Vec<String>,
     /// TPC-W statement or mix by name, or a TOML file; `evenkeel explain --list` names them
@@ -102,9 +102,17 @@ pub struct Args {
     /// Difference between servers that is trusted, percent of tau
     #[arg(long, value_name = "PERCENT", default_value_t = Tolerance::default().spread)]
     pub tolerance_spread: f64,
-    /// CPU utilisation at which a sweep with an open end ends, percent; one below counts as reached
+    /// CPU utilisation at which a sweep ends, percent; one below counts as reached. auto:N goes on beyond 100
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
     pub theta_ceiling: f64,
+    /// Measure every rate of a list or of auto:N, also those above the one at which the response does not settle or
+    /// the server refuses connections
+    #[arg(long)]
+    pub whole_sweep: bool,
+    /// How often a run is measured again at most, at the end of its block, where more than 2 % of the CPU time were
+    /// stolen or more than 5 % used by others; the least disturbed attempt stands, whatever its response time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=10))]
+    pub retries: u32,
     /// Do not restart the server (or restore the database) before each run
     #[arg(long)]
     pub no_reset: bool,
@@ -130,7 +138,7 @@ pub struct Args {
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Go on with a stopped study: its folder, its name or the start of it, or `last`
+    /// Go on with a stopped study: its folder, its name or the start of it, or `last`; with its own flags and no others
     #[arg(long, value_name = "STUDY")]
     pub resume: Option<String>,
     /// Write events as JSON lines to the error stream instead of a progress line
@@ -142,7 +150,7 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let root = session.runs_dir(args.output.as_ref());
     let (study, folder) = match &args.resume {
-        Some(name) => resumed(session, &root, name)?,
+        Some(name) => resume::study(session, &root, name)?,
         None => started(session, &root, args)?,
     };
     let is_new = args.resume.is_none();
@@ -191,37 +199,7 @@ fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyF
 }
 
 /// Copy of the user's workload in the study's folder, so that a resumed study asks what it asked before.
-const WORKLOAD_FILE: &str = "workload.toml";
-
-/// A stopped study: its own command line again, with the seed, rates and cells of its plan.
-fn resumed(session: &Session, root: &Path, name: &str) -> Result<(Study, StudyFolder)> {
-    let path = store::resolve(root, name)?;
-    let folder = StudyFolder::resume(&path)?;
-    let plan = folder.plan()?;
-    let line = std::iter::once("evenkeel".to_owned()).chain(plan.command.iter().cloned());
-    let cli = Cli::try_parse_from(line)
-        .map_err(|error| anyhow!("the stored command of {} cannot be read: {error}", plan.id))?;
-    let Command::Profile(args) = cli.command else { bail!("{} is no profile", plan.id) };
-    let file = path.join(WORKLOAD_FILE);
-    let study = spec::study(session, &args, plan.command.clone(), file.exists().then_some(file))?;
-    let fresh =
-        lab_study::new_plan(&study.spec, plan.id.clone(), 0, study.settings.clone(), study.targets.clone());
-    same(&plan, &fresh)?;
-    Ok((study, folder))
-}
-
-/// Refuses to go on with another study under the same name.
-fn same(stored: &PlanFile, now: &PlanFile) -> Result<()> {
-    let labels = |plan: &PlanFile| plan.series.iter().map(|series| series.label.clone()).collect::<Vec<_>>();
-    let differs = |what: String| Err(StudyError::Differs(what).into());
-    if labels(stored) != labels(now) {
-        return differs(format!("series {:?} instead of {:?}", labels(now), labels(stored)));
-    }
-    if stored.settings != now.settings {
-        return differs("settings, which follow from the command and this machine's CPUs".to_owned());
-    }
-    Ok(())
-}
+pub(super) const WORKLOAD_FILE: &str = "workload.toml";
 
 /// This command line, without the program's name and without passwords.
 fn recorded_command() -> Vec<String> {

@@ -1,10 +1,11 @@
 //! `evenkeel report`: a study as one HTML file.
 
 use super::Session;
+use super::stored::StoredArgs;
 use crate::out;
 use crate::report::html;
 use anyhow::{Context, Result};
-use evenkeel_lab::store::{self, StudyFolder};
+use evenkeel_lab::store::StudyFolder;
 use evenkeel_lab::study;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,20 +16,17 @@ use std::process::ExitCode;
     after_help = "Examples:\n  evenkeel report last\n  evenkeel report 20261121 --to /tmp/profile.html"
 )]
 pub struct Args {
-    /// Study: its folder, its name or the start of it, or `last`
-    #[arg(default_value = "last")]
-    pub study: String,
+    /// Which study
+    #[command(flatten)]
+    pub study: StoredArgs,
     /// File to write [default: report.html in the study's folder]
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
-    /// Folder for studies [default: HOME/runs]
-    #[arg(long, value_name = "DIR")]
-    pub output: Option<PathBuf>,
 }
 
 /// Writes the report and names its path.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let folder = StudyFolder::open(&store::resolve(&session.runs_dir(args.output.as_ref()), &args.study)?)?;
+    let folder = args.study.open(session)?;
     let to = args.to.clone().unwrap_or_else(|| folder.path().join("report.html"));
     write(&folder, &to)?;
     out::line(to.display().to_string())?;

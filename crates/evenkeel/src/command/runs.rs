@@ -1,10 +1,10 @@
 //! `evenkeel runs`: what was measured.
 
 use super::Session;
-use crate::out;
-use crate::{export, table};
+use crate::table::{Damage, ListedStudy};
+use crate::{export, failure, out, table};
 use anyhow::Result;
-use evenkeel_lab::store::{self, StudyFolder};
+use evenkeel_lab::store::{self, Listed, StudyFolder};
 use evenkeel_lab::study;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,7 +28,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let root = session.runs_dir(args.output.as_ref());
     match &args.study {
         Some(name) => show(&root, name, args.json)?,
-        None => list(&root, args.json)?,
+        None => return list(&root, args.json),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -45,21 +45,30 @@ fn show(root: &Path, name: &str, json: bool) -> Result<()> {
     Ok(())
 }
 
-fn list(root: &Path, json: bool) -> Result<()> {
-    let mut studies = Vec::new();
-    for folder in store::list(root)? {
-        let plan = folder.plan()?;
-        // A damaged run spoils its study's summary, not the list.
-        let summary =
-            folder.runs().ok().filter(|runs| !runs.is_empty()).map(|runs| study::summarise(&plan, &runs));
-        studies.push((plan, summary));
-    }
+/// One that cannot be read is listed with what is wrong with it, and makes the exit code that of a finding.
+fn list(root: &Path, json: bool) -> Result<ExitCode> {
+    let studies: Vec<ListedStudy> = store::list(root)?.into_iter().map(read).collect();
     if json {
         out::line(serde_json::to_string_pretty(&studies)?)?;
     } else {
         out::write(&table::runs(&studies, super::look()))?;
     }
-    Ok(())
+    let is_damaged = studies.iter().any(|study| study.damaged.is_some());
+    Ok(if is_damaged { ExitCode::from(failure::FINDING) } else { ExitCode::SUCCESS })
+}
+
+fn read(listed: Listed) -> ListedStudy {
+    let Listed { name, folder } = listed;
+    let mut study = ListedStudy { study: name, plan: None, summary: None, damaged: None };
+    let outcome = folder.and_then(|folder| {
+        let plan = study.plan.insert(folder.plan()?);
+        let runs = folder.runs()?;
+        study.summary = (!runs.is_empty()).then(|| study::summarise(plan, &runs));
+        Ok(())
+    });
+    study.damaged =
+        outcome.err().map(|error| Damage { text: error.to_string(), hint: error.hint().map(str::to_owned) });
+    study
 }
 
 #[cfg(test)]

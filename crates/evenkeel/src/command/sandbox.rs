@@ -8,7 +8,9 @@ use crate::progress::{Mode, ProgressEvent, View};
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;
-use evenkeel_lab::sandbox::{self, Lifetime, Sandbox, SandboxEvent, SandboxInfo, SandboxSpec, State};
+use evenkeel_lab::sandbox::{
+    self, Lifetime, Sandbox, SandboxError, SandboxEvent, SandboxInfo, SandboxSpec, State,
+};
 use evenkeel_lab::target::Target;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
@@ -50,7 +52,7 @@ pub struct Args {
 /// What to do with a sandbox.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Start a private server and leave it running
+    /// Start a private server and leave it running; one that runs as the flags ask is used as it is
     Up {
         /// Name
         #[arg(default_value = "default")]
@@ -61,9 +63,12 @@ pub enum Action {
         /// Port on 127.0.0.1 [default: a free one]
         #[arg(long)]
         port: Option<u16>,
-        /// Fill it with TPC-W data
+        /// Fill with TPC-W data of this NUM_EBS: 2,880 customers each
+        #[arg(long, value_name = "N", help_heading = "Data", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        ebs: Option<u32>,
+        /// The rest of the data
         #[command(flatten)]
-        data: super::data::OptionalDataArgs,
+        rows: data::RowArgs,
     },
     /// Stop it; its data stays
     Down {
@@ -108,7 +113,15 @@ pub enum Action {
 /// Does what was asked of a sandbox.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
-        Action::Up { name, server, port, data } => up(session, name, server, *port, data)?,
+        Action::Up { name, server, port, ebs, rows } => {
+            let wanted = ebs.map(|ebs| data::wanted(ebs, rows, None)).transpose()?;
+            let spec = SandboxSpec {
+                port: *port,
+                lifetime: Lifetime::Detached,
+                ..spec(session, server, name.clone())?
+            };
+            up(session, &spec, wanted.as_ref())?;
+        }
         Action::Down { name } => down(session, name)?,
         Action::List { json } => list(session, *json)?,
         Action::Shell { name, arguments } => {
@@ -143,30 +156,23 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
     Ok(spec)
 }
 
-fn up(
-    session: &Session,
-    name: &str,
-    server: &ServerArgs,
-    port: Option<u16>,
-    data: &data::OptionalDataArgs,
-) -> Result<()> {
-    let mut spec = spec(session, server, name.to_owned())?;
-    spec.port = port;
-    spec.lifetime = Lifetime::Detached;
+fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<()> {
     let mut view = View::new(if session.quiet { Mode::Quiet } else { live() });
-    let running = match sandbox::find(&session.home, name) {
+    let running = match sandbox::find_as(spec) {
         Ok(running) => {
-            view.show(&ProgressEvent::Step { text: format!("{name} runs already") });
+            view.show(&ProgressEvent::Step { text: format!("{} runs already", spec.name) });
             running
         }
-        Err(_) => Sandbox::up(&spec, &session.stop, &mut |event| tell(&mut view, &event))?,
+        Err(SandboxError::Unknown { .. } | SandboxError::NotRunning { .. }) => {
+            Sandbox::up(spec, &session.stop, &mut |event| tell(&mut view, &event))?
+        }
+        Err(error) => return Err(error.into()),
     };
-    if let Some(ebs) = data.ebs {
-        let target = Target { database: Some(DataSpec::DATABASE.to_owned()), ..running.target() };
-        let wanted = data::wanted(ebs, data.items, data.data_seed, data::via(data.via), None)?;
-        data::fill(session, &target, &wanted, &mut view)?;
-    }
+    let target = Target { database: Some(DataSpec::DATABASE.to_owned()), ..running.target() };
+    let stamp = data.map(|wanted| data::fill(session, &target, wanted, &mut view)).transpose()?;
     drop(view);
+    stamp.as_ref().map_or(Ok(()), data::print_stamp)?;
+    let name = &spec.name;
     out::line(format!("sandbox:{name}  process {}", running.pid()))?;
     out::line(format!("  {}", running.target()))?;
     out::line(format!("  {}", running.tcp_target()))?;

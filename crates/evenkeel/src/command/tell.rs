@@ -5,7 +5,7 @@ use crate::progress::{ProgressEvent, RunName};
 use evenkeel_core::Nanos;
 use evenkeel_lab::data::DataProgress;
 use evenkeel_lab::load::{LoadPhase, LoadProgress};
-use evenkeel_lab::store::format::RunFile;
+use evenkeel_lab::store::format::{RunFile, SeverityRecord};
 use evenkeel_lab::study::{StudyEvent, StudySpec};
 
 /// Translates events and keeps what several of them need.
@@ -72,16 +72,21 @@ impl Teller {
                 done,
                 left_s: Some(time_left.as_secs_f64()),
             },
-            StudyEvent::RunBegins { cell, series, repeat, order, runs, time_left } => {
+            StudyEvent::RunBegins { cell, series, repeat, attempt, order, runs, time_left } => {
                 self.ends_at = self.clock.now() + time_left;
-                self.run =
-                    RunName { number: order, total: runs, series, rate_per_s: cell.rate_per_s, repeat };
+                let rate_per_s = cell.rate_per_s;
+                self.run = RunName { number: order, total: runs, series, rate_per_s, repeat, attempt };
                 return None;
             }
             StudyEvent::Load { load, theta_percent } => self.running(&load, theta_percent),
             StudyEvent::RunEnds(run) => self.finished(&run),
-            StudyEvent::SweepEnds { series, reason } => {
-                ProgressEvent::Step { text: format!("the sweep of {series} ends: {reason}") }
+            StudyEvent::MeasuredAgain { cell, series, repeat, because } => ProgressEvent::MeasuredAgain {
+                run: RunName { series, rate_per_s: cell.rate_per_s, repeat, attempt: 1, ..self.run },
+                steal_percent: because.steal,
+                other_load_percent: because.other_load,
+            },
+            StudyEvent::SweepEnds { series, reason, not_measured } => {
+                ProgressEvent::SweepEnded { series, reason, not_measured_per_s: not_measured }
             }
             StudyEvent::Ends(summary) => {
                 ProgressEvent::Finished { runs: summary.runs_done, complete: summary.complete }
@@ -137,11 +142,11 @@ impl Teller {
             lower_bound: run.lower_bound,
             throughput_per_s: run.throughput_per_s,
             theta_percent: run.theta.as_ref().map(|theta| theta.total_percent),
-            stability: run.stability.clone(),
+            stability: run.stability.to_string(),
             caveats: run
                 .caveats
                 .iter()
-                .filter(|caveat| caveat.severity != "note")
+                .filter(|caveat| caveat.severity != SeverityRecord::Note)
                 .map(|caveat| caveat.code.clone())
                 .collect(),
         }

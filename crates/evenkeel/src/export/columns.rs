@@ -30,7 +30,7 @@ impl<'a, T: 'a> Columns<'a, T> {
     }
 
     /// Four columns of a mean over runs.
-    pub fn estimate(&mut self, name: &str, of: fn(&T) -> Option<&EstimateRecord>) {
+    pub fn estimate(&mut self, name: &str, of: impl Fn(&T) -> Option<&EstimateRecord> + Copy + 'a) {
         let values: [Part<EstimateRecord, Option<f64>>; 4] = [
             ("mean", |estimate| Some(estimate.mean)),
             ("se", |estimate| estimate.se),

@@ -2,6 +2,7 @@
 
 use super::columns::Columns;
 use evenkeel_lab::store::format::{CellSummary, PlanFile, RunFile, SeriesRecord, SummaryFile};
+use evenkeel_lab::study::{COUNTERS_PER_REQUEST, server_measures};
 use std::collections::BTreeSet;
 
 /// Which table.
@@ -16,18 +17,18 @@ pub enum What {
 /// The table with a line of column names.
 pub fn csv(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], what: What) -> String {
     match what {
-        What::Cells => cell_columns(plan).table(&summary.cells),
+        What::Cells => cell_columns(plan, &summary.cells).table(&summary.cells),
         What::Runs => run_columns(plan, runs).table(runs),
     }
 }
 
-fn cell_columns(plan: &PlanFile) -> Columns<'_, CellSummary> {
+fn cell_columns<'a>(plan: &'a PlanFile, cells: &'a [CellSummary]) -> Columns<'a, CellSummary> {
     let mut columns = Columns::default();
     identity(&mut columns, plan, |_, cell: &CellSummary| {
         (cell.cell, Some(cell.series), Some(cell.rate_per_s))
     });
     columns.text("runs", |cell| cell.runs.to_string());
-    columns.text("stability", |cell| cell.stability.clone());
+    columns.text("stability", |cell| cell.stability.to_string());
     columns.text("lower_bound", |cell| cell.lower_bound.to_string());
     columns.text("valid", |cell| cell.valid.to_string());
     columns.estimate("tau_ms", |cell| Some(&cell.tau_ms));
@@ -43,6 +44,13 @@ fn cell_columns(plan: &PlanFile) -> Columns<'_, CellSummary> {
     columns.number("target_spread_ms", |cell| cell.target_spread_ms);
     columns.counts(|cell| &cell.counts);
     columns.caveats(|cell| &cell.caveats);
+    columns.estimate("mu_ms", |cell| Some(&cell.mu_ms));
+    // The reads of the buffer pool have their columns above.
+    let names: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.server.keys()).collect();
+    for name in names.into_iter().filter(|name| *name != "pool_reads_per_request") {
+        columns.estimate(name, move |cell| cell.server.get(name));
+    }
+    columns.text("attempts_set_aside", |cell| cell.attempts_set_aside.to_string());
     columns
 }
 
@@ -57,7 +65,7 @@ fn run_columns<'a>(plan: &'a PlanFile, runs: &'a [RunFile]) -> Columns<'a, RunFi
     columns.text("started_unix_s", |run| run.started_unix_s.to_string());
     columns.text("seed", |run| run.seed.to_string());
     columns.number("measured_s", |run| Some(run.measured_s));
-    columns.text("stability", |run| run.stability.clone());
+    columns.text("stability", |run| run.stability.to_string());
     columns.text("lower_bound", |run| run.lower_bound.to_string());
     columns.number("throughput_per_s", |run| Some(run.throughput_per_s));
     columns.counts(|run| &run.counts);
@@ -73,10 +81,30 @@ fn run_columns<'a>(plan: &'a PlanFile, runs: &'a [RunFile]) -> Columns<'a, RunFi
     columns.number("batch_autocorrelation", |run| run.batch_autocorrelation);
     machine(&mut columns);
     columns.caveats(|run| &run.caveats);
+    server(&mut columns, runs);
+    columns.text("attempt", |run| run.attempt.to_string());
+    columns.text("attempts_set_aside", |run| run.set_aside.len().to_string());
     for name in runs.iter().flat_map(|run| run.sense.keys()).collect::<BTreeSet<_>>() {
         columns.number(&format!("sense_{name}"), move |run| run.sense.get(name).copied());
     }
     columns
+}
+
+/// Network delay, what the server did per request, the counters behind it, and gauges.
+fn server<'a>(columns: &mut Columns<'a, RunFile>, runs: &'a [RunFile]) {
+    columns.number("mu_ms_mean", |run| Some(run.mu_ms.as_ref()?.mean));
+    columns.number("mu_ms_se", |run| run.mu_ms.as_ref()?.se);
+    columns.number("mu_probes", |run| Some(f64::from(run.mu_ms.as_ref()?.n)));
+    for (name, _) in COUNTERS_PER_REQUEST {
+        columns.number(name, move |run| server_measures(run).get(name).copied());
+    }
+    for name in COUNTERS_PER_REQUEST.iter().flat_map(|(_, counters)| *counters) {
+        columns.number(&format!("status_{name}"), move |run| run.status.get(*name).copied());
+    }
+    for name in runs.iter().flat_map(|run| run.gauges.keys()).collect::<BTreeSet<_>>() {
+        columns.number(&format!("gauge_{name}_mean"), move |run| Some(run.gauges.get(name)?.mean));
+        columns.number(&format!("gauge_{name}_max"), move |run| Some(run.gauges.get(name)?.max));
+    }
 }
 
 fn machine(columns: &mut Columns<'_, RunFile>) {
@@ -104,7 +132,8 @@ fn identity<'a, T: 'a>(columns: &mut Columns<'a, T>, plan: &'a PlanFile, place: 
     columns.text("series", word(|series| &series.label));
     columns.text("target", move |row| label(row).unwrap_or_default());
     columns.text("workload", word(|series| &series.workload));
-    columns.text("layout", word(|series| &series.layout));
+    columns
+        .text("layout", move |row| series(row).map_or_else(String::new, |series| series.layout.to_string()));
     columns.text("pool_bytes", move |row| {
         series(row).and_then(|series| series.pool_bytes).map_or_else(String::new, |bytes| bytes.to_string())
     });
@@ -154,6 +183,25 @@ mod tests {
             assert_eq!(ends, number("arrivals"));
         }
         assert_eq!(field(&text, "sense_psi_cpu_some_percent", 1), "3.5");
+    }
+
+    #[test]
+    fn what_the_server_did_is_told_by_run_and_per_request() {
+        let fixture = fixture::demo();
+        let text = export(&fixture, What::Runs);
+        let number = |name| field(&text, name, 1).parse::<f64>().unwrap();
+        assert_eq!(number("status_Innodb_buffer_pool_reads"), 812.0);
+        let per_request = number("status_Innodb_buffer_pool_reads") / number("completed");
+        assert!((number("pool_reads_per_request") - per_request).abs() < 1e-12);
+        assert!(number("gauge_Threads_running_max") >= number("gauge_Threads_running_mean"));
+        assert!(number("mu_ms_mean") > 0.0 && number("mu_probes") == 3.0);
+        assert_eq!(field(&text, "row_lock_waits_per_request", 1), "", "the server did not tell");
+        let cells = export(&fixture, What::Cells);
+        let names: Vec<&str> = cells.lines().next().unwrap().split(',').collect();
+        assert_eq!(names.iter().filter(|name| **name == "pool_reads_per_request_mean").count(), 1);
+        assert!(!field(&cells, "tmp_tables_per_request_mean", 1).is_empty());
+        assert!(!field(&cells, "threads_running_max_mean", 1).is_empty());
+        assert_eq!(field(&export(&fixture::single(), What::Runs), "mu_ms_mean", 1), "");
     }
 
     #[test]

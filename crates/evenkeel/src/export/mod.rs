@@ -7,7 +7,11 @@
 //! p99_ms, p999_ms, throughput_per_s, theta_percent, lag_p99_ms, pool_reads_per_request` the four columns
 //! `X_mean, X_se, X_low, X_high` (mean over runs, its standard error, the ends of its 95 % interval);
 //! `target_spread_ms`; `arrivals, completed, failed, timed_out, unsent`; `caveats`, their codes parted by
-//! blanks.
+//! blanks; four columns each for `mu_ms` and for what the server did, as far as it told: `pool_read_requests,
+//! row_lock_waits, row_lock_wait_ms, log_writes, log_fsyncs, handler_reads, handler_writes, tmp_tables,
+//! tmp_disk_tables, sort_merge_passes`, each with `_per_request`, and `threads_running_mean,
+//! threads_running_max`, by name; `attempts_set_aside`, how many attempts at its runs were disturbed more than those
+//! that stand.
 //!
 //! # Columns of the table of runs
 //!
@@ -16,8 +20,11 @@
 //! sessions_max, reconnects`; for each of `response, service, first_byte, lag, session_wait` the columns
 //! `X_mean_ms, X_p50_ms, X_p90_ms, X_p95_ms, X_p99_ms, X_p999_ms, X_max_ms`; `tau_batch_se_ms,
 //! batch_autocorrelation`; `theta_percent, user_percent, system_percent, iowait_percent, steal_percent`;
-//! `generator_cpu_percent, other_load_percent, generator_switches_per_request`; `caveats`; and one column
-//! `sense_NAME` for each further measure that some run has, by name.
+//! `generator_cpu_percent, other_load_percent, generator_switches_per_request`; `caveats`;
+//! `attempt`, which one stands for the run, and `attempts_set_aside`; `mu_ms_mean, mu_ms_se, mu_probes`; the server's figures per request as above, then `status_NAME`, how much
+//! each counter behind them rose in the measured phase; `gauge_NAME_mean, gauge_NAME_max` of what was looked at
+//! meanwhile; and one column `sense_NAME` for each further measure that some run has, by name. All other
+//! counters of the server are in the JSON.
 //!
 //! An absent value is an empty field. Names do not change within a format version; new columns come at
 //! the end, before `sense_`.

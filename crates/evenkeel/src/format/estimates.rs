@@ -24,7 +24,9 @@ pub fn estimate(estimate: &EstimateRecord, scale: f64) -> String {
 
 /// `41.2 ± 0.8 ms`: an estimate of a time, in the unit that suits it.
 pub fn estimate_time(time: &EstimateRecord) -> String {
-    with_unit(time, mean(time).map_or(TimeUnit::Milliseconds, TimeUnit::suiting))
+    // By the upper end where there is one, so that no mean just below a unit is rounded up to 1,000 of a lesser one.
+    let upper = |mean: f64| mean + half_width(time).unwrap_or(0.0);
+    with_unit(time, mean(time).map_or(TimeUnit::Milliseconds, |mean| TimeUnit::suiting(upper(mean))))
 }
 
 fn with_unit(time: &EstimateRecord, unit: TimeUnit) -> String {
@@ -67,6 +69,7 @@ mod tests {
         };
         assert_eq!(estimate_time(&made(41.23, 0.8)), "41.2 ± 0.8 ms");
         assert_eq!(estimate_time(&made(0.0412, 0.0008)), "41.2 ± 0.8 µs");
+        assert_eq!(estimate_time(&made(0.981, 0.4)), "1.0 ± 0.4 ms");
         assert_eq!(estimate_time(&made(41_230.0, 800.0)), "41.2 ± 0.8 s");
         assert_eq!(estimate_rate(&made(61.52, 1.2)), "61.5 ± 1.2/s");
     }

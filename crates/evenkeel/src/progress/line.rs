@@ -2,6 +2,7 @@
 
 use super::{ProgressEvent, RunName};
 use crate::format;
+use evenkeel_core::disturbance::Disturbance;
 
 /// What an event adds to what stays on the screen; `None` where it only changes the live line.
 pub fn lasting(event: &ProgressEvent) -> Option<String> {
@@ -23,6 +24,15 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
             left(*left_s),
             Some(folder.clone()),
         ])),
+        ProgressEvent::MeasuredAgain { run, steal_percent, other_load_percent } => {
+            let because = Disturbance { steal: *steal_percent, other_load: *other_load_percent };
+            Some(join(&[Some(place(run)), Some(format!("measured again: {because}"))]))
+        }
+        ProgressEvent::SweepEnded { series, reason, not_measured_per_s } => {
+            let above: Vec<String> = not_measured_per_s.iter().map(|rate| format::rate(*rate)).collect();
+            let above = (!above.is_empty()).then(|| format!("above not measured: {}", above.join(", ")));
+            Some(join(&[Some(format!("the sweep of {series} ends: {reason}")), above]))
+        }
         ProgressEvent::Warning { text } => Some(format!("warning: {text}")),
         ProgressEvent::Step { .. }
         | ProgressEvent::Populating { .. }
@@ -104,8 +114,14 @@ fn probed(event: &ProgressEvent) -> String {
 
 /// `3/18 tpcw.complex 40/s repeat 2`.
 fn name(run: &RunName) -> String {
-    let RunName { number, total, series, rate_per_s, repeat } = run;
-    format!("{number}/{total} {series} {} repeat {repeat}", format::rate(*rate_per_s))
+    format!("{}/{} {}", run.number, run.total, place(run))
+}
+
+/// `tpcw.complex 40/s repeat 2`, and which attempt where it is not the first.
+fn place(run: &RunName) -> String {
+    let RunName { series, rate_per_s, repeat, attempt, .. } = run;
+    let again = if *attempt > 1 { format!(" attempt {attempt}") } else { String::new() };
+    format!("{series} {} repeat {repeat}{again}", format::rate(*rate_per_s))
 }
 
 /// The same with a long label cut short, so that what follows still fits into the live line.
@@ -138,7 +154,14 @@ mod tests {
     use super::*;
 
     fn run() -> RunName {
-        RunName { number: 3, total: 18, series: "tpcw.complex".to_owned(), rate_per_s: 40.0, repeat: 2 }
+        RunName {
+            number: 3,
+            total: 18,
+            series: "tpcw.complex".to_owned(),
+            rate_per_s: 40.0,
+            repeat: 2,
+            attempt: 1,
+        }
     }
 
     #[test]
@@ -202,6 +225,26 @@ mod tests {
         };
         let expected = "3/18 tpcw.complex 40/s repeat 2  tau at least 2,430 ms  p95 at least 7,279 ms  \
                         throughput 65/s  unstable  dispatch-lag";
+        assert_eq!(lasting(&event).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_run_that_is_measured_again_says_why_and_which_attempt_it_is() {
+        let event =
+            ProgressEvent::MeasuredAgain { run: run(), steal_percent: Some(6.94), other_load_percent: None };
+        let expected = "tpcw.complex 40/s repeat 2  measured again: 6.9 % stolen";
+        assert_eq!(lasting(&event).unwrap(), expected);
+        assert_eq!(name(&RunName { attempt: 2, ..run() }), "3/18 tpcw.complex 40/s repeat 2 attempt 2");
+    }
+
+    #[test]
+    fn the_end_of_a_sweep_names_what_is_not_measured() {
+        let event = ProgressEvent::SweepEnded {
+            series: "a".to_owned(),
+            reason: "the response did not settle".to_owned(),
+            not_measured_per_s: vec![300.0, 400.0],
+        };
+        let expected = "the sweep of a ends: the response did not settle  above not measured: 300/s, 400/s";
         assert_eq!(lasting(&event).unwrap(), expected);
     }
 

@@ -99,6 +99,24 @@ pub enum ProgressEvent {
         /// Codes of the run's caveats that are doubts or worse.
         caveats: Vec<String>,
     },
+    /// A run was disturbed from outside; it is measured once more.
+    MeasuredAgain {
+        /// Which.
+        run: RunName,
+        /// CPU time taken by the hypervisor.
+        steal_percent: Option<f64>,
+        /// CPU time used by others.
+        other_load_percent: Option<f64>,
+    },
+    /// A sweep ended where the server carries no more.
+    SweepEnded {
+        /// Its series.
+        series: String,
+        /// Why.
+        reason: String,
+        /// Rates above, which are not measured.
+        not_measured_per_s: Vec<f64>,
+    },
     /// Something that the user should know now.
     Warning {
         /// A sentence.
@@ -126,4 +144,6 @@ pub struct RunName {
     pub rate_per_s: f64,
     /// Repeat, from 1.
     pub repeat: u32,
+    /// Attempt at it, from 1.
+    pub attempt: u32,
 }

@@ -136,7 +136,8 @@ mod tests {
     }
 
     fn events() -> Vec<ProgressEvent> {
-        let run = RunName { number: 1, total: 2, series: "x".to_owned(), rate_per_s: 10.0, repeat: 1 };
+        let run =
+            RunName { number: 1, total: 2, series: "x".to_owned(), rate_per_s: 10.0, repeat: 1, attempt: 1 };
         let step = ProgressEvent::Step { text: "starting server a".to_owned() };
         let running = ProgressEvent::Running {
             run: run.clone(),

@@ -19,6 +19,7 @@ pub fn page(study: &Study<'_>) -> String {
         sections::cells(study),
         sections::caveats(study),
         sections::outcomes(study),
+        sections::server(study),
         sections::plans(study),
         sections::environment(study),
         "</main>\n".to_owned(),
@@ -62,6 +63,7 @@ fn charts(study: &Study<'_>) -> String {
     half.push(plots::lag(study));
     half.extend(plots::standard_error(study));
     half.extend(plots::spread(study));
+    half.extend(plots::network_delay(study));
     let half: String = half.iter().map(|plot| figure(plot, "")).collect();
     format!(
         "<section id=\"charts\">\n{wide}{panels}<div class=\"grid\">\n{half}{}</div></section>\n",

@@ -3,7 +3,7 @@
 use super::html;
 use super::markup::check::fault;
 use crate::fixture::{self, Fixture};
-use evenkeel_lab::store::format::{CaveatRecord, EstimateRecord};
+use evenkeel_lab::store::format::{CaveatRecord, EstimateRecord, SeverityRecord};
 use std::collections::BTreeSet;
 
 fn page(fixture: &Fixture) -> String {
@@ -49,11 +49,10 @@ fn no_text_of_a_study_becomes_markup() {
     const EVIL: &str = "</title></script><script>alert(1)</script>\"'><evil>&";
     let mut fixture = fixture::factors();
     let evil = || EVIL.to_owned();
-    let caveat = CaveatRecord { code: evil(), severity: evil(), text: evil() };
+    let caveat = CaveatRecord { code: evil(), severity: SeverityRecord::Note, text: evil() };
     (fixture.plan.id, fixture.plan.kind, fixture.plan.tool, fixture.plan.rate) =
         (evil(), evil(), evil(), evil());
     fixture.plan.command = vec![evil()];
-    fixture.plan.settings.arrivals = evil();
     fixture.plan.settings.sessions = evil();
     fixture.plan.targets.iter_mut().for_each(|target| (target.label, target.url) = (evil(), evil()));
     fixture.plan.series.iter_mut().for_each(|series| {
@@ -67,12 +66,11 @@ fn no_text_of_a_study_becomes_markup() {
         server.data.insert(evil(), evil());
     });
     let plan = &mut fixture.manifest.plans[0];
-    (plan.statement, plan.class, plan.reason, plan.sql, plan.plan) = (evil(), evil(), evil(), evil(), evil());
+    (plan.statement, plan.reason, plan.sql, plan.plan) = (evil(), evil(), evil(), evil());
     fixture.summary.headlines.iter_mut().for_each(|headline| {
         (headline.label, headline.text, headline.trust_reason) = (evil(), evil(), evil());
     });
     fixture.summary.cells.iter_mut().for_each(|cell| {
-        cell.stability = evil();
         cell.caveats = vec![caveat.clone()];
     });
     fixture.summary.caveats = vec![caveat];
@@ -169,6 +167,21 @@ fn caveats_and_outcomes_are_told() {
     fixture.summary.complete = false;
     let page = self::page(&fixture);
     assert!(page.contains("measurement not valid") && page.contains("unfinished, 18 of 18 runs"));
+}
+
+#[test]
+fn the_server_has_a_table_and_what_never_happened_is_a_line() {
+    let mut fixture = fixture::demo();
+    for cell in &mut fixture.summary.cells {
+        cell.server.insert("sort_merge_passes_per_request".to_owned(), fixture::estimate(&[0.0, 0.0]));
+    }
+    let page = page(&fixture);
+    for part in ["id=\"server\"", "threads running<small>mean", "None at any rate: sort merges."] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(chart(&page, "mu").matches("class=\"dot\"").count(), fixture.runs.len());
+    let untold = self::page(&fixture::single());
+    assert!(untold.contains("The network delay μ is not available") && !untold.contains("id=\"mu-t\""));
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod runs;
 
 pub use plans::{HEAVY_PERCENT, by_share, plans};
 pub use profile::profile;
-pub use runs::runs;
+pub use runs::{Damage, ListedStudy, runs};
 
 /// What the terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

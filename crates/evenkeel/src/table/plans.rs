@@ -23,7 +23,7 @@ pub fn plans(plans: &[StatementPlanRecord], look: Look) -> String {
     };
     let columns = vec![
         column("statement", false, 0, |plan| Place::new(&plan.statement, Ink::Strong)),
-        column("class", false, 0, |plan| Place::new(&plan.class, Ink::Plain)),
+        column("class", false, 0, |plan| Place::new(plan.class.word(), Ink::Plain)),
         column("work", true, 1, share),
         column("why", false, 2, |plan| Place::new(&plan.reason, Ink::Plain)),
     ];
@@ -67,12 +67,13 @@ fn untabbed(line: &str) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use evenkeel_lab::store::format::ClassRecord;
 
     #[test]
     fn the_heaviest_statement_comes_first() {
         let light = StatementPlanRecord {
             statement: "home".to_owned(),
-            class: "simple".to_owned(),
+            class: ClassRecord::Simple,
             work_share_percent: Some(3.0),
             ..fixture::complex_plan()
         };

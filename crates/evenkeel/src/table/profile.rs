@@ -6,14 +6,15 @@ use super::paint::{Ink, paint, wrap};
 use crate::caveats::{Found, Severity, gather};
 use crate::columns::{Column, columns};
 use crate::format;
-use evenkeel_lab::store::format::{CellSummary, HeadlineRecord, PlanFile, SummaryFile};
+use evenkeel_lab::store::format::{CellSummary, HeadlineRecord, PlanFile, SummaryFile, Verdict};
 
 /// Longest line of prose, however wide the terminal.
 const PROSE: usize = 100;
 
 /// The end of a study in the terminal: the headline, a line for each cell, the caveats.
 pub fn profile(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
-    let parts = [headlines(summary, look), cells(plan, summary, look), caveats(plan, summary, look)];
+    let cells = format!("{}{}", cells(plan, summary, look), network_delay(summary, look));
+    let parts = [headlines(summary, look), cells, caveats(plan, summary, look)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
@@ -49,6 +50,23 @@ fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
     lines(grid, &titles(plan, &sorted), look)
 }
 
+/// A line below the cells: over all runs, because it hardly depends on the rate.
+fn network_delay(summary: &SummaryFile, look: Look) -> String {
+    if summary.cells.is_empty() {
+        return String::new();
+    }
+    let runs = summary.mu_ms.n as usize;
+    let text = match runs {
+        0 => "network delay mu: not available, the server does not tell how long a statement took it"
+            .to_owned(),
+        _ => {
+            let delay = format::estimate_time(&summary.mu_ms);
+            format!("network delay mu {delay} over {}", format::counted(runs, "run"))
+        }
+    };
+    format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour))
+}
+
 fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
     let place = |cell: &&CellSummary| match (column.text)(cell) {
         text if text == format::ABSENT => Place::new("-", Ink::Soft),
@@ -64,11 +82,11 @@ fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
 
 fn verdict(cell: &CellSummary) -> Place {
     let doubted = cell.caveats.iter().any(|caveat| Severity::of(caveat) == Severity::Doubt);
-    match (cell.valid, cell.stability.as_str(), doubted) {
+    match (cell.valid, cell.stability, doubted) {
         (false, stability, _) => Place::new(format!("{stability}, not valid"), Ink::Bad),
-        (true, "settled", false) => Place::new("settled", Ink::Good),
+        (true, Verdict::Settled, false) => Place::new(Verdict::Settled.word(), Ink::Good),
         (true, stability, true) => Place::new(format!("{stability}, doubt"), Ink::Doubt),
-        (true, stability, false) => Place::new(stability, Ink::Doubt),
+        (true, stability, false) => Place::new(stability.word(), Ink::Doubt),
     }
 }
 
@@ -132,6 +150,14 @@ mod tests {
                 assert!(text.contains("tau") && text.contains("rate"), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn the_network_delay_stands_below_the_cells_and_is_never_zero_where_it_is_unknown() {
+        let told = text(&fixture::demo(), 120);
+        assert!(told.contains("network delay mu 8") && told.contains("µs over 6 runs"), "{told}");
+        let untold = text(&fixture::single(), 120);
+        assert!(untold.contains("network delay mu: not available"), "{untold}");
     }
 
     #[test]

@@ -2,38 +2,69 @@
 
 use super::Look;
 use super::grid::{GridColumn, Place, lines};
-use super::paint::Ink;
+use super::paint::{Ink, paint};
 use crate::format;
 use evenkeel_lab::store::format::{EstimateRecord, PlanFile, SummaryFile};
 
-/// A study in the list; the summary is absent where no run has finished.
-type Study = (PlanFile, Option<SummaryFile>);
+/// A study in the list, and in its JSON.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct ListedStudy {
+    /// Name of its folder.
+    pub study: String,
+    /// Absent where it cannot be read.
+    pub plan: Option<PlanFile>,
+    /// Absent where no run has finished, or a run cannot be read.
+    pub summary: Option<SummaryFile>,
+    /// What is wrong with the folder, if something is.
+    pub damaged: Option<Damage>,
+}
 
-/// One line for each study, in the order given.
-pub fn runs(studies: &[Study], look: Look) -> String {
+/// What is wrong with a folder.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Damage {
+    /// The file and why it cannot be read.
+    pub text: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// One line for each study, in the order given; below, what is wrong with those that are damaged.
+pub fn runs(studies: &[ListedStudy], look: Look) -> String {
     if studies.is_empty() {
         return "No studies yet.\n".to_owned();
     }
     let columns = vec![
-        column(studies, "study", 0, |(plan, _)| Place::new(&plan.id, Ink::Strong)),
-        column(studies, "started", 4, |(plan, _)| Place::new(format::date(plan.created_unix_s), Ink::Soft)),
-        column(studies, "workload", 2, |(plan, _)| {
-            Place::new(each(plan.series.iter().map(|s| &s.workload)), Ink::Plain)
+        column(studies, "study", 0, |study| Place::new(&study.study, Ink::Strong)),
+        column(studies, "started", 4, |study| {
+            Place::new(of_plan(study, |plan| format::date(plan.created_unix_s)), Ink::Soft)
         }),
-        column(studies, "target", 5, |(plan, _)| {
-            Place::new(each(plan.targets.iter().map(|t| &t.url)), Ink::Plain)
+        column(studies, "workload", 2, |study| {
+            Place::new(of_plan(study, |plan| each(plan.series.iter().map(|s| &s.workload))), Ink::Plain)
         }),
-        column(studies, "runs", 3, |(plan, summary)| {
-            Place::new(progress(plan, summary.as_ref()), Ink::Plain)
+        column(studies, "target", 5, |study| {
+            Place::new(of_plan(study, |plan| each(plan.targets.iter().map(|t| &t.url))), Ink::Plain)
         }),
-        column(studies, "carries", 1, |(_, summary)| Place::new(carries(summary.as_ref()), Ink::Plain)),
-        column(studies, "trusted theta", 2, |(_, summary)| Place::new(trusted(summary.as_ref()), Ink::Plain)),
-        column(studies, "state", 1, |(_, summary)| state(summary.as_ref())),
+        column(studies, "runs", 3, |study| Place::new(progress(study), Ink::Plain)),
+        column(studies, "carries", 1, |study| Place::new(carries(study.summary.as_ref()), Ink::Plain)),
+        column(studies, "trusted theta", 2, |study| Place::new(trusted(study.summary.as_ref()), Ink::Plain)),
+        column(studies, "state", 1, state),
     ];
-    lines(columns, &[], look)
+    let damage: String = studies.iter().map(|study| damage(study, look)).collect();
+    format!("{}{damage}", lines(columns, &[], look))
 }
 
-fn column(studies: &[Study], head: &str, rank: u8, place: fn(&Study) -> Place) -> GridColumn {
+/// What is wrong with a study and what to do about it; nothing for a whole one.
+fn damage(study: &ListedStudy, look: Look) -> String {
+    let Some(damage) = &study.damaged else { return String::new() };
+    let hint = damage.hint.as_ref().map_or_else(String::new, |hint| format!("\n  hint: {hint}"));
+    format!("{} {}: {}{hint}\n", paint("damaged:", Ink::Bad, look.colour), study.study, damage.text)
+}
+
+fn of_plan(study: &ListedStudy, of: fn(&PlanFile) -> String) -> String {
+    study.plan.as_ref().map_or_else(|| "-".to_owned(), of)
+}
+
+fn column(studies: &[ListedStudy], head: &str, rank: u8, place: fn(&ListedStudy) -> Place) -> GridColumn {
     let places = studies.iter().map(place).collect();
     GridColumn { head: [head.to_owned(), String::new()], right: false, rank, places }
 }
@@ -48,12 +79,14 @@ fn each<'a>(names: impl Iterator<Item = &'a String>) -> String {
     each.join(", ")
 }
 
-fn progress(plan: &PlanFile, summary: Option<&SummaryFile>) -> String {
-    let planned = plan.cells.len() as u32 * plan.settings.repeats;
-    summary.map_or_else(
-        || format!("0/{planned}"),
-        |summary| format!("{}/{}", summary.runs_done, summary.runs_planned),
-    )
+fn progress(study: &ListedStudy) -> String {
+    match (&study.summary, &study.plan) {
+        (Some(summary), _) => format!("{}/{}", summary.runs_done, summary.runs_planned),
+        (None, Some(plan)) if study.damaged.is_none() => {
+            format!("0/{}", plan.cells.len() as u32 * plan.settings.repeats)
+        }
+        _ => "-".to_owned(),
+    }
 }
 
 /// `61.5 ± 1.2/s`, or from the least to the most of several groups.
@@ -85,8 +118,9 @@ fn range(values: impl Iterator<Item = f64>, words: fn(f64) -> String) -> String 
     }
 }
 
-fn state(summary: Option<&SummaryFile>) -> Place {
-    match summary {
+fn state(study: &ListedStudy) -> Place {
+    match &study.summary {
+        _ if study.damaged.is_some() => Place::new("damaged", Ink::Bad),
         Some(summary) if !summary.valid => Place::new("not valid", Ink::Bad),
         Some(summary) if summary.complete => Place::new("complete", Ink::Good),
         _ => Place::new("unfinished", Ink::Doubt),
@@ -98,10 +132,28 @@ mod tests {
     use super::*;
     use crate::fixture;
 
+    fn whole(plan: PlanFile, summary: Option<SummaryFile>) -> ListedStudy {
+        ListedStudy { study: plan.id.clone(), plan: Some(plan), summary, damaged: None }
+    }
+
+    #[test]
+    fn a_damaged_study_keeps_its_line_and_says_what_to_do() {
+        let damaged = ListedStudy {
+            study: "broken".to_owned(),
+            plan: None,
+            summary: None,
+            damaged: Some(Damage { text: "plan.json is torn".to_owned(), hint: Some("move it".to_owned()) }),
+        };
+        let text = runs(&[damaged], Look { width: 100, colour: false });
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].starts_with("broken") && lines[1].ends_with("damaged"), "{text}");
+        assert_eq!(lines[2..], ["damaged: broken: plan.json is torn", "  hint: move it"]);
+    }
+
     #[test]
     fn each_study_has_a_line_with_what_it_came_to() {
         let (demo, empty) = (fixture::demo(), fixture::empty());
-        let studies = [(demo.plan, Some(demo.summary)), (empty.plan, None)];
+        let studies = [whole(demo.plan, Some(demo.summary)), whole(empty.plan, None)];
         let text = runs(&studies, Look { width: 160, colour: false });
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3, "{text}");
@@ -112,7 +164,7 @@ mod tests {
     #[test]
     fn several_groups_show_their_range() {
         let factors = fixture::factors();
-        let text = runs(&[(factors.plan, Some(factors.summary))], Look { width: 160, colour: false });
+        let text = runs(&[whole(factors.plan, Some(factors.summary))], Look { width: 160, colour: false });
         assert!(text.contains("39.8 to 50.1/s"), "{text}");
     }
 

@@ -133,11 +133,77 @@ fn nothing_is_left_open() {
     }
 }
 
+const FILE_LINES_MAX: usize = 450;
+/// Longer files, each with the lines it may have and why it is one.
+const LONG_FILES: [(&str, usize, &str); 1] =
+    [("crates/lab/src/store/format.rs", 480, "whoever reads studies finds all of their format in one place")];
+const FUNCTION_LINES_MAX: usize = 60;
+
+/// Functions in formatted text: line number, name, and lines from `fn` to the brace that closes it, which stands
+/// alone at the depth of the `fn`. Those on one line, and declarations without a body, are left out.
+fn functions(text: &str) -> Vec<(usize, &str, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let Some(name) = function_name(line) else { continue };
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let ends = |line: &&str| {
+            let at_depth = line.strip_prefix(indent).filter(|rest| !rest.starts_with(' '));
+            at_depth.is_some_and(|rest| rest == "}" || rest.ends_with(';') || rest.ends_with(" }"))
+        };
+        let length = lines[number..].iter().position(ends).map_or(lines.len(), |end| end + 1);
+        if length > 1 && lines[number + length - 1].trim() == "}" {
+            found.push((number + 1, name, length));
+        }
+    }
+    found
+}
+
+/// The name on a line that begins a function.
+fn function_name(line: &str) -> Option<&str> {
+    let (before, after) = line.split_once("fn ")?;
+    let words = ["pub", "const", "unsafe", "async", "extern", "default"];
+    let is_start = before.split_whitespace().all(|word| {
+        words.contains(&word) || word.starts_with("pub(") || word.ends_with(')') || word.starts_with('"')
+    });
+    let name = after.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    (is_start && !name.is_empty()).then_some(name)
+}
+
+#[test]
+fn functions_stay_small_enough_to_see() {
+    let mut seen = 0;
+    for (path, text) in all_sources() {
+        for (line, name, length) in functions(&text) {
+            seen += 1;
+            let place = path.display();
+            assert!(
+                length <= FUNCTION_LINES_MAX,
+                "{place}:{line}: {name} has {length} lines: split it by step"
+            );
+        }
+    }
+    assert!(seen > 1_000, "only {seen} functions found");
+}
+
+#[test]
+fn the_length_of_a_function_is_seen() {
+    let long = format!(
+        "impl A {{\n    pub(super) fn long(\n        a: u8,\n    ) {{\n{}    }}\n}}\n",
+        "        x;\n".repeat(60)
+    );
+    assert_eq!(functions(&long), [(2, "long", 64)]);
+    let short = "fn one() {}\nfn two() { 2 }\ntrait T {\n    fn declared(\n        &self,\n    ) -> u8;\n}\nfn three() {\n}\n";
+    assert_eq!(functions(short), [(8, "three", 2)]);
+}
+
 #[test]
 fn files_stay_small_enough_to_know() {
     for (path, text) in all_sources() {
         let lines = text.lines().count();
-        assert!(lines <= 480, "{} has {lines} lines: split it by noun", path.display());
+        let exception = LONG_FILES.iter().find(|(name, ..)| path == root().join(name));
+        let most = exception.map_or(FILE_LINES_MAX, |(_, lines, _)| *lines);
+        assert!(lines <= most, "{} has {lines} lines: split it by noun", path.display());
     }
 }
 

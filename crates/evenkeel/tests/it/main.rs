@@ -3,3 +3,4 @@
 mod cli;
 mod guard;
 mod house;
+mod sandbox;

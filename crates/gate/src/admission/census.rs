@@ -1,12 +1,13 @@
 //! Who waits and why: waiting is never hidden.
 
+use super::Gate;
 use super::tenant::Tenant;
 use crate::histogram::Histogram;
 use evenkeel_core::Nanos;
 use std::fmt;
 
 /// All that the gate holds at one moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Census {
     /// Most transactions that may run.
     pub limit: usize,
@@ -24,6 +25,8 @@ pub struct Census {
     pub by_liveness: usize,
     /// Admissions by the liveness rule since the start.
     pub liveness_total: u64,
+    /// Time without any end of a transaction after which that rule acts.
+    pub liveness_after: Nanos,
     /// Sessions in the queue.
     pub waiting: usize,
     /// Why they wait.
@@ -34,6 +37,33 @@ pub struct Census {
     pub response_p99: Option<Nanos>,
     /// By tenant, in the order of their first session.
     pub tenants: Vec<TenantCensus>,
+}
+
+impl Gate {
+    /// All that is held, and why.
+    pub fn census(&self, now: Nanos) -> Census {
+        let waiting = self.tenants.waiting();
+        Census {
+            limit: self.limit,
+            running: self.running,
+            lent: self.lent.len(),
+            lent_max: self.options.lent_max,
+            loans_refused: self.loans_refused,
+            unqueued: self.unqueued,
+            by_liveness: self.by_liveness,
+            liveness_total: self.liveness_total,
+            liveness_after: self.liveness_after(),
+            waiting,
+            reason: match waiting {
+                0 => WaitReason::Nobody,
+                _ if self.running > self.limit => WaitReason::Overdrawn,
+                _ => WaitReason::Limit,
+            },
+            would_have_queued: self.would_have_queued,
+            response_p99: self.meter.p99(),
+            tenants: self.tenants.iter().map(|tenant| TenantCensus::of(tenant, now)).collect(),
+        }
+    }
 }
 
 /// The same for one tenant.
@@ -79,9 +109,10 @@ impl TenantCensus {
 }
 
 /// Why sessions wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitReason {
     /// Nobody waits.
+    #[default]
     Nobody,
     /// As many transactions run as the limit allows.
     Limit,

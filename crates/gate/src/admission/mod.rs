@@ -9,6 +9,7 @@
 //! permit away: a lower limit only lets nobody new in.
 
 mod census;
+mod cost;
 mod meter;
 #[cfg(test)]
 mod properties;
@@ -18,9 +19,10 @@ mod terms;
 mod tests;
 
 pub use census::{Census, TenantCensus, WaitReason};
+pub use cost::Costs;
 pub use meter::Interval;
 pub use tenant::TenantId;
-pub use terms::{Admission, Notice, Options, Outcome, Rejection, SessionId};
+pub use terms::{Admission, Ended, Notice, Options, Outcome, Rejection, SessionId};
 
 use evenkeel_core::Nanos;
 use meter::Meter;
@@ -65,6 +67,7 @@ pub struct Gate {
     tenants: Tenants,
     notices: VecDeque<Notice>,
     meter: Meter,
+    costs: Costs,
     running: usize,
     lent: BTreeSet<SessionId>,
     unqueued: usize,
@@ -87,6 +90,7 @@ impl Gate {
             tenants: Tenants::default(),
             notices: VecDeque::new(),
             meter: Meter::default(),
+            costs: Costs::default(),
             running: 0,
             lent: BTreeSet::new(),
             unqueued: 0,
@@ -206,14 +210,18 @@ impl Gate {
         now: Nanos,
         session: SessionId,
         tenant: TenantId,
-        ended: Option<(Outcome, f64)>,
+        ended: Option<Ended>,
         open: bool,
     ) {
         let runs = self.sessions.get(&session).is_some_and(|s| !matches!(s.stage, Stage::Waiting(_)));
         match (runs, ended, open) {
             (true, _, _) => {
-                if let Some((outcome, work)) = ended {
-                    self.complete(now, session, outcome, work);
+                if let Some(ended) = ended {
+                    let work = match ended.outcome {
+                        Outcome::Success => self.costs.weigh(ended.digest, ended.busy),
+                        _ => 1.0,
+                    };
+                    self.complete(now, session, ended.outcome, work);
                 }
                 if !open {
                     self.end(now, session);
@@ -311,30 +319,6 @@ impl Gate {
     /// Sessions that wait now.
     pub fn waiting(&self) -> usize {
         self.tenants.waiting()
-    }
-
-    /// All that is held, and why.
-    pub fn census(&self, now: Nanos) -> Census {
-        let waiting = self.tenants.waiting();
-        Census {
-            limit: self.limit,
-            running: self.running,
-            lent: self.lent.len(),
-            lent_max: self.options.lent_max,
-            loans_refused: self.loans_refused,
-            unqueued: self.unqueued,
-            by_liveness: self.by_liveness,
-            liveness_total: self.liveness_total,
-            waiting,
-            reason: match waiting {
-                0 => WaitReason::Nobody,
-                _ if self.running > self.limit => WaitReason::Overdrawn,
-                _ => WaitReason::Limit,
-            },
-            would_have_queued: self.would_have_queued,
-            response_p99: self.meter.p99(),
-            tenants: self.tenants.iter().map(|tenant| TenantCensus::of(tenant, now)).collect(),
-        }
     }
 
     fn set_running(&mut self, now: Nanos, running: usize) {

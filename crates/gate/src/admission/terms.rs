@@ -61,6 +61,17 @@ pub enum Outcome {
     Ignored,
 }
 
+/// A transaction that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub outcome: Outcome,
+    /// The same for transactions of the same statements; 0 where nothing is known.
+    pub digest: u64,
+    /// Time in which commands of it were at the server: without pauses of the client.
+    pub busy: Nanos,
+}
+
 /// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {

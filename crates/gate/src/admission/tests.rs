@@ -373,7 +373,8 @@ fn an_answer_settles_what_its_session_holds() {
     let (mut gate, shop) = gate(1);
     gate.ask(ms(0), A, shop);
     gate.settle(ms(1), A, shop, None, true);
-    gate.settle(ms(2), A, shop, Some((Outcome::Success, 1.0)), true);
+    let ended = Ended { outcome: Outcome::Success, digest: 5, busy: ms(1) };
+    gate.settle(ms(2), A, shop, Some(ended), true);
     assert_eq!(gate.running(), 1);
     gate.settle(ms(3), A, shop, None, false);
     assert_eq!((gate.running(), gate.take_interval(ms(3)).completions), (0, 1));

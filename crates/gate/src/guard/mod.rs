@@ -25,10 +25,13 @@ pub use stats::{Count, Stats};
 pub use tls::{BackendTls, ClientTls, TlsError, TlsMode};
 
 use crate::admission::{Census, Gate};
+use crate::clock::Clock;
+use crate::control::Reach;
 use evenkeel_core::Nanos;
 use shared::Shared;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use sys::{Endpoint, Listener};
 use tls::TlsSetup;
@@ -65,6 +68,28 @@ pub enum GuardError {
     /// A thread ended by itself.
     #[error("a thread of the guard ended: {0}")]
     Ended(io::Error),
+}
+
+/// A way to a guard that may be kept by whoever watches or controls it.
+#[derive(Clone)]
+pub struct Handle(Arc<Shared>);
+
+impl Handle {
+    /// The clock of the gate.
+    pub fn clock(&self) -> Clock {
+        self.0.clock
+    }
+
+    /// Counts of what passed.
+    pub fn stats(&self) -> &Stats {
+        &self.0.stats
+    }
+}
+
+impl Reach for Handle {
+    fn reach(&self, act: &mut dyn FnMut(&mut Gate)) {
+        self.0.with_gate(None, &mut Vec::new(), |gate| act(gate));
+    }
 }
 
 /// A guard that runs.
@@ -111,6 +136,11 @@ impl Guard {
         self.listeners.iter().filter_map(Listener::port).collect()
     }
 
+    /// A way to it for other threads.
+    pub fn handle(&self) -> Handle {
+        Handle(self.shared.clone())
+    }
+
     /// Counts of what passed.
     pub fn stats(&self) -> &Stats {
         &self.shared.stats
@@ -133,10 +163,10 @@ impl Guard {
     }
 
     /// Takes no more clients, lets transactions come to their end, closes connections that are idle, and at
-    /// the deadline all others.
-    pub fn stop(mut self, patience: Nanos) -> Result<(), GuardError> {
+    /// the deadline all others: how many that were.
+    pub fn stop(mut self, patience: Nanos) -> Result<usize, GuardError> {
         self.shared.stop_by(self.now() + patience);
-        self.join()
+        self.join().map(|()| self.shared.cut.load(Ordering::Relaxed))
     }
 
     /// Whether a thread has ended, which none does before [`Guard::stop`] unless the system fails it.

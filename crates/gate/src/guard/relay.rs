@@ -3,7 +3,7 @@
 use super::login;
 use super::refusal::Refusal;
 use super::shared::Desk;
-use crate::admission::{Admission, Rejection, SessionId, TenantId};
+use crate::admission::{Admission, Ended, Rejection, SessionId, TenantId};
 use crate::policy::{self, Passage};
 use evenkeel_core::Nanos;
 use evenkeel_wire::command;
@@ -65,6 +65,9 @@ pub struct Relay {
     results: u32,
     /// Since when nothing has been in flight.
     idle_since: Nanos,
+    /// Since when something has, and how long that was before in this transaction.
+    busy_since: Nanos,
+    busy: Nanos,
     /// The client said goodbye itself.
     quit: bool,
     equal_channels: bool,
@@ -97,6 +100,8 @@ impl Relay {
             reply: policy::Reply::default(),
             results: 0,
             idle_since: now,
+            busy_since: now,
+            busy: Nanos::ZERO,
             quit: false,
             equal_channels: accepted.equal,
             checks_account: false,
@@ -165,6 +170,9 @@ impl Relay {
             login::check_plugin(plugin, self.equal_channels || plugin == b"caching_sha2_password")?;
         }
         self.quit |= command.kind == CommandKind::Quit;
+        if self.policy.in_flight() == 0 {
+            self.busy_since = desk.now;
+        }
         self.policy.sent(seen);
         self.commands.accept(command);
         self.replies.expect(command.kind);
@@ -308,9 +316,16 @@ impl Relay {
         let reply = std::mem::take(&mut self.reply);
         self.results = 0;
         let after = self.policy.replied(&reply);
+        self.busy += desk.now - self.busy_since;
+        self.busy_since = desk.now;
+        let busy = self.busy;
+        if after.ended.is_some() || !after.open {
+            self.busy = Nanos::ZERO;
+        }
+        let ended = after.ended.map(|outcome| Ended { outcome, digest: after.digest, busy });
         let had = matches!(self.permit, Permit::Held | Permit::Lent);
         if had && (after.ended.is_some() || !after.open) || !had && after.open {
-            desk.settle(self.id, self.tenant, after.ended, after.open);
+            desk.settle(self.id, self.tenant, ended, after.open);
             self.permit = if after.open { Permit::Held } else { Permit::None };
         }
         self.idle_since = desk.now;

@@ -4,10 +4,10 @@ use super::plan::Plan;
 use super::stats::Stats;
 use super::sys::{Endpoint, Wake};
 use super::tls::TlsSetup;
-use crate::admission::{Admission, Gate, Notice, Outcome, SessionId, TenantId};
+use crate::admission::{Admission, Ended, Gate, Notice, SessionId, TenantId};
 use crate::clock::Clock;
 use evenkeel_core::Nanos;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// One for a guard.
@@ -19,6 +19,8 @@ pub struct Shared {
     pub stats: Stats,
     /// Ends the threads.
     pub stop: AtomicBool,
+    /// Sessions that were ended at the deadline, in the middle of something.
+    pub cut: AtomicUsize,
     deadline: AtomicU64,
     gate: Mutex<Gate>,
     mailboxes: Vec<Mailbox>,
@@ -52,6 +54,7 @@ impl Shared {
             clock: Clock::start(),
             stats: Stats::default(),
             stop: AtomicBool::new(false),
+            cut: AtomicUsize::new(0),
             deadline: AtomicU64::new(0),
             gate: Mutex::new(gate),
             mailboxes: (0..threads).map(mailbox).collect::<std::io::Result<_>>()?,
@@ -154,8 +157,7 @@ impl Desk<'_> {
         self.gate(|gate, now| gate.enter(now, session, tenant));
     }
 
-    pub fn settle(&mut self, session: SessionId, tenant: TenantId, ended: Option<Outcome>, open: bool) {
-        let ended = ended.map(|outcome| (outcome, 1.0));
+    pub fn settle(&mut self, session: SessionId, tenant: TenantId, ended: Option<Ended>, open: bool) {
         self.gate(|gate, now| gate.settle(now, session, tenant, ended, open));
     }
 

@@ -298,9 +298,13 @@ impl Worker {
     /// Whether the last session is gone, or the deadline is.
     fn stop(&mut self) -> io::Result<bool> {
         self.listen(false)?;
+        self.listeners.iter().for_each(Listener::close);
         let late = self.shared.is_past_deadline();
         for place in &mut self.places {
-            if place.session.as_ref().is_some_and(|session| late || session.is_idle()) {
+            let Some(session) = &place.session else { continue };
+            let idle = session.is_idle();
+            if late || idle {
+                self.shared.cut.fetch_add(usize::from(!idle), Ordering::Relaxed);
                 place.session = None;
                 self.shared.stats.closed.add();
             }

@@ -15,6 +15,10 @@ mod code;
 mod digest;
 mod hold;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod table;
+#[cfg(test)]
 mod tests;
 mod token;
 
@@ -279,7 +283,7 @@ impl Session {
     fn failed(&mut self, pending: &Pending, error: u16, before: bool) -> Option<Outcome> {
         let acts = pending.statement.as_ref().map_or(&[][..], |statement| &statement.acts);
         // Of several steps some were done; what they take counts as taken, what they give as kept.
-        if acts.len() > 1 {
+        if acts.len() > 1 && pending.code != Code::Prepare {
             acts.iter()
                 .filter(|act| act.takes() && **act != Act::Begin)
                 .for_each(|act| self.hold.apply(*act));

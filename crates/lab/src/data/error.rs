@@ -107,6 +107,16 @@ pub enum DataError {
         /// What went wrong.
         source: Box<DataError>,
     },
+    /// No room for a dump.
+    #[error("not enough space for a dump in {}: {free_mib} MiB free, need {needed_mib} MiB", path.display())]
+    NoSpace {
+        /// Directory.
+        path: PathBuf,
+        /// Free to us, MiB.
+        free_mib: u64,
+        /// What the tables take at the server, MiB.
+        needed_mib: u64,
+    },
     /// A table that is to be measured.
     #[error("there is no table {0}")]
     NoTable(String),
@@ -159,6 +169,7 @@ impl DataError {
             Self::Missing { .. } => "populate it with --via load or --via insert",
             Self::Busy { .. } => "wait for it to end",
             Self::Reload { .. } => "reload again: it starts from the unchanged tables and writes a new dump",
+            Self::NoSpace { .. } => "free space, or name a directory on another file system: --dump-dir DIR",
             Self::TablesBusy { .. } => "stop the load on it and try again",
             Self::ServerRunning(_) => "stop that server first",
             Self::Content { .. } | Self::Warnings { .. } => {

@@ -14,17 +14,19 @@ use super::tpcw::{Content, Date, Generator, Indexes, Table};
 use crate::clock;
 use crate::stop::Stop;
 use crate::target::{Control, Target};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Makes sure that the target's database holds the data set, and returns its stamp.
 ///
 /// A data set that is there already is reused; a different, half-finished or changed one, and tables that
 /// are not ours, are refused and left alone. With [`Via::Dump`] the same data set, however it came in, is
-/// reloaded ([`super::reload`]) with its dump in the system's directory for temporary files. A stop, an
-/// error or a kill leaves a half-finished set that [`check`] recognises and [`super::remove`] drops.
+/// reloaded ([`super::reload`]) with its dump in `dumps`. A stop, an error or a kill leaves a half-finished set
+/// that [`check`] recognises and [`super::remove`] drops.
 pub fn populate(
     target: &Target,
     spec: &DataSpec,
+    dumps: &Path,
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
@@ -38,7 +40,7 @@ pub fn populate(
         Found::Ready(stamp) => Ok(stamp),
         Found::Missing if spec.via != Via::Dump => build(&place, &mut control, spec, stop, progress),
         found if spec.via == Via::Dump && can_reload(&found, spec) => {
-            reload::reload_locked(&place, &std::env::temp_dir(), spec.threads, stop, progress)
+            reload::reload_locked(&place, dumps, spec.threads, stop, progress)
         }
         found => {
             Err(found.refusal(&place.database).unwrap_or(DataError::Missing { database: place.database }))
@@ -52,6 +54,7 @@ pub fn populate(
 pub fn repopulate(
     target: &Target,
     spec: &DataSpec,
+    dumps: &Path,
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
@@ -60,9 +63,9 @@ pub fn repopulate(
         Err(error) => return Err(error),
     }
     if spec.via == Via::Dump {
-        populate(target, &DataSpec { via: Via::Insert, ..*spec }, stop, progress)?;
+        populate(target, &DataSpec { via: Via::Insert, ..*spec }, dumps, stop, progress)?;
     }
-    populate(target, spec, stop, progress)
+    populate(target, spec, dumps, stop, progress)
 }
 
 /// Whether the rows that are wanted are there and only their layout is another.

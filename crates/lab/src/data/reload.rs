@@ -12,11 +12,13 @@ use super::load::{load_statement, refuse_warnings};
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
 use super::session::{self, Place};
+use super::size::tables_size;
 use super::spec::Via;
 use super::stamp::{Stamp, State};
 use super::swap;
 use super::tpcw::{Indexes, Table};
 use crate::clock;
+use crate::disk::free_bytes;
 use crate::stop::Stop;
 use crate::target::{Control, Target};
 use std::fs;
@@ -25,8 +27,8 @@ use std::sync::Arc;
 
 /// Dumps the data set of a database and reloads it, so that its pages lie in the order of their keys.
 ///
-/// The dump goes to a new directory in `directory`; it is removed at the end, and kept where the reload
-/// fails. A data set that a write run has changed is reloaded as it is. A database without our stamp, and
+/// The dump goes to a new directory in `directory`, where there must be room for as much as the tables take at the
+/// server; it is removed at the end, and kept where the reload fails. A data set that a write run has changed is reloaded as it is. A database without our stamp, and
 /// a half-finished data set, are refused.
 pub fn reload(
     target: &Target,
@@ -53,6 +55,10 @@ pub(super) fn reload_locked(
     let mut control = place.connect()?;
     let stamp = stamp_to_reload(place, &mut control)?;
     let directory = create_directory(place, directory)?;
+    if let Err(error) = size_of(&mut control).and_then(|needed| require_room(&directory, needed)) {
+        remove_dump(&directory)?;
+        return Err(error);
+    }
     let reload = Reload { place, threads, directory: &directory, stamp };
     match reload.run(&mut control, stop, progress) {
         Ok(stamp) => {
@@ -136,6 +142,26 @@ impl Reload<'_> {
     }
 }
 
+/// Bytes of all tables: text without the slack of pages and without indexes is smaller.
+fn size_of(control: &mut Control) -> Result<u64, DataError> {
+    let names: Vec<&str> = Table::ALL.iter().map(|table| table.name()).collect();
+    tables_size(control, &names)
+}
+
+/// Refuses to begin a dump that would end in a full disk.
+fn require_room(directory: &Path, needed: u64) -> Result<(), DataError> {
+    let free = free_bytes(directory).map_err(|source| DataError::File {
+        doing: "look for free space in",
+        path: directory.to_owned(),
+        source,
+    })?;
+    if free < needed {
+        let path = directory.parent().unwrap_or(directory).to_owned();
+        return Err(DataError::NoSpace { path, free_mib: free >> 20, needed_mib: needed.div_ceil(1 << 20) });
+    }
+    Ok(())
+}
+
 fn create_directory(place: &Place, parent: &Path) -> Result<PathBuf, DataError> {
     let name = format!("evenkeel-dump-{}-{}", place.database, clock::unix_time().as_millis());
     let path = parent.join(name);
@@ -151,4 +177,21 @@ fn remove_dump(directory: &Path) -> Result<(), DataError> {
         path: directory.to_owned(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dump_without_room_is_refused_with_the_figures_and_the_way_out() {
+        let home = tempfile::tempdir().unwrap();
+        let dump = home.path().join("dump");
+        fs::create_dir(&dump).unwrap();
+        assert!(require_room(&dump, 1 << 20).is_ok());
+        let refused = require_room(&dump, u64::MAX).unwrap_err();
+        let DataError::NoSpace { path, free_mib, needed_mib } = &refused else { panic!("{refused}") };
+        assert!(path == home.path() && free_mib < needed_mib, "{refused}");
+        assert!(refused.hint().is_some_and(|hint| hint.contains("--dump-dir")), "{refused}");
+    }
 }

@@ -2,21 +2,22 @@
 
 use super::plan::Plan;
 use super::{Class, PlanRow};
+use crate::workload::sql::Purpose;
 use serde_json::Value;
 
-/// Class and reasons: a write by its verb; complex where something is sorted, put into a temporary table or
+/// Class and reasons: a write by what it is for; complex where something is sorted, put into a temporary table or
 /// read from end to end; simple where every table is reached by an index.
-pub fn classify(verb: &str, plan: &Plan) -> (Class, Vec<String>) {
+pub fn classify(purpose: Purpose, plan: &Plan) -> (Class, Vec<String>) {
     let mut found = Found::default();
     plan.rows.iter().for_each(|row| found.look_at_row(row));
     if let Ok(json) = serde_json::from_str(&plan.json) {
         found.look_at_json(&json);
     }
     let costs = found.filesort || found.temporary_table || !found.scans.is_empty();
-    let class = match verb {
-        "SELECT" | "WITH" if costs => Class::Complex,
-        "SELECT" | "WITH" => Class::Simple,
-        _ => Class::Write,
+    let class = match purpose {
+        Purpose::Read if costs => Class::Complex,
+        Purpose::Read => Class::Simple,
+        Purpose::Write | Purpose::Other => Class::Write,
     };
     (class, found.reasons())
 }
@@ -108,10 +109,10 @@ mod tests {
         }
     }
 
-    fn check(verb: &str, row: PlanRow, json: &str, class: Class, reasons: &[&str]) {
+    fn check(purpose: Purpose, row: PlanRow, json: &str, class: Class, reasons: &[&str]) {
         let plan = Plan { rows: vec![row], json: json.to_owned() };
         assert_eq!(
-            classify(verb, &plan),
+            classify(purpose, &plan),
             (class, reasons.iter().map(|&text| text.to_owned()).collect()),
             "{plan:?}"
         );
@@ -129,12 +130,12 @@ mod tests {
             ("ref", "Using temporary; Using filesort", Class::Complex, &["filesort", "temporary table"]),
             ("ALL", "Using where", Class::Complex, &["full scan of item"]),
         ] {
-            check("SELECT", row(access, extra), "", class, reasons);
+            check(Purpose::Read, row(access, extra), "", class, reasons);
         }
-        check("DELETE", row("ALL", "Using where"), "", Class::Write, &["full scan of item"]);
-        check("INSERT", PlanRow { rows: String::new(), ..row("ALL", "") }, "", Class::Write, &[]);
+        check(Purpose::Write, row("ALL", "Using where"), "", Class::Write, &["full scan of item"]);
+        check(Purpose::Write, PlanRow { rows: String::new(), ..row("ALL", "") }, "", Class::Write, &[]);
         let derived = PlanRow { table: "<derived2>".into(), ..row("ALL", "") };
-        check("SELECT", derived, "", Class::Complex, &["temporary table"]);
+        check(Purpose::Read, derived, "", Class::Complex, &["temporary table"]);
     }
 
     #[test]
@@ -153,10 +154,10 @@ mod tests {
             (r#"{"query_block": {"table": {"materialized_from_subquery": {}}}}"#, &["temporary table"]),
             (r#"{"query_plan": {"operation": "Sort: item.i_title", "inputs": []}}"#, &["filesort"]),
         ] {
-            check("SELECT", row("ref", ""), json, Class::Complex, reasons);
+            check(Purpose::Read, row("ref", ""), json, Class::Complex, reasons);
         }
         check(
-            "SELECT",
+            Purpose::Read,
             row("ref", ""),
             r#"{"query_block": {"ordering_operation": {"using_filesort": false}}}"#,
             Class::Simple,

@@ -18,7 +18,7 @@ pub use report::{Measured, PlanReport, PlanRow};
 
 use crate::stop::Stop;
 use crate::target::Control;
-use crate::workload::sql::{self, with_values};
+use crate::workload::sql::{self, Purpose, with_values};
 use crate::workload::{Class, Parameters, Statement, Workload};
 use classify::classify;
 use evenkeel_core::random::{Random, Seed};
@@ -92,8 +92,8 @@ fn explain_one(
     random: &mut Random,
 ) -> Result<Option<PlanReport>, ExplainError> {
     let statement = &workload.statements()[index];
-    let verb = sql::parse(&statement.sql).verb;
-    if !has_plan(&verb) {
+    let purpose = sql::parse(&statement.sql).purpose();
+    if purpose == Purpose::Other {
         return Ok(None);
     }
     let mut found = None;
@@ -110,11 +110,17 @@ fn explain_one(
             break;
         }
     }
-    Ok(found.map(|(text, plan)| report_on(statement, &verb, text, plan, weight)))
+    Ok(found.map(|(text, plan)| report_on(statement, purpose, text, plan, weight)))
 }
 
-fn report_on(statement: &Statement, verb: &str, text: String, plan: plan::Plan, weight: f64) -> PlanReport {
-    let (class, reasons) = classify(verb, &plan);
+fn report_on(
+    statement: &Statement,
+    purpose: Purpose,
+    text: String,
+    plan: plan::Plan,
+    weight: f64,
+) -> PlanReport {
+    let (class, reasons) = classify(purpose, &plan);
     PlanReport {
         statement: statement.name.clone(),
         sample: text,
@@ -127,9 +133,4 @@ fn report_on(statement: &Statement, verb: &str, text: String, plan: plan::Plan, 
         measured: None,
         share: None,
     }
-}
-
-/// Whether servers explain statements with this verb.
-fn has_plan(verb: &str) -> bool {
-    matches!(verb, "SELECT" | "WITH" | "INSERT" | "UPDATE" | "DELETE" | "REPLACE")
 }

@@ -4,7 +4,7 @@ use super::{Effort, Executor, ExplainError};
 use crate::clock::Clock;
 use crate::stop::Stop;
 use crate::target::Control;
-use crate::workload::sql;
+use crate::workload::sql::{self, Purpose};
 use crate::workload::{Parameters, Reply, Statement, Workload};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
@@ -58,10 +58,10 @@ pub fn count(
 
 /// Reads always, writes where they can be taken back, transaction control and all else never.
 fn is_made(statement: &Statement, rolls_back: bool) -> bool {
-    match sql::parse(&statement.sql).verb.as_str() {
-        "SELECT" | "WITH" => true,
-        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" => rolls_back,
-        _ => false,
+    match sql::parse(&statement.sql).purpose() {
+        Purpose::Read => true,
+        Purpose::Write => rolls_back,
+        Purpose::Other => false,
     }
 }
 

@@ -84,6 +84,19 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// Whether the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Log { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        self.is_disk_full()
+            .then_some("free some space, or leave --request-log out: it takes about 20 bytes a request")
+    }
+}
+
 /// The address as people write it.
 pub(super) fn show(address: &Address) -> String {
     match address {

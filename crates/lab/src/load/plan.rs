@@ -45,6 +45,15 @@ pub enum SessionPolicy {
     },
 }
 
+impl SessionPolicy {
+    /// Most connections over all threads.
+    pub fn max(self) -> u32 {
+        match self {
+            Self::Pooled { max } | Self::PerRequest { max } => max,
+        }
+    }
+}
+
 /// How statements travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {

@@ -149,6 +149,14 @@ mod tests {
     }
 
     #[test]
+    fn a_full_disk_is_an_error_with_a_way_out() {
+        let log = RequestLog::start(Path::new("/dev/full"), &[]).unwrap();
+        log.sender().finish();
+        let error = log.finish().unwrap_err();
+        assert!(error.is_disk_full() && error.hint().is_some(), "{error}");
+    }
+
+    #[test]
     fn a_folder_that_does_not_exist_is_an_error_with_the_path() {
         let error = RequestLog::start(Path::new("/nowhere/log"), &[]).err().unwrap();
         assert!(error.to_string().starts_with("cannot write /nowhere/log: "), "{error}");

@@ -115,7 +115,7 @@ fn prepare<'a>(
 
 impl<'a> Shared<'a> {
     fn new(plan: &'a LoadPlan, stop: &'a Stop) -> Result<Self, LoadError> {
-        let (SessionPolicy::Pooled { max } | SessionPolicy::PerRequest { max }) = plan.sessions;
+        let max = plan.sessions.max();
         let mut threads = plan.threads.min(max as usize);
         if let ArrivalPlan::Closed { clients, .. } = plan.arrivals {
             threads = threads.min(clients as usize);

@@ -1,21 +1,12 @@
 //! What a load thread asks of the kernel for itself.
 
-use super::socket::check;
+use evenkeel_sense::cpu::Affinity;
 use std::io;
 use std::mem;
 
 /// Runs the calling thread on one CPU only.
 pub(super) fn pin(cpu: usize) -> io::Result<()> {
-    if cpu >= libc::CPU_SETSIZE as usize {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    // SAFETY: all zeroes are an empty set; the index is below its size; the set lives through the call.
-    check(unsafe {
-        let mut set: libc::cpu_set_t = mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        libc::sched_setaffinity(0, mem::size_of::<libc::cpu_set_t>(), &raw const set)
-    })
-    .map(|_| ())
+    Affinity::of(&u32::try_from(cpu).into_iter().collect()).apply()
 }
 
 /// Slice asked of the scheduler: the shortest it grants.

@@ -98,6 +98,20 @@ pub enum SandboxError {
         /// Sandbox.
         name: String,
     },
+    /// It runs, and otherwise than it is asked for.
+    #[error("sandbox {name:?} runs already, with {}", differences.join(", "))]
+    Differs {
+        /// Sandbox.
+        name: String,
+        /// What differs, for example `CPUs 0 instead of 1`.
+        differences: Vec<String>,
+    },
+    /// A restore of its data directory was cut short, or is under way.
+    #[error("the data of sandbox {name:?} are half restored")]
+    HalfRestored {
+        /// Sandbox.
+        name: String,
+    },
     /// Its own notes cannot be read.
     #[error("{} is damaged: {reason}", path.display())]
     Record {
@@ -212,6 +226,13 @@ impl SandboxError {
             Self::Busy { .. } => "wait for the other evenkeel, or choose another name",
             Self::Unknown { .. } => "evenkeel sandbox list shows what there is",
             Self::NotRunning { .. } => "start it: evenkeel sandbox up NAME",
+            Self::Differs { .. } => {
+                "stop it first (evenkeel sandbox down NAME), or leave the flags out to use it as it is"
+            }
+            Self::HalfRestored { .. } => {
+                "resume the study that restores it (evenkeel profile --resume STUDY), or begin anew: \
+                 evenkeel sandbox clean NAME"
+            }
             Self::Record { .. } => "evenkeel sandbox clean NAME removes it with its data",
             Self::NoSpace { .. } => "free space, or set EVENKEEL_HOME to another file system",
             Self::Limit { .. } => "run without the limit, or where cgroups are writable (as root)",

@@ -30,7 +30,7 @@ pub use evenkeel_sense::cpu::CpuSet;
 pub use lifecycle::Sandbox;
 pub use paths::default_home;
 pub use process::ProcessId;
-pub use registry::{Cleaned, SandboxInfo, State, clean, find, list, logs, shell};
+pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs, shell, wake};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

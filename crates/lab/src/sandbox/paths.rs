@@ -1,9 +1,9 @@
 //! Where a sandbox keeps its things.
 
 use super::SandboxError;
+use crate::lock;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -116,10 +116,9 @@ impl Paths {
             .mode(0o600)
             .open(&path)
             .map_err(SandboxError::io("open", &path))?;
-        // SAFETY: the descriptor belongs to `file` and is open.
-        match unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
-            0 => Ok(Lock(file)),
-            _ => Err(SandboxError::Busy { name: self.name.clone() }),
+        match lock::exclusive(&file) {
+            true => Ok(Lock(file)),
+            false => Err(SandboxError::Busy { name: self.name.clone() }),
         }
     }
 }
@@ -165,19 +164,6 @@ fn private_dir(dir: &Path) -> io::Result<()> {
     match ours {
         true => Ok(()),
         false => Err(io::Error::other("it is not a directory of ours that is closed to others")),
-    }
-}
-
-/// Bytes that this user can still write to the file system of `path`.
-pub(super) fn free_bytes(path: &Path) -> io::Result<u64> {
-    let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: statvfs is plain numbers, for which zero is a value; the path ends in a zero byte.
-    unsafe {
-        let mut found: libc::statvfs = std::mem::zeroed();
-        match libc::statvfs(path.as_ptr(), &mut found) {
-            0 => Ok(found.f_bavail.saturating_mul(found.f_frsize)),
-            _ => Err(io::Error::last_os_error()),
-        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! What sandboxes there are.
 
-use super::SandboxError;
-use super::binary::client;
+use super::binary::{ServerBinary, client};
 use super::cgroup::Groups;
+use super::config::checked;
 use super::diagnosis::last_lines;
 use super::lifecycle::Sandbox;
 use super::paths::{Paths, all};
 use super::process::server_with;
 use super::record::Record;
+use super::{Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -79,6 +81,67 @@ pub fn find(home: &Path, name: &str) -> Result<Sandbox, SandboxError> {
         Some(id) => Ok(Sandbox::adopted(paths, record, id)),
         None => Err(SandboxError::NotRunning { name: name.into() }),
     }
+}
+
+/// The running sandbox of this name, if it is as `spec` asks: what the spec leaves open (no port, no limit, no
+/// server, a setting that it does not name) may be anything.
+pub fn find_as(spec: &SandboxSpec) -> Result<Sandbox, SandboxError> {
+    let (paths, record) = load(&spec.home, &spec.name)?;
+    let Some(id) = record.live() else { return Err(SandboxError::NotRunning { name: spec.name.clone() }) };
+    let differences = differences(&record, spec)?;
+    match differences.is_empty() {
+        true => Ok(Sandbox::adopted(paths, record, id)),
+        false => Err(SandboxError::Differs { name: spec.name.clone(), differences }),
+    }
+}
+
+/// What a running sandbox has otherwise than it is asked for, each as `CPUs 0 instead of 1`.
+fn differences(record: &Record, spec: &SandboxSpec) -> Result<Vec<String>, SandboxError> {
+    let or_none = |found: Option<String>| found.unwrap_or_else(|| "no limit".to_owned());
+    let mut pairs = Vec::new();
+    if let Some(path) = &spec.server_binary {
+        let wanted = ServerBinary::find(Some(path))?.path;
+        pairs.push(("the server", record.server_binary.display().to_string(), wanted.display().to_string()));
+    }
+    if let Some(port) = spec.port {
+        pairs.push(("port", record.port.to_string(), port.to_string()));
+    }
+    if let Some(cpus) = &spec.cpus {
+        pairs.push(("CPUs", or_none(record.cpus.clone()), cpus.to_string()));
+    }
+    if let Some(bytes) = spec.memory {
+        let found = record.memory.map(|bytes| format!("{bytes} bytes"));
+        pairs.push(("memory", or_none(found), format!("{bytes} bytes")));
+    }
+    let settings = checked(&spec.settings)?;
+    for (name, wanted) in &settings {
+        let found = record.settings.get(name).map_or("the default", String::as_str);
+        pairs.push((name, found.to_owned(), wanted.clone()));
+    }
+    let differing = pairs.into_iter().filter(|(_, found, wanted)| found != wanted);
+    Ok(differing.map(|(what, found, wanted)| format!("{what} {found} instead of {wanted}")).collect())
+}
+
+/// The sandbox of this name, running; a detached one that is stopped is started with the settings it had.
+pub fn wake(
+    home: &Path,
+    name: &str,
+    stop: &Stop,
+    events: &mut dyn FnMut(SandboxEvent),
+) -> Result<Sandbox, SandboxError> {
+    let (_, record) = load(home, name)?;
+    if record.live().is_some() || !record.detached {
+        return find(home, name);
+    }
+    let spec = SandboxSpec {
+        server_binary: Some(record.server_binary.clone()),
+        settings: record.settings.clone(),
+        cpus: record.cpu_set(),
+        memory: record.memory,
+        lifetime: Lifetime::Detached,
+        ..SandboxSpec::new(home, name)
+    };
+    Sandbox::up(&spec, stop, events)
 }
 
 /// The last `lines` lines of a sandbox's log, running or not.

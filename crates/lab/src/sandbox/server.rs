@@ -3,6 +3,7 @@
 use super::paths::Paths;
 use super::process::ProcessId;
 use super::{CpuSet, Lifetime, SandboxError};
+use evenkeel_sense::cpu::Affinity;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -102,7 +103,7 @@ impl Launch<'_> {
     /// What the new process does before it becomes the server.
     fn prepare_child(self, command: &mut Command) {
         let parent = std::process::id() as i32;
-        let mask = self.affinity.as_ref().map(cpu_mask);
+        let mask = self.affinity.as_ref().map(Affinity::of);
         let (lifetime, doors) = (self.lifetime, self.doors);
         // SAFETY: the closure runs between fork and exec and only makes system calls on values prepared
         // before; it neither allocates nor takes locks.
@@ -121,7 +122,7 @@ impl Launch<'_> {
                     check(libc::write(door.as_raw_fd(), c"0".as_ptr().cast(), 1) as i32)?;
                 }
                 if let Some(mask) = &mask {
-                    check(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), mask))?;
+                    mask.apply()?;
                 }
                 Ok(())
             });
@@ -150,19 +151,6 @@ fn keep(mut command: Command, sender: &SyncSender<io::Result<ProcessId>>, exit: 
 
 fn check(outcome: i32) -> io::Result<()> {
     if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-/// Largest CPU number that `sched_setaffinity` takes in its plain form.
-pub(super) const AFFINITY_LARGEST: usize = libc::CPU_SETSIZE as usize - 1;
-
-fn cpu_mask(cpus: &CpuSet) -> libc::cpu_set_t {
-    let numbers = cpus.iter().map(|cpu| cpu as usize).filter(|&cpu| cpu <= AFFINITY_LARGEST);
-    // SAFETY: cpu_set_t is an array of bits, for which zero is the empty set; no number is beyond them.
-    unsafe {
-        let mut mask: libc::cpu_set_t = std::mem::zeroed();
-        numbers.for_each(|cpu| libc::CPU_SET(cpu, &mut mask));
-        mask
-    }
 }
 
 /// mariadbd refuses to run as root unless told to.

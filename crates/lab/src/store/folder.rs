@@ -1,12 +1,13 @@
 //! Study folders: made, opened, locked, read and added to.
 
+use super::attempts;
 use super::format::{FORMAT, ManifestFile, PlanFile, RunFile, SummaryFile};
 use super::tables::RunTables;
+use crate::lock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -81,7 +82,7 @@ impl StoreError {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Damaged { .. } => {
-                "move the damaged folder away; a run that is missing is measured again by `evenkeel profile --resume`"
+                "move away what is damaged: a study, or a run's folder in it, which `evenkeel profile --resume` then measures again"
             }
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
@@ -89,6 +90,14 @@ impl StoreError {
             Self::Exists(_) => "studies of one second share a name; try again",
             Self::Io { .. } if self.is_disk_full() => {
                 "free some space; finished runs are kept, go on with --resume"
+            }
+            Self::Io { source, path, .. }
+                if source.kind() == io::ErrorKind::NotFound && path.ends_with("plan.json") =>
+            {
+                "a study without its plan cannot be read nor resumed; bring the file back, or move the folder away"
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "studies are closed to other users; list them as the user who measured"
             }
             Self::Io { .. } | Self::Histogram { .. } => return None,
         })
@@ -182,21 +191,22 @@ impl StudyFolder {
         write_json(&self.path.join("summary.json"), summary)
     }
 
-    /// Finished runs by order. A run that cannot be read is an error that names it, not a gap.
+    /// Finished runs by order; of several attempts at one the least disturbed stands, with the others in its list.
+    /// A run that cannot be read is an error that names it, not a gap.
     pub fn runs(&self) -> Result<Vec<RunFile>, StoreError> {
         let mut runs: Vec<RunFile> = Vec::new();
         for entry in read_dir(&self.runs_dir())? {
-            if entry.extension().is_none() {
-                runs.push(read_json(&entry.join("run.json"))?);
+            if is_finished(&entry) {
+                attempts::add(&mut runs, read_json(&entry.join("run.json"))?);
             }
         }
         runs.sort_by_key(|run| run.order);
         Ok(runs)
     }
 
-    /// Where the request log of a run in progress goes, inside its unfinished folder.
-    pub fn begin_run(&self, cell: u32, repeat: u32) -> Result<PathBuf, StoreError> {
-        let part = self.part_dir(cell, repeat);
+    /// Makes the unfinished folder of a run in progress, for its request log.
+    pub fn begin_run(&self, cell: u32, repeat: u32, attempt: u32) -> Result<PathBuf, StoreError> {
+        let part = part(&self.run_dir(cell, repeat, attempt));
         if part.exists() {
             fs::remove_dir_all(&part).map_err(StoreError::io("remove", &part))?;
         }
@@ -204,29 +214,60 @@ impl StudyFolder {
         Ok(part)
     }
 
+    /// Takes away what a run left that did not come to its end; what cannot be removed goes at the next resume.
+    pub fn abandon_run(&self, cell: u32, repeat: u32, attempt: u32) {
+        let _ = fs::remove_dir_all(part(&self.run_dir(cell, repeat, attempt)));
+    }
+
     /// Writes a finished run and makes it count.
     pub fn finish_run(&self, run: &RunFile, tables: &RunTables<'_>) -> Result<PathBuf, StoreError> {
-        let part = self.part_dir(run.cell, run.repeat);
+        let whole = self.run_dir(run.cell, run.repeat, run.attempt);
+        let part = part(&whole);
         tables.write(&part)?;
         write_json(&part.join("run.json"), run)?;
-        let whole = part.with_extension("");
         fs::rename(&part, &whole).map_err(StoreError::io("rename", &part))?;
         sync_dir(&self.runs_dir())?;
         Ok(whole)
     }
 
-    fn part_dir(&self, cell: u32, repeat: u32) -> PathBuf {
-        self.runs_dir().join(format!("c{cell:02}-r{repeat}.part"))
+    fn run_dir(&self, cell: u32, repeat: u32, attempt: u32) -> PathBuf {
+        let again = if attempt > 1 { format!("{ATTEMPT}{attempt}") } else { String::new() };
+        self.runs_dir().join(format!("c{cell:02}-r{repeat}{again}"))
     }
 }
 
-/// All study folders under a root, oldest first by name. A folder without a plan is passed over.
-pub fn list(root: &Path) -> Result<Vec<StudyFolder>, StoreError> {
+/// Between the name of a run and the number of an attempt after the first.
+const ATTEMPT: &str = ".attempt-";
+
+/// The folder of a run while it is being written.
+fn part(whole: &Path) -> PathBuf {
+    let mut name = whole.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+fn is_finished(entry: &Path) -> bool {
+    entry.extension().is_none_or(|extension| extension.to_string_lossy().starts_with(&ATTEMPT[1..]))
+}
+
+/// A folder in a list of studies.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// The open folder, or why it cannot be read.
+    pub folder: Result<StudyFolder, StoreError>,
+}
+
+/// All study folders under a root, oldest first by name, also those whose plan is damaged or lost: a study that is
+/// not listed would be taken for one that never was. What has neither a plan nor runs is no study.
+pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
     if !root.exists() {
         return Ok(Vec::new());
     }
-    let entries = read_dir(root)?;
-    Ok(entries.into_iter().filter_map(|path| StudyFolder::open(&path).ok()).collect())
+    let is_study = |path: &PathBuf| path.join("plan.json").exists() || path.join("runs").is_dir();
+    let studies = read_dir(root)?.into_iter().filter(is_study);
+    Ok(studies.map(|path| Listed { name: file_name(&path), folder: StudyFolder::open(&path) }).collect())
 }
 
 /// Finds a study by path, by name, by the start of its name, or the newest by `last`.
@@ -269,11 +310,7 @@ fn read_dir(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
 fn lock(path: &Path) -> Result<File, StoreError> {
     let file = path.join("lock");
     let handle = File::create(&file).map_err(StoreError::io("open", &file))?;
-    // SAFETY: flock on a descriptor that we own; it touches no memory.
-    match unsafe { libc::flock(handle.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
-        0 => Ok(handle),
-        _ => Err(StoreError::Locked(path.to_owned())),
-    }
+    if lock::exclusive(&handle) { Ok(handle) } else { Err(StoreError::Locked(path.to_owned())) }
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {

@@ -1,6 +1,11 @@
 //! What stands in the files of a study folder. The only types of this crate that derive serde; a change
 //! that older readers cannot take raises [`FORMAT`].
 
+pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
+pub use super::words::{
+    ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, SeverityRecord,
+    Verdict,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -39,13 +44,27 @@ pub struct PlanFile {
     pub rates_known: bool,
     /// What the search for the saturation saw, for each series.
     pub probes: Vec<ProbeRecord>,
+    /// Sweeps that have ended.
+    #[serde(default)]
+    pub sweeps: Vec<SweepRecord>,
+}
+
+/// How a sweep through rates ended, for series that differ in the target alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepRecord {
+    /// Indices of the series.
+    pub series: Vec<usize>,
+    /// Why.
+    pub reason: String,
+    /// Rates above the end, which are not measured.
+    pub not_measured_per_s: Vec<f64>,
 }
 
 /// What stays the same in all cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettingsRecord {
-    /// `poisson` or `constant`.
-    pub arrivals: String,
+    /// Process of the arrivals.
+    pub arrivals: ArrivalsRecord,
     /// Repeats of each cell.
     pub repeats: u32,
     /// Measured phase, seconds.
@@ -56,10 +75,10 @@ pub struct SettingsRecord {
     pub timeout_s: f64,
     /// `pooled:N` or `per-request:N`.
     pub sessions: String,
-    /// `prepared` or `text`.
-    pub protocol: String,
-    /// `restart`, `restore`, `command` or `none`, before each run.
-    pub reset: String,
+    /// How statements travel.
+    pub protocol: ProtocolRecord,
+    /// What happens before each run.
+    pub reset: ResetRecord,
     /// Utilisation at which a sweep ends, percent.
     pub theta_ceiling_percent: f64,
     /// Objective for the 95th percentile, if one was given.
@@ -72,6 +91,17 @@ pub struct SettingsRecord {
     pub generator_cpus: Vec<usize>,
     /// Whether each request is logged.
     pub request_log: bool,
+    /// How often a disturbed run is measured again at most.
+    #[serde(default = "retries_default")]
+    pub retries: u32,
+    /// Whether every rate is measured, also those above the end of the sweep.
+    #[serde(default)]
+    pub whole_sweep: bool,
+}
+
+/// What a plan of before this was a setting goes on with.
+fn retries_default() -> u32 {
+    1
 }
 
 /// A server under test.
@@ -100,8 +130,8 @@ pub struct SeriesRecord {
     pub pool_bytes: Option<u64>,
     /// The same in percent of the tables and indexes of the statement.
     pub pool_percent: Option<f64>,
-    /// How the data came in: `insert`, `load`, `dump`, or `as-is`.
-    pub layout: String,
+    /// How the data came in.
+    pub layout: LayoutRecord,
 }
 
 impl SeriesRecord {
@@ -173,8 +203,8 @@ pub struct ServerRecord {
 pub struct StatementPlanRecord {
     /// Statement name.
     pub statement: String,
-    /// `simple`, `complex` or `write`.
-    pub class: String,
+    /// Its class.
+    pub class: ClassRecord,
     /// Why.
     pub reason: String,
     /// SQL text.
@@ -185,8 +215,8 @@ pub struct StatementPlanRecord {
     pub work_share_percent: Option<f64>,
 }
 
-/// `run.json`: one repeat of one cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// `run.json`: one attempt at one repeat of one cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunFile {
     /// [`FORMAT`].
     pub format: u32,
@@ -194,7 +224,14 @@ pub struct RunFile {
     pub cell: u32,
     /// Repeat, from 1.
     pub repeat: u32,
-    /// Place in the order of all runs, from 1.
+    /// Attempt at this repeat, from 1; above 1 where an earlier one was disturbed from outside.
+    #[serde(default = "first_attempt")]
+    pub attempt: u32,
+    /// Other attempts at this repeat, which were disturbed more. Not in the file: each stands in a folder of its
+    /// own, and which of them stands for the repeat is found anew whenever they are read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<AttemptRecord>,
+    /// Place in the order of all attempts at all runs, from 1.
     pub order: u32,
     /// Seconds since 1970 at the start.
     pub started_unix_s: u64,
@@ -222,8 +259,8 @@ pub struct RunFile {
     pub tau_batch_se_ms: Option<f64>,
     /// Lag-1 autocorrelation of the batches.
     pub batch_autocorrelation: Option<f64>,
-    /// `settled`, `unstable` or `too-short`.
-    pub stability: String,
+    /// Whether the response came to rest.
+    pub stability: Verdict,
     /// Requests that had arrived and not ended at the end of the measured phase.
     pub backlog_at_end: u64,
     /// Most sessions open at once.
@@ -241,8 +278,16 @@ pub struct RunFile {
     /// Further measures by name with unit suffix: `psi_cpu_some_percent`, `disk_read_bytes_per_s`,
     /// `cycles_per_request` ...; absent where not available.
     pub sense: BTreeMap<String, f64>,
-    /// Deltas of server status counters over the measured phase; gauges at its end.
+    /// Deltas of server status counters over the measured phase, without those of the session that asks; gauges
+    /// at its end.
     pub status: BTreeMap<String, f64>,
+    /// Network delay mu over the run's probes, ms: response time less execution time at the server. Absent where
+    /// the server does not tell.
+    #[serde(default)]
+    pub mu_ms: Option<EstimateRecord>,
+    /// Gauges of the server over the measured phase, by name.
+    #[serde(default)]
+    pub gauges: BTreeMap<String, GaugeRecord>,
     /// By kind of request.
     pub kinds: Vec<KindRecord>,
     /// By statement.
@@ -251,6 +296,34 @@ pub struct RunFile {
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.
     pub caveats: Vec<CaveatRecord>,
+}
+
+/// A gauge of the server, looked at again and again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GaugeRecord {
+    /// Looks.
+    pub samples: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+fn first_attempt() -> u32 {
+    1
+}
+
+/// An attempt at a run that was set aside for one that was disturbed less.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptRecord {
+    /// Attempt, from 1.
+    pub attempt: u32,
+    /// CPU time of the server's domain that the hypervisor took, percent.
+    pub steal_percent: Option<f64>,
+    /// CPU of others on the machine, percent of the whole machine.
+    pub other_load_percent: Option<f64>,
+    /// Mean response time; it has no part in which attempt stands.
+    pub tau_ms: f64,
 }
 
 /// What became of the arrivals.
@@ -292,8 +365,8 @@ pub struct TimesRecord {
 /// CPU of a domain, percent of its capacity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuRecord {
-    /// What is counted: `host`, `cgroup`, `process`.
-    pub domain: String,
+    /// What is counted.
+    pub domain: DomainRecord,
     /// CPUs that make 100 %.
     pub cpus: f64,
     /// Utilisation theta: all but idle, iowait and steal.
@@ -328,112 +401,8 @@ pub struct KindRecord {
 pub struct CaveatRecord {
     /// Name, for example `dispatch-lag`.
     pub code: String,
-    /// `note`, `doubt` or `invalid`.
-    pub severity: String,
+    /// How much it weighs.
+    pub severity: SeverityRecord,
     /// A sentence with its evidence.
     pub text: String,
-}
-
-/// `summary.json`: what follows from the finished runs. Derived, and written anew after each run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SummaryFile {
-    /// [`FORMAT`].
-    pub format: u32,
-    /// The one sentence, one for each series group (series that differ only in the target).
-    pub headlines: Vec<HeadlineRecord>,
-    /// Cells in the order of series and rate.
-    pub cells: Vec<CellSummary>,
-    /// Doubts about the whole.
-    pub caveats: Vec<CaveatRecord>,
-    /// Runs finished.
-    pub runs_done: u32,
-    /// Runs planned, as far as known.
-    pub runs_planned: u32,
-    /// Whether all is done.
-    pub complete: bool,
-    /// Whether every stable cell's measurement is valid.
-    pub valid: bool,
-}
-
-/// What a group of series carries.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HeadlineRecord {
-    /// Indices of the series.
-    pub series: Vec<usize>,
-    /// Label of the group; empty where there is one only.
-    pub label: String,
-    /// The sentence.
-    pub text: String,
-    /// Throughput that is carried.
-    pub capacity_per_s: Option<EstimateRecord>,
-    /// 95th percentile there.
-    pub p95_ms: Option<EstimateRecord>,
-    /// Utilisation there, percent.
-    pub capacity_theta_percent: Option<f64>,
-    /// Highest trusted utilisation, percent.
-    pub trust_theta_percent: Option<f64>,
-    /// Whether trust ended inside the measured range (otherwise it reaches at least so far).
-    pub trust_ended: bool,
-    /// Why it ends there.
-    pub trust_reason: String,
-}
-
-/// A mean over runs with its uncertainty.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EstimateRecord {
-    /// Runs.
-    pub n: u32,
-    /// Mean.
-    pub mean: f64,
-    /// Standard error over runs; absent below two.
-    pub se: Option<f64>,
-    /// Lower end of the 95 % interval (Student's t).
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-}
-
-/// One cell over its runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CellSummary {
-    /// Cell number.
-    pub cell: u32,
-    /// Index into the plan's series.
-    pub series: usize,
-    /// Arrival rate.
-    pub rate_per_s: f64,
-    /// Runs finished.
-    pub runs: u32,
-    /// `settled`, `unstable`, `too-short` or `mixed`.
-    pub stability: String,
-    /// Whether tau is a lower bound in some run.
-    pub lower_bound: bool,
-    /// Mean response time over runs, ms.
-    pub tau_ms: EstimateRecord,
-    /// Percentiles over runs, ms.
-    pub p50_ms: EstimateRecord,
-    /// 90th.
-    pub p90_ms: EstimateRecord,
-    /// 95th.
-    pub p95_ms: EstimateRecord,
-    /// 99th.
-    pub p99_ms: EstimateRecord,
-    /// 99.9th.
-    pub p999_ms: EstimateRecord,
-    /// Completions per second.
-    pub throughput_per_s: EstimateRecord,
-    /// Utilisation, percent.
-    pub theta_percent: EstimateRecord,
-    /// 99th percentile of the dispatch lag, ms.
-    pub lag_p99_ms: EstimateRecord,
-    /// Buffer pool reads from disk per completed request.
-    pub pool_reads_per_request: Option<EstimateRecord>,
-    /// Difference between the largest and the smallest tau of targets at this rate, ms.
-    pub target_spread_ms: Option<f64>,
-    /// All runs' ends added up.
-    pub counts: CountsRecord,
-    /// Whether it is valid (no caveat says otherwise).
-    pub valid: bool,
-    /// Doubts about the cell and, without repetition, its runs.
-    pub caveats: Vec<CaveatRecord>,
 }

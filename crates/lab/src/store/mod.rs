@@ -5,6 +5,8 @@
 //!         manifest.json    where: machine, servers, variables, data, statement plans
 //!         runs/c03-r2/     one finished run: run.json, response.hdr, intervals.csv, sense.csv,
 //!                          requests.csv.zst where asked for
+//!         runs/c03-r2.attempt-2/   the same run measured once more, because something disturbed it from
+//!                          outside; the less disturbed attempt stands, found anew whenever they are read
 //!         summary.json     derived from the runs
 //!         report.html      derived from all
 //!         lock             held by the process that measures
@@ -13,9 +15,13 @@
 //! A run is written to a folder with another name and renamed when it is whole, and files are written
 //! beside and renamed: a kill at any moment loses at most the run in progress.
 
+mod attempts;
 mod folder;
 pub mod format;
+mod summary;
 mod tables;
+mod words;
 
-pub use folder::{StoreError, StudyFolder, list, resolve};
+pub use attempts::add;
+pub use folder::{Listed, StoreError, StudyFolder, list, resolve};
 pub use tables::{RunTables, SenseRow};

@@ -1,10 +1,13 @@
 //! Cells over their runs.
 
 use super::figures::{add_counts, estimate};
+use super::server;
 use crate::store::format::{
-    CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
+    AttemptRecord, CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
+    SeverityRecord, Verdict,
 };
 use evenkeel_core::caveat::{Caveat, Severity};
+use evenkeel_core::disturbance::Disturbance;
 
 /// Every cell that has a run, in the order of series and rate.
 pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
@@ -40,6 +43,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         series: cell.series,
         rate_per_s: cell.rate_per_s,
         runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
+        attempts_set_aside: u32::try_from(set_aside(&runs).len()).unwrap_or(u32::MAX),
         stability: stability(&runs),
         lower_bound: runs.iter().any(|run| run.lower_bound),
         tau_ms: answered(|run| run.response.mean_ms),
@@ -52,11 +56,18 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
         lag_p99_ms: over(|run| run.lag.p99_ms),
         pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
+        mu_ms: network_delay(&runs),
+        server: server::over_runs(&runs),
         target_spread_ms: None,
         counts,
-        valid: caveats.iter().all(|caveat| caveat.severity != "invalid"),
+        valid: caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid),
         caveats,
     })
+}
+
+/// Network delay mu over the runs that have one, ms.
+pub fn network_delay(runs: &[&RunFile]) -> EstimateRecord {
+    estimate(&runs.iter().filter_map(|run| Some(run.mu_ms.as_ref()?.mean)).collect::<Vec<_>>())
 }
 
 /// Pages that the buffer pool read from disk, per completed request.
@@ -66,9 +77,9 @@ fn pool_reads_per_request(run: &RunFile) -> Option<f64> {
 }
 
 /// The runs' common verdict, or `mixed`.
-fn stability(runs: &[&RunFile]) -> String {
-    let first = &runs[0].stability;
-    if runs.iter().all(|run| &run.stability == first) { first.clone() } else { "mixed".to_owned() }
+fn stability(runs: &[&RunFile]) -> Verdict {
+    let first = runs[0].stability;
+    if runs.iter().all(|run| run.stability == first) { first } else { Verdict::Mixed }
 }
 
 /// The runs' caveats, each code once with its first text and how many runs share it.
@@ -87,9 +98,15 @@ fn caveats(runs: &[&RunFile]) -> Vec<CaveatRecord> {
         caveat
     };
     let mut caveats: Vec<CaveatRecord> = found.into_iter().map(several).collect();
-    let over_runs = [Caveat::runs(runs.len() as u64), first_differs(runs)];
+    let again = Caveat::measured_again(&set_aside(runs));
+    let over_runs = [Caveat::runs(runs.len() as u64), first_differs(runs), again];
     caveats.extend(over_runs.iter().flatten().map(record));
     caveats
+}
+
+/// What reached the attempts that were set aside.
+fn set_aside(runs: &[&RunFile]) -> Vec<Disturbance> {
+    runs.iter().flat_map(|run| &run.set_aside).map(AttemptRecord::disturbance).collect()
 }
 
 /// Whether the first repeat stands apart from the later ones, as where something warms up over runs.
@@ -105,11 +122,10 @@ pub fn record(caveat: &Caveat) -> CaveatRecord {
     CaveatRecord {
         code: caveat.code().to_owned(),
         severity: match caveat.severity() {
-            Severity::Note => "note",
-            Severity::Doubt => "doubt",
-            Severity::Invalid => "invalid",
-        }
-        .to_owned(),
+            Severity::Note => SeverityRecord::Note,
+            Severity::Doubt => SeverityRecord::Doubt,
+            Severity::Invalid => SeverityRecord::Invalid,
+        },
         text: caveat.to_string(),
     }
 }

@@ -48,6 +48,9 @@ pub enum StudyError {
     /// The server died while it was being measured.
     #[error("the server ended in the middle of a run: {0}")]
     ServerDied(String),
+    /// A sandbox holds what write runs of another study left.
+    #[error("the data is what write runs of study {study} left when it was killed")]
+    WrittenBy { study: String },
     /// The reset command failed.
     #[error("the reset command {command:?} {how}")]
     Reset { command: String, how: String },
@@ -83,6 +86,11 @@ impl StudyError {
             Self::Target(error) => return error.hint(),
             Self::Data(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
+            Self::Load(error) if error.is_disk_full() => {
+                "free some space and go on with `evenkeel profile --resume last`, finished runs are kept; or start anew \
+                 without --request-log"
+            }
+            Self::Load(error) => return error.hint(),
             Self::Search { .. } => {
                 "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`"
             }
@@ -92,14 +100,15 @@ impl StudyError {
                 "name the tables of each statement in the workload, or give the pool in bytes"
             }
             Self::ServerDied(_) => "finished runs are kept; go on by `evenkeel profile --resume last`",
+            Self::WrittenBy { .. } => {
+                "give it its data back by `evenkeel profile --resume` of that study, or, to keep it as it is now, remove \
+                 the file snapshot.study in the sandbox's folder"
+            }
             Self::Reset { .. } => "try the command by hand",
             Self::Differs(_) => "start a new study, or resume with the files and data it began with",
-            Self::Load(_)
-            | Self::Sense(_)
-            | Self::Explain(_)
-            | Self::Rates(_)
-            | Self::Start { .. }
-            | Self::Stopped => return None,
+            Self::Sense(_) | Self::Explain(_) | Self::Rates(_) | Self::Start { .. } | Self::Stopped => {
+                return None;
+            }
         })
     }
 }

@@ -4,6 +4,7 @@ use crate::data::DataProgress;
 use crate::load::LoadProgress;
 use crate::store::format::{CellRecord, ProbeRecord, RunFile, SummaryFile};
 use evenkeel_core::Nanos;
+use evenkeel_core::disturbance::Disturbance;
 use std::path::PathBuf;
 
 /// One step of a study.
@@ -38,6 +39,8 @@ pub enum StudyEvent {
         series: String,
         /// Repeat, from 1.
         repeat: u32,
+        /// Attempt at it, from 1.
+        attempt: u32,
         /// Place in the order of all runs, from 1.
         order: u32,
         /// Runs in all, as far as known.
@@ -52,14 +55,27 @@ pub enum StudyEvent {
         /// CPU utilisation of the domain in the last seconds, percent.
         theta_percent: Option<f64>,
     },
+    /// A run was disturbed from outside and is measured once more.
+    MeasuredAgain {
+        /// Cell.
+        cell: CellRecord,
+        /// Label of its series.
+        series: String,
+        /// Repeat, from 1.
+        repeat: u32,
+        /// What disturbed it.
+        because: Disturbance,
+    },
     /// A run is finished and stored.
     RunEnds(Box<RunFile>),
-    /// A sweep ends before its last rate.
+    /// A sweep ends where the server carries no more.
     SweepEnds {
-        /// Label of the series.
+        /// Labels of the series.
         series: String,
         /// Why.
         reason: String,
+        /// Rates above, which are not measured.
+        not_measured: Vec<f64>,
     },
     /// All is done, or as far as it got.
     Ends(Box<SummaryFile>),

@@ -4,7 +4,7 @@
 use super::cells::record;
 use super::observe::Observation;
 use crate::load::{Interval, LoadResult};
-use crate::store::format::{CaveatRecord, RunFile};
+use crate::store::format::{CaveatRecord, RunFile, Verdict};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::stability::{GIVEN_UP_MAX, Second, Stability};
@@ -27,12 +27,12 @@ fn second(intervals: &[Interval]) -> Second {
     }
 }
 
-/// Its name in the store.
-pub(super) fn stability_name(stability: &Stability) -> &'static str {
+/// The same for the store.
+pub(super) fn verdict(stability: &Stability) -> Verdict {
     match stability {
-        Stability::Settled => "settled",
-        Stability::Unstable(_) => "unstable",
-        Stability::TooShort { .. } => "too-short",
+        Stability::Settled => Verdict::Settled,
+        Stability::Unstable(_) => Verdict::Unstable,
+        Stability::TooShort { .. } => Verdict::TooShort,
     }
 }
 
@@ -58,15 +58,10 @@ pub(super) fn caveats(
     let failed = counts.failed.values().sum();
     let tau = Nanos::from_secs_f64(run.response.mean_ms / 1e3);
     let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
-    let steal = run
-        .theta
-        .as_ref()
-        .and_then(|theta| theta.steal_percent)
-        .or(run.sense.get("host_steal_percent").copied());
     let unseen =
         whole.is_none().then(|| Caveat::NotAvailable { what: "CPU utilisation of the server".into() });
     let no_status = seen
-        .is_none_or(|seen| seen.status.is_none())
+        .is_none_or(|seen| seen.server.status.is_none())
         .then(|| Caveat::NotAvailable { what: "status of the server".into() });
     let found = [
         Caveat::lag(Nanos::from_secs_f64(run.lag.mean_ms / 1e3), tau),
@@ -80,7 +75,7 @@ pub(super) fn caveats(
         Caveat::failures(failed, counts.arrivals),
         Caveat::backlog(load.backlog_at_end, counts.arrivals),
         Caveat::reconnects(load.reconnects),
-        steal.and_then(Caveat::steal),
+        run.steal_percent().and_then(Caveat::steal),
         run.other_load_percent.and_then(Caveat::other_load),
         batches.and_then(Caveat::batches),
         unseen,
@@ -97,7 +92,7 @@ fn busiest_percent(load: &LoadResult) -> f64 {
 /// Whether the server kept up. A run too short for a verdict did not if too many requests got no answer.
 pub(super) fn settled(run: &RunFile) -> bool {
     let given_up = run.counts.arrivals.saturating_sub(run.counts.completed) as f64;
-    run.stability != "unstable" && given_up <= GIVEN_UP_MAX * run.counts.arrivals as f64
+    run.stability != Verdict::Unstable && given_up <= GIVEN_UP_MAX * run.counts.arrivals as f64
 }
 
 /// Whether the server let nobody more in: too many connections (1040, 1203), or none taken at all (2002, 2003).

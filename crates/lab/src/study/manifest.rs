@@ -7,13 +7,16 @@ use crate::data::{Stamp, tables_size};
 use crate::store::format::{CaveatRecord, ManifestFile, PlanFile, ServerRecord, TargetRecord};
 use crate::target::Control;
 use evenkeel_core::caveat::Caveat;
+use evenkeel_sense::counters::{Counters, Event};
+use evenkeel_sense::cpu::Domain;
 use evenkeel_sense::machine::Machine;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::error::Error;
 
-/// What this machine says of itself, in words; what it does not say is not there.
-pub(super) fn machine(data_dir: Option<&Path>) -> BTreeMap<String, String> {
-    let machine = Machine::read(data_dir);
+/// What this machine says of itself, in words; what it does not say is not there. Of hardware counters it also says
+/// why there are none.
+pub(super) fn machine(ready: &Ready) -> BTreeMap<String, String> {
+    let machine = Machine::read(ready.data_dir.as_deref());
     let mut words = BTreeMap::new();
     let mut put = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -21,6 +24,7 @@ pub(super) fn machine(data_dir: Option<&Path>) -> BTreeMap<String, String> {
         }
     };
     put("cpu", machine.processor.model);
+    put("hardware_counters", Some(hardware_counters(ready.domain.as_ref())));
     put("cpus", machine.cpus.map(|cpus| cpus.to_string()));
     put("governor", machine.governor);
     put(
@@ -40,6 +44,24 @@ pub(super) fn machine(data_dir: Option<&Path>) -> BTreeMap<String, String> {
         put("storage", Some(format!("{} ({})", storage.file_system, storage.options)));
     }
     words
+}
+
+/// Which hardware counters there are on the CPUs of the server, or why none.
+fn hardware_counters(domain: Option<&Domain>) -> String {
+    let Some(Domain::Cpus(cpus)) = domain else {
+        return "not asked for: they mean the server only where it has CPUs to itself".to_owned();
+    };
+    match Counters::open(cpus) {
+        Ok(counters) => {
+            let names: Vec<&str> = counters.events().map(Event::name).collect();
+            format!("{} of CPU {cpus}", names.join(", "))
+        }
+        Err(error) => {
+            let source = error.source().map_or_else(String::new, |source| format!(": {source}"));
+            let hint = error.hint().map_or_else(String::new, |hint| format!("; hint: {hint}"));
+            format!("not available: {error}{source}{hint}")
+        }
+    }
 }
 
 /// What a server that is up says of itself, and the size of the workload's tables.

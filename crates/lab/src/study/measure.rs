@@ -10,7 +10,7 @@ use crate::clock::unix_time;
 use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult};
 use crate::stop::Stop;
 use crate::store::SenseRow;
-use crate::store::format::{CellRecord, CpuRecord, FORMAT, RunFile};
+use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile};
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -28,6 +28,7 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 pub(super) struct RunOrder<'a> {
     pub cell: &'a CellRecord,
     pub repeat: u32,
+    pub attempt: u32,
     pub order: u32,
     pub workload: Arc<dyn Workload>,
     pub arrivals: ArrivalPlan,
@@ -45,9 +46,10 @@ pub(super) struct Measured {
 }
 
 impl RunOrder<'_> {
-    /// The seed of this run: its own for each cell and repeat, so that no two runs ask the same rows.
+    /// The seed of this run: its own for each cell, repeat and attempt, so that no two runs ask the same rows.
     fn seed(&self, spec: &StudySpec) -> Seed {
-        spec.seed.child("run").numbered(u64::from(self.cell.id)).numbered(u64::from(self.repeat))
+        let seed = spec.seed.child("run").numbered(u64::from(self.cell.id)).numbered(u64::from(self.repeat));
+        if self.attempt > 1 { seed.child("attempt").numbered(u64::from(self.attempt)) } else { seed }
     }
 }
 
@@ -152,6 +154,8 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         format: FORMAT,
         cell: order.cell.id,
         repeat: order.repeat,
+        attempt: order.attempt,
+        set_aside: Vec::new(),
         order: order.order,
         started_unix_s: 0,
         seed: order.seed(spec).0,
@@ -167,7 +171,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         session_wait: times(&load.session_wait, None),
         tau_batch_se_ms: batches.as_ref().and_then(|batches| batches.mean.standard_error()),
         batch_autocorrelation: batches.as_ref().and_then(|batches| batches.lag1),
-        stability: judge::stability_name(&stability).to_owned(),
+        stability: judge::verdict(&stability),
         backlog_at_end: load.backlog_at_end,
         sessions_max: load.sessions_max,
         reconnects: load.reconnects,
@@ -176,7 +180,9 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         other_load_percent: whole.and_then(|whole| whole.other_load),
         generator_switches_per_request: Some(load.context_switches as f64 / completed),
         sense: whole.map(|whole| sense_values(whole, load)).unwrap_or_default(),
-        status: seen.and_then(|seen| seen.status.as_ref()).map(status_values).unwrap_or_default(),
+        status: seen.and_then(|seen| seen.server.status.as_ref()).map(status_values).unwrap_or_default(),
+        mu_ms: seen.and_then(|seen| seen.server.mu_ms.clone()),
+        gauges: seen.map(|seen| seen.server.gauges.clone()).unwrap_or_default(),
         kinds: kinds(&load.kinds),
         statements: kinds(&load.statements),
         error_texts: load.error_texts.clone(),
@@ -199,7 +205,7 @@ fn cpu_record(seen: &Observation) -> Option<CpuRecord> {
     let used = theta(whole)?;
     let around = whole.domain.as_ref();
     Some(CpuRecord {
-        domain: if whole.server.is_some() { "process" } else { "host" }.to_owned(),
+        domain: if whole.server.is_some() { DomainRecord::Process } else { DomainRecord::Host },
         cpus: used.capacity,
         total_percent: used.total,
         user_percent: used.user.unwrap_or_default() + used.nice.unwrap_or_default(),
@@ -250,6 +256,10 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
         put("cycles_per_request", per_request(&counters.cycles));
         put("instructions_per_request", per_request(&counters.instructions));
         put("dtlb_misses_per_request", per_request(&counters.dtlb_load_misses));
+        let all = [counters.cycles, counters.instructions, counters.dtlb_load_misses, counters.cache_misses];
+        // Below 100 the figures are extrapolated: other profilers had the counters for the rest of the time.
+        let counted = all.iter().flatten().map(|count| 100.0 * count.counted).reduce(f64::min);
+        put("counters_counted_percent", counted);
         put("cache_misses_per_request", per_request(&counters.cache_misses));
     }
     values

@@ -1,9 +1,11 @@
-//! A study: series of cells over arrival rates, each repeated, in random order inside blocks.
+//! A study: series of cells over arrival rates, each repeated, in blocks.
 //!
-//! `spec` says what is wanted; `run` walks sites, rates and blocks; `search` finds the saturation; `site` brings
-//! a server up cold; `measure` makes one run with its observers; `judge` raises doubts; `cells` and `summary` say
+//! `spec` says what is wanted; `run` walks through the whole: `prepare`, then `rates`, where `search` finds the
+//! saturation, then blocks of `attempt`s at runs; `site` brings a server up cold; `measure` makes one run with its
+//! observers (`observe`, `watch`); `judge` raises doubts; `cells` and `summary` say
 //! what follows. All of it is resumable: what stands in the folder is not measured again.
 
+mod attempt;
 mod cells;
 mod error;
 mod event;
@@ -17,11 +19,15 @@ mod plan;
 mod plans;
 mod pool;
 mod preflight;
+mod prepare;
+mod rates;
 mod run;
 mod search;
+mod server;
 mod site;
 mod spec;
 mod summary;
+mod watch;
 
 pub use error::StudyError;
 pub use event::StudyEvent;
@@ -31,5 +37,7 @@ pub use plans::statement_plans;
 pub use pool::POOL_BYTES_MIN;
 pub use preflight::writes;
 pub use run::run;
+pub use server::{COUNTERS_PER_REQUEST, server_measures};
+pub use site::recover;
 pub use spec::{Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
 pub use summary::summarise;

@@ -1,24 +1,19 @@
-//! Watching a run from beside: the machine by a sampler, the server by its status at both ends of the
-//! measured phase.
+//! Watching a run from beside: the machine by a sampler, the server by what it says of itself.
 
 use super::StudyError;
+use super::watch::{Watch, Watched};
 use crate::clock::Clock;
 use crate::stop::Stop;
 use crate::target::{Control, Target};
 use evenkeel_core::Nanos;
 use evenkeel_sense::cpu::Domain;
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
-use evenkeel_sense::status::{StatusReading, StatusUse};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
-
-/// Looks at the stop switch this often while it waits.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Both observers of one run.
 pub(super) struct Observer {
     sampler: Sampler,
-    status: JoinHandle<Option<StatusUse>>,
+    server: JoinHandle<Watched>,
     stop: Stop,
 }
 
@@ -26,8 +21,8 @@ pub(super) struct Observer {
 pub(super) struct Observation {
     /// The machine.
     pub sense: SenseRecord,
-    /// The server; `None` where it did not answer at one of the ends.
-    pub status: Option<StatusUse>,
+    /// The server.
+    pub server: Watched,
 }
 
 impl Observer {
@@ -44,40 +39,20 @@ impl Observer {
         // Connected before the load begins, so that a full server still tells how it is.
         let control = Control::connect(target)?;
         let stop = Stop::default();
-        let seen = stop.clone();
-        let status = thread::Builder::new()
-            .name("status".into())
-            .spawn(move || read_status(control, clock, &seen, warm_up, warm_up + measure))
+        let cpus = plan.generator_cpus.clone().unwrap_or_default();
+        let watch = Watch { clock, stop: stop.clone(), warm_up, measure, cpus };
+        let server = thread::Builder::new()
+            .name("watch".into())
+            .spawn(move || watch.run(control))
             .map_err(|source| StudyError::Start { what: "a thread", source })?;
-        Ok(Self { sampler: Sampler::start(plan)?, status, stop })
+        Ok(Self { sampler: Sampler::start(plan)?, server, stop })
     }
 
     /// Ends both, early if need be.
     pub(super) fn finish(self) -> Observation {
         self.stop.set();
-        let status = self.status.join().unwrap_or_default();
-        Observation { sense: self.sampler.finish(), status }
-    }
-}
-
-fn read_status(
-    mut control: Control,
-    clock: Clock,
-    stop: &Stop,
-    begin: Nanos,
-    end: Nanos,
-) -> Option<StatusUse> {
-    wait(&clock, stop, begin);
-    let before = StatusReading::from(&control.status().ok()?);
-    let read_at = clock.now();
-    wait(&clock, stop, end);
-    let after = StatusReading::from(&control.status().ok()?);
-    Some(StatusUse::between(&before, &after, clock.now() - read_at))
-}
-
-fn wait(clock: &Clock, stop: &Stop, until: Nanos) {
-    while clock.now() < until && !stop.is_set() {
-        thread::sleep(PATIENCE.min((until - clock.now()).into()));
+        let server = self.server.join().unwrap_or_default();
+        Observation { sense: self.sampler.finish(), server }
     }
 }
 

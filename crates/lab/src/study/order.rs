@@ -17,7 +17,8 @@ pub fn block(cells: &[CellRecord], seed: Seed, number: u32) -> Vec<CellRecord> {
 
 /// The cell of this series and rate, added to the plan where it is new.
 pub fn cell_of(plan: &mut PlanFile, series: usize, rate_per_s: f64) -> CellRecord {
-    let known = plan.cells.iter().find(|cell| cell.series == series && cell.rate_per_s == rate_per_s);
+    let known =
+        plan.cells.iter().find(|cell| cell.series == series && is_same_rate(cell.rate_per_s, rate_per_s));
     if let Some(cell) = known {
         return cell.clone();
     }
@@ -25,6 +26,11 @@ pub fn cell_of(plan: &mut PlanFile, series: usize, rate_per_s: f64) -> CellRecor
     let cell = CellRecord { id, series, rate_per_s };
     plan.cells.push(cell.clone());
     cell
+}
+
+/// A number of a plan that was read back may differ in its last bit.
+pub fn is_same_rate(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-12 * one.abs()
 }
 
 #[cfg(test)]

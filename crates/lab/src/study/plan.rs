@@ -26,6 +26,7 @@ pub fn new_plan(
         cells: Vec::new(),
         rates_known: false,
         probes: Vec::new(),
+        sweeps: Vec::new(),
     }
 }
 
@@ -42,6 +43,6 @@ fn series_record(series: &SeriesSpec) -> SeriesRecord {
             Some(PoolSize::Percent(percent)) => Some(percent),
             _ => None,
         },
-        layout: series.layout.clone(),
+        layout: series.layout,
     }
 }

@@ -3,7 +3,7 @@
 use super::StudyError;
 use crate::explain::{Effort, PlanReport, PlanRow, explain};
 use crate::stop::Stop;
-use crate::store::format::StatementPlanRecord;
+use crate::store::format::{ClassRecord, StatementPlanRecord};
 use crate::target::Control;
 use crate::workload::{Class, Workload};
 use std::fmt::Write as _;
@@ -23,11 +23,10 @@ fn record(report: &PlanReport) -> StatementPlanRecord {
     StatementPlanRecord {
         statement: report.statement.clone(),
         class: match report.class {
-            Class::Simple => "simple",
-            Class::Complex => "complex",
-            Class::Write => "write",
-        }
-        .to_owned(),
+            Class::Simple => ClassRecord::Simple,
+            Class::Complex => ClassRecord::Complex,
+            Class::Write => ClassRecord::Write,
+        },
         reason: match report.reasons.is_empty() {
             true => "indexes alone".to_owned(),
             false => report.reasons.join(", "),

@@ -2,9 +2,9 @@
 
 use super::StudyError;
 use super::spec::{Reset, StudySpec};
-use crate::load::{Protocol, SessionPolicy};
+use crate::load::Protocol;
 use crate::target::{Control, Needs, Problem, Target, preflight};
-use crate::workload::Workload;
+use crate::workload::{Workload, sql};
 use evenkeel_core::Nanos;
 
 /// Refuses a server that cannot carry the sessions, statements or writes of the runs; returns what only
@@ -25,7 +25,7 @@ pub(super) fn check(
 }
 
 fn needs(spec: &StudySpec, workload: &dyn Workload, target: &Target) -> Needs {
-    let (SessionPolicy::Pooled { max } | SessionPolicy::PerRequest { max }) = spec.sessions;
+    let max = spec.sessions.max();
     let prepared = workload.statements().iter().filter(|statement| statement.prepared).count();
     let writes = writes(workload);
     let mut privileges = vec!["SELECT".to_owned()];
@@ -52,11 +52,5 @@ fn needs(spec: &StudySpec, workload: &dyn Workload, target: &Target) -> Needs {
 
 /// Whether a workload changes the database.
 pub fn writes(workload: &dyn Workload) -> bool {
-    let reads =
-        ["select", "show", "with", "explain", "begin", "commit", "rollback", "start", "set", "do", "values"];
-    let is_read = |sql: &str| {
-        let first = sql.trim_start_matches(['(', ' ', '\n']).split_whitespace().next().unwrap_or_default();
-        reads.contains(&first.to_ascii_lowercase().as_str())
-    };
-    workload.statements().iter().any(|statement| !is_read(&statement.sql))
+    workload.statements().iter().any(|statement| sql::parse(&statement.sql).may_write())
 }

@@ -63,6 +63,7 @@ impl Search<'_> {
         let order = RunOrder {
             cell: &cell,
             repeat: 1,
+            attempt: 1,
             order: 0,
             workload: Arc::clone(&self.workload),
             arrivals,

@@ -3,12 +3,14 @@
 use crate::data::DataSpec;
 use crate::load::{Protocol, SessionPolicy};
 use crate::sandbox::SandboxSpec;
+use crate::store::format::LayoutRecord;
 use crate::target::Target;
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A study: series of cells over arrival rates, each repeated.
@@ -50,6 +52,10 @@ pub struct StudySpec {
     pub generator_cpus: Vec<usize>,
     /// Whether each request is logged.
     pub request_log: bool,
+    /// How often a disturbed run is measured again at most.
+    pub retries: u32,
+    /// Whether rates above the end of a sweep are measured too.
+    pub whole_sweep: bool,
     /// Servers with their data; series name them by index.
     pub sites: Vec<SiteSpec>,
     /// What changes besides the rate.
@@ -90,7 +96,16 @@ pub struct SiteSpec {
 pub enum Place {
     /// A server that somebody else runs.
     Remote(Target),
-    /// A private one.
+    /// A private one that somebody started and that stays: restarted for the runs, and left as it was found.
+    Named {
+        /// Root directory of all sandboxes.
+        home: PathBuf,
+        /// Its name.
+        name: String,
+        /// Database that is asked.
+        database: String,
+    },
+    /// A private one that lives as long as the study.
     Sandbox {
         /// Server.
         sandbox: SandboxSpec,
@@ -112,8 +127,8 @@ pub struct SeriesSpec {
     pub workload: Arc<dyn Workload>,
     /// Buffer pool.
     pub pool: Option<PoolSize>,
-    /// How the data came in: `insert`, `load`, `dump`, `as-is`.
-    pub layout: String,
+    /// How the data came in.
+    pub layout: LayoutRecord,
 }
 
 /// Size of the buffer pool.

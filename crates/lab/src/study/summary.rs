@@ -1,10 +1,12 @@
 //! What follows from the finished runs: cells, trust limit, capacity, the one sentence.
 
-use super::cells;
+use super::cells::{self, record};
 use super::figures::{add_counts, estimate_record};
 use crate::store::format::{
-    CaveatRecord, CellSummary, CountsRecord, FORMAT, HeadlineRecord, PlanFile, RunFile, SummaryFile,
+    CaveatRecord, CellSummary, CountsRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord, RunFile,
+    SummaryFile, SweepRecord, Verdict,
 };
+use evenkeel_core::caveat::Caveat;
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, Point, Tolerance, TrustLimit};
 
@@ -14,10 +16,11 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
     let runs_planned = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX) * plan.settings.repeats;
     let runs_done = u32::try_from(runs.len()).unwrap_or(u32::MAX);
     // An unstable cell is a result about the server; what is measured of it is not held to its steadiness.
-    let valid = cells.iter().filter(|cell| cell.stability != "unstable").all(|cell| cell.valid);
+    let valid = cells.iter().filter(|cell| cell.stability != Verdict::Unstable).all(|cell| cell.valid);
     SummaryFile {
         format: FORMAT,
         headlines: groups(plan).into_iter().map(|group| headline(plan, &cells, runs, group)).collect(),
+        mu_ms: cells::network_delay(&runs.iter().collect::<Vec<_>>()),
         caveats: caveats(plan, runs_done, runs_planned),
         complete: plan.rates_known && runs_done >= runs_planned && runs_planned > 0,
         runs_done,
@@ -28,7 +31,7 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
 }
 
 /// Series that differ in nothing but the target.
-fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
+pub(super) fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, series) in plan.series.iter().enumerate() {
         match groups.iter_mut().find(|group| plan.series[group[0]].same_but_target(series)) {
@@ -99,7 +102,7 @@ fn point(
         rate,
         utilisation: Estimate::of(&thetas).map(|theta| theta.mean),
         // One run of many may be called unstable by chance (3.6 % of short ones at 90 % load).
-        settled: 2 * runs.iter().filter(|run| run.stability == "unstable").count() < runs.len().max(1),
+        settled: 2 * runs.iter().filter(|run| run.stability == Verdict::Unstable).count() < runs.len().max(1),
         lost: 100.0 * (counts.arrivals - counts.completed) as f64 / counts.arrivals.max(1) as f64,
         targets: group.len(),
         tau: worst(&here).unwrap_or(over(|run| run.response.mean_ms / 1e3)?),
@@ -214,24 +217,26 @@ fn group_label(plan: &PlanFile, group: &[usize]) -> String {
 
 /// Doubts that belong to no single cell.
 fn caveats(plan: &PlanFile, done: u32, planned: u32) -> Vec<CaveatRecord> {
-    let mut caveats = Vec::new();
-    if !plan.rates_known || done < planned {
-        caveats.push(CaveatRecord {
-            code: "incomplete".to_owned(),
-            severity: "note".to_owned(),
-            text: format!(
-                "{done} of {planned} runs are finished; go on with `evenkeel profile --resume {}`",
-                plan.id
-            ),
-        });
-    }
-    if plan.settings.reset == "none" {
-        caveats.push(CaveatRecord {
-            code: "no-reset".to_owned(),
-            severity: "note".to_owned(),
-            text: "the server was not restarted between runs, so a run inherits the buffer pool of the one before"
-                .to_owned(),
-        });
-    }
-    caveats
+    let incomplete = Caveat::incomplete(done, planned, plan.rates_known, &plan.id);
+    let not_reset = (plan.settings.reset == ResetRecord::Nothing).then_some(Caveat::NotReset);
+    let rises = first_block_rises(plan).then_some(Caveat::FirstBlockRises);
+    let ends = plan.sweeps.iter().filter_map(|sweep| not_measured(plan, sweep));
+    incomplete.into_iter().chain(not_reset).chain(ends).chain(rises).map(|found| record(&found)).collect()
+}
+
+/// Whether sweeps were gone through upwards, and were more than one rate long.
+fn first_block_rises(plan: &PlanFile) -> bool {
+    let lengths = |sweep: &SweepRecord| {
+        plan.cells.iter().filter(|cell| sweep.series.first() == Some(&cell.series)).count()
+    };
+    plan.sweeps.iter().any(|sweep| lengths(sweep) > 1)
+}
+
+fn not_measured(plan: &PlanFile, sweep: &SweepRecord) -> Option<Caveat> {
+    let several = groups(plan).len() > 1;
+    (!sweep.not_measured_per_s.is_empty()).then(|| Caveat::RatesNotMeasured {
+        series: if several { group_label(plan, &sweep.series) } else { String::new() },
+        rates: sweep.not_measured_per_s.clone(),
+        reason: sweep.reason.clone(),
+    })
 }

@@ -6,12 +6,14 @@ mod error;
 mod grants;
 mod option_file;
 mod preflight;
+mod status;
 mod url;
 mod version;
 
 pub use control::{Cell, Control, Rows};
 pub use error::TargetError;
 pub use preflight::{Needs, Problem, file_limit, preflight};
+pub use status::StatusOf;
 pub use url::without_password;
 pub use version::{Flavor, ServerVersion};
 

@@ -48,6 +48,12 @@ impl<'a> Fill<'a> {
         self.text(|buffer| buffer.extend_from_slice(bytes))
     }
 
+    /// A copy of the parameter written at `place`.
+    pub fn again(&mut self, place: usize) {
+        let value = self.parameters[place].clone();
+        set_value(self.slot(), &value);
+    }
+
     /// A copy of this value.
     pub fn value(&mut self, value: &Value) -> &mut Self {
         set_value(self.slot(), value);

@@ -93,6 +93,12 @@ pub trait Client: Send {
     fn think(&mut self, _random: &mut Random) -> Option<Nanos> {
         None
     }
+
+    /// Time to the first request, as if the closed load had run for ever: what is left of a think time that began
+    /// before; `None` leaves it to the plan.
+    fn first_think(&mut self, _random: &mut Random) -> Option<Nanos> {
+        None
+    }
 }
 
 /// Statements and how clients use them.

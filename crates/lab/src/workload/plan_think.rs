@@ -56,4 +56,8 @@ impl Client for Unthinking {
         self.0.think(random);
         None
     }
+    fn first_think(&mut self, random: &mut Random) -> Option<Nanos> {
+        self.0.first_think(random);
+        None
+    }
 }

@@ -19,7 +19,40 @@ pub struct Parsed {
 const PREPARED_VERBS: [&str; 9] =
     ["SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "CALL", "DO", "VALUES"];
 
+/// What a statement is about, as its verb says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Reads rows; the server has a plan for it.
+    Read,
+    /// Changes rows; the server has a plan for it.
+    Write,
+    /// Transaction control, calls and the rest.
+    Other,
+}
+
+/// Verbs of [`Purpose::Other`] that leave every row as it is; a call may do anything.
+const HARMLESS_VERBS: [&str; 9] =
+    ["SHOW", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "START", "SET", "DO", "VALUES"];
+
 impl Parsed {
+    /// What it is about.
+    pub fn purpose(&self) -> Purpose {
+        match self.verb.as_str() {
+            "SELECT" | "WITH" => Purpose::Read,
+            "INSERT" | "UPDATE" | "DELETE" | "REPLACE" => Purpose::Write,
+            _ => Purpose::Other,
+        }
+    }
+
+    /// Whether it may change rows.
+    pub fn may_write(&self) -> bool {
+        match self.purpose() {
+            Purpose::Read => false,
+            Purpose::Write => true,
+            Purpose::Other => !HARMLESS_VERBS.contains(&self.verb.as_str()),
+        }
+    }
+
     /// Whether it should be prepared.
     pub fn is_prepared(&self) -> bool {
         !self.placeholders.is_empty() || PREPARED_VERBS.contains(&self.verb.as_str())

@@ -4,6 +4,7 @@
 mod data;
 mod explain;
 mod load;
+mod network;
 mod sandbox;
 mod shop;
 mod study;

@@ -5,6 +5,7 @@ mod host;
 mod process;
 mod set;
 
+pub use crate::system::Affinity;
 pub use cgroup::Cgroup;
 pub use host::{CpuTimes, StatFile};
 pub use process::ProcessStat;

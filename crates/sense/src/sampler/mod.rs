@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::cpu::{CpuSet, Domain};
 use crate::error::SenseError;
 use crate::own::{self, OwnReading};
-use crate::system::{self, Whose};
+use crate::system::{self, Affinity, Whose};
 use evenkeel_core::Nanos;
 use probe::{Probe, Reading};
 use std::error::Error;
@@ -90,7 +90,7 @@ impl Drop for Sampler {
 fn run(plan: &SensePlan, clock: &Clock, stopped: &Receiver<()>) -> SenseRecord {
     if let Some(cpus) = &plan.generator_cpus {
         // Where the kernel refuses, sampling goes on wherever it runs: a little noise, no wrong figure.
-        system::stay_on(cpus);
+        let _ = Affinity::of(cpus).apply();
     }
     let schedule = Schedule::new(plan.duration);
     let (probe, refused) = Probe::open(plan, schedule.spacing());

@@ -17,6 +17,11 @@ pub struct StatusReading {
     since_flush: Option<u64>,
 }
 
+/// Gauges that are worth a look during a run; reading these few costs a third of reading all status.
+pub fn gauges_looked_at() -> &'static [&'static str] {
+    table::LOOKED_AT
+}
+
 /// What happened to a server between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusUse {
@@ -44,23 +49,20 @@ pub enum Continuity {
 }
 
 impl StatusReading {
-    /// Takes what is known from rows of name and value; other rows and values that are no whole numbers
-    /// are left out.
+    /// Takes what is known from rows of name and value, names in any case of letters; other rows and values that
+    /// are no whole numbers are left out.
     pub fn new<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let known = |names: &[&'static str], name: &str| names.binary_search(&name).ok().map(|at| names[at]);
         let mut reading = Self::default();
         for (name, value) in rows {
             let Ok(value) = value.trim().parse() else { continue };
-            match name {
-                "Uptime" => reading.uptime = Some(value),
-                "Uptime_since_flush_status" => reading.since_flush = Some(value),
-                _ => {
-                    if let Some(name) = known(table::COUNTERS, name) {
-                        reading.counters.insert(name, value);
-                    } else if let Some(name) = known(table::GAUGES, name) {
-                        reading.gauges.insert(name, value);
-                    }
-                }
+            if name.eq_ignore_ascii_case("Uptime") {
+                reading.uptime = Some(value);
+            } else if name.eq_ignore_ascii_case("Uptime_since_flush_status") {
+                reading.since_flush = Some(value);
+            } else if let Some(name) = known(table::COUNTERS, name) {
+                reading.counters.insert(name, value);
+            } else if let Some(name) = known(table::GAUGES, name) {
+                reading.gauges.insert(name, value);
             }
         }
         reading
@@ -76,10 +78,22 @@ impl StatusReading {
         self.gauges.get(name).copied()
     }
 
+    /// All gauges by name.
+    pub fn gauges(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.gauges.iter().map(|(&name, &value)| (name, value))
+    }
+
     /// Seconds since the start of the server.
     pub fn uptime_secs(&self) -> Option<u64> {
         self.uptime
     }
+}
+
+/// The name as the table has it, by a search that a difference in case does not lead astray.
+fn known(names: &[&'static str], name: &str) -> Option<&'static str> {
+    let small = |text: &str| text.to_ascii_lowercase();
+    let wanted = small(name);
+    names.binary_search_by(|known| small(known).cmp(&wanted)).ok().map(|at| names[at])
 }
 
 impl From<&BTreeMap<String, String>> for StatusReading {
@@ -101,6 +115,16 @@ impl StatusUse {
             .iter()
             .filter_map(|(&name, &now)| Some((name, text::rise(before.counter(name)?, now)?)));
         Self { counters: risen.collect(), gauges, continuity }
+    }
+
+    /// The same without what one session did, which `own` tells (SHOW SESSION STATUS of the same stretch): the one
+    /// that looks must not be taken for the load. Counters that a server keeps only as a whole stay as they are.
+    pub fn without_session(mut self, own: &Self) -> Self {
+        let of_sessions = |name: &str| table::OF_SESSIONS.iter().any(|start| name.starts_with(start));
+        for (name, count) in self.counters.iter_mut().filter(|(name, _)| of_sessions(name)) {
+            *count = count.saturating_sub(own.counter(name).unwrap_or(0));
+        }
+        self
     }
 
     /// Rise of a counter.
@@ -161,8 +185,10 @@ mod tests {
     #[test]
     fn the_tables_are_sorted_and_know_no_name_twice() {
         let all = || table::COUNTERS.iter().chain(table::GAUGES);
+        assert!(table::LOOKED_AT.iter().all(|name| table::GAUGES.contains(name)));
         for names in [table::COUNTERS, table::GAUGES] {
-            assert!(names.is_sorted_by(|left, right| left < right), "{names:?}");
+            let small: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+            assert!(small.is_sorted_by(|left, right| left < right), "{names:?}");
         }
         assert_eq!(all().collect::<std::collections::BTreeSet<_>>().len(), all().count());
     }
@@ -174,6 +200,23 @@ mod tests {
         let used = between(&before, &after);
         assert_eq!(used.counters, BTreeMap::from([("Questions", 15)]));
         assert_eq!((used.gauge("Threads_running"), used.continuity), (Some(3), Continuity::Unbroken));
+    }
+
+    #[test]
+    fn what_the_looking_session_did_is_taken_away_where_the_server_knows_it() {
+        let used = |tables: u64, reads: u64, connections: u64| StatusUse {
+            counters: [
+                ("Connections", connections),
+                ("Created_tmp_tables", tables),
+                ("Innodb_buffer_pool_reads", reads),
+            ]
+            .into(),
+            ..StatusUse::default()
+        };
+        // A session sees the whole server's figure where there is none of its own.
+        let rest = used(15, 7, 3).without_session(&used(5, 7, 3));
+        assert_eq!(rest, used(10, 7, 3));
+        assert_eq!(used(4, 0, 0).without_session(&used(5, 0, 0)), used(0, 0, 0));
     }
 
     #[test]
@@ -217,6 +260,17 @@ mod tests {
         assert_eq!(reading(&rows), StatusReading::default());
         let rows = [("Questions", "-1"), ("Queries", "99999999999999999999"), ("Sort_rows", "")];
         assert_eq!(reading(&rows), StatusReading::default());
+    }
+
+    #[test]
+    fn names_are_known_in_any_case() {
+        let rows = [("THREADS_RUNNING", "2"), ("innodb_rows_read", "5"), ("UPTIME", "9")];
+        let reading = reading(&rows);
+        assert_eq!(
+            (reading.gauge("Threads_running"), reading.counter("Innodb_rows_read")),
+            (Some(2), Some(5))
+        );
+        assert_eq!(reading.uptime_secs(), Some(9));
     }
 
     #[test]

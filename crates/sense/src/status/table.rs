@@ -109,6 +109,35 @@ pub(super) const COUNTERS: &[&str] = &[
     "Threads_created",
 ];
 
+/// Beginnings of the names of counters that a server also keeps for each session (MariaDB and MySQL alike):
+/// only of these can a session's own part be taken away.
+pub(super) const OF_SESSIONS: &[&str] = &[
+    "Bytes_",
+    "Com_",
+    "Created_tmp_disk_tables",
+    "Created_tmp_tables",
+    "Handler_",
+    "Opened_tables",
+    "Questions",
+    "Rows_",
+    "Select_",
+    "Sort_",
+    "Table_open_cache_",
+];
+
+/// Gauges that are worth a look during a run: what waits, runs and piles up.
+pub(super) const LOOKED_AT: &[&str] = &[
+    "Innodb_buffer_pool_pages_dirty",
+    "Innodb_checkpoint_age",
+    "Innodb_data_pending_fsyncs",
+    "Innodb_data_pending_reads",
+    "Innodb_data_pending_writes",
+    "Innodb_history_list_length",
+    "Innodb_row_lock_current_waits",
+    "Threads_connected",
+    "Threads_running",
+];
+
 /// Gauges stand at a value; a difference would mean nothing.
 pub(super) const GAUGES: &[&str] = &[
     "Innodb_buffer_pool_bytes_data",

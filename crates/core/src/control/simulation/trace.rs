@@ -39,8 +39,13 @@ impl Trace {
     /// Mean share of the best over stretches of `length`, weighted by what could be done; a part at the end is left
     /// out.
     pub fn shares(&self, length: Nanos) -> Vec<f64> {
+        self.shares_from(Nanos::ZERO, length)
+    }
+
+    /// The same for a trace that begins at `from`.
+    pub fn shares_from(&self, from: Nanos, length: Nanos) -> Vec<f64> {
         let mut shares = Vec::new();
-        let (mut done, mut could, mut end) = (0.0, 0.0, length);
+        let (mut done, mut could, mut end) = (0.0, 0.0, from + length);
         for step in &self.steps {
             let seconds = (step.end - step.start).as_secs_f64();
             done += step.true_per_s * seconds;

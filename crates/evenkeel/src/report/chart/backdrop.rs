@@ -5,6 +5,9 @@ use super::draw::{Frame, LINE_HEIGHT, polyline};
 use crate::report::markup::Text;
 use std::fmt::Write as _;
 
+/// Width of a character of the guides' text, about.
+const TEXT_WIDTH: f64 = 7.0;
+
 impl Frame<'_> {
     /// Areas behind all else.
     pub fn shades(&self, out: &mut String) {
@@ -95,7 +98,31 @@ impl Frame<'_> {
         guide_line(out, class, &format!("M{:.1} {y:.1}H{:.1}", self.left, self.right));
         // Near the ceiling the text goes below the line.
         let text_y = if y - self.top < LINE_HEIGHT + 4.0 { y + LINE_HEIGHT } else { y - 6.0 };
-        guide_text(texts, class, (self.left + 8.0, text_y), "start", text);
+        let width = TEXT_WIDTH * text.chars().count() as f64;
+        let is_met = |from: f64, to: f64| self.is_met((from, to), (text_y - LINE_HEIGHT, text_y + 4.0));
+        let at_left = (self.left, self.left + 8.0 + width);
+        let at_right = (self.right - 8.0 - width, self.right);
+        if is_met(at_left.0, at_left.1) && !is_met(at_right.0, at_right.1) {
+            guide_text(texts, class, (self.right - 8.0, text_y), "end", text);
+        } else {
+            guide_text(texts, class, (self.left + 8.0, text_y), "start", text);
+        }
+    }
+
+    /// Whether a line between means passes through a box.
+    fn is_met(&self, (left, right): (f64, f64), (top, bottom): (f64, f64)) -> bool {
+        let within = |(x, y): (f64, f64)| (left..=right).contains(&x) && (top..=bottom).contains(&y);
+        self.chart.traces.iter().any(|trace| {
+            let places: Vec<_> =
+                trace.points.iter().filter_map(|point| self.place(point.x, point.y)).collect();
+            let crosses = places.windows(2).any(|pair| {
+                let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+                (0..=32)
+                    .map(f64::from)
+                    .any(|step| within((x0 + (x1 - x0) * step / 32.0, y0 + (y1 - y0) * step / 32.0)))
+            });
+            crosses || places.into_iter().any(within)
+        })
     }
 
     fn upright(&self, out: &mut String, texts: &mut String, value: f64, text: &str) {

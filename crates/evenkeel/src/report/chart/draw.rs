@@ -11,6 +11,8 @@ const RIGHT: f64 = 18.0;
 const RIGHT_WITH_TEXT: f64 = 56.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 46.0;
+/// Intervals are cut above and below the plot area; at its sides they keep the width of their ends.
+const CLIP_ASIDE: f64 = 6.0;
 /// Height of a line of text.
 pub const LINE_HEIGHT: f64 = 14.0;
 
@@ -41,9 +43,9 @@ pub fn svg(chart: &Chart) -> String {
          <clipPath id=\"{id}-c\"><rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>\n",
         Text(&chart.title),
         Text(&chart.description),
-        frame.left,
+        frame.left - CLIP_ASIDE,
         frame.top,
-        frame.right - frame.left,
+        frame.right - frame.left + 2.0 * CLIP_ASIDE,
         frame.bottom - frame.top
     );
     frame.shades(&mut out);

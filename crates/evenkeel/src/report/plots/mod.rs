@@ -7,7 +7,7 @@ use super::chart::{Axis, Chart, Guide, Marker, Quantity, Spacing, Trace};
 use super::study::Study;
 use crate::format;
 use evenkeel_lab::store::format::{CellSummary, HeadlineRecord};
-use traces::{LAG, PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
+use traces::{LAG, MU, PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
 
 pub use variation::{spread, standard_error};
 
@@ -127,6 +127,20 @@ pub fn lag(study: &Study<'_>) -> Plot {
         narrow: None,
         chart: chart(study, "lag", HALF, y, Vec::new(), all),
     }
+}
+
+/// Network delay against the arrival rate; `None` where the server did not tell.
+pub fn network_delay(study: &Study<'_>) -> Option<Plot> {
+    let y = time_axis("network delay μ", Spacing::Linear);
+    let words = "Response time of a small probe less its execution time at the server: the socket, and waking up on \
+                 both sides. Where it does not rise with τ, the network is not the cause.";
+    (study.summary.mu_ms.n > 0).then(|| Plot {
+        heading: "Network delay".to_owned(),
+        words: words.to_owned(),
+        notes: Vec::new(),
+        narrow: None,
+        chart: chart(study, "mu", HALF, y, Vec::new(), traces(study, &MU)),
+    })
 }
 
 /// Percentiles against the arrival rate: one panel for each series, all on the same scales.

@@ -3,7 +3,7 @@
 use crate::format;
 use crate::report::chart::{Dot, Point, Trace};
 use crate::report::study::Study;
-use evenkeel_lab::store::format::{CellSummary, EstimateRecord, RunFile};
+use evenkeel_lab::store::format::{CellSummary, EstimateRecord, RunFile, Verdict};
 use std::fmt::Write as _;
 
 /// What is drawn of a cell, and of each of its runs.
@@ -37,6 +37,7 @@ pub const THETA: Measure =
     Measure::other(|cell| &cell.theta_percent, |run| run.theta.as_ref().map(|theta| theta.total_percent));
 pub const THROUGHPUT: Measure =
     Measure::other(|cell| &cell.throughput_per_s, |run| Some(run.throughput_per_s));
+pub const MU: Measure = Measure::other(|cell| &cell.mu_ms, |run| run.mu_ms.as_ref().map(|delay| delay.mean));
 pub const LAG: Measure = Measure::other(|cell| &cell.lag_p99_ms, |run| Some(run.lag.p99_ms));
 
 /// The percentiles by name.
@@ -85,7 +86,7 @@ fn point(study: &Study<'_>, cell: &CellSummary, measure: &Measure) -> Option<Poi
 
 /// Whether a cell's queue did not settle in some run.
 pub fn is_hollow(cell: &CellSummary) -> bool {
-    cell.stability == "unstable" || cell.stability == "mixed"
+    matches!(cell.stability, Verdict::Unstable | Verdict::Mixed)
 }
 
 /// With many series, the hollow marker alone must do: words would hide the lines.
@@ -94,7 +95,7 @@ fn point_text(study: &Study<'_>, cell: &CellSummary, estimate: &EstimateRecord, 
         _ if study.plan.series.len() > 2 => String::new(),
         // It may lie beyond the scale, so its value is said.
         (true, true) => format!("{}, at least {}", cell.stability, mean_time(estimate)),
-        (true, false) => cell.stability.clone(),
+        (true, false) => cell.stability.to_string(),
         (false, true) => "lower bound".to_owned(),
         (false, false) => String::new(),
     }
@@ -116,7 +117,7 @@ pub fn tip(study: &Study<'_>, cell: &CellSummary) -> String {
     let bound = if cell.lower_bound { "at least " } else { "" };
     let _ = write!(
         text,
-        "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\n{}, {}",
+        "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\nμ {}\n{}, {}",
         format::estimate_time(&cell.tau_ms),
         mean_time(&cell.p50_ms),
         mean_time(&cell.p95_ms),
@@ -124,6 +125,7 @@ pub fn tip(study: &Study<'_>, cell: &CellSummary) -> String {
         format::estimate_rate(&cell.throughput_per_s),
         format::estimate_percent(&cell.theta_percent),
         mean_time(&cell.lag_p99_ms),
+        format::estimate_time(&cell.mu_ms),
         cell.stability,
         format::counted(cell.runs as usize, "run")
     );

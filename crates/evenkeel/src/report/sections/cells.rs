@@ -6,7 +6,7 @@ use crate::format;
 use crate::report::legend::swatch;
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_lab::store::format::CellSummary;
+use evenkeel_lab::store::format::{CellSummary, Verdict};
 use std::fmt::Write as _;
 
 /// The table, or a sentence where no cell has runs.
@@ -62,8 +62,8 @@ fn row(cell: &CellSummary, columns: &[Column]) -> String {
 }
 
 fn state(cell: &CellSummary) -> String {
-    let class = if cell.stability == "settled" { "good" } else { "doubt" };
-    let mut out = format!("<span class=\"{class}\">{}</span>", Text(&cell.stability));
+    let class = if cell.stability == Verdict::Settled { "good" } else { "doubt" };
+    let mut out = format!("<span class=\"{class}\">{}</span>", Text(cell.stability.word()));
     if !cell.valid {
         out.push_str(" <span class=\"bad\">not valid</span>");
     }

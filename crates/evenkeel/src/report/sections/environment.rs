@@ -65,7 +65,15 @@ fn owned(pairs: &BTreeMap<String, String>) -> Vec<(String, String)> {
 fn machine(study: &Study<'_>) -> Vec<(String, String)> {
     match owned(&study.manifest.machine) {
         none if none.is_empty() => vec![("machine".to_owned(), format::ABSENT.to_owned())],
-        pairs => pairs,
+        pairs => pairs.into_iter().map(|(name, value)| spoken(&name, &value)).collect(),
+    }
+}
+
+/// What the records name for programs, in words: `memory_bytes` as memory in GiB.
+fn spoken(name: &str, value: &str) -> (String, String) {
+    match (name.strip_suffix("_bytes"), value.parse::<u64>()) {
+        (Some(what), Ok(bytes)) => (what.replace('_', " "), format::bytes(bytes)),
+        _ => (name.replace('_', " "), value.to_owned()),
     }
 }
 
@@ -74,14 +82,14 @@ fn settings(study: &Study<'_>) -> Vec<(String, String)> {
     let pair = |name: &str, value: String| (name.to_owned(), value);
     vec![
         pair("rates", study.plan.rate.clone()),
-        pair("arrivals", settings.arrivals.clone()),
+        pair("arrivals", settings.arrivals.to_string()),
         pair("repeats", settings.repeats.to_string()),
         pair("measured phase", format::seconds(settings.duration_s)),
         pair("warm-up", format::seconds(settings.warm_up_s)),
         pair("timeout", format::seconds(settings.timeout_s)),
         pair("sessions", settings.sessions.clone()),
-        pair("statements", settings.protocol.clone()),
-        pair("before each run", settings.reset.clone()),
+        pair("statements", settings.protocol.to_string()),
+        pair("before each run", settings.reset.to_string()),
         pair("generator on", cpus(&settings.generator_cpus)),
         pair(
             "tolerances",
@@ -154,7 +162,8 @@ fn command(words: &[String]) -> String {
     };
     let quoted =
         |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    let program = words.first().is_none_or(|word| word != "evenkeel").then(|| "evenkeel".to_owned());
+    program.into_iter().chain(words.iter().map(quoted)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -165,6 +174,15 @@ mod tests {
     fn a_command_can_be_typed_again() {
         let words = ["evenkeel", "profile", "--set", "a b", "it's", ""].map(str::to_owned);
         assert_eq!(command(&words), r"evenkeel profile --set 'a b' 'it'\''s' ''");
+        assert_eq!(command(&words[1..2]), "evenkeel profile", "plans keep the arguments alone");
+    }
+
+    #[test]
+    fn what_the_machine_says_is_put_in_words() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(spoken("memory_bytes", "4294967296"), pair("memory", "4 GiB"));
+        assert_eq!(spoken("swap_used_bytes", "0"), pair("swap used", "0 bytes"));
+        assert_eq!(spoken("clock_source", "tsc"), pair("clock source", "tsc"));
     }
 
     #[test]

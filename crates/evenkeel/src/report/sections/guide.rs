@@ -1,7 +1,7 @@
 //! The words of a report, for one who sees it for the first time.
 
 /// Words with their meaning.
-const WORDS: [(&str, &str); 7] = [
+const WORDS: [(&str, &str); 8] = [
     (
         "arrival rate λ",
         "requests that arrive per second, at instants fixed beforehand. The load is open: it does not wait for a \
@@ -17,6 +17,10 @@ const WORDS: [(&str, &str); 7] = [
     (
         "dispatch lag",
         "how late a request was sent: the error of the generator, not of the server. Far below τ it does not matter.",
+    ),
+    (
+        "network delay μ",
+        "what a small request takes besides its execution at the server, measured by a probe beside the load.",
     ),
     (
         "95 % interval",

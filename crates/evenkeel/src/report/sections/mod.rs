@@ -7,6 +7,7 @@ mod guide;
 mod headline;
 mod outcomes;
 mod plans;
+mod server;
 
 pub use caveats::caveats;
 pub use cells::cells;
@@ -15,6 +16,7 @@ pub use guide::guide;
 pub use headline::headline;
 pub use outcomes::outcomes;
 pub use plans::plans;
+pub use server::server;
 
 use super::markup::Text;
 

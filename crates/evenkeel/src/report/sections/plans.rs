@@ -22,7 +22,7 @@ pub fn plans(study: &Study<'_>) -> String {
 
 fn item(plan: &StatementPlanRecord, several: bool) -> String {
     let share = plan.work_share_percent.filter(|share| share.is_finite());
-    let mut marks = format!("<span class=\"chip\">{}</span>", Text(&plan.class));
+    let mut marks = format!("<span class=\"chip\">{}</span>", Text(plan.class.word()));
     if let Some(share) = share.filter(|_| several) {
         let heavy = if share >= HEAVY_PERCENT { "heavy hitter, " } else { "" };
         let class = if share >= HEAVY_PERCENT { "chip doubt" } else { "chip" };

@@ -3,7 +3,9 @@
 mod client;
 mod corpus;
 mod faults;
+mod locks;
 mod logins;
+mod operation;
 mod passage;
 mod proxy;
 mod script;

@@ -148,8 +148,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Gives the clients of a closed load their first arrivals: after a think time, so that they do not come
-    /// all at once, or at once where nobody thinks.
+    /// Gives the clients of a closed load their first arrivals: after what is left of a think time, so that they
+    /// come as after a long time and not all at once, or at once where nobody thinks.
     pub(super) fn begin_closed(&mut self, start: Nanos) {
         let ArrivalPlan::Closed { clients, .. } = self.shared.plan.arrivals else { return };
         let count = super::share(clients as usize, self.thread, self.shared.threads);
@@ -158,7 +158,7 @@ impl Worker<'_> {
             let number = (index * self.shared.threads + self.thread) as u64;
             let client = self.shared.plan.workload.closed_client(number);
             self.clients.push(ClientSlot { client, random: Random::new(seed.numbered(number)) });
-            let pause = self.pause(index as u32);
+            let pause = self.first_pause(index as u32);
             self.thinking.push(Reverse((start + pause, index as u32)));
         }
     }
@@ -178,11 +178,21 @@ impl Worker<'_> {
     }
 
     fn pause(&mut self, client: u32) -> Nanos {
-        let ArrivalPlan::Closed { think, .. } = self.shared.plan.arrivals else { return Nanos::ZERO };
+        let planned = self.planned_pause();
         let slot = self.client(client);
-        slot.client.think(&mut slot.random).unwrap_or_else(|| match think {
-            Nanos::ZERO => Nanos::ZERO,
-            mean => Pause::new(mean).draw(&mut slot.random),
-        })
+        slot.client.think(&mut slot.random).unwrap_or_else(|| planned.draw(&mut slot.random))
+    }
+
+    fn first_pause(&mut self, client: u32) -> Nanos {
+        let planned = self.planned_pause();
+        let slot = self.client(client);
+        slot.client.first_think(&mut slot.random).unwrap_or_else(|| planned.residual(&mut slot.random))
+    }
+
+    fn planned_pause(&self) -> Pause {
+        match self.shared.plan.arrivals {
+            ArrivalPlan::Closed { think, .. } => Pause::new(think),
+            _ => Pause::new(Nanos::ZERO),
+        }
     }
 }

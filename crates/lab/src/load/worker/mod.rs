@@ -131,16 +131,7 @@ impl<'a> Worker<'a> {
         log: Option<LogSender>,
     ) -> io::Result<Self> {
         let plan = shared.plan;
-        let (max, per_request) = match plan.sessions {
-            SessionPolicy::Pooled { max } => (max, false),
-            SessionPolicy::PerRequest { max } => (max, true),
-        };
         let request_seed = plan.seed.child("requests");
-        // Behind the numbers of all session slots.
-        let spare_number = u64::from(max) + (shared.threads + thread) as u64;
-        let spare =
-            ClientSlot { client: plan.workload.client(spare_number), random: Random::new(request_seed) };
-        let length = Nanos::MAX;
         Ok(Self {
             shared,
             thread,
@@ -148,8 +139,8 @@ impl<'a> Worker<'a> {
             poller: Poller::new(plan.busy_poll)?,
             buffer: vec![0; BUFFER_BYTES],
             sessions: Vec::new(),
-            sessions_max: share(max as usize, thread, shared.threads),
-            per_request,
+            sessions_max: share(plan.sessions.max() as usize, thread, shared.threads),
+            per_request: matches!(plan.sessions, SessionPolicy::PerRequest { .. }),
             idle: Vec::new(),
             vacant: Vec::new(),
             opening: 0,
@@ -159,10 +150,10 @@ impl<'a> Worker<'a> {
             waiting: VecDeque::new(),
             waiting_max: WAITING_MAX / shared.threads,
             clients: Vec::new(),
-            spare,
+            spare: spare_client(shared, thread, request_seed),
             closed: matches!(plan.arrivals, ArrivalPlan::Closed { .. }),
             request_seed,
-            schedule: Schedule::new(None, (thread, shared.threads), Nanos::ZERO, length),
+            schedule: Schedule::new(None, (thread, shared.threads), Nanos::ZERO, Nanos::MAX),
             thinking: BinaryHeap::new(),
             at_once: VecDeque::new(),
             requests: Deadlines::default(),
@@ -290,6 +281,12 @@ impl<'a> Worker<'a> {
     fn deadline(&self, at: Nanos, slot: u32) -> Deadline {
         Deadline { at, slot, epoch: self.sessions[slot as usize].epoch }
     }
+}
+
+/// The client of requests that are never sent; its number is behind those of all session slots.
+fn spare_client(shared: &Shared<'_>, thread: usize, seed: Seed) -> ClientSlot {
+    let number = u64::from(shared.plan.sessions.max()) + (shared.threads + thread) as u64;
+    ClientSlot { client: shared.plan.workload.client(number), random: Random::new(seed) }
 }
 
 fn is_live(sessions: &[Session], deadline: &Deadline) -> bool {

@@ -3,6 +3,7 @@
 mod ports;
 mod view;
 
+use crate::data::Snapshot;
 use crate::sandbox::binary::ServerBinary;
 use crate::sandbox::bootstrap::{bootstrap, check_space};
 use crate::sandbox::cgroup::{Groups, Limits};
@@ -13,7 +14,7 @@ use crate::sandbox::janitor::Janitor;
 use crate::sandbox::paths::{Lock, Paths};
 use crate::sandbox::process::{ProcessId, server_with};
 use crate::sandbox::record::{Record, new_password};
-use crate::sandbox::server::{AFFINITY_LARGEST, Launch, Server};
+use crate::sandbox::server::{Launch, Server};
 use crate::sandbox::startup::Startup;
 use crate::sandbox::{CpuSet, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
 use crate::stop::Stop;
@@ -90,6 +91,9 @@ impl Sandbox {
         load_stopped(&paths)?;
         paths.create()?;
         let lock = paths.lock()?;
+        if Snapshot::is_interrupted(&paths.data()) {
+            return Err(SandboxError::HalfRestored { name: spec.name.clone() });
+        }
         let mut record = match load_stopped(&paths)? {
             Some(record) => record,
             None => Record::new(paths.socket()?, new_password()?),
@@ -280,6 +284,14 @@ impl Sandbox {
         outcome
     }
 
+    /// Shuts the server down cleanly and keeps hold of the sandbox, so that nobody else starts it;
+    /// [`Sandbox::restart`] brings it up again.
+    pub fn pause(&mut self, events: Events<'_>) -> Result<(), SandboxError> {
+        self.take_lock()?;
+        self.stop(events);
+        Ok(())
+    }
+
     /// Shuts the server down cleanly; the data stay.
     pub fn down(mut self, events: Events<'_>) -> Result<(), SandboxError> {
         self.take_lock()?;
@@ -347,14 +359,10 @@ fn check_cpus(cpus: Option<&CpuSet>) -> Result<(), SandboxError> {
     if cpus.is_empty() {
         return refused("none", "a server needs at least one".to_owned());
     }
-    let reason = match Domain::Host.cpus() {
+    match Domain::Host.cpus() {
         Some(online) if cpus.iter().any(|cpu| !online.contains(cpu)) => {
-            format!("this machine has CPUs {online}")
+            refused(&cpus.to_string(), format!("this machine has CPUs {online}"))
         }
-        _ if cpus.iter().any(|cpu| cpu as usize > AFFINITY_LARGEST) => {
-            format!("an affinity takes CPUs up to {AFFINITY_LARGEST}")
-        }
-        _ => return Ok(()),
-    };
-    refused(&cpus.to_string(), reason)
+        _ => Ok(()),
+    }
 }

@@ -22,6 +22,16 @@ impl Sandbox {
         &self.record.socket
     }
 
+    /// Whether it stays until somebody says `down`.
+    pub fn is_detached(&self) -> bool {
+        self.record.detached
+    }
+
+    /// Whether it is up, as far as this value knows.
+    pub fn is_up(&self) -> bool {
+        self.server.is_some()
+    }
+
     /// The server by its unix socket; the account has all privileges.
     pub fn target(&self) -> Target {
         self.record.target(Address::Unix(self.record.socket.clone()))

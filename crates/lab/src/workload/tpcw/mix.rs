@@ -53,6 +53,7 @@ impl Workload for MixWorkload {
         Box::new(Browser {
             session: Session::new(Arc::clone(&self.store)),
             mix: self.mix,
+            shares: Arc::clone(&self.shares),
             at: None,
             left: Nanos::ZERO,
         })
@@ -73,13 +74,7 @@ struct Visitor {
 
 impl Client for Visitor {
     fn begin(&mut self, random: &mut Random) -> usize {
-        let kind = self.shares.draw(random);
-        let interaction = Interaction::ALL[kind];
-        self.session.renew(random);
-        // Whoever comes to a cart out of nowhere adds the item that was looked at.
-        self.session.plan(interaction, Some(Interaction::ProductDetail), random);
-        self.session.prepare(interaction);
-        kind
+        begin_anywhere(&mut self.session, &self.shares, random)
     }
 
     fn step(
@@ -94,9 +89,13 @@ impl Client for Visitor {
 
 /// A client of a closed load, which walks from page to page, thinks in between, and from time to time leaves
 /// and comes back as somebody else.
+///
+/// It begins in the middle, as after a long time: at an interaction drawn by its share, with what is left of a
+/// think time and of a session. Began all at Home, the first minutes would have another mix than the rest.
 struct Browser {
     session: Session,
     mix: Mix,
+    shares: Arc<WeightedChoice>,
     at: Option<Interaction>,
     /// What is left of the session. Only think time counts, so that the walk of a seed does not depend on
     /// how fast the server is.
@@ -105,13 +104,18 @@ struct Browser {
 
 impl Client for Browser {
     fn begin(&mut self, random: &mut Random) -> usize {
-        let before = self.at;
-        let next = before.map_or(Interaction::Home, |at| self.mix.after(at, random));
+        let Some(before) = self.at else {
+            self.left = TPCW_SESSION_LENGTH.residual(random);
+            let kind = begin_anywhere(&mut self.session, &self.shares, random);
+            self.at = Some(Interaction::ALL[kind]);
+            return kind;
+        };
+        let next = self.mix.after(before, random);
         if next == Interaction::Home && self.left == Nanos::ZERO {
             self.session.renew(random);
             self.left = TPCW_SESSION_LENGTH.draw(random);
         }
-        self.session.plan(next, before, random);
+        self.session.plan(next, Some(before), random);
         self.at = Some(next);
         next as usize
     }
@@ -130,6 +134,21 @@ impl Client for Browser {
         self.left = self.left - think;
         Some(think)
     }
+
+    fn first_think(&mut self, random: &mut Random) -> Option<Nanos> {
+        Some(TPCW_THINK_TIME.residual(random))
+    }
+}
+
+/// Begins an interaction, drawn by its share, as somebody who was not there before.
+fn begin_anywhere(session: &mut Session, shares: &WeightedChoice, random: &mut Random) -> usize {
+    let kind = shares.draw(random);
+    let interaction = Interaction::ALL[kind];
+    session.renew(random);
+    // Whoever comes to a cart out of nowhere adds the item that was looked at.
+    session.plan(interaction, Some(Interaction::ProductDetail), random);
+    session.prepare(interaction);
+    kind
 }
 
 fn step(

@@ -14,7 +14,9 @@
 //!
 //! A browser (closed load) walks the matrix of its mix, thinks 7 s in the mean (70 s at most), stays for
 //! sessions of 15 min in the mean (60 min at most), is a known customer in four sessions of five, and looks at
-//! items of the page before: those promoted, new or best sold (the long rows of a search are not kept).
+//! items of the page before: those promoted, new or best sold (the long rows of a search are not kept). It begins
+//! as after a long time, in the middle of a walk, a session and a think time, where the specification starts all at
+//! Home and waits for the ramp-up to pass.
 //!
 //! An arrival (open load) is one interaction of somebody who was not there before, drawn by its share in an
 //! endless walk. Shopping Cart makes a cart and adds an item; Buy Request and Buy Confirm first make a cart

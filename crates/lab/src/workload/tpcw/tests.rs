@@ -121,6 +121,27 @@ fn think_time_has_its_mean_and_its_bound_unless_the_plan_sets_it() {
 }
 
 #[test]
+fn browsers_begin_as_after_a_long_time() {
+    const BROWSERS: usize = 20_000;
+    let workload = find("tpcw.shopping", scale(1, 1_000)).unwrap();
+    let mut kinds = vec![0.0; workload.kinds().len()];
+    let mut first_second = 0;
+    for number in 0..BROWSERS {
+        let mut random = Random::new(Seed(3).numbered(number as u64));
+        let mut client = workload.closed_client(number as u64);
+        first_second += usize::from(client.first_think(&mut random).unwrap().as_secs_f64() < 1.0);
+        kinds[client.begin(&mut random)] += 1.0;
+    }
+    for (count, share) in kinds.iter().zip(Mix::Shopping.stationary()) {
+        let expected = share * BROWSERS as f64;
+        assert!((count - expected).abs() < 5.0 * expected.sqrt(), "{kinds:?}");
+    }
+    // As many come in the first second as in any other: one for every mean think time of seven.
+    let expected = BROWSERS as f64 * (1.0 - (-1.0_f64 / 7.0).exp());
+    assert!((first_second as f64 - expected).abs() < 5.0 * expected.sqrt(), "{first_second} {expected}");
+}
+
+#[test]
 fn a_running_client_allocates_no_parameters() {
     let workload = find("tpcw.simple", scale(10, 10_000)).unwrap();
     let (mut client, mut random) = (workload.client(0), Random::new(Seed(4)));

@@ -42,6 +42,8 @@ pub enum Parameter {
     Own(usize),
     /// A place in what was drawn at the begin of the request.
     Shared(usize),
+    /// The value of an earlier place in the same statement, which has the same name.
+    Same(usize),
 }
 
 /// Checks and compiles.
@@ -206,7 +208,12 @@ impl<'a> Compiler<'a> {
 
     /// A statement within a request that draws `shared` at its begin; those come before the statement's own.
     fn step(&self, index: usize, shared: &[&str], entry: &str) -> Result<Step, WorkloadError> {
+        let names = &self.parsed[index].placeholders;
         let find = |(place, name): (usize, &Option<String>)| {
+            let first = names.iter().position(|other| other.is_some() && other == name);
+            if let Some(first) = first.filter(|first| *first < place) {
+                return Ok(Parameter::Same(first));
+            }
             let key = name.clone().unwrap_or_else(|| place_name(place));
             let own = || self.own[index].get(&key).copied().map(Parameter::Own);
             let drawn = shared.iter().position(|shared| *shared == key).filter(|_| name.is_some());
@@ -219,8 +226,7 @@ impl<'a> Compiler<'a> {
                 invalid(entry, &problem)
             })
         };
-        let parameters =
-            self.parsed[index].placeholders.iter().enumerate().map(find).collect::<Result<_, _>>()?;
+        let parameters = names.iter().enumerate().map(find).collect::<Result<_, _>>()?;
         Ok(Step { statement: index, parameters })
     }
 

@@ -120,6 +120,7 @@ impl Client for UserClient {
             match *parameter {
                 Parameter::Own(source) => self.plan.sources[source].draw(random, fill.slot()),
                 Parameter::Shared(place) => set_value(fill.slot(), &self.shared[place]),
+                Parameter::Same(place) => fill.again(place),
             }
         }
         Some(step.statement)

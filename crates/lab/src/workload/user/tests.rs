@@ -71,6 +71,21 @@ fn requests_come_by_weight_and_a_transaction_shares_what_it_draws() {
 }
 
 #[test]
+fn a_name_that_stands_twice_in_a_statement_has_one_value() {
+    let range = "SELECT * FROM a WHERE b BETWEEN :from AND :from + 9 AND c = :c";
+    let generators = [("from", Generator::Uniform { min: 1, max: 1 << 40 }), ("c", DIGIT)];
+    let range = statement("range", range, ParameterDefinitions::Named(named(&generators)));
+    let definition = Definition { name: "w".into(), statements: vec![range], transactions: Vec::new() };
+    let workload = UserWorkload::new(&definition, &mut NoColumns).unwrap();
+    let (mut client, mut random) = (workload.client(0), Random::new(Seed(5)));
+    let mut parameters = Parameters::new();
+    client.begin(&mut random);
+    client.step(None, &mut random, &mut parameters);
+    assert_eq!((parameters.len(), &parameters[0]), (3, &parameters[1]));
+    assert_ne!(parameters[1], parameters[2]);
+}
+
+#[test]
 fn samples_have_parameters_and_control_has_none() {
     let workload = UserWorkload::new(&shop(), &mut NoColumns).unwrap();
     let mut parameters = Parameters::new();

@@ -2,6 +2,7 @@
 
 mod crash;
 mod limits;
+mod reuse;
 
 use evenkeel_lab::sandbox::{
     self, Failure, Lifetime, ProcessId, Sandbox, SandboxError, SandboxEvent, SandboxSpec, State,

@@ -1,15 +1,21 @@
 //! A server with its data, from run to run: brought up cold, asked, taken down.
 
+mod keepsake;
+
+pub use keepsake::recover;
+
 use super::spec::{Place, Reset, SiteSpec};
 use super::{StudyError, StudyEvent};
 use crate::clock::Clock;
 use crate::data::{self, DataSpec, Snapshot, Stamp, Via};
-use crate::sandbox::{Sandbox, SandboxEvent, SandboxSpec};
+use crate::sandbox::{self, Sandbox, SandboxEvent, SandboxSpec};
 use crate::stop::Stop;
 use crate::target::{Control, Target};
 use evenkeel_core::Nanos;
 use evenkeel_sense::cpu::Domain;
-use std::path::PathBuf;
+use keepsake::Keepsake;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -49,7 +55,21 @@ impl<'a> Site<'a> {
 
     /// Makes sure that the data is there and whole, and for write runs that a copy of it is. What an earlier write
     /// run has changed is taken back.
-    pub(super) fn prepare(&mut self, writes: bool, stop: &Stop, tell: Tell<'_>) -> Result<(), StudyError> {
+    pub(super) fn prepare(
+        &mut self,
+        study: &str,
+        writes: bool,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<(), StudyError> {
+        if let Place::Named { home, name, .. } = &self.spec.place {
+            self.hold(home, name, stop, tell)?;
+            if writes {
+                self.down(tell)?;
+                Keepsake::of(home, name).take(study, tell)?;
+            }
+            return Ok(());
+        }
         let Place::Sandbox { data: Some(wanted), sandbox } = &self.spec.place else { return Ok(()) };
         let (data_dir, copy) = directories(sandbox);
         let has_copy = Snapshot::open(&data_dir, &copy).is_ok();
@@ -62,9 +82,9 @@ impl<'a> Site<'a> {
             self.restore(tell)?;
             ready = self.up(None, stop, tell)?;
         }
-        let filled = fill(&ready.target, wanted, stop, tell);
+        let filled = fill(&ready.target, wanted, &dumps(sandbox), stop, tell);
         self.down(tell)?;
-        filled?;
+        tell(StudyEvent::Preparing(format!("{}: {}", sandbox.name, filled?)));
         if writes && !has_copy {
             tell(StudyEvent::Preparing("copying the data directory for the write runs".into()));
             Snapshot::take(&data_dir, &copy)?;
@@ -76,9 +96,16 @@ impl<'a> Site<'a> {
     pub(super) fn up(&mut self, pool: Option<u64>, stop: &Stop, tell: Tell<'_>) -> Result<Ready, StudyError> {
         match &self.spec.place {
             Place::Remote(target) => Ok(remote(target)),
+            Place::Named { home, name, database } => {
+                let server = self.hold(home, name, stop, tell)?;
+                if !server.is_up() {
+                    server.restart(&BTreeMap::new(), stop, &mut |event| tell_sandbox(event, tell))?;
+                }
+                Ok(private(server, database))
+            }
             Place::Sandbox { sandbox, .. } => {
                 if let Some(server) = self.sandbox.as_ref().filter(|_| self.pool == pool) {
-                    return Ok(private(server));
+                    return Ok(private(server, DataSpec::DATABASE));
                 }
                 self.down(tell)?;
                 let mut spec: SandboxSpec = sandbox.clone();
@@ -86,15 +113,49 @@ impl<'a> Site<'a> {
                     spec.settings.insert(POOL.to_owned(), bytes.to_string());
                 }
                 let server = Sandbox::up(&spec, stop, &mut |event| tell_sandbox(event, tell))?;
-                let ready = private(&server);
+                let ready = private(&server, DataSpec::DATABASE);
                 (self.sandbox, self.pool) = (Some(server), pool);
                 Ok(ready)
             }
         }
     }
 
+    /// The named sandbox, which is this study's until [`Site::leave`].
+    fn hold(
+        &mut self,
+        home: &Path,
+        name: &str,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<&mut Sandbox, StudyError> {
+        let held = match self.sandbox.take() {
+            Some(held) => held,
+            None => sandbox::wake(home, name, stop, &mut |event| tell_sandbox(event, tell))?,
+        };
+        Ok(self.sandbox.insert(held))
+    }
+
+    /// After the last run: a private server goes down, a named one is up again with the data it had.
+    pub(super) fn leave(&mut self, study: &str, tell: Tell<'_>) -> Result<(), StudyError> {
+        let Place::Named { home, name, .. } = &self.spec.place else { return self.down(tell) };
+        let Some(mut server) = self.sandbox.take() else { return Ok(()) };
+        let keepsake = Keepsake::of(home, name);
+        if keepsake.is_of(study)? {
+            server.pause(&mut |event| tell_sandbox(event, tell))?;
+            keepsake.give_back(tell)?;
+        }
+        if !server.is_up() {
+            // Not for Ctrl-C to stop: it is to be up as it was found.
+            server.restart(&BTreeMap::new(), &Stop::default(), &mut |event| tell_sandbox(event, tell))?;
+        }
+        Ok(())
+    }
+
     /// Takes a private server down; one of the user's stays.
     pub(super) fn down(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
+        if let (Place::Named { .. }, Some(server)) = (&self.spec.place, &mut self.sandbox) {
+            return Ok(server.pause(&mut |event| tell_sandbox(event, tell))?);
+        }
         match self.sandbox.take() {
             Some(sandbox) => Ok(sandbox.down(&mut |event| tell_sandbox(event, tell))?),
             None => Ok(()),
@@ -111,6 +172,9 @@ impl<'a> Site<'a> {
     ) -> Result<(), StudyError> {
         match (&self.spec.place, reset) {
             (Place::Sandbox { .. }, Reset::Full) if writes => self.restore(tell),
+            (Place::Named { home, name, .. }, Reset::Full) if writes => {
+                Keepsake::of(home, name).restore(tell)
+            }
             (Place::Remote(target), Reset::Command(command)) => {
                 tell(StudyEvent::Preparing(format!("running {command:?}")));
                 run_command(command)?;
@@ -157,17 +221,27 @@ fn directories(sandbox: &SandboxSpec) -> (PathBuf, PathBuf) {
     (dir.join("data"), dir.join("snapshot"))
 }
 
+/// Where dumps of data go on their way back: beside the sandboxes, on the file system that was chosen for data.
+fn dumps(sandbox: &SandboxSpec) -> PathBuf {
+    sandbox.home.join("dumps")
+}
+
 /// The rows, by the way that is wanted. A dump needs something to dump: rows inserted one by one.
-fn fill(target: &Target, wanted: &DataSpec, stop: &Stop, tell: Tell<'_>) -> Result<(), StudyError> {
+fn fill(
+    target: &Target,
+    wanted: &DataSpec,
+    dumps: &Path,
+    stop: &Stop,
+    tell: Tell<'_>,
+) -> Result<Stamp, StudyError> {
     let mut progress = |progress| tell(StudyEvent::Data(progress));
     if wanted.via == Via::Dump {
         let mut control = Control::connect(&Target { database: None, ..target.clone() })?;
         if !database_exists(&mut control)? {
-            data::populate(target, &DataSpec { via: Via::Insert, ..*wanted }, stop, &mut progress)?;
+            data::populate(target, &DataSpec { via: Via::Insert, ..*wanted }, dumps, stop, &mut progress)?;
         }
     }
-    data::populate(target, wanted, stop, &mut progress)?;
-    Ok(())
+    Ok(data::populate(target, wanted, dumps, stop, &mut progress)?)
 }
 
 fn database_exists(control: &mut Control) -> Result<bool, StudyError> {
@@ -188,11 +262,11 @@ fn tell_sandbox(event: SandboxEvent, tell: Tell<'_>) {
 
 /// A private server: CPUs of its own are its domain, with what waits for disks and what is stolen;
 /// without such CPUs its process is.
-fn private(server: &Sandbox) -> Ready {
+fn private(server: &Sandbox, database: &str) -> Ready {
     let domain = server.domain();
     let pid = u32::try_from(domain.pid).ok();
     Ready {
-        target: Target { database: Some(DataSpec::DATABASE.to_owned()), ..server.target() },
+        target: Target { database: Some(database.to_owned()), ..server.target() },
         domain: domain.cpus.map(Domain::Cpus).or(pid.map(Domain::Process)),
         server_pid: pid,
         data_dir: Some(server.dir().join("data")),

@@ -1,5 +1,9 @@
 //! Data sets on a real server: ways in, value rules, stamps, reloads and snapshots.
 
+mod reload;
+
+use reload::{again, dumps};
+
 use crate::sandbox::{settings, spec, up};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::tpcw::{Date, Scale, Table};
@@ -36,21 +40,17 @@ fn database(sandbox: &Sandbox, name: &str) -> Target {
 }
 
 fn fill(target: &Target, spec: &DataSpec) -> Result<Stamp, DataError> {
-    populate(target, spec, &Stop::default(), &mut |_| {})
+    populate(target, spec, &std::env::temp_dir(), &Stop::default(), &mut |_| {})
 }
 
 /// Populates and asks to stop when so many rows have gone in.
 fn fill_partly(target: &Target, spec: &DataSpec, rows: u64) -> Result<Stamp, DataError> {
     let stop = Stop::default();
-    populate(target, spec, &stop, &mut |progress: DataProgress| {
+    populate(target, spec, &std::env::temp_dir(), &stop, &mut |progress: DataProgress| {
         if progress.rows_done >= rows {
             stop.set();
         }
     })
-}
-
-fn again(target: &Target, directory: &Path) -> Result<Stamp, DataError> {
-    reload(target, None, directory, 2, &Stop::default(), &mut |_| {})
 }
 
 fn control(target: &Target) -> Control {
@@ -99,13 +99,16 @@ fn progress_rises_to_the_number_of_rows() {
     let mut reports = Vec::new();
     let target = database(&sandbox, "tpcw");
     let stamp =
-        populate(&target, &tiny(Via::Insert), &Stop::default(), &mut |progress| reports.push(progress));
+        populate(&target, &tiny(Via::Insert), &std::env::temp_dir(), &Stop::default(), &mut |progress| {
+            reports.push(progress)
+        });
     let last = *reports.last().unwrap();
     assert!(reports.is_sorted_by_key(|report| (report.rows_done, report.bytes)), "{reports:?}");
     assert_eq!(last.rows_done, stamp.unwrap().rows());
     assert!(last.rows_total >= last.rows_done && last.bytes > 100 * last.rows_done, "{last:?}");
     let mut again = 0;
-    populate(&target, &tiny(Via::Insert), &Stop::default(), &mut |_| again += 1).unwrap();
+    populate(&target, &tiny(Via::Insert), &std::env::temp_dir(), &Stop::default(), &mut |_| again += 1)
+        .unwrap();
     assert_eq!(again, 0, "a data set that is there is reused");
 }
 
@@ -262,7 +265,8 @@ fn other_data_are_named_and_left_alone() {
     Stamp::mark_written(&mut writer).unwrap();
     assert!(matches!(found(&target, &tiny(Via::Load)), Found::Written(_)));
     assert!(matches!(fill(&target, &tiny(Via::Load)), Err(DataError::Written { .. })));
-    let anew = repopulate(&target, &tiny(Via::Dump), &Stop::default(), &mut |_| {}).unwrap();
+    let anew =
+        repopulate(&target, &tiny(Via::Dump), &std::env::temp_dir(), &Stop::default(), &mut |_| {}).unwrap();
     assert_eq!((anew.checksum(), anew.via), (stamp.checksum(), Via::Dump));
     assert_eq!(verify(&target, None).unwrap(), anew);
 
@@ -273,7 +277,8 @@ fn other_data_are_named_and_left_alone() {
     for refused in [
         fill(&foreign, &tiny(Via::Load)).map(drop),
         again(&foreign, home.path()).map(drop),
-        repopulate(&foreign, &tiny(Via::Load), &Stop::default(), &mut |_| {}).map(drop),
+        repopulate(&foreign, &tiny(Via::Load), &std::env::temp_dir(), &Stop::default(), &mut |_| {})
+            .map(drop),
         remove(&foreign, None),
     ] {
         assert!(matches!(&refused, Err(DataError::Foreign { table, .. }) if table == "item"), "{refused:?}");
@@ -283,121 +288,19 @@ fn other_data_are_named_and_left_alone() {
     assert!(dumps(home.path()).is_empty());
 }
 
-fn dumps(directory: &Path) -> Vec<String> {
-    let names =
-        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.starts_with("evenkeel-dump")).collect()
-}
-
 #[test]
 fn two_processes_do_not_work_on_one_set() {
     let (_home, sandbox) = server();
     let target = database(&sandbox, "tpcw");
     let mut tried = false;
     let stop = Stop::default();
-    let stamp = populate(&target, &tiny(Via::Load), &stop, &mut |_| {
+    let stamp = populate(&target, &tiny(Via::Load), &std::env::temp_dir(), &stop, &mut |_| {
         if !std::mem::replace(&mut tried, true) {
             let second = fill(&target, &tiny(Via::Load));
             assert!(matches!(second, Err(DataError::Busy { .. })), "{second:?}");
         }
     });
     assert!(tried && stamp.is_ok());
-}
-
-#[test]
-fn a_reload_that_fails_or_stops_changes_nothing_and_says_where_the_dump_is() {
-    let (home, sandbox) = server();
-    let target = database(&sandbox, "tpcw");
-    let stamp = fill(&target, &tiny(Via::Insert)).unwrap();
-    let mut admin = control(&target);
-    admin.exec("SET GLOBAL local_infile = OFF").unwrap();
-    let failed = again(&target, home.path()).unwrap_err();
-    let DataError::Reload { directory, source, .. } = &failed else { panic!("{failed}") };
-    assert!(source.hint().is_some_and(|hint| hint.contains("local_infile")), "{source}");
-    assert!(failed.to_string().contains(&directory.display().to_string()));
-    let whole = |name: &str, rows| {
-        fs::read_to_string(directory.join(name)).is_ok_and(|text| text.lines().count() == rows)
-    };
-    // The first table to get to its load failed; which one that is, is up to the threads.
-    assert!(whole("address.tsv", 5_760) || whole("author.tsv", 50));
-    assert_eq!(verify(&target, None).unwrap(), stamp);
-    assert!(matches!(found(&target, &tiny(Via::Insert)), Found::Ready(_)));
-    fs::remove_dir_all(directory).unwrap();
-
-    admin.exec("SET GLOBAL local_infile = ON").unwrap();
-    let stop = Stop::default();
-    let stopped = reload(&target, None, home.path(), 2, &stop, &mut |progress: DataProgress| {
-        if progress.rows_done > 10_000 {
-            stop.set();
-        }
-    });
-    assert!(matches!(stopped, Err(DataError::Stopped)), "{stopped:?}");
-    assert_eq!(verify(&target, None).unwrap(), stamp);
-    assert_eq!(value(&mut admin, "SHOW TABLES LIKE '%evenkeel\\_new'"), "");
-    assert!(dumps(home.path()).is_empty());
-    assert_eq!(again(&target, home.path()).unwrap().checksum(), stamp.checksum());
-}
-
-#[test]
-fn a_reload_that_was_killed_in_its_swap_is_recognised_and_finished() {
-    let (home, sandbox) = server();
-    let target = database(&sandbox, "tpcw");
-    let stamp = fill(&target, &tiny(Via::Load)).unwrap();
-    let mut admin = control(&target);
-    // One table has no successor yet, the next has one and its old self is still there.
-    admin.exec("RENAME TABLE order_line TO order_line_evenkeel_old").unwrap();
-    admin.exec("CREATE TABLE item_evenkeel_old LIKE item").unwrap();
-    admin.exec("CREATE TABLE author_evenkeel_new LIKE author").unwrap();
-    assert_eq!(found(&target, &tiny(Via::Load)), Found::ReloadInterrupted);
-    assert!(matches!(fill(&target, &tiny(Via::Load)), Err(DataError::ReloadInterrupted { .. })));
-    let reloaded = fill(&target, &tiny(Via::Dump)).unwrap();
-    assert_eq!((reloaded.checksum(), reloaded.via), (stamp.checksum(), Via::Dump));
-    assert_eq!(verify(&target, None).unwrap(), reloaded);
-    assert_eq!(value(&mut admin, "SHOW TABLES LIKE '%evenkeel\\_old'"), "");
-    assert!(dumps(home.path()).is_empty());
-}
-
-#[test]
-fn a_reload_loses_no_write_that_was_acknowledged_meanwhile() {
-    let (home, sandbox) = server();
-    let target = database(&sandbox, "tpcw");
-    fill(&target, &tiny(Via::Load)).unwrap();
-    Stamp::mark_written(&mut control(&target)).unwrap();
-    let done = AtomicBool::new(false);
-    let acknowledged: Vec<u64> = std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..4_u64)
-            .map(|writer| {
-                let (target, done) = (&target, &done);
-                scope.spawn(move || {
-                    let mut control = control(target);
-                    let mut acknowledged = Vec::new();
-                    for number in 0.. {
-                        if done.load(Ordering::Relaxed) {
-                            break;
-                        }
-                        let order = 1_000_000 * (writer + 1) + number;
-                        let sql = format!("INSERT INTO order_line VALUES (9, {order}, 1, 1, 0, 'x')");
-                        if control.exec(&sql).is_ok() {
-                            acknowledged.push(order);
-                        }
-                    }
-                    acknowledged
-                })
-            })
-            .collect();
-        for _ in 0..3 {
-            let reloaded = again(&target, home.path()).unwrap();
-            assert_eq!((reloaded.state, reloaded.via), (State::Written, Via::Dump));
-        }
-        done.store(true, Ordering::Relaxed);
-        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
-    });
-    let rows = control(&target).query("SELECT ol_o_id FROM order_line WHERE ol_id = 9").unwrap().rows;
-    let stored: std::collections::BTreeSet<u64> =
-        rows.iter().map(|row| row[0].as_deref().unwrap().parse().unwrap()).collect();
-    assert!(acknowledged.len() > 10, "{}", acknowledged.len());
-    let lost: Vec<_> = acknowledged.iter().filter(|order| !stored.contains(order)).collect();
-    assert!(lost.is_empty(), "{} of {} lost: {lost:?}", lost.len(), acknowledged.len());
 }
 
 #[test]

@@ -1,0 +1,94 @@
+//! Additive increase, multiplicative decrease (Netflix concurrency-limits, `AIMDLimit.java`).
+//!
+//! Each sampling interval, with limit `L`, most in flight `n` and mean response time `R`:
+//!
+//! - overload, or `R > timeout`: `L := backoff L`
+//! - else `2 n >= L`: `L := L + 1`
+//! - else hold (application-limited).
+//!
+//! As published: backoff 0.9, timeout 5 s, `20 <= L <= 200`, initial 20, samples gathered over 1 s and 10 completions.
+
+use super::window::Window;
+use super::{Controller, Decision, Reason, Sample};
+
+/// Parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Limit to begin with.
+    pub initial: f64,
+    /// Lowest and highest limit.
+    pub range: (f64, f64),
+    /// Factor on overload, below 1.
+    pub backoff: f64,
+    /// Response time that counts as overload, in seconds.
+    pub timeout_s: f64,
+    /// Sampling interval in seconds.
+    pub window_s: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { initial: 20.0, range: (20.0, 200.0), backoff: 0.9, timeout_s: 5.0, window_s: 1.0 }
+    }
+}
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Aimd {
+    settings: Settings,
+    limit: f64,
+    window: Window,
+    why: Reason,
+}
+
+impl Aimd {
+    /// Begins at `settings.initial`.
+    pub fn new(settings: Settings) -> Self {
+        let window = Window::new(settings.window_s, 10);
+        Self { settings, limit: settings.initial, window, why: Reason::Start }
+    }
+}
+
+impl Controller for Aimd {
+    fn name(&self) -> &'static str {
+        "aimd"
+    }
+
+    fn update(&mut self, sample: &Sample) -> Decision {
+        if let Some(window) = self.window.add(sample) {
+            if window.dropped || window.response_s > self.settings.timeout_s {
+                self.limit *= self.settings.backoff;
+                self.why = Reason::BackOff { response_s: window.response_s };
+            } else if 2.0 * f64::from(window.in_flight_max) >= self.limit {
+                self.limit += 1.0;
+                self.why = Reason::Additive;
+            } else {
+                self.why = Reason::NotFull { in_flight: f64::from(window.in_flight_max) };
+            }
+            self.limit = self.limit.clamp(self.settings.range.0, self.settings.range.1);
+        }
+        Decision { limit: self.limit.max(1.0) as u32, why: self.why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Response;
+    use crate::time::Nanos;
+
+    fn second(in_flight_max: u32, response_s: f64) -> Sample {
+        let response = Some(Response { mean: response_s, min: response_s, max: response_s });
+        Sample { end: Nanos::from_secs(1), in_flight_max, completions: 100, response, ..Sample::default() }
+    }
+
+    #[test]
+    fn it_adds_one_while_full_holds_while_not_and_backs_off_when_slow() {
+        let mut aimd = Aimd::new(Settings::default());
+        assert_eq!(aimd.update(&second(20, 0.1)).limit, 21);
+        assert_eq!(aimd.update(&second(5, 0.1)).limit, 21);
+        assert_eq!(aimd.update(&second(21, 6.0)).limit, 20);
+        let mut free = Aimd::new(Settings { range: (1.0, 200.0), ..Settings::default() });
+        assert_eq!(free.update(&second(21, 6.0)).limit, 18);
+    }
+}

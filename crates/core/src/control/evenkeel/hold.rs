@@ -1,0 +1,58 @@
+//! Situations that teach nothing: a server that stands still, a limit that drains or is not filled.
+
+use super::{Drain, Evenkeel, MEMORY, PAUSE_S};
+use crate::control::{Reason, Sample};
+
+impl Evenkeel {
+    /// Completions per second that are due at least, once enough were seen to tell: fewer in flight give at least their
+    /// share. Of a limit that was never in use nothing is due.
+    pub(super) fn due_per_s(&self) -> Option<f64> {
+        let (limit, per_s) = self.usual?;
+        (self.limit <= self.kept).then(|| per_s * (f64::from(self.limit) / f64::from(limit)).min(1.0))
+    }
+
+    pub(super) fn on_silence(&mut self, seconds: f64) -> Reason {
+        if let Some(probe) = self.probe.take() {
+            // Nothing completes at the limit tried: it, or the server. Back to what worked, without a verdict.
+            self.known.refuse(probe.to, self.kept, self.now, self.now - probe.began, self.patience_s());
+            self.set(self.kept);
+        }
+        if let Some((limit, _)) = self.refused.take_if(|(_, at)| self.now - *at <= seconds + PAUSE_S) {
+            // It was the server, not the limit.
+            self.known.forget(limit);
+        }
+        self.watch.retract(seconds);
+        self.skip_s = self.skip_s.max(PAUSE_S);
+        Reason::Silent { seconds }
+    }
+
+    pub(super) fn drains(&mut self, sample: &Sample) -> bool {
+        let close = sample.in_flight_mean <= 1.1 * f64::from(self.limit);
+        if sample.in_flight_max <= self.limit || close {
+            self.drain = Drain::default();
+            return false;
+        }
+        if self.drain.in_flight == 0 || sample.in_flight_max < self.drain.in_flight {
+            self.drain = Drain { in_flight: sample.in_flight_max, stuck_s: 0.0 };
+        } else {
+            self.drain.stuck_s += sample.seconds();
+        }
+        self.drain.stuck_s < 1.0
+    }
+
+    pub(super) fn on_not_full(&mut self, sample: &Sample) -> Reason {
+        let in_flight = sample.in_flight_mean;
+        if let Some(mut probe) = self.probe.take() {
+            probe.unfilled_s += sample.seconds();
+            if probe.unfilled_s < 0.1 {
+                self.probe = Some(probe);
+                return self.describe();
+            }
+            self.known.refuse(probe.to, self.kept, self.now, 1.0, self.patience_s());
+            self.set(self.kept);
+            return Reason::CannotFill { limit: probe.to, in_flight };
+        }
+        self.base.cap(MEMORY / 10.0);
+        Reason::NotFull { in_flight }
+    }
+}

@@ -1,0 +1,189 @@
+//! Probes: which limit is tried next, and when a test has a verdict.
+
+use super::evidence::{Tally, Test};
+use super::grid::Offset;
+use super::known::Prior;
+use super::{ALPHA_WORSE, CHANGE, EPSILON, Evenkeel, FAR_WORSE, HIGH};
+use crate::control::{Evidence, Hint, Reason, Sample};
+
+/// A limit that is tried beside the one kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    pub offset: Offset,
+    pub to: u32,
+    pub hint: Hint,
+    /// Since when, in seconds.
+    pub began: f64,
+    pub kept: Tally,
+    pub tried: Tally,
+    /// What earlier tests of the same two said.
+    pub prior: Option<Prior>,
+    /// Which of the two is in force.
+    pub trying: bool,
+    /// Completions in this half.
+    pub half: f64,
+    /// Seconds in which the limit was not filled.
+    pub unfilled_s: f64,
+}
+
+impl Evenkeel {
+    /// Starts the next probe, if one is due.
+    pub(super) fn next_probe(&mut self, sample: &Sample) -> Reason {
+        let demand = sample.in_flight_mean + sample.queued;
+        let most = self.settings.range.1.min((demand / 0.95) as u32).max(self.settings.range.0);
+        let Some((offset, to, hint)) = self.choose(most) else {
+            self.settled = true;
+            let next_s = self.known.next_s(self.now).max(self.rest_until - self.now);
+            return match self.settings.memory {
+                Some(_) if self.kept == self.settings.range.1 => Reason::MemoryCap { wanted: 2 * self.kept },
+                _ => Reason::Settled { next_s },
+            };
+        };
+        let kept = self.lately();
+        self.probe = Some(Probe {
+            offset,
+            to,
+            hint,
+            began: self.now,
+            kept,
+            tried: Tally::default(),
+            prior: self.known.prior(to, self.kept),
+            trying: true,
+            half: 0.0,
+            unfilled_s: 0.0,
+        });
+        self.set(to);
+        Reason::Trying { kept: self.kept, because: hint }
+    }
+
+    /// The offset to try now: the way that was good last, else downwards under strain, else whose turn it is.
+    fn choose(&mut self, most: u32) -> Option<(Offset, u32, Hint)> {
+        let range = (self.settings.range.0, most);
+        if let Some(offset) = self.momentum.take()
+            && let Some(to) = offset.from(self.kept, most).filter(|&to| to >= range.0)
+        {
+            return Some((offset, to, Hint::Momentum));
+        }
+        if let Some(to) = self.back_to.take().filter(|&to| to != self.kept && (range.0..=most).contains(&to))
+        {
+            return Some((Offset::toward(self.kept, to), to, Hint::ThroughputFell));
+        }
+        if let Some(strained) = self.strain.strained()
+            && let Some(to) = Offset::Half.from(self.kept, most).filter(|&to| to >= range.0)
+            && self.known.is_new(to)
+        {
+            return Some((Offset::Half, to, strained.0));
+        }
+        let (offset, to, new) = self.known.next(self.kept, range, self.now, self.cold)?;
+        (new || self.now >= self.rest_until).then_some((offset, to, Hint::Turn))
+    }
+
+    pub(super) fn on_probe(&mut self, mut probe: Probe, tick: &Tally) -> Reason {
+        if probe.trying {
+            probe.tried.add(tick)
+        } else {
+            probe.kept.add(tick)
+        }
+        probe.half += tick.count;
+        let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
+        let test = Test::of(&probe.kept, &probe.tried, shift, self.dispersion.phi());
+        let Some(test) = test else {
+            self.probe = Some(probe);
+            return self.describe();
+        };
+        let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
+        if test.clearly_better(self.alpha()) {
+            return self.accept(&probe, evidence);
+        }
+        if test.clearly_worse(ALPHA_WORSE) {
+            return self.refuse(&probe, evidence);
+        }
+        let test = probe.prior.map_or(test, |prior| test.pooled(prior.gain, prior.variance));
+        let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
+        match self.weigh(&probe, &test) {
+            Some(true) => return self.accept(&probe, evidence),
+            Some(false) => return self.refuse(&probe, evidence),
+            None => {}
+        }
+        let apart = f64::from(probe.to.abs_diff(self.kept));
+        let lopsided = if probe.trying { probe.kept.count < 2.0 * probe.tried.count } else { true };
+        if probe.half >= self.horizon() / 3.0 && apart < self.horizon() / 16.0 && lopsided {
+            probe.half = 0.0;
+            probe.trying = !probe.trying;
+            self.set(if probe.trying { probe.to } else { self.kept });
+        }
+        self.probe = Some(probe);
+        self.describe()
+    }
+
+    /// What to do with a test whose sign is not clear: to stay needs little, to move needs more.
+    fn weigh(&self, probe: &Probe, test: &Test) -> Option<bool> {
+        let (seen, most) = (probe.tried.count, self.horizon());
+        if self.descends && probe.offset.is_far_down() && self.kept >= HIGH {
+            if seen >= most / 3.0 && test.gain > -test.se {
+                return Some(true);
+            }
+            return (seen >= most).then_some(test.gain > -2.0 * test.se);
+        }
+        if seen >= most / 4.0 && test.z < -0.7 {
+            return Some(false);
+        }
+        if seen < most {
+            return None;
+        }
+        let needed = 1.0 + 0.25 * f64::from(self.caution.min(4));
+        if test.z > needed && test.theta > 0.01 {
+            return Some(true);
+        }
+        (test.z < 0.5 || seen >= 4.0 * most).then_some(test.z > 1.0)
+    }
+
+    /// The limit tried is the one kept from here on.
+    fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
+        let left = self.kept;
+        self.left = Some((left, self.now));
+        self.cold = false;
+        self.braked = false;
+        self.kept = probe.to;
+        self.settled = false;
+        self.base = probe.tried;
+        self.set(probe.to);
+        self.watch.restart();
+        self.known.forget(probe.to);
+        self.known.refuse(left, probe.to, self.now, self.now - probe.began, self.patience_s());
+        self.descends &= probe.to < left;
+        self.momentum = (evidence.gain > CHANGE || self.descends).then(|| probe.offset.longer());
+        self.caution = self.caution.saturating_sub(1);
+        Reason::Better { left, evidence }
+    }
+
+    /// Back to the limit kept.
+    pub(super) fn refuse(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
+        let took = self.now - probe.began;
+        self.cold = false;
+        self.braked = false;
+        self.set(self.kept);
+        self.recovering = Some(0.0);
+        self.refused = Some((probe.to, self.now));
+        self.learns_lag = evidence.gain < -FAR_WORSE;
+        // A verdict that is hardly one is looked at again soon; one on a limit that is far worse, late.
+        let weight = if evidence.sure < 0.9 {
+            0.25
+        } else if evidence.gain < -FAR_WORSE {
+            4.0
+        } else {
+            1.0
+        };
+        self.known.refuse(probe.to, self.kept, self.now, weight * took, self.patience_s());
+        self.known.remember(
+            probe.to,
+            evidence.gain < -FAR_WORSE,
+            Prior { kept: self.kept, gain: evidence.gain, variance: evidence.se.powi(2) },
+        );
+        self.descends &= probe.to > self.kept;
+        self.caution += 1;
+        let rest = f64::from(1_u32 << self.caution.saturating_sub(4).min(4)) - 1.0;
+        self.rest_until = self.now + rest * took;
+        Reason::NotBetter(evidence)
+    }
+}

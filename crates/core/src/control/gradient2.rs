@@ -1,0 +1,129 @@
+//! Gradient2 (Netflix concurrency-limits, `Gradient2Limit.java`).
+//!
+//! With limit `L`, response time `R` of the sampling interval and its exponential mean `M` over `long_window` intervals
+//! (a plain mean of the first ten):
+//!
+//! - `M > 2 R`: `M := 0.95 M`
+//! - `n < L / 2`: hold (application-limited)
+//! - `g = clamp(tolerance M / R, 0.5, 1)`, `L := (1 - smoothing) L + smoothing (g L + queue)`.
+//!
+//! As published: tolerance 1.5, queue 4, smoothing 0.2, long window 600, `20 <= L <= 200`, initial 20, samples
+//! gathered over 1 s and 10 completions. Overload is ignored.
+//!
+//! Known: with a steady `g` below 1, `L` rests at `queue / (1 - g)`; as `M` follows `R`, `g` goes to 1 and `L` rises
+//! for ever.
+
+use super::window::{Gathered, Window};
+use super::{Controller, Decision, Reason, Sample};
+
+/// Intervals whose plain mean begins the long one.
+const WARM_UP: f64 = 10.0;
+
+/// Parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Limit to begin with.
+    pub initial: f64,
+    /// Lowest and highest limit.
+    pub range: (f64, f64),
+    /// How much longer than the mean a response may be.
+    pub tolerance: f64,
+    /// Transactions that may wait inside the server.
+    pub queue: f64,
+    /// Share of the way that a step goes.
+    pub smoothing: f64,
+    /// Intervals of the long mean.
+    pub long_window: f64,
+    /// Sampling interval in seconds.
+    pub window_s: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            initial: 20.0,
+            range: (20.0, 200.0),
+            tolerance: 1.5,
+            queue: 4.0,
+            smoothing: 0.2,
+            long_window: 600.0,
+            window_s: 1.0,
+        }
+    }
+}
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Gradient2 {
+    settings: Settings,
+    limit: f64,
+    window: Window,
+    long_s: f64,
+    count: f64,
+    why: Reason,
+}
+
+impl Gradient2 {
+    /// Begins at `settings.initial`.
+    pub fn new(settings: Settings) -> Self {
+        let window = Window::new(settings.window_s, 10);
+        Self { settings, limit: settings.initial, window, long_s: 0.0, count: 0.0, why: Reason::Start }
+    }
+
+    fn on_window(&mut self, window: &Gathered) {
+        let Settings { tolerance, queue, smoothing, long_window, range, .. } = self.settings;
+        let short = window.response_s;
+        self.count += 1.0;
+        let weight = if self.count <= WARM_UP { 1.0 / self.count } else { 2.0 / (long_window + 1.0) };
+        self.long_s += weight * (short - self.long_s);
+        if self.long_s > 2.0 * short {
+            self.long_s *= 0.95;
+        }
+        if 2.0 * f64::from(window.in_flight_max) < self.limit {
+            self.why = Reason::NotFull { in_flight: f64::from(window.in_flight_max) };
+            return;
+        }
+        let gradient = (tolerance * self.long_s / short).clamp(0.5, 1.0);
+        self.why = Reason::Gradient { gradient };
+        let wanted = gradient * self.limit + queue;
+        self.limit = ((1.0 - smoothing) * self.limit + smoothing * wanted).clamp(range.0, range.1);
+    }
+}
+
+impl Controller for Gradient2 {
+    fn name(&self) -> &'static str {
+        "gradient2"
+    }
+
+    fn update(&mut self, sample: &Sample) -> Decision {
+        if let Some(window) = self.window.add(sample) {
+            self.on_window(&window);
+        }
+        Decision { limit: self.limit.max(1.0) as u32, why: self.why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Response;
+    use crate::time::Nanos;
+
+    fn second(in_flight_max: u32, response_s: f64) -> Sample {
+        let response = Some(Response { mean: response_s, min: response_s, max: response_s });
+        Sample { end: Nanos::from_secs(1), in_flight_max, completions: 100, response, ..Sample::default() }
+    }
+
+    #[test]
+    fn it_grows_by_its_queue_and_shrinks_by_half_the_gradient_at_most() {
+        let mut gradient = Gradient2::new(Settings::default());
+        // g = 1: 20 + 0.2 * 4.
+        gradient.update(&second(20, 0.01));
+        assert!((gradient.limit - 20.8).abs() < 1e-9);
+        // M = (10 + 100) / 2 = 55 ms, g = 0.825: 0.8 * 20.8 + 0.2 (0.825 * 20.8 + 4) = 20.872.
+        gradient.update(&second(21, 0.1));
+        assert!((gradient.limit - 20.872).abs() < 1e-9, "{}", gradient.limit);
+        // Application-limited.
+        assert_eq!(gradient.update(&second(5, 0.1)).limit, 20);
+    }
+}

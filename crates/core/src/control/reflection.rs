@@ -1,0 +1,160 @@
+//! The throttling study's rule, in our reading (Elnikety and others, TPC-W shopping mix on MySQL, 2003).
+//!
+//! Sensors: L1 and L2 data-TLB misses and data-cache misses (overhead), user CPU share and throughput (productivity),
+//! read every second and smoothed by an exponential mean over 60 s. Each second, with the relative change of the
+//! means since the second before, averaged over the sensors of each kind:
+//!
+//! - productivity and overhead both rise: `L := L + step` (idle CPU, few misses)
+//! - overhead rises, productivity does not: `L := L - step` (CPU saturated, many misses)
+//! - else hold.
+//!
+//! A change below `band` is none. Neither step nor band is in the publication; ours are one transaction and 0.1 %.
+//! Where no cache or TLB misses can be read, CPU time per commit stands for overhead; where that is missing as
+//! well, the rule holds. The study's authors found its dynamics unsatisfactory, which is why `evenkeel` is another.
+
+use super::{Controller, Decision, Reason, Sample, Signals};
+
+/// Parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Limit to begin with.
+    pub initial: u32,
+    /// Lowest and highest limit.
+    pub range: (u32, u32),
+    /// Time constant of the means in seconds.
+    pub mean_s: f64,
+    /// Seconds between two decisions.
+    pub every_s: f64,
+    /// Relative change of a mean that counts.
+    pub band: f64,
+    /// How far a decision goes.
+    pub step: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { initial: 8, range: (1, 1_024), mean_s: 60.0, every_s: 1.0, band: 0.001, step: 1 }
+    }
+}
+
+/// Sensors in their order: throughput, user CPU share, data-TLB misses, data-cache misses, CPU per commit.
+const SENSORS: usize = 5;
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Reflection {
+    settings: Settings,
+    limit: u32,
+    means: [Option<f64>; SENSORS],
+    before: [Option<f64>; SENSORS],
+    since_s: f64,
+    completions: u64,
+    signals: Signals,
+    why: Reason,
+}
+
+impl Reflection {
+    /// Begins at `settings.initial`.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            limit: settings.initial.max(1),
+            means: [None; SENSORS],
+            before: [None; SENSORS],
+            since_s: 0.0,
+            completions: 0,
+            signals: Signals::default(),
+            why: Reason::Start,
+        }
+    }
+
+    fn read(&mut self) {
+        let throughput = self.completions as f64 / self.since_s;
+        let Signals { user_cpu_share, dtlb_misses, cache_misses, cpu_per_commit, .. } = self.signals;
+        let seen = [Some(throughput), user_cpu_share, dtlb_misses, cache_misses, cpu_per_commit];
+        let weight = (self.since_s / self.settings.mean_s).min(1.0);
+        self.before = self.means;
+        for (mean, seen) in self.means.iter_mut().zip(seen) {
+            if let Some(seen) = seen {
+                *mean = Some(mean.map_or(seen, |mean| mean + weight * (seen - mean)));
+            }
+        }
+    }
+
+    /// Mean relative change of some sensors; `None` where none of them is available.
+    fn change(&self, sensors: std::ops::Range<usize>) -> Option<f64> {
+        let changes: Vec<f64> = sensors
+            .filter_map(|sensor| {
+                let (now, before) = (self.means[sensor]?, self.before[sensor]?);
+                (before > 0.0).then(|| now / before - 1.0)
+            })
+            .collect();
+        (!changes.is_empty()).then(|| changes.iter().sum::<f64>() / changes.len() as f64)
+    }
+
+    fn rule(&mut self) {
+        let overhead = self.change(2..4).or_else(|| self.change(4..5));
+        let (Some(productivity), Some(overhead)) = (self.change(0..2), overhead) else {
+            self.why = Reason::NoSignal;
+            return;
+        };
+        self.why = Reason::Reflection { productivity, overhead };
+        let Settings { band, step, range, .. } = self.settings;
+        if overhead <= band {
+            return;
+        }
+        let wanted = if productivity > band {
+            self.limit.saturating_add(step)
+        } else {
+            self.limit.saturating_sub(step)
+        };
+        self.limit = wanted.clamp(range.0.max(1), range.1.max(1));
+    }
+}
+
+impl Controller for Reflection {
+    fn name(&self) -> &'static str {
+        "reflection"
+    }
+
+    fn update(&mut self, sample: &Sample) -> Decision {
+        self.since_s += sample.seconds();
+        self.completions += sample.completions;
+        self.signals = sample.signals;
+        if self.since_s + 1e-9 >= self.settings.every_s {
+            self.read();
+            self.rule();
+            self.since_s = 0.0;
+            self.completions = 0;
+        }
+        Decision { limit: self.limit, why: self.why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Nanos;
+
+    fn second(completions: u64, misses: Option<f64>) -> Sample {
+        let signals = Signals { dtlb_misses: misses, user_cpu_share: Some(0.5), ..Signals::default() };
+        Sample { end: Nanos::from_secs(1), completions, signals, ..Sample::default() }
+    }
+
+    #[test]
+    fn it_raises_when_both_rise_lowers_when_only_overhead_does_and_holds_else() {
+        let mut reflection = Reflection::new(Settings::default());
+        assert_eq!(reflection.update(&second(100, Some(1.0))).limit, 8);
+        assert_eq!(reflection.update(&second(200, Some(2.0))).limit, 9);
+        assert_eq!(reflection.update(&second(101, Some(3.0))).limit, 8);
+        let held = reflection.update(&second(500, Some(0.1)));
+        assert_eq!(held.limit, 8, "{held}");
+    }
+
+    #[test]
+    fn without_overhead_it_holds_and_says_so() {
+        let mut reflection = Reflection::new(Settings::default());
+        reflection.update(&second(100, None));
+        assert_eq!(reflection.update(&second(200, None)), Decision { limit: 8, why: Reason::NoSignal });
+    }
+}

@@ -1,0 +1,138 @@
+//! Parameters for the published controllers, found by a search, so that ours is compared with the best of them.
+//!
+//! A random search over wide ranges around the published values, floor 1, ceiling 1,024, on training plants of a seed of
+//! its own. What is sought is, first, the share of runs that settle, then the mean share of the best at the end.
+//! [`fitted`] is what `evenkeel simulate --search` found; the command finds it again.
+//!
+//! Found on 90 runs: aimd settled 54 %, gradient2 49 %, vegas 34 %. What they steer by is response time, and a response time
+//! does not say where throughput is highest: no parameters fit plants whose best limits and service times differ.
+
+use super::law::Law;
+use super::plant::Distribution;
+use super::trial::{self, CLIENTS, STARTS, Summary};
+use super::{aimd, gradient2, vegas};
+use crate::random::{Random, Seed};
+
+/// Plants of the search, its tries for each controller, and its seed.
+pub const EFFORT: (u64, usize, Seed) = (30, 150, Seed(0x5ea2));
+
+/// Names of the controllers that are searched.
+pub const SEARCHED: [&str; 3] = ["aimd", "vegas", "gradient2"];
+
+/// A controller with the parameters that the search found.
+pub fn fitted(name: &str) -> Option<Law> {
+    let range = (1.0, f64::from(CLIENTS));
+    match name {
+        "aimd" => Some(Law::Aimd(aimd::Settings { range, ..AIMD })),
+        "vegas" => Some(Law::Vegas(vegas::Settings { range, ..VEGAS })),
+        "gradient2" => Some(Law::Gradient2(gradient2::Settings { range, ..GRADIENT2 })),
+        _ => None,
+    }
+}
+
+const AIMD: aimd::Settings =
+    aimd::Settings { initial: 8.0, range: (1.0, 1_024.0), backoff: 0.56, timeout_s: 0.54, window_s: 0.22 };
+const VEGAS: vegas::Settings = vegas::Settings {
+    initial: 8.0,
+    range: (1.0, 1_024.0),
+    alpha: 12.0,
+    beta: 7.3,
+    smoothing: 0.34,
+    probe_multiplier: 1.9,
+    window_s: 0.051,
+    seed: Seed(0),
+};
+const GRADIENT2: gradient2::Settings = gradient2::Settings {
+    initial: 8.0,
+    range: (1.0, 1_024.0),
+    tolerance: 1.2,
+    queue: 3.5,
+    smoothing: 0.84,
+    long_window: 16.0,
+    window_s: 0.21,
+};
+
+/// The best of `tries` random settings of a controller; `None` for one that is not searched.
+pub fn search(name: &str, plants: u64, tries: usize, seed: Seed) -> Option<(Law, Summary)> {
+    let mut random = Random::new(seed.child(name));
+    let mut best: Option<(Law, Summary)> = None;
+    for _ in 0..tries {
+        let law = draw(name, &mut random)?;
+        let summary = judge(&law, plants, seed.child("training"));
+        let better =
+            best.is_none_or(|(_, best)| (summary.settled, summary.steady) > (best.settled, best.steady));
+        if better {
+            best = Some((law, summary));
+        }
+    }
+    best
+}
+
+/// How a controller does on `plants` plants of a seed, from all starts.
+pub fn judge(law: &Law, plants: u64, seed: Seed) -> Summary {
+    let distribution = Distribution::default();
+    let mut verdicts = Vec::new();
+    for number in 0..plants {
+        for start in STARTS {
+            let mut controller = law.starting_at(start).build();
+            verdicts.push(trial::run(&distribution, seed, number, start, controller.as_mut()).2);
+        }
+    }
+    Summary::of(&verdicts)
+}
+
+/// Values of two digits, so that what is found can be written down.
+fn draw(name: &str, random: &mut Random) -> Option<Law> {
+    let mut between = |low: f64, high: f64| {
+        let value = (low.ln() + (high / low).ln() * random.unit()).exp();
+        format!("{value:.1e}").parse().unwrap_or(value)
+    };
+    Some(match name {
+        "aimd" => Law::Aimd(aimd::Settings {
+            backoff: between(0.5, 0.99),
+            timeout_s: between(0.001, 5.0),
+            window_s: between(0.05, 1.0),
+            ..AIMD
+        }),
+        "vegas" => Law::Vegas(vegas::Settings {
+            alpha: between(0.5, 20.0),
+            beta: between(1.0, 60.0),
+            smoothing: between(0.1, 1.0),
+            probe_multiplier: between(1.0, 300.0),
+            window_s: between(0.05, 1.0),
+            ..VEGAS
+        }),
+        "gradient2" => Law::Gradient2(gradient2::Settings {
+            tolerance: between(1.0, 3.0),
+            queue: between(0.1, 10.0),
+            smoothing: between(0.05, 1.0),
+            long_window: between(10.0, 3_000.0),
+            window_s: between(0.05, 1.0),
+            ..GRADIENT2
+        }),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_finds_the_same_again_and_nothing_worse_than_its_first_draw() {
+        let few = search("gradient2", 3, 2, Seed(1)).unwrap();
+        let more = search("gradient2", 3, 6, Seed(1)).unwrap();
+        // Found again as it was.
+        assert_eq!(search("gradient2", 3, 6, Seed(1)).unwrap(), more);
+        assert!((more.1.settled, more.1.steady) >= (few.1.settled, few.1.steady));
+        assert!(search("fixed", 1, 1, Seed(1)).is_none());
+    }
+
+    #[test]
+    fn what_was_searched_has_fitted_parameters() {
+        for name in SEARCHED {
+            assert_eq!(fitted(name).unwrap().name(), name);
+        }
+        assert_eq!(fitted("evenkeel"), None);
+    }
+}

@@ -1,0 +1,230 @@
+//! Which servers a profile measures, with which data and factors.
+
+use super::profile::Args;
+use super::spec::{numbers, server_cpus};
+use super::{Session, data, place};
+use crate::config::factor::{self, Factor, Pool};
+use crate::config::workload as user_workload;
+use crate::failure::WithHint;
+use anyhow::Result;
+use evenkeel_lab::data::Via;
+use evenkeel_lab::data::tpcw::Scale;
+use evenkeel_lab::sandbox::{CpuSet, SandboxSpec};
+use evenkeel_lab::store::format::{LayoutRecord, TargetRecord};
+use evenkeel_lab::study::{Place, PoolSize, Reset, SeriesSpec, SiteSpec};
+use evenkeel_lab::target::{Control, Target};
+use evenkeel_lab::workload::Workload;
+use std::sync::Arc;
+
+/// What changes between series.
+pub struct Factors {
+    pools: Vec<Option<Pool>>,
+    layouts: Vec<Option<Via>>,
+}
+
+impl Factors {
+    /// Reads `--factor`.
+    pub fn read(texts: &[String]) -> Result<Self> {
+        let (mut pools, mut layouts) = (vec![None], vec![None]);
+        for text in texts {
+            match factor::parse(text)? {
+                Factor::BufferPool(levels) => pools = levels.into_iter().map(Some).collect(),
+                Factor::Layout(levels) => {
+                    layouts =
+                        levels.iter().map(|level| Ok(Some(level.parse::<Via>()?))).collect::<Result<_>>()?;
+                }
+            }
+        }
+        Ok(Self { pools, layouts })
+    }
+
+    /// Smallest pool in percent of the tables.
+    fn smallest_percent(&self) -> Option<f64> {
+        let percents = self.pools.iter().filter_map(|pool| match pool {
+            Some(Pool::Percent(percent)) => Some(*percent),
+            _ => None,
+        });
+        percents.min_by(f64::total_cmp)
+    }
+
+    fn label(&self, pool: Option<Pool>, layout: Option<Via>, target: &str, targets: usize) -> String {
+        let mut parts = Vec::new();
+        match pool {
+            Some(Pool::Percent(percent)) => parts.push(format!("pool {percent:.0} %")),
+            Some(Pool::Bytes(bytes)) => parts.push(format!("pool {} MiB", bytes >> 20)),
+            None => {}
+        }
+        if let Some(layout) = layout {
+            parts.push(format!("{layout} layout"));
+        }
+        if targets > 1 || parts.is_empty() {
+            parts.push(target.to_owned());
+        }
+        parts.join(", ")
+    }
+}
+
+/// Servers with their data, and what is measured on them.
+#[derive(Default)]
+pub struct Servers {
+    /// Sites, which series name by index.
+    pub sites: Vec<SiteSpec>,
+    /// Combinations of factors other than the rate.
+    pub series: Vec<SeriesSpec>,
+    /// Targets of the plan.
+    pub targets: Vec<TargetRecord>,
+}
+
+/// Private servers that live as long as the study.
+pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) -> Result<Servers> {
+    let scale = Scale::new(args.data.ebs, items(args, factors))?;
+    let cpus = server_cpus(args)?;
+    let mut servers = Servers::default();
+    for target in 0..args.sandboxes as usize {
+        let label = target_label(target);
+        for layout in &factors.layouts {
+            let via = layout.unwrap_or(data::via(args.data.rows.via));
+            let name = sandbox_name(scale, args.data.rows.data_seed, via, &label);
+            let mut sandbox = super::sandbox::spec(session, &args.server, name)?;
+            sandbox.cpus = Some(cpus.clone());
+            let data = data::spec(scale, args.data.rows.data_seed, via, None);
+            let site = servers.sites.len();
+            if layout == &factors.layouts[0] {
+                servers.targets.push(target_record(&label, &sandbox, &cpus));
+            }
+            servers.sites.push(SiteSpec {
+                target_label: label.clone(),
+                place: Place::Sandbox { sandbox, data: (!place::is_file(workload)).then_some(data) },
+            });
+            for pool in &factors.pools {
+                servers.series.push(SeriesSpec {
+                    label: factors.label(*pool, *layout, &label, args.sandboxes as usize),
+                    target,
+                    site,
+                    workload: private_workload(workload, scale)?,
+                    pool: pool.map(pool_size),
+                    layout: layout_record(via),
+                });
+            }
+        }
+    }
+    Ok(servers)
+}
+
+/// A workload of the user's asks tables that only a server of the user's has.
+fn private_workload(workload: &str, scale: Scale) -> Result<Arc<dyn Workload>> {
+    if place::is_file(workload) {
+        return Err(anyhow::anyhow!("{workload} asks tables that a private server does not have"))
+            .hint("name a server: mysql://user@host/database, or start one with data by `evenkeel sandbox up demo`, fill it by `evenkeel sandbox shell demo`, and name it sandbox:demo/DATABASE");
+    }
+    place::tpcw_workload(workload, scale)
+}
+
+/// Servers that are there already.
+pub fn remote(
+    session: &Session,
+    args: &Args,
+    factors: &Factors,
+    workload: &str,
+    reset: &Reset,
+) -> Result<Servers> {
+    if factors.pools.len() > 1 || factors.layouts.len() > 1 || !args.factor.is_empty() {
+        return Err(anyhow::anyhow!(
+            "--factor needs private servers, which can be restarted and filled anew"
+        ))
+        .hint("leave the URL out, or measure the levels one by one");
+    }
+    let mut servers = Servers::default();
+    for (index, text) in args.targets.iter().enumerate() {
+        let target = place::target(session, text)?;
+        let label = match place::named(text) {
+            _ if args.targets.len() > 1 => target_label(index),
+            Some((name, _)) => name.to_owned(),
+            None => target.address.to_string(),
+        };
+        servers.targets.push(TargetRecord {
+            label: label.clone(),
+            url: if text.starts_with("sandbox:") { text.clone() } else { target.to_string() },
+            cpus: Vec::new(),
+            memory_bytes: None,
+        });
+        servers.series.push(SeriesSpec {
+            label: factors.label(None, None, &label, args.targets.len()),
+            target: index,
+            site: index,
+            workload: remote_workload(workload, &target)?,
+            pool: None,
+            layout: LayoutRecord::AsIs,
+        });
+        servers.sites.push(SiteSpec { target_label: label, place: place_of(session, text, target, reset) });
+    }
+    Ok(servers)
+}
+
+/// A named private server is the study's to restart where it is reset in full.
+fn place_of(session: &Session, text: &str, target: Target, reset: &Reset) -> Place {
+    match place::named(text) {
+        Some((name, database)) if *reset == Reset::Full => {
+            Place::Named { home: session.home.clone(), name: name.to_owned(), database: database.to_owned() }
+        }
+        _ => Place::Remote(target),
+    }
+}
+
+/// A workload for a server of the user's.
+pub fn remote_workload(workload: &str, target: &Target) -> Result<Arc<dyn Workload>> {
+    if place::is_file(workload) {
+        let mut control = Control::connect(target)?;
+        return Ok(Arc::new(user_workload::load(workload.as_ref(), &mut control)?));
+    }
+    // An unknown name is told before the server is asked what it holds.
+    place::tpcw_workload(workload, Scale::new(1, 1_000)?)?;
+    place::tpcw_workload(workload, place::database(target)?)
+}
+
+fn layout_record(via: Via) -> LayoutRecord {
+    match via {
+        Via::Insert => LayoutRecord::Insert,
+        Via::Load => LayoutRecord::Load,
+        Via::Dump => LayoutRecord::Dump,
+    }
+}
+
+/// `a`, `b` ... `z`, then numbers.
+fn target_label(index: usize) -> String {
+    u8::try_from(index)
+        .ok()
+        .filter(|index| *index < 26)
+        .map_or_else(|| (index + 1).to_string(), |index| char::from(b'a' + index).to_string())
+}
+
+fn sandbox_name(scale: Scale, seed: u64, via: Via, label: &str) -> String {
+    format!("tpcw-{}-{}-s{seed}-{via}-{label}", scale.ebs(), scale.items())
+}
+
+fn target_record(label: &str, sandbox: &SandboxSpec, cpus: &CpuSet) -> TargetRecord {
+    TargetRecord {
+        label: label.to_owned(),
+        url: format!("sandbox:{}", sandbox.name),
+        cpus: numbers(cpus),
+        memory_bytes: sandbox.memory,
+    }
+}
+
+fn pool_size(pool: Pool) -> PoolSize {
+    match pool {
+        Pool::Percent(percent) => PoolSize::Percent(percent),
+        Pool::Bytes(bytes) => PoolSize::Bytes(bytes),
+    }
+}
+
+/// NUM_ITEMS: as asked for, else as in the study, or as many as make the smallest pool one that a server starts
+/// with. An item with its author and both's indexes takes about 900 bytes.
+fn items(args: &Args, factors: &Factors) -> u32 {
+    const BYTES_PER_ITEM: f64 = 900.0;
+    let needed = factors
+        .smallest_percent()
+        .map_or(0.0, |percent| evenkeel_lab::study::POOL_BYTES_MIN as f64 * 100.0 / percent / BYTES_PER_ITEM);
+    let rounded = (needed / 5_000.0).ceil() * 5_000.0;
+    args.data.rows.items.unwrap_or(data::ITEMS_DEFAULT.max(rounded as u32))
+}

@@ -1,0 +1,145 @@
+//! Random plants, steps on the measured curves, and the search for parameters.
+
+use super::Args;
+use crate::command::Session;
+use crate::config::simulate::law_named;
+use crate::out;
+use anyhow::{Result, bail};
+use evenkeel_core::control::Law;
+use evenkeel_core::control::plant::Distribution;
+use evenkeel_core::control::search::{self, EFFORT, SEARCHED};
+use evenkeel_core::control::steps::regrets;
+use evenkeel_core::control::trial::{self, CLIENTS, STARTS, Summary, Verdict};
+use evenkeel_core::random::Seed;
+use serde_json::json;
+use std::process::ExitCode;
+
+/// Failures that are named one by one.
+const NAMED: usize = 20;
+
+/// The controller that flags ask for.
+fn law(args: &Args) -> Result<Law> {
+    if !args.fitted {
+        return law_named(args.controller.as_ref(), 8, CLIENTS);
+    }
+    let name = args.controller.as_deref().unwrap_or_default();
+    match search::fitted(name) {
+        Some(law) => Ok(law),
+        None => bail!("--fitted is for --controller {}", SEARCHED.join(", ")),
+    }
+}
+
+fn seed(args: &Args) -> Seed {
+    Seed(args.seed.unwrap_or(1))
+}
+
+/// Judges a controller on random plants; failures are named by plant and start, so that they can be run again.
+pub fn judge(session: &Session, args: &Args, count: u64) -> Result<()> {
+    let (law, seed, distribution) = (law(args)?, seed(args), Distribution::default());
+    let mut verdicts: Vec<(u64, u32, Verdict)> = Vec::new();
+    for number in 0..count {
+        if session.stop.is_set() {
+            bail!("stopped after {number} of {count} plants");
+        }
+        for start in STARTS {
+            let mut controller = law.starting_at(start).build();
+            let (_, _, verdict) = trial::run(&distribution, seed, number, start, controller.as_mut());
+            verdicts.push((number, start, verdict));
+        }
+    }
+    let all: Vec<Verdict> = verdicts.iter().map(|(_, _, verdict)| *verdict).collect();
+    let summary = Summary::of(&all);
+    if args.json {
+        return Ok(out::line(serde_json::to_string(&as_json(&law, seed, &summary, &verdicts))?)?);
+    }
+    out::write(&told(&law, seed, &summary))?;
+    for (number, start, verdict) in verdicts.iter().filter(|(_, _, verdict)| failed(verdict)).take(NAMED) {
+        let words = match verdict {
+            Verdict { cycles: true, .. } => "cycles".to_owned(),
+            verdict if !verdict.is_settled() => "not settled within 60 halves".to_owned(),
+            verdict => format!("held at {:.0} % for six halves", verdict.worst * 100.0),
+        };
+        out::line(format!("  seed {} plant {number} start {start}: {words}", seed.0))?;
+    }
+    Ok(())
+}
+
+fn failed(verdict: &Verdict) -> bool {
+    !verdict.is_settled() || verdict.cycles || verdict.worst < 0.7
+}
+
+fn told(law: &Law, seed: Seed, summary: &Summary) -> String {
+    let halves =
+        |halves: Option<usize>| halves.map_or("more than 60".to_owned(), |halves| halves.to_string());
+    format!(
+        "{} on {} runs, seed {}: settled {:.2} %, worst fraction {:.2} ({} runs below 0.7), cycles {}, \
+         {:.1} % of the best at the end; halves until settled: median {}, 98th percentile {}\n",
+        law.name(),
+        summary.runs,
+        seed.0,
+        summary.settled_share() * 100.0,
+        summary.worst,
+        summary.below,
+        summary.cycles,
+        summary.steady * 100.0,
+        halves(summary.halves[0]),
+        halves(summary.halves[1])
+    )
+}
+
+fn as_json(law: &Law, seed: Seed, summary: &Summary, verdicts: &[(u64, u32, Verdict)]) -> serde_json::Value {
+    let failures: Vec<_> = verdicts
+        .iter()
+        .filter(|(_, _, verdict)| failed(verdict))
+        .map(|(number, start, verdict)| {
+            json!({
+                "plant": number, "start": start, "settled": verdict.is_settled(),
+                "worst": verdict.worst, "cycles": verdict.cycles,
+            })
+        })
+        .collect();
+    json!({
+        "controller": law.name(), "seed": seed.0, "runs": summary.runs,
+        "settled_share": summary.settled_share(), "worst_fraction": summary.worst,
+        "below": summary.below, "cycles": summary.cycles, "steady": summary.steady,
+        "halves_median": summary.halves[0], "halves_p98": summary.halves[1], "failures": failures,
+    })
+}
+
+/// What steps of the number of clients cost.
+pub fn steps(args: &Args) -> Result<()> {
+    let law = law(args)?;
+    let regrets = regrets(&law, seed(args));
+    if args.json {
+        let rows: Vec<_> = regrets
+            .iter()
+            .map(|row| json!({"curve": row.curve, "from": row.clients.0, "to": row.clients.1, "regret": row.regret}))
+            .collect();
+        let value = json!({"controller": law.name(), "seed": seed(args).0, "steps": rows});
+        return Ok(out::line(serde_json::to_string(&value)?)?);
+    }
+    for row in regrets {
+        let (from, to) = row.clients;
+        out::line(format!(
+            "{:10} {:18} {from:4} -> {to:4} clients: {:5.1} % lost",
+            law.name(),
+            row.curve,
+            row.regret * 100.0
+        ))?;
+    }
+    Ok(())
+}
+
+/// Finds the parameters that are committed in core again.
+pub fn search(args: &Args) -> Result<ExitCode> {
+    let (plants, tries, seed) = EFFORT;
+    for name in SEARCHED {
+        if args.controller.as_deref().is_some_and(|wanted| wanted != name) {
+            continue;
+        }
+        let Some((law, summary)) = search::search(name, plants, tries, seed) else { continue };
+        out::write(&told(&law, seed, &summary))?;
+        out::line(format!("  {law:?}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,310 @@
+//! Scenarios of `evenkeel simulate`: `examples/scenarios/*.toml` show every key.
+
+use super::fields::{Fields, list};
+use super::units;
+use anyhow::{Context, Result, anyhow, bail};
+use evenkeel_core::Nanos;
+use evenkeel_core::control::plant::{Curve, Fall, MEASURED, Measured, Plant, Rise, Shift};
+use evenkeel_core::control::simulation::{Expect, Load, Phase, Scenario};
+use evenkeel_core::control::{Law, evenkeel, law};
+use evenkeel_core::random::Seed;
+use evenkeel_lab::workload::similar;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// A scenario, its controller and what is expected of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScenarioFile {
+    /// Its name.
+    pub name: String,
+    /// The controller.
+    pub law: Law,
+    /// What is simulated.
+    pub scenario: Scenario,
+    /// What is expected.
+    pub expect: Vec<Expect>,
+}
+
+/// What flags set in place of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Instead {
+    /// The controller's name.
+    pub controller: Option<String>,
+    /// The seed.
+    pub seed: Option<u64>,
+}
+
+/// Longest scenario; the longest that is of use is a night.
+const LONGEST: Nanos = Nanos::from_secs(48 * 3_600);
+
+/// Reads a scenario.
+///
+/// # Errors
+/// Names the file, the entry and what to do.
+pub fn load(path: &Path, instead: &Instead) -> Result<ScenarioFile> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read scenario {file}"))?;
+    let table: Table = text.parse().map_err(|error| anyhow!("{file}: {error}"))?;
+    read(table, instead).map_err(|error| anyhow!("{file}: {error}"))
+}
+
+fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
+    let mut fields = Fields::new("scenario", table);
+    let name = fields.required("name")?;
+    let controller: Option<String> = fields.optional("controller")?;
+    let start = count(&mut fields, "start")?.unwrap_or(8);
+    let most = count(&mut fields, "limit-max")?.unwrap_or(1_024);
+    let memory = memory(&mut fields)?;
+    let seed = Seed(instead.seed.or(fields.optional("seed")?).unwrap_or(1));
+    let tick = time(&mut fields, "tick")?.unwrap_or(Nanos::from_millis(50));
+    let duration = time(&mut fields, "duration")?.unwrap_or(Nanos::from_secs(60));
+    let plants: Vec<Value> = fields.required("plant")?;
+    let loads: Vec<Value> = fields.required("load")?;
+    let expects: Vec<Value> = fields.optional("expect")?.unwrap_or_default();
+    fields.finish()?;
+    if tick < Nanos::from_millis(1) || duration < tick || duration > LONGEST {
+        bail!("scenario: `tick` must be at least 1ms and `duration` between a tick and 48h");
+    }
+    let named = plants.into_iter().enumerate().map(|(place, value)| plant(place + 1, value));
+    let named: Vec<(String, Plant)> = named.collect::<Result<_>>()?;
+    let phases = loads.into_iter().enumerate().map(|(place, value)| phase(place + 1, value, &named));
+    let phases: Vec<Phase> = phases.collect::<Result<_>>()?;
+    if phases.is_empty() {
+        bail!("scenario: `load` is empty; say who asks for transactions by [[load]] with `clients`");
+    }
+    let law =
+        with_memory(law_named(instead.controller.as_ref().or(controller.as_ref()), start, most)?, memory);
+    let expects = expects.into_iter().enumerate().map(|(place, value)| expect(place + 1, value, duration));
+    let expect = expects.collect::<Result<_>>()?;
+    let plants = named.into_iter().map(|(_, plant)| plant).collect();
+    let scenario = Scenario { plants, load: Load::new(phases), tick, duration, start, seed };
+    Ok(ScenarioFile { name, law, scenario, expect })
+}
+
+/// A controller by name.
+///
+/// # Errors
+/// Names those that there are.
+pub fn law_named(name: Option<&String>, start: u32, most: u32) -> Result<Law> {
+    let name = name.map_or("evenkeel", String::as_str);
+    Law::named(name, start, (1, most)).ok_or_else(|| match similar(name, law::NAMES).first() {
+        Some(near) => anyhow!("unknown controller `{name}`, did you mean `{near}`?"),
+        None => anyhow!("unknown controller `{name}`, known are {}", list(&law::NAMES)),
+    })
+}
+
+/// A budget of memory, under the key `memory`.
+///
+/// # Errors
+/// Sizes that are none.
+pub fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
+    let Some(table) = fields.optional::<Value>("memory")? else { return Ok(None) };
+    let mut fields = Fields::of("memory", table)?;
+    let budget = units::bytes(&fields.required::<String>("budget")?)? as f64;
+    let each = units::bytes(&fields.required::<String>("each")?)? as f64;
+    fields.finish()?;
+    Ok(Some(evenkeel::Memory { budget, each }))
+}
+
+/// The same with a budget of memory, where the controller knows what that is.
+pub fn with_memory(law: Law, memory: Option<evenkeel::Memory>) -> Law {
+    match law {
+        Law::Evenkeel(settings) => Law::Evenkeel(evenkeel::Settings { memory, ..settings }),
+        other => other,
+    }
+}
+
+fn plant(number: usize, value: Value) -> Result<(String, Plant)> {
+    let mut fields = Fields::of(format!("plant {number}"), value)?;
+    let name: Option<String> = fields.optional("name")?;
+    let name = name.unwrap_or_else(|| number.to_string());
+    fields.rename(format!("plant `{name}`"));
+    let mut plant = match fields.optional::<String>("measured")? {
+        Some(measured) => measured_plant(fields.entry(), &measured)?,
+        None => Plant::new(curve(&mut fields)?, positive(&mut fields, "peak-per-s")?),
+    };
+    plant.floor = fields.optional("floor")?.unwrap_or(plant.floor);
+    plant.settle_s = time(&mut fields, "settle")?.map_or(0.0, Nanos::as_secs_f64);
+    plant.wobble = fields.optional("wobble")?.unwrap_or(0.0);
+    plant.cost = fields.optional("cost")?.unwrap_or(1.0);
+    plant.sensors = fields.optional::<Value>("sensors")?.is_some_and(|value| value == Value::Boolean(true));
+    plant.shift = match fields.optional::<Value>("shift")? {
+        Some(value) => Some(shift(format!("{}, shift", fields.entry()), value)?),
+        None => None,
+    };
+    fields.finish()?;
+    Ok((name, plant))
+}
+
+fn measured_plant(entry: &str, name: &str) -> Result<Plant> {
+    let names = MEASURED.map(|measured| measured.name);
+    Measured::named(name)
+        .map(Measured::plant)
+        .ok_or_else(|| anyhow!("{entry}: no measured curve `{name}`, known are {}", list(&names)))
+}
+
+fn curve(fields: &mut Fields) -> Result<Curve> {
+    let kind: String = fields.required("curve")?;
+    Ok(match kind.as_str() {
+        "linear" => Curve::Linear { knee: positive(fields, "best")? },
+        "usl" => Curve::Usl { sigma: fields.required("sigma")?, kappa: positive(fields, "kappa")? },
+        "peaked" => {
+            let peak = positive(fields, "best")?;
+            let rise = Rise { bend: fields.optional("bend")?.unwrap_or(1.0) };
+            Curve::peaked(peak, rise, fall(fields)?)
+        }
+        "two-bottlenecks" => Curve::TwoBottlenecks {
+            first: positive(fields, "first")?,
+            slope: positive(fields, "slope")?,
+            peak: positive(fields, "best")?,
+            fall: fall(fields)?,
+        },
+        other => bail!(
+            "{}: unknown curve `{other}`, known are `linear`, `usl`, `peaked`, `two-bottlenecks`, or name a `measured` one",
+            fields.entry()
+        ),
+    })
+}
+
+fn fall(fields: &mut Fields) -> Result<Fall> {
+    let kind: String = fields.required("fall")?;
+    Ok(match kind.as_str() {
+        "locks" | "power" => Fall::Power {
+            exponent: positive(fields, "exponent")?,
+            floor: fields.optional("fall-floor")?.unwrap_or(0.05),
+            by_locks: kind == "locks",
+        },
+        "shelf" => Fall::Shelf {
+            start: positive(fields, "shelf-start")?,
+            end: positive(fields, "shelf-end")?,
+            height: positive(fields, "height")?,
+        },
+        "cliff" => Fall::Cliff { edge: positive(fields, "edge")?, height: positive(fields, "height")? },
+        other => {
+            bail!("{}: unknown fall `{other}`, known are `locks`, `power`, `shelf`, `cliff`", fields.entry())
+        }
+    })
+}
+
+fn shift(entry: String, value: Value) -> Result<Shift> {
+    let mut fields = Fields::of(entry, value)?;
+    let shift = Shift {
+        at_s: time(&mut fields, "at")?.unwrap_or(Nanos::ZERO).as_secs_f64(),
+        factor: positive(&mut fields, "factor")?,
+        over_s: time(&mut fields, "over")?.unwrap_or(Nanos::ZERO).as_secs_f64(),
+    };
+    fields.finish()?;
+    Ok(shift)
+}
+
+fn phase(number: usize, value: Value, plants: &[(String, Plant)]) -> Result<Phase> {
+    let mut fields = Fields::of(format!("load {number}"), value)?;
+    let at = time(&mut fields, "at")?.unwrap_or(Nanos::ZERO);
+    let clients = fields.required::<u64>("clients")?.try_into().unwrap_or(u32::MAX).min(1_000_000);
+    let think_s = time(&mut fields, "think")?.unwrap_or(Nanos::ZERO).as_secs_f64();
+    let slow = fields.optional::<u64>("slow")?.unwrap_or(0).try_into().unwrap_or(u32::MAX);
+    let paused = fields.optional::<Value>("paused")?.is_some_and(|value| value == Value::Boolean(true));
+    let plant = match fields.optional::<String>("plant")? {
+        None => 0,
+        Some(name) => plants.iter().position(|(known, _)| *known == name).ok_or_else(|| {
+            let names: Vec<&str> = plants.iter().map(|(name, _)| name.as_str()).collect();
+            anyhow!("load {number}: no plant `{name}`, known are {}", list(&names))
+        })?,
+    };
+    fields.finish()?;
+    Ok(Phase { at, clients, think_s, slow, paused, plant })
+}
+
+fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
+    let mut fields = Fields::of(format!("expect {number}"), value)?;
+    let near: f64 = fields.optional("near")?.unwrap_or(0.9);
+    let longer: Option<Nanos> = time(&mut fields, "for-longer-than")?;
+    let expect = Expect {
+        from: time(&mut fields, "from")?.unwrap_or(Nanos::ZERO),
+        until: time(&mut fields, "until")?.unwrap_or(duration),
+        settled_within: time(&mut fields, "settled-within")?.map(|within| (within, near)),
+        never_below: fields
+            .optional("never-below")?
+            .map(|floor| (floor, longer.unwrap_or(Nanos::from_secs(1)))),
+        regret_below: fields.optional("regret-below")?,
+        limit_within: match (count(&mut fields, "limit-min")?, count(&mut fields, "limit-max")?) {
+            (None, None) => None,
+            (low, high) => Some((low.unwrap_or(1), high.unwrap_or(u32::MAX))),
+        },
+    };
+    fields.finish()?;
+    let Expect { settled_within: None, never_below: None, regret_below: None, limit_within: None, .. } =
+        expect
+    else {
+        return Ok(expect);
+    };
+    bail!(
+        "expect {number}: expects nothing; set `settled-within`, `never-below`, `regret-below`, `limit-min` or `limit-max`"
+    )
+}
+
+fn time(fields: &mut Fields, key: &'static str) -> Result<Option<Nanos>> {
+    let Some(text) = fields.optional::<String>(key)? else { return Ok(None) };
+    units::duration(&text).map(Some).map_err(|error| anyhow!("{}: `{key}`: {error}", fields.entry()))
+}
+
+fn positive(fields: &mut Fields, key: &'static str) -> Result<f64> {
+    match fields.required::<f64>(key)? {
+        value if value.is_finite() && value > 0.0 => Ok(value),
+        value => bail!("{}: `{key}` is {value}; it is above 0", fields.entry()),
+    }
+}
+
+fn count(fields: &mut Fields, key: &'static str) -> Result<Option<u32>> {
+    match fields.optional::<u64>(key)? {
+        None => Ok(None),
+        Some(value @ 1..=100_000) => Ok(u32::try_from(value).ok()),
+        Some(value) => bail!("{}: `{key}` is {value}; it is between 1 and 100000", fields.entry()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINIMAL: &str = "name = \"s\"\n[[plant]]\nmeasured = \"hot-row\"\n[[load]]\nclients = 64\n";
+
+    fn parse(text: &str) -> Result<ScenarioFile> {
+        read(text.parse()?, &Instead::default())
+    }
+
+    #[test]
+    fn the_least_scenario_is_ours_for_a_minute() {
+        let file = parse(MINIMAL).unwrap();
+        assert_eq!((file.law.name(), file.scenario.duration), ("evenkeel", Nanos::from_secs(60)));
+        assert_eq!(file.scenario.plants[0].best(1_024, 0.0).0, 2);
+        let instead = Instead { controller: Some("vegas".to_owned()), seed: Some(9) };
+        let other = read(MINIMAL.parse().unwrap(), &instead).unwrap();
+        assert_eq!((other.law.name(), other.scenario.seed), ("vegas", Seed(9)));
+    }
+
+    #[test]
+    fn mistakes_name_the_entry_and_what_to_do() {
+        for (text, words) in [
+            ("name = \"s\"", "`plant` is missing"),
+            ("name = \"s\"\nplant = []\nload = []", "`load` is empty"),
+            (&format!("controller = \"evenkeal\"\n{MINIMAL}"), "did you mean `evenkeel`?"),
+            (&format!("start = 0\n{MINIMAL}"), "`start` is 0; it is between 1 and"),
+            (&format!("tick = \"0s\"\n{MINIMAL}"), "`tick` must be at least 1ms"),
+            (&format!("{MINIMAL}plant = \"x\""), "load 1: no plant `x`, known are `1`"),
+            (&format!("{MINIMAL}[[expect]]\nfrom = \"1s\""), "expects nothing"),
+            (&format!("{MINIMAL}[[expect]]\nsettled-within = 5"), "must be a text"),
+            (
+                "name = \"s\"\n[[load]]\nclients = 1\n[[plant]]\nmeasured = \"x\"",
+                "no measured curve `x`, known are `flash-sale`",
+            ),
+            (
+                "name = \"s\"\n[[load]]\nclients = 1\n[[plant]]\ncurve = \"usl\"\nsigma = 0.1\nkappa = 0",
+                "`kappa` is 0; it is above 0",
+            ),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What the server said of itself, beside the requests that it answered.
+
+use super::{section, table};
+use crate::columns::unit;
+use crate::format::{self, TimeUnit};
+use crate::report::markup::Text;
+use crate::report::study::Study;
+use evenkeel_lab::store::format::CellSummary;
+
+/// A figure of the table: its name in the records, its heading, its unit.
+type Figure = (&'static str, &'static str, &'static str);
+
+const PER_REQUEST: &str = "per request";
+
+const FIGURES: [Figure; 13] = [
+    ("threads_running_mean", "threads running", "mean"),
+    ("threads_running_max", "threads running", "most"),
+    ("pool_read_requests_per_request", "pages asked for", PER_REQUEST),
+    ("pool_reads_per_request", "pages read from disk", PER_REQUEST),
+    ("handler_reads_per_request", "rows read", PER_REQUEST),
+    ("handler_writes_per_request", "rows written", PER_REQUEST),
+    ("row_lock_waits_per_request", "row lock waits", PER_REQUEST),
+    ("row_lock_wait_ms_per_request", "waiting for row locks", "ms per request"),
+    ("log_writes_per_request", "log writes", PER_REQUEST),
+    ("log_fsyncs_per_request", "log flushes", PER_REQUEST),
+    ("tmp_tables_per_request", "temporary tables", PER_REQUEST),
+    ("tmp_disk_tables_per_request", "temporary tables on disk", PER_REQUEST),
+    ("sort_merge_passes_per_request", "sort merges", PER_REQUEST),
+];
+
+/// A row for each cell. Figures that are zero everywhere are named below instead; nothing where the server told
+/// nothing.
+pub fn server(study: &Study<'_>) -> String {
+    let cells: Vec<&CellSummary> =
+        (0..study.plan.series.len()).flat_map(|series| study.cells_of(series)).collect();
+    let known = |figure: &Figure| cells.iter().any(|cell| value(cell, figure).is_some());
+    let is_zero =
+        |figure: &Figure| cells.iter().all(|cell| value(cell, figure).is_none_or(|mean| mean == 0.0));
+    let (zeros, shown): (Vec<Figure>, Vec<Figure>) = FIGURES.into_iter().filter(known).partition(is_zero);
+    if cells.is_empty() || (shown.is_empty() && study.summary.mu_ms.n == 0) {
+        return String::new();
+    }
+    let head = |name: &str, unit: &str| format!("<th scope=\"col\">{name}<small>{unit}</small></th>");
+    let delay_unit = unit(&study.summary.cells, |cell| &cell.mu_ms);
+    let heads: String = shown.iter().map(|(_, name, unit)| head(name, unit)).collect();
+    let heads = format!(
+        "{}{}{}{heads}",
+        head("cell", ""),
+        head("requests", "all runs"),
+        head("μ", delay_unit.symbol())
+    );
+    let rows: String = cells.iter().map(|cell| row(study, cell, delay_unit, &shown)).collect();
+    let table = table("What the server did, means over runs", &heads, &format!("<tbody>\n{rows}</tbody>"));
+    section("server", "Server", &words(study), &format!("{table}{}", none(&zeros)))
+}
+
+fn words(study: &Study<'_>) -> String {
+    let delay = match study.summary.mu_ms.n {
+        0 => "The network delay μ is not available: the server does not tell how long a statement took it.",
+        _ => {
+            "The network delay μ is what a small probe took on the way, its execution at the server not counted: \
+             the socket, and waking up on both sides."
+        }
+    };
+    format!(
+        "What the server counted while it was measured, without what our own looking cost it. {delay} Threads \
+         running include the one that looks."
+    )
+}
+
+fn value(cell: &CellSummary, (name, _, _): &Figure) -> Option<f64> {
+    cell.server.get(*name).and_then(format::mean)
+}
+
+fn row(study: &Study<'_>, cell: &CellSummary, delay_unit: TimeUnit, figures: &[Figure]) -> String {
+    let field = |text: String| {
+        let class = if text == format::ABSENT { " class=\"absent\"" } else { "" };
+        format!("<td{class}>{}</td>", Text(&text))
+    };
+    let number = |value: Option<f64>| match value {
+        Some(0.0) => "0".to_owned(),
+        Some(value) => format::significant(value, 3),
+        None => format::ABSENT.to_owned(),
+    };
+    let values: String = figures.iter().map(|figure| field(number(value(cell, figure)))).collect();
+    format!(
+        "<tr><th scope=\"row\">{}</th><td>{}</td>{}{values}</tr>\n",
+        Text(&study.cell_name(cell)),
+        format::count(cell.counts.completed),
+        field(format::estimate(&cell.mu_ms, delay_unit.per_ms()))
+    )
+}
+
+/// What did not happen at all is said in a line, not in columns of zeros.
+fn none(zeros: &[Figure]) -> String {
+    let names: Vec<&str> = zeros.iter().map(|(_, name, _)| *name).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!("<p class=\"words\">None at any rate: {}.</p>\n", names.join(", ")),
+    }
+}

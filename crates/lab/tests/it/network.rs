@@ -1,0 +1,68 @@
+//! The network delay, where it is known: behind a relay that holds every message for a while.
+
+use super::study::{folder, measure, spec};
+use evenkeel_core::Nanos;
+use evenkeel_core::rates::RatePlan;
+use evenkeel_lab::sandbox::{Sandbox, SandboxSpec};
+use evenkeel_lab::stop::Stop;
+use evenkeel_lab::study::{Place, Reset};
+use evenkeel_lab::target::{Address, Target};
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+/// Each way.
+const HELD: Duration = Duration::from_millis(6);
+
+#[test]
+fn the_network_delay_is_what_the_way_adds_and_the_server_does_not() {
+    let home = tempfile::tempdir().unwrap();
+    let mut spec = spec(home.path(), "tpcw.simple", RatePlan::List(vec![20.0]));
+    spec.duration = Nanos::from_millis(1_500);
+    // Fills the data; then the same server by a slow way, as one of the user's.
+    let near = measure(&spec, &folder(&home.path().join("near"), &spec), usize::MAX);
+    let sandbox = SandboxSpec::new(home.path(), "study");
+    let server = Sandbox::up(&sandbox, &Stop::default(), &mut |_| ()).unwrap();
+    let way = home.path().join("slow.sock");
+    relay(&way, server.socket());
+    let target = Target { database: Some("tpcw".into()), address: Address::Unix(way), ..server.target() };
+    spec.sites[0].place = Place::Remote(target);
+    spec.series[0].pool = None;
+    spec.reset = Reset::Nothing;
+    let far = measure(&spec, &folder(&home.path().join("far"), &spec), usize::MAX);
+    server.down(&mut |_| ()).unwrap();
+
+    let (near, far) = (&near.cells[0], &far.cells[0]);
+    let added = far.mu_ms.mean - near.mu_ms.mean;
+    let held = 2e3 * HELD.as_secs_f64();
+    assert!((0.8 * held..3.0 * held).contains(&added), "{:?} {:?}", near.mu_ms, far.mu_ms);
+    assert_eq!((near.mu_ms.n, far.mu_ms.n), (2, 2));
+    assert!(far.tau_ms.mean > held, "the requests take the same way: {:?}", far.tau_ms);
+}
+
+/// Listens at one socket and hands everything on to another, each message a while later.
+fn relay(from: &Path, to: &Path) {
+    let listener = UnixListener::bind(from).unwrap();
+    let to = to.to_owned();
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let Ok(server) = UnixStream::connect(&to) else { break };
+            let (client_reads, server_reads) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            thread::spawn(move || hand_on(client_reads, server));
+            thread::spawn(move || hand_on(server_reads, client));
+        }
+    });
+}
+
+fn hand_on(mut from: UnixStream, mut to: UnixStream) {
+    let mut bytes = [0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        thread::sleep(HELD);
+        if to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Both);
+}
