@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::command::{data, explain, export, load, profile, report, runs, sandbox, simulate};
+use crate::command::{data, explain, export, guard, load, profile, report, runs, sandbox, simulate};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -43,6 +43,8 @@ pub enum Command {
     Load(load::Args),
     /// Classify the statements of a workload by their plans and name the heavy hitters
     Explain(explain::Args),
+    /// A proxy that keeps a server at its peak: run it, watch it, replay its decisions
+    Guard(Box<guard::Args>),
     /// List what was measured
     Runs(runs::Args),
     /// Write a study as one self-contained HTML file

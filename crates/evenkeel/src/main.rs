@@ -14,6 +14,7 @@ mod failure;
 #[cfg(test)]
 mod fixture;
 mod format;
+mod guard;
 mod out;
 mod progress;
 mod report;

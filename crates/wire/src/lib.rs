@@ -10,6 +10,7 @@ pub mod command;
 mod error;
 pub mod login;
 pub mod packet;
+pub mod relay;
 pub mod response;
 pub mod row;
 pub mod sql;

@@ -3,6 +3,7 @@
 pub mod data;
 pub mod explain;
 pub mod export;
+pub mod guard;
 pub mod load;
 pub mod place;
 pub mod profile;
@@ -57,13 +58,16 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Some(home) => home,
         None => evenkeel_lab::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
     };
-    let session = Session { home, quiet: cli.quiet, stop: stop_on_signals()? };
+    // A guard reads its configuration again at SIGHUP.
+    let reloads = matches!(cli.command, Command::Guard(_));
+    let session = Session { home, quiet: cli.quiet, stop: stop_on_signals(reloads)? };
     match cli.command {
         Command::Profile(args) => profile::run(&session, &args),
         Command::Sandbox(args) => sandbox::run(&session, &args),
         Command::Data(args) => data::run(&session, &args),
         Command::Load(args) => load::run(&session, &args),
         Command::Explain(args) => explain::run(&session, &args),
+        Command::Guard(args) => guard::run(&session, &args),
         Command::Runs(args) => runs::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::Export(args) => export::run(&session, &args),
@@ -73,10 +77,11 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
 }
 
 /// The first signal asks for an orderly end; a second one ends the process at once, and private servers with it.
-fn stop_on_signals() -> Result<Stop> {
+fn stop_on_signals(reloads: bool) -> Result<Stop> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let stop = Stop::default();
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    let signals: &[i32] = if reloads { &[SIGINT, SIGTERM] } else { &[SIGINT, SIGTERM, SIGHUP] };
+    for &signal in signals {
         signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, stop.flag())
             .and_then(|_| signal_hook::flag::register(signal, stop.flag()))
             .context("installing the handler for Ctrl-C")?;
@@ -95,10 +100,16 @@ pub fn look() -> Look {
 const WIDE: usize = 200;
 
 fn console_width() -> usize {
+    console_size().0
+}
+
+/// Columns and rows of the terminal; 80 and 24 where nobody says.
+fn console_size() -> (usize, usize) {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: TIOCGWINSZ writes one winsize to the address given.
     let told = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) } == 0;
-    if told && size.ws_col > 0 { usize::from(size.ws_col) } else { 80 }
+    let told = told && size.ws_col > 0 && size.ws_row > 0;
+    if told { (usize::from(size.ws_col), usize::from(size.ws_row)) } else { (80, 24) }
 }
 
 fn print_completions(shell: clap_complete::Shell) {

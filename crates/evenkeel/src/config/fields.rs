@@ -99,6 +99,13 @@ impl FromToml for String {
     }
 }
 
+impl FromToml for bool {
+    const KIND: &'static str = "true or false";
+    fn from_toml(value: Value) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
 impl FromToml for i64 {
     const KIND: &'static str = "a whole number";
     fn from_toml(value: Value) -> Option<Self> {

@@ -3,6 +3,7 @@
 pub mod factor;
 mod fields;
 mod generator;
+pub mod guard;
 pub mod rate;
 pub mod simulate;
 pub mod units;

@@ -1,0 +1,168 @@
+//! Flags of a running guard, over its configuration file.
+
+use crate::config::guard::{GuardConfig, tls_mode};
+use crate::config::units;
+use crate::failure::WithHint;
+use crate::guard::log::Form;
+use anyhow::{Context, Result, anyhow};
+use evenkeel_core::control::law;
+use evenkeel_gate::guard::TenantBy;
+use std::path::PathBuf;
+
+/// Flags that a file has as well; a flag wins.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Flags {
+    /// Configuration file; SIGHUP reads it again
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Where clients arrive: host:port or the path of a socket; can be given again
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Vec<String>,
+    /// The server: host:port or the path of its socket
+    #[arg(long, value_name = "ADDRESS")]
+    backend: Option<String>,
+    /// Who decides about the limit
+    #[arg(long, value_name = "NAME", value_parser = law::NAMES)]
+    controller: Option<String>,
+    /// The limit to begin with; the fixed controller's for good
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: Option<u32>,
+    /// No limit passes this
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit_max: Option<u32>,
+    /// Say what would be done and hold nothing back
+    #[arg(long)]
+    dry_run: bool,
+    /// Threads that carry sessions [default: one up to four CPUs]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Where to serve /metrics and /healthz
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<String>,
+    /// File for a line of JSON with each tick
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
+    /// Account for the server's status, as mysql://user@host:port
+    #[arg(long, value_name = "URL")]
+    monitor: Option<String>,
+    /// Count cycles and misses on the server's CPUs, which it has to itself
+    #[arg(long)]
+    counters: bool,
+    /// Form of the log on stderr
+    #[arg(long, value_enum, value_name = "FORM")]
+    log: Option<Form>,
+    /// Time for transactions to end after SIGTERM
+    #[arg(long, value_name = "TIME")]
+    drain: Option<String>,
+    /// By what clients share the limit [default: user]
+    #[arg(long, value_name = "user|database", value_parser = ["user", "database"])]
+    tenants: Option<String>,
+    /// Most sessions that may wait; others are refused [default: no bound]
+    #[arg(long, value_name = "N")]
+    queue_max: Option<usize>,
+    /// Longest wait; then a command is refused [default: no bound]
+    #[arg(long, value_name = "TIME")]
+    wait_max: Option<String>,
+    /// A user whose commands never wait; may be given several times
+    #[arg(long, value_name = "USER")]
+    admin: Vec<String>,
+    /// TLS towards clients [default: preferred]
+    #[arg(long, value_name = "MODE", value_parser = MODES)]
+    tls: Option<String>,
+    /// Certificate chain to show to clients (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// TLS towards the server; preferred: where the client has it too and the server offers it
+    #[arg(long, value_name = "MODE", value_parser = MODES)]
+    backend_tls: Option<String>,
+    /// Authorities that must have signed the server's certificate (PEM)
+    #[arg(long, value_name = "FILE")]
+    backend_tls_ca: Option<PathBuf>,
+    /// Read the configuration, say whether it is right, and end
+    #[arg(long)]
+    pub check: bool,
+}
+
+impl Flags {
+    /// The file, if there is one, with the flags over it.
+    pub fn read(&self) -> Result<GuardConfig> {
+        let mut config = match (&self.config, self.listen.first(), &self.backend) {
+            (Some(path), _, _) => GuardConfig::load(path)?,
+            (None, Some(listen), Some(backend)) => GuardConfig::new(listen.parse()?, backend.parse()?),
+            (None, None, _) => {
+                return Err(anyhow!("nobody said where clients arrive")).hint("give --listen or --config");
+            }
+            (None, _, None) => {
+                return Err(anyhow!("nobody said where the server is")).hint("give --backend or --config");
+            }
+        };
+        if !self.listen.is_empty() {
+            config.plan.listen = self.listen.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
+        }
+        if let Some(backend) = &self.backend {
+            config.plan.backend = backend.parse()?;
+        }
+        self.over(&mut config)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn over(&self, config: &mut GuardConfig) -> Result<()> {
+        fn set<T: Clone>(target: &mut T, value: &Option<T>) {
+            if let Some(value) = value {
+                *target = value.clone();
+            }
+        }
+        set(&mut config.controller, &self.controller);
+        set(&mut config.limit, &self.limit);
+        set(&mut config.limit_max, &self.limit_max);
+        set(&mut config.plan.threads, &self.threads);
+        set(&mut config.log, &self.log);
+        config.plan.options.dry_run |= self.dry_run;
+        config.counters |= self.counters;
+        config.metrics = self.metrics.clone().or(config.metrics.take());
+        config.journal = self.journal.clone().or(config.journal.take());
+        config.monitor = self.monitor.clone().or(config.monitor.take());
+        self.over_gate(config)?;
+        self.over_tls(config)?;
+        if let Some(drain) = &self.drain {
+            config.drain = units::duration(drain).context("reading --drain")?;
+        }
+        Ok(())
+    }
+
+    fn over_gate(&self, config: &mut GuardConfig) -> Result<()> {
+        let plan = &mut config.plan;
+        if let Some(by) = &self.tenants {
+            plan.tenants = if by == "database" { TenantBy::Database } else { TenantBy::User };
+        }
+        plan.options.queue_max = self.queue_max.or(plan.options.queue_max);
+        if let Some(wait) = &self.wait_max {
+            plan.options.wait_max = Some(units::duration(wait).context("reading --wait-max")?);
+        }
+        plan.administrators.extend(self.admin.iter().cloned());
+        Ok(())
+    }
+
+    fn over_tls(&self, config: &mut GuardConfig) -> Result<()> {
+        let plan = &mut config.plan;
+        if let Some(text) = &self.tls {
+            plan.client_tls.mode = tls_mode(text)?;
+        }
+        if let Some(text) = &self.backend_tls {
+            plan.backend_tls.mode = tls_mode(text)?;
+        }
+        if let Some(identity) = self.tls_cert.clone().zip(self.tls_key.clone()) {
+            plan.client_tls.identity = Some(identity);
+        }
+        if let Some(authorities) = &self.backend_tls_ca {
+            plan.backend_tls.authorities = Some(authorities.clone());
+        }
+        Ok(())
+    }
+}
+
+const MODES: [&str; 3] = ["disabled", "preferred", "required"];

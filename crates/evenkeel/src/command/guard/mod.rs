@@ -1,0 +1,63 @@
+//! `evenkeel guard`: a proxy that lets as many transactions run as keep the server at its peak.
+
+mod flags;
+mod monitor;
+mod run;
+mod view;
+
+use super::Session;
+use anyhow::Result;
+use flags::Flags;
+use std::process::ExitCode;
+
+/// Flags of `evenkeel guard`.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --metrics 127.0.0.1:9307
+  evenkeel guard --config /etc/evenkeel/guard.toml
+  evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --controller fixed --limit 8
+  evenkeel guard --listen 127.0.0.1:3307 --backend /run/mysqld/mysqld.sock --dry-run
+  evenkeel guard top 127.0.0.1:9307
+
+Signals: SIGHUP reads the configuration again, SIGTERM lets transactions end and stops.
+Compression is negotiated away. Accounts that authenticate by a socket's system user (unix_socket,
+auth_socket) are refused on a unix-socket backend."
+)]
+pub struct Args {
+    /// What to do instead of running a guard
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Flags of a running guard
+    #[command(flatten)]
+    flags: Flags,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Watch a running guard: limit, queue, throughput, sensors, and why
+    Top(view::TopArgs),
+    /// Ask a controller again with the samples of a journal
+    Replay(view::ReplayArgs),
+}
+
+/// Runs a guard, or looks at one.
+///
+/// # Errors
+/// Wrong flags or files, taken ports, a guard that cannot be reached.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    match &args.action {
+        Some(Action::Top(top)) => view::top(session, top),
+        Some(Action::Replay(replay)) => view::replay(replay),
+        None => {
+            let config = args.flags.read()?;
+            if args.flags.check {
+                crate::out::line("the configuration is right")?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            run::run(session, &args.flags, config)
+        }
+    }
+}

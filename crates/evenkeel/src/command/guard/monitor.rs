@@ -1,0 +1,77 @@
+//! The server's own status, asked with an account of the operator's.
+
+use anyhow::Result;
+use evenkeel_gate::clock::Clock;
+use evenkeel_gate::control::StatusBoard;
+use evenkeel_lab::target::{Control, Target};
+use evenkeel_sense::status::StatusReading;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// From one reading to the next; a status costs a server about a millisecond.
+const EVERY: Duration = Duration::from_millis(500);
+/// Until a server that did not answer is asked again.
+const PAUSE: Duration = Duration::from_secs(3);
+const QUERY: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'Uptime_since_flush_status', \
+                     'Innodb_row_lock_time', 'Innodb_row_lock_current_waits', 'Threads_running')";
+
+/// A thread that asks; it ends when this is dropped.
+pub struct Monitor {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Monitor {
+    /// Asks the server behind `url` and posts what it says, with the time of `clock`.
+    ///
+    /// # Errors
+    /// A URL that is none; a server that does not answer is no error, and asked again later.
+    pub fn start(url: &str, board: StatusBoard, clock: Clock) -> Result<Self> {
+        let target = Target::parse(url)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let watch = move || watch(&target, &board, &clock, &stopped);
+        let thread = std::thread::Builder::new().name("monitor".into()).spawn(watch)?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic in it has been told already.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn watch(target: &Target, board: &StatusBoard, clock: &Clock, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        if let Ok(mut control) = Control::connect(target) {
+            while let Some(reading) = read(&mut control) {
+                board.post(clock.now(), Some(reading));
+                std::thread::park_timeout(EVERY);
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        }
+        board.post(clock.now(), None);
+        std::thread::park_timeout(PAUSE);
+    }
+}
+
+fn read(control: &mut Control) -> Option<StatusReading> {
+    let mut named = Vec::new();
+    let rows = control.query(QUERY).ok()?;
+    for row in &rows.rows {
+        if let [Some(name), Some(value)] = row.as_slice() {
+            named.push((name.as_str(), value.as_str()));
+        }
+    }
+    Some(StatusReading::new(named))
+}

@@ -1,0 +1,122 @@
+//! `evenkeel guard top` and `evenkeel guard replay`.
+
+use super::super::Session;
+use crate::config::simulate::law_named;
+use crate::config::units;
+use crate::failure::WithHint;
+use crate::guard::status::{Status, VERSION};
+use crate::guard::top::{Frame, History};
+use crate::guard::{http, journal};
+use crate::out;
+use anyhow::{Result, bail};
+use evenkeel_core::control::law;
+use evenkeel_gate::control;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Flags of `evenkeel guard top`.
+#[derive(Debug, clap::Args)]
+pub struct TopArgs {
+    /// Where the guard serves its metrics
+    #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:9307")]
+    address: String,
+    /// From one picture to the next
+    #[arg(long, value_name = "TIME", default_value = "500ms")]
+    every: String,
+    /// One picture, after two readings, and end
+    #[arg(long)]
+    once: bool,
+}
+
+/// Flags of `evenkeel guard replay`.
+#[derive(Debug, clap::Args)]
+pub struct ReplayArgs {
+    /// A journal that a guard has written
+    #[arg(value_name = "FILE")]
+    journal: PathBuf,
+    /// Who is asked
+    #[arg(long, value_name = "NAME", default_value = "evenkeel", value_parser = law::NAMES)]
+    controller: String,
+    /// The limit to begin with [default: the journal's first]
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// No limit passes this
+    #[arg(long, value_name = "N", default_value_t = 1_024)]
+    limit_max: u32,
+    /// Every tick, not only changes
+    #[arg(long)]
+    all: bool,
+}
+
+/// Another screen, and back.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+/// To the corner, with the rest cleared after the picture.
+const CORNER: &str = "\x1b[H";
+const CLEAR_LINE: &str = "\x1b[K\n";
+const CLEAR_REST: &str = "\x1b[K\x1b[J";
+
+/// Draws until Ctrl-C.
+pub fn top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
+    let every = std::time::Duration::from(units::duration(&args.every)?);
+    let mut history = History::default();
+    history.push(read(&args.address)?);
+    if args.once || !std::io::stdout().is_terminal() {
+        std::thread::sleep(every);
+        history.push(read(&args.address)?);
+        out::line(history.draw(Frame { width: 200, height: 1_000 }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    out::write(ENTER)?;
+    let outcome = draw(session, args, every, &mut history);
+    out::write(LEAVE)?;
+    outcome.map(|()| ExitCode::SUCCESS)
+}
+
+fn draw(session: &Session, args: &TopArgs, every: std::time::Duration, history: &mut History) -> Result<()> {
+    while !session.stop.is_set() {
+        let (width, height) = super::super::console_size();
+        let picture = history.draw(Frame { width, height: height.saturating_sub(1) });
+        out::write(&format!("{CORNER}{}{CLEAR_REST}", picture.replace('\n', CLEAR_LINE)))?;
+        std::thread::sleep(every);
+        history.push(read(&args.address)?);
+    }
+    Ok(())
+}
+
+fn read(address: &str) -> Result<Status> {
+    let hint = "start the guard with --metrics, and give its address here";
+    let (code, body) = http::get(address, "/status").hint(hint)?;
+    if code != 200 {
+        bail!("{address} answers {code}: {}", body.trim());
+    }
+    let status: Status = serde_json::from_str(&body).hint(hint)?;
+    if status.version != VERSION {
+        bail!("the guard at {address} speaks version {} of its status, this is {VERSION}", status.version);
+    }
+    Ok(status)
+}
+
+/// Shows where a controller would have decided otherwise.
+pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
+    let recorded = journal::read(&args.journal)?;
+    let Some(first) = recorded.first() else { bail!("{} has no tick", args.journal.display()) };
+    let start = args.limit.unwrap_or(first.sample.limit);
+    let asked = law_named(Some(&args.controller), start, args.limit_max)?.build();
+    let ticks = recorded.iter().map(|tick| (&tick.sample, tick.decided));
+    let replayed = control::replay(ticks, asked, start, args.limit_max);
+    let mut before = start;
+    for (tick, then) in replayed.iter().zip(&recorded) {
+        if args.all || tick.now.limit != before || tick.now.limit != tick.then {
+            let at = then.sample.end.as_secs_f64();
+            let differs =
+                if tick.now.limit == tick.then { String::new() } else { format!("  (then: {})", then.why) };
+            out::line(format!("{at:>10.3} s  {}{differs}", tick.now))?;
+        }
+        before = tick.now.limit;
+    }
+    let differing = replayed.iter().filter(|tick| tick.now.limit != tick.then).count();
+    out::line(format!("{differing} of {} ticks differ", replayed.len()))?;
+    Ok(ExitCode::SUCCESS)
+}

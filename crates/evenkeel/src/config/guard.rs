@@ -1,0 +1,349 @@
+//! The guard's configuration: `examples/guard.toml` shows every key.
+
+use super::fields::Fields;
+use super::simulate::{law_named, memory, with_memory};
+use super::units;
+use crate::guard::log::Form;
+use anyhow::{Context, Result, anyhow, bail};
+use evenkeel_core::Nanos;
+use evenkeel_core::control::{Law, evenkeel, law};
+use evenkeel_gate::admission::Options;
+use evenkeel_gate::control::Settings;
+use evenkeel_gate::guard::{Address, BackendTls, ClientTls, Plan, TenantBy, TlsMode};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Greatest limit that makes sense: as many as a server has connections.
+const LIMIT_MAX: u64 = 100_000;
+
+/// Everything that a file or flags may say.
+#[derive(Clone, Debug)]
+pub struct GuardConfig {
+    /// Sockets, the server, the gate.
+    pub plan: Plan,
+    /// Weights of tenants by name.
+    pub weights: BTreeMap<String, u32>,
+    /// Name of the controller.
+    pub controller: String,
+    /// The limit to begin with, or to hold.
+    pub limit: u32,
+    /// No limit passes this.
+    pub limit_max: u32,
+    /// Memory that transactions may use: a cap on the limit.
+    pub memory: Option<evenkeel::Memory>,
+    /// From one tick to the next.
+    pub tick: Nanos,
+    /// Hardware counters on the CPUs of the server.
+    pub counters: bool,
+    /// Account for the server's status, as a URL.
+    pub monitor: Option<String>,
+    /// Where metrics are served.
+    pub metrics: Option<String>,
+    /// File for the journal.
+    pub journal: Option<PathBuf>,
+    /// Form of the log.
+    pub log: Form,
+    /// Time for transactions to end after SIGTERM.
+    pub drain: Nanos,
+}
+
+impl GuardConfig {
+    /// The defaults between two addresses.
+    pub fn new(listen: Address, backend: Address) -> Self {
+        Self {
+            plan: Plan { threads: threads(), ..Plan::new(listen, backend) },
+            weights: BTreeMap::new(),
+            controller: law::NAMES[law::NAMES.len() - 1].to_owned(),
+            limit: 8,
+            limit_max: 1_024,
+            memory: None,
+            tick: Nanos::from_millis(100),
+            counters: false,
+            monitor: None,
+            metrics: None,
+            journal: None,
+            log: Form::Text,
+            drain: Nanos::from_secs(10),
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Names the file, the key and what to do.
+    pub fn load(path: &Path) -> Result<Self> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
+        Self::parse(&text).map_err(|error| anyhow!("{file}: {error}"))
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// As [`GuardConfig::load`].
+    pub fn parse(text: &str) -> Result<Self> {
+        let table: Table = text.parse()?;
+        let mut fields = Fields::new("guard", table);
+        let listen = addresses(&mut fields)?;
+        let backend: String = fields.required("backend")?;
+        let first = listen.first().cloned().ok_or_else(|| anyhow!("guard: `listen` names no address"))?;
+        let mut config = Self::new(first, backend.parse()?);
+        config.plan.listen = listen;
+        config.top(&mut fields)?;
+        config.control(section(&mut fields, "control")?)?;
+        config.queue(section(&mut fields, "queue")?)?;
+        config.idle(section(&mut fields, "idle")?)?;
+        config.tls(section(&mut fields, "client_tls")?, section(&mut fields, "backend_tls")?)?;
+        config.weights = weights(fields.optional("weights")?)?;
+        fields.finish()?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn top(&mut self, fields: &mut Fields) -> Result<()> {
+        set(&mut self.plan.threads, fields.optional::<u64>("threads")?.map(|threads| threads as usize));
+        set(&mut self.plan.administrators, fields.optional("administrators")?);
+        self.metrics = fields.optional("metrics")?;
+        set(&mut self.drain, time(fields, "drain")?);
+        match fields.optional::<String>("log")?.as_deref() {
+            None => {}
+            Some("text") => self.log = Form::Text,
+            Some("json") => self.log = Form::Json,
+            Some(other) => bail!("guard: `log` is {other:?}, and must be \"text\" or \"json\""),
+        }
+        Ok(())
+    }
+
+    fn control(&mut self, mut fields: Fields) -> Result<()> {
+        set(&mut self.controller, fields.optional("controller")?);
+        set(&mut self.limit, limit(&mut fields, "limit")?);
+        set(&mut self.limit_max, limit(&mut fields, "limit_max")?);
+        set(&mut self.tick, time(&mut fields, "tick")?);
+        set(&mut self.counters, fields.optional("counters")?);
+        self.memory = memory(&mut fields)?;
+        set(&mut self.plan.options.dry_run, fields.optional("dry_run")?);
+        self.monitor = fields.optional("monitor")?;
+        self.journal = fields.optional::<String>("journal")?.map(PathBuf::from);
+        fields.finish()
+    }
+
+    fn queue(&mut self, mut fields: Fields) -> Result<()> {
+        let options = &mut self.plan.options;
+        options.queue_max = fields.optional::<u64>("length")?.map(|length| length as usize);
+        options.wait_max = time(&mut fields, "wait")?;
+        match fields.optional::<String>("by")?.as_deref() {
+            None | Some("user") => {}
+            Some("database") => self.plan.tenants = TenantBy::Database,
+            Some(other) => bail!("queue: `by` is {other:?}, and must be \"user\" or \"database\""),
+        }
+        fields.finish()
+    }
+
+    fn idle(&mut self, mut fields: Fields) -> Result<()> {
+        set(&mut self.plan.lend_after, time(&mut fields, "lend_after")?);
+        let options = &mut self.plan.options;
+        set(&mut options.lent_max, fields.optional::<u64>("lent_max")?.map(|most| most as usize));
+        options.close_after = time(&mut fields, "close_after")?;
+        fields.finish()
+    }
+
+    fn tls(&mut self, mut client: Fields, mut backend: Fields) -> Result<()> {
+        self.plan.client_tls = ClientTls { mode: mode(&mut client)?, identity: identity(&mut client)? };
+        let authorities = backend.optional::<String>("authorities")?.map(PathBuf::from);
+        self.plan.backend_tls = BackendTls { mode: mode(&mut backend)?, authorities };
+        client.finish()?;
+        backend.finish()
+    }
+
+    /// What no single key shows.
+    ///
+    /// # Errors
+    /// Names the keys that contradict each other.
+    pub fn check(&self) -> Result<()> {
+        if self.limit > self.limit_max {
+            bail!("`limit` {} is above `limit_max` {}", self.limit, self.limit_max);
+        }
+        let range = Nanos::from_millis(20)..=Nanos::from_secs(1);
+        if !range.contains(&self.tick) {
+            bail!("`tick` must be between 20ms and 1s, and is {} ms", self.tick.as_millis_f64());
+        }
+        if !(1..=evenkeel_gate::guard::THREADS_MAX).contains(&self.plan.threads) {
+            bail!(
+                "`threads` must be between 1 and {}, and is {}",
+                evenkeel_gate::guard::THREADS_MAX,
+                self.plan.threads
+            );
+        }
+        self.law().map(|_| ())
+    }
+
+    /// The controller that was chosen.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn law(&self) -> Result<Law> {
+        Ok(with_memory(law_named(Some(&self.controller), self.limit, self.limit_max)?, self.memory))
+    }
+
+    /// What the loop needs.
+    pub fn settings(&self) -> Settings {
+        let Self { tick, limit, limit_max, .. } = *self;
+        Settings { tick, start: limit, limit_max, options: self.options() }
+    }
+
+    /// What the gate needs.
+    pub fn options(&self) -> Options {
+        self.plan.options
+    }
+}
+
+/// One thread up to four CPUs, then one for each four.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(4))
+}
+
+fn set<T>(target: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *target = value;
+    }
+}
+
+fn section(fields: &mut Fields, key: &'static str) -> Result<Fields> {
+    let value = fields.optional::<Value>(key)?.unwrap_or_else(|| Value::Table(Table::new()));
+    Fields::of(key, value)
+}
+
+fn time(fields: &mut Fields, key: &'static str) -> Result<Option<Nanos>> {
+    let text: Option<String> = fields.optional(key)?;
+    let entry = fields.entry().to_owned();
+    text.map(|text| units::duration(&text).map_err(|error| anyhow!("{entry}: `{key}`: {error}"))).transpose()
+}
+
+fn limit(fields: &mut Fields, key: &'static str) -> Result<Option<u32>> {
+    match fields.optional::<u64>(key)? {
+        None => Ok(None),
+        Some(value @ 1..=LIMIT_MAX) => Ok(Some(value as u32)),
+        Some(value) => bail!("{}: `{key}` must be between 1 and {LIMIT_MAX}, and is {value}", fields.entry()),
+    }
+}
+
+fn addresses(fields: &mut Fields) -> Result<Vec<Address>> {
+    let texts = match fields.required::<Value>("listen")? {
+        Value::String(text) => vec![text],
+        Value::Array(values) => values
+            .into_iter()
+            .map(|value| {
+                value.as_str().map(str::to_owned).ok_or_else(|| anyhow!("guard: `listen` must be texts"))
+            })
+            .collect::<Result<_>>()?,
+        _ => bail!("guard: `listen` must be an address or a list of them"),
+    };
+    texts.iter().map(|text| Ok(text.parse::<Address>()?)).collect()
+}
+
+fn weights(value: Option<Value>) -> Result<BTreeMap<String, u32>> {
+    let table = match value {
+        None => return Ok(BTreeMap::new()),
+        Some(Value::Table(table)) => table,
+        Some(_) => bail!("`weights` must be a table of tenants and whole numbers"),
+    };
+    let weight = |(name, value): (String, Value)| match value.as_integer() {
+        Some(weight @ 1..=1_000_000) => Ok((name, weight as u32)),
+        _ => Err(anyhow!("weights: `{name}` must be a whole number between 1 and 1000000")),
+    };
+    table.into_iter().map(weight).collect()
+}
+
+fn mode(fields: &mut Fields) -> Result<TlsMode> {
+    let entry = fields.entry().to_owned();
+    match fields.optional::<String>("mode")? {
+        None => Ok(TlsMode::default()),
+        Some(text) => tls_mode(&text).map_err(|error| anyhow!("{entry}: `mode` {error}")),
+    }
+}
+
+/// In the clients' own words.
+///
+/// # Errors
+/// Another word.
+pub fn tls_mode(text: &str) -> Result<TlsMode> {
+    match text {
+        "required" => Ok(TlsMode::Required),
+        "preferred" => Ok(TlsMode::Preferred),
+        "disabled" => Ok(TlsMode::Disabled),
+        other => bail!("is {other:?}, and must be \"required\", \"preferred\" or \"disabled\""),
+    }
+}
+
+fn identity(fields: &mut Fields) -> Result<Option<(PathBuf, PathBuf)>> {
+    match (fields.optional::<String>("certificate")?, fields.optional::<String>("key")?) {
+        (Some(certificate), Some(key)) => Ok(Some((certificate.into(), key.into()))),
+        (None, None) => Ok(None),
+        _ => bail!("{}: `certificate` and `key` belong together", fields.entry()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
+
+    fn error(more: &str) -> String {
+        GuardConfig::parse(&format!("{SHORT}{more}")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn two_addresses_are_enough() {
+        let config = GuardConfig::parse(SHORT).unwrap();
+        assert_eq!((config.controller.as_str(), config.limit, config.limit_max), ("evenkeel", 8, 1_024));
+        assert_eq!(config.plan.options, Options::default());
+    }
+
+    #[test]
+    fn the_example_shows_every_key() {
+        let text = include_str!("../../../../examples/guard.toml");
+        let config = GuardConfig::parse(text).unwrap();
+        assert_eq!(config.weights.get("shop"), Some(&3));
+        // The keys that are commented out, because they are no defaults, can be read as well.
+        let all: String = text
+            .lines()
+            .map(|line| line.strip_prefix("#: ").unwrap_or(line))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let full = GuardConfig::parse(&all).unwrap();
+        assert_eq!(full.plan.options.queue_max, Some(10_000));
+        assert!(
+            full.monitor.is_some()
+                && full.journal.is_some()
+                && full.plan.client_tls.identity.is_some()
+                && full.memory.is_some()
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (more, expected) in [
+            ("[control]\ncontroler = 'fixed'", "did you mean `controller`?"),
+            ("[control]\ncontroller = 'vega'", "vegas"),
+            ("[control]\nlimit = 0", "`limit` must be between 1"),
+            ("[control]\nlimit = 9\nlimit_max = 3", "`limit` 9 is above `limit_max` 3"),
+            ("[control]\ntick = '1h'", "`tick` must be between"),
+            ("[weights]\nshop = 0", "`shop` must be a whole number"),
+            ("[weights]\nshop = 'much'", "`shop` must be a whole number"),
+            ("[queue]\nwait = 'long'", "`wait`"),
+            ("[queue]\nby = 'host'", "`by` is \"host\""),
+            ("[client_tls]\ncertificate = 'x'", "belong together"),
+            ("threads = 0", "`threads` must be between"),
+            ("log = 'xml'", "`log` is \"xml\""),
+        ] {
+            let error = error(more);
+            assert!(error.contains(expected), "{more}: {error}");
+        }
+        assert!(
+            GuardConfig::parse("backend = 'x:1'").unwrap_err().to_string().contains("`listen` is missing")
+        );
+        assert!(GuardConfig::parse("listen = 'nowhere'\nbackend = 'x:1'").is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! A snapshot for tests: limit 4, ten done, four running, two waiting.
+
+use evenkeel_core::Nanos;
+use evenkeel_core::control::{Decision, Reason, Response, Sample};
+use evenkeel_gate::admission::{Gate, Options, Outcome, SessionId};
+use evenkeel_gate::control::{Available, Baseline, Verdict};
+use evenkeel_gate::snapshot::{Snapshot, Totals};
+
+/// The last decision: hold at 4.
+pub fn verdict() -> Verdict {
+    Verdict { limit: 4, decision: Some(Decision { limit: 4, why: Reason::Fixed }), fault: None }
+}
+
+/// The last tick.
+pub fn sample() -> Sample {
+    let mut sample = Sample {
+        start: Nanos::from_millis(900),
+        end: Nanos::from_secs(1),
+        limit: 4,
+        in_flight_mean: 3.5,
+        in_flight_max: 4,
+        queued: 1.5,
+        completions: 10,
+        work: 10.0,
+        response: Some(Response { mean: 0.004, min: 0.001, max: 0.009 }),
+        ..Sample::default()
+    };
+    sample.signals.cpu_per_commit = Some(0.002);
+    sample
+}
+
+/// All of it.
+pub fn snapshot() -> Snapshot {
+    let mut gate = Gate::new(4, Options::default());
+    let tenant = gate.tenant("sh\"op");
+    for session in 0..10 {
+        gate.ask(Nanos::ZERO, SessionId(session), tenant);
+        gate.release(Nanos::from_millis(4), SessionId(session), Outcome::Success, 1.0);
+    }
+    for session in 0..6 {
+        gate.ask(Nanos::from_millis(500), SessionId(session), tenant);
+    }
+    let interval_totals =
+        Totals { ticks: 10, completions: 10, work: 10.0, response_s: 0.04, ..Totals::default() };
+    Snapshot {
+        at: Nanos::from_secs(1),
+        census: gate.census(Nanos::from_secs(1)),
+        sample: sample(),
+        verdict: verdict(),
+        proven: 4,
+        controller: "fixed",
+        dry_run: false,
+        available: Available { process: Some(17), pressure: true, ..Available::default() },
+        baseline: Baseline::default(),
+        totals: interval_totals,
+    }
+}

@@ -1,0 +1,243 @@
+//! A snapshot as Prometheus reads it (text format 0.0.4). Pure: the same snapshot, the same text.
+
+use super::watch::Counts;
+use evenkeel_core::Nanos;
+use evenkeel_gate::admission::TenantCensus;
+use evenkeel_gate::control::{Sensor, values};
+use evenkeel_gate::snapshot::Snapshot;
+use std::fmt::Write;
+
+/// Content type of the format.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Upper ends of the buckets of waits, in milliseconds.
+const BUCKETS_MS: [u64; 10] = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 30_000, 120_000];
+
+/// All metrics.
+pub fn text(snapshot: &Snapshot, counts: &Counts) -> String {
+    let mut out = Text(String::new());
+    gate(&mut out, snapshot);
+    totals(&mut out, snapshot);
+    control(&mut out, snapshot);
+    connections(&mut out, counts);
+    tenants(&mut out, &snapshot.census.tenants);
+    out.0
+}
+
+struct Text(String);
+
+impl Text {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        // A String takes everything.
+        let _ = writeln!(self.0, "# HELP evenkeel_guard_{name} {help}\n# TYPE evenkeel_guard_{name} {kind}");
+    }
+
+    fn value(&mut self, name: &str, labels: &str, value: f64) {
+        let _ = match labels {
+            "" => writeln!(self.0, "evenkeel_guard_{name} {value}"),
+            _ => writeln!(self.0, "evenkeel_guard_{name}{{{labels}}} {value}"),
+        };
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: f64) {
+        self.head(name, "gauge", help);
+        self.value(name, "", value);
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: f64) {
+        self.head(name, "counter", help);
+        self.value(name, "", value);
+    }
+}
+
+fn gate(out: &mut Text, snapshot: &Snapshot) {
+    let census = &snapshot.census;
+    out.gauge("limit", "Most transactions that may run.", census.limit as f64);
+    out.gauge("proven_limit", "Last limit under which transactions completed.", f64::from(snapshot.proven));
+    out.gauge("running", "Transactions that run, lent ones left out.", census.running as f64);
+    out.gauge("lent", "Idle transactions that have lent their permit.", census.lent as f64);
+    out.gauge("lent_max", "Most that may lend.", census.lent_max as f64);
+    out.counter("loans_refused_total", "Loans refused for that bound.", census.loans_refused as f64);
+    out.gauge(
+        "unqueued",
+        "Running without a place in the queue, as they may hold locks.",
+        census.unqueued as f64,
+    );
+    out.gauge("by_liveness", "Running by the liveness rule.", census.by_liveness as f64);
+    out.counter("liveness_total", "Admitted by the liveness rule.", census.liveness_total as f64);
+    out.gauge("waiting", "Sessions in the queue.", census.waiting as f64);
+    out.gauge("dry_run", "1 where nothing is held back.", f64::from(u8::from(snapshot.dry_run)));
+    out.counter("would_have_queued_total", "Let through by the dry run.", census.would_have_queued as f64);
+    if let Some(p99) = census.response_p99 {
+        out.gauge("response_p99_seconds", "Recent response time at the server, p99.", p99.as_secs_f64());
+    }
+}
+
+fn totals(out: &mut Text, snapshot: &Snapshot) {
+    let totals = &snapshot.totals;
+    out.counter("ticks_total", "Ticks of the controller.", totals.ticks as f64);
+    out.counter("limit_changes_total", "Changes of the limit.", totals.changes as f64);
+    out.counter("held_ticks_total", "Ticks in which the last proven limit held.", totals.held as f64);
+    out.head("transactions_total", "counter", "Transactions by how they ended.");
+    for (outcome, count) in [
+        ("success", totals.completions),
+        ("rolled_back", totals.rolled_back),
+        ("overload", totals.overloads),
+        ("ignored", totals.ignored),
+    ] {
+        out.value("transactions_total", &format!("outcome=\"{outcome}\""), count as f64);
+    }
+    out.counter("work_total", "Successful transactions, weighted by cost.", totals.work);
+    out.counter("rejected_total", "Sessions refused.", totals.rejected as f64);
+    out.counter(
+        "response_seconds_total",
+        "Response time at the server of the successful.",
+        totals.response_s,
+    );
+    out.counter("sensing_seconds_total", "Time that reading the sensors took.", totals.sensing_s);
+}
+
+fn control(out: &mut Text, snapshot: &Snapshot) {
+    out.head("controller_info", "gauge", "Which controller decides.");
+    out.value("controller_info", &format!("name=\"{}\"", escaped(snapshot.controller)), 1.0);
+    out.gauge(
+        "fault",
+        "1 while the controller or a sensor fails.",
+        f64::from(u8::from(snapshot.verdict.fault.is_some())),
+    );
+    let signals = values(&snapshot.sample.signals);
+    out.head("signal", "gauge", "What a sensor says; absent where it is not available.");
+    for (sensor, value) in Sensor::ALL.iter().zip(signals) {
+        if let Some(value) = value {
+            out.value("signal", &format!("name=\"{}\"", sensor.name()), value);
+        }
+    }
+    out.head("signal_ratio", "gauge", "The same over its baseline near the peak.");
+    for (sensor, value) in Sensor::ALL.iter().zip(signals) {
+        if let Some(ratio) = value.and_then(|value| snapshot.baseline.ratio(*sensor, value)) {
+            out.value("signal_ratio", &format!("name=\"{}\"", sensor.name()), ratio);
+        }
+    }
+}
+
+fn connections(out: &mut Text, counts: &Counts) {
+    let open = counts.accepted.saturating_sub(counts.closed);
+    out.gauge("connections", "Clients that are connected.", open as f64);
+    out.counter("connections_total", "Clients that were accepted.", counts.accepted as f64);
+    out.counter("logins_total", "Logins that the server accepted.", counts.logins as f64);
+    out.counter("refused_total", "Clients and commands turned away by the guard.", counts.refused as f64);
+    out.counter(
+        "malformed_total",
+        "Connections ended for bytes that are no protocol.",
+        counts.malformed as f64,
+    );
+    out.counter(
+        "backend_failures_total",
+        "Connections to the server that failed.",
+        counts.unreachable as f64,
+    );
+    out.counter("commands_total", "Commands that were sent on.", counts.commands as f64);
+    out.counter("resets_total", "Sessions reset for clients that left.", counts.resets as f64);
+}
+
+fn tenants(out: &mut Text, tenants: &[TenantCensus]) {
+    type Column = (&'static str, &'static str, &'static str, fn(&TenantCensus) -> f64);
+    let columns: [Column; 8] = [
+        ("tenant_weight", "gauge", "Share of admissions while others wait.", |t| f64::from(t.weight)),
+        ("tenant_waiting", "gauge", "Sessions in the queue.", |t| t.waiting as f64),
+        ("tenant_longest_waiting_seconds", "gauge", "How long the first has waited.", |t| {
+            t.longest_waiting.as_secs_f64()
+        }),
+        ("tenant_in_flight", "gauge", "Admitted and not ended, lent ones included.", |t| t.in_flight as f64),
+        ("tenant_admitted_total", "counter", "Admissions.", |t| t.admitted as f64),
+        ("tenant_queued_total", "counter", "Had to queue.", |t| t.queued as f64),
+        ("tenant_rejected_total", "counter", "Refused.", |t| t.rejected as f64),
+        ("tenant_cancelled_total", "counter", "Left the queue by themselves.", |t| t.cancelled as f64),
+    ];
+    for (name, kind, help, value) in columns {
+        out.head(name, kind, help);
+        for tenant in tenants {
+            out.value(name, &label(tenant), value(tenant));
+        }
+    }
+    out.head("wait_seconds", "histogram", "Waits of all that were admitted.");
+    tenants.iter().for_each(|tenant| waits(out, tenant));
+}
+
+fn waits(out: &mut Text, tenant: &TenantCensus) {
+    let tenant_label = label(tenant);
+    for bound in BUCKETS_MS.map(Nanos::from_millis) {
+        let labels = format!("{tenant_label},le=\"{}\"", bound.as_secs_f64());
+        out.value("wait_seconds_bucket", &labels, tenant.waits.at_most(bound) as f64);
+    }
+    out.value("wait_seconds_bucket", &format!("{tenant_label},le=\"+Inf\""), tenant.waits.count() as f64);
+    out.value("wait_seconds_sum", &tenant_label, tenant.waits.sum());
+    out.value("wait_seconds_count", &tenant_label, tenant.waits.count() as f64);
+}
+
+fn label(tenant: &TenantCensus) -> String {
+    format!("tenant=\"{}\"", escaped(&tenant.name))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::snapshot;
+    use super::*;
+
+    #[test]
+    fn a_snapshot_becomes_metrics() {
+        let text = text(&snapshot(), &Counts { accepted: 9, closed: 2, ..Counts::default() });
+        for line in [
+            "evenkeel_guard_limit 4",
+            "evenkeel_guard_running 4",
+            "evenkeel_guard_waiting 2",
+            "evenkeel_guard_connections 7",
+            "evenkeel_guard_transactions_total{outcome=\"success\"} 10",
+            "evenkeel_guard_controller_info{name=\"fixed\"} 1",
+            "evenkeel_guard_signal{name=\"cpu_per_commit\"} 0.002",
+            "evenkeel_guard_tenant_waiting{tenant=\"sh\\\"op\"} 2",
+            "evenkeel_guard_wait_seconds_bucket{tenant=\"sh\\\"op\",le=\"+Inf\"} 14",
+            "evenkeel_guard_wait_seconds_count{tenant=\"sh\\\"op\"} 14",
+        ] {
+            assert!(text.lines().any(|known| known == line), "{line} is missing in\n{text}");
+        }
+        assert!(!text.contains("cycles_per_commit"), "not available is absent, never zero");
+    }
+
+    #[test]
+    fn every_metric_is_described_before_its_first_value() {
+        let text = text(&snapshot(), &Counts { accepted: 9, closed: 2, ..Counts::default() });
+        let mut described = Vec::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                described.push(rest.split(' ').next().expect("a name").to_owned());
+            } else if !line.starts_with('#') {
+                let name = line.split(['{', ' ']).next().expect("a name");
+                let known = |suffix: &str| {
+                    name.strip_suffix(suffix).is_some_and(|n| described.iter().any(|d| d == n))
+                };
+                assert!(["", "_bucket", "_sum", "_count"].iter().any(|suffix| known(suffix)), "{line}");
+                let value = line.rsplit(' ').next().expect("a value");
+                assert!(value.parse::<f64>().is_ok(), "{line}");
+            }
+        }
+        let mut once = described.clone();
+        once.dedup();
+        assert_eq!(described, once);
+    }
+
+    #[test]
+    fn buckets_never_fall() {
+        let text = text(&snapshot(), &Counts { accepted: 9, closed: 2, ..Counts::default() });
+        let counts: Vec<f64> = text
+            .lines()
+            .filter(|line| line.contains("_bucket"))
+            .filter_map(|line| line.rsplit(' ').next()?.parse().ok())
+            .collect();
+        assert!(counts.len() == 11 && counts.windows(2).all(|two| two[0] <= two[1]), "{counts:?}");
+    }
+}

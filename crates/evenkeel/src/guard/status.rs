@@ -1,0 +1,169 @@
+//! What `evenkeel guard top` reads from a guard: a snapshot as JSON, with its reasons in words.
+
+use evenkeel_core::Nanos;
+use evenkeel_gate::control::{Sensor, values};
+use evenkeel_gate::snapshot::Snapshot;
+use serde::{Deserialize, Serialize};
+
+/// Version of the form.
+pub const VERSION: u32 = 1;
+
+/// A snapshot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Of the form.
+    pub version: u32,
+    /// Seconds since the guard started.
+    pub at_s: f64,
+    /// Name of the controller.
+    pub controller: String,
+    /// What it decided and why.
+    pub decision: String,
+    /// Whether the last proven limit holds in place of a decision.
+    pub held: bool,
+    /// Nothing is held back.
+    pub dry_run: bool,
+    /// Most transactions that may run.
+    pub limit: usize,
+    /// Transactions that run.
+    pub running: usize,
+    /// Idle ones that lent their permit.
+    pub lent: usize,
+    /// Running without queueing.
+    pub unqueued: usize,
+    /// Running by the liveness rule.
+    pub by_liveness: usize,
+    /// Sessions that wait.
+    pub waiting: usize,
+    /// Why.
+    pub reason: String,
+    /// Successful transactions since the start.
+    pub completions: u64,
+    /// Seconds of response time of these.
+    pub response_s: f64,
+    /// Rolled back by the server since the start.
+    pub rolled_back: u64,
+    /// Failed by overload since the start.
+    pub overloads: u64,
+    /// Refused since the start.
+    pub rejected: u64,
+    /// 99th percentile of recent response times in seconds.
+    pub response_p99_s: Option<f64>,
+    /// Share of time that reading the sensors took.
+    pub sensing_share: f64,
+    /// What sensors say.
+    pub signals: Vec<Signal>,
+    /// By tenant, most waiting first.
+    pub tenants: Vec<Tenant>,
+}
+
+/// One sensor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Signal {
+    /// Its name.
+    pub name: String,
+    /// Its value; `None`: not available.
+    pub value: Option<f64>,
+    /// The value over its baseline near the peak.
+    pub ratio: Option<f64>,
+}
+
+/// One tenant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tenant {
+    /// User or database.
+    pub name: String,
+    /// Share of admissions.
+    pub weight: u32,
+    /// Sessions that wait.
+    pub waiting: usize,
+    /// How long the first of them has, in seconds.
+    pub longest_waiting_s: f64,
+    /// Admitted and not ended.
+    pub in_flight: usize,
+    /// Admitted since the start.
+    pub admitted: u64,
+    /// Wait that half of them and 99 % of them stayed below, in seconds.
+    pub wait_p50_s: Option<f64>,
+    /// See `wait_p50_s`.
+    pub wait_p99_s: Option<f64>,
+}
+
+/// Tenants that are shown.
+const TENANTS_MAX: usize = 50;
+
+impl From<&Snapshot> for Status {
+    fn from(snapshot: &Snapshot) -> Self {
+        let (census, totals) = (&snapshot.census, &snapshot.totals);
+        let mut tenants: Vec<Tenant> = census.tenants.iter().map(Tenant::from).collect();
+        tenants.sort_by_key(|tenant| std::cmp::Reverse((tenant.waiting, tenant.admitted)));
+        tenants.truncate(TENANTS_MAX);
+        let at_s = snapshot.at.as_secs_f64();
+        Self {
+            version: VERSION,
+            at_s,
+            controller: snapshot.controller.to_owned(),
+            decision: snapshot.verdict.to_string(),
+            held: snapshot.verdict.is_held(),
+            dry_run: snapshot.dry_run,
+            limit: census.limit,
+            running: census.running,
+            lent: census.lent,
+            unqueued: census.unqueued,
+            by_liveness: census.by_liveness,
+            waiting: census.waiting,
+            reason: census.reason.to_string(),
+            completions: totals.completions,
+            response_s: totals.response_s,
+            rolled_back: totals.rolled_back,
+            overloads: totals.overloads,
+            rejected: totals.rejected,
+            response_p99_s: census.response_p99.map(Nanos::as_secs_f64),
+            sensing_share: if at_s > 0.0 { totals.sensing_s / at_s } else { 0.0 },
+            signals: signals(snapshot),
+            tenants,
+        }
+    }
+}
+
+fn signals(snapshot: &Snapshot) -> Vec<Signal> {
+    let all = Sensor::ALL.iter().zip(values(&snapshot.sample.signals));
+    let signal = |(sensor, value): (&Sensor, Option<f64>)| Signal {
+        name: sensor.name().to_owned(),
+        value,
+        ratio: value.and_then(|value| snapshot.baseline.ratio(*sensor, value)),
+    };
+    all.map(signal).collect()
+}
+
+impl From<&evenkeel_gate::admission::TenantCensus> for Tenant {
+    fn from(census: &evenkeel_gate::admission::TenantCensus) -> Self {
+        let quantile = |q| census.waits.quantile(q).map(Nanos::as_secs_f64);
+        Self {
+            name: census.name.clone(),
+            weight: census.weight,
+            waiting: census.waiting,
+            longest_waiting_s: census.longest_waiting.as_secs_f64(),
+            in_flight: census.in_flight,
+            admitted: census.admitted,
+            wait_p50_s: quantile(0.5),
+            wait_p99_s: quantile(0.99),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::snapshot;
+    use super::*;
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let status = Status::from(&snapshot());
+        let text = serde_json::to_string(&status).unwrap();
+        assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), status);
+        assert_eq!((status.limit, status.waiting), (4, 2));
+        assert_eq!(status.decision, "limit 4, because it is fixed");
+        assert_eq!(status.signals.iter().filter(|signal| signal.value.is_some()).count(), 1);
+    }
+}

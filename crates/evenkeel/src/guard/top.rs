@@ -1,0 +1,224 @@
+//! The live view: what `evenkeel guard top` draws, from two readings of a guard.
+
+use super::status::{Signal, Status, Tenant};
+use std::fmt::Write;
+
+/// What the terminal shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+}
+
+/// Past readings that the sparklines show.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    last: Option<Status>,
+    throughput: Vec<f64>,
+    limits: Vec<f64>,
+    waiting: Vec<f64>,
+    response: Option<f64>,
+}
+
+/// Readings that are kept.
+const HISTORY_MAX: usize = 120;
+
+impl History {
+    /// A new reading. One of a guard that was started anew begins a new history.
+    pub fn push(&mut self, status: Status) {
+        if let Some(last) = &self.last {
+            let seconds = status.at_s - last.at_s;
+            if seconds < 0.0 || status.completions < last.completions {
+                *self = Self::default();
+            } else if seconds > 0.0 {
+                let done = (status.completions - last.completions) as f64;
+                self.response = (done > 0.0).then(|| (status.response_s - last.response_s) / done);
+                keep(&mut self.throughput, done / seconds);
+            }
+        }
+        keep(&mut self.limits, status.limit as f64);
+        keep(&mut self.waiting, status.waiting as f64);
+        self.last = Some(status);
+    }
+
+    /// The picture; empty before the first reading.
+    pub fn draw(&self, frame: Frame) -> String {
+        let Some(status) = &self.last else { return String::new() };
+        let mut lines = self.head(status, frame.width);
+        lines.push(String::new());
+        lines.extend(status.signals.iter().map(signal));
+        lines.push(String::new());
+        lines.push(tenant_head());
+        lines.extend(status.tenants.iter().map(tenant));
+        lines.truncate(frame.height.max(1));
+        let cut = |line: String| line.chars().take(frame.width).collect::<String>();
+        lines.into_iter().map(cut).collect::<Vec<_>>().join("\n")
+    }
+
+    fn head(&self, status: &Status, width: usize) -> Vec<String> {
+        let mode = if status.dry_run { "  DRY RUN: nothing is held back" } else { "" };
+        let room = width.saturating_sub(34).min(HISTORY_MAX);
+        let throughput = self.throughput.last().map_or("-".into(), |rate| format!("{rate:.0}/s"));
+        let response = self.response.map_or("-".into(), seconds);
+        let p99 = status.response_p99_s.map_or("-".into(), seconds);
+        vec![
+            format!("evenkeel guard, up {}, controller {}{mode}", up(status.at_s), status.controller),
+            format!("{}{}", if status.held { "HELD: " } else { "" }, status.decision),
+            String::new(),
+            format!("limit       {:>8}  {:>10}  {}", status.limit, "", spark(&self.limits, room)),
+            format!("throughput  {throughput:>8}  {:>10}  {}", "", spark(&self.throughput, room)),
+            format!("waiting     {:>8}  {:>10}  {}", status.waiting, "", spark(&self.waiting, room)),
+            format!("            {}", status.reason),
+            format!(
+                "running     {:>8}  lent {}, unqueued {}, by liveness {}",
+                status.running, status.lent, status.unqueued, status.by_liveness
+            ),
+            format!("response    {response:>8}  p99 {p99}"),
+            format!(
+                "ended badly {:>8}  rolled back {}, overload {}, refused {}",
+                status.rolled_back + status.overloads + status.rejected,
+                status.rolled_back,
+                status.overloads,
+                status.rejected
+            ),
+            format!("sensing     {:>7.2} % of one CPU at most", status.sensing_share * 100.0),
+        ]
+    }
+}
+
+fn keep(values: &mut Vec<f64>, value: f64) {
+    if values.len() >= HISTORY_MAX {
+        values.remove(0);
+    }
+    values.push(value);
+}
+
+fn signal(signal: &Signal) -> String {
+    let mut line = format!("  {:<22}", signal.name);
+    // A String takes everything.
+    let _ = match (signal.value, signal.ratio) {
+        (None, _) => write!(line, "not available"),
+        (Some(value), None) => write!(line, "{}", number(value)),
+        (Some(value), Some(ratio)) => {
+            write!(line, "{:<12} {ratio:.2} x what it is near the peak", number(value))
+        }
+    };
+    line
+}
+
+fn tenant_head() -> String {
+    format!(
+        "{:<20} {:>6} {:>8} {:>9} {:>8} {:>10} {:>9} {:>9}",
+        "tenant", "weight", "waiting", "in flight", "first", "admitted", "wait p50", "p99"
+    )
+}
+
+fn tenant(tenant: &Tenant) -> String {
+    let time = |time: Option<f64>| time.map_or("-".into(), seconds);
+    let name: String = tenant.name.chars().filter(|c| !c.is_control()).take(20).collect();
+    format!(
+        "{name:<20} {:>6} {:>8} {:>9} {:>8} {:>10} {:>9} {:>9}",
+        tenant.weight,
+        tenant.waiting,
+        tenant.in_flight,
+        seconds(tenant.longest_waiting_s),
+        tenant.admitted,
+        time(tenant.wait_p50_s),
+        time(tenant.wait_p99_s)
+    )
+}
+
+fn seconds(value: f64) -> String {
+    match value {
+        value if value >= 1.0 => format!("{value:.1} s"),
+        value if value >= 1e-3 => format!("{:.1} ms", value * 1e3),
+        value => format!("{:.0} us", value * 1e6),
+    }
+}
+
+fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e6 => format!("{:.1} M", value / 1e6),
+        size if size >= 1e3 => format!("{:.1} k", value / 1e3),
+        size if size >= 0.1 || size == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.6}"),
+    }
+}
+
+fn up(at_s: f64) -> String {
+    let seconds = at_s as u64;
+    format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
+}
+
+/// The last values as bars from zero to their greatest.
+fn spark(values: &[f64], room: usize) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let shown = &values[values.len().saturating_sub(room)..];
+    let most = shown.iter().copied().fold(0.0, f64::max);
+    let bar =
+        |value: &f64| if most > 0.0 { BARS[((value / most * 7.0).round() as usize).min(7)] } else { BARS[0] };
+    shown.iter().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::snapshot;
+    use super::*;
+
+    const FRAME: Frame = Frame { width: 100, height: 40 };
+
+    fn status(at_s: f64, completions: u64) -> Status {
+        Status { at_s, completions, response_s: completions as f64 * 0.004, ..Status::from(&snapshot()) }
+    }
+
+    #[test]
+    fn two_readings_give_throughput_and_response() {
+        let mut history = History::default();
+        assert_eq!(history.draw(FRAME), "");
+        history.push(status(1.0, 100));
+        history.push(status(3.0, 500));
+        let drawn = history.draw(FRAME);
+        for text in [
+            "limit 4, because it is fixed",
+            "200/s",
+            "4.0 ms",
+            "cycles_per_commit     not available",
+            "cpu_per_commit        0.002000",
+            "up 0:00:03",
+        ] {
+            assert!(drawn.contains(text), "{text} is missing in\n{drawn}");
+        }
+    }
+
+    #[test]
+    fn no_terminal_is_too_small_and_no_line_too_long() {
+        let mut history = History::default();
+        (0..300).for_each(|second| history.push(status(f64::from(second), 10)));
+        for frame in [Frame { width: 0, height: 0 }, Frame { width: 10, height: 3 }, FRAME] {
+            let drawn = history.draw(frame);
+            assert!(drawn.lines().count() <= frame.height.max(1));
+            assert!(drawn.lines().all(|line| line.chars().count() <= frame.width));
+        }
+        assert!(history.limits.len() <= HISTORY_MAX);
+    }
+
+    #[test]
+    fn a_guard_that_was_started_anew_begins_a_new_history() {
+        let mut history = History::default();
+        history.push(status(50.0, 100));
+        history.push(status(51.0, 200));
+        history.push(status(1.0, 0));
+        assert!(history.throughput.is_empty());
+    }
+
+    #[test]
+    fn names_of_tenants_send_no_commands_to_the_terminal() {
+        let mut history = History::default();
+        let mut odd = status(1.0, 1);
+        odd.tenants[0].name = "\u{1b}[2Jevil".into();
+        history.push(odd);
+        assert!(!history.draw(FRAME).contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,80 @@
+//! What connections do, as counts that only grow, and what there is to tell about them.
+
+use evenkeel_gate::event::Event;
+
+/// Counts since the start of the guard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Clients that were accepted.
+    pub accepted: u64,
+    /// Clients that are gone.
+    pub closed: u64,
+    /// Logins that the server accepted.
+    pub logins: u64,
+    /// Clients that were turned away, and commands that were refused.
+    pub refused: u64,
+    /// Connections ended because of bytes that are not the protocol.
+    pub malformed: u64,
+    /// Connections to the server that failed.
+    pub unreachable: u64,
+    /// Commands that were sent on.
+    pub commands: u64,
+    /// Sessions reset because their client left in the middle.
+    pub resets: u64,
+}
+
+/// Turns counts into events, at most one of each kind for each look.
+#[derive(Debug, Default)]
+pub struct Watch {
+    last: Counts,
+    down: bool,
+}
+
+impl Watch {
+    /// What happened since the last look.
+    pub fn look(&mut self, now: Counts) -> Vec<Event> {
+        let last = std::mem::replace(&mut self.last, now);
+        let mut events = Vec::new();
+        let mut tell = |count: u64, event: fn(u64) -> Event| {
+            if count > 0 {
+                events.push(event(count));
+            }
+        };
+        tell(now.refused.saturating_sub(last.refused), |count| Event::Refused { count });
+        tell(now.malformed.saturating_sub(last.malformed), |count| Event::Malformed { count });
+        let failed = now.unreachable.saturating_sub(last.unreachable);
+        if failed > 0 && !self.down {
+            events.push(Event::BackendDown { failed });
+        } else if self.down && failed == 0 && now.logins > last.logins {
+            events.push(Event::BackendUp);
+            self.down = false;
+        }
+        self.down |= failed > 0;
+        events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_down_is_told_once_and_again_when_it_is_back() {
+        let mut watch = Watch::default();
+        let at = |unreachable, logins| Counts { unreachable, logins, ..Counts::default() };
+        assert_eq!(watch.look(at(0, 5)), []);
+        assert_eq!(watch.look(at(3, 5)), [Event::BackendDown { failed: 3 }]);
+        assert_eq!(watch.look(at(9, 5)), []);
+        assert_eq!(watch.look(at(9, 5)), []);
+        assert_eq!(watch.look(at(9, 6)), [Event::BackendUp]);
+        assert_eq!(watch.look(at(9, 7)), []);
+    }
+
+    #[test]
+    fn refusals_are_told_as_a_number_not_each() {
+        let mut watch = Watch::default();
+        let now = Counts { refused: 1_000, malformed: 2, ..Counts::default() };
+        assert_eq!(watch.look(now), [Event::Refused { count: 1_000 }, Event::Malformed { count: 2 }]);
+        assert_eq!(watch.look(now), []);
+    }
+}

@@ -1,0 +1,205 @@
+//! A client that says every packet by hand, and records what passes.
+
+use evenkeel_wire::packet::{self, PacketReader};
+use evenkeel_wire::relay::hello::{ServerHello, Verdict, verdict};
+use evenkeel_wire::relay::{CommandKind, CommandReader, Dialect, Reply, ReplyReader, Step};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// Protocol 4.1, passwords of 20 bytes, plugins, transactions, local files, databases by name, several
+/// statements and results.
+pub const PLAIN: u64 = 1 << 9 | 1 << 15 | 1 << 19 | 1 << 13 | 1 << 7 | 1 << 3 | 1 << 16 | 1 << 17 | 1 << 18;
+/// Ends of rows as OK packets, session tracking.
+pub const MODERN: u64 = PLAIN | 1 << 24 | 1 << 23 | 1 << 21;
+/// MariaDB's progress, bulk, extended and cached metadata.
+pub const MARIADB: u64 = MODERN | 0b1_1101 << 32;
+
+/// A session over one socket.
+pub struct Client {
+    stream: TcpStream,
+    commands: CommandReader,
+    replies: ReplyReader,
+    /// What passed after the login: direction (0 the client's), length, bytes.
+    pub record: Vec<u8>,
+    /// Prepared statement of the last preparation.
+    pub statement: u32,
+    last_sequence: u8,
+}
+
+impl Client {
+    /// Logs in as `app` without password.
+    pub fn connect(address: &str, capabilities: u64) -> Self {
+        let mut stream = TcpStream::connect(address).expect("the server listens");
+        stream.set_nodelay(true).expect("an option");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("an option");
+        let mut packets = PacketReader::new(1 << 16);
+        let (_, payload) = read_packet(&mut stream, &mut packets);
+        let hello = ServerHello::parse(payload).expect("a greeting");
+        let dialect = Dialect::new(capabilities & hello.capabilities());
+        let mut out = Vec::new();
+        packet::put(&mut out, &mut 1, |out| {
+            out.extend_from_slice(&(capabilities as u32).to_le_bytes());
+            out.extend_from_slice(&[0, 0, 0, 64, 45]);
+            out.extend_from_slice(&[0; 19]);
+            out.extend_from_slice(&((capabilities >> 32) as u32).to_le_bytes());
+            out.extend_from_slice(b"app\0\0shop\0mysql_native_password\0");
+        });
+        stream.write_all(&out).expect("the server reads");
+        let (_, payload) = read_packet(&mut stream, &mut packets);
+        assert!(matches!(verdict(&payload), Ok(Verdict::Accepted { .. })), "{payload:?}");
+        let record = dialect.bits().to_le_bytes().to_vec();
+        let (commands, replies) = (CommandReader::new(), ReplyReader::new(dialect));
+        Self { stream, commands, replies, record, statement: 0, last_sequence: 0 }
+    }
+
+    fn log(&mut self, direction: u8, bytes: &[u8]) {
+        self.record.push(direction);
+        self.record.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        self.record.extend_from_slice(bytes);
+    }
+
+    /// Sends bytes and finds the commands in them.
+    pub fn send(&mut self, bytes: &[u8]) -> Vec<CommandKind> {
+        self.stream.write_all(bytes).expect("the server reads");
+        self.log(0, bytes);
+        let (mut kinds, mut rest) = (Vec::new(), bytes);
+        while !rest.is_empty() {
+            match self.commands.next(rest).expect("commands that a client may send") {
+                Step::Pass(count) => rest = &rest[count..],
+                Step::Command(command) => {
+                    self.commands.accept(&command);
+                    self.replies.expect(command.kind);
+                    kinds.push(command.kind);
+                }
+                step => panic!("{step:?} with {} bytes", rest.len()),
+            }
+        }
+        kinds
+    }
+
+    /// Reads until nothing is due any more, or until the server waits for this client.
+    pub fn replies(&mut self) -> Vec<Reply> {
+        let mut found = Vec::new();
+        let mut buffer = vec![0; 1 << 16];
+        while self.replies.pending() > 0 {
+            let count = self.stream.read(&mut buffer).expect("the end of a reply comes within 20 s");
+            assert!(count > 0, "the server ended the connection after {found:?}");
+            self.log(1, &buffer[..count]);
+            let mut rest = &buffer[..count];
+            while let Some(reply) = self.replies.next(&mut rest).expect("a reply that a server may send") {
+                match reply {
+                    Reply::Prepared { statement } => self.statement = statement,
+                    Reply::FileRequest => self.commands.file_follows().expect("a file is due"),
+                    Reply::Result { .. } | Reply::Error { .. } if self.replies.pending() == 0 => {
+                        self.commands.login_ended();
+                    }
+                    _ => {}
+                }
+                found.push(reply);
+                if matches!(reply, Reply::FileRequest | Reply::LoginRequest) {
+                    self.last_sequence = last_sequence(&buffer[..count]);
+                    assert!(rest.is_empty(), "bytes behind a question");
+                    return found;
+                }
+            }
+        }
+        found
+    }
+
+    /// Sends bytes that are no whole command.
+    pub fn send_raw(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).expect("the server reads");
+    }
+
+    /// Becomes a user without password.
+    pub fn change_user(&mut self, user: &str) -> Vec<Reply> {
+        let payload = format!("\x11{user}\0\0shop\0\x2d\0mysql_native_password\0");
+        let replies = self.command(payload.as_bytes());
+        if replies == [Reply::LoginRequest] { self.answer(&[b""]) } else { replies }
+    }
+
+    /// Sends one command and reads what comes of it.
+    pub fn command(&mut self, payload: &[u8]) -> Vec<Reply> {
+        let kinds = self.send(&packets(0, payload));
+        assert_eq!(kinds, [CommandKind::of(payload.first().copied().unwrap_or_default())]);
+        self.replies()
+    }
+
+    /// Answers a question of the server with one packet for each piece.
+    pub fn answer(&mut self, pieces: &[&[u8]]) -> Vec<Reply> {
+        let mut sequence = self.last_sequence;
+        let mut bytes = Vec::new();
+        for piece in pieces {
+            sequence = sequence.wrapping_add(1);
+            packet::put(&mut bytes, &mut sequence.clone(), |out| out.extend_from_slice(piece));
+        }
+        assert_eq!(self.send(&bytes), []);
+        self.replies()
+    }
+
+    pub fn query(&mut self, sql: &str) -> Vec<Reply> {
+        self.command(&[b"\x03", sql.as_bytes()].concat())
+    }
+
+    /// A ping is answered by a single packet: what was read before was the whole of the reply before.
+    pub fn expect_nothing_left(&mut self, after: &str) {
+        self.send(&packets(0, b"\x0e"));
+        let mut header = [0; 5];
+        self.stream.read_exact(&mut header).expect("the answer to a ping");
+        let mut rest = vec![0; usize::from(header[0]) - 1];
+        self.stream.read_exact(&mut rest).expect("the answer to a ping");
+        assert_eq!((header[3], header[4]), (1, 0), "bytes were left after {after}");
+        let bytes = [&header[..], &rest].concat();
+        self.log(1, &bytes);
+        let reply = self.replies.next(&mut &bytes[..]).expect("an OK");
+        assert!(matches!(reply, Some(Reply::Result { more: false, .. })), "{reply:?} after {after}");
+    }
+
+    /// Reads a stream until it brings these bytes.
+    pub fn streams(&mut self, wanted: &[u8]) -> bool {
+        let (mut seen, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+        while !seen.windows(wanted.len()).any(|bytes| bytes == wanted) {
+            let count = self.stream.read(&mut buffer).expect("the stream goes on within 20 s");
+            let mut rest = &buffer[..count];
+            let reply = self.replies.next(&mut rest).expect("a stream");
+            if count == 0 || reply.is_some() {
+                return false;
+            }
+            seen.extend_from_slice(&buffer[..count]);
+        }
+        true
+    }
+
+    /// Whether the server has ended the connection.
+    pub fn is_ended(&mut self) -> bool {
+        matches!(self.stream.read(&mut [0; 1]), Ok(0) | Err(_))
+    }
+}
+
+/// A payload in its packets.
+pub fn packets(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    packet::put(&mut out, &mut sequence.clone(), |out| out.extend_from_slice(payload));
+    out
+}
+
+/// Number of the last of whole packets.
+fn last_sequence(mut packets: &[u8]) -> u8 {
+    let mut last = 0;
+    while let [a, b, c, sequence, rest @ ..] = packets {
+        last = *sequence;
+        packets = &rest[u32::from_le_bytes([*a, *b, *c, 0]) as usize..];
+    }
+    last
+}
+
+fn read_packet(stream: &mut TcpStream, packets: &mut PacketReader) -> (u8, Vec<u8>) {
+    let mut byte = [0];
+    loop {
+        stream.read_exact(&mut byte).expect("a packet of the login");
+        if let Some(packet) = packets.next(&mut &byte[..]).expect("a packet") {
+            return packet;
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Clients and servers that go away in the middle.
+
+use super::client::{Client, MODERN, packets};
+use super::proxy::{Proxy, eventually, failure, tcp, unix};
+use super::server::Server;
+use evenkeel_core::Nanos;
+use evenkeel_gate::admission::Options;
+use evenkeel_gate::guard::{Guard, Plan};
+use evenkeel_wire::relay::Reply;
+
+/// One permit, and a liveness rule that does not hide that one was lost.
+fn one(plan: &mut Plan) {
+    plan.limit = 1;
+    plan.lend_after = Nanos::from_secs(60);
+    plan.options = Options { liveness_min: Nanos::from_secs(60), ..Options::default() };
+}
+
+#[test]
+fn a_client_that_leaves_at_any_point_gives_its_permit_back_and_nothing_of_it_stays() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, one);
+    let large = packets(0, &[&b"\x03SELECT '"[..], &vec![b'x'; 300_000], b"'"].concat());
+    let points: [(&str, &dyn Fn(&mut Client)); 9] = [
+        ("after its login", &|_| ()),
+        ("in a transaction", &|client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 1"))),
+        ("while its command runs", &|client| drop(client.send(&packets(0, b"\x03SELECT SLEEP(0.2)")))),
+        ("while its update runs", &|client| {
+            client.send(&packets(0, b"\x03UPDATE item SET stock = stock + SLEEP(0.2) WHERE id = 2"));
+        }),
+        ("in the middle of a header", &|client| client.send_raw(&[9, 0])),
+        ("in the middle of a command", &|client| client.send_raw(&large[..200_000])),
+        ("in the middle of rows", &|client| {
+            client.send(&packets(0, b"\x03SELECT REPEAT('x', 1000) FROM seq_1_to_100000"));
+        }),
+        ("when asked for a file", &|client| {
+            drop(client.query("LOAD DATA LOCAL INFILE 'x' INTO TABLE item (name)"));
+        }),
+        ("in the middle of a preparation", &|client| drop(client.send(&packets(0, b"\x16SELECT ?, ?")))),
+    ];
+    for (when, point) in points {
+        let mut client = Client::connect(&proxy.address, MODERN);
+        point(&mut client);
+        drop(client);
+        proxy.becomes_empty();
+        assert_eq!(proxy.rows(&[], "SELECT COUNT(*) FROM shop.item WHERE stock = 0"), "0", "left {when}");
+    }
+    eventually("the end of all sessions at the server", || {
+        server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'") == "0"
+    });
+    proxy.stop();
+}
+
+#[test]
+fn clients_that_leave_the_queue_leave_it_at_once() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, one);
+    let mut first = Client::connect(&proxy.address, MODERN);
+    first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
+    let mut waiting: Vec<Client> = (0..5).map(|_| Client::connect(&proxy.address, MODERN)).collect();
+    for client in &mut waiting {
+        client.send(&packets(0, b"\x03UPDATE item SET stock = -1 WHERE id = 3"));
+    }
+    eventually("five in the queue", || proxy.guard.census().waiting == 5);
+    waiting.truncate(1);
+    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 3"), "3");
+    first.query("COMMIT");
+    assert!(matches!(waiting[0].replies()[..], [Reply::Result { affected: 1, .. }]));
+    proxy.becomes_empty();
+    proxy.stop();
+}
+
+#[test]
+fn a_full_queue_and_a_long_wait_are_refused_in_mysqls_words_and_the_session_lives_on() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| {
+        one(plan);
+        (plan.options.queue_max, plan.options.wait_max) = (Some(1), Some(Nanos::from_millis(200)));
+    });
+    let mut first = Client::connect(&proxy.address, MODERN);
+    first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
+    let mut second = Client::connect(&proxy.address, MODERN);
+    second.send(&packets(0, b"\x03SELECT 1"));
+    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    let mut third = Client::connect(&proxy.address, MODERN);
+    assert_eq!(third.query("SELECT 1"), [Reply::Error { code: 1040 }]);
+    third.expect_nothing_left("a refusal");
+    assert_eq!(second.replies(), [Reply::Error { code: 1040 }]);
+    first.query("COMMIT");
+    for client in [&mut second, &mut third] {
+        assert!(matches!(client.query("SELECT 1")[..], [Reply::Result { rows: 1, .. }]));
+    }
+    let told = {
+        first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
+        failure(&proxy.mariadb(&[], "SELECT 1"))
+    };
+    assert!(told.contains("ERROR 1040 (08004)") && told.contains("waited 0.200 s"), "{told}");
+    proxy.stop();
+}
+
+#[test]
+fn a_server_that_is_killed_ends_its_clients_and_those_in_the_queue_are_told() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, one);
+    let mut running = Client::connect(&proxy.address, MODERN);
+    running.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
+    let mut idle = Client::connect(&proxy.address, MODERN);
+    let mut waiting = Client::connect(&proxy.address, MODERN);
+    waiting.send(&packets(0, b"\x03SELECT 1"));
+    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    kill(server.sandbox.pid());
+    assert_eq!(waiting.replies(), [Reply::Error { code: 1053 }]);
+    assert!(running.is_ended() && idle.is_ended() && waiting.is_ended());
+    proxy.becomes_empty();
+    eventually("the end of all sessions", || {
+        proxy.guard.stats().closed.get() == proxy.guard.stats().accepted.get()
+    });
+    let told = failure(&proxy.mariadb(&[], "SELECT 1"));
+    assert!(told.contains("1429") && told.contains("cannot connect to the server"), "{told}");
+    proxy.stop();
+}
+
+fn kill(pid: i32) {
+    let pid = pid.to_string();
+    let killed = std::process::Command::new("kill").args(["-KILL", &pid]).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+}
+
+#[test]
+fn a_server_that_speaks_something_else_ends_only_its_own_connection() {
+    use std::io::Write;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let backend = listener.local_addr().expect("an address").to_string();
+    let answers: [&[u8]; 4] =
+        [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x03\0\0\0\x09x\0", b"\xff\xff\xff\0", b""];
+    let server = std::thread::spawn(move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            stream.write_all(answer).expect("the guard reads");
+        }
+    });
+    let proxy = Proxy::of(Plan::new(tcp("127.0.0.1:0"), tcp(&backend)));
+    for _ in answers {
+        let told = failure(&proxy.mariadb(&["--connect-timeout=5"], "SELECT 1"));
+        assert!(told.contains("evenkeel guard"), "{told}");
+    }
+    server.join().expect("the server ends");
+    proxy.stop();
+}
+
+#[test]
+fn a_port_that_is_taken_and_a_socket_that_is_listened_to_are_refused() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let backend = tcp("127.0.0.1:1");
+    let refused = Guard::start(Plan::new(tcp(&address), backend.clone())).err().expect("a refusal");
+    assert!(refused.to_string().contains(&format!("cannot listen at {address}")), "{refused}");
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let path = home.path().join("socket");
+    let first = Guard::start(Plan::new(unix(&path), backend.clone())).expect("a guard starts");
+    assert!(Guard::start(Plan::new(unix(&path), backend.clone())).is_err());
+    drop(first);
+    assert!(!path.exists());
+    // One that nobody listens to any more is replaced.
+    drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
+    assert!(Guard::start(Plan::new(unix(&path), backend)).is_ok());
+}
+
+#[test]
+fn a_guard_that_stops_lets_transactions_end() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, one);
+    let mut idle = Client::connect(&proxy.address, MODERN);
+    let mut running = Client::connect(&proxy.address, MODERN);
+    running.query("BEGIN; UPDATE item SET stock = -7 WHERE id = 7");
+    let stopping = std::thread::spawn(move || proxy.stop());
+    assert!(idle.is_ended());
+    assert!(matches!(running.query("COMMIT")[..], [Reply::Result { .. }]));
+    assert!(running.is_ended());
+    stopping.join().expect("the guard stops");
+    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 7"), "-7");
+}

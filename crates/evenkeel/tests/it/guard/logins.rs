@@ -1,0 +1,186 @@
+//! Logins through a guard: sockets, TLS, plugins.
+
+use super::client::packets;
+use super::proxy::{Proxy, eventually, failure, mariadb, tcp, text, unix};
+use super::server::Server;
+use evenkeel_gate::guard::{Plan, TlsMode};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+
+/// A certificate for `localhost` and its key, signed by itself.
+fn certificate(home: &Path, name: &str) -> (PathBuf, PathBuf) {
+    let (chain, key) = (home.join(format!("{name}.pem")), home.join(format!("{name}.key")));
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-keyout",
+        ])
+        .arg(&key)
+        .arg("-out")
+        .arg(&chain)
+        .stderr(Stdio::null())
+        .status();
+    assert!(made.is_ok_and(|status| status.success()), "openssl makes a certificate");
+    (chain, key)
+}
+
+const CIPHER: &str = "SHOW SESSION STATUS LIKE 'Ssl_cipher'";
+
+#[test]
+fn tls_is_there_on_either_side_as_the_modes_say() {
+    let mut server = Server::up(&[]);
+    let (chain, key) = certificate(server.home.path(), "server");
+    let set = [("ssl_cert", chain), ("ssl_key", key)];
+    let set = set.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
+    server.sandbox.restart(&set, &Default::default(), &mut |_| {}).expect("a server with TLS");
+    server.sql("SET GLOBAL max_connections = 500; CREATE USER native@'%' IDENTIFIED BY 'secret'; GRANT ALL ON *.* TO native@'%'");
+    let identity = certificate(server.home.path(), "guard");
+    use TlsMode::{Disabled, Preferred, Required};
+    for (clients, backend, arguments, encrypted) in [
+        (Disabled, Disabled, "--skip-ssl", Ok(false)),
+        (Preferred, Preferred, "--skip-ssl", Ok(false)),
+        (Preferred, Preferred, "--ssl", Ok(true)),
+        (Preferred, Disabled, "--ssl", Ok(false)),
+        (Preferred, Required, "--skip-ssl", Ok(true)),
+        (Required, Required, "--ssl", Ok(true)),
+        (Required, Disabled, "--skip-ssl", Err("ERROR 3159 (08004)")),
+        (Disabled, Disabled, "--ssl", Ok(false)),
+    ] {
+        let proxy = Proxy::start(&server, |plan: &mut Plan| {
+            plan.client_tls.mode = clients;
+            plan.client_tls.identity = Some(identity.clone());
+            plan.backend_tls.mode = backend;
+        });
+        let case = format!("{clients:?} {backend:?} {arguments}");
+        let output = proxy.mariadb(&[arguments, "--user=native", "--password=secret"], CIPHER);
+        match encrypted {
+            Ok(encrypted) => {
+                let row = text(&output);
+                assert_eq!(
+                    row.split('\t').nth(1).is_some_and(|cipher| !cipher.is_empty()),
+                    encrypted,
+                    "{case}: {row}"
+                );
+            }
+            Err(told) => assert!(failure(&output).contains(told), "{case}: {}", failure(&output)),
+        }
+        // A wrong password is the server's to refuse, with the right number under any shift.
+        let output = proxy.mariadb(&[arguments, "--user=native", "--password=wrong"], CIPHER);
+        let told = if encrypted.is_ok() { "ERROR 1045 (28000)" } else { "ERROR 3159 (08004)" };
+        assert!(failure(&output).contains(told), "{case}: {}", failure(&output));
+        // Twenty megabytes through whatever is encrypted.
+        if encrypted.is_ok() {
+            let output = proxy.mariadb(
+                &[arguments, "--user=native", "--password=secret", "--max-allowed-packet=64M"],
+                "SELECT MD5(REPEAT('x', 20000000)), REPEAT('x', 20000000)",
+            );
+            assert_eq!(text(&output).len(), 32 + 1 + 20_000_000, "{case}");
+        }
+        proxy.stop();
+    }
+}
+
+/// A server that asks every client for the same plugin, and then refuses it in words of its own.
+fn asks_for(plugin: &'static str, logins: usize) -> (String, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let serve = move || {
+        for _ in 0..logins {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let greeting = [
+                &b"\x0a8.0.40\0\x07\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0\xff\xc1\x15\0\0\0\0\0\0\0\0\0\0"[..],
+                b"ijklmnopqrst\0mysql_native_password\0",
+            ];
+            stream.write_all(&packets(0, &greeting.concat())).expect("the guard reads");
+            let number = read_packet(&mut stream).expect("an answer");
+            let switch = [b"\xfe", plugin.as_bytes(), b"\0ABCDEFGHIJKLMNOPQRST\0"].concat();
+            stream.write_all(&packets(number + 1, &switch)).expect("the guard reads");
+            if let Some(number) = read_packet(&mut stream) {
+                let refusal = b"\xff\x15\x04#28000the server itself says no";
+                stream.write_all(&packets(number + 1, refusal)).expect("the guard reads");
+            }
+        }
+    };
+    (address, std::thread::spawn(serve))
+}
+
+/// Reads a packet and gives its number; none at the end.
+fn read_packet(stream: &mut TcpStream) -> Option<u8> {
+    let mut header = [0; 4];
+    stream.read_exact(&mut header).ok()?;
+    let mut payload = vec![0; usize::from(u16::from_le_bytes([header[0], header[1]]))];
+    stream.read_exact(&mut payload).ok()?;
+    Some(header[3])
+}
+
+#[test]
+fn plugins_that_depend_on_the_channel_are_refused_where_the_channels_differ() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let identity = certificate(home.path(), "guard");
+    for (plugin, tls, told) in [
+        ("mysql_native_password", "--ssl", "the server itself says no"),
+        ("mysql_native_password", "--skip-ssl", "the server itself says no"),
+        ("caching_sha2_password", "--ssl", "ERROR 1251 (08004)"),
+        ("mysql_clear_password", "--ssl", "ERROR 1251 (08004)"),
+    ] {
+        let (address, server) = asks_for(plugin, 1);
+        let mut plan = Plan::new(tcp("127.0.0.1:0"), tcp(&address));
+        plan.client_tls.identity = Some(identity.clone());
+        plan.backend_tls.mode = TlsMode::Disabled;
+        let proxy = Proxy::of(plan);
+        let found = failure(&proxy.mariadb(&[tls, "--user=me", "--password=secret"], "SELECT 1"));
+        assert!(found.contains(told), "{plugin} {tls}: {found}");
+        server.join().expect("the server ends");
+        proxy.stop();
+    }
+}
+
+#[test]
+fn on_a_unix_socket_accounts_of_the_system_are_refused_and_others_are_not() {
+    let server = Server::up(&[]);
+    server.sql("CREATE OR REPLACE USER root@localhost IDENTIFIED VIA unix_socket; GRANT ALL ON *.* TO root@localhost");
+    let path = server.file("guard.sock");
+    let proxy = Proxy::start(&server, |plan| {
+        plan.listen = vec![unix(&path), tcp("127.0.0.1:0")];
+        plan.backend = unix(server.socket());
+    });
+    let socket = path.to_str().expect("a path in UTF-8");
+    let here = server.socket().to_str().expect("a path in UTF-8");
+    // Without the guard the system's root is the server's root.
+    if text(&mariadb(&["-S", here, "-u", "root"], &[], "SELECT USER()")) == "root@localhost" {
+        let output = mariadb(&["-S", socket, "-u", "root"], &[], "SELECT USER()");
+        assert!(failure(&output).contains("unix_socket"), "{}", failure(&output));
+        let output = proxy.mariadb(&["--user=root"], "SELECT USER()");
+        assert!(failure(&output).contains("ERROR 1045"), "{}", failure(&output));
+    }
+    let output = mariadb(&["-S", socket, "-u", "app"], &[], "SELECT USER(); SELECT 2");
+    assert_eq!(text(&output), "app@localhost\n2");
+    assert_eq!(proxy.rows(&[], "SELECT USER(); SELECT 2"), "app@localhost\n2");
+    eventually("an empty gate", || proxy.guard.census().running == 0);
+    proxy.stop();
+}
+
+#[test]
+fn another_user_on_the_same_connection_is_checked_too() {
+    use super::client::{Client, MODERN};
+    let server = Server::up(&[]);
+    server.sql("CREATE OR REPLACE USER root@localhost IDENTIFIED VIA unix_socket; GRANT ALL ON *.* TO root@localhost");
+    let proxy = Proxy::start(&server, |plan| plan.backend = unix(server.socket()));
+    let mut client = Client::connect(&proxy.address, MODERN);
+    client.change_user("app");
+    client.expect_nothing_left("a change to a user with a password");
+    client.change_user("root");
+    assert!(client.is_ended());
+    proxy.stop();
+}

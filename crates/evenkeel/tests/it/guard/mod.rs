@@ -1,0 +1,12 @@
+//! The guard against a real server.
+
+mod client;
+mod corpus;
+mod faults;
+mod locks;
+mod logins;
+mod operation;
+mod passage;
+mod proxy;
+mod script;
+mod server;

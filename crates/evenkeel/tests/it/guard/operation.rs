@@ -1,0 +1,170 @@
+//! The command itself: metrics, reload, drain, journal, the live view.
+
+use super::client::{Client, MODERN};
+use super::proxy::eventually;
+use super::server::Server;
+use evenkeel_wire::relay::Reply;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A guard as a process of its own.
+struct Process {
+    child: Child,
+    config: PathBuf,
+    log: PathBuf,
+    address: String,
+    metrics: String,
+}
+
+fn free_port() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").to_string()
+}
+
+fn evenkeel(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command.arg("guard").args(arguments).stdin(Stdio::null());
+    command
+}
+
+impl Process {
+    fn start(server: &Server, control: &str) -> Self {
+        let (address, metrics) = (free_port(), free_port());
+        let (config, log) = (server.file("guard.toml"), server.file("guard.log"));
+        let stderr = std::fs::File::create(&log).expect("a log");
+        let mut process = Self { child: dead(), config, log, address, metrics };
+        process.configure(server, control);
+        let path = process.config.clone();
+        process.child = evenkeel(&["--config"]).arg(path).stderr(stderr).spawn().expect("the guard starts");
+        eventually("metrics", || process.get("/healthz").contains("200 OK"));
+        process
+    }
+
+    fn configure(&self, server: &Server, control: &str) {
+        let text = format!(
+            "listen = '{}'\nbackend = '{}'\nmetrics = '{}'\ndrain = '5s'\n[control]\ntick = '50ms'\n{control}\n",
+            self.address,
+            server.address(),
+            self.metrics
+        );
+        std::fs::write(&self.config, text).expect("a file");
+    }
+
+    fn get(&self, path: &str) -> String {
+        let Ok(mut stream) = TcpStream::connect(&self.metrics) else { return String::new() };
+        let mut answer = String::new();
+        let asked =
+            write!(stream, "GET {path} HTTP/1.0\r\n\r\n").and_then(|()| stream.read_to_string(&mut answer));
+        asked.map(|_| answer).unwrap_or_default()
+    }
+
+    fn limit_is(&self, limit: u32) -> bool {
+        self.get("/metrics").contains(&format!("\nevenkeel_guard_limit {limit}\n"))
+    }
+
+    fn signal(&self, signal: i32) {
+        // SAFETY: the process is a child that was not waited for, so that its number is its own.
+        unsafe { libc::kill(self.child.id() as i32, signal) };
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Something to put where a process will be.
+fn dead() -> Child {
+    let mut child = Command::new("true").spawn().expect("a command");
+    child.wait().expect("it ends");
+    child
+}
+
+fn shown(output: &mut Command) -> String {
+    let output = output.output().expect("the command runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_reload_drops_nothing_and_an_unreadable_file_changes_nothing() {
+    let server = Server::up(&[]);
+    let process = Process::start(&server, "controller = 'fixed'\nlimit = 3");
+    let mut client = Client::connect(&process.address, MODERN);
+    client.query("BEGIN; UPDATE item SET stock = -1 WHERE id = 1");
+    assert!(process.limit_is(3));
+    process.configure(&server, "controller = 'fixed'\nlimit = 0");
+    process.signal(libc::SIGHUP);
+    eventually("a refusal", || process.log().contains("event=reload_failed"));
+    assert!(process.log().contains("`limit` must be between 1") && process.limit_is(3));
+    process.configure(&server, "controller = 'fixed'\nlimit = 5");
+    process.signal(libc::SIGHUP);
+    eventually("the new limit", || process.limit_is(5));
+    assert!(matches!(client.query("COMMIT")[..], [Reply::Result { affected: 0, .. }]));
+    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 1"), "-1");
+}
+
+#[test]
+fn sigterm_lets_a_transaction_end_and_says_so() {
+    let server = Server::up(&[]);
+    let mut process = Process::start(&server, "controller = 'fixed'\nlimit = 3");
+    let mut client = Client::connect(&process.address, MODERN);
+    client.query("BEGIN; UPDATE item SET stock = -2 WHERE id = 2");
+    process.signal(libc::SIGTERM);
+    eventually("the drain", || process.log().contains("event=draining"));
+    assert!(TcpStream::connect(&process.address).is_err(), "no new clients");
+    assert!(matches!(client.query("COMMIT")[..], [Reply::Result { .. }]));
+    let status = process.child.wait().expect("it ends");
+    assert!(status.success() && process.log().contains("event=drained cut=0"), "{}", process.log());
+    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 2"), "-2");
+}
+
+#[test]
+fn what_the_guard_does_can_be_watched_and_its_decisions_asked_again() {
+    let server = Server::up(&[]);
+    let journal = server.file("journal");
+    let control = format!("controller = 'aimd'\nlimit = 4\njournal = '{}'", journal.display());
+    let process = Process::start(&server, &control);
+    let mut client = Client::connect(&process.address, MODERN);
+    (0..50).for_each(|_| drop(client.query("UPDATE item SET stock = stock + 1 WHERE id = 3")));
+    eventually("fifty", || process.get("/metrics").contains("transactions_total{outcome=\"success\"} 50\n"));
+    let metrics = process.get("/metrics");
+    assert!(metrics.contains("evenkeel_guard_tenant_admitted_total{tenant=\"app\"} 50\n"), "{metrics}");
+    assert!(
+        metrics.contains("evenkeel_guard_signal{name=\"cpu_per_commit\"}")
+            || metrics.contains("user_cpu_share")
+    );
+    let picture = shown(&mut evenkeel(&["top", &process.metrics, "--once", "--every", "100ms"]));
+    assert!(picture.contains("controller aimd") && picture.contains("cycles_per_commit"), "{picture}");
+    let replayed = shown(&mut replay(&journal, "aimd"));
+    assert!(replayed.contains("0 of "), "{replayed}");
+    let other = shown(&mut replay(&journal, "fixed"));
+    assert!(other.contains("ticks differ"), "{other}");
+    assert!(process.get("/nothing").contains("404"));
+}
+
+fn replay(journal: &Path, controller: &str) -> Command {
+    let mut command = evenkeel(&["replay", "--controller", controller]);
+    command.arg(journal);
+    command
+}
+
+#[test]
+fn a_wrong_configuration_is_refused_before_anything_is_listened_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("guard.toml");
+    std::fs::write(&path, "listen = '127.0.0.1:1'\nbackend = '127.0.0.1:2'\n[weights]\nshop = 'much'\n")
+        .expect("a file");
+    let output = evenkeel(&["--check", "--config"]).arg(&path).output().expect("the command runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("weights: `shop` must be a whole number"), "{told}");
+}

@@ -1,0 +1,92 @@
+//! What passes through a guard is what passes without it.
+
+use super::client::{Client, MARIADB, MODERN, PLAIN, packets};
+use super::proxy::{Proxy, text};
+use super::script;
+use super::server::Server;
+use evenkeel_wire::relay::{CommandKind, Reply};
+
+#[test]
+fn everything_a_client_may_say_passes_also_at_limit_one() {
+    let server = Server::up(&[]);
+    for limit in [usize::MAX, 1] {
+        let proxy = Proxy::start(&server, |plan| (plan.limit, plan.threads) = (limit, 2));
+        for (name, capabilities) in [("plain", PLAIN), ("modern", MODERN), ("mariadb", MARIADB)] {
+            let mut client = Client::connect(&proxy.address, capabilities);
+            script::run(&mut client, name == "mariadb");
+            server.sql("DELETE FROM shop.item WHERE id > 100; UPDATE shop.item SET stock = id");
+            proxy.becomes_empty();
+        }
+        assert_eq!(proxy.guard.stats().malformed.get(), 0);
+        proxy.stop();
+    }
+}
+
+#[test]
+fn the_command_line_client_sees_the_same_with_and_without_a_guard() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| plan.limit = 2);
+    let file = server.file("rows.csv");
+    let lines: String = (0..50_000).map(|row| format!("{row},some text of row {row}\n")).collect();
+    std::fs::write(&file, lines).expect("a file can be written");
+    let load = format!(
+        "CREATE TABLE shop.copy (id INT PRIMARY KEY, words VARCHAR(100)); \
+         LOAD DATA LOCAL INFILE '{}' INTO TABLE shop.copy FIELDS TERMINATED BY ','; \
+         SELECT COUNT(*), SUM(CRC32(words)) FROM shop.copy; DROP TABLE shop.copy;",
+        file.display()
+    );
+    let sums = format!("SELECT COUNT(*), SUM(CRC32(words)) FROM (SELECT {} ) x", "1 id, 'a' words");
+    for sql in [
+        "SELECT 1; SELECT 2, 3; SELECT * FROM shop.item; CALL shop.report(5, @x); SELECT @x",
+        "SHOW PROCEDURE STATUS LIKE 'report'",
+        "SELECT REPEAT('x', 20000000)",
+        "SELECT LENGTH(REPEAT('x', 20000000)) FROM shop.item",
+        "SET sql_mode = 'ANSI'; SELECT @@sql_mode; PREPARE s FROM 'SELECT ? + 1'; SET @a = 4; EXECUTE s USING @a",
+        &load,
+        &sums,
+    ] {
+        let arguments = ["--local-infile=1", "--max-allowed-packet=64M"];
+        let port = server.address();
+        let port = port.rsplit(':').next().expect("a port");
+        let direct = super::proxy::mariadb(&["-h", "127.0.0.1", "-P", port, "-u", "app"], &arguments, sql);
+        assert!(proxy.rows(&arguments, sql) == text(&direct), "{sql} differs");
+    }
+    proxy.becomes_empty();
+    proxy.stop();
+}
+
+#[test]
+fn large_packets_pass_both_ways() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
+    let mut client = Client::connect(&proxy.address, MODERN);
+    for length in [0xff_fff0, 0xff_ffff - 9, 20_000_000] {
+        let sql = [&b"\x03SELECT '"[..], &vec![b'x'; length], b"'"].concat();
+        assert_eq!(client.send(&packets(0, &sql)), [CommandKind::Query]);
+        assert!(matches!(client.replies()[..], [Reply::Result { rows: 1, more: false, .. }]));
+        client.expect_nothing_left("a large query");
+        client.record.clear();
+    }
+    proxy.stop();
+}
+
+#[test]
+fn a_binary_log_passes_ungated() {
+    let server = Server::up(&[("log_bin", "changes"), ("server_id", "7")]);
+    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
+    let mut client = Client::connect(&proxy.address, PLAIN);
+    client.query("SET @master_binlog_checksum = @@global.binlog_checksum, @mariadb_slave_capability = 4");
+    let dump = [&b"\x12\x04\0\0\0\0\0\x09\0\0\0"[..], b"changes.000001"].concat();
+    assert_eq!(client.send(&packets(0, &dump)), [CommandKind::BinlogDump]);
+    // The dump holds no permit.
+    proxy.rows(&[], "INSERT INTO shop.item (name) VALUES ('a change that a replica sees')");
+    assert!(client.streams(b"a change that a replica sees"));
+    drop(client);
+    eventually_closed(&proxy);
+    proxy.stop();
+}
+
+fn eventually_closed(proxy: &Proxy) {
+    let stats = proxy.guard.stats();
+    super::proxy::eventually("the end of all sessions", || stats.closed.get() == stats.accepted.get());
+}

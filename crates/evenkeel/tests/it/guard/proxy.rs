@@ -1,0 +1,92 @@
+//! A guard in front of a private server.
+
+use super::server::Server;
+use evenkeel_core::Nanos;
+use evenkeel_gate::guard::{Address, Guard, Plan};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// A guard and how to reach it.
+pub struct Proxy {
+    pub guard: Guard,
+    pub address: String,
+}
+
+impl Proxy {
+    /// Listens at a free port in front of the server's port; `change` completes the plan.
+    pub fn start(server: &Server, change: impl FnOnce(&mut Plan)) -> Self {
+        let mut plan = Plan::new(tcp("127.0.0.1:0"), tcp(&server.address()));
+        change(&mut plan);
+        Self::of(plan)
+    }
+
+    pub fn of(plan: Plan) -> Self {
+        let guard = Guard::start(plan).expect("a guard starts");
+        let address = guard.ports().first().map_or_else(String::new, |port| format!("127.0.0.1:{port}"));
+        Self { guard, address }
+    }
+
+    /// The command line client, through the guard.
+    pub fn mariadb(&self, arguments: &[&str], sql: &str) -> Output {
+        let port = self.address.rsplit(':').next().unwrap_or_default();
+        mariadb(&["-h", "127.0.0.1", "-P", port, "-u", "app"], arguments, sql)
+    }
+
+    /// What it prints, where it must succeed.
+    pub fn rows(&self, arguments: &[&str], sql: &str) -> String {
+        text(&self.mariadb(arguments, sql))
+    }
+
+    /// Nothing runs and nobody waits, within 5 s.
+    pub fn becomes_empty(&self) {
+        eventually("an empty gate", || {
+            let census = self.guard.census();
+            census.running == 0 && census.waiting == 0 && census.lent == 0
+        });
+    }
+
+    pub fn stop(self) {
+        self.guard.stop(Nanos::from_secs(5)).expect("a guard stops");
+    }
+}
+
+pub fn tcp(text: &str) -> Address {
+    text.parse().expect("an address")
+}
+
+pub fn unix(path: &Path) -> Address {
+    Address::Unix(path.to_owned())
+}
+
+pub fn mariadb(server: &[&str], arguments: &[&str], sql: &str) -> Output {
+    Command::new("mariadb")
+        .args(["--no-defaults", "-N", "-B"])
+        .args(server)
+        .args(arguments)
+        .args(["-e", sql])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the mariadb client can be started")
+}
+
+pub fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// What a client that must fail is told.
+pub fn failure(output: &Output) -> String {
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8_lossy(&output.stderr).trim().to_owned()
+}
+
+pub fn eventually(what: &str, condition: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if condition() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{what} did not come within 5 s");
+}

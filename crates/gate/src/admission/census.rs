@@ -1,0 +1,131 @@
+//! Who waits and why: waiting is never hidden.
+
+use super::Gate;
+use super::tenant::Tenant;
+use crate::histogram::Histogram;
+use evenkeel_core::Nanos;
+use std::fmt;
+
+/// All that the gate holds at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Census {
+    /// Most transactions that may run.
+    pub limit: usize,
+    /// Transactions that run now: with a permit, unqueued or by the liveness rule; lent ones left out.
+    pub running: usize,
+    /// Idle transactions that have lent their permit.
+    pub lent: usize,
+    /// Most that may lend.
+    pub lent_max: usize,
+    /// Loans refused since the start, because that many had lent already.
+    pub loans_refused: u64,
+    /// Running transactions that took a permit without queueing, because their session may hold locks.
+    pub unqueued: usize,
+    /// Running or lent transactions that the liveness rule admitted.
+    pub by_liveness: usize,
+    /// Admissions by the liveness rule since the start.
+    pub liveness_total: u64,
+    /// Time without any end of a transaction after which that rule acts.
+    pub liveness_after: Nanos,
+    /// Sessions in the queue.
+    pub waiting: usize,
+    /// Why they wait.
+    pub reason: WaitReason,
+    /// Admitted since the start though the limit was reached, because nothing is held back in a dry run.
+    pub would_have_queued: u64,
+    /// 99th percentile of recent response times.
+    pub response_p99: Option<Nanos>,
+    /// By tenant, in the order of their first session.
+    pub tenants: Vec<TenantCensus>,
+}
+
+impl Gate {
+    /// All that is held, and why.
+    pub fn census(&self, now: Nanos) -> Census {
+        let waiting = self.tenants.waiting();
+        Census {
+            limit: self.limit,
+            running: self.running,
+            lent: self.lent.len(),
+            lent_max: self.options.lent_max,
+            loans_refused: self.loans_refused,
+            unqueued: self.unqueued,
+            by_liveness: self.by_liveness,
+            liveness_total: self.liveness_total,
+            liveness_after: self.liveness_after(),
+            waiting,
+            reason: match waiting {
+                0 => WaitReason::Nobody,
+                _ if self.running > self.limit => WaitReason::Overdrawn,
+                _ => WaitReason::Limit,
+            },
+            would_have_queued: self.would_have_queued,
+            response_p99: self.meter.p99(),
+            tenants: self.tenants.iter().map(|tenant| TenantCensus::of(tenant, now)).collect(),
+        }
+    }
+}
+
+/// The same for one tenant.
+#[derive(Clone, Debug)]
+pub struct TenantCensus {
+    /// User or database.
+    pub name: String,
+    /// Share of admissions while others wait too.
+    pub weight: u32,
+    /// Sessions in the queue.
+    pub waiting: usize,
+    /// How long the first of them has waited.
+    pub longest_waiting: Nanos,
+    /// Transactions admitted and not ended, lent ones included.
+    pub in_flight: usize,
+    /// Admissions since the start.
+    pub admitted: u64,
+    /// Of these and of what is still waiting: had to queue.
+    pub queued: u64,
+    /// Refused since the start.
+    pub rejected: u64,
+    /// Left the queue by themselves since the start.
+    pub cancelled: u64,
+    /// Waits of all that were admitted, also those of zero.
+    pub waits: Histogram,
+}
+
+impl TenantCensus {
+    pub(super) fn of(tenant: &Tenant, now: Nanos) -> Self {
+        Self {
+            name: tenant.name.clone(),
+            weight: tenant.weight,
+            waiting: tenant.waiting.len(),
+            longest_waiting: tenant.waiting.first_key_value().map_or(Nanos::ZERO, |(_, w)| now - w.since),
+            in_flight: tenant.in_flight,
+            admitted: tenant.admitted,
+            queued: tenant.queued,
+            rejected: tenant.rejected,
+            cancelled: tenant.cancelled,
+            waits: tenant.waits.clone(),
+        }
+    }
+}
+
+/// Why sessions wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitReason {
+    /// Nobody waits.
+    #[default]
+    Nobody,
+    /// As many transactions run as the limit allows.
+    Limit,
+    /// More run than the limit allows: it was lowered, or transactions came back that may not wait.
+    Overdrawn,
+}
+
+impl fmt::Display for WaitReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nobody => "nobody waits",
+            Self::Limit => "limit reached",
+            Self::Overdrawn => "more run than the limit: it was lowered, or some may not wait",
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! The words of the gate.
+
+use evenkeel_core::Nanos;
+
+/// A session, by a number that its owner never uses for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(pub u64);
+
+/// Answer to a session that asks for a permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It may run.
+    Admitted,
+    /// It waits; a [`Notice`] follows.
+    Queued,
+    /// It is refused.
+    Rejected(Rejection),
+}
+
+/// Why a session was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// The queue has reached its bound.
+    #[error("queue is full: {waiting} sessions wait, the bound is {bound}")]
+    QueueFull {
+        /// Sessions that wait.
+        waiting: usize,
+        /// The bound.
+        bound: usize,
+    },
+    /// The wait has reached its bound.
+    #[error("waited {:.3} s for a permit, which is the bound", bound.as_secs_f64())]
+    WaitedTooLong {
+        /// The bound.
+        bound: Nanos,
+    },
+}
+
+/// What became of a session other than the one that called, or later than its call. A session that left
+/// meanwhile may still be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// It may run, after this wait.
+    Admitted(SessionId, Nanos),
+    /// It waited too long.
+    Rejected(SessionId, Rejection),
+    /// Its transaction has been idle for too long: close it (only where [`Options::close_after`] is set).
+    Close(SessionId),
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done what it was for; also a ROLLBACK that its client wanted though nothing had failed.
+    Success,
+    /// Rolled back by the server: a deadlock, or a lock wait that took too long.
+    RolledBack,
+    /// Failed by overload: a time-out, out of resources.
+    Overload,
+    /// Says nothing about the server: its connection ended, or its statement was wrong.
+    Ignored,
+}
+
+/// A transaction that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How.
+    pub outcome: Outcome,
+    /// The same for transactions of the same statements; 0 where nothing is known.
+    pub digest: u64,
+    /// Time in which commands of it were at the server: without pauses of the client.
+    pub busy: Nanos,
+}
+
+/// What the operator chose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Most sessions that may wait; nobody is refused without it.
+    pub queue_max: Option<usize>,
+    /// Longest wait; nobody is refused without it.
+    pub wait_max: Option<Nanos>,
+    /// Most idle transactions that may lend their permits at a time.
+    pub lent_max: usize,
+    /// Asks for an end of sessions whose transaction lent its permit this long ago.
+    pub close_after: Option<Nanos>,
+    /// Shortest time without any end of a transaction after which the liveness rule admits one more.
+    pub liveness_min: Nanos,
+    /// Holds nothing back, and counts what it would have held back.
+    pub dry_run: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            queue_max: None,
+            wait_max: None,
+            lent_max: 1_000,
+            close_after: None,
+            liveness_min: Nanos::from_secs(1),
+            dry_run: false,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Every decision with what it was made of: bounded, and enough to be replayed.
+
+use super::keeper::{Keeper, Verdict};
+use evenkeel_core::control::{Controller, Sample};
+use std::collections::VecDeque;
+
+/// One tick.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// What the controller was told, lying sensors taken out.
+    pub sample: Sample,
+    /// What came of it.
+    pub verdict: Verdict,
+}
+
+/// The last entries.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    entries: VecDeque<Entry>,
+    most: usize,
+}
+
+impl Journal {
+    /// Keeps `most` entries, at least one.
+    pub fn new(most: usize) -> Self {
+        Self { entries: VecDeque::new(), most: most.max(1) }
+    }
+
+    /// The oldest makes room.
+    pub fn push(&mut self, entry: Entry) {
+        if self.entries.len() >= self.most {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(entry);
+    }
+
+    /// From the oldest on.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+}
+
+/// One tick of a replay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replayed {
+    /// Number of the tick, from 0.
+    pub tick: usize,
+    /// The limit then.
+    pub then: u32,
+    /// What the controller says now.
+    pub now: Verdict,
+}
+
+/// Asks a controller again with the samples of a journal. One of the same kind and start gives the same
+/// limits; another kind shows what it would have wanted, though the server answered to other limits.
+pub fn replay<'a>(
+    samples: impl IntoIterator<Item = (&'a Sample, u32)>,
+    controller: Box<dyn Controller>,
+    start: u32,
+    limit_max: u32,
+) -> Vec<Replayed> {
+    let mut keeper = Keeper::new(controller, start, limit_max);
+    let ticks = samples.into_iter().enumerate();
+    ticks
+        .map(|(tick, (sample, then))| Replayed { tick, then, now: keeper.tick(&mut sample.clone()) })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_core::Nanos;
+    use evenkeel_core::control::{Decision, Fixed, Reason};
+
+    /// One more than it was told, up to 9.
+    struct Climb;
+
+    impl Controller for Climb {
+        fn name(&self) -> &'static str {
+            "climb"
+        }
+
+        fn update(&mut self, sample: &Sample) -> Decision {
+            Decision { limit: (sample.limit + 1).min(9), why: Reason::Additive }
+        }
+    }
+
+    fn record(ticks: u64) -> Journal {
+        let mut keeper = Keeper::new(Box::new(Climb), 1, 100);
+        let mut journal = Journal::new(20);
+        let mut limit = 1;
+        for tick in 0..ticks {
+            let (start, end) = (Nanos::from_millis(tick * 100), Nanos::from_millis(tick * 100 + 100));
+            let mut sample = Sample { start, end, limit, completions: 10, work: 10.0, ..Sample::default() };
+            let verdict = keeper.tick(&mut sample);
+            limit = verdict.limit;
+            journal.push(Entry { sample, verdict });
+        }
+        journal
+    }
+
+    #[test]
+    fn a_journal_is_bounded() {
+        let journal = record(50);
+        assert_eq!(journal.entries().count(), 20);
+        assert_eq!(journal.entries().next().map(|entry| entry.sample.start), Some(Nanos::from_secs(3)));
+    }
+
+    #[test]
+    fn a_replay_gives_the_same_limits() {
+        let journal = record(15);
+        let ticks = journal.entries().map(|entry| (&entry.sample, entry.verdict.limit));
+        let replayed = replay(ticks, Box::new(Climb), 1, 100);
+        assert_eq!(replayed.len(), 15);
+        assert!(replayed.iter().all(|tick| tick.then == tick.now.limit));
+    }
+
+    #[test]
+    fn a_replay_with_another_controller_shows_where_they_differ() {
+        let journal = record(15);
+        let ticks = journal.entries().map(|entry| (&entry.sample, entry.verdict.limit));
+        let differing =
+            replay(ticks, Box::new(Fixed::new(4)), 1, 100).iter().filter(|t| t.then != t.now.limit).count();
+        assert_eq!(differing, 14);
+    }
+}

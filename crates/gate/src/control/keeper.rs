@@ -1,0 +1,216 @@
+//! Keeps a controller honest: it is asked only with samples that make sense, and where it fails the last
+//! proven limit holds. Only the operator opens the gate fully.
+
+use super::check::{Fault, check};
+use evenkeel_core::control::{Controller, Decision, Sample};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What holds after a tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// The limit.
+    pub limit: u32,
+    /// The controller's decision, where it was asked and answered.
+    pub decision: Option<Decision>,
+    /// What was wrong.
+    pub fault: Option<Fault>,
+}
+
+impl Verdict {
+    /// Whether the last proven limit holds in place of a decision.
+    pub fn is_held(&self) -> bool {
+        self.decision.is_none()
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.decision, self.fault) {
+            (Some(decision), None) => decision.fmt(f),
+            (Some(decision), Some(fault)) => write!(f, "{decision} ({fault}; it was left out)"),
+            (None, Some(fault)) => {
+                write!(f, "limit {}, because {fault}; the last proven limit holds", self.limit)
+            }
+            (None, None) => write!(f, "limit {}, because nothing was decided", self.limit),
+        }
+    }
+}
+
+/// A controller and the limits that it has proven.
+pub struct Keeper {
+    controller: Box<dyn Controller>,
+    limit_max: u32,
+    current: u32,
+    proven: u32,
+    dead: bool,
+}
+
+impl Keeper {
+    /// Until something is proven, `start` holds. No limit passes `limit_max`.
+    pub fn new(controller: Box<dyn Controller>, start: u32, limit_max: u32) -> Self {
+        let limit_max = limit_max.max(1);
+        let start = start.clamp(1, limit_max);
+        Self { controller, limit_max, current: start, proven: start, dead: false }
+    }
+
+    /// Name of the controller.
+    pub fn name(&self) -> &'static str {
+        self.controller.name()
+    }
+
+    /// The last limit under which transactions completed while the controller was well.
+    pub fn proven(&self) -> u32 {
+        self.proven
+    }
+
+    /// Whether the controller has failed for good.
+    pub fn is_dead(&self) -> bool {
+        self.dead
+    }
+
+    /// Another controller, which goes on from the limit that holds.
+    pub fn replace(&mut self, controller: Box<dyn Controller>, limit_max: u32) {
+        *self = Self { proven: self.proven, ..Self::new(controller, self.current, limit_max) };
+    }
+
+    /// Another bound of the limits.
+    pub fn set_limit_max(&mut self, limit_max: u32) {
+        self.limit_max = limit_max.max(1);
+        self.current = self.current.min(self.limit_max);
+        self.proven = self.proven.min(self.limit_max);
+    }
+
+    /// The limit from the end of this tick on. Lying sensors are taken out of the sample.
+    pub fn tick(&mut self, sample: &mut Sample) -> Verdict {
+        if self.dead {
+            return self.hold(Fault::Panic);
+        }
+        let lying = match check(sample) {
+            Ok(lying) => lying,
+            Err(fault) => return self.hold(fault),
+        };
+        let asked = catch_unwind(AssertUnwindSafe(|| self.controller.update(sample)));
+        let Ok(decision) = asked else {
+            self.dead = true;
+            return self.hold(Fault::Panic);
+        };
+        if decision.limit == 0 {
+            return self.hold(Fault::Limit);
+        }
+        if sample.completions > 0 && sample.limit == self.current {
+            self.proven = self.current;
+        }
+        self.current = decision.limit.min(self.limit_max);
+        Verdict { limit: self.current, decision: Some(decision), fault: lying }
+    }
+
+    fn hold(&mut self, fault: Fault) -> Verdict {
+        self.current = self.proven;
+        Verdict { limit: self.proven, decision: None, fault: Some(fault) }
+    }
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = (self.name(), self.limit_max, self.current, self.proven, self.dead);
+        f.debug_tuple("Keeper").field(&known).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::Sensor;
+    use super::*;
+    use evenkeel_core::Nanos;
+    use evenkeel_core::control::Reason;
+
+    /// Gives the limits of a list, and panics at its end.
+    struct Script(Vec<u32>, usize);
+
+    impl Controller for Script {
+        fn name(&self) -> &'static str {
+            "script"
+        }
+
+        fn update(&mut self, _: &Sample) -> Decision {
+            self.1 += 1;
+            Decision { limit: self.0[self.1 - 1], why: Reason::Additive }
+        }
+    }
+
+    fn keeper(limits: &[u32]) -> Keeper {
+        Keeper::new(Box::new(Script(limits.to_vec(), 0)), 4, 100)
+    }
+
+    fn sample(limit: u32) -> Sample {
+        let end = Nanos::from_millis(100);
+        Sample { end, limit, in_flight_mean: 3.0, completions: 50, work: 50.0, ..Sample::default() }
+    }
+
+    #[test]
+    fn decisions_pass_within_the_bounds() {
+        let mut keeper = keeper(&[7, 5_000]);
+        assert_eq!(keeper.tick(&mut sample(4)).to_string(), "limit 7, because all is well, one more");
+        assert_eq!(keeper.tick(&mut sample(7)).limit, 100);
+    }
+
+    #[test]
+    fn a_controller_that_fails_leaves_the_last_proven_limit_for_good() {
+        let mut keeper = keeper(&[7, 9]);
+        keeper.tick(&mut sample(4));
+        keeper.tick(&mut sample(7));
+        // 9 was decided and never ran with success.
+        let held = keeper.tick(&mut Sample { completions: 0, ..sample(9) });
+        assert_eq!((held.limit, held.is_held()), (7, true));
+        assert_eq!(held.to_string(), "limit 7, because the controller failed; the last proven limit holds");
+        assert!(keeper.is_dead());
+        assert_eq!(keeper.tick(&mut sample(7)).limit, 7);
+        keeper.replace(Box::new(Script(vec![12], 0)), 100);
+        assert_eq!((keeper.tick(&mut sample(7)).limit, keeper.is_dead()), (12, false));
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_and_figures_without_sense_are_not_shown_to_the_controller() {
+        for (bad, fault) in [
+            (Sample { end: Nanos::ZERO, ..sample(4) }, Fault::Clock),
+            (Sample { end: Nanos::from_secs(60), ..sample(4) }, Fault::Gap),
+            (Sample { in_flight_mean: f64::NAN, ..sample(4) }, Fault::Figures),
+            (Sample { work: -1.0, ..sample(4) }, Fault::Figures),
+            (Sample { queued: f64::INFINITY, ..sample(4) }, Fault::Figures),
+        ] {
+            let mut keeper = keeper(&[]);
+            let verdict = keeper.tick(&mut bad.clone());
+            assert_eq!((verdict.limit, verdict.fault), (4, Some(fault)));
+            assert!(!keeper.is_dead());
+        }
+    }
+
+    #[test]
+    fn a_lying_sensor_becomes_not_available_and_is_named() {
+        for lie in [f64::NAN, -0.5, f64::INFINITY] {
+            let mut lying = sample(4);
+            lying.signals.cpu_per_commit = Some(lie);
+            lying.signals.lock_wait_share = Some(0.5);
+            let verdict = keeper(&[5]).tick(&mut lying);
+            assert_eq!((verdict.limit, verdict.fault), (5, Some(Fault::Sensor(Sensor::CpuPerCommit))));
+            assert_eq!((lying.signals.cpu_per_commit, lying.signals.lock_wait_share), (None, Some(0.5)));
+        }
+    }
+
+    #[test]
+    fn a_share_just_above_one_is_one_and_far_above_a_lie() {
+        for (value, kept) in [(1.02, Some(1.0)), (7.0, None)] {
+            let mut odd = sample(4);
+            odd.signals.user_cpu_share = Some(value);
+            keeper(&[5]).tick(&mut odd);
+            assert_eq!(odd.signals.user_cpu_share, kept);
+        }
+    }
+
+    #[test]
+    fn a_limit_of_zero_is_refused() {
+        let verdict = keeper(&[0]).tick(&mut sample(4));
+        assert_eq!((verdict.limit, verdict.fault), (4, Some(Fault::Limit)));
+    }
+}

@@ -1,0 +1,98 @@
+//! What the guard reports. Views listen: logs, metrics, the terminal.
+
+use crate::control::{Available, Fault, Verdict};
+use evenkeel_core::Nanos;
+
+/// Something that an operator may want to know. Closed: every view names all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Ready for clients.
+    Listening {
+        /// Where.
+        address: String,
+        /// The server behind.
+        backend: String,
+        /// Where metrics are, if anywhere.
+        metrics: Option<String>,
+    },
+    /// The limit changes.
+    Limit {
+        /// Until now.
+        from: u32,
+        /// What holds from now on, and why.
+        verdict: Verdict,
+        /// Nothing is held back: it is what would hold.
+        dry_run: bool,
+    },
+    /// The controller or a sensor failed; told once until it is well again.
+    Fault {
+        /// What.
+        fault: Fault,
+        /// The limit that holds.
+        limit: u32,
+    },
+    /// All is well again after a fault.
+    Recovered,
+    /// The sensors that are there have changed.
+    Sensors(Available),
+    /// The liveness rule admitted more, because nothing ended.
+    Liveness {
+        /// How many since the last tick.
+        admitted: u64,
+        /// Without any end for this long.
+        after: Nanos,
+    },
+    /// Clients were turned away or refused a transaction, and told why.
+    Refused {
+        /// How many since this was told last.
+        count: u64,
+    },
+    /// Connections ended because of bytes that are not the protocol.
+    Malformed {
+        /// How many since this was told last.
+        count: u64,
+    },
+    /// The server does not take connections.
+    BackendDown {
+        /// Connections that failed since this was told last.
+        failed: u64,
+    },
+    /// It does again.
+    BackendUp,
+    /// A new configuration holds.
+    Reloaded,
+    /// A new configuration could not be read; the old one holds.
+    ReloadFailed {
+        /// Why.
+        reason: String,
+    },
+    /// The journal cannot be written any more.
+    JournalLost {
+        /// Why.
+        reason: String,
+    },
+    /// No new transactions; those that run may end until the deadline.
+    Draining {
+        /// Transactions that run.
+        running: usize,
+        /// Time that is left to them.
+        deadline: Nanos,
+    },
+    /// All have ended, or the deadline has.
+    Drained {
+        /// Transactions that were cut off.
+        cut: usize,
+    },
+}
+
+/// Who listens to events. Called from any thread, and has to be quick.
+pub trait Listener: Send + Sync {
+    /// One event.
+    fn tell(&self, event: &Event);
+}
+
+impl<F: Fn(&Event) + Send + Sync> Listener for F {
+    fn tell(&self, event: &Event) {
+        self(event);
+    }
+}

@@ -1,0 +1,75 @@
+//! Where a guard listens, and where its server does.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A TCP port of a machine, or the file of a unix socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// Host name or number, and port.
+    Tcp {
+        /// Host.
+        host: String,
+        /// Port.
+        port: u16,
+    },
+    /// File of the socket.
+    Unix(PathBuf),
+}
+
+impl Address {
+    /// Whether it is a socket that nobody else can listen to.
+    pub fn is_local(&self) -> bool {
+        matches!(self, Self::Unix(_))
+    }
+}
+
+/// A text that is no address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no address: write host:port, [::1]:port, or the path of a socket with a slash in it")]
+pub struct NoAddress(String);
+
+impl FromStr for Address {
+    type Err = NoAddress;
+
+    fn from_str(text: &str) -> Result<Self, NoAddress> {
+        if text.contains('/') {
+            return Ok(Self::Unix(text.strip_prefix("unix:").unwrap_or(text).into()));
+        }
+        let parsed = text.rsplit_once(':').and_then(|(host, port)| {
+            let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+            let ambiguous = bare.is_none() && host.contains(':');
+            let host = bare.unwrap_or(host);
+            (!host.is_empty() && !ambiguous).then_some(())?;
+            Some(Self::Tcp { host: host.to_owned(), port: port.parse().ok()? })
+        });
+        parsed.ok_or_else(|| NoAddress(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_it_is_written() {
+        for text in ["127.0.0.1:3306", "db1:3307", "[::1]:3306", "/run/mysqld/mysqld.sock"] {
+            assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
+        }
+        assert_eq!("unix:/a/b".parse(), Ok(Address::Unix("/a/b".into())));
+        for text in ["", "3306", "db1", "db1:", ":3306", "db1:70000", "::1:3306", "socket"] {
+            assert!(text.parse::<Address>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What a guard is told before it starts.
+
+use super::address::Address;
+use super::tls::{BackendTls, ClientTls};
+use crate::admission::Options;
+use evenkeel_core::Nanos;
+
+/// By what clients share the gate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TenantBy {
+    /// The user who logs in.
+    #[default]
+    User,
+    /// The default database at login.
+    Database,
+}
+
+/// Everything a guard needs to know.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where clients arrive.
+    pub listen: Vec<Address>,
+    /// The server.
+    pub backend: Address,
+    /// Threads that carry sessions, 1 to 64.
+    pub threads: usize,
+    /// Most transactions that run at a time, at the start.
+    pub limit: usize,
+    /// Bounds of the queue and of loans.
+    pub options: Options,
+    /// By what clients share the gate.
+    pub tenants: TenantBy,
+    /// Users whose commands never wait.
+    pub administrators: Vec<String>,
+    /// Time after which an idle transaction lends its permit.
+    pub lend_after: Nanos,
+    /// TLS towards clients.
+    pub client_tls: ClientTls,
+    /// TLS towards the server.
+    pub backend_tls: BackendTls,
+}
+
+impl Plan {
+    /// One without TLS of its own, without bounds, and practically without a limit.
+    pub fn new(listen: Address, backend: Address) -> Self {
+        Self {
+            listen: vec![listen],
+            backend,
+            threads: 1,
+            limit: usize::MAX,
+            options: Options::default(),
+            tenants: TenantBy::default(),
+            administrators: Vec::new(),
+            lend_after: Nanos::from_millis(100),
+            client_tls: ClientTls::default(),
+            backend_tls: BackendTls::default(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Why the guard itself ends a connection, and in which words it tells the client.
+
+use evenkeel_wire::ProtocolError;
+use evenkeel_wire::relay::hello;
+use std::io;
+
+/// An end that the guard decides on. The client gets it as an error of MySQL.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The server does not take connections.
+    #[error("cannot connect to the server: {0}")]
+    Unreachable(io::Error),
+    /// The server ended before the login, or while a command waited for its permit.
+    #[error("the server ended the connection")]
+    ServerGone,
+    /// The client must use TLS.
+    #[error("this port takes connections under TLS only; hint: start the client with TLS")]
+    TlsRequired,
+    /// The server must offer TLS and does not.
+    #[error("TLS is required towards the server, which offers none")]
+    NoBackendTls,
+    /// TLS towards the server failed.
+    #[error("TLS towards the server: {0}")]
+    BackendTls(io::Error),
+    /// The proof of the password depends on what both see of the channel.
+    #[error(
+        "authentication plugin '{0}' needs the same security on both sides of the guard; hint: use TLS on both \
+         sides or on neither, or an account with mysql_native_password or ed25519"
+    )]
+    UnequalTls(String),
+    /// The server would take the guard's own system user for the client.
+    #[error(
+        "account authenticates by the system user of a socket (unix_socket, auth_socket), which is the guard's own \
+         here; hint: give the guard a TCP backend"
+    )]
+    SocketAccount,
+    /// The account of a socket could not be read.
+    #[error("cannot tell how the account authenticates: error {0}; hint: give the guard a TCP backend")]
+    UnknownAccount(u16),
+    /// The gate refused a command.
+    #[error("transaction refused: {0}")]
+    Gate(crate::admission::Rejection),
+    /// Its transaction has been idle for too long.
+    #[error("connection closed: its transaction was idle for too long")]
+    Idle,
+    /// Bytes that are not the protocol.
+    #[error("not the protocol: {0}")]
+    Malformed(#[from] ProtocolError),
+}
+
+impl Refusal {
+    /// Code and SQLSTATE by which clients know what to make of it.
+    fn code(&self) -> (u16, &'static [u8; 5]) {
+        match self {
+            // "Unable to connect to foreign data source": codes of clients' own, as 2003, are malformed to them
+            // when a server sends them.
+            Self::Unreachable(_) | Self::NoBackendTls | Self::BackendTls(_) => (1429, b"HY000"),
+            Self::ServerGone => (1053, b"08S01"),
+            Self::TlsRequired => (3159, b"08004"),
+            Self::UnequalTls(_) => (1251, b"08004"),
+            Self::SocketAccount | Self::UnknownAccount(_) => (1045, b"28000"),
+            // "Too many connections" is what clients and their pools back off for and try again.
+            Self::Gate(_) => (1040, b"08004"),
+            Self::Idle => (1927, b"70100"),
+            Self::Malformed(_) => (1835, b"HY000"),
+        }
+    }
+
+    /// Whether it stands where the client expects an answer, or wants none: it can be told in any case.
+    pub fn speaks_for_itself(&self) -> bool {
+        matches!(self, Self::Idle | Self::SocketAccount | Self::UnknownAccount(_))
+    }
+
+    /// Appends the error packet; before a login it goes without SQLSTATE, which clients do not expect yet.
+    pub fn put(&self, out: &mut Vec<u8>, sequence: u8, greeted: bool) {
+        let (code, state) = self.code();
+        hello::put_error(out, sequence, code, greeted.then_some(state), &format!("evenkeel guard: {self}"));
+    }
+}

@@ -1,0 +1,39 @@
+//! Counts of what passed, for metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counters since the start; each is a sum that only grows.
+#[derive(Debug, Default)]
+pub struct Stats {
+    /// Clients that were accepted.
+    pub accepted: Count,
+    /// Clients that are gone.
+    pub closed: Count,
+    /// Logins that the server accepted.
+    pub logins: Count,
+    /// Clients that the guard itself turned away, and told why.
+    pub refused: Count,
+    /// Connections ended because of bytes that are not the protocol.
+    pub malformed: Count,
+    /// Connections to the server that failed.
+    pub unreachable: Count,
+    /// Commands that were sent on.
+    pub commands: Count,
+    /// Sessions that were reset because their client left in the middle.
+    pub resets: Count,
+}
+
+/// One of them.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    pub(super) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Its value.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,140 @@
+//! Waiting for sockets: epoll, edge-triggered, so that nothing is changed between requests.
+//!
+//! Time comes from a timer that is one more descriptor and stays armed while sockets wake the thread: a
+//! time-out of the wait itself would start and cancel a timer for every request.
+
+use super::check;
+use evenkeel_core::Nanos;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
+
+/// Events taken at a time.
+const BATCH: usize = 256;
+
+/// What a socket waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Bytes, or the end.
+    Read,
+    /// Those, and room to write: only while something waits for room, since on a unix socket every read of
+    /// the other side makes some.
+    ReadWrite,
+    /// A connection to accept, for one of the threads that wait for it.
+    Accept,
+}
+
+impl Interest {
+    fn events(self) -> u32 {
+        let read = libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET;
+        let events = match self {
+            Self::Read => read,
+            Self::ReadWrite => read | libc::EPOLLOUT,
+            Self::Accept => libc::EPOLLIN | libc::EPOLLEXCLUSIVE,
+        };
+        events as u32
+    }
+}
+
+/// What a socket is ready for.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    /// Token of the socket.
+    pub token: u64,
+    /// Bytes or the end can be read.
+    pub read: bool,
+    /// There is room to write, or the connection has been made or refused.
+    pub write: bool,
+    /// The other side has ended what it sends.
+    pub ended: bool,
+}
+
+/// One epoll instance with room for its events.
+pub struct Poller {
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    events: Box<[libc::epoll_event; BATCH]>,
+    ready: usize,
+}
+
+impl Poller {
+    /// One whose timer, under the token `timer`, fires that often.
+    pub fn new(every: Nanos, timer: u64) -> io::Result<Self> {
+        // SAFETY: system calls without pointers; the descriptors they give are owned by nobody else.
+        let (epoll, clock) = unsafe {
+            let epoll = OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?);
+            let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+            (epoll, OwnedFd::from_raw_fd(check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?))
+        };
+        let events = Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]);
+        let poller = Self { epoll, timer: clock, events, ready: 0 };
+        let step = libc::timespec {
+            tv_sec: (every.0 / 1_000_000_000) as libc::time_t,
+            tv_nsec: (every.0 % 1_000_000_000) as libc::c_long,
+        };
+        let time = libc::itimerspec { it_interval: step, it_value: step };
+        // SAFETY: the time lives through the call; the old one is not asked for.
+        check(unsafe {
+            libc::timerfd_settime(poller.timer.as_raw_fd(), 0, &raw const time, ptr::null_mut())
+        })?;
+        poller.add(&poller.timer, timer, Interest::Read)?;
+        Ok(poller)
+    }
+
+    /// The timer has fired: lets it fire again.
+    pub fn rearm(&self) {
+        let mut fired = [0_u8; 8];
+        // SAFETY: the pointer and the length are those of the array.
+        unsafe { libc::read(self.timer.as_raw_fd(), fired.as_mut_ptr().cast(), fired.len()) };
+    }
+
+    /// Watches a socket under a token, until it is closed.
+    pub fn add(&self, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, socket, token, interest)
+    }
+
+    /// Changes what a socket waits for; what is ready already is told again.
+    pub fn change(&self, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, socket, token, interest)
+    }
+
+    /// Watches a socket no more.
+    pub fn remove(&self, socket: &impl AsRawFd) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_DEL, socket, 0, Interest::Read)
+    }
+
+    fn control(&self, what: i32, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: interest.events(), u64: token };
+        // SAFETY: the event lives through the call.
+        let result =
+            unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, socket.as_raw_fd(), &raw mut event) };
+        check(result).map(|_| ())
+    }
+
+    /// Looks what is ready, and waits until something is unless told not to; says how many are.
+    pub fn wait(&mut self, block: bool) -> io::Result<usize> {
+        let timeout = if block { -1 } else { 0 };
+        let (epoll, events) = (self.epoll.as_raw_fd(), self.events.as_mut_ptr());
+        // SAFETY: the events have room for BATCH.
+        let ready = unsafe { libc::epoll_wait(epoll, events, BATCH as i32, timeout) };
+        self.ready = match check(ready) {
+            Ok(ready) => ready as usize,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Err(error) => return Err(error),
+        };
+        Ok(self.ready)
+    }
+
+    /// One of those that the last wait found.
+    pub fn ready(&self, index: usize) -> Ready {
+        let event = self.events[..self.ready][index];
+        let has = |bits: i32| event.events & bits as u32 != 0;
+        let failed = has(libc::EPOLLERR | libc::EPOLLHUP);
+        Ready {
+            token: event.u64,
+            read: failed || has(libc::EPOLLIN | libc::EPOLLRDHUP),
+            write: failed || has(libc::EPOLLOUT),
+            ended: failed || has(libc::EPOLLRDHUP),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The gate: holds work back; it never loses, reorders or alters what passes.
+#![deny(unsafe_code)]
+
+pub mod admission;
+pub mod clock;
+pub mod control;
+pub mod event;
+pub mod guard;
+pub mod histogram;
+pub mod policy;
+pub mod snapshot;

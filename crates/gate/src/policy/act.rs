@@ -1,0 +1,260 @@
+//! What SQL text does to the holds of its session.
+
+use super::digest;
+use super::token::{Token, Tokens};
+
+/// One step of a statement's effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// BEGIN, START TRANSACTION.
+    Begin,
+    /// COMMIT.
+    Commit,
+    /// ROLLBACK of the whole transaction.
+    Rollback,
+    /// LOCK TABLES, FLUSH TABLES t WITH READ LOCK, FLUSH TABLES t FOR EXPORT.
+    LockTables,
+    /// FLUSH TABLES WITH READ LOCK.
+    LockGlobal,
+    /// UNLOCK TABLES.
+    UnlockTables,
+    /// BACKUP STAGE, BACKUP LOCK, LOCK INSTANCE FOR BACKUP, LOCK BINLOG FOR BACKUP.
+    LockBackup,
+    /// The end of these.
+    UnlockBackup,
+    /// HANDLER t OPEN.
+    OpenHandler,
+    /// HANDLER t CLOSE.
+    CloseHandler,
+    /// GET_LOCK with a literal name, once: the hash of the name.
+    LockName(u64),
+    /// GET_LOCK of which name or number are not in the text.
+    LockSome,
+    /// RELEASE_LOCK with a literal name.
+    UnlockName(u64),
+    /// RELEASE_LOCK of a name that is not in the text.
+    UnlockSome,
+    /// RELEASE_ALL_LOCKS.
+    UnlockNames,
+    /// XA START.
+    XaStart,
+    /// XA PREPARE.
+    XaPrepare,
+    /// XA COMMIT, XA ROLLBACK.
+    XaEnd,
+    /// CALL, a compound statement: may leave a transaction open also where it fails.
+    Call,
+    /// May do any of these.
+    Doubt,
+}
+
+impl Act {
+    /// Whether others may have to wait for what it takes.
+    pub fn takes(self) -> bool {
+        use Act::{
+            Begin, Doubt, LockBackup, LockGlobal, LockName, LockSome, LockTables, OpenHandler, XaPrepare,
+            XaStart,
+        };
+        matches!(
+            self,
+            Begin
+                | LockTables
+                | LockGlobal
+                | LockBackup
+                | OpenHandler
+                | LockName(_)
+                | LockSome
+                | XaStart
+                | XaPrepare
+                | Doubt
+        )
+    }
+
+    fn only_gives(self) -> bool {
+        use Act::{Commit, Rollback, UnlockBackup, UnlockName, UnlockNames, UnlockSome, UnlockTables, XaEnd};
+        matches!(
+            self,
+            Commit
+                | Rollback
+                | UnlockTables
+                | UnlockBackup
+                | UnlockName(_)
+                | UnlockSome
+                | UnlockNames
+                | XaEnd
+        )
+    }
+}
+
+/// More steps than this in one text are [`Act::Doubt`].
+const ACTS_MAX: usize = 16;
+
+/// A text, classified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// Its steps, in their order; most statements have none.
+    pub acts: Vec<Act>,
+    /// Whether it goes on without a permit: all that it does is to give something back, or to kill.
+    pub bypass: bool,
+    /// Whether the text went on beyond what was read, and may do more than `acts` say.
+    pub cut: bool,
+    /// The same for all texts that differ in literals alone.
+    pub digest: u64,
+}
+
+impl Statement {
+    /// One whose text was never seen.
+    pub fn unknown() -> Self {
+        Self { acts: vec![Act::Doubt], bypass: false, cut: false, digest: 0 }
+    }
+
+    /// Reads `text`, which is `whole` or the head of a longer one.
+    pub fn read(text: &[u8], whole: bool, backslash_escapes: bool) -> Self {
+        let mut reader = Reader::default();
+        let tokens: Vec<_> = Tokens::new(text, backslash_escapes).collect();
+        for statement in tokens.split(|token| *token == Token::Sign(b';')) {
+            reader.statement(statement);
+            if reader.defines {
+                break;
+            }
+        }
+        if reader.acts.len() > ACTS_MAX {
+            reader.acts = vec![Act::Doubt];
+        }
+        let bypass = whole && reader.statements > 0 && reader.bypasses == reader.statements;
+        let digest = digest::digest(tokens.iter().copied());
+        Self { acts: reader.acts, bypass, cut: !whole && !reader.defines, digest }
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    acts: Vec<Act>,
+    statements: usize,
+    bypasses: usize,
+    /// A body of a procedure follows, which does nothing now.
+    defines: bool,
+}
+
+impl Reader {
+    fn statement(&mut self, tokens: &[Token<'_>]) {
+        let opening = tokens.iter().take_while(|token| **token == Token::Sign(b'(')).count();
+        let tokens = &tokens[opening..];
+        let Some(verb) = tokens.first() else { return };
+        self.statements += 1;
+        let before = self.acts.len();
+        let (act, bypass) = verb_act(*verb, &tokens[1..]);
+        self.defines = verb.is("create") && defines_a_body(tokens);
+        self.acts.extend(act);
+        if !self.defines {
+            self.functions(tokens);
+        }
+        let new = &self.acts[before..];
+        let asks_tables = tokens.iter().any(|token| token.is("from"));
+        let gives = !new.is_empty() && !asks_tables && new.iter().all(|act| act.only_gives());
+        self.bypasses += usize::from(bypass || gives);
+    }
+
+    fn functions(&mut self, tokens: &[Token<'_>]) {
+        // Evaluated once, unless there are rows to evaluate it for.
+        let once = !tokens.iter().any(|token| token.is("from") || token.is("where"));
+        for (index, token) in tokens.iter().enumerate() {
+            let Token::Word(word) = token else { continue };
+            if tokens.get(index + 1) != Some(&Token::Sign(b'(')) {
+                continue;
+            }
+            let name = match tokens.get(index + 2..index + 4) {
+                Some([Token::Text(text), Token::Sign(b',' | b')')]) => Some(digest::name(text)),
+                _ => None,
+            };
+            self.acts.extend(function_act(word, name, once));
+        }
+    }
+}
+
+fn function_act(word: &[u8], name: Option<u64>, once: bool) -> Option<Act> {
+    let is = |known: &str| word.eq_ignore_ascii_case(known.as_bytes());
+    Some(match name {
+        Some(name) if once && is("get_lock") => Act::LockName(name),
+        _ if is("get_lock") || is("service_get_read_locks") || is("service_get_write_locks") => Act::LockSome,
+        Some(name) if is("release_lock") => Act::UnlockName(name),
+        _ if is("release_lock") || is("service_release_locks") => Act::UnlockSome,
+        _ if is("release_all_locks") => Act::UnlockNames,
+        _ => return None,
+    })
+}
+
+fn defines_a_body(tokens: &[Token<'_>]) -> bool {
+    let kinds = ["procedure", "function", "trigger", "event", "package"];
+    tokens.iter().take(16).any(|token| kinds.iter().any(|kind| token.is(kind)))
+}
+
+/// What the verb does, and whether the statement bypasses for another reason than giving something back.
+fn verb_act(verb: Token<'_>, rest: &[Token<'_>]) -> (Option<Act>, bool) {
+    let at = |index: usize, keyword: &str| rest.get(index).is_some_and(|token| token.is(keyword));
+    let has = |keyword: &str| rest.iter().any(|token| token.is(keyword));
+    let Token::Word(word) = verb else { return (None, false) };
+    let act = match word.to_ascii_lowercase().as_slice() {
+        b"begin" if at(0, "not") => Some(Act::Call),
+        b"begin" => Some(Act::Begin),
+        b"start" if at(0, "transaction") => Some(Act::Begin),
+        b"start" | b"stop" | b"kill" => return (None, true),
+        b"commit" => Some(Act::Commit),
+        b"rollback" if has("to") => None,
+        b"rollback" => Some(Act::Rollback),
+        b"lock" if at(0, "instance") || at(0, "binlog") => Some(Act::LockBackup),
+        b"lock" => Some(Act::LockTables),
+        b"unlock" if at(0, "instance") || at(0, "binlog") => Some(Act::UnlockBackup),
+        b"unlock" => Some(Act::UnlockTables),
+        b"flush" => flush_act(rest),
+        b"backup" if at(0, "unlock") || at(1, "end") => Some(Act::UnlockBackup),
+        b"backup" => Some(Act::LockBackup),
+        b"handler" if has("open") => Some(Act::OpenHandler),
+        b"handler" if has("close") => Some(Act::CloseHandler),
+        b"xa" if at(0, "recover") => return (None, true),
+        b"xa" => xa_act(rest),
+        b"call" => Some(Act::Call),
+        b"prepare" | b"execute" if hides_locks(rest) => Some(Act::Doubt),
+        // Compound statements outside of procedures (MariaDB).
+        b"if" | b"case" | b"loop" | b"while" | b"repeat" | b"for" => Some(Act::Call),
+        _ => None,
+    };
+    (act, false)
+}
+
+/// `FLUSH [LOCAL | NO_WRITE_TO_BINLOG] TABLE[S] [t, ...] {WITH READ LOCK | FOR EXPORT}`.
+fn flush_act(rest: &[Token<'_>]) -> Option<Act> {
+    let from = rest.iter().position(|token| token.is("tables") || token.is("table"))?;
+    let after = &rest[from + 1..];
+    let locks = after
+        .windows(2)
+        .any(|two| (two[0].is("read") && two[1].is("lock")) || (two[0].is("for") && two[1].is("export")));
+    let all = after.first().is_some_and(|token| token.is("with"));
+    locks.then_some(if all { Act::LockGlobal } else { Act::LockTables })
+}
+
+fn xa_act(rest: &[Token<'_>]) -> Option<Act> {
+    let verb = rest.first()?;
+    let is = |keywords: &[&str]| keywords.iter().any(|keyword| verb.is(keyword));
+    match () {
+        () if is(&["start", "begin"]) => Some(Act::XaStart),
+        () if is(&["prepare"]) => Some(Act::XaPrepare),
+        () if is(&["commit", "rollback"]) => Some(Act::XaEnd),
+        () => None,
+    }
+}
+
+/// Text that is run later under a name, or is not there to be read: `PREPARE s FROM '...'`, `FROM @text`,
+/// `EXECUTE IMMEDIATE ...`. `EXECUTE s` itself was judged at its PREPARE.
+fn hides_locks(rest: &[Token<'_>]) -> bool {
+    let Some(from) = rest.iter().position(|token| token.is("from") || token.is("immediate")) else {
+        return false;
+    };
+    match rest.get(from + 1) {
+        Some(Token::Text(text)) => {
+            let inner = Statement::read(text, true, true);
+            inner.acts.iter().any(|act| act.takes() && *act != Act::Begin)
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,112 @@
+//! What a session may hold that others wait for.
+
+use super::act::Act;
+use std::fmt;
+
+/// Named locks beyond this number are one lock without a name.
+const NAMES_MAX: usize = 16;
+
+/// Everything that a session may hold. In doubt it is held.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hold {
+    /// A transaction is open.
+    pub transaction: bool,
+    /// An XA transaction was started, and not yet committed or rolled back; perhaps it is prepared.
+    pub xa: bool,
+    /// LOCK TABLES or the like.
+    pub tables: bool,
+    /// FLUSH TABLES WITH READ LOCK.
+    pub global: bool,
+    /// BACKUP STAGE or the like.
+    pub backup: bool,
+    /// Open handlers.
+    handlers: u16,
+    /// GET_LOCK: hash of the name, and how often it was taken.
+    pub(super) names: Vec<(u64, u16)>,
+    /// GET_LOCK of names that are not known.
+    unnamed: bool,
+    /// Text ran that was not read.
+    doubt: bool,
+}
+
+impl Hold {
+    /// Whether anybody may have to wait for this session: then it never queues.
+    pub fn is_any(&self) -> bool {
+        self.transaction || self.is_lock()
+    }
+
+    /// The same without the open transaction.
+    pub fn is_lock(&self) -> bool {
+        self.xa
+            || self.tables
+            || self.global
+            || self.backup
+            || self.handlers > 0
+            || self.is_named()
+            || self.doubt
+    }
+
+    fn is_named(&self) -> bool {
+        self.unnamed || !self.names.is_empty()
+    }
+
+    /// A step was done.
+    pub fn apply(&mut self, act: Act) {
+        match act {
+            // A transaction ends LOCK TABLES. That it could begin shows that no XA transaction is attached.
+            Act::Begin => (self.tables, self.xa) = (false, false),
+            Act::Commit | Act::Rollback | Act::Call => {}
+            Act::LockTables => self.tables = true,
+            Act::LockGlobal => self.global = true,
+            Act::UnlockTables => (self.tables, self.global) = (false, false),
+            Act::LockBackup => self.backup = true,
+            Act::UnlockBackup => self.backup = false,
+            Act::OpenHandler => self.handlers = self.handlers.saturating_add(1),
+            Act::CloseHandler => self.handlers = self.handlers.saturating_sub(1),
+            Act::LockName(name) => self.lock(name),
+            Act::LockSome => self.unnamed = true,
+            Act::UnlockName(name) => self.unlock(name),
+            // Perhaps another one than ours: what was taken counts as held.
+            Act::UnlockSome => {}
+            Act::UnlockNames => (self.names, self.unnamed) = (Vec::new(), false),
+            Act::XaStart | Act::XaPrepare => self.xa = true,
+            Act::XaEnd => self.xa = false,
+            Act::Doubt => self.doubt = true,
+        }
+    }
+
+    fn lock(&mut self, name: u64) {
+        match self.names.iter().position(|(known, _)| *known == name) {
+            Some(index) => self.names[index].1 = self.names[index].1.saturating_add(1),
+            None if self.names.len() < NAMES_MAX => self.names.push((name, 1)),
+            None => self.unnamed = true,
+        }
+    }
+
+    fn unlock(&mut self, name: u64) {
+        if let Some(index) = self.names.iter().position(|(known, _)| *known == name) {
+            self.names[index].1 -= 1;
+            if self.names[index].1 == 0 {
+                self.names.swap_remove(index);
+            }
+        }
+    }
+}
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (self.transaction, "open transaction"),
+            (self.xa, "XA transaction"),
+            (self.tables, "table locks"),
+            (self.global, "global read lock"),
+            (self.backup, "backup lock"),
+            (self.handlers > 0, "open handler"),
+            (self.is_named(), "named locks"),
+            (self.doubt, "perhaps locks, by text that was not read"),
+        ];
+        let held: Vec<&str> = parts.iter().filter(|(is, _)| *is).map(|(_, words)| *words).collect();
+        f.write_str(if held.is_empty() { "nothing" } else { "" })?;
+        f.write_str(&held.join(", "))
+    }
+}

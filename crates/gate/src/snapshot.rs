@@ -1,0 +1,94 @@
+//! All that views show, of one moment.
+
+use crate::admission::{Census, Interval};
+use crate::control::{Available, Baseline, Verdict};
+use evenkeel_core::Nanos;
+use evenkeel_core::control::Sample;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// When, on the guard's clock.
+    pub at: Nanos,
+    /// Who runs and waits.
+    pub census: Census,
+    /// The last tick as the controller saw it.
+    pub sample: Sample,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// The last limit that was proven.
+    pub proven: u32,
+    /// Name of the controller.
+    pub controller: &'static str,
+    /// Nothing is held back.
+    pub dry_run: bool,
+    /// Which sensors there are.
+    pub available: Available,
+    /// What signals are near the peak.
+    pub baseline: Baseline,
+    /// Counted since the start.
+    pub totals: Totals,
+}
+
+/// Counts since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Ticks of the controller.
+    pub ticks: u64,
+    /// Changes of the limit.
+    pub changes: u64,
+    /// Ticks in which the last proven limit held in place of a decision.
+    pub held: u64,
+    /// Transactions that ended well.
+    pub completions: u64,
+    /// The same, weighted by cost.
+    pub work: f64,
+    /// Failed by overload.
+    pub overloads: u64,
+    /// Rolled back by the server.
+    pub rolled_back: u64,
+    /// Ended in a way that says nothing.
+    pub ignored: u64,
+    /// Refused.
+    pub rejected: u64,
+    /// Seconds of response time of those that ended well.
+    pub response_s: f64,
+    /// Seconds that reading the sensors took: the price of sensing.
+    pub sensing_s: f64,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, interval: &Interval) {
+        self.ticks += 1;
+        self.completions += interval.completions;
+        self.work += interval.work;
+        self.overloads += interval.overloads;
+        self.rolled_back += interval.rolled_back;
+        self.ignored += interval.ignored;
+        self.rejected += interval.rejected;
+        self.response_s +=
+            interval.response_mean.map_or(0.0, Nanos::as_secs_f64) * interval.completions as f64;
+    }
+}
+
+/// The latest snapshot, for any thread that shows it.
+#[derive(Clone, Debug, Default)]
+pub struct Board(Arc<Mutex<Option<Arc<Snapshot>>>>);
+
+impl Board {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces what is shown.
+    pub fn post(&self, snapshot: Snapshot) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(snapshot));
+    }
+
+    /// The latest; `None` before the first tick.
+    pub fn latest(&self) -> Option<Arc<Snapshot>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

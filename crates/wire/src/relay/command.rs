@@ -1,0 +1,197 @@
+//! What a client sends, in whatever pieces it arrives.
+//!
+//! A relay has to know a command before it decides what becomes of it. The reader therefore takes nothing
+//! by itself: it looks at the caller's input and says what the next bytes are. A command is shown as soon
+//! as its head is there, while the rest may still be on its way.
+
+use super::kind::{CommandKind, Expect};
+use crate::error::ProtocolError;
+use crate::packet::{HEADER_BYTES, PAYLOAD_MAX};
+
+/// Most bytes of a command that are shown before it is decided.
+pub const HEAD_MAX: usize = 1024;
+
+/// A command at the front of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command<'a> {
+    /// What it is.
+    pub kind: CommandKind,
+    /// Its payload, at most [`HEAD_MAX`] bytes of it; the first is the command's number.
+    pub head: &'a [u8],
+    /// Length of its first packet's payload; another follows if it is `0xFFFFFF`.
+    pub length: usize,
+}
+
+impl Command<'_> {
+    /// Whether the head is the whole payload.
+    pub fn is_whole(&self) -> bool {
+        self.head.len() == self.length
+    }
+
+    /// The number of the prepared statement it is about, where it is about one.
+    pub fn statement(&self) -> Option<u32> {
+        use CommandKind::{BulkExecute, Close, Execute, Fetch, LongData, ResetStatement};
+        let about = matches!(self.kind, Execute | BulkExecute | Fetch | LongData | Close | ResetStatement);
+        match self.head {
+            [_, a, b, c, d, ..] if about => Some(u32::from_le_bytes([*a, *b, *c, *d])),
+            _ => None,
+        }
+    }
+}
+
+/// What the next bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// So many belong to what was accepted before, and were counted: to be sent on.
+    Pass(usize),
+    /// A command begins; nothing was taken. [`CommandReader::accept`] takes it.
+    Command(Command<'a>),
+    /// A command begins while the server still asks the client who it is: not before the end of that.
+    Wait,
+    /// Not enough to say; the same bytes and more are needed. At most [`HEAD_MAX`] and a header.
+    More,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Each packet begins a command.
+    Commands,
+    /// Packets that are numbered belong to a login, one numbered 0 begins a command.
+    Login,
+    /// The server asked for a file, which an empty packet ends.
+    File,
+    /// Nothing is looked at.
+    Stream,
+}
+
+/// Finds the commands in what one client sends.
+#[derive(Debug)]
+pub struct CommandReader {
+    mode: Mode,
+    /// Bytes left of the packet that passes.
+    left: u32,
+    /// Whether the next packet continues the one that passes.
+    continues: bool,
+    /// Number of that next packet.
+    due: u8,
+}
+
+impl Default for CommandReader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CommandReader {
+    /// For a client that has logged in.
+    pub fn new() -> Self {
+        Self { mode: Mode::Commands, left: 0, continues: false, due: 0 }
+    }
+
+    /// Whether the last command was taken to its end.
+    pub fn is_between(&self) -> bool {
+        self.left == 0 && !self.continues && matches!(self.mode, Mode::Commands | Mode::Login)
+    }
+
+    /// Whether nothing is looked at any more.
+    pub fn is_stream(&self) -> bool {
+        self.mode == Mode::Stream
+    }
+
+    /// Whether a change of user has been sent and not been answered.
+    pub fn is_login(&self) -> bool {
+        self.mode == Mode::Login
+    }
+
+    /// Bytes that are still to come of the packet that passes.
+    pub fn left(&self) -> usize {
+        self.left as usize
+    }
+
+    /// The server asked for a file: what the client sends next is that file.
+    pub fn file_follows(&mut self) -> Result<(), ProtocolError> {
+        match (self.mode, self.is_between()) {
+            (Mode::Commands, true) => {
+                self.mode = Mode::File;
+                Ok(())
+            }
+            _ => Err(ProtocolError::Malformed("request for a file")),
+        }
+    }
+
+    /// A change of user was answered.
+    pub fn login_ended(&mut self) {
+        if self.mode == Mode::Login {
+            self.mode = Mode::Commands;
+        }
+    }
+
+    /// What the front of `input` is.
+    pub fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, ProtocolError> {
+        if input.is_empty() {
+            return Ok(Step::More);
+        }
+        if self.mode == Mode::Stream {
+            return Ok(Step::Pass(input.len()));
+        }
+        if self.left > 0 {
+            let count = input.len().min(self.left as usize);
+            self.left -= count as u32;
+            return Ok(Step::Pass(count));
+        }
+        let [a, b, c, sequence, payload @ ..] = input else { return Ok(Step::More) };
+        let length = u32::from_le_bytes([*a, *b, *c, 0]);
+        if self.continues {
+            return self.pass_packet(length, *sequence, true);
+        }
+        match self.mode {
+            Mode::File => self.pass_file(length, *sequence),
+            Mode::Login if *sequence != 0 => self.pass_packet(length, *sequence, false),
+            Mode::Login => Ok(Step::Wait),
+            Mode::Commands | Mode::Stream => command(length as usize, *sequence, payload),
+        }
+    }
+
+    /// Takes the command that [`CommandReader::next`] showed: what it says of its bytes next is `Pass`.
+    pub fn accept(&mut self, command: &Command<'_>) {
+        self.left = (HEADER_BYTES + command.length) as u32;
+        self.continues = command.length == PAYLOAD_MAX;
+        self.due = 1;
+        self.mode = match command.kind.expect() {
+            Expect::Login => Mode::Login,
+            Expect::Stream => Mode::Stream,
+            _ => Mode::Commands,
+        };
+    }
+
+    fn pass_packet(
+        &mut self,
+        length: u32,
+        found: u8,
+        numbered: bool,
+    ) -> Result<Step<'static>, ProtocolError> {
+        if numbered && found != self.due {
+            return Err(ProtocolError::Sequence { expected: self.due, found });
+        }
+        self.due = found.wrapping_add(1);
+        self.left = length;
+        self.continues = length as usize == PAYLOAD_MAX;
+        Ok(Step::Pass(HEADER_BYTES))
+    }
+
+    fn pass_file(&mut self, length: u32, sequence: u8) -> Result<Step<'static>, ProtocolError> {
+        if length == 0 {
+            self.mode = Mode::Commands;
+        }
+        self.pass_packet(length, sequence, false)
+    }
+}
+
+fn command(length: usize, sequence: u8, payload: &[u8]) -> Result<Step<'_>, ProtocolError> {
+    if sequence != 0 {
+        return Err(ProtocolError::Sequence { expected: 0, found: sequence });
+    }
+    let Some(head) = payload.get(..length.min(HEAD_MAX)) else { return Ok(Step::More) };
+    let kind = CommandKind::of(head.first().copied().unwrap_or_default());
+    Ok(Step::Command(Command { kind, head, length }))
+}

@@ -1,0 +1,22 @@
+//! What a relay between a client and a server has to know of what it passes on.
+//!
+//! The relay forwards bytes as they are; these readers only tell it where things begin and end. [`hello`]
+//! is for the login, [`CommandReader`] for what a client sends afterwards, [`ReplyReader`] for what comes
+//! back. Both keep a few bytes of state for each connection and never a payload: a command is shown where it
+//! lies in the caller's input, a reply is counted and skipped.
+//!
+//! Bytes that are not the protocol give an error; the connection is then of no more use.
+
+mod command;
+mod dialect;
+mod frame;
+pub mod hello;
+mod kind;
+mod query;
+mod reply;
+
+pub use command::{Command, CommandReader, HEAD_MAX, Step};
+pub use dialect::Dialect;
+pub use kind::{CommandKind, Expect};
+pub use query::sql;
+pub use reply::{PENDING_MAX, Reply, ReplyReader};
