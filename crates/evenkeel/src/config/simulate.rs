@@ -93,7 +93,11 @@ pub fn law_named(name: Option<&String>, start: u32, most: u32) -> Result<Law> {
     })
 }
 
-fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
+/// A budget of memory, under the key `memory`.
+///
+/// # Errors
+/// Sizes that are none.
+pub fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
     let Some(table) = fields.optional::<Value>("memory")? else { return Ok(None) };
     let mut fields = Fields::of("memory", table)?;
     let budget = units::bytes(&fields.required::<String>("budget")?)? as f64;
@@ -102,7 +106,8 @@ fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
     Ok(Some(evenkeel::Memory { budget, each }))
 }
 
-fn with_memory(law: Law, memory: Option<evenkeel::Memory>) -> Law {
+/// The same with a budget of memory, where the controller knows what that is.
+pub fn with_memory(law: Law, memory: Option<evenkeel::Memory>) -> Law {
     match law {
         Law::Evenkeel(settings) => Law::Evenkeel(evenkeel::Settings { memory, ..settings }),
         other => other,
