@@ -18,8 +18,10 @@ const ACCEPTS: usize = 64;
 /// Time to wait for free descriptors when there are none.
 const PAUSE: Nanos = Nanos::from_millis(100);
 
-/// Token of the mailbox; listeners are numbered down from the one below it. Sessions have small ones.
+/// Tokens of the mailbox and the timer; listeners are numbered down from the one below them. Sessions have small ones.
 const WAKE: u64 = u64::MAX;
+const TIMER: u64 = WAKE - 1;
+const LISTENERS: u64 = TIMER - 1;
 /// Sides of a session in its tokens.
 const CLIENT: u64 = 0;
 const SERVER: u64 = 1;
@@ -49,13 +51,15 @@ pub struct Worker {
     /// Places that were left in this round: an event of the old session may still be in it.
     left: Vec<usize>,
     again: Vec<usize>,
+    /// The timer has fired.
+    ticks: bool,
     notices: Vec<Notice>,
     buffer: Box<[u8]>,
 }
 
 impl Worker {
     pub fn new(shared: Arc<Shared>, thread: usize, listeners: Arc<Vec<Listener>>) -> io::Result<Self> {
-        let poller = Poller::new()?;
+        let poller = Poller::new(TICK, TIMER)?;
         poller.add(&shared.mailbox(thread).wake, WAKE, Interest::Read)?;
         let mut worker = Self {
             shared,
@@ -68,6 +72,7 @@ impl Worker {
             free: Vec::new(),
             left: Vec::new(),
             again: Vec::new(),
+            ticks: false,
             notices: Vec::new(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
         };
@@ -79,7 +84,7 @@ impl Worker {
         if listening != self.listening {
             for (index, listener) in self.listeners.iter().enumerate() {
                 match listening {
-                    true => self.poller.add(listener, WAKE - 1 - index as u64, Interest::Accept)?,
+                    true => self.poller.add(listener, LISTENERS - index as u64, Interest::Accept)?,
                     false => self.poller.remove(listener)?,
                 }
             }
@@ -91,10 +96,8 @@ impl Worker {
     /// Serves until the guard stops: then until every session has come to the end of its transaction, or
     /// until the deadline.
     pub fn run(mut self) -> io::Result<()> {
-        let mut ticked = Nanos::ZERO;
         loop {
-            let timeout = if self.again.is_empty() { TICK.0 / 1_000_000 } else { 0 };
-            let ready = self.poller.wait(timeout as i32)?;
+            let ready = self.poller.wait(self.again.is_empty())?;
             for index in 0..ready {
                 self.handle(self.poller.ready(index))?;
             }
@@ -103,12 +106,7 @@ impl Worker {
             }
             self.deliver();
             self.free.append(&mut self.left);
-            let now = self.shared.clock.now();
-            if now - ticked >= TICK {
-                ticked = now;
-                self.tick(now)?;
-            }
-            if self.shared.stop.load(Ordering::Relaxed) && self.stop()? {
+            if self.ticks && self.tick()? {
                 return Ok(());
             }
         }
@@ -121,8 +119,12 @@ impl Worker {
             self.notices = notices;
             return Ok(());
         }
+        if ready.token == TIMER {
+            self.ticks = true;
+            return Ok(());
+        }
         if ready.token >= PLACES_MAX as u64 * 2 {
-            return self.accept((WAKE - 1 - ready.token) as usize);
+            return self.accept((LISTENERS - ready.token) as usize);
         }
         let place = (ready.token / 2) as usize;
         let Some(session) = self.places.get_mut(place).and_then(|place| place.session.as_mut()) else {
@@ -271,7 +273,12 @@ impl Worker {
         }
     }
 
-    fn tick(&mut self, now: Nanos) -> io::Result<()> {
+    /// What time alone brings about; true when the guard stops and all is done.
+    fn tick(&mut self) -> io::Result<bool> {
+        self.ticks = false;
+        self.poller.rearm();
+        let now = self.shared.clock.now();
+        let stops = self.shared.stop.load(Ordering::Relaxed);
         if self.thread == 0 {
             let desk = &mut Desk { shared: &self.shared, thread: 0, now, notices: &mut self.notices };
             desk.tick();
@@ -282,10 +289,10 @@ impl Worker {
             }
         }
         self.deliver();
-        if !self.listening && now >= self.paused_until && !self.shared.stop.load(Ordering::Relaxed) {
+        if !self.listening && now >= self.paused_until && !stops {
             self.listen(true)?;
         }
-        Ok(())
+        if stops { self.stop() } else { Ok(false) }
     }
 
     /// Whether the last session is gone, or the deadline is.

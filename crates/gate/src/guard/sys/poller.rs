@@ -1,8 +1,13 @@
 //! Waiting for sockets: epoll, edge-triggered, so that nothing is changed between requests.
+//!
+//! Time comes from a timer that is one more descriptor and stays armed while sockets wake the thread: a
+//! time-out of the wait itself would start and cancel a timer for every request.
 
 use super::check;
+use evenkeel_core::Nanos;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
 
 /// Events taken at a time.
 const BATCH: usize = 256;
@@ -47,15 +52,40 @@ pub struct Ready {
 /// One epoll instance with room for its events.
 pub struct Poller {
     epoll: OwnedFd,
+    timer: OwnedFd,
     events: Box<[libc::epoll_event; BATCH]>,
     ready: usize,
 }
 
 impl Poller {
-    pub fn new() -> io::Result<Self> {
-        // SAFETY: a system call without pointers; the descriptor it gives is owned by nobody else.
-        let epoll = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
-        Ok(Self { epoll, events: Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]), ready: 0 })
+    /// One whose timer, under the token `timer`, fires that often.
+    pub fn new(every: Nanos, timer: u64) -> io::Result<Self> {
+        // SAFETY: system calls without pointers; the descriptors they give are owned by nobody else.
+        let (epoll, clock) = unsafe {
+            let epoll = OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?);
+            let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+            (epoll, OwnedFd::from_raw_fd(check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?))
+        };
+        let events = Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]);
+        let poller = Self { epoll, timer: clock, events, ready: 0 };
+        let step = libc::timespec {
+            tv_sec: (every.0 / 1_000_000_000) as libc::time_t,
+            tv_nsec: (every.0 % 1_000_000_000) as libc::c_long,
+        };
+        let time = libc::itimerspec { it_interval: step, it_value: step };
+        // SAFETY: the time lives through the call; the old one is not asked for.
+        check(unsafe {
+            libc::timerfd_settime(poller.timer.as_raw_fd(), 0, &raw const time, ptr::null_mut())
+        })?;
+        poller.add(&poller.timer, timer, Interest::Read)?;
+        Ok(poller)
+    }
+
+    /// The timer has fired: lets it fire again.
+    pub fn rearm(&self) {
+        let mut fired = [0_u8; 8];
+        // SAFETY: the pointer and the length are those of the array.
+        unsafe { libc::read(self.timer.as_raw_fd(), fired.as_mut_ptr().cast(), fired.len()) };
     }
 
     /// Watches a socket under a token, until it is closed.
@@ -81,11 +111,12 @@ impl Poller {
         check(result).map(|_| ())
     }
 
-    /// Waits until something is ready, or so many milliseconds; says how many are.
-    pub fn wait(&mut self, timeout_ms: i32) -> io::Result<usize> {
+    /// Looks what is ready, and waits until something is unless told not to; says how many are.
+    pub fn wait(&mut self, block: bool) -> io::Result<usize> {
+        let timeout = if block { -1 } else { 0 };
         let (epoll, events) = (self.epoll.as_raw_fd(), self.events.as_mut_ptr());
         // SAFETY: the events have room for BATCH.
-        let ready = unsafe { libc::epoll_wait(epoll, events, BATCH as i32, timeout_ms) };
+        let ready = unsafe { libc::epoll_wait(epoll, events, BATCH as i32, timeout) };
         self.ready = match check(ready) {
             Ok(ready) => ready as usize,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
