@@ -199,9 +199,9 @@ pub enum Verdict<'a> {
     },
     /// It is not.
     Refused,
-    /// The password is to be proved by another plugin.
+    /// The password is to be proved by another plugin, or a further factor by this one.
     Switch(&'a [u8]),
-    /// The plugin goes on, or another factor begins.
+    /// The plugin goes on.
     More,
 }
 
@@ -214,7 +214,9 @@ pub fn verdict(payload: &[u8]) -> Result<Verdict<'_>, ProtocolError> {
         [0xfe, request @ ..] => {
             Ok(Verdict::Switch(Reader(request).until_zero().unwrap_or(b"mysql_old_password")))
         }
-        [1 | 2, ..] => Ok(Verdict::More),
+        // A further factor names its plugin.
+        [2, request @ ..] => Ok(Verdict::Switch(Reader(request).until_zero().unwrap_or(request))),
+        [1, ..] => Ok(Verdict::More),
         _ => Err(ProtocolError::Malformed("answer to a login")),
     }
 }
@@ -323,6 +325,7 @@ mod tests {
         assert_eq!(verdict(b"\0\0\0\x02\0\0\0").unwrap(), Verdict::Accepted { status: 2 });
         assert_eq!(verdict(b"\xfedialog\0rest").unwrap(), Verdict::Switch(b"dialog"));
         assert_eq!(verdict(b"\xfe").unwrap(), Verdict::Switch(b"mysql_old_password"));
+        assert_eq!(verdict(b"\x02mysql_clear_password\0").unwrap(), Verdict::Switch(b"mysql_clear_password"));
         assert_eq!(verdict(b"\x01\x04").unwrap(), Verdict::More);
         assert!(verdict(b"").is_err() && verdict(b"\x03").is_err() && verdict(b"\0\0").is_err());
     }
