@@ -21,7 +21,8 @@ fn a_client_that_leaves_at_any_point_gives_its_permit_back_and_nothing_of_it_sta
     let server = Server::up(&[]);
     let proxy = Proxy::start(&server, one);
     let large = packets(0, &[&b"\x03SELECT '"[..], &vec![b'x'; 300_000], b"'"].concat());
-    let points: [(&str, &dyn Fn(&mut Client)); 9] = [
+    type Point<'a> = (&'a str, &'a dyn Fn(&mut Client));
+    let points: [Point<'_>; 9] = [
         ("after its login", &|_| ()),
         ("in a transaction", &|client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 1"))),
         ("while its command runs", &|client| drop(client.send(&packets(0, b"\x03SELECT SLEEP(0.2)")))),
