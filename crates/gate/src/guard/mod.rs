@@ -6,6 +6,7 @@
 //!
 //! Compression is negotiated away: what is compressed cannot be read, and a guard stands near its server.
 
+mod account;
 mod address;
 mod link;
 mod login;

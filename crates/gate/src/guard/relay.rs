@@ -1,5 +1,6 @@
 //! A session after its login: commands that wait or go, replies that end them.
 
+use super::account::{self, names_socket_plugin};
 use super::login;
 use super::refusal::Refusal;
 use super::shared::Desk;
@@ -338,7 +339,7 @@ impl Relay {
     pub fn ask_account(&mut self, accepted: Vec<u8>, todo: &mut Todo) {
         self.checks_account = true;
         self.error_number = accepted.get(3).copied().unwrap_or(1);
-        command::query(&mut todo.server, b"SHOW CREATE USER CURRENT_USER()");
+        command::query(&mut todo.server, account::QUESTION);
         self.replies.expect(CommandKind::Query);
         self.question = Some(Box::new(Question::Account { accepted, answer: Vec::new() }));
     }
@@ -446,36 +447,4 @@ pub enum Leave {
     EndServer,
     /// The server was told by the client; wait for its end.
     AwaitEnd,
-}
-
-/// Whether `SHOW CREATE USER` names a plugin that asks the system who is at the other end of a socket.
-fn names_socket_plugin(answer: &[u8]) -> bool {
-    let lower = answer.to_ascii_lowercase();
-    let words: [&[u8]; 6] = [
-        b"via unix_socket",
-        b" or unix_socket",
-        b"with 'auth_socket'",
-        b"with `auth_socket`",
-        b"with auth_socket",
-        b"with 'unix_socket'",
-    ];
-    words.iter().any(|word| lower.windows(word.len()).any(|found| found == *word))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn accounts_of_a_socket_are_known_by_their_plugin_and_not_by_their_name() {
-        for answer in [
-            "CREATE USER `root`@`localhost` IDENTIFIED VIA mysql_native_password USING 'invalid' OR unix_socket",
-            "CREATE USER `a`@`%` IDENTIFIED VIA unix_socket",
-            "CREATE USER `a`@`%` IDENTIFIED WITH 'auth_socket' REQUIRE NONE",
-        ] {
-            assert!(names_socket_plugin(answer.as_bytes()), "{answer}");
-        }
-        let password = "CREATE USER `unix_socket`@`%` IDENTIFIED BY PASSWORD '*94BDCEBE19083CE2A1F959FD02F964C7AF4CFC29'";
-        assert!(!names_socket_plugin(password.as_bytes()));
-    }
 }

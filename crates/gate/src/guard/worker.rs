@@ -117,6 +117,7 @@ impl Worker {
             let mut notices = std::mem::take(&mut self.notices);
             self.shared.mailbox(self.thread).take(&mut notices);
             self.notices = notices;
+            self.ticks |= self.shared.stop.load(Ordering::Relaxed);
             return Ok(());
         }
         if ready.token == TIMER {

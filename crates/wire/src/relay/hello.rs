@@ -199,9 +199,9 @@ pub enum Verdict<'a> {
     },
     /// It is not.
     Refused,
-    /// The password is to be proved by another plugin.
+    /// The password is to be proved by another plugin, or a further factor by this one.
     Switch(&'a [u8]),
-    /// The plugin goes on, or another factor begins.
+    /// The plugin goes on.
     More,
 }
 
@@ -214,7 +214,9 @@ pub fn verdict(payload: &[u8]) -> Result<Verdict<'_>, ProtocolError> {
         [0xfe, request @ ..] => {
             Ok(Verdict::Switch(Reader(request).until_zero().unwrap_or(b"mysql_old_password")))
         }
-        [1 | 2, ..] => Ok(Verdict::More),
+        // A further factor names its plugin.
+        [2, request @ ..] => Ok(Verdict::Switch(Reader(request).until_zero().unwrap_or(request))),
+        [1, ..] => Ok(Verdict::More),
         _ => Err(ProtocolError::Malformed("answer to a login")),
     }
 }
@@ -255,12 +257,12 @@ mod tests {
         let mut hello = ServerHello::parse(greeting(0xfffe, 0xffff, 0xffff_ffff)).unwrap();
         hello.restrict(false);
         let expected = 0xfffe & !0x0820_u16;
-        assert_eq!(hello.payload(), greeting(expected, 0xffff & !0x0600, 0b11_1101));
+        assert_eq!(hello.payload(), greeting(expected, !0x0600, 0b11_1101));
         hello.restrict(true);
-        assert_eq!(hello.payload(), greeting(expected | 0x0800, 0xffff & !0x0600, 0b11_1101));
+        assert_eq!(hello.payload(), greeting(expected | 0x0800, !0x0600, 0b11_1101));
         let mut mysql = ServerHello::parse(greeting(0xffff, 0xffff, 0)).unwrap();
         mysql.restrict(true);
-        assert_eq!(mysql.payload(), greeting(0xffff & !0x0020, 0xffff & !0x0600, 0));
+        assert_eq!(mysql.payload(), greeting(!0x0020, !0x0600, 0));
     }
 
     #[test]
@@ -323,6 +325,7 @@ mod tests {
         assert_eq!(verdict(b"\0\0\0\x02\0\0\0").unwrap(), Verdict::Accepted { status: 2 });
         assert_eq!(verdict(b"\xfedialog\0rest").unwrap(), Verdict::Switch(b"dialog"));
         assert_eq!(verdict(b"\xfe").unwrap(), Verdict::Switch(b"mysql_old_password"));
+        assert_eq!(verdict(b"\x02mysql_clear_password\0").unwrap(), Verdict::Switch(b"mysql_clear_password"));
         assert_eq!(verdict(b"\x01\x04").unwrap(), Verdict::More);
         assert!(verdict(b"").is_err() && verdict(b"\x03").is_err() && verdict(b"\0\0").is_err());
     }

@@ -7,6 +7,7 @@ use evenkeel_core::Nanos;
 use evenkeel_gate::admission::Options;
 use evenkeel_gate::guard::{Guard, Plan};
 use evenkeel_wire::relay::Reply;
+use std::time::Duration;
 
 /// One permit, and a liveness rule that does not hide that one was lost.
 fn one(plan: &mut Plan) {
@@ -20,7 +21,8 @@ fn a_client_that_leaves_at_any_point_gives_its_permit_back_and_nothing_of_it_sta
     let server = Server::up(&[]);
     let proxy = Proxy::start(&server, one);
     let large = packets(0, &[&b"\x03SELECT '"[..], &vec![b'x'; 300_000], b"'"].concat());
-    let points: [(&str, &dyn Fn(&mut Client)); 9] = [
+    type Point<'a> = (&'a str, &'a dyn Fn(&mut Client));
+    let points: [Point<'_>; 9] = [
         ("after its login", &|_| ()),
         ("in a transaction", &|client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 1"))),
         ("while its command runs", &|client| drop(client.send(&packets(0, b"\x03SELECT SLEEP(0.2)")))),
@@ -108,7 +110,7 @@ fn a_server_that_is_killed_ends_its_clients_and_those_in_the_queue_are_told() {
     let mut waiting = Client::connect(&proxy.address, MODERN);
     waiting.send(&packets(0, b"\x03SELECT 1"));
     eventually("one in the queue", || proxy.guard.census().waiting == 1);
-    kill(server.sandbox.pid());
+    signal("-KILL", server.sandbox.pid());
     assert_eq!(waiting.replies(), [Reply::Error { code: 1053 }]);
     assert!(running.is_ended() && idle.is_ended() && waiting.is_ended());
     proxy.becomes_empty();
@@ -120,10 +122,47 @@ fn a_server_that_is_killed_ends_its_clients_and_those_in_the_queue_are_told() {
     proxy.stop();
 }
 
-fn kill(pid: i32) {
-    let pid = pid.to_string();
-    let killed = std::process::Command::new("kill").args(["-KILL", &pid]).status();
-    assert!(killed.is_ok_and(|status| status.success()));
+fn signal(name: &str, pid: i32) {
+    let sent = std::process::Command::new("kill").args([name, &pid.to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+}
+
+#[test]
+fn a_permit_is_not_given_back_before_the_server_has_acknowledged_the_reset() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, one);
+    let mut first = Client::connect(&proxy.address, MODERN);
+    let mut second = Client::connect(&proxy.address, MODERN);
+    first.query("BEGIN; UPDATE item SET stock = -5 WHERE id = 5");
+    signal("-STOP", server.sandbox.pid());
+    drop(first);
+    second.send(&packets(0, b"\x03SELECT stock FROM item WHERE id = 5 FOR UPDATE"));
+    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    std::thread::sleep(Duration::from_millis(300));
+    let census = proxy.guard.census();
+    signal("-CONT", server.sandbox.pid());
+    assert_eq!((census.running, census.waiting), (1, 1));
+    assert!(matches!(second.replies()[..], [Reply::Result { rows: 1, .. }]));
+    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 5"), "5");
+    assert_eq!(proxy.guard.stats().resets.get(), 1);
+    proxy.becomes_empty();
+    proxy.stop();
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_up_nobody_else() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| plan.limit = 2);
+    let mut slow = Client::connect(&proxy.address, MODERN);
+    slow.send(&packets(0, b"\x03SELECT REPEAT('x', 1000) FROM seq_1_to_50000"));
+    let mut quick = Client::connect(&proxy.address, MODERN);
+    for _ in 0..50 {
+        assert!(matches!(quick.query("SELECT 1")[..], [Reply::Result { rows: 1, .. }]));
+    }
+    assert_eq!(proxy.guard.census().running, 1);
+    assert!(matches!(slow.replies()[..], [Reply::Result { rows: 50_000, .. }]));
+    proxy.becomes_empty();
+    proxy.stop();
 }
 
 #[test]

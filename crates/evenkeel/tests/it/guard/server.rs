@@ -48,7 +48,7 @@ impl Server {
             .args(["--no-defaults", "-N", "-B", "-u", &self.sandbox.target().user, "-S"])
             .arg(self.socket())
             .args(["-e", sql])
-            .env("MYSQL_PWD", &self.sandbox.target().password.unwrap_or_default())
+            .env("MYSQL_PWD", self.sandbox.target().password.unwrap_or_default())
             .stdin(Stdio::null())
             .output()
             .expect("the mariadb client can be started");
