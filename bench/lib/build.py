@@ -5,6 +5,12 @@ import subprocess
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
+def binary():
+    """Path of evenkeel, built for release."""
+    subprocess.run(["cargo", "build", "--release", "--locked", "-q", "-p", "evenkeel"], cwd=ROOT, check=True)
+    return os.path.join(ROOT, "target", "release", "evenkeel")
+
+
 def example(*names):
     """Paths of examples of the lab, built for release."""
     command = ["cargo", "build", "--release", "--locked", "-q", "-p", "evenkeel-lab"]

@@ -12,9 +12,11 @@ PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 class Server:
     """Up on entering, down and gone on leaving."""
 
-    def __init__(self, cpu=None, settings=()):
+    def __init__(self, cpu=None, settings=(), memory_mb=None):
         self.cpu = cpu
         self.settings = settings
+        self.memory_mb = memory_mb
+        self.group = None
         self.process = None
 
     def __enter__(self):
@@ -37,17 +39,26 @@ class Server:
         environment = {**os.environ, "PATH": PATH}
         subprocess.run(["mariadb-install-db", *common, "--auth-root-authentication-method=normal"], check=True,
                        stdout=log, stderr=log, env=environment)
-        pin = (lambda: os.sched_setaffinity(0, {self.cpu})) if self.cpu is not None else None
+        if self.memory_mb:
+            self.group = memory_group(self.memory_mb)
         command = [shutil.which("mariadbd", path=PATH), *common, f"--socket={self.socket}", f"--port={self.port}",
                    "--bind-address=127.0.0.1", f"--pid-file={self.home}/pid", "--skip-name-resolve",
                    "--innodb-buffer-pool-size=256M", "--innodb-log-file-size=64M", "--max-connections=500",
                    "--innodb-flush-log-at-trx-commit=2", "--performance-schema=OFF", *self.settings]
-        self.process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=pin)
+        self.process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=self._confine)
         deadline = time.monotonic() + 60
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(open(os.path.join(self.home, "log")).read()[-2000:])
             time.sleep(0.1)
+
+    def _confine(self):
+        """In the child, before the server runs: its CPU and its memory."""
+        if self.cpu is not None:
+            os.sched_setaffinity(0, {self.cpu})
+        if self.group:
+            with open(os.path.join(self.group, "cgroup.procs"), "w") as file:
+                file.write(str(os.getpid()))
 
     def answers(self):
         return self.sql("SELECT 1").returncode == 0
@@ -76,4 +87,17 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        if self.group:
+            os.rmdir(self.group)
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+def memory_group(megabytes):
+    """A control group that may have so much memory; needs root."""
+    old = os.path.isdir("/sys/fs/cgroup/memory")
+    group = f"/sys/fs/cgroup/{'memory/' if old else ''}evenkeel-bench-{os.getpid()}"
+    os.makedirs(group, exist_ok=True)
+    limit = "memory.limit_in_bytes" if old else "memory.max"
+    with open(os.path.join(group, limit), "w") as file:
+        file.write(str(megabytes << 20))
+    return group

@@ -5,7 +5,7 @@
 use anyhow::{Context, Result, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Response, Sample};
-use evenkeel_gate::control::{Entry, Sensor, values};
+use evenkeel_gate::control::{Entry, Journal, Sensor, values};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -142,6 +142,16 @@ impl Writer {
         *self = Self::open(&self.path, self.most)?;
         Ok(())
     }
+}
+
+/// A journal in memory, as it would be in a file.
+pub fn text(journal: &Journal) -> Result<String> {
+    let mut text = String::new();
+    for entry in journal.entries() {
+        text.push_str(&serde_json::to_string(&Line::from(entry))?);
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 /// Reads a journal. A last line that a kill cut off is passed over.

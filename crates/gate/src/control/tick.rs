@@ -5,7 +5,7 @@ use super::check::Fault;
 use super::journal::{Entry, Journal};
 use super::keeper::{Keeper, Verdict};
 use super::sensors::{Available, Sensors};
-use crate::admission::{Census, Gate, Interval, Options};
+use crate::admission::{Census, Gate, Interval, Options, TenantCensus};
 use crate::clock::Clock;
 use crate::event::{Event, Listener};
 use crate::snapshot::{Board, Snapshot, Totals};
@@ -23,6 +23,9 @@ pub trait Reach: Send + Sync {
     /// Calls `act` once with the gate.
     fn reach(&self, act: &mut dyn FnMut(&mut Gate));
 }
+
+/// Tenants are counted this often.
+const TENANTS_EVERY: Nanos = Nanos::from_millis(500);
 
 /// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,6 +67,9 @@ pub struct Loop {
     fault: Option<Fault>,
     available: Option<Available>,
     liveness: u64,
+    /// When tenants were counted last, and what there was.
+    counted: Option<Nanos>,
+    tenants: Vec<TenantCensus>,
     listener: Arc<dyn Listener>,
     record: Recorder,
     board: Board,
@@ -93,6 +99,8 @@ impl Loop {
             fault: None,
             available: None,
             liveness: 0,
+            counted: None,
+            tenants: Vec::new(),
             listener,
             record,
             board,
@@ -163,13 +171,21 @@ impl Loop {
         self.journal.push(entry);
     }
 
-    fn look(&self, now: Nanos) -> (Interval, Census) {
+    fn look(&mut self, now: Nanos) -> (Interval, Census) {
+        let whole = self.counted.is_none_or(|last| now - last >= TENANTS_EVERY);
         let mut seen = None;
         self.gate.reach(&mut |gate| {
             gate.tick(now);
-            seen = Some((gate.take_interval(now), gate.census(now)));
+            let census = if whole { gate.census(now) } else { gate.brief_census() };
+            seen = Some((gate.take_interval(now), census));
         });
-        seen.unwrap_or_default()
+        let (interval, mut census) = seen.unwrap_or_default();
+        if whole {
+            self.counted = Some(now);
+            self.tenants = census.tenants;
+        }
+        census.tenants = self.tenants.clone();
+        (interval, census)
     }
 
     fn enforce(&mut self, now: Nanos, verdict: Verdict) {

@@ -25,6 +25,8 @@ use std::time::Duration;
 const NAP: Duration = Duration::from_millis(50);
 /// Naps between two looks at what connections do.
 const LOOKS: u32 = 20;
+/// The controller answers between two ticks.
+const ANSWER: Duration = Duration::from_secs(1);
 /// A controller that has not ticked for so long is not well.
 const SILENCE: Nanos = Nanos::from_secs(5);
 
@@ -107,8 +109,9 @@ impl Running {
             recorder(config)?,
         );
         weigh(guard, config);
-        let metrics = config.metrics.as_ref().map(|address| serve(address, board, handle)).transpose()?;
         let (orders, inbox) = mpsc::channel();
+        let metrics = config.metrics.as_ref();
+        let metrics = metrics.map(|address| serve(address, board, handle, orders.clone())).transpose()?;
         let looping =
             std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
         Ok(Self { orders, law: config.law()?, looping: Some(looping), metrics, _monitor: monitor })
@@ -167,7 +170,7 @@ fn recorder(config: &GuardConfig) -> Result<Recorder> {
     }))
 }
 
-fn serve(address: &str, board: Board, handle: Handle) -> Result<Server> {
+fn serve(address: &str, board: Board, handle: Handle, orders: mpsc::Sender<Order>) -> Result<Server> {
     Server::start(address, move |path| {
         let Some(snapshot) = board.latest() else {
             return Page::text(503, "the controller has not ticked yet\n");
@@ -179,6 +182,10 @@ fn serve(address: &str, board: Board, handle: Handle) -> Result<Server> {
                 content_type: metrics::CONTENT_TYPE,
                 body: metrics::text(&snapshot, &counts(&handle)),
             },
+            "/journal" => match journal_text(&orders) {
+                Ok(body) => Page { code: 200, content_type: "application/x-ndjson", body },
+                Err(error) => Page::text(503, format!("{error:#}\n")),
+            },
             "/healthz" if age > SILENCE => {
                 Page::text(503, format!("the controller has not ticked for {:.1} s\n", age.as_secs_f64()))
             }
@@ -187,9 +194,16 @@ fn serve(address: &str, board: Board, handle: Handle) -> Result<Server> {
                 Ok(body) => Page { code: 200, content_type: "application/json", body },
                 Err(error) => Page::text(503, format!("{error}\n")),
             },
-            _ => Page::text(404, "there are /metrics, /healthz and /status\n"),
+            _ => Page::text(404, "there are /metrics, /healthz, /status and /journal\n"),
         }
     })
+}
+
+/// What the loop remembers: the last quarter of an hour.
+fn journal_text(orders: &mpsc::Sender<Order>) -> Result<String> {
+    let (reply, answer) = mpsc::channel();
+    orders.send(Order::Journal(reply)).map_err(|_| anyhow!("the controller's thread has ended"))?;
+    journal::text(&answer.recv_timeout(ANSWER).context("waiting for the controller")?)
 }
 
 fn counts(handle: &Handle) -> Counts {
