@@ -104,6 +104,7 @@ impl Guard {
     /// Listens and begins to serve. The server may come later: until then clients are told that it is not
     /// there.
     pub fn start(plan: Plan) -> Result<Self, GuardError> {
+        sys::allow_descriptors();
         let backend = Endpoint::resolve(&plan.backend)
             .map_err(|source| GuardError::Backend { address: plan.backend.clone(), source })?;
         let host = match &plan.backend {
