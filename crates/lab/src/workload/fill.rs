@@ -50,8 +50,9 @@ impl<'a> Fill<'a> {
 
     /// A copy of the parameter written at `place`.
     pub fn again(&mut self, place: usize) {
-        let value = self.parameters[place].clone();
-        set_value(self.slot(), &value);
+        self.slot();
+        let (before, here) = self.parameters.split_at_mut(self.written - 1);
+        set_value(&mut here[0], &before[place]);
     }
 
     /// A copy of this value.
