@@ -1,5 +1,8 @@
 //! What `evenkeel guard top` reads from a guard: a snapshot as JSON, with its reasons in words.
 
+use super::http;
+use crate::failure::WithHint;
+use anyhow::{Result, bail};
 use evenkeel_core::Nanos;
 use evenkeel_gate::control::{Sensor, values};
 use evenkeel_gate::snapshot::Snapshot;
@@ -124,6 +127,23 @@ impl From<&Snapshot> for Status {
             tenants,
         }
     }
+}
+
+/// Asks the guard that serves its metrics at `address`.
+///
+/// # Errors
+/// Nobody answers there, it is no guard, it has not ticked yet, or it speaks another version.
+pub fn read(address: &str) -> Result<Status> {
+    let hint = "start the guard with --metrics, and give its address here";
+    let (code, body) = http::get(address, "/status").hint(hint)?;
+    if code != 200 {
+        bail!("{address} answers {code}: {}", body.trim());
+    }
+    let status: Status = serde_json::from_str(&body).hint(hint)?;
+    if status.version != VERSION {
+        bail!("the guard at {address} speaks version {} of its status, this is {VERSION}", status.version);
+    }
+    Ok(status)
 }
 
 fn signals(snapshot: &Snapshot) -> Vec<Signal> {

@@ -64,7 +64,7 @@ impl ProcessId {
     }
 
     /// Asks it to end, and kills it where it has not after `patience`. Also wakes it if it was stopped.
-    pub(super) fn end(&self, patience: Duration) {
+    pub fn end(&self, patience: Duration) {
         self.signal(libc::SIGTERM);
         self.signal(libc::SIGCONT);
         if !self.wait(patience) {

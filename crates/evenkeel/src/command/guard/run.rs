@@ -40,7 +40,7 @@ pub fn run(session: &Session, flags: &Flags, config: GuardConfig) -> Result<Exit
     let guard = Guard::start(config.plan.clone())?;
     let mut running = Running::start(&guard, &config, Arc::clone(&listener))?;
     listener.tell(&Event::Listening {
-        address: config.plan.listen.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        address: listening(&config.plan.listen, &guard.ports()),
         backend: config.plan.backend.to_string(),
         metrics: running.metrics.as_ref().map(|server| server.address().to_string()),
     });
@@ -62,6 +62,19 @@ pub fn run(session: &Session, flags: &Flags, config: GuardConfig) -> Result<Exit
         }
     }
     drain(guard, running, &config, &*listener)
+}
+
+/// The addresses with the ports that the system chose where port 0 was asked for.
+fn listening(asked: &[Address], ports: &[u16]) -> String {
+    let mut ports = ports.iter();
+    let told = asked.iter().map(|address| match address {
+        Address::Tcp { host, port } => {
+            let port = *ports.next().unwrap_or(port);
+            Address::Tcp { host: host.clone(), port }.to_string()
+        }
+        Address::Unix(path) => path.display().to_string(),
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn drain(guard: Guard, running: Running, config: &GuardConfig, listener: &dyn Listener) -> Result<ExitCode> {
@@ -217,5 +230,16 @@ fn counts(handle: &Handle) -> Counts {
         unreachable: stats.unreachable.get(),
         commands: stats.commands.get(),
         resets: stats.resets.get(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ports_that_the_system_chose_are_told() {
+        let asked = ["127.0.0.1:0", "/run/guard.sock", "[::1]:0"].map(|text| text.parse().unwrap());
+        assert_eq!(listening(&asked, &[4001, 4002]), "127.0.0.1:4001, /run/guard.sock, [::1]:4002");
     }
 }

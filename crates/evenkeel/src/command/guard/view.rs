@@ -3,10 +3,9 @@
 use super::super::Session;
 use crate::config::simulate::law_named;
 use crate::config::units;
-use crate::failure::WithHint;
-use crate::guard::status::{Status, VERSION};
+use crate::guard::journal;
+use crate::guard::status::read;
 use crate::guard::top::{Frame, History};
-use crate::guard::{http, journal};
 use crate::out;
 use anyhow::{Result, bail};
 use evenkeel_core::control::law;
@@ -83,19 +82,6 @@ fn draw(session: &Session, args: &TopArgs, every: std::time::Duration, history: 
         history.push(read(&args.address)?);
     }
     Ok(())
-}
-
-fn read(address: &str) -> Result<Status> {
-    let hint = "start the guard with --metrics, and give its address here";
-    let (code, body) = http::get(address, "/status").hint(hint)?;
-    if code != 200 {
-        bail!("{address} answers {code}: {}", body.trim());
-    }
-    let status: Status = serde_json::from_str(&body).hint(hint)?;
-    if status.version != VERSION {
-        bail!("the guard at {address} speaks version {} of its status, this is {VERSION}", status.version);
-    }
-    Ok(status)
 }
 
 /// Shows where a controller would have decided otherwise.
