@@ -11,6 +11,7 @@ pub mod counters;
 pub mod cpu;
 pub mod disk;
 pub mod machine;
+pub mod memory;
 pub mod mounts;
 pub mod own;
 pub mod pressure;

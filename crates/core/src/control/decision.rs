@@ -114,7 +114,7 @@ pub enum Reason {
         /// What was seen.
         because: Hint,
     },
-    /// The memory budget allows no more.
+    /// The memory budget, or what is left of the memory, allows no more.
     MemoryCap {
         /// The limit wanted.
         wanted: u32,
@@ -214,7 +214,7 @@ impl fmt::Display for Reason {
                 write!(f, "throughput changed by {:+.0} % by itself; looking again", gain.exp_m1() * 100.0)
             }
             Self::Brake { from, because } => write!(f, "{from} was too many: {because}"),
-            Self::MemoryCap { wanted } => write!(f, "the memory budget has no room for {wanted}"),
+            Self::MemoryCap { wanted } => write!(f, "memory has no room for {wanted}"),
             Self::BadSample => f.write_str("the last sample made no sense; the last proven limit holds"),
             Self::Queue { waiting } => write!(f, "{waiting:.1} seem to wait inside the server"),
             Self::Gradient { gradient } => write!(f, "the gradient of response time is {gradient:.2}"),

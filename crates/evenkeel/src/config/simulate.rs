@@ -127,6 +127,7 @@ fn plant(number: usize, value: Value) -> Result<(String, Plant)> {
     plant.settle_s = time(&mut fields, "settle")?.map_or(0.0, Nanos::as_secs_f64);
     plant.wobble = fields.optional("wobble")?.unwrap_or(0.0);
     plant.cost = fields.optional("cost")?.unwrap_or(1.0);
+    plant.memory = plant_memory(&mut fields)?;
     plant.sensors = fields.optional::<Value>("sensors")?.is_some_and(|value| value == Value::Boolean(true));
     plant.shift = match fields.optional::<Value>("shift")? {
         Some(value) => Some(shift(format!("{}, shift", fields.entry()), value)?),
@@ -134,6 +135,17 @@ fn plant(number: usize, value: Value) -> Result<(String, Plant)> {
     };
     fields.finish()?;
     Ok((name, plant))
+}
+
+/// Memory of a plant under the key `memory`: what is free, and what each transaction takes.
+fn plant_memory(fields: &mut Fields) -> Result<Option<(f64, f64)>> {
+    let entry = format!("{}, memory", fields.entry());
+    let Some(table) = fields.optional::<Value>("memory")? else { return Ok(None) };
+    let mut fields = Fields::of(entry, table)?;
+    let free = units::bytes(&fields.required::<String>("free")?)? as f64;
+    let each = units::bytes(&fields.required::<String>("each")?)? as f64;
+    fields.finish()?;
+    Ok(Some((free, each)))
 }
 
 fn measured_plant(entry: &str, name: &str) -> Result<Plant> {

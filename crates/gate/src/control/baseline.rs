@@ -17,7 +17,7 @@ pub struct Baseline {
     best: f64,
     smooth: f64,
     seconds: f64,
-    values: [Option<f64>; 9],
+    values: [Option<f64>; 10],
 }
 
 impl Baseline {

@@ -35,12 +35,13 @@ pub enum Sensor {
     LockWaitShare,
     DeadlocksPerCommit,
     MemoryPressure,
+    MemoryFree,
     UserCpuShare,
 }
 
 impl Sensor {
     /// All, in the order of [`values`].
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::CpuPerCommit,
         Self::CyclesPerCommit,
         Self::DtlbMisses,
@@ -49,6 +50,7 @@ impl Sensor {
         Self::LockWaitShare,
         Self::DeadlocksPerCommit,
         Self::MemoryPressure,
+        Self::MemoryFree,
         Self::UserCpuShare,
     ];
 
@@ -63,6 +65,7 @@ impl Sensor {
             Self::LockWaitShare => "lock_wait_share",
             Self::DeadlocksPerCommit => "deadlocks_per_commit",
             Self::MemoryPressure => "memory_pressure",
+            Self::MemoryFree => "memory_free",
             Self::UserCpuShare => "user_cpu_share",
         }
     }
@@ -83,13 +86,14 @@ impl Sensor {
             Self::LockWaitShare => &mut signals.lock_wait_share,
             Self::DeadlocksPerCommit => &mut signals.deadlocks_per_commit,
             Self::MemoryPressure => &mut signals.memory_pressure,
+            Self::MemoryFree => &mut signals.memory_free,
             Self::UserCpuShare => &mut signals.user_cpu_share,
         }
     }
 }
 
 /// All signals in the order of [`Sensor::ALL`].
-pub fn values(signals: &Signals) -> [Option<f64>; 9] {
+pub fn values(signals: &Signals) -> [Option<f64>; 10] {
     let mut signals = *signals;
     Sensor::ALL.map(|sensor| *sensor.of(&mut signals))
 }

@@ -7,6 +7,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::control::Signals;
 use evenkeel_sense::counters::{Counters, CountersReading, CountersUse};
 use evenkeel_sense::cpu::{CpuReading, CpuUse};
+use evenkeel_sense::memory::MemoryBounds;
 use evenkeel_sense::pressure::{Pressure, PressureReading};
 use evenkeel_sense::switches::{Switches, SwitchesReading};
 use evenkeel_sense::{Cgroup, Domain};
@@ -47,6 +48,7 @@ struct Server {
     pid: u32,
     counters: Option<Counters>,
     group: Option<Cgroup>,
+    memory: MemoryBounds,
     last: Reading,
     switches: Option<(Nanos, SwitchesReading)>,
     switches_due: Nanos,
@@ -114,6 +116,7 @@ impl Server {
             pid,
             counters: cpus.and_then(|cpus| Counters::open(&cpus).ok()),
             group: Cgroup::of_process(pid),
+            memory: MemoryBounds::of_process(pid),
             last: Reading::default(),
             switches: None,
             switches_due: Nanos::ZERO,
@@ -141,6 +144,7 @@ impl Server {
             self.read_switches(now);
         }
         signals.switches_per_commit = self.switches_per_commit;
+        signals.memory_free = self.memory.free().map(|bytes| bytes as f64);
         alive
     }
 
@@ -211,6 +215,7 @@ mod tests {
         let cpu = signals.cpu_per_commit.expect("this process can be read");
         assert!((0.002..1.0).contains(&cpu), "{cpu}");
         assert!(signals.user_cpu_share.is_some());
+        assert!(signals.memory_free.expect("this machine tells") > 1e6);
         assert_eq!(signals.deadlocks_per_commit, Some(0.2));
         assert_eq!(signals.cycles_per_commit, None, "not asked for");
         assert_eq!(sensors.read(clock.now(), &interval(0)).cpu_per_commit, None);

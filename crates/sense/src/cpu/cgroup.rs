@@ -156,7 +156,7 @@ fn ratio(quota: i64, period: i64) -> Option<f64> {
 }
 
 /// The path of the first line of /proc/PID/cgroup (`number:controllers:path`) whose controllers fit.
-fn group_of(groups: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
+pub(crate) fn group_of(groups: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
     groups.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         fits(controllers).then_some(path)
@@ -164,7 +164,7 @@ fn group_of(groups: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
 }
 
 /// Where the mount shows a group; inside a container it may show only the groups below its own root.
-fn folder(mount: &Mount, group: &str) -> Option<PathBuf> {
+pub(crate) fn folder(mount: &Mount, group: &str) -> Option<PathBuf> {
     let below =
         Path::new(group).strip_prefix(&mount.root).or_else(|_| Path::new(group).strip_prefix("/")).ok()?;
     Some(mount.point.join(below))

@@ -1,6 +1,6 @@
 //! CPU time that a domain has used, and its utilisation theta between two readings.
 
-mod cgroup;
+pub(crate) mod cgroup;
 mod host;
 mod process;
 mod set;

@@ -26,6 +26,16 @@ impl Evenkeel {
         Reason::Silent { seconds }
     }
 
+    /// Memory runs out at the limit tried: back at once, without a verdict on its throughput.
+    pub(super) fn give_up(&mut self) -> Reason {
+        let wanted = self.limit;
+        if let Some(probe) = self.probe.take() {
+            self.known.refuse(probe.to, self.kept, self.now, self.patience_s(), self.patience_s());
+        }
+        self.set(self.kept);
+        Reason::MemoryCap { wanted }
+    }
+
     pub(super) fn drains(&mut self, sample: &Sample) -> bool {
         let close = sample.in_flight_mean <= 1.1 * f64::from(self.limit);
         if sample.in_flight_max <= self.limit || close {

@@ -16,6 +16,7 @@
 //!   cost of work by a tenth, or of lock waits by 0.1, opens everything again (`watch`, `strain`).
 //! - When not: while the limit is not filled, while a lowered limit drains, while nothing completes, before the server
 //!   feels a new limit (a lag that is learnt), after samples that make no sense.
+//! - Memory: what a transaction takes shows in the probes upwards, and none goes where it would end (`room`).
 //! - Brake: a fall to 0.7 with strained sensors, or want of memory, halves the limit at once.
 //!
 //! After control-laws 9f (potential ascent with hysteresis on a geometric grid), whose 1,500 completions for each half
@@ -26,6 +27,7 @@ mod grid;
 mod hold;
 mod known;
 mod probe;
+mod room;
 mod strain;
 mod watch;
 
@@ -34,6 +36,7 @@ use evidence::{Tally, Test};
 use grid::Offset;
 use known::Known;
 use probe::Probe;
+use room::Room;
 use strain::{Strain, Strained};
 use watch::{Change, Dispersion, Silence, Watch};
 
@@ -134,6 +137,7 @@ pub struct Evenkeel {
     refused: Option<(u32, f64)>,
     watch: Watch,
     strain: Strain,
+    room: Room,
     /// Whether the brake was pulled and no probe has had a verdict since.
     braked: bool,
     /// Seconds to leave out after a change of the limit.
@@ -184,6 +188,7 @@ impl Evenkeel {
             refused: None,
             watch: Watch::default(),
             strain: Strain::default(),
+            room: Room::default(),
             braked: false,
             skip_s: 2.0 * LAG_S,
             drain: Drain::default(),
@@ -200,6 +205,9 @@ impl Evenkeel {
         }
         if sample.limit != self.limit {
             return Reason::NotInForce { limit: sample.limit };
+        }
+        if self.room.tick(sample, self.kept) {
+            return self.give_up();
         }
         if let Some(seconds) = self.silence.tick(sample, self.due_per_s()) {
             return self.on_silence(seconds);

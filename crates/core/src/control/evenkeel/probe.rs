@@ -30,13 +30,16 @@ impl Evenkeel {
     /// Starts the next probe, if one is due.
     pub(super) fn next_probe(&mut self, sample: &Sample) -> Reason {
         let demand = sample.in_flight_mean + sample.queued;
-        let most = self.settings.range.1.min((demand / 0.95) as u32).max(self.settings.range.0);
+        let fits = self.room.most().unwrap_or(u32::MAX);
+        let most = self.settings.range.1.min((demand / 0.95) as u32).min(fits).max(self.settings.range.0);
         let Some((offset, to, hint)) = self.choose(most) else {
             self.settled = true;
             let next_s = self.known.next_s(self.now).max(self.rest_until - self.now);
-            return match self.settings.memory {
-                Some(_) if self.kept == self.settings.range.1 => Reason::MemoryCap { wanted: 2 * self.kept },
-                _ => Reason::Settled { next_s },
+            let capped = self.settings.memory.is_some() && self.kept == self.settings.range.1;
+            return if capped || self.kept >= fits {
+                Reason::MemoryCap { wanted: self.kept.saturating_mul(2) }
+            } else {
+                Reason::Settled { next_s }
             };
         };
         let kept = self.lately();

@@ -42,6 +42,8 @@ pub struct Plant {
     pub shift: Option<Shift>,
     /// Cost of a transaction in units of the usual one; a change of mix changes it.
     pub cost: f64,
+    /// Bytes that are free with nothing in flight, and that each transaction takes.
+    pub memory: Option<(f64, f64)>,
     /// Whether its sensors can be read.
     pub sensors: bool,
 }
@@ -57,6 +59,7 @@ impl Plant {
             wobble: 0.0,
             shift: None,
             cost: 1.0,
+            memory: None,
             sensors: false,
         }
     }
@@ -118,6 +121,7 @@ impl Plant {
             cpu_per_commit: Some(self.lost(n, t).sqrt() / self.peak_per_s),
             lock_wait_share: Some(if locks { beyond } else { 0.0 }),
             deadlocks_per_commit: Some(self.deadlocks(n, t)),
+            memory_free: self.memory.map(|(free, each)| (free - each * n).max(0.0)),
             ..Signals::default()
         }
     }
