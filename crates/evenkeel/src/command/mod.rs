@@ -59,7 +59,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         None => evenkeel_lab::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
     };
     // A guard reads its configuration again at SIGHUP.
-    let reloads = matches!(cli.command, Command::Guard(_));
+    let reloads = matches!(&cli.command, Command::Guard(args) if args.is_a_guard());
     let session = Session { home, quiet: cli.quiet, stop: stop_on_signals(reloads)? };
     match cli.command {
         Command::Profile(args) => profile::run(&session, &args),

@@ -184,7 +184,8 @@ fn live() -> Mode {
     if std::io::stderr().is_terminal() { Mode::Live } else { Mode::Lines }
 }
 
-fn tell(view: &mut View, event: &SandboxEvent) {
+/// Shows what happens to a sandbox.
+pub fn tell(view: &mut View, event: &SandboxEvent) {
     let text = match event {
         SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
         SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),

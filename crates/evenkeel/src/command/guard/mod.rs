@@ -1,5 +1,6 @@
 //! `evenkeel guard`: a proxy that lets as many transactions run as keep the server at its peak.
 
+mod demo;
 mod flags;
 mod monitor;
 mod run;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
+  evenkeel guard demo
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --metrics 127.0.0.1:9307
   evenkeel guard --config /etc/evenkeel/guard.toml
   evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --controller fixed --limit 8
@@ -37,10 +39,19 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
+    /// See it work, in two minutes: a private server, a flash sale, collapse, and the guard
+    Demo(demo::DemoArgs),
     /// Watch a running guard: limit, queue, throughput, sensors, and why
     Top(view::TopArgs),
     /// Ask a controller again with the samples of a journal
     Replay(view::ReplayArgs),
+}
+
+impl Args {
+    /// Whether a guard is to run here, and not something about one.
+    pub fn is_a_guard(&self) -> bool {
+        self.action.is_none()
+    }
 }
 
 /// Runs a guard, or looks at one.
@@ -49,6 +60,7 @@ enum Action {
 /// Wrong flags or files, taken ports, a guard that cannot be reached.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
+        Some(Action::Demo(demo)) => demo::run(session, demo),
         Some(Action::Top(top)) => view::top(session, top),
         Some(Action::Replay(replay)) => view::replay(replay),
         None => {

@@ -1,9 +1,11 @@
 //! `evenkeel guard top` and `evenkeel guard replay`.
 
 use super::super::Session;
+use crate::clock::Clock;
 use crate::config::simulate::law_named;
 use crate::config::units;
 use crate::guard::journal;
+use crate::guard::screen::Screen;
 use crate::guard::status::read;
 use crate::guard::top::{Frame, History};
 use crate::out;
@@ -13,6 +15,7 @@ use evenkeel_gate::control;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Flags of `evenkeel guard top`.
 #[derive(Debug, clap::Args)]
@@ -48,17 +51,12 @@ pub struct ReplayArgs {
     all: bool,
 }
 
-/// Another screen, and back.
-const ENTER: &str = "\x1b[?1049h\x1b[?25l";
-const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
-/// To the corner, with the rest cleared after the picture.
-const CORNER: &str = "\x1b[H";
-const CLEAR_LINE: &str = "\x1b[K\n";
-const CLEAR_REST: &str = "\x1b[K\x1b[J";
+/// How often keys and Ctrl-C are looked at.
+const NAP: Duration = Duration::from_millis(50);
 
-/// Draws until Ctrl-C.
+/// Draws until q or Ctrl-C.
 pub fn top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
-    let every = std::time::Duration::from(units::duration(&args.every)?);
+    let every = Duration::from(units::duration(&args.every)?);
     let mut history = History::default();
     history.push(read(&args.address)?);
     if args.once || !std::io::stdout().is_terminal() {
@@ -67,21 +65,30 @@ pub fn top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
         out::line(history.draw(Frame { width: 200, height: 1_000 }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    out::write(ENTER)?;
-    let outcome = draw(session, args, every, &mut history);
-    out::write(LEAVE)?;
-    outcome.map(|()| ExitCode::SUCCESS)
-}
-
-fn draw(session: &Session, args: &TopArgs, every: std::time::Duration, history: &mut History) -> Result<()> {
-    while !session.stop.is_set() {
+    let screen = Screen::enter()?;
+    loop {
         let (width, height) = super::super::console_size();
-        let picture = history.draw(Frame { width, height: height.saturating_sub(1) });
-        out::write(&format!("{CORNER}{}{CLEAR_REST}", picture.replace('\n', CLEAR_LINE)))?;
-        std::thread::sleep(every);
+        screen.draw(&history.draw(Frame { width, height: height.saturating_sub(1) }))?;
+        if is_left(session, &screen, every) {
+            return Ok(ExitCode::SUCCESS);
+        }
         history.push(read(&args.address)?);
     }
-    Ok(())
+}
+
+/// Waits for the next picture; whether somebody wants no more of them.
+fn is_left(session: &Session, screen: &Screen, every: Duration) -> bool {
+    let clock = Clock::start();
+    loop {
+        if session.stop.is_set() || screen.is_left() {
+            return true;
+        }
+        let left = every.saturating_sub(clock.now().into());
+        if left.is_zero() {
+            return false;
+        }
+        std::thread::sleep(left.min(NAP));
+    }
 }
 
 /// Shows where a controller would have decided otherwise.

@@ -2,6 +2,7 @@
 
 mod client;
 mod corpus;
+mod demo;
 mod faults;
 mod locks;
 mod logins;

@@ -1,0 +1,104 @@
+//! What the demo needs: a private server with the tables of the flash sale.
+
+use super::super::super::{Session, profile, sandbox as server};
+use super::{DemoArgs, NAME};
+use crate::config::workload as workload_file;
+use crate::progress::{ProgressEvent, View};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_lab::sandbox::{Sandbox, SandboxSpec};
+use evenkeel_lab::target::{Control, Target};
+use evenkeel_lab::workload::Workload;
+use evenkeel_lab::workload::user::{NoColumns, UserWorkload};
+use std::sync::Arc;
+
+const SCHEMA: &str = include_str!("../../../../../../examples/workloads/collapse/schema.sql");
+const FLASH_SALE: &str = include_str!("../../../../../../examples/workloads/collapse/flash_sale.toml");
+const DATABASE: &str = "flash_sale";
+
+/// The log is written out once a second, so that the disk of the machine is not what is seen.
+const SETTINGS: [(&str, &str); 3] = [
+    ("innodb_buffer_pool_size", "128M"),
+    ("innodb_log_file_size", "64M"),
+    ("innodb_flush_log_at_trx_commit", "2"),
+];
+
+/// A running server with data, and what its clients do. Dropping it ends the server.
+pub struct Stage {
+    /// `MariaDB 10.11.19`.
+    pub version: String,
+    /// What clients do.
+    pub workload: Arc<dyn Workload>,
+    sandbox: Sandbox,
+}
+
+impl Stage {
+    /// Starts the server and fills it.
+    pub fn build(session: &Session, args: &DemoArgs) -> Result<Self> {
+        let mut view = View::new(profile::mode(session, false));
+        let mut spec = SandboxSpec::new(&session.home, NAME);
+        spec.server_binary.clone_from(&args.server_binary);
+        spec.settings.extend(SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let sandbox = Sandbox::up(&spec, &session.stop, &mut |event| server::tell(&mut view, &event))?;
+        view.show(&ProgressEvent::Step { text: "filling the tables of the flash sale".to_owned() });
+        let mut control =
+            Control::connect(&sandbox.tcp_target()).context("connecting to the private server")?;
+        let version = control.version().to_string();
+        fill(session, &mut control).context("filling the private server")?;
+        Ok(Self { version, workload: flash_sale()?, sandbox })
+    }
+
+    /// The server itself.
+    pub fn target(&self) -> Target {
+        Target { database: Some(DATABASE.to_owned()), ..self.sandbox.tcp_target() }
+    }
+}
+
+fn fill(session: &Session, control: &mut Control) -> Result<()> {
+    control.exec(&format!("CREATE DATABASE {DATABASE}"))?;
+    control.exec(&format!("USE {DATABASE}"))?;
+    for statement in statements() {
+        if session.stop.is_set() {
+            return Err(anyhow!("stopped"));
+        }
+        control.exec(&statement)?;
+    }
+    Ok(())
+}
+
+/// Those of the schema that make and fill the tables that the flash sale asks.
+fn statements() -> Vec<String> {
+    let code: Vec<&str> = SCHEMA.lines().filter(|line| !line.starts_with("--")).collect();
+    let code = code.join("\n");
+    let all = code.split(';').map(str::trim).filter(|statement| !statement.is_empty());
+    // CREATE TABLE x, INSERT INTO x
+    let table = |statement: &str| statement.split_whitespace().nth(2).map(|name| format!(" {name} "));
+    let asked = |statement: &&str| table(statement).is_some_and(|table| FLASH_SALE.contains(&table));
+    all.filter(asked).map(str::to_owned).collect()
+}
+
+fn flash_sale() -> Result<Arc<dyn Workload>> {
+    let definition = workload_file::parse("flash_sale.toml", FLASH_SALE)?;
+    Ok(Arc::new(UserWorkload::new(&definition, &mut NoColumns)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_tables_of_the_flash_sale_are_made() {
+        let begins: Vec<String> = statements()
+            .iter()
+            .map(|statement| statement.split_whitespace().take(3).collect::<Vec<_>>().join(" "))
+            .collect();
+        let expected = [
+            "CREATE TABLE customer",
+            "INSERT INTO customer",
+            "CREATE TABLE item",
+            "INSERT INTO item",
+            "CREATE TABLE sale",
+        ];
+        assert_eq!(begins, expected);
+        assert_eq!(flash_sale().unwrap().name(), "flash_sale");
+    }
+}
