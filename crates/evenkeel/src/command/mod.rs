@@ -54,13 +54,14 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         print_completions(shell);
         return Ok(ExitCode::SUCCESS);
     }
+    // A guard reads its configuration again at SIGHUP, and keeps nothing in a home: a service may have none.
+    let is_guard = matches!(&cli.command, Command::Guard(args) if args.is_a_guard());
     let home = match cli.home {
         Some(home) => home,
+        None if is_guard => PathBuf::new(),
         None => evenkeel_lab::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
     };
-    // A guard reads its configuration again at SIGHUP.
-    let reloads = matches!(&cli.command, Command::Guard(args) if args.is_a_guard());
-    let session = Session { home, quiet: cli.quiet, stop: stop_on_signals(reloads)? };
+    let session = Session { home, quiet: cli.quiet, stop: stop_on_signals(is_guard)? };
     match cli.command {
         Command::Profile(args) => profile::run(&session, &args),
         Command::Sandbox(args) => sandbox::run(&session, &args),

@@ -110,16 +110,16 @@ fn signal(signal: &Signal) -> String {
 
 fn tenant_head() -> String {
     format!(
-        "{:<20} {:>6} {:>8} {:>9} {:>8} {:>10} {:>9} {:>9}",
+        "{:<16} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8}",
         "tenant", "weight", "waiting", "in flight", "first", "admitted", "wait p50", "p99"
     )
 }
 
 fn tenant(tenant: &Tenant) -> String {
     let time = |time: Option<f64>| time.map_or("-".into(), seconds);
-    let name: String = tenant.name.chars().filter(|c| !c.is_control()).take(20).collect();
+    let name: String = tenant.name.chars().filter(|c| !c.is_control()).take(16).collect();
     format!(
-        "{name:<20} {:>6} {:>8} {:>9} {:>8} {:>10} {:>9} {:>9}",
+        "{name:<16} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8}",
         tenant.weight,
         tenant.waiting,
         tenant.in_flight,

@@ -21,13 +21,13 @@ pub struct Flags {
     /// The server: host:port or the path of its socket
     #[arg(long, value_name = "ADDRESS")]
     backend: Option<String>,
-    /// Who decides about the limit
+    /// Who decides about the limit [default: evenkeel]
     #[arg(long, value_name = "NAME", value_parser = law::NAMES)]
     controller: Option<String>,
-    /// The limit to begin with; the fixed controller's for good
+    /// The limit to begin with; the fixed controller's for good [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: Option<u32>,
-    /// No limit passes this
+    /// No limit passes this [default: 1024]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit_max: Option<u32>,
     /// Say what would be done and hold nothing back
@@ -36,22 +36,22 @@ pub struct Flags {
     /// Threads that carry sessions [default: one up to four CPUs]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Where to serve /metrics and /healthz
+    /// Where to serve /metrics, /healthz and what `evenkeel guard top` reads, as 127.0.0.1:9307 [default: nowhere]
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
-    /// File for a line of JSON with each tick
+    /// File for a line of JSON with each tick, for `evenkeel guard replay`; at most 128 MB
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// Account for the server's status, as mysql://user@host:port
+    /// Account to ask the server's status with, for lock waits, as mysql://user@host:port
     #[arg(long, value_name = "URL")]
     monitor: Option<String>,
     /// Count cycles and misses on the server's CPUs, which it has to itself
     #[arg(long)]
     counters: bool,
-    /// Form of the log on stderr
+    /// Form of the log on stderr [default: text]
     #[arg(long, value_enum, value_name = "FORM")]
     log: Option<Form>,
-    /// Time for transactions to end after SIGTERM
+    /// Time for transactions to end after SIGTERM [default: 10s]
     #[arg(long, value_name = "TIME")]
     drain: Option<String>,
     /// By what clients share the limit [default: user]

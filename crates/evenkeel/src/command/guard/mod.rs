@@ -20,10 +20,11 @@ Examples:
   evenkeel guard demo
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --metrics 127.0.0.1:9307
   evenkeel guard --config /etc/evenkeel/guard.toml
-  evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --controller fixed --limit 8
+  evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --limit-max 64
   evenkeel guard --listen 127.0.0.1:3307 --backend /run/mysqld/mysqld.sock --dry-run
   evenkeel guard top 127.0.0.1:9307
 
+A guard needs --listen and --backend, or a --config that has them; everything else has a default.
 Signals: SIGHUP reads the configuration again, SIGTERM lets transactions end and stops.
 Compression is negotiated away. Accounts that authenticate by a socket's system user (unix_socket,
 auth_socket) are refused on a unix-socket backend."

@@ -29,24 +29,31 @@ struct Scale {
 
 impl Scale {
     fn new(samples: usize, room: usize) -> Self {
-        let samples_each = samples.div_ceil(room).max(1);
-        Self { samples: samples_each, columns: (room / samples.max(1)).clamp(1, WIDEST) }
+        let samples = samples.max(1);
+        Self { samples, columns: room.min(samples * (room / samples).clamp(1, WIDEST)) }
     }
 
     /// The first column of a sample.
     fn column(&self, sample: usize) -> usize {
-        sample / self.samples * self.columns
+        sample * self.columns / self.samples
+    }
+
+    /// The samples that a column stands for.
+    fn samples_of(&self, column: usize) -> std::ops::Range<usize> {
+        let from = column * self.samples / self.columns;
+        from..((column + 1) * self.samples / self.columns).max(from + 1)
     }
 }
 
 fn columns(show: &Show, scale: &Scale) -> Vec<f64> {
     let samples: Vec<_> = show.acts.iter().flat_map(|act| &act.samples).collect();
-    let rates = samples.chunks(scale.samples).map(|chunk| {
-        let seconds: f64 = chunk.iter().map(|sample| sample.seconds).sum();
-        let commits: u64 = chunk.iter().map(|sample| sample.commits).sum();
+    let rate = |column| {
+        let all = samples.get(scale.samples_of(column)).unwrap_or_default();
+        let seconds: f64 = all.iter().map(|sample| sample.seconds).sum();
+        let commits: u64 = all.iter().map(|sample| sample.commits).sum();
         if seconds > 0.0 { commits as f64 / seconds } else { 0.0 }
-    });
-    rates.flat_map(|rate| std::iter::repeat_n(rate, scale.columns)).collect()
+    };
+    (0..scale.column(samples.len())).map(rate).collect()
 }
 
 fn line(row: usize, rows: usize, top: f64, columns: &[f64]) -> String {

@@ -41,7 +41,7 @@ pub struct Guarded {
 /// A stretch of the show under one load.
 #[derive(Clone, Debug, Default)]
 pub struct Act {
-    /// As `act 1  direct, 8 clients`.
+    /// As `direct, 8 clients`.
     pub name: String,
     /// A word or two for the axis of the chart.
     pub mark: String,
@@ -170,7 +170,7 @@ fn rows(frame: Frame, others: usize) -> usize {
 }
 
 /// Lines of the summary, and of the command line before and after it.
-const SUMMARY: usize = 12;
+const SUMMARY: usize = 13;
 
 #[cfg(test)]
 mod tests;

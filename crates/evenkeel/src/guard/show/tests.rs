@@ -1,3 +1,5 @@
+//! The picture, the lines and the summary, as text.
+
 use super::*;
 
 /// Two seconds with 8 clients, two of collapse, two with a guard.
@@ -20,11 +22,15 @@ fn show() -> Show {
         planned: 6,
         metrics: Some("127.0.0.1:9307".into()),
         acts: vec![
-            act("act 1  direct, 8 clients", "8", vec![sample(2_400, 24, None), sample(2_000, 20, None)]),
-            act("act 1  direct, 256 clients", "256", vec![sample(200, 300, None), sample(0, 90, None)]),
             act(
-                "act 2  guarded, 256 clients",
-                "guard",
+                "direct, 8 clients",
+                "act 1: 8 clients",
+                vec![sample(2_400, 24, None), sample(2_000, 20, None)],
+            ),
+            act("direct, 256 clients", "256 clients", vec![sample(200, 300, None), sample(0, 90, None)]),
+            act(
+                "guarded, 256 clients",
+                "act 2: guarded",
                 vec![sample(600, 6, guard()), sample(1_200, 0, guard())],
             ),
         ],
@@ -43,11 +49,11 @@ each transaction: a read, five updates of 200 hot items in any order, an insert
   1,250/s │████████            ▇▇▇▇
           │████████        ▄▄▄▄████
           │████████▄▄▄▄    ████████
-      0/s └┬ 8 ────┬ 256 ──┬ guard ───────────────────────────────────────────────────────────────────────
+      0/s └┬ act 1:┬ 256 cl┬ act 2: guarded ──────────────────────────────────────────────────────────────
 
-act 1  direct, 8 clients       2,200/s   0.01 deadlocks per commit  (from 2,000 to 2,400/s in 2 seconds)
-act 1  direct, 256 clients       100/s   1.95 deadlocks per commit  (from 0 to 200/s in 2 seconds)
-act 2  guarded, 256 clients      900/s   0.00 deadlocks per commit  (from 600 to 1,200/s in 2 seconds)
+direct, 8 clients      2,200/s   0.01 deadlocks per commit  (2,000 to 2,400/s, 2 s)
+direct, 256 clients      100/s   1.95 deadlocks per commit  (0 to 200/s, 2 s)
+guarded, 256 clients     900/s   0.00 deadlocks per commit  (600 to 1,200/s, 2 s)
 
 limit 4  running 4  waiting 252  response 210 ms
 limit 4, because 5 was not better
@@ -71,6 +77,15 @@ fn no_terminal_is_too_small_and_no_line_too_long() {
 }
 
 #[test]
+fn a_narrow_terminal_takes_neighbouring_seconds_together() {
+    let mut narrow = show();
+    narrow.planned = 100;
+    let drawn = narrow.draw(Frame { width: 62, height: 24 });
+    let lowest = drawn.lines().rfind(|line| line.contains('│'));
+    assert_eq!(lowest, Some("          │███"), "six of a hundred seconds in 51 columns:\n{drawn}");
+}
+
+#[test]
 fn figures_leave_out_what_has_not_settled() {
     let mut act = show().acts.remove(2);
     act.settle = 1;
@@ -86,9 +101,9 @@ fn figures_leave_out_what_has_not_settled() {
 fn a_second_is_a_line_where_there_is_no_terminal() {
     let show = show();
     let collapsed = line(4, &show.acts[1], &show.acts[1].samples[1]);
-    assert_eq!(collapsed, "   4 s  act 1  direct, 256 clients         0/s      - deadlocks per commit");
+    assert_eq!(collapsed, "   4 s  direct, 256 clients        0/s      - deadlocks per commit");
     let guarded = line(6, &show.acts[2], &show.acts[2].samples[1]);
-    let expected = "   6 s  act 2  guarded, 256 clients    1,200/s   0.00 deadlocks per commit  \
+    let expected = "   6 s  guarded, 256 clients   1,200/s   0.00 deadlocks per commit  \
                     limit 4  running 4  waiting 252: limit 4, because 5 was not better";
     assert_eq!(guarded, expected);
 }
@@ -96,8 +111,9 @@ fn a_second_is_a_line_where_there_is_no_terminal() {
 #[test]
 fn the_summary_is_a_line_for_each_load_with_its_caveat_and_the_way_on() {
     let text = summary(&show());
-    assert_eq!(text.lines().filter(|line| line.starts_with("act ")).count(), 3);
-    for said in ["the first 0, 0, 0 seconds", "shared this machine", "evenkeel guard --listen"] {
+    assert_eq!(text.lines().filter(|line| line.contains(" deadlocks per commit  (")).count(), 3);
+    for said in ["the first\n0, 0, 0 are left out", "shared this machine", "evenkeel guard --listen"] {
         assert!(text.contains(said), "{said} is missing in\n{text}");
     }
+    assert!(text.lines().all(|line| line.chars().count() <= 85), "{text}");
 }

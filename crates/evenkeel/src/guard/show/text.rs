@@ -4,7 +4,7 @@ use super::{Act, Guarded, Sample, Show};
 use crate::format;
 
 /// Room for the name of an act.
-const NAME: usize = 28;
+const NAME: usize = 20;
 
 /// A second as a line, for where no terminal is.
 pub fn line(second: usize, act: &Act, sample: &Sample) -> String {
@@ -22,13 +22,13 @@ pub fn figures(act: &Act) -> String {
     let Some(figures) = act.figures() else { return format!("{:<NAME$}  {:>8}", act.name, "-") };
     let (slowest, fastest) = figures.range;
     format!(
-        "{:<NAME$}  {:>8}  {}  (from {} to {} in {})",
+        "{:<NAME$}  {:>8}  {}  ({} to {}, {} s)",
         act.name,
         per_second(figures.mean),
         met(figures.deadlocks_per_commit),
         format::fixed(slowest, 0),
         per_second(fastest),
-        format::counted(figures.samples, "second"),
+        figures.samples,
     )
 }
 
@@ -46,13 +46,15 @@ pub fn summary(show: &Show) -> String {
     }
     let left_out: Vec<String> = show.acts.iter().map(|act| act.settle.to_string()).collect();
     text.push_str(&format!(
-        "Left out while the load and the limit settle: the first {} seconds.\n",
+        "In brackets the slowest and the fastest second, and how many there are; the first\n\
+         {} are left out, while the load or the limit settles.\n",
         left_out.join(", ")
     ));
     text.push_str(
-        "One run; server, guard and clients shared this machine, and took its CPUs from each other.\n\n\
+        "One run; server, guard and clients shared this machine, and took its CPUs from\neach other.\n\n\
          Try it on yours, with clients at port 3307 instead of 3306:\n  \
-         evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --metrics 127.0.0.1:9307\n  \
+         evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 \\\n    \
+         --metrics 127.0.0.1:9307\n  \
          evenkeel guard top 127.0.0.1:9307\n",
     );
     text

@@ -170,3 +170,10 @@ fn a_wrong_configuration_is_refused_before_anything_is_listened_to() {
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("weights: `shop` must be a whole number"), "{told}");
 }
+
+#[test]
+fn a_guard_runs_where_nobody_has_a_home() {
+    let arguments = ["--listen", "127.0.0.1:0", "--backend", "127.0.0.1:1", "--check"];
+    let said = shown(evenkeel(&arguments).env_clear());
+    assert!(said.contains("the configuration is right"), "{said}");
+}

@@ -17,8 +17,9 @@ use std::process::ExitCode;
 /// Flags of `evenkeel guard demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A private MariaDB is started and filled. Act 1: 8 clients buy, then 256, straight at the server. Act 2: the same 256
-through a guard. Server and guard listen at free ports of 127.0.0.1, and all is removed at the end, also after Ctrl-C.
+A private MariaDB is started and filled. Act 1: 8 clients buy, then 256, straight at the server.
+Act 2: the same 256 through a guard. Server and guard listen at free ports of 127.0.0.1, and all is
+removed at the end, also after Ctrl-C.
 
 Examples:
   evenkeel guard demo

@@ -35,15 +35,21 @@ pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Show> {
     };
     // The load, not the guard, has to settle: a quarter of the time, and two seconds at most.
     let settle = (args.seconds as usize / 4).clamp(1, 2);
-    let direct = |clients: u32| format!("act 1  direct, {clients} clients");
-    player.act(Part { name: direct(FEW), mark: "8 direct", clients: FEW, settle }, None)?;
-    player.act(Part { name: direct(args.clients), mark: "too many", clients: args.clients, settle }, None)?;
+    for (clients, mark) in
+        [(FEW, format!("act 1: {FEW} clients")), (args.clients, format!("{} clients", args.clients))]
+    {
+        let name = format!("direct, {clients} clients");
+        player.act(Part { name, mark, clients, settle }, None)?;
+    }
     if !session.stop.is_set() {
         let guard = player.guard()?;
         player.show.metrics = Some(guard.metrics().to_owned());
-        let name = format!("act 2  guarded, {} clients", args.clients);
+        let name = format!("guarded, {} clients", args.clients);
         let settle = args.seconds as usize;
-        player.act(Part { name, mark: "guarded", clients: args.clients, settle }, Some(&guard))?;
+        player.act(
+            Part { name, mark: "act 2: guarded".to_owned(), clients: args.clients, settle },
+            Some(&guard),
+        )?;
         guard.stop()?;
     }
     Ok(player.show)
@@ -52,7 +58,7 @@ pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Show> {
 /// What is special about an act.
 struct Part {
     name: String,
-    mark: &'static str,
+    mark: String,
     clients: u32,
     settle: usize,
 }
@@ -85,7 +91,7 @@ impl Player<'_> {
             return Ok(());
         }
         let Part { name, mark, clients, settle } = part;
-        self.show.begin(Act { name, mark: mark.to_owned(), settle, samples: Vec::new() });
+        self.show.begin(Act { name, mark, settle, samples: Vec::new() });
         let seconds = u64::from(self.args.seconds) * if guard.is_some() { 2 } else { 1 };
         let plan = self.plan(clients, seconds, guard)?;
         let mut before = Before { deadlocks: deadlocks(&mut self.control)?, ..Before::default() };
@@ -99,6 +105,10 @@ impl Player<'_> {
                 self.session.stop.set();
             }
         })?;
+        if self.session.stop.is_set() {
+            // The terminal is given back first: what is to be ended yet takes a moment.
+            self.screen = None;
+        }
         trouble
     }
 
