@@ -414,11 +414,9 @@ impl Relay {
 
     /// Whether the session could end now without anybody noticing: nothing in flight, no transaction.
     pub fn is_idle(&self) -> bool {
-        self.is_quiet()
-            && self.commands.is_between()
-            && self.held.is_empty()
-            && self.permit == Permit::None
-            && !self.policy.hold().is_any()
+        // A dump never ends by itself; its replica goes on from where it was.
+        let between = self.is_quiet() && self.commands.is_between() && self.held.is_empty();
+        self.commands.is_stream() || between && self.permit == Permit::None && !self.policy.hold().is_any()
     }
 
     /// Whether an error packet would be understood as the answer to the command that waits.

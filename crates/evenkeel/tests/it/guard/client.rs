@@ -5,6 +5,7 @@ use evenkeel_wire::relay::hello::{ServerHello, Verdict, verdict};
 use evenkeel_wire::relay::{CommandKind, CommandReader, Dialect, Reply, ReplyReader, Step};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// Protocol 4.1, passwords of 20 bytes, plugins, transactions, local files, databases by name, several
@@ -22,6 +23,9 @@ pub struct Client {
     replies: ReplyReader,
     /// What passed after the login: direction (0 the client's), length, bytes.
     pub record: Vec<u8>,
+    /// What the server greeted with, and how it accepted the login.
+    pub greeting: Vec<u8>,
+    pub accepted: Vec<u8>,
     /// Prepared statement of the last preparation.
     pub statement: u32,
     last_sequence: u8,
@@ -34,8 +38,8 @@ impl Client {
         stream.set_nodelay(true).expect("an option");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("an option");
         let mut packets = PacketReader::new(1 << 16);
-        let (_, payload) = read_packet(&mut stream, &mut packets);
-        let hello = ServerHello::parse(payload).expect("a greeting");
+        let (_, greeting) = read_packet(&mut stream, &mut packets);
+        let hello = ServerHello::parse(greeting.clone()).expect("a greeting");
         let dialect = Dialect::new(capabilities & hello.capabilities());
         let mut out = Vec::new();
         packet::put(&mut out, &mut 1, |out| {
@@ -46,11 +50,11 @@ impl Client {
             out.extend_from_slice(b"app\0\0shop\0mysql_native_password\0");
         });
         stream.write_all(&out).expect("the server reads");
-        let (_, payload) = read_packet(&mut stream, &mut packets);
-        assert!(matches!(verdict(&payload), Ok(Verdict::Accepted { .. })), "{payload:?}");
+        let (number, accepted) = read_packet(&mut stream, &mut packets);
+        assert!(number == 2 && matches!(verdict(&accepted), Ok(Verdict::Accepted { .. })), "{accepted:?}");
         let record = dialect.bits().to_le_bytes().to_vec();
         let (commands, replies) = (CommandReader::new(), ReplyReader::new(dialect));
-        Self { stream, commands, replies, record, statement: 0, last_sequence: 0 }
+        Self { stream, commands, replies, record, greeting, accepted, statement: 0, last_sequence: 0 }
     }
 
     fn log(&mut self, direction: u8, bytes: &[u8]) {
@@ -105,6 +109,35 @@ impl Client {
             }
         }
         found
+    }
+
+    /// Sends one command and reads what is answered before the connection ends, if it does.
+    pub fn tries(&mut self, payload: &[u8]) -> Vec<Reply> {
+        let (bytes, mut found) = (packets(0, payload), Vec::new());
+        if self.stream.write_all(&bytes).is_err() {
+            return found;
+        }
+        self.replies.expect(CommandKind::of(payload[0]));
+        let mut buffer = vec![0; 1 << 16];
+        while self.replies.pending() > 0 {
+            let Ok(count @ 1..) = self.stream.read(&mut buffer) else { break };
+            let mut rest = &buffer[..count];
+            while let Some(reply) = self.replies.next(&mut rest).expect("a reply that a server may send") {
+                found.push(reply);
+            }
+        }
+        found
+    }
+
+    /// Ends the connection as a process that is killed does, or as a machine that forgot it.
+    pub fn leave(self, resets: bool) {
+        if resets {
+            let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+            let (value, length) = ((&raw const linger).cast(), size_of_val(&linger) as libc::socklen_t);
+            let (socket, level) = (self.stream.as_raw_fd(), libc::SOL_SOCKET);
+            // SAFETY: the value lives through the call and has the length told.
+            assert_eq!(unsafe { libc::setsockopt(socket, level, libc::SO_LINGER, value, length) }, 0);
+        }
     }
 
     /// Sends bytes that are no whole command.
@@ -168,6 +201,22 @@ impl Client {
             }
             seen.extend_from_slice(&buffer[..count]);
         }
+        true
+    }
+
+    /// Reads a stream that ends by itself, with an end packet, into the record.
+    pub fn streams_to_end(&mut self) -> bool {
+        let (mut seen, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+        while !(seen.len() >= 9
+            && seen[seen.len() - 9..].starts_with(&[5, 0, 0])
+            && seen[seen.len() - 5] == 0xfe)
+        {
+            match self.stream.read(&mut buffer).expect("the stream goes on within 20 s") {
+                0 => return false,
+                count => seen.extend_from_slice(&buffer[..count]),
+            }
+        }
+        self.log(1, &seen);
         true
     }
 

@@ -1,7 +1,7 @@
 //! Clients and servers that go away in the middle.
 
 use super::client::{Client, MODERN, packets};
-use super::proxy::{Proxy, eventually, failure, tcp, unix};
+use super::proxy::{Proxy, eventually, failure, signal, tcp, unix};
 use super::server::Server;
 use evenkeel_core::Nanos;
 use evenkeel_gate::admission::Options;
@@ -120,11 +120,6 @@ fn a_server_that_is_killed_ends_its_clients_and_those_in_the_queue_are_told() {
     let told = failure(&proxy.mariadb(&[], "SELECT 1"));
     assert!(told.contains("1429") && told.contains("cannot connect to the server"), "{told}");
     proxy.stop();
-}
-
-fn signal(name: &str, pid: i32) {
-    let sent = std::process::Command::new("kill").args([name, &pid.to_string()]).status();
-    assert!(sent.is_ok_and(|status| status.success()));
 }
 
 #[test]

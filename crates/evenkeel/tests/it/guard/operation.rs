@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// A guard as a process of its own.
-struct Process {
+pub struct Process {
     child: Child,
     config: PathBuf,
     log: PathBuf,
-    address: String,
+    pub address: String,
     metrics: String,
 }
 
@@ -30,7 +30,7 @@ fn evenkeel(arguments: &[&str]) -> Command {
 }
 
 impl Process {
-    fn start(server: &Server, control: &str) -> Self {
+    pub fn start(server: &Server, control: &str) -> Self {
         let (address, metrics) = (free_port(), free_port());
         let (config, log) = (server.file("guard.toml"), server.file("guard.log"));
         let stderr = std::fs::File::create(&log).expect("a log");
@@ -52,7 +52,7 @@ impl Process {
         std::fs::write(&self.config, text).expect("a file");
     }
 
-    fn get(&self, path: &str) -> String {
+    pub fn get(&self, path: &str) -> String {
         let Ok(mut stream) = TcpStream::connect(&self.metrics) else { return String::new() };
         let mut answer = String::new();
         let asked =

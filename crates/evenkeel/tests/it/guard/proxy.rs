@@ -90,3 +90,8 @@ pub fn eventually(what: &str, condition: impl Fn() -> bool) {
     }
     panic!("{what} did not come within 5 s");
 }
+
+pub fn signal(name: &str, pid: i32) {
+    let sent = Command::new("kill").args([name, &pid.to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+}

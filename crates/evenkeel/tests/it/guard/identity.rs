@@ -1,0 +1,176 @@
+//! What a client gets through the guard is, byte for byte, what it gets directly.
+//!
+//! Masked are: connection ids, scrambles, what a greeting may not offer through a guard, the server's own
+//! statistics and list of sessions, and reports of progress, which come by time.
+
+use super::client::{Client, MARIADB, MODERN, PLAIN, packets};
+use super::proxy::Proxy;
+use super::script;
+use super::server::Server;
+use evenkeel_wire::relay::CommandKind;
+use evenkeel_wire::relay::hello::ServerHello;
+
+/// Puts the tables back to what they were, so that a second run meets the same rows and numbers.
+const AGAIN: &str = "\
+TRUNCATE shop.item;
+INSERT INTO shop.item (name, note, stock) SELECT CONCAT('item ', seq), '{}', seq FROM mysql.seq_1_to_100;
+ANALYZE TABLE shop.item";
+
+/// A packet, by its number and its payload.
+type Packet = (u8, Vec<u8>);
+
+/// What was sent, and what came of it.
+#[derive(PartialEq)]
+struct Exchange {
+    sent: Vec<u8>,
+    received: Vec<Packet>,
+}
+
+fn split(mut bytes: &[u8]) -> Vec<Packet> {
+    let mut found = Vec::new();
+    while let [a, b, c, number, rest @ ..] = bytes {
+        let (payload, later) = rest.split_at(u32::from_le_bytes([*a, *b, *c, 0]) as usize);
+        found.push((*number, payload.to_vec()));
+        bytes = later;
+    }
+    found
+}
+
+/// A record of [`Client`] as exchanges, masked.
+fn exchanges(record: &[u8]) -> Vec<Exchange> {
+    let (mut rest, mut found) = (&record[8..], Vec::<(Vec<u8>, Vec<u8>)>::new());
+    while let [direction, a, b, c, d, later @ ..] = rest {
+        let (bytes, later) = later.split_at(u32::from_le_bytes([*a, *b, *c, *d]) as usize);
+        rest = later;
+        match (direction, found.last_mut()) {
+            (0, Some((sent, received))) if received.is_empty() => sent.extend_from_slice(bytes),
+            (0, _) => found.push((bytes.to_vec(), Vec::new())),
+            (_, Some((_, received))) => received.extend_from_slice(bytes),
+            (_, None) => panic!("an answer before a command"),
+        }
+    }
+    found.into_iter().map(|(sent, received)| masked(sent, split(&received))).collect()
+}
+
+fn masked(sent: Vec<u8>, mut received: Vec<Packet>) -> Exchange {
+    let is_progress = |(_, payload): &Packet| payload.starts_with(b"\xff\xff\xff");
+    let reports = received.iter().any(is_progress);
+    received.retain(|packet| !is_progress(packet));
+    let lists_sessions = sent.get(4) == Some(&0x0a);
+    for (number, payload) in &mut received {
+        if reports {
+            *number = 0;
+        }
+        if payload.starts_with(b"Uptime: ") {
+            payload.truncate(8);
+        }
+        if payload.starts_with(b"\xfemysql_native_password\0") || payload.starts_with(b"\xfeclient_ed25519\0")
+        {
+            let name = payload.iter().position(|byte| *byte == 0).unwrap_or_default();
+            payload.truncate(name);
+        }
+        // Ids, ports and times stand in the rows; the definitions begin with their catalogue.
+        if lists_sessions && !payload.starts_with(b"\x03def") {
+            payload.clear();
+        }
+    }
+    Exchange { sent, received }
+}
+
+fn assert_same(direct: &Client, guarded: &Client, case: &str) {
+    assert_eq!(direct.record[..8], guarded.record[..8], "capabilities of {case}");
+    let (direct, guarded) = (exchanges(&direct.record), exchanges(&guarded.record));
+    for (index, (one, other)) in direct.iter().zip(&guarded).enumerate() {
+        let sent = String::from_utf8_lossy(&one.sent[..one.sent.len().min(80)]).into_owned();
+        assert!(one.sent == other.sent, "{case}: command {index} itself differs: {sent:?}");
+        for (one, other) in one.received.iter().zip(&other.received) {
+            let short =
+                |packet: &Packet| (packet.0, packet.1.len(), packet.1[..packet.1.len().min(200)].to_vec());
+            assert!(one == other, "{case}: {sent:?}: {:?} directly, {:?} through", short(one), short(other));
+        }
+        let (one, other) = (one.received.len(), other.received.len());
+        assert_eq!(one, other, "{case}: packets of the answer to {sent:?}");
+    }
+    assert!(direct.len() == guarded.len() && direct.len() > 1, "{case}: {} exchanges", direct.len());
+}
+
+/// A greeting without its connection id and scramble.
+fn anonymous(mut greeting: Vec<u8>) -> Vec<u8> {
+    let id = greeting.iter().position(|byte| *byte == 0).expect("a version") + 1;
+    greeting[id..id + 12].fill(0);
+    // Behind capabilities, collation, status, the nonce's length and ten bytes.
+    greeting[id + 31..id + 43].fill(0);
+    greeting
+}
+
+fn assert_same_login(direct: &Client, guarded: &Client) {
+    let mut offered = ServerHello::parse(direct.greeting.clone()).expect("a greeting");
+    offered.restrict(false);
+    assert_eq!(anonymous(offered.payload().to_vec()), anonymous(guarded.greeting.clone()));
+    assert_eq!(direct.accepted, guarded.accepted);
+}
+
+#[test]
+fn everything_a_client_may_say_is_answered_byte_for_byte_also_at_limit_one() {
+    // Threads that are kept go on with the numbers of their statements.
+    let server = Server::up(&[("thread_cache_size", "0")]);
+    let say_all = |address: &str, (name, capabilities): (&str, u64)| {
+        server.sql(AGAIN);
+        let mut client = Client::connect(address, capabilities);
+        script::run(&mut client, name == "mariadb");
+        client
+    };
+    let guards =
+        [usize::MAX, 1].map(|limit| Proxy::start(&server, |plan| (plan.limit, plan.threads) = (limit, 2)));
+    for dialect in [("plain", PLAIN), ("modern", MODERN), ("mariadb", MARIADB)] {
+        let direct = say_all(&server.address(), dialect);
+        for guard in &guards {
+            let guarded = say_all(&guard.address, dialect);
+            assert_same_login(&direct, &guarded);
+            assert_same(&direct, &guarded, dialect.0);
+            guard.becomes_empty();
+        }
+    }
+    for guard in guards {
+        assert_eq!(guard.guard.stats().malformed.get(), 0);
+        guard.stop();
+    }
+}
+
+#[test]
+fn packets_above_sixteen_megabytes_are_the_same_both_ways() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
+    let [direct, guarded] = [&server.address(), &proxy.address].map(|address| {
+        let mut client = Client::connect(address, MODERN);
+        for length in [0xff_fff0, 0xff_ffff - 9, 20_000_000] {
+            let pattern = (0..length).map(|at| b'a' + (at % 25) as u8);
+            let sql: Vec<u8> = b"\x03SELECT '".iter().copied().chain(pattern).chain(*b"'").collect();
+            assert_eq!(client.send(&packets(0, &sql)), [CommandKind::Query]);
+            client.replies();
+            client.expect_nothing_left("a large query");
+        }
+        client
+    });
+    assert_same(&direct, &guarded, "large packets");
+    proxy.stop();
+}
+
+#[test]
+fn a_binary_log_is_the_same_to_its_last_event() {
+    let server = Server::up(&[("log_bin", "changes"), ("server_id", "7")]);
+    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
+    server.sql("INSERT INTO shop.item (name) SELECT REPEAT(seq, 20) FROM mysql.seq_1_to_3000");
+    let [direct, guarded] = [&server.address(), &proxy.address].map(|address| {
+        let mut client = Client::connect(address, PLAIN);
+        client.query("SET @master_binlog_checksum = @@global.binlog_checksum, @mariadb_slave_capability = 4");
+        // From the start, and with an end where there is nothing more yet.
+        let dump = [&b"\x12\x04\0\0\0\x01\0\x09\0\0\0"[..], b"changes.000001"].concat();
+        assert_eq!(client.send(&packets(0, &dump)), [CommandKind::BinlogDump]);
+        assert!(client.streams_to_end(), "the dump does not end");
+        client
+    });
+    assert!(direct.record.len() > 100_000, "{} bytes of events", direct.record.len());
+    assert_same(&direct, &guarded, "a dump");
+    proxy.stop();
+}
