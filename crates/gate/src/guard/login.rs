@@ -247,6 +247,7 @@ impl Login {
         if !self.equal && !is_free_of_channel(&self.plugin) && self.plugin != b"caching_sha2_password" {
             return Err(unequal(&self.plugin).into());
         }
+        hello::restrict_answer(&mut payload);
         hello::set_tls(&mut payload, tls);
         let own = if tls { 2 } else { 1 };
         if tls {

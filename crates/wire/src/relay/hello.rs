@@ -116,6 +116,19 @@ pub fn set_tls(answer: &mut [u8], tls: bool) {
     }
 }
 
+/// Takes from an answer of a client what was not offered to it: the server, which offered more, would grant it,
+/// and answer in forms that nobody here has heard of.
+pub fn restrict_answer(answer: &mut [u8]) {
+    let is_mariadb = answer.first().is_some_and(|byte| u64::from(*byte) & bit::LONG_PASSWORD == 0);
+    if let Some(byte) = answer.get_mut(3) {
+        *byte &= !((bit::OPTIONAL_METADATA >> 24) as u8);
+    }
+    let known = ((bit::MARIADB >> 32) as u32).to_le_bytes();
+    for (byte, known) in answer.iter_mut().skip(28).zip(known).filter(|_| is_mariadb) {
+        *byte &= known;
+    }
+}
+
 impl ClientHello {
     /// Reads an answer; clients before 4.1 are refused, and those that compress though it was not offered.
     pub fn parse(payload: &[u8]) -> Result<Self, ProtocolError> {
@@ -308,6 +321,21 @@ mod tests {
         assert_eq!(payload[..32], request);
         set_tls(&mut payload, false);
         assert_eq!(payload, answer(bit::PROTOCOL_41, b"\0", b""));
+    }
+
+    #[test]
+    fn an_answer_cannot_ask_for_what_was_not_offered() {
+        let unknown = bit::OPTIONAL_METADATA | 0xffff_ff02 << 32;
+        let known = bit::PROTOCOL_41 | bit::DEPRECATE_EOF | bit::CACHE_METADATA;
+        let mut payload = answer(known | unknown, b"\0", b"");
+        restrict_answer(&mut payload);
+        assert_eq!(payload, answer(known, b"\0", b""));
+        // What stands there in an answer of MySQL's is nobody's.
+        let mysql = answer(known | bit::LONG_PASSWORD | 0xff << 56, b"\0", b"");
+        let mut payload = mysql.clone();
+        restrict_answer(&mut payload);
+        assert_eq!(payload, mysql);
+        restrict_answer(&mut []);
     }
 
     #[test]

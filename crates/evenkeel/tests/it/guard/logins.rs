@@ -104,7 +104,12 @@ fn asks_for(plugin: &'static str, logins: usize) -> (String, JoinHandle<()>) {
             ];
             stream.write_all(&packets(0, &greeting.concat())).expect("the guard reads");
             let number = read_packet(&mut stream).expect("an answer");
-            let switch = [b"\xfe", plugin.as_bytes(), b"\0ABCDEFGHIJKLMNOPQRST\0"].concat();
+            // Random bytes of ed25519 are 32; those of others are text with a zero at its end.
+            let random: &[u8] = match plugin {
+                "client_ed25519" => b"ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEF",
+                _ => b"ABCDEFGHIJKLMNOPQRST\0",
+            };
+            let switch = [b"\xfe", plugin.as_bytes(), b"\0", random].concat();
             stream.write_all(&packets(number + 1, &switch)).expect("the guard reads");
             if let Some(number) = read_packet(&mut stream) {
                 let refusal = b"\xff\x15\x04#28000the server itself says no";
@@ -131,6 +136,8 @@ fn plugins_that_depend_on_the_channel_are_refused_where_the_channels_differ() {
     for (plugin, tls, told) in [
         ("mysql_native_password", "--ssl", "the server itself says no"),
         ("mysql_native_password", "--skip-ssl", "the server itself says no"),
+        ("client_ed25519", "--ssl", "the server itself says no"),
+        ("client_ed25519", "--skip-ssl", "the server itself says no"),
         ("caching_sha2_password", "--ssl", "ERROR 1251 (08004)"),
         ("mysql_clear_password", "--ssl", "ERROR 1251 (08004)"),
     ] {
@@ -182,5 +189,51 @@ fn another_user_on_the_same_connection_is_checked_too() {
     client.expect_nothing_left("a change to a user with a password");
     client.change_user("root");
     assert!(client.is_ended());
+    proxy.stop();
+}
+
+/// What a guard says to somebody who connects and sends these bytes at once.
+fn told(proxy: &Proxy, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(&proxy.address).expect("the guard listens");
+    stream.write_all(bytes).expect("the guard reads");
+    let mut answer = Vec::new();
+    // A guard that does not read all of it resets the connection behind its last words.
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn whoever_speaks_first_or_something_else_is_told_so_and_disturbs_nobody() {
+    let server = Server::up(&[]);
+    let identity = certificate(server.home.path(), "guard");
+    let proxy = Proxy::start(&server, |plan| plan.client_tls.identity = Some(identity));
+    let tls_request = packets(1, &[&[0x0d, 0xaa, 0, 0, 0, 0, 0, 1, 45][..], &[0; 23]].concat());
+    let before_4_1 = packets(1, b"\x05\x24\0\0\0me\0");
+    for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &before_4_1, &packets(7, &[0xff; 200])] {
+        let answer = told(&proxy, bytes);
+        assert!(answer.contains("evenkeel guard: not the protocol"), "{answer:?}");
+    }
+    // Under TLS that is none there is nobody to be told.
+    told(&proxy, &[&tls_request[..], b"this is no handshake at all"].concat());
+    assert_eq!(proxy.rows(&[], "SELECT 1"), "1");
+    let stats = proxy.guard.stats();
+    eventually("the end of all", || stats.closed.get() == stats.accepted.get());
+    proxy.stop();
+}
+
+#[test]
+fn a_server_whose_certificate_nobody_signed_is_refused() {
+    let mut server = Server::up(&[]);
+    let (chain, key) = certificate(server.home.path(), "server");
+    let set = [("ssl_cert", &chain), ("ssl_key", &key)];
+    let set = set.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
+    server.sandbox.restart(&set, &Default::default(), &mut |_| {}).expect("a server with TLS");
+    let (other, _) = certificate(server.home.path(), "other");
+    let proxy = Proxy::start(&server, |plan: &mut Plan| {
+        plan.backend_tls.mode = TlsMode::Required;
+        plan.backend_tls.authorities = Some(other);
+    });
+    let refused = failure(&proxy.mariadb(&["--skip-ssl"], "SELECT 1"));
+    assert!(refused.contains("TLS towards the server"), "{refused}");
     proxy.stop();
 }

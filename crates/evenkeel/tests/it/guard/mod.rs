@@ -1,5 +1,6 @@
 //! The guard against a real server.
 
+mod captured;
 mod client;
 mod corpus;
 mod demo;

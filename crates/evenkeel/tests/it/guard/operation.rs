@@ -105,6 +105,9 @@ fn a_reload_drops_nothing_and_an_unreadable_file_changes_nothing() {
     process.signal(libc::SIGHUP);
     eventually("a refusal", || process.log().contains("event=reload_failed"));
     assert!(process.log().contains("`limit` must be between 1") && process.limit_is(3));
+    std::fs::remove_file(&process.config).expect("a file");
+    process.signal(libc::SIGHUP);
+    eventually("another refusal", || process.log().contains("cannot read") && process.limit_is(3));
     process.configure(&server, "controller = 'fixed'\nlimit = 5");
     process.signal(libc::SIGHUP);
     eventually("the new limit", || process.limit_is(5));
@@ -157,6 +160,19 @@ fn replay(journal: &Path, controller: &str) -> Command {
     let mut command = evenkeel(&["replay", "--controller", controller]);
     command.arg(journal);
     command
+}
+
+#[test]
+fn ports_that_are_taken_are_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    for listen in [[address.as_str(), "127.0.0.1:0"], ["127.0.0.1:0", &address]] {
+        let [clients, metrics] = listen;
+        let arguments = ["--listen", clients, "--backend", "127.0.0.1:1", "--metrics", metrics];
+        let output = evenkeel(&arguments).output().expect("the command runs");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains(&address) && told.contains("in use"), "{told}");
+    }
 }
 
 #[test]
