@@ -1,0 +1,22 @@
+-- What the command line client prints of this is compared.
+SELECT 1; SELECT NULL, '', 1.50, _binary 0x0001FF, 'dråpe 雨 🌧';
+DROP TABLE IF EXISTS types;
+CREATE TABLE types (id INT PRIMARY KEY AUTO_INCREMENT, d DECIMAL(30,10), t DATETIME(6), j JSON, b BLOB, s VARCHAR(200)
+  CHARACTER SET utf8mb4, f DOUBLE, u BIGINT UNSIGNED, e ENUM('a','b'));
+INSERT INTO types (d, t, j, b, s, f, u, e) VALUES (12345678901234567890.0123456789, '2026-02-28 23:59:59.999999',
+  '{"a": [1, null]}', 0x000102FEFF, 'dråpe 雨 🌧', -0.1, 18446744073709551615, 'b'), (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+SELECT * FROM types;
+CALL report(5);
+SELEC;
+SELECT * FROM nowhere;
+INSERT INTO types (id) VALUES (1);
+BEGIN; DELETE FROM types; ROLLBACK; SELECT COUNT(*) FROM types;
+PREPARE s FROM 'SELECT ? + 1'; SET @a = 4; EXECUTE s USING @a; DEALLOCATE PREPARE s;
+SELECT REPEAT('x', 20000000);
+SELECT 1/0; SHOW WARNINGS;
+SET autocommit = 0; UPDATE counter SET n = 7; ROLLBACK; SET autocommit = 1; SELECT n FROM counter;
+LOCK TABLES types WRITE; UPDATE types SET f = 3; UNLOCK TABLES;
+SELECT GET_LOCK('a', 1), RELEASE_LOCK('a');
+USE mysql
+USE shop
+SELECT DATABASE();
