@@ -1,10 +1,10 @@
 //! Which points are measured, in which order, and how long that takes.
 
-use super::record::{Key, PlanFile, StepPlan, Sweep, Way};
+use super::record::{Key, StepPlan, Sweep, Way};
 use evenkeel_core::random::{Random, Seed};
 
 /// A point costs this much besides its load: a guard is started and stopped, sessions are opened.
-pub const OVERHEAD_S: f64 = 0.8;
+const OVERHEAD_S: f64 = 0.8;
 
 /// All points of a sweep: repeat by repeat, in random order within each, so that what drifts with time meets every
 /// point alike. The same seed gives the same order, also after a resume.
@@ -47,16 +47,6 @@ pub fn point_s(sweep: &Sweep) -> f64 {
 /// Seconds that a step takes.
 pub fn step_s(plan: &StepPlan) -> f64 {
     plan.before_s + plan.after_s + OVERHEAD_S
-}
-
-/// Seconds of load in the whole plan, the second workload included where it may be measured.
-pub fn whole_s(plan: &PlanFile) -> f64 {
-    let sweep = |sweep: &Sweep| points(sweep, plan.seed).len() as f64 * point_s(sweep);
-    let second = match plan.second {
-        super::record::Second::Never => 0.0,
-        _ => sweep(&plan.reread),
-    };
-    sweep(&plan.shopping) + second + steps(&plan.step, plan.seed).len() as f64 * step_s(&plan.step)
 }
 
 #[cfg(test)]
