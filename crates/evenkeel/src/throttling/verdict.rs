@@ -120,7 +120,7 @@ const COSTS: [(&str, &str); 5] = [
     ("dtlb_misses_per_commit", "DTLB misses"),
     ("cache_misses_per_commit", "cache misses"),
     ("pages_read_per_commit", "pages missed by the buffer pool"),
-    ("cpu_ms_per_commit", "CPU time of the server"),
+    ("cpu_ms_per_commit", "milliseconds of CPU"),
     ("cycles_per_commit", "cycles"),
 ];
 

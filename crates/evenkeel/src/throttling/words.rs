@@ -63,17 +63,20 @@ pub fn sentences(verdict: &Verdict) -> Vec<String> {
 fn overhead(verdict: &Verdict) -> Vec<String> {
     let one = |growth: &Growth| {
         format!(
-            "{} per commit grow {}-fold, from {} to {}",
+            "{} {} to {} ({}-fold)",
             growth.words,
-            format::short(growth.factor()),
             format::significant(growth.from, 3),
-            format::significant(growth.to, 3)
+            format::significant(growth.to, 3),
+            format::short(growth.factor())
         )
     };
     let all: Vec<String> = verdict.growth.iter().map(one).collect();
     let mut said = Vec::new();
     if !all.is_empty() {
-        said.push(format!("From the fewest clients to the most, without control: {}.", all.join("; ")));
+        said.push(format!(
+            "Per commit, from the fewest clients to the most, without control: {}.",
+            all.join("; ")
+        ));
     }
     if verdict.load == Load::Reread {
         said.push(doubling(verdict));
@@ -85,12 +88,12 @@ fn doubling(verdict: &Verdict) -> String {
     let waits = verdict.lock_wait_percent.map_or_else(|| format::ABSENT.to_owned(), format::percent);
     match (verdict.doubles_without_locks(), verdict.misses()) {
         (Some(true), Some(misses)) => format!(
-            "So {} at least double, and row locks are waited for {waits} of the time in flight: overhead that grows \
+            "So the {} at least double, and row locks are waited for {waits} of the time in flight: overhead that grows \
              without lock waits, as the study describes it.",
             misses.words
         ),
         (Some(false), Some(misses)) => format!(
-            "{} do not grow {GROWTH}-fold without lock waits here ({waits} of the time in flight): what the study \
+            "The {} do not grow {GROWTH}-fold without lock waits here ({waits} of the time in flight): what the study \
              describes is not shown by this workload either.",
             misses.words
         ),
@@ -167,14 +170,24 @@ fn generator(points: &[PointFile]) -> Option<String> {
 /// Beyond this, in percent, somebody else took part.
 const DISTURBED_PERCENT: f64 = 5.0;
 
-fn neighbours(points: &[PointFile]) -> Option<String> {
-    let steal = points.iter().filter_map(|point| point.figures.steal_percent).fold(0.0, f64::max);
-    (steal > DISTURBED_PERCENT).then(|| {
-        format!(
-            "A hypervisor took up to {} of the server's CPU time away in a point.",
-            format::percent(steal)
-        )
-    })
+fn neighbours(points: &[PointFile]) -> Vec<String> {
+    let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+    let steal = most(&mut points.iter().filter_map(|point| point.figures.steal_percent));
+    // With a guard, its CPU time is among that of others.
+    let alone = points.iter().filter(|point| point.key.way == Way::Direct);
+    let other = most(&mut alone.filter_map(|point| point.figures.other_percent));
+    let mut found = Vec::new();
+    if steal > DISTURBED_PERCENT {
+        let steal = format::percent(steal);
+        found.push(format!("A hypervisor took up to {steal} of the server's CPU time away in a point."));
+    }
+    if other > DISTURBED_PERCENT {
+        let other = format::percent(other);
+        found.push(format!(
+            "Other programs used up to {other} of the machine in a point: compare only what differs clearly."
+        ));
+    }
+    found
 }
 
 fn ends(points: &[PointFile]) -> Option<String> {
@@ -261,10 +274,7 @@ mod tests {
     fn the_second_workload_says_whether_misses_double() {
         let verdicts = verdicts(&reread());
         let said = sentences(&verdicts[0]).join(" ");
-        assert!(
-            said.contains("pages missed by the buffer pool per commit grow 4-fold, from 50.0 to 200"),
-            "{said}"
-        );
+        assert!(said.contains("pages missed by the buffer pool 50.0 to 200 (4-fold)"), "{said}");
         assert!(said.contains("at least double, and row locks are waited for 0 % of the time"), "{said}");
     }
 

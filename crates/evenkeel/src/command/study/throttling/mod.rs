@@ -143,8 +143,13 @@ impl Work<'_> {
             if self.session.stop.is_set() {
                 return Ok(false);
             }
-            let name =
-                format!("{} {}, {} clients, run {}", key.load.name(), key.way, key.clients, key.repeat);
+            let name = format!(
+                "{} {}, {}, run {}",
+                key.load.name(),
+                key.way,
+                format::counted(key.clients as usize, "client"),
+                key.repeat
+            );
             self.show(&format!("{name}: point {} of {}", at + 1, missing.len()));
             let Some(point) = self.bench(server, scratch)?.point(*key, sweep)? else { return Ok(false) };
             self.folder.add_point(&point)?;
