@@ -14,7 +14,7 @@ pub fn results(plan: &PlanFile, points: &[PointFile], steps: &[StepFile]) -> Val
         "study": "throttling",
         "id": plan.id,
         "plan": plan,
-        "headline": words::headline(&verdicts),
+        "headline": words::headline(&verdicts, points),
         "published": {"finding": words::PUBLISHED, "on": words::SOURCE},
         "verdicts": verdicts.iter().map(verdict).collect::<Vec<_>>(),
         "cells": cells(points).iter().map(|cell| of_cell(cell, points)).collect::<Vec<_>>(),

@@ -16,7 +16,7 @@ const PROSE: usize = 100;
 pub fn study(plan: &PlanFile, points: &[PointFile], steps: &[StepFile], look: Look) -> String {
     let width = look.width.min(PROSE);
     let verdicts = verdicts(points);
-    let headline = wrap(&words::headline(&verdicts), width, 0);
+    let headline = wrap(&words::headline(&verdicts, points), width, 0);
     let mut out = format!("{}\n", paint(&headline, Ink::Strong, look.colour));
     out.push_str(&format!(
         "{}\n",
@@ -93,7 +93,7 @@ mod tests {
             "Published (MySQL on Linux 2.4.18",
             "NUM_EBS 1, NUM_ITEMS 1,000",
             "ranges read again and again",
-            "direct            8     3   1,000 ± 25",
+            "direct            8     3  1,000 ± 25",
             "note: DTLB misses, cache misses and cycles are not available",
         ] {
             assert!(text.contains(part), "{part} in\n{text}");

@@ -32,9 +32,14 @@ pub struct Fall {
 }
 
 impl Fall {
-    /// Whether it is as deep as the published one must be to be seen.
+    /// Whether it is as deep as the published one must be to be seen, and can be told from noise.
     pub fn is_shown(&self) -> bool {
-        self.percent >= FALL_PERCENT
+        self.percent >= FALL_PERCENT && self.is_certain()
+    }
+
+    /// Whether runs agree that it falls at all.
+    pub fn is_certain(&self) -> bool {
+        self.interval.is_some_and(|(low, _)| low > 0.0)
     }
 }
 
@@ -202,6 +207,20 @@ mod tests {
         assert!((fall.percent - 50.0).abs() < 1.0 && fall.is_shown(), "{fall:?}");
         let (low, high) = fall.interval.unwrap();
         assert!(low < fall.percent && fall.percent < high, "{fall:?}");
+    }
+
+    #[test]
+    fn a_fall_that_runs_do_not_agree_on_is_not_shown() {
+        let mut points = falling();
+        let is_last = |point: &&mut PointFile| point.key.way == Way::Direct && point.key.clients == 64;
+        points.iter_mut().filter(is_last).zip([1_200.0, 100.0, 400.0]).for_each(|(point, rate)| {
+            point.figures.throughput_per_s = rate;
+        });
+        let fall = Verdict::of(&points, Load::Shopping).unwrap().fall.unwrap();
+        assert!(fall.percent > FALL_PERCENT && !fall.is_shown(), "{fall:?}");
+        points.retain(|point| point.key.repeat == 1);
+        let fall = Verdict::of(&points, Load::Shopping).unwrap().fall.unwrap();
+        assert!(fall.interval.is_none() && !fall.is_shown(), "one run has no spread: {fall:?}");
     }
 
     #[test]

@@ -12,18 +12,36 @@ pub const PUBLISHED: &str = "Without control, throughput rises with load to a pe
 /// Where it was published.
 pub const SOURCE: &str = "MySQL on Linux 2.4.18, one Athlon of 1.3 GHz, TPC-W shopping mix";
 
-/// The first sentence: whether the finding shows here.
-pub fn headline(verdicts: &[Verdict]) -> String {
+/// The first sentence: whether the finding shows here, and whether that can be relied on.
+pub fn headline(verdicts: &[Verdict], points: &[PointFile]) -> String {
     let Some(verdict) = verdicts.iter().find(|verdict| verdict.load == Load::Shopping) else {
         return "Nothing has been measured yet.".to_owned();
     };
-    match &verdict.fall {
-        None => "One number of clients says nothing about a curve.".to_owned(),
-        Some(fall) if fall.is_shown() => {
-            format!("Shown here: without control the shopping mix {}", falls(fall))
-        }
-        Some(fall) => format!("Not shown here: without control the shopping mix {}", falls(fall)),
-    }
+    let Some(fall) = &verdict.fall else {
+        return "One number of clients says nothing about a curve.".to_owned();
+    };
+    let shown = if fall.is_shown() { "Shown here" } else { "Not shown here" };
+    let doubt = match (fall.percent >= FALL_PERCENT, fall.is_certain()) {
+        (true, false) => ", which cannot be told from noise",
+        _ => "",
+    };
+    let other = other_percent(points);
+    let disturbed = if other > MUCH_PERCENT {
+        let other = format::percent(other);
+        format!(". Other programs used up to {other} of the machine: measure again when it is quiet")
+    } else {
+        String::new()
+    };
+    format!("{shown}: without control the shopping mix {}{doubt}{disturbed}", falls(fall))
+}
+
+/// Beyond this, in percent of the machine, nothing can be concluded.
+const MUCH_PERCENT: f64 = 20.0;
+
+/// Most that other programs used, percent of the machine. With a guard, its CPU time is among that of others.
+fn other_percent(points: &[PointFile]) -> f64 {
+    let alone = points.iter().filter(|point| point.key.way == Way::Direct);
+    alone.filter_map(|point| point.figures.other_percent).fold(0.0, f64::max)
 }
 
 /// `loses 23 % (19 to 27 %) of its best throughput of 512/s, reached at 4 clients, with 256`.
@@ -171,11 +189,8 @@ fn generator(points: &[PointFile]) -> Option<String> {
 const DISTURBED_PERCENT: f64 = 5.0;
 
 fn neighbours(points: &[PointFile]) -> Vec<String> {
-    let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
-    let steal = most(&mut points.iter().filter_map(|point| point.figures.steal_percent));
-    // With a guard, its CPU time is among that of others.
-    let alone = points.iter().filter(|point| point.key.way == Way::Direct);
-    let other = most(&mut alone.filter_map(|point| point.figures.other_percent));
+    let steal = points.iter().filter_map(|point| point.figures.steal_percent).fold(0.0, f64::max);
+    let other = other_percent(points);
     let mut found = Vec::new();
     if steal > DISTURBED_PERCENT {
         let steal = format::percent(steal);
@@ -226,8 +241,8 @@ fn few(plan: &PlanFile, points: &[PointFile], steps: &[StepFile]) -> Vec<String>
 /// The rule by which it is judged.
 pub fn rule() -> String {
     format!(
-        "A curve that loses less than {FALL_PERCENT} % from its best to the highest number of clients does not show the \
-         finding; then a second workload is measured, whose misses per commit grow {GROWTH}-fold without lock waits."
+        "A curve that loses less than {FALL_PERCENT} % from its best to the highest number of clients, or whose runs do \
+         not agree that it falls, does not show the finding; then a second workload is measured, whose misses per commit grow {GROWTH}-fold without lock waits."
     )
 }
 
@@ -257,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_curve_that_stays_is_not_shown_here() {
-        let text = headline(&verdicts(&flat()));
+        let text = headline(&verdicts(&flat()), &flat());
         assert!(
             text.starts_with("Not shown here: without control the shopping mix loses 2 % (95 % interval"),
             "{text}"
@@ -266,8 +281,16 @@ mod tests {
             text.ends_with("of its best throughput of 1,000/s, reached at 8 clients, with 64 clients"),
             "{text}"
         );
-        assert!(headline(&verdicts(&falling())).starts_with("Shown here: "));
-        assert_eq!(headline(&[]), "Nothing has been measured yet.");
+        assert!(headline(&verdicts(&falling()), &falling()).starts_with("Shown here: "));
+        assert_eq!(headline(&[], &[]), "Nothing has been measured yet.");
+    }
+
+    #[test]
+    fn a_disturbed_machine_is_told_in_the_first_sentence() {
+        let mut points = falling();
+        points[0].figures.other_percent = Some(70.0);
+        let text = headline(&verdicts(&points), &points);
+        assert!(text.ends_with("used up to 70 % of the machine: measure again when it is quiet"), "{text}");
     }
 
     #[test]

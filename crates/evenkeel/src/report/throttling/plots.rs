@@ -190,22 +190,19 @@ fn dots(cell: &Cell<'_>, figure: &Figure) -> Vec<Dot> {
     values.into_iter().enumerate().map(dot).collect()
 }
 
+/// A figure of a second.
+type OfSecond = fn(&StepSecond) -> Option<f64>;
+
 /// Throughput and limit over time, the step marked.
 pub fn steps(view: &View<'_>) -> Vec<Plot> {
-    let charts: [(&str, &str, Quantity, fn(&StepSecond) -> Option<f64>); 2] = [
+    let charts: [(&str, &str, Quantity, OfSecond); 2] = [
         ("throughput", "Throughput", Quantity::PerSecond, |second| Some(second.throughput_per_s)),
         ("limit", "Limit", Quantity::Plain, |second| second.limit),
     ];
     charts.into_iter().map(|(id, heading, quantity, of)| over_time(view, id, heading, quantity, of)).collect()
 }
 
-fn over_time(
-    view: &View<'_>,
-    id: &str,
-    heading: &str,
-    quantity: Quantity,
-    of: fn(&StepSecond) -> Option<f64>,
-) -> Plot {
+fn over_time(view: &View<'_>, id: &str, heading: &str, quantity: Quantity, of: OfSecond) -> Plot {
     let step = &view.plan.step;
     let is_limit = id == "limit";
     let shown = |way: &Way| !(is_limit && *way == Way::Unlimited);
@@ -238,7 +235,7 @@ fn over_time(
     Plot { heading: heading.to_owned(), words: words.to_owned(), notes: Vec::new(), chart, narrow: None }
 }
 
-fn moment_trace(view: &View<'_>, way: Way, of: fn(&StepSecond) -> Option<f64>) -> Trace {
+fn moment_trace(view: &View<'_>, way: Way, of: OfSecond) -> Trace {
     let look = look(way);
     let several = view.steps.iter().filter(|step| step.way == way).count() > 1;
     let point = |moment: crate::throttling::summary::Moment| Point {

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 /// What was found, beside what was published.
 pub fn headline(view: &View<'_>) -> String {
-    let headline = words::headline(&view.verdicts).replace(" %", "\u{a0}%");
+    let headline = words::headline(&view.verdicts, view.points).replace(" %", "\u{a0}%");
     format!(
         "<header class=\"head\">\n<h1>{}</h1>\n<p class=\"setting\">{}  ·  {}</p>\n\
          <div class=\"variants\"><div class=\"variant s5\"><h2>Published</h2><p>{}</p><p class=\"words\">{}</p></div>\n\

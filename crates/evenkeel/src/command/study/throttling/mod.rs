@@ -139,6 +139,10 @@ impl Work<'_> {
 
     fn sweep(&mut self, server: &Server, sweep: &Sweep, scratch: &Path) -> Result<bool> {
         let missing = self.missing(sweep);
+        if !missing.is_empty() {
+            self.show("warming up");
+            self.bench(server, scratch)?.warm_up(sweep)?;
+        }
         for (at, key) in missing.iter().enumerate() {
             if self.session.stop.is_set() {
                 return Ok(false);

@@ -143,6 +143,18 @@ impl Bench<'_> {
         Ok(Some(point))
     }
 
+    /// Load that nobody looks at: a server that was just filled or started is slower at first.
+    ///
+    /// # Errors
+    /// The load does not start.
+    pub fn warm_up(&self, sweep: &Sweep) -> Result<()> {
+        let clients = sweep.clients.iter().copied().min().unwrap_or(1).max(4);
+        let seed = Seed(self.plan.seed).child("warm up");
+        let plan = self.load(&self.server.tcp_target()?, clients, seed, (0.0, sweep.warm_up_s))?;
+        load::run(&plan, &self.stop, &mut |_| {})?;
+        Ok(())
+    }
+
     fn observed(&self, plan: &LoadPlan) -> Result<(LoadResult, Option<Seen>)> {
         let pid = self.server.pid()?;
         let sense = SensePlan {
