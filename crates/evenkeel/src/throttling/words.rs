@@ -54,6 +54,7 @@ fn falls(fall: &Fall) -> String {
         );
     }
     let interval = match fall.interval {
+        Some((low, _)) if low < -100.0 => " (runs do not agree)".to_owned(),
         Some((low, high)) => format!(" (95 % interval {} to {} %)", format::short(low), format::short(high)),
         None => " (one run, spread unknown)".to_owned(),
     };
@@ -119,12 +120,17 @@ fn doubling(verdict: &Verdict) -> String {
     }
 }
 
+/// An interval whose ends are further apart than this says nothing.
+const RUNS_DISAGREE: f64 = 10.0;
+
 /// What each way keeps of the best without control.
 fn kept(verdict: &Verdict) -> Option<String> {
     let one = |held: &Held| {
-        let interval = held.ratio.interval.map_or_else(String::new, |(low, high)| {
-            format!(" ({} to {})", format::short(low), format::short(high))
-        });
+        let interval = match held.ratio.interval {
+            Some((low, high)) if high > RUNS_DISAGREE * low => " (runs do not agree)".to_owned(),
+            Some((low, high)) => format!(" ({} to {})", format::short(low), format::short(high)),
+            None => " (one run)".to_owned(),
+        };
         let limit = held.limit.filter(|_| held.way != Way::Unlimited);
         let limit =
             limit.map_or_else(String::new, |limit| format!(" at a mean limit of {}", format::short(limit)));

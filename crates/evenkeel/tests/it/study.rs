@@ -10,7 +10,7 @@ const TINY: [&str; 16] = [
     "--ways",
     "direct,evenkeel",
     "--duration",
-    "1s",
+    "500ms",
     "--warm-up",
     "500ms",
     "--repeats",

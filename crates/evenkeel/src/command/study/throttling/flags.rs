@@ -13,12 +13,12 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The shopping mix of TPC-W without think time on a private server, for each number of clients: without control, through
-a guard that never limits, with the published rule and with ours. Defaults with --quick in brackets.")]
+a guard that never limits, with the published rule and with ours.")]
 pub struct Args {
     /// A rough look in less than ten minutes
     #[arg(long)]
     pub quick: bool,
-    /// Numbers of clients [default: 1,2,4,8,16,32,64,128,256; --quick: 1,4,16,64,256]
+    /// Numbers of clients [default: 1,2,4,8,16,32,64,128,256; --quick: 1,4,32,256]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_900))]
     pub clients: Vec<u32>,
     /// What stands between clients and server [default: all]
@@ -30,13 +30,13 @@ pub struct Args {
     /// TPC-W NUM_ITEMS [default: 10000; --quick: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     pub items: Option<u32>,
-    /// Measured time of a point [default: 20s; --quick: 3s]
+    /// Measured time of a point [default: 20s; --quick: 2s]
     #[arg(long, short, value_name = "TIME")]
     pub duration: Option<String>,
     /// Load before measuring begins [default: 20s; --quick: 3s]
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<String>,
-    /// Runs of each point [default: 5; --quick: 2]
+    /// Runs of each point [default: 5; --quick: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub repeats: Option<u32>,
     /// Time after the step in the number of clients [default: 120s; --quick: 12s]
@@ -104,7 +104,7 @@ fn sweep(args: &Args, load: Load, clients: &[u32]) -> Result<Sweep> {
     let counts: &[u32] = match (clients, load, args.quick) {
         ([_, ..], Load::Shopping, _) => clients,
         ([_, ..], Load::Reread, _) => &[clients[0], clients[clients.len() - 1].min(REREAD_MAX)],
-        (_, Load::Shopping, true) => &[1, 4, 16, 64, 256],
+        (_, Load::Shopping, true) => &[1, 4, 32, 256],
         (_, Load::Shopping, false) => &[1, 2, 4, 8, 16, 32, 64, 128, 256],
         (_, Load::Reread, true) => &[1, 4, 32],
         (_, Load::Reread, false) => &[1, 2, 4, 8, 16, 32, 64],
@@ -120,9 +120,9 @@ fn sweep(args: &Args, load: Load, clients: &[u32]) -> Result<Sweep> {
         load,
         clients,
         ways,
-        repeats: args.repeats.unwrap_or(if args.quick { 2 } else { 5 }),
+        repeats: args.repeats.unwrap_or(if args.quick { 3 } else { 5 }),
         warm_up_s: time(args.warm_up.as_deref(), "--warm-up", if args.quick { 3.0 } else { 20.0 })?,
-        duration_s: time(args.duration.as_deref(), "--duration", if args.quick { 3.0 } else { 20.0 })?,
+        duration_s: time(args.duration.as_deref(), "--duration", if args.quick { 2.0 } else { 20.0 })?,
     })
 }
 
