@@ -12,7 +12,7 @@ pub const FORMAT: u32 = 1;
 pub enum Load {
     /// The TPC-W shopping mix.
     Shopping,
-    /// One range read five times in a transaction, over more data than the buffer pool holds.
+    /// One range read six times in a transaction, over more data than the buffer pool holds.
     Reread,
 }
 

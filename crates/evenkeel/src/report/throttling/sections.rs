@@ -67,7 +67,7 @@ fn about(load: Load) -> &'static str {
         }
         Load::Reread => {
             "Measured because the shopping mix does not fall, or because it was asked for: a transaction reads one \
-             range of rows five times and locks nothing. The buffer pool holds the ranges of a few transactions, not \
+             range of rows six times and locks nothing. The buffer pool holds the ranges of a few transactions, not \
              of many."
         }
     }
@@ -111,7 +111,7 @@ fn cells(view: &View<'_>, load: Load) -> String {
     }
     let head = format!("<th scope=\"col\">clients</th><th scope=\"col\">runs</th>{head}");
     format!(
-        "<div class=\"card\">{}</div>",
+        "<div class=\"card\" style=\"margin-top:20px\">{}</div>",
         table("Points, means over runs ± half of the 95 % interval", &head, &body)
     )
 }

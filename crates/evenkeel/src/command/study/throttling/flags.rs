@@ -33,13 +33,13 @@ pub struct Args {
     /// Measured time of a point [default: 20s; --quick: 2s]
     #[arg(long, short, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Load before measuring begins [default: 20s; --quick: 3s]
+    /// Load before measuring begins [default: 20s; --quick: 3s, and 8s for the second workload]
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<String>,
-    /// Runs of each point [default: 5; --quick: 3]
+    /// Runs of each point [default: 5; --quick: 3, and 2 of the second workload]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub repeats: Option<u32>,
-    /// Time after the step in the number of clients [default: 120s; --quick: 12s]
+    /// Time after the step in the number of clients [default: 120s; --quick: 10s]
     #[arg(long, value_name = "TIME")]
     pub step: Option<String>,
     /// When to measure a second workload whose misses grow without lock waits
@@ -116,19 +116,25 @@ fn sweep(args: &Args, load: Load, clients: &[u32]) -> Result<Sweep> {
     }
     let mut clients = counts.to_vec();
     clients.dedup();
+    // Transactions of the second workload are long, and a controller learns once for some tens of them.
+    let (repeats, warm_up_s) = match (load, args.quick) {
+        (_, false) => (5, 20.0),
+        (Load::Shopping, true) => (3, 3.0),
+        (Load::Reread, true) => (2, 8.0),
+    };
     Ok(Sweep {
         load,
         clients,
         ways,
-        repeats: args.repeats.unwrap_or(if args.quick { 3 } else { 5 }),
-        warm_up_s: time(args.warm_up.as_deref(), "--warm-up", if args.quick { 3.0 } else { 20.0 })?,
+        repeats: args.repeats.unwrap_or(repeats),
+        warm_up_s: time(args.warm_up.as_deref(), "--warm-up", warm_up_s)?,
         duration_s: time(args.duration.as_deref(), "--duration", if args.quick { 2.0 } else { 20.0 })?,
     })
 }
 
 fn step(args: &Args, clients: &[u32]) -> Result<StepPlan> {
     let high = clients.last().copied().unwrap_or(256);
-    let after_s = time(args.step.as_deref(), "--step", if args.quick { 12.0 } else { 120.0 })?;
+    let after_s = time(args.step.as_deref(), "--step", if args.quick { 10.0 } else { 120.0 })?;
     Ok(StepPlan {
         clients: (4.min(high), high),
         ways: ways(args),
