@@ -19,6 +19,7 @@ mod out;
 mod progress;
 mod report;
 mod table;
+mod throttling;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -15,6 +15,7 @@ pub mod servers;
 pub mod simulate;
 mod spec;
 mod stored;
+pub mod study;
 mod tell;
 
 use crate::cli::{Cli, Command};
@@ -69,6 +70,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Load(args) => load::run(&session, &args),
         Command::Explain(args) => explain::run(&session, &args),
         Command::Guard(args) => guard::run(&session, &args),
+        Command::Study(args) => study::run(&session, &args),
         Command::Runs(args) => runs::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::Export(args) => export::run(&session, &args),

@@ -13,6 +13,7 @@ mod palette;
 mod plots;
 mod sections;
 mod study;
+pub mod throttling;
 
 use evenkeel_lab::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
 

@@ -12,8 +12,6 @@ const SCRIPT: &str = include_str!("script.js");
 pub fn page(study: &Study<'_>) -> String {
     let title = format!("{} · Evenkeel {}", study.plan.id, study.plan.kind);
     let body = [
-        banner(study),
-        "<main>\n".to_owned(),
         sections::headline(study),
         charts(study),
         sections::cells(study),
@@ -22,28 +20,33 @@ pub fn page(study: &Study<'_>) -> String {
         sections::server(study),
         sections::plans(study),
         sections::environment(study),
-        "</main>\n".to_owned(),
     ]
     .concat();
+    document(&title, &banner(&study.plan.kind, &study.plan.id), &body)
+}
+
+/// A whole document around a body that is markup already.
+pub fn document(title: &str, banner: &str, body: &str) -> String {
     // The policy makes the promise of no network one that the browser keeps.
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
          script-src 'unsafe-inline'\">\n\
-         <title>{}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n{body}\
+         <title>{}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n{banner}<main>\n{body}</main>\n\
          <div id=\"tip\" role=\"status\" hidden></div>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        Text(&title),
+        Text(title),
         palette::style()
     )
 }
 
-fn banner(study: &Study<'_>) -> String {
+/// The line at the top: the program, what was done, and its name.
+pub fn banner(kind: &str, id: &str) -> String {
     format!(
         "<div class=\"banner\"><span class=\"name\">Evenkeel</span><span class=\"words\">{} {}</span>\
          <button id=\"theme\" type=\"button\" hidden>dark</button></div>\n",
-        Text(&study.plan.kind),
-        Text(&study.plan.id)
+        Text(kind),
+        Text(id)
     )
 }
 
@@ -71,7 +74,8 @@ fn charts(study: &Study<'_>) -> String {
     )
 }
 
-fn figure(plot: &Plot, legend: &str) -> String {
+/// A chart with its heading, words and legend.
+pub fn figure(plot: &Plot, legend: &str) -> String {
     format!(
         "<figure class=\"card\"><figcaption><h3>{}</h3><p class=\"words\">{}</p>{}{legend}</figcaption>\n\
          <div class=\"drawing\">{}</div></figure>\n",

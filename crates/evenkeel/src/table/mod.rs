@@ -9,6 +9,8 @@ mod plans;
 mod profile;
 mod runs;
 
+pub use grid::{GridColumn, Place, lines};
+pub use paint::{Ink, paint, wrap};
 pub use plans::{HEAVY_PERCENT, by_share, plans};
 pub use profile::profile;
 pub use runs::{Damage, ListedStudy, runs};

@@ -4,3 +4,4 @@ mod cli;
 mod guard;
 mod house;
 mod sandbox;
+mod study;

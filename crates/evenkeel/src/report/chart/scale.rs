@@ -11,6 +11,8 @@ pub enum Quantity {
     Percent,
     /// Events per second.
     PerSecond,
+    /// Things, or a unit that the title names.
+    Plain,
 }
 
 /// How values are spread over an axis.
@@ -103,6 +105,7 @@ impl Scale {
             Quantity::Time => self.time_unit().symbol(),
             Quantity::Percent => "%",
             Quantity::PerSecond => "per second",
+            Quantity::Plain => "",
         }
     }
 
@@ -119,7 +122,7 @@ impl Scale {
                 format!("{} {}", round_number(tick * unit.per_ms()), unit.symbol())
             }
             Quantity::Time => round_number(tick * self.time_unit().per_ms()),
-            Quantity::Percent | Quantity::PerSecond => round_number(tick),
+            Quantity::Percent | Quantity::PerSecond | Quantity::Plain => round_number(tick),
         }
     }
 }

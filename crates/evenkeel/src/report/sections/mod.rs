@@ -21,14 +21,14 @@ pub use server::server;
 use super::markup::Text;
 
 /// A section of the page with its heading and a sentence below it.
-fn section(id: &str, heading: &str, words: &str, inner: &str) -> String {
+pub fn section(id: &str, heading: &str, words: &str, inner: &str) -> String {
     let words =
         if words.is_empty() { String::new() } else { format!("<p class=\"words\">{}</p>", Text(words)) };
     format!("<section id=\"{id}\"><h2>{}</h2>{words}\n{inner}</section>\n", Text(heading))
 }
 
 /// A table that scrolls aside where the page is narrow.
-fn table(caption: &str, head: &str, body: &str) -> String {
+pub fn table(caption: &str, head: &str, body: &str) -> String {
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption>\
          <thead><tr>{head}</tr></thead>\n{body}</table></div>\n",

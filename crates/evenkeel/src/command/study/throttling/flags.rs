@@ -1,0 +1,176 @@
+//! Flags, and the plan that they make.
+
+use crate::command::Session;
+use crate::command::sandbox::ServerArgs;
+use crate::config::units;
+use crate::failure::WithHint;
+use crate::throttling::record::{FORMAT, Load, Place, PlanFile, Second, StepPlan, Sweep, Way};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_sense::{CpuSet, Domain, Machine};
+use std::path::PathBuf;
+
+/// Flags of `evenkeel study throttling`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The shopping mix of TPC-W without think time on a private server, for each number of clients: without control, through
+a guard that never limits, with the published rule and with ours.")]
+pub struct Args {
+    /// A rough look in less than ten minutes
+    #[arg(long)]
+    pub quick: bool,
+    /// Numbers of clients [default: 1,2,4,8,16,32,64,128,256; --quick: 1,4,32,256]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_900))]
+    pub clients: Vec<u32>,
+    /// What stands between clients and server [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub ways: Vec<Way>,
+    /// TPC-W NUM_EBS: 2,880 customers each [default: 10; --quick: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub ebs: Option<u32>,
+    /// TPC-W NUM_ITEMS [default: 10000; --quick: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub items: Option<u32>,
+    /// Measured time of a point [default: 20s; --quick: 2s]
+    #[arg(long, short, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// Load before measuring begins [default: 20s; --quick: 3s, and 8s for the second workload]
+    #[arg(long, value_name = "TIME")]
+    pub warm_up: Option<String>,
+    /// Runs of each point [default: 5; --quick: 3, and 2 of the second workload]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub repeats: Option<u32>,
+    /// Time after the step in the number of clients [default: 120s; --quick: 10s]
+    #[arg(long, value_name = "TIME")]
+    pub step: Option<String>,
+    /// When to measure a second workload whose misses grow without lock waits
+    #[arg(long, value_enum, default_value_t = Second::Auto)]
+    pub second: Second,
+    /// Seed of order, kinds and parameters
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// What the private server is like
+    #[command(flatten)]
+    pub server: ServerArgs,
+    /// CPUs for clients and guard [default: the last one]
+    #[arg(long, value_name = "LIST")]
+    pub generator_cpus: Option<String>,
+    /// File for the page [default: report.html in the study's folder]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Go on with a stopped study: its folder, its name or the start of it, or `last`; other flags are not looked at
+    #[arg(long, value_name = "STUDY")]
+    pub resume: Option<String>,
+    /// Results as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The plan that the flags make.
+///
+/// # Errors
+/// Names the flag and what to do.
+pub fn plan(session: &Session, args: &Args) -> Result<PlanFile> {
+    let created_unix_s = crate::clock::unix_time().as_secs();
+    let id =
+        format!("throttling-{}-{:04x}", crate::format::stamp(created_unix_s), std::process::id() & 0xffff);
+    let mut clients = args.clients.clone();
+    clients.sort_unstable();
+    clients.dedup();
+    Ok(PlanFile {
+        format: FORMAT,
+        id,
+        created_unix_s,
+        command: std::env::args().skip(1).collect(),
+        quick: args.quick,
+        seed: args.seed,
+        ebs: args.ebs.unwrap_or(if args.quick { 1 } else { 10 }),
+        items: args.items.unwrap_or(if args.quick { 1_000 } else { 10_000 }),
+        shopping: sweep(args, Load::Shopping, &clients)?,
+        reread: sweep(args, Load::Reread, &clients)?,
+        second: args.second,
+        step: step(args, &clients)?,
+        place: place(session, args)?,
+    })
+}
+
+fn ways(args: &Args) -> Vec<Way> {
+    if args.ways.is_empty() { Way::ALL.to_vec() } else { args.ways.clone() }
+}
+
+/// More transactions than this would need minutes of their own: each reads megabytes from the disk.
+const REREAD_MAX: u32 = 64;
+
+fn sweep(args: &Args, load: Load, clients: &[u32]) -> Result<Sweep> {
+    let counts: &[u32] = match (clients, load, args.quick) {
+        ([_, ..], Load::Shopping, _) => clients,
+        ([_, ..], Load::Reread, _) => &[clients[0], clients[clients.len() - 1].min(REREAD_MAX)],
+        (_, Load::Shopping, true) => &[1, 4, 32, 256],
+        (_, Load::Shopping, false) => &[1, 2, 4, 8, 16, 32, 64, 128, 256],
+        (_, Load::Reread, true) => &[1, 4, 32],
+        (_, Load::Reread, false) => &[1, 2, 4, 8, 16, 32, 64],
+    };
+    let mut ways = ways(args);
+    if load == Load::Reread && args.quick {
+        // The price of the hop is known by then.
+        ways.retain(|way| *way != Way::Unlimited);
+    }
+    let mut clients = counts.to_vec();
+    clients.dedup();
+    // Transactions of the second workload are long, and a controller learns once for some tens of them.
+    let (repeats, warm_up_s) = match (load, args.quick) {
+        (_, false) => (5, 20.0),
+        (Load::Shopping, true) => (3, 3.0),
+        (Load::Reread, true) => (2, 8.0),
+    };
+    Ok(Sweep {
+        load,
+        clients,
+        ways,
+        repeats: args.repeats.unwrap_or(repeats),
+        warm_up_s: time(args.warm_up.as_deref(), "--warm-up", warm_up_s)?,
+        duration_s: time(args.duration.as_deref(), "--duration", if args.quick { 2.0 } else { 20.0 })?,
+    })
+}
+
+fn step(args: &Args, clients: &[u32]) -> Result<StepPlan> {
+    let high = clients.last().copied().unwrap_or(256);
+    let after_s = time(args.step.as_deref(), "--step", if args.quick { 10.0 } else { 120.0 })?;
+    Ok(StepPlan {
+        clients: (4.min(high), high),
+        ways: ways(args),
+        repeats: args.repeats.unwrap_or(if args.quick { 1 } else { 3 }),
+        before_s: (after_s / 3.0).min(20.0).floor().max(1.0),
+        after_s,
+    })
+}
+
+fn time(text: Option<&str>, flag: &str, default_s: f64) -> Result<f64> {
+    let Some(text) = text else { return Ok(default_s) };
+    let seconds = units::duration(text).with_context(|| format!("reading {flag}"))?.as_secs_f64();
+    if seconds < 0.5 {
+        return Err(anyhow!("{flag} {text} is too short to see anything")).hint("give it a second or more");
+    }
+    Ok(seconds)
+}
+
+fn place(session: &Session, args: &Args) -> Result<Place> {
+    let own: Vec<u32> = Domain::Process(std::process::id()).cpus().iter().flat_map(CpuSet::iter).collect();
+    let own = if own.is_empty() { vec![0] } else { own };
+    let others: CpuSet = own[..(own.len() - 1).max(1)].iter().copied().collect();
+    let last: CpuSet = own.last().copied().into_iter().collect();
+    // Read once to refuse what is wrong before anything starts.
+    let spec = crate::command::sandbox::spec(session, &args.server, "unused".to_owned())?;
+    let generator =
+        args.generator_cpus.as_deref().map(units::cpus).transpose().context("reading --generator-cpus")?;
+    let machine = Machine::read(None);
+    Ok(Place {
+        processor: machine.processor.model,
+        cpus: machine.cpus.as_ref().map(ToString::to_string),
+        server_cpus: spec.cpus.unwrap_or(others).to_string(),
+        generator_cpus: generator.unwrap_or(last).to_string(),
+        hypervisor: machine.hypervisor.name,
+        settings: spec.settings.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        server_binary: args.server.server_binary.as_ref().map(|path| path.display().to_string()),
+        memory_bytes: spec.memory,
+    })
+}

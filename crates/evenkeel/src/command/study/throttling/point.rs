@@ -1,0 +1,331 @@
+//! One point: a fresh guard, closed clients, and what came of it.
+
+use super::observe::{Observer, Seen};
+use super::server::Server;
+use crate::clock::unix_time;
+use crate::guard::child::{Child, Spec};
+use crate::guard::journal::{self, Recorded};
+use crate::throttling::record::{FORMAT, Figures, Key, PlanFile, PointFile, Sweep, Way};
+use anyhow::{Context, Result};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy};
+use evenkeel_lab::stop::Stop;
+use evenkeel_lab::study::times;
+use evenkeel_lab::target::{Address, Target};
+use evenkeel_sense::cpu::Affinity;
+use evenkeel_sense::sampler::SensePlan;
+use evenkeel_sense::{CpuSet, Domain};
+use std::path::PathBuf;
+
+/// A request that takes longer is given up.
+const TIMEOUT: Nanos = Nanos::from_secs(60);
+/// After the measured phase, what is under way is awaited for this long at most; it counts with the age it reached.
+const DRAIN: Nanos = Nanos::from_secs(10);
+/// The limit of a guard that never limits: more than a server has connections.
+const NO_LIMIT: u32 = 4_096;
+const DEADLOCK: u16 = 1213;
+
+/// Where points are measured.
+pub struct Bench<'a> {
+    /// What is measured.
+    pub plan: &'a PlanFile,
+    /// On what.
+    pub server: &'a Server,
+    /// CPUs of the server.
+    pub server_cpus: CpuSet,
+    /// CPUs of clients and guard.
+    pub generator_cpus: CpuSet,
+    /// For the journals of guards; removed by whoever made it.
+    pub scratch: PathBuf,
+    /// Ctrl-C.
+    pub stop: Stop,
+}
+
+/// A guard in front of the server, or nothing.
+pub struct Front {
+    child: Option<Child>,
+    journal: PathBuf,
+    /// Where clients go.
+    pub target: Target,
+}
+
+impl Bench<'_> {
+    /// Puts up what stands between clients and server.
+    ///
+    /// # Errors
+    /// The guard does not start.
+    pub fn front(&self, way: Way) -> Result<Front> {
+        let server = self.server.tcp_target()?;
+        let journal = self.scratch.join("guard.jsonl");
+        let _ = std::fs::remove_file(&journal);
+        let Some(controller) = way.controller() else {
+            return Ok(Front { child: None, journal, target: server });
+        };
+        let mut extra = Vec::new();
+        if way == Way::Unlimited {
+            extra.push(format!("--limit-max={NO_LIMIT}"));
+        }
+        let spec = Spec {
+            backend: server.address.to_string(),
+            controller: controller.to_owned(),
+            limit: (way == Way::Unlimited).then_some(NO_LIMIT),
+            journal: Some(journal.clone()),
+            // They see whole CPUs, and this server has its own.
+            counters: self.has_own_cpus(),
+            extra,
+        };
+        // A child inherits where its parent may run; we ourselves go back to where we were.
+        let own = Domain::Process(std::process::id()).cpus();
+        let _ = Affinity::of(&self.generator_cpus).apply();
+        let child = Child::start(&spec);
+        let _ = own.map(|own| Affinity::of(&own).apply());
+        let child = child?;
+        let address = address(child.address()).context("the guard's address is none")?;
+        Ok(Front { child: Some(child), journal, target: Target { address, ..server } })
+    }
+
+    /// Whether nobody else is meant to run on the server's CPUs.
+    fn has_own_cpus(&self) -> bool {
+        self.server_cpus.intersection(&self.generator_cpus).is_empty()
+    }
+
+    /// A load of closed clients that do not think.
+    ///
+    /// # Errors
+    /// The server does not tell what its data are.
+    pub fn load(
+        &self,
+        target: &Target,
+        clients: u32,
+        seed: Seed,
+        (warm_up, measure): (f64, f64),
+    ) -> Result<LoadPlan> {
+        Ok(LoadPlan {
+            target: target.clone(),
+            workload: self.server.workload()?,
+            arrivals: ArrivalPlan::Closed { clients, think: Nanos::ZERO },
+            warm_up: Nanos::from_secs_f64(warm_up),
+            measure: Nanos::from_secs_f64(measure),
+            drain: DRAIN,
+            timeout: TIMEOUT,
+            seed,
+            sessions: SessionPolicy::Pooled { max: clients },
+            protocol: Protocol::Text,
+            threads: 1,
+            cpus: self.generator_cpus.iter().map(|cpu| cpu as usize).collect(),
+            busy_poll: false,
+            request_log: None,
+        })
+    }
+
+    /// Measures a point; `None` where somebody asked to stop.
+    ///
+    /// # Errors
+    /// Guard, load or server fail.
+    pub fn point(&self, key: Key, sweep: &Sweep) -> Result<Option<PointFile>> {
+        let front = self.front(key.way)?;
+        let seed = Seed(self.plan.seed).child(&key.file());
+        let plan = self.load(&front.target, key.clients, seed, (sweep.warm_up_s, sweep.duration_s))?;
+        let started_unix_s = unix_time().as_secs();
+        let (load, seen) = self.observed(&plan)?;
+        let ticks = front.end()?;
+        if load.stopped {
+            return Ok(None);
+        }
+        let mut point = outcome(key, &load);
+        point.started_unix_s = started_unix_s;
+        if let Some(seen) = seen {
+            server_figures(&mut point, &load, &seen);
+            point.counters_refused = self.refused(&seen);
+        }
+        limits(&mut point, &load, &ticks, sweep);
+        Ok(Some(point))
+    }
+
+    /// Load that nobody looks at: a server that was just filled or started is slower at first.
+    ///
+    /// # Errors
+    /// The load does not start.
+    pub fn warm_up(&self, sweep: &Sweep) -> Result<()> {
+        let clients = sweep.clients.iter().copied().min().unwrap_or(1).max(4);
+        let seed = Seed(self.plan.seed).child("warm up");
+        let plan = self.load(&self.server.tcp_target()?, clients, seed, (0.0, sweep.warm_up_s))?;
+        load::run(&plan, &self.stop, &mut |_| {})?;
+        Ok(())
+    }
+
+    fn observed(&self, plan: &LoadPlan) -> Result<(LoadResult, Option<Seen>)> {
+        let pid = self.server.pid()?;
+        let sense = SensePlan {
+            domain: Some(Domain::Cpus(self.server_cpus.clone())),
+            server_pid: Some(pid),
+            generator_cpus: Some(self.generator_cpus.clone()),
+            counters: self.has_own_cpus(),
+            ..SensePlan::default()
+        };
+        let target = self.server.target()?;
+        let (mut observer, mut failed) = (None, None);
+        let inner = self.stop.clone();
+        let load = load::run(plan, &self.stop, &mut |progress| {
+            if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
+                match Observer::start(sense.clone(), &target, plan.warm_up - progress.elapsed, plan.measure) {
+                    Ok(started) => observer = Some(started),
+                    Err(error) => {
+                        failed = Some(error);
+                        inner.set();
+                    }
+                }
+            }
+        });
+        let seen = observer.map(Observer::finish);
+        match failed {
+            Some(error) => Err(error),
+            None => Ok((load?, seen)),
+        }
+    }
+
+    fn refused(&self, seen: &Seen) -> Option<String> {
+        if !self.has_own_cpus() {
+            return Some("server and clients share CPUs, which counters cannot tell apart".to_owned());
+        }
+        seen.sense.counters_refused.clone()
+    }
+}
+
+impl Front {
+    /// Ends the guard and hands out its ticks.
+    ///
+    /// # Errors
+    /// It ended badly, or left no journal.
+    pub fn end(self) -> Result<Vec<Recorded>> {
+        let Some(child) = self.child else { return Ok(Vec::new()) };
+        child.stop()?;
+        journal::read(&self.journal)
+    }
+}
+
+fn address(text: &str) -> Option<Address> {
+    let (host, port) = text.rsplit_once(':')?;
+    Some(Address::Tcp { host: host.to_owned(), port: port.parse().ok()? })
+}
+
+/// What the clients saw.
+fn outcome(key: Key, load: &LoadResult) -> PointFile {
+    let counts = &load.counts;
+    let measured_s = load.measured.as_secs_f64().max(1e-9);
+    let response = times(&load.response, Some(load.response_sum));
+    let completed: u64 = load.intervals.iter().map(|interval| interval.completed).sum();
+    let deadlocks = counts.failed.get(&DEADLOCK).copied().unwrap_or(0);
+    let failed = counts.failed.values().sum::<u64>() - deadlocks;
+    let figures = Figures {
+        throughput_per_s: completed as f64 / measured_s,
+        response_mean_ms: response.mean_ms,
+        response_p95_ms: response.p95_ms,
+        deadlock_percent: 100.0 * deadlocks as f64 / counts.completed.max(1) as f64,
+        generator_percent: 100.0 * load.cpu_busiest.as_secs_f64() / measured_s,
+        ..Figures::default()
+    };
+    PointFile {
+        format: FORMAT,
+        key,
+        started_unix_s: 0,
+        measured_s,
+        arrivals: counts.arrivals,
+        completed,
+        deadlocks,
+        failed,
+        lost: counts.timed_out + counts.unsent,
+        figures,
+        counters_refused: None,
+    }
+}
+
+/// What the server spent on each commit.
+fn server_figures(point: &mut PointFile, load: &LoadResult, seen: &Seen) {
+    let commits = point.completed as f64;
+    let per_commit = |value: f64| (commits > 0.0).then_some(value / commits);
+    let figures = &mut point.figures;
+    if let Some(whole) = &seen.sense.whole {
+        // The sampler's stretch is the measured phase but for its own lateness.
+        let share = load.measured.as_secs_f64() / whole.duration.as_secs_f64().max(1e-9);
+        let server = whole.server.as_ref();
+        figures.cpu_ms = server.and_then(|used| per_commit(used.busy.as_millis_f64() * share));
+        figures.theta_percent = server.map(|used| used.total);
+        figures.steal_percent = whole.domain.as_ref().and_then(|used| used.steal);
+        figures.other_percent = whole.other_load;
+        let counted = whole.counters.unwrap_or_default();
+        let events =
+            |estimate: Option<evenkeel_sense::counters::Estimate>| per_commit(estimate?.events * share);
+        figures.cycles = events(counted.cycles);
+        figures.dtlb_misses = events(counted.dtlb_load_misses);
+        figures.cache_misses = events(counted.cache_misses);
+        let switches =
+            whole.switches.as_ref().map(|switches| (switches.voluntary + switches.involuntary) as f64);
+        figures.switches = switches.and_then(|count| per_commit(count * share));
+    }
+    if let Some(status) = &seen.status {
+        let counter = |name: &str| status.counter(name).map(|count| count as f64);
+        figures.pages_read = counter("Innodb_pages_read").and_then(per_commit);
+        // Of the time in flight: at the server so many are as there are clients, or as the guard lets in (`limits`).
+        let in_flight_ms = 1e3 * point.measured_s * f64::from(point.key.clients);
+        figures.lock_wait_percent =
+            counter("Innodb_row_lock_time").map(|waited| 100.0 * waited / in_flight_ms);
+    }
+}
+
+/// What the guard did while it was measured.
+fn limits(point: &mut PointFile, load: &LoadResult, ticks: &[Recorded], sweep: &Sweep) {
+    let from = sweep.warm_up_s;
+    let measured = during(ticks, from, from + load.measured.as_secs_f64());
+    let Some(last) = measured.last() else { return };
+    let mean =
+        |of: fn(&Recorded) -> f64| measured.iter().map(|tick| of(tick)).sum::<f64>() / measured.len() as f64;
+    point.figures.limit_last = Some(f64::from(last.decided));
+    point.figures.limit_mean = Some(mean(|tick| f64::from(tick.sample.limit)));
+    let in_flight = mean(|tick| tick.sample.in_flight_mean);
+    if let Some(percent) = point.figures.lock_wait_percent.as_mut().filter(|_| in_flight > 0.0) {
+        *percent *= f64::from(point.key.clients) / in_flight;
+    }
+}
+
+/// The ticks between two instants of a load, in seconds from its start. The guard's clock is its own; the load
+/// begins with its first transaction, which the tick tells to a tenth of a second.
+pub fn during(ticks: &[Recorded], from_s: f64, to_s: f64) -> Vec<&Recorded> {
+    let is_busy = |tick: &&Recorded| tick.sample.completions > 0 || tick.sample.in_flight_max > 0;
+    let Some(start) = ticks.iter().find(is_busy).map(|tick| tick.sample.start.as_secs_f64()) else {
+        return Vec::new();
+    };
+    let is_within = |tick: &&Recorded| {
+        let end = tick.sample.end.as_secs_f64() - start;
+        end > from_s && end <= to_s
+    };
+    ticks.iter().filter(is_within).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_core::control::Sample;
+
+    fn tick(tenth: u64, in_flight_max: u32, decided: u32) -> Recorded {
+        let (start, end) = (Nanos::from_millis(100 * tenth), Nanos::from_millis(100 * tenth + 100));
+        let sample = Sample { start, end, in_flight_max, limit: decided, ..Sample::default() };
+        Recorded { sample, decided, why: String::new() }
+    }
+
+    #[test]
+    fn ticks_count_from_the_first_transaction() {
+        let ticks: Vec<Recorded> = (0..30).map(|at| tick(at, u32::from(at >= 10), at as u32)).collect();
+        let found: Vec<u32> = during(&ticks, 0.45, 0.75).iter().map(|tick| tick.decided).collect();
+        assert_eq!(found, [14, 15, 16]);
+        assert!(during(&ticks[..5], 0.0, 9.0).is_empty(), "nothing ever ran");
+    }
+
+    #[test]
+    fn an_address_is_read_back() {
+        let read = address("127.0.0.1:3307");
+        assert_eq!(read, Some(Address::Tcp { host: "127.0.0.1".to_owned(), port: 3307 }));
+        assert_eq!(address("nowhere"), None);
+    }
+}

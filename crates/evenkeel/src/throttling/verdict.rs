@@ -1,0 +1,267 @@
+//! What the points say of the published finding.
+//!
+//! The fall of a curve is `100 (1 - t / b)` percent, with `b` the mean throughput at the number of clients where it is
+//! highest and `t` that at the highest number; the interval is that of the ratio of the two (log scale, Student's t,
+//! pairs of one repeat). Picking the best point makes `b` a little too high, and the fall with it.
+
+use super::figures::{Figure, named};
+use super::record::{Load, PlanFile, PointFile, Way};
+use super::summary::{Cell, cells, curve};
+use evenkeel_core::statistics::{Ratio, paired_ratio, unpaired_ratio};
+
+/// A curve that falls less does not show the published finding.
+pub const FALL_PERCENT: f64 = 10.0;
+/// Misses per commit that grow by this factor or more are the overhead that the study speaks of.
+pub const GROWTH: f64 = 2.0;
+/// Waits for row locks below this share of the time in flight are none.
+pub const LOCK_WAIT_PERCENT: f64 = 1.0;
+
+/// How far a curve without control falls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fall {
+    /// Clients where throughput is highest, and that throughput per second.
+    pub best: (u32, f64),
+    /// The highest number of clients, and the throughput there.
+    pub highest: (u32, f64),
+    /// From one to the other, percent.
+    pub percent: f64,
+    /// 95 % interval of it.
+    pub interval: Option<(f64, f64)>,
+    /// Runs of the point that has fewer.
+    pub runs: u64,
+}
+
+impl Fall {
+    /// Whether it is as deep as the published one must be to be seen, and can be told from noise.
+    pub fn is_shown(&self) -> bool {
+        self.percent >= FALL_PERCENT && self.is_certain()
+    }
+
+    /// Whether runs agree that it falls at all.
+    pub fn is_certain(&self) -> bool {
+        self.interval.is_some_and(|(low, _)| low > 0.0)
+    }
+}
+
+/// Throughput of a way at the highest number of clients, over the best without control.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// What stood between.
+    pub way: Way,
+    /// The ratio.
+    pub ratio: Ratio,
+    /// Mean limit while measured there.
+    pub limit: Option<f64>,
+}
+
+/// How a cost per commit grows from the fewest clients to the most, without control.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Growth {
+    /// Its name.
+    pub key: &'static str,
+    /// In words.
+    pub words: &'static str,
+    /// At the fewest clients.
+    pub from: f64,
+    /// At the most.
+    pub to: f64,
+}
+
+impl Growth {
+    /// From one to the other.
+    pub fn factor(&self) -> f64 {
+        self.to / self.from
+    }
+}
+
+/// What one workload says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// Which.
+    pub load: Load,
+    /// How far the curve without control falls; `None` with fewer than two points.
+    pub fall: Option<Fall>,
+    /// What each way keeps.
+    pub held: Vec<Held>,
+    /// Costs per commit that were available.
+    pub growth: Vec<Growth>,
+    /// Largest share of lock waits without control, percent.
+    pub lock_wait_percent: Option<f64>,
+}
+
+impl Verdict {
+    /// Of one workload; `None` without a point of it.
+    pub fn of(points: &[PointFile], load: Load) -> Option<Self> {
+        let cells = cells(points);
+        let direct = curve(&cells, load, Way::Direct);
+        if !cells.iter().any(|cell| cell.load == load) {
+            return None;
+        }
+        let waits = direct.iter().filter_map(|cell| cell.mean(named("lock_wait_percent")));
+        Some(Self {
+            load,
+            fall: fall(&direct),
+            held: Way::ALL.iter().filter_map(|way| held(&direct, &curve(&cells, load, *way))).collect(),
+            growth: COSTS.iter().filter_map(|(key, words)| growth(&direct, key, words)).collect(),
+            lock_wait_percent: waits.reduce(f64::max),
+        })
+    }
+
+    /// What stands for misses: hardware counters where there are any, else pages that the buffer pool missed, else
+    /// CPU time.
+    pub fn misses(&self) -> Option<&Growth> {
+        COSTS.iter().find_map(|(key, _)| self.growth.iter().find(|growth| growth.key == *key))
+    }
+
+    /// Whether they double, and nobody waits for row locks meanwhile; `None` where one of both is not known.
+    pub fn doubles_without_locks(&self) -> Option<bool> {
+        let waits = self.lock_wait_percent?;
+        Some(self.misses()?.factor() >= GROWTH && waits < LOCK_WAIT_PERCENT)
+    }
+}
+
+/// Costs per commit in the order in which they stand for misses.
+const COSTS: [(&str, &str); 5] = [
+    ("dtlb_misses_per_commit", "DTLB misses"),
+    ("cache_misses_per_commit", "cache misses"),
+    ("pages_read_per_commit", "pages missed by the buffer pool"),
+    ("cpu_ms_per_commit", "milliseconds of CPU"),
+    ("cycles_per_commit", "cycles"),
+];
+
+/// Both verdicts, of those that were measured.
+pub fn verdicts(points: &[PointFile]) -> Vec<Verdict> {
+    [Load::Shopping, Load::Reread].into_iter().filter_map(|load| Verdict::of(points, load)).collect()
+}
+
+/// Whether the second workload is to be measured.
+pub fn wants_second(plan: &PlanFile, points: &[PointFile]) -> bool {
+    use super::record::Second;
+    match plan.second {
+        Second::Always => true,
+        Second::Never => false,
+        Second::Auto => {
+            let verdict = Verdict::of(points, Load::Shopping);
+            !verdict.and_then(|verdict| verdict.fall).is_some_and(|fall| fall.is_shown())
+        }
+    }
+}
+
+fn throughput() -> &'static Figure {
+    named("throughput_per_s")
+}
+
+fn best<'a, 'b>(curve: &[&'b Cell<'a>]) -> Option<&'b Cell<'a>> {
+    let height = |cell: &Cell<'_>| cell.mean(throughput()).unwrap_or(0.0);
+    curve.iter().copied().max_by(|a, b| height(a).total_cmp(&height(b)))
+}
+
+fn fall(direct: &[&Cell<'_>]) -> Option<Fall> {
+    let (best, highest) = (best(direct)?, direct.last().copied()?);
+    if direct.len() < 2 {
+        return None;
+    }
+    let pairs: Vec<(f64, f64)> = highest
+        .runs
+        .iter()
+        .filter_map(|run| {
+            let other = best.runs.iter().find(|other| other.key.repeat == run.key.repeat)?;
+            Some((run.figures.throughput_per_s, other.figures.throughput_per_s))
+        })
+        .collect();
+    let ratio = paired_ratio(&pairs);
+    let (top, last) = (best.mean(throughput())?, highest.mean(throughput())?);
+    let is_same = best.clients == highest.clients;
+    let interval = ratio.as_ref().and_then(|ratio| ratio.interval).filter(|_| !is_same);
+    Some(Fall {
+        best: (best.clients, top),
+        highest: (highest.clients, last),
+        percent: 100.0 * (1.0 - ratio.map_or(last / top, |ratio| ratio.ratio)),
+        interval: interval.map(|(low, high)| (100.0 * (1.0 - high), 100.0 * (1.0 - low))),
+        runs: best.runs.len().min(highest.runs.len()) as u64,
+    })
+}
+
+fn held(direct: &[&Cell<'_>], of: &[&Cell<'_>]) -> Option<Held> {
+    let (best, last) = (best(direct)?, of.last()?);
+    let ratio = unpaired_ratio(&last.values(throughput()), &best.values(throughput()))?;
+    Some(Held { way: last.way, ratio, limit: last.mean(named("limit_mean")) })
+}
+
+fn growth(direct: &[&Cell<'_>], key: &'static str, words: &'static str) -> Option<Growth> {
+    let (from, to) = (direct.first()?.mean(named(key))?, direct.last()?.mean(named(key))?);
+    (from > 0.0 && to.is_finite()).then_some(Growth { key, words, from, to })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{falling, flat, plan, reread};
+    use super::super::record::Second;
+    use super::*;
+
+    #[test]
+    fn a_curve_that_falls_by_half_is_shown_with_its_interval() {
+        let verdict = Verdict::of(&falling(), Load::Shopping).unwrap();
+        let fall = verdict.fall.unwrap();
+        assert_eq!((fall.best.0, fall.highest.0, fall.runs), (8, 64, 3));
+        assert!((fall.percent - 50.0).abs() < 1.0 && fall.is_shown(), "{fall:?}");
+        let (low, high) = fall.interval.unwrap();
+        assert!(low < fall.percent && fall.percent < high, "{fall:?}");
+    }
+
+    #[test]
+    fn a_fall_that_runs_do_not_agree_on_is_not_shown() {
+        let mut points = falling();
+        let is_last = |point: &&mut PointFile| point.key.way == Way::Direct && point.key.clients == 64;
+        points.iter_mut().filter(is_last).zip([1_200.0, 100.0, 400.0]).for_each(|(point, rate)| {
+            point.figures.throughput_per_s = rate;
+        });
+        let fall = Verdict::of(&points, Load::Shopping).unwrap().fall.unwrap();
+        assert!(fall.percent > FALL_PERCENT && !fall.is_shown(), "{fall:?}");
+        points.retain(|point| point.key.repeat == 1);
+        let fall = Verdict::of(&points, Load::Shopping).unwrap().fall.unwrap();
+        assert!(fall.interval.is_none() && !fall.is_shown(), "one run has no spread: {fall:?}");
+    }
+
+    #[test]
+    fn a_curve_that_stays_asks_for_the_second_workload() {
+        let (falling, flat) = (falling(), flat());
+        assert!(!Verdict::of(&flat, Load::Shopping).unwrap().fall.unwrap().is_shown());
+        for (second, of_falling, of_flat) in
+            [(Second::Auto, false, true), (Second::Always, true, true), (Second::Never, false, false)]
+        {
+            let plan = PlanFile { second, ..plan() };
+            assert_eq!((wants_second(&plan, &falling), wants_second(&plan, &flat)), (of_falling, of_flat));
+        }
+    }
+
+    #[test]
+    fn each_way_is_compared_with_the_best_without_control() {
+        let verdict = Verdict::of(&falling(), Load::Shopping).unwrap();
+        let of = |way| verdict.held.iter().find(|held| held.way == way).unwrap();
+        assert!((of(Way::Direct).ratio.ratio - 0.5).abs() < 0.02);
+        assert!((of(Way::Evenkeel).ratio.ratio - 0.9).abs() < 0.02);
+        assert_eq!(of(Way::Evenkeel).limit, Some(4.0));
+    }
+
+    #[test]
+    fn misses_are_those_that_could_be_counted() {
+        let verdict = Verdict::of(&reread(), Load::Reread).unwrap();
+        let misses = verdict.misses().unwrap();
+        assert_eq!(misses.key, "pages_read_per_commit");
+        assert!((misses.factor() - 4.0).abs() < 1e-9);
+        assert_eq!(verdict.doubles_without_locks(), Some(true));
+        let mut points = reread();
+        points.iter_mut().for_each(|point| point.figures.dtlb_misses = Some(1e5));
+        let verdict = Verdict::of(&points, Load::Reread).unwrap();
+        assert_eq!(verdict.misses().unwrap().key, "dtlb_misses_per_commit");
+        assert_eq!(verdict.doubles_without_locks(), Some(false));
+    }
+
+    #[test]
+    fn one_point_or_none_says_nothing() {
+        assert_eq!(Verdict::of(&[], Load::Shopping), None);
+        let one: Vec<PointFile> = falling().into_iter().take(1).collect();
+        assert_eq!(Verdict::of(&one, Load::Shopping).unwrap().fall, None);
+    }
+}
