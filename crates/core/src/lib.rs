@@ -11,6 +11,7 @@ pub mod distribution;
 pub mod disturbance;
 pub mod random;
 pub mod rates;
+pub mod share;
 pub mod simulation;
 pub mod stability;
 pub mod statistics;

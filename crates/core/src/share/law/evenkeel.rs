@@ -1,0 +1,218 @@
+//! Ours and the default: the total from Little's law, the shares by water-filling.
+//!
+//! With `O` outstanding and mean latency `R`, throughput is `X = O / R` (Little), and the window of all hosts together that
+//! puts the latency at the threshold `L` is `W = L X = O L / R`. Nothing is remembered in it, so a report that is old or
+//! missing biases it only by its own host, and hosts that act at different instants do not act twice. Where the latency
+//! grows with `O` with an elasticity `e` (`R ~ O^e`, 0 below saturation, 1 at it), the error of ln W shrinks by `1 - g e` a
+//! period: in one period at saturation, without overshoot for `g e <= 1` and stable up to `g e < 2`.
+//! docs/decisions/0005 has the argument.
+//!
+//! - *Shares.* Each host takes its part of W by [`fill`]: shares times its latency over the mean, because throughput is
+//!   window over latency and paths differ; capped by what it wants. What nobody wants goes to all by shares.
+//! - *Idle.* While the storage is not congested the total does not fall below the last one that was (`good`): windows stay
+//!   open, and who comes back is at the threshold at once, not beyond it.
+//! - *Outsiders.* Where others load the storage, the total does not fall below a share of that: hosts that keep to the
+//!   rules are not starved by one that does not. The threshold is then not met.
+
+use super::super::{Period, Report, fill, mean_latency};
+use super::WindowController;
+
+/// Weight of the new total where it differs little from the last.
+const CALM: f64 = 0.3;
+/// Relative difference (ln) above which it is taken as it is.
+const JUMP: f64 = 0.1;
+/// Least and most change of the total in a period, as a factor.
+const STEP: (f64, f64) = (0.1, 10.0);
+/// Latency over the threshold from which on the storage is congested.
+const CONGESTED: f64 = 0.9;
+/// Share of the total when last congested that is kept against outsiders.
+const FLOOR: f64 = 0.1;
+/// What a host may want more than it had before it is capped: a factor and I/Os.
+const MARGIN: (f64, f64) = (1.2, 1.0);
+/// I/Os of a period from which on a host's own latency counts.
+const ENOUGH: u64 = 20;
+/// Correction of a host's part for its path at most, and weight of the newest.
+const PATH: (f64, f64) = (2.0, 0.5);
+
+/// What an operator may set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Latency threshold in seconds.
+    pub threshold_s: f64,
+    /// Most window of this host.
+    pub most: f64,
+    /// Window to begin with.
+    pub initial: f64,
+}
+
+impl Settings {
+    /// For a threshold in seconds.
+    pub fn new(threshold_s: f64) -> Self {
+        Self { threshold_s, most: 256.0, initial: 16.0 }
+    }
+}
+
+/// The law.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evenkeel {
+    settings: Settings,
+    window: f64,
+    /// Window of all hosts together.
+    total: Option<f64>,
+    /// The total when the storage was last congested.
+    good: Option<f64>,
+    /// Own latency over the mean.
+    path: f64,
+}
+
+impl Evenkeel {
+    /// With these settings.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, window: settings.initial, total: None, good: None, path: 1.0 }
+    }
+
+    /// The total that puts the latency at the threshold.
+    fn aim(&mut self, all: &[Report], latency: f64) -> f64 {
+        let outstanding: f64 = all.iter().map(|report| report.outstanding).sum();
+        let begun = self.settings.initial * all.len() as f64;
+        let before = self.total.or_else(|| told(all)).unwrap_or(begun);
+        let aim = outstanding * self.settings.threshold_s / latency;
+        let congested = latency >= CONGESTED * self.settings.threshold_s;
+        let least = match self.good {
+            Some(good) if congested => FLOOR * good,
+            Some(good) => good,
+            None if congested => 0.0,
+            None => before,
+        };
+        let aim = aim.max(least).clamp(STEP.0 * before, STEP.1 * before);
+        let weight = if (aim / before).ln().abs() > JUMP { 1.0 } else { CALM };
+        let total = before + weight * (aim - before);
+        if congested && outstanding >= 0.8 * before {
+            self.good = Some(total);
+        }
+        total
+    }
+
+    fn follow_path(&mut self, own: &Report, latency: f64) {
+        if own.completions >= ENOUGH && own.latency > 0.0 {
+            let seen = (own.latency / latency).clamp(1.0 / PATH.0, PATH.0);
+            self.path += PATH.1 * (seen - self.path);
+        }
+    }
+
+    /// This host's part of the total.
+    fn part(&self, all: &[Report], own: usize, total: f64, latency: f64) -> f64 {
+        let path = |place: usize, report: &Report| match report.completions {
+            _ if place == own => self.path,
+            ENOUGH.. if report.latency > 0.0 => (report.latency / latency).clamp(1.0 / PATH.0, PATH.0),
+            _ => 1.0,
+        };
+        let weights: Vec<f64> =
+            all.iter().enumerate().map(|(place, report)| report.shares.max(0.0) * path(place, report)).collect();
+        let caps: Vec<f64> =
+            all.iter().map(|report| MARGIN.0 * report.wanted.max(0.0) + MARGIN.1).collect();
+        let parts = fill(total, &weights, &caps);
+        let left = (total - parts.iter().sum::<f64>()).max(0.0);
+        let weight: f64 = weights.iter().sum();
+        parts[own] + if weight > 0.0 { left * weights[own] / weight } else { 0.0 }
+    }
+}
+
+/// What the others take for the total: the median, so that one who lies moves nothing.
+fn told(all: &[Report]) -> Option<f64> {
+    let mut totals: Vec<f64> =
+        all.iter().map(|report| report.total).filter(|total| total.is_finite() && *total > 0.0).collect();
+    totals.sort_by(f64::total_cmp);
+    totals.get(totals.len() / 2).copied()
+}
+
+impl WindowController for Evenkeel {
+    fn name(&self) -> &'static str {
+        "evenkeel"
+    }
+
+    fn report(&mut self, period: &Period) -> Report {
+        Report {
+            shares: period.shares(),
+            outstanding: period.outstanding,
+            wanted: period.wanted(),
+            latency: period.latency.unwrap_or(0.0),
+            completions: period.completions,
+            total: self.total.unwrap_or(0.0),
+        }
+    }
+
+    fn update(&mut self, all: &[Report], own: usize) -> f64 {
+        let Some(report) = all.get(own) else { return self.window };
+        let Some(latency) = mean_latency(all) else { return self.window };
+        self.follow_path(report, latency);
+        let total = self.aim(all, latency);
+        self.total = Some(total);
+        let part = self.part(all, own, total, latency);
+        if part.is_finite() {
+            self.window = part.min(self.settings.most);
+        }
+        self.window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(shares: f64, outstanding: f64, latency: f64) -> Report {
+        Report { shares, outstanding, wanted: 1_000.0, latency, completions: 1_000, total: 0.0 }
+    }
+
+    #[test]
+    fn the_total_is_what_littles_law_says_and_hosts_get_their_shares_of_it() {
+        let mut law = Evenkeel::new(Settings::new(0.025));
+        // 3,300 I/Os per second.
+        let all = [report(1.0, 64.0, 0.0388), report(3.0, 64.0, 0.0388)];
+        let window = law.update(&all, 0);
+        let total = 128.0 * 0.025 / 0.0388;
+        assert!((window - total / 4.0).abs() < 1e-6, "{window}");
+    }
+
+    #[test]
+    fn a_host_that_wants_little_leaves_the_rest_to_the_others() {
+        let little = Report { wanted: 2.0, outstanding: 2.0, ..report(3.0, 2.0, 0.025) };
+        let all = [report(1.0, 78.0, 0.025), little];
+        let mut law = Evenkeel::new(Settings { initial: 40.0, ..Settings::new(0.025) });
+        let window = law.update(&all, 0);
+        assert!((window - (80.0 - 3.4)).abs() < 1e-6, "{window}");
+    }
+
+    #[test]
+    fn windows_stay_open_while_nobody_wants_much() {
+        let mut law = Evenkeel::new(Settings::new(0.025));
+        let busy = [report(1.0, 80.0, 0.025), report(1.0, 80.0, 0.025)];
+        for _ in 0..10 {
+            law.update(&busy, 0);
+        }
+        let open = law.update(&busy, 0);
+        let quiet = Report { wanted: 0.1, ..report(1.0, 0.1, 0.003) };
+        let window = (0..10).map(|_| law.update(&[quiet, quiet], 0)).last().expect("ten");
+        assert!((window / open - 1.0).abs() < 0.05, "{window} after {open}");
+    }
+
+    #[test]
+    fn a_longer_path_gets_a_larger_window_so_that_throughput_follows_the_shares() {
+        let mut law = Evenkeel::new(Settings::new(0.025));
+        let all = [report(1.0, 40.0, 0.027), report(1.0, 40.0, 0.023)];
+        let window = (0..20).map(|_| law.update(&all, 0)).last().expect("twenty");
+        let total = law.total.expect("a total");
+        assert!((window / total - 0.54).abs() < 0.005, "{window} of {total}");
+    }
+
+    #[test]
+    fn numbers_without_sense_leave_the_window() {
+        let mut law = Evenkeel::new(Settings::new(0.025));
+        let window = law.window;
+        let bad = Report { latency: f64::NAN, completions: 5, ..Report::default() };
+        assert_eq!(law.update(&[bad], 0), window);
+        assert_eq!(law.update(&[], 3), window);
+        let odd = report(f64::NAN, f64::INFINITY, 0.01);
+        assert!(law.update(&[odd], 0).is_finite());
+    }
+}

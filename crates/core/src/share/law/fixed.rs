@@ -1,0 +1,38 @@
+//! Always the same window: what a queue depth set by hand does.
+
+use super::super::{Period, Report};
+use super::WindowController;
+
+/// A fixed window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fixed {
+    window: f64,
+}
+
+impl Fixed {
+    /// Of this size.
+    pub fn new(window: f64) -> Self {
+        Self { window }
+    }
+}
+
+impl WindowController for Fixed {
+    fn name(&self) -> &'static str {
+        "fixed"
+    }
+
+    fn report(&mut self, period: &Period) -> Report {
+        Report {
+            shares: period.shares(),
+            outstanding: period.outstanding,
+            wanted: period.wanted(),
+            latency: period.latency.unwrap_or(0.0),
+            completions: period.completions,
+            total: 0.0,
+        }
+    }
+
+    fn update(&mut self, _: &[Report], _: usize) -> f64 {
+        self.window
+    }
+}

@@ -1,0 +1,47 @@
+//! Laws by which a host sets its window.
+
+mod evenkeel;
+mod fixed;
+mod parda;
+
+pub use evenkeel::{Evenkeel, Settings};
+pub use fixed::Fixed;
+pub use parda::{Parda, Parameters};
+
+use super::{Period, Report};
+
+/// What sets the window of a host, period by period: first [`report`](WindowController::report), and when the reports of
+/// all hosts have been read, [`update`](WindowController::update).
+pub trait WindowController: Send {
+    /// Its name in flags and files.
+    fn name(&self) -> &'static str;
+
+    /// What to tell the others of a period.
+    fn report(&mut self, period: &Period) -> Report;
+
+    /// The window from now on, in units of cost. `all` has the latest report of each live host, `own` is the place of the
+    /// one that this host has told; where it is missing the window stays.
+    fn update(&mut self, all: &[Report], own: usize) -> f64;
+}
+
+/// A law with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// Always the same window.
+    Fixed(f64),
+    /// The published law.
+    Parda(Parameters),
+    /// Ours.
+    Evenkeel(Settings),
+}
+
+impl Law {
+    /// A controller at its beginning.
+    pub fn build(&self) -> Box<dyn WindowController> {
+        match *self {
+            Self::Fixed(window) => Box::new(Fixed::new(window)),
+            Self::Parda(parameters) => Box::new(Parda::new(parameters)),
+            Self::Evenkeel(settings) => Box::new(Evenkeel::new(settings)),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The published law (Gulati, Ahmad and Waldspurger, FAST 2009).
+//!
+//! `w <- (1 - gamma) w + gamma (L / Lavg * w + beta)`, clamped, every period; `L` is the threshold, `Lavg` the mean latency
+//! over all hosts, `beta = K S` follows the shares `S` of the host's disks, each weighed by how far it fills its part of
+//! the window (`nu = min(n / w_i, 1)`). At rest `w_i` is proportional to `beta_i` and `Lavg = L + sum(beta) / X` at
+//! throughput `X`; the total settles with a pole of `1 - gamma` a period, the shares with `1 - gamma * sum(beta) / W`,
+//! which is slow.
+
+use super::super::{Period, Report, mean_latency};
+use super::WindowController;
+
+/// Parameters; the defaults are those of the published experiments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// Latency threshold L in seconds.
+    pub threshold_s: f64,
+    /// Weight of the new window.
+    pub gamma: f64,
+    /// Weight of the newest I/O in a host's mean latency.
+    pub alpha: f64,
+    /// Beta for a share of 1.
+    pub k: f64,
+    /// Least and most window.
+    pub range: (f64, f64),
+    /// Window to begin with.
+    pub initial: f64,
+}
+
+impl Parameters {
+    /// The published ones for a threshold in seconds.
+    pub fn published(threshold_s: f64) -> Self {
+        Self { threshold_s, gamma: 0.8, alpha: 0.002, k: 1.0, range: (1.0, 64.0), initial: 32.0 }
+    }
+}
+
+/// The law.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parda {
+    parameters: Parameters,
+    window: f64,
+    latency: f64,
+}
+
+impl Parda {
+    /// With these parameters.
+    pub fn new(parameters: Parameters) -> Self {
+        Self { parameters, window: parameters.initial, latency: 0.0 }
+    }
+
+    /// Shares of the disks, each as far as it fills its part of the window.
+    fn used_shares(&self, period: &Period) -> f64 {
+        let all = period.shares();
+        let used = |wanted: f64, shares: f64| (wanted / (self.window * shares / all)).min(1.0) * shares;
+        period.disks.iter().map(|disk| used(disk.wanted, disk.shares)).filter(|used| used.is_finite()).sum()
+    }
+}
+
+impl WindowController for Parda {
+    fn name(&self) -> &'static str {
+        "parda"
+    }
+
+    fn report(&mut self, period: &Period) -> Report {
+        if let Some(latency) = period.latency {
+            // Of n I/Os with one mean, each with weight alpha.
+            let keep = if self.latency > 0.0 {
+                (1.0 - self.parameters.alpha).powf(period.completions as f64)
+            } else {
+                0.0
+            };
+            self.latency = keep * self.latency + (1.0 - keep) * latency;
+        }
+        Report {
+            shares: self.used_shares(period),
+            outstanding: period.outstanding,
+            wanted: period.wanted(),
+            latency: self.latency,
+            completions: period.completions,
+            total: 0.0,
+        }
+    }
+
+    fn update(&mut self, all: &[Report], own: usize) -> f64 {
+        let Parameters { threshold_s, gamma, k, range, .. } = self.parameters;
+        if let (Some(latency), Some(report)) = (mean_latency(all), all.get(own)) {
+            let wanted = threshold_s / latency * self.window + k * report.shares;
+            self.window = ((1.0 - gamma) * self.window + gamma * wanted).clamp(range.0, range.1);
+        }
+        self.window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::DiskUse;
+    use super::*;
+
+    fn period(latency: f64, wanted: f64) -> Period {
+        let disks = vec![DiskUse { shares: 1.0, wanted }];
+        Period { outstanding: wanted, latency: Some(latency), completions: 1_000, disks }
+    }
+
+    #[test]
+    fn at_the_threshold_the_window_grows_by_gamma_beta() {
+        let mut parda = Parda::new(Parameters::published(0.030));
+        let report = parda.report(&period(0.030, 100.0));
+        assert!((parda.update(&[report], 0) - 32.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_host_that_fills_half_its_window_has_half_its_beta() {
+        let mut parda = Parda::new(Parameters::published(0.030));
+        let report = parda.report(&period(0.030, 16.0));
+        assert_eq!(report.shares, 0.5);
+        assert!((parda.update(&[report], 0) - 32.4).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_latency_the_window_stays() {
+        let mut parda = Parda::new(Parameters::published(0.030));
+        assert_eq!(parda.update(&[Report::default()], 0), 32.0);
+        assert_eq!(parda.update(&[], 0), 32.0);
+    }
+}

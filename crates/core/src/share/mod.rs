@@ -1,0 +1,80 @@
+//! Hosts that share storage: how many I/Os each may have outstanding, with no scheduler above them.
+//!
+//! Every period a host measures ([`Period`]), tells the others ([`Report`]), reads what they told, and sets its *window*:
+//! the most I/Os that it may have outstanding, in units of the cost of one. The laws ([`law`]) are values without a clock;
+//! [`Pacer`] keeps a window to its fraction, [`Queue`] divides it between the disks of a host, [`Array`] is storage with
+//! known answers, and [`simulation`] puts them together on a virtual clock.
+
+mod array;
+mod fill;
+pub mod law;
+mod pacer;
+mod queue;
+pub mod simulation;
+
+pub use array::{Array, Cost, Io, Service};
+pub use fill::fill;
+pub use law::{Law, WindowController};
+pub use pacer::Pacer;
+pub use queue::Queue;
+
+/// What one disk of a host wanted in a period.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DiskUse {
+    /// Its shares.
+    pub shares: f64,
+    /// Mean I/Os that it wanted outstanding, sent or held back, in units of cost.
+    pub wanted: f64,
+}
+
+/// What a host measured in a period.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Period {
+    /// Mean outstanding at the device, in units of cost.
+    pub outstanding: f64,
+    /// Mean latency in seconds from sent to completed; `None` where nothing completed.
+    pub latency: Option<f64>,
+    /// I/Os completed.
+    pub completions: u64,
+    /// What each disk wanted.
+    pub disks: Vec<DiskUse>,
+}
+
+impl Period {
+    /// Mean wanted by all disks.
+    pub fn wanted(&self) -> f64 {
+        self.disks.iter().map(|disk| disk.wanted).sum()
+    }
+
+    /// Shares of all disks.
+    pub fn shares(&self) -> f64 {
+        self.disks.iter().map(|disk| disk.shares).sum()
+    }
+}
+
+/// What a host tells the others each period.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Shares of its disks, as far as they use them.
+    pub shares: f64,
+    /// Mean outstanding at the device, in units of cost.
+    pub outstanding: f64,
+    /// Mean wanted, in units of cost.
+    pub wanted: f64,
+    /// Latency in seconds as its law smooths it; 0 where nothing has completed yet.
+    pub latency: f64,
+    /// I/Os completed in the period: the weight of its latency.
+    pub completions: u64,
+    /// What it takes for the window of all hosts together; 0 where its law has no such figure.
+    pub total: f64,
+}
+
+/// Mean latency over hosts, weighted by their I/Os; `None` where nothing completed anywhere.
+pub fn mean_latency(reports: &[Report]) -> Option<f64> {
+    let heard = reports.iter().filter(|report| report.latency > 0.0 && report.latency.is_finite());
+    let (sum, count) = heard.fold((0.0, 0.0), |(sum, count), report| {
+        let weight = report.completions as f64;
+        (sum + weight * report.latency, count + weight)
+    });
+    (count > 0.0).then(|| sum / count)
+}

@@ -1,0 +1,113 @@
+//! The disks of one host divide its window by start-time fair queueing (Goyal, Vin and Cheng, 1996; SFQ(D) of Jin, Chase
+//! and Kaur, 2004).
+
+use std::collections::VecDeque;
+
+/// Waiting I/Os of several disks; the one with the least start tag goes first.
+///
+/// An I/O's start tag is the later of the virtual time and its disk's last finish tag; its finish tag is that plus cost over
+/// shares. Virtual time is the start tag of the I/O sent last, so that a disk that was idle has earned nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Queue<T> {
+    disks: Vec<Disk<T>>,
+    virtual_time: f64,
+    sent: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Disk<T> {
+    shares: f64,
+    finish: f64,
+    waiting: VecDeque<(f64, T)>,
+}
+
+impl<T> Queue<T> {
+    /// With disks of these shares, which must be above zero.
+    pub fn new(shares: &[f64]) -> Self {
+        let disk = |&shares: &f64| Disk { shares, finish: 0.0, waiting: VecDeque::new() };
+        Self { disks: shares.iter().map(disk).collect(), virtual_time: 0.0, sent: 0 }
+    }
+
+    /// Another number of shares from the next I/O on.
+    pub fn set_shares(&mut self, disk: usize, shares: f64) {
+        if let Some(disk) = self.disks.get_mut(disk) {
+            disk.shares = shares;
+        }
+    }
+
+    /// Adds an I/O of a cost.
+    pub fn push(&mut self, disk: usize, cost: f64, io: T) {
+        if let Some(disk) = self.disks.get_mut(disk) {
+            disk.waiting.push_back((cost, io));
+        }
+    }
+
+    /// Waiting I/Os of a disk.
+    pub fn len(&self, disk: usize) -> usize {
+        self.disks.get(disk).map_or(0, |disk| disk.waiting.len())
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.disks.iter().all(|disk| disk.waiting.is_empty())
+    }
+
+    /// The disk whose turn it is, and the cost of its first I/O.
+    pub fn next(&self) -> Option<(usize, f64)> {
+        let start = |disk: &Disk<T>| disk.finish.max(self.virtual_time);
+        let waiting = self.disks.iter().enumerate().filter(|(_, disk)| !disk.waiting.is_empty());
+        let (place, disk) = waiting.min_by(|(_, a), (_, b)| start(a).total_cmp(&start(b)))?;
+        Some((place, disk.waiting.front()?.0))
+    }
+
+    /// Takes the first I/O of the disk whose turn it is.
+    pub fn pop(&mut self) -> Option<(usize, f64, T)> {
+        let (place, _) = self.next()?;
+        let disk = self.disks.get_mut(place)?;
+        let (cost, io) = disk.waiting.pop_front()?;
+        self.virtual_time = disk.finish.max(self.virtual_time);
+        disk.finish = self.virtual_time + cost / disk.shares;
+        self.sent += 1;
+        Some((place, cost, io))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(queue: &mut Queue<()>, many: usize) -> Vec<usize> {
+        let mut sent = vec![0; queue.disks.len()];
+        for _ in 0..many {
+            let (disk, cost, ()) = queue.pop().expect("something waits");
+            sent[disk] += 1;
+            queue.push(disk, cost, ());
+        }
+        sent
+    }
+
+    #[test]
+    fn disks_that_always_want_get_their_shares() {
+        let mut queue = Queue::new(&[20.0, 10.0]);
+        (0..8).for_each(|number| queue.push(number % 2, 1.0, ()));
+        assert_eq!(sent(&mut queue, 300), [200, 100]);
+    }
+
+    #[test]
+    fn shares_are_of_cost_not_of_numbers() {
+        let mut queue = Queue::new(&[1.0, 1.0]);
+        queue.push(0, 4.0, ());
+        queue.push(1, 1.0, ());
+        assert_eq!(sent(&mut queue, 500), [100, 400]);
+    }
+
+    #[test]
+    fn a_disk_that_was_idle_has_earned_nothing() {
+        let mut queue = Queue::new(&[1.0, 1.0]);
+        queue.push(0, 1.0, ());
+        sent(&mut queue, 1_000);
+        queue.push(1, 1.0, ());
+        let sent = sent(&mut queue, 100);
+        assert!(sent[0].abs_diff(sent[1]) <= 1, "{sent:?}");
+    }
+}

@@ -1,0 +1,165 @@
+//! The loop of events.
+
+use super::host::{Host, Sent};
+use super::trace::{Row, Trace};
+use super::{Scenario, Stretch};
+use crate::share::{Array, Report};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Reports older than this many periods are of a host that is gone.
+const STALE: f64 = 3.0;
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// An I/O has completed.
+    Done(usize, Sent),
+    /// A period of a host ends.
+    Tick(usize),
+    /// A host may send what it had to hold back.
+    Wake(usize),
+    /// Clients come or go.
+    Change,
+}
+
+/// Events by time; of equal times the one that was added first.
+#[derive(Default)]
+struct Agenda {
+    heap: BinaryHeap<Reverse<(u64, usize)>>,
+    events: Vec<Event>,
+    free: Vec<usize>,
+    added: u64,
+}
+
+impl Agenda {
+    fn add(&mut self, at_s: f64, event: Event) {
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.events[place] = event;
+                place
+            }
+            None => {
+                self.events.push(event);
+                self.events.len() - 1
+            }
+        };
+        self.added += 1;
+        self.heap.push(Reverse(((at_s * 1e9) as u64, place)));
+    }
+
+    fn next(&mut self) -> Option<(f64, Event)> {
+        let Reverse((at, place)) = self.heap.pop()?;
+        self.free.push(place);
+        Some((at as f64 / 1e9, self.events[place]))
+    }
+}
+
+/// Runs a scenario; the same scenario gives the same trace.
+pub fn run(scenario: &Scenario) -> Trace {
+    let mut run = Run::new(scenario);
+    while let Some((now_s, event)) = run.agenda.next() {
+        if now_s > scenario.duration_s {
+            break;
+        }
+        run.on(event, now_s);
+    }
+    run.trace
+}
+
+struct Run<'a> {
+    scenario: &'a Scenario,
+    array: Array,
+    hosts: Vec<Host<'a>>,
+    /// Hosts that will be woken already.
+    waking: Vec<bool>,
+    agenda: Agenda,
+    trace: Trace,
+}
+
+impl<'a> Run<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let many = scenario.hosts.len();
+        let mut agenda = Agenda::default();
+        agenda.add(0.0, Event::Change);
+        for (place, host) in scenario.hosts.iter().enumerate() {
+            let spread = (place + 1) as f64 / many as f64;
+            agenda.add(spread * scenario.period_s, Event::Tick(place));
+            let edges = host.disks.iter().flat_map(|disk| disk.active.iter());
+            edges.flat_map(|&(from, until): &Stretch| [from, until]).for_each(|at_s| agenda.add(at_s, Event::Change));
+        }
+        Self {
+            scenario,
+            array: scenario.array.build(scenario.seed),
+            hosts: (0..many).map(|place| Host::new(scenario, place)).collect(),
+            waking: vec![false; many],
+            agenda,
+            trace: Trace::new(many, scenario.period_s),
+        }
+    }
+
+    fn on(&mut self, event: Event, now_s: f64) {
+        match event {
+            Event::Done(place, sent) => {
+                self.hosts[place].pass(now_s);
+                self.hosts[place].complete(sent, now_s);
+                self.send(place, now_s);
+            }
+            Event::Tick(place) => {
+                self.tick(place, now_s);
+                self.send(place, now_s);
+                self.agenda.add(now_s + self.scenario.period_s, Event::Tick(place));
+            }
+            Event::Wake(place) => {
+                self.waking[place] = false;
+                self.send(place, now_s);
+            }
+            Event::Change => (0..self.hosts.len()).for_each(|place| self.send(place, now_s)),
+        }
+    }
+
+    fn send(&mut self, place: usize, now_s: f64) {
+        let host = &mut self.hosts[place];
+        host.pass(now_s);
+        host.want(&self.scenario.array, now_s);
+        loop {
+            match host.next(now_s) {
+                Ok((sent, io)) => {
+                    let done_s = self.array.send(io, now_s) + host.plan.path_s;
+                    self.agenda.add(done_s, Event::Done(place, sent));
+                }
+                Err(Some(wait_s)) if !self.waking[place] => {
+                    self.waking[place] = true;
+                    // A nanosecond more, so that rounding does not wake it too early for ever.
+                    return self.agenda.add(now_s + wait_s + 1e-9, Event::Wake(place));
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn tick(&mut self, place: usize, now_s: f64) {
+        self.hosts[place].pass(now_s);
+        let measured = self.hosts[place].measure(now_s);
+        let stale_s = STALE * self.scenario.period_s;
+        let (mut all, mut own): (Vec<Report>, usize) = (Vec::new(), 0);
+        for (number, host) in self.hosts.iter().enumerate() {
+            if let Some((_, report)) = host.told.filter(|(at_s, _)| now_s - at_s <= stale_s) {
+                own = if number == place { all.len() } else { own };
+                all.push(report);
+            }
+        }
+        if self.hosts[place].plan.tells {
+            self.hosts[place].update(&all, own, now_s);
+        }
+        self.trace.add(Row {
+            at_s: now_s,
+            host: place,
+            window: self.hosts[place].pacer.window(),
+            outstanding: measured.period.outstanding,
+            completions: measured.period.completions,
+            latency_s: measured.period.latency,
+            cost_per_s: measured.cost / measured.seconds,
+            seconds: measured.seconds,
+        });
+    }
+}

@@ -1,0 +1,111 @@
+//! What a run gave, period by period, and figures over stretches of it.
+
+use super::Stretch;
+
+/// A period of a host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Its end in seconds.
+    pub at_s: f64,
+    /// Place of the host.
+    pub host: usize,
+    /// The window from then on.
+    pub window: f64,
+    /// Mean outstanding in it, in units of cost.
+    pub outstanding: f64,
+    /// I/Os completed in it.
+    pub completions: u64,
+    /// Their mean latency in seconds.
+    pub latency_s: Option<f64>,
+    /// Cost completed per second: what it had of the device.
+    pub cost_per_s: f64,
+    /// Its length in seconds.
+    pub seconds: f64,
+}
+
+/// All periods of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// In order of time.
+    pub rows: Vec<Row>,
+    hosts: usize,
+    period_s: f64,
+}
+
+impl Trace {
+    pub(super) fn new(hosts: usize, period_s: f64) -> Self {
+        Self { rows: Vec::new(), hosts, period_s }
+    }
+
+    pub(super) fn add(&mut self, row: Row) {
+        self.rows.push(row);
+    }
+
+    fn within(&self, (from_s, until_s): Stretch) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| row.at_s > from_s && row.at_s <= until_s)
+    }
+
+    /// A figure of each host, summed over its periods and divided by their length.
+    fn per_s(&self, stretch: Stretch, figure: impl Fn(&Row) -> f64) -> Vec<f64> {
+        let mut sums = vec![(0.0, 0.0); self.hosts];
+        for row in self.within(stretch) {
+            let (sum, seconds) = &mut sums[row.host];
+            *sum += figure(row);
+            *seconds += row.seconds;
+        }
+        sums.into_iter().map(|(sum, seconds)| if seconds > 0.0 { sum / seconds } else { 0.0 }).collect()
+    }
+
+    /// I/Os per second of each host.
+    pub fn iops(&self, stretch: Stretch) -> Vec<f64> {
+        self.per_s(stretch, |row| row.completions as f64)
+    }
+
+    /// Cost per second of each host: its part of the device.
+    pub fn cost_per_s(&self, stretch: Stretch) -> Vec<f64> {
+        self.per_s(stretch, |row| row.cost_per_s * row.seconds)
+    }
+
+    /// Mean window of each host.
+    pub fn windows(&self, stretch: Stretch) -> Vec<f64> {
+        self.per_s(stretch, |row| row.window * row.seconds)
+    }
+
+    /// Mean outstanding of each host, in units of cost.
+    pub fn outstanding(&self, stretch: Stretch) -> Vec<f64> {
+        self.per_s(stretch, |row| row.outstanding * row.seconds)
+    }
+
+    /// Mean latency over all I/Os of some hosts in seconds; `None` where there were none.
+    pub fn latency_s(&self, stretch: Stretch, hosts: impl Fn(usize) -> bool) -> Option<f64> {
+        let rows = self.within(stretch).filter(|row| hosts(row.host));
+        let (sum, count) = rows.fold((0.0, 0.0), |(sum, count), row| {
+            let weight = row.completions as f64;
+            (sum + weight * row.latency_s.unwrap_or(0.0), count + weight)
+        });
+        (count > 0.0).then(|| sum / count)
+    }
+
+    /// Periods after an instant until the device is divided by `shares` within a tolerance in each period from then on
+    /// for `hold` periods; `None` where it never is.
+    pub fn periods_to_share(&self, from_s: f64, shares: &[f64], tolerance: f64, hold: usize) -> Option<usize> {
+        let last_s = self.rows.last()?.at_s;
+        let periods = ((last_s - from_s) / self.period_s) as usize;
+        let off: Vec<bool> = (0..periods)
+            .map(|number| {
+                let start_s = from_s + number as f64 * self.period_s;
+                let parts = self.cost_per_s((start_s, start_s + self.period_s));
+                share_error(&parts, shares) > tolerance
+            })
+            .collect();
+        (0..off.len().checked_sub(hold)?).find(|&start| off[start..start + hold].iter().all(|off| !off))
+    }
+}
+
+/// Largest relative difference of a part from what its shares give it; hosts without shares do not count.
+pub fn share_error(parts: &[f64], shares: &[f64]) -> f64 {
+    let counted = parts.iter().zip(shares).filter(|(_, share)| **share > 0.0);
+    let (sum, all) = counted.clone().fold((0.0, 0.0), |(sum, all), (part, share)| (sum + part, all + share));
+    let error = counted.map(|(part, share)| (part / sum / (share / all) - 1.0).abs());
+    error.fold(0.0, |worst, error| if error.is_nan() { f64::INFINITY } else { worst.max(error) })
+}
