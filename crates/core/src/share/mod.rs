@@ -6,6 +6,7 @@
 //! known answers, and [`simulation`] puts them together on a virtual clock.
 
 mod array;
+pub mod experiment;
 mod fill;
 pub mod law;
 mod pacer;
@@ -53,14 +54,14 @@ impl Period {
 }
 
 /// What a host tells the others each period.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Shares of its disks, as far as they use them.
-    pub shares: f64,
+    /// Its disks.
+    pub disks: Vec<DiskUse>,
+    /// Most window that it may have; 0 where nothing bounds it.
+    pub most: f64,
     /// Mean outstanding at the device, in units of cost.
     pub outstanding: f64,
-    /// Mean wanted, in units of cost.
-    pub wanted: f64,
     /// Latency in seconds as its law smooths it; 0 where nothing has completed yet.
     pub latency: f64,
     /// I/Os completed in the period: the weight of its latency.

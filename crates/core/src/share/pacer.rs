@@ -58,8 +58,8 @@ impl Pacer {
         let seconds = (now_s - self.at_s).max(0.0);
         self.at_s = self.at_s.max(now_s);
         // Credit up to nothing, debt up to a bound: idleness earns nothing, a slow I/O does not starve for ever.
-        self.credit =
-            (self.credit + seconds * (self.window - self.outstanding)).clamp(-CREDIT_S * self.window.max(1.0), 0.0);
+        self.credit = (self.credit + seconds * (self.window - self.outstanding))
+            .clamp(-CREDIT_S * self.window.max(1.0), 0.0);
     }
 }
 

@@ -7,14 +7,14 @@
 //! period: in one period at saturation, without overshoot for `g e <= 1` and stable up to `g e < 2`.
 //! docs/decisions/0005 has the argument.
 //!
-//! - *Shares.* Each host takes its part of W by [`fill`]: shares times its latency over the mean, because throughput is
-//!   window over latency and paths differ; capped by what it wants. What nobody wants goes to all by shares.
+//! - *Shares.* W is divided among all disks by [`fill`]: shares times their host's latency over the mean, because throughput
+//!   is window over latency and paths differ; capped by what each wants. What nobody wants goes to all by shares.
 //! - *Idle.* While the storage is not congested the total does not fall below the last one that was (`good`): windows stay
 //!   open, and who comes back is at the threshold at once, not beyond it.
 //! - *Outsiders.* Where others load the storage, the total does not fall below a share of that: hosts that keep to the
 //!   rules are not starved by one that does not. The threshold is then not met.
 
-use super::super::{Period, Report, fill, mean_latency};
+use super::super::{DiskUse, Period, Report, fill, mean_latency};
 use super::WindowController;
 
 /// Weight of the new total where it differs little from the last.
@@ -29,6 +29,8 @@ const CONGESTED: f64 = 0.9;
 const FLOOR: f64 = 0.1;
 /// What a host may want more than it had before it is capped: a factor and I/Os.
 const MARGIN: (f64, f64) = (1.2, 1.0);
+/// A disk that wants less than this in the mean is idle.
+const IDLE: f64 = 0.05;
 /// I/Os of a period from which on a host's own latency counts.
 const ENOUGH: u64 = 20;
 /// Correction of a host's part for its path at most, and weight of the newest.
@@ -107,15 +109,63 @@ impl Evenkeel {
             ENOUGH.. if report.latency > 0.0 => (report.latency / latency).clamp(1.0 / PATH.0, PATH.0),
             _ => 1.0,
         };
-        let weights: Vec<f64> =
-            all.iter().enumerate().map(|(place, report)| report.shares.max(0.0) * path(place, report)).collect();
-        let caps: Vec<f64> =
-            all.iter().map(|report| MARGIN.0 * report.wanted.max(0.0) + MARGIN.1).collect();
-        let parts = fill(total, &weights, &caps);
+        let disks = |(place, report): (usize, &Report)| -> Vec<Claim> {
+            let path = path(place, report);
+            let idle = report.disks.iter().all(|disk| disk.wanted < IDLE);
+            let claim = |disk: &DiskUse| Claim {
+                host: place,
+                weight: disk.shares.max(0.0) * path,
+                cap: cap(disk.wanted, idle),
+            };
+            report.disks.iter().map(claim).collect()
+        };
+        let claims: Vec<Claim> = all.iter().enumerate().flat_map(disks).collect();
+        let most: Vec<f64> =
+            all.iter().map(|report| if report.most > 0.0 { report.most } else { f64::MAX }).collect();
+        let parts = divide(total, claims, &most);
         let left = (total - parts.iter().sum::<f64>()).max(0.0);
-        let weight: f64 = weights.iter().sum();
-        parts[own] + if weight > 0.0 { left * weights[own] / weight } else { 0.0 }
+        let weight: f64 = all.iter().map(shares).sum();
+        parts[own] + if weight > 0.0 { left * shares(&all[own]) / weight } else { 0.0 }
     }
+}
+
+/// What a disk can use. One that is idle beside others needs no room of its own: its host's window is there when it comes
+/// back.
+fn cap(wanted: f64, host_is_idle: bool) -> f64 {
+    let more = if wanted >= IDLE || host_is_idle { MARGIN.1 } else { 0.0 };
+    MARGIN.0 * wanted.max(0.0) + more
+}
+
+/// A disk's claim to a part of the total.
+struct Claim {
+    host: usize,
+    weight: f64,
+    cap: f64,
+}
+
+/// Divides the total among disks and gives each host the sum of its own; who would have more than he may have has
+/// that, and the others divide the rest.
+fn divide(mut total: f64, mut claims: Vec<Claim>, most: &[f64]) -> Vec<f64> {
+    let mut parts = vec![0.0; most.len()];
+    loop {
+        let (weights, caps): (Vec<f64>, Vec<f64>) =
+            claims.iter().map(|claim| (claim.weight, claim.cap)).unzip();
+        let mut sums = vec![0.0; most.len()];
+        for (claim, part) in claims.iter().zip(fill(total, &weights, &caps)) {
+            sums[claim.host] += part;
+        }
+        let Some(full) = (0..most.len()).find(|&host| sums[host] > most[host]) else {
+            parts.iter_mut().zip(sums).for_each(|(part, sum)| *part += sum);
+            return parts;
+        };
+        parts[full] = most[full];
+        total -= most[full];
+        claims.retain(|claim| claim.host != full);
+    }
+}
+
+fn shares(report: &Report) -> f64 {
+    report.disks.iter().map(|disk| disk.shares.max(0.0)).sum()
 }
 
 /// What the others take for the total: the median, so that one who lies moves nothing.
@@ -133,9 +183,9 @@ impl WindowController for Evenkeel {
 
     fn report(&mut self, period: &Period) -> Report {
         Report {
-            shares: period.shares(),
+            disks: period.disks.clone(),
+            most: self.settings.most,
             outstanding: period.outstanding,
-            wanted: period.wanted(),
             latency: period.latency.unwrap_or(0.0),
             completions: period.completions,
             total: self.total.unwrap_or(0.0),
@@ -160,8 +210,13 @@ impl WindowController for Evenkeel {
 mod tests {
     use super::*;
 
+    fn wants(shares: f64, outstanding: f64, latency: f64, wanted: f64) -> Report {
+        let disks = vec![DiskUse { shares, wanted }];
+        Report { disks, most: 0.0, outstanding, latency, completions: 1_000, total: 0.0 }
+    }
+
     fn report(shares: f64, outstanding: f64, latency: f64) -> Report {
-        Report { shares, outstanding, wanted: 1_000.0, latency, completions: 1_000, total: 0.0 }
+        wants(shares, outstanding, latency, 1_000.0)
     }
 
     #[test]
@@ -176,11 +231,30 @@ mod tests {
 
     #[test]
     fn a_host_that_wants_little_leaves_the_rest_to_the_others() {
-        let little = Report { wanted: 2.0, outstanding: 2.0, ..report(3.0, 2.0, 0.025) };
+        let little = wants(3.0, 2.0, 0.025, 2.0);
         let all = [report(1.0, 78.0, 0.025), little];
         let mut law = Evenkeel::new(Settings { initial: 40.0, ..Settings::new(0.025) });
         let window = law.update(&all, 0);
         assert!((window - (80.0 - 3.4)).abs() < 1e-6, "{window}");
+    }
+
+    #[test]
+    fn an_idle_disk_leaves_its_shares_to_all_hosts_not_to_its_own() {
+        let idle = DiskUse { shares: 20.0, wanted: 0.0 };
+        let mut first = wants(10.0, 40.0, 0.025, 1_000.0);
+        first.disks.push(idle);
+        let all = [first, report(10.0, 40.0, 0.025)];
+        let mut law = Evenkeel::new(Settings { initial: 40.0, ..Settings::new(0.025) });
+        let window = law.update(&all, 0);
+        assert!((window - 40.0).abs() < 1e-6, "{window}");
+    }
+
+    #[test]
+    fn what_a_host_may_not_have_goes_to_the_others() {
+        let bounded = Report { most: 32.0, ..report(4.0, 40.0, 0.025) };
+        let mut law = Evenkeel::new(Settings { initial: 40.0, ..Settings::new(0.025) });
+        let window = law.update(&[report(1.0, 40.0, 0.025), bounded], 0);
+        assert!((window - 48.0).abs() < 1e-6, "{window}");
     }
 
     #[test]
@@ -191,8 +265,8 @@ mod tests {
             law.update(&busy, 0);
         }
         let open = law.update(&busy, 0);
-        let quiet = Report { wanted: 0.1, ..report(1.0, 0.1, 0.003) };
-        let window = (0..10).map(|_| law.update(&[quiet, quiet], 0)).last().expect("ten");
+        let quiet = [0, 1].map(|_| wants(1.0, 0.1, 0.003, 0.1));
+        let window = (0..10).map(|_| law.update(&quiet, 0)).last().expect("ten");
         assert!((window / open - 1.0).abs() < 0.05, "{window} after {open}");
     }
 

@@ -23,9 +23,9 @@ impl WindowController for Fixed {
 
     fn report(&mut self, period: &Period) -> Report {
         Report {
-            shares: period.shares(),
+            disks: period.disks.clone(),
+            most: self.window,
             outstanding: period.outstanding,
-            wanted: period.wanted(),
             latency: period.latency.unwrap_or(0.0),
             completions: period.completions,
             total: 0.0,

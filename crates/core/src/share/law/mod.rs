@@ -6,7 +6,7 @@ mod parda;
 
 pub use evenkeel::{Evenkeel, Settings};
 pub use fixed::Fixed;
-pub use parda::{Parda, Parameters};
+pub use parda::{Parameters, Parda};
 
 use super::{Period, Report};
 

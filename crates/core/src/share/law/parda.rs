@@ -39,12 +39,14 @@ pub struct Parda {
     parameters: Parameters,
     window: f64,
     latency: f64,
+    /// Shares of the disks, each as far as it filled its part of the window in the last period.
+    used: f64,
 }
 
 impl Parda {
     /// With these parameters.
     pub fn new(parameters: Parameters) -> Self {
-        Self { parameters, window: parameters.initial, latency: 0.0 }
+        Self { parameters, window: parameters.initial, latency: 0.0, used: 0.0 }
     }
 
     /// Shares of the disks, each as far as it fills its part of the window.
@@ -70,10 +72,11 @@ impl WindowController for Parda {
             };
             self.latency = keep * self.latency + (1.0 - keep) * latency;
         }
+        self.used = self.used_shares(period);
         Report {
-            shares: self.used_shares(period),
+            disks: period.disks.clone(),
+            most: self.parameters.range.1,
             outstanding: period.outstanding,
-            wanted: period.wanted(),
             latency: self.latency,
             completions: period.completions,
             total: 0.0,
@@ -82,8 +85,8 @@ impl WindowController for Parda {
 
     fn update(&mut self, all: &[Report], own: usize) -> f64 {
         let Parameters { threshold_s, gamma, k, range, .. } = self.parameters;
-        if let (Some(latency), Some(report)) = (mean_latency(all), all.get(own)) {
-            let wanted = threshold_s / latency * self.window + k * report.shares;
+        if let (Some(latency), Some(_)) = (mean_latency(all), all.get(own)) {
+            let wanted = threshold_s / latency * self.window + k * self.used;
             self.window = ((1.0 - gamma) * self.window + gamma * wanted).clamp(range.0, range.1);
         }
         self.window
@@ -111,7 +114,7 @@ mod tests {
     fn a_host_that_fills_half_its_window_has_half_its_beta() {
         let mut parda = Parda::new(Parameters::published(0.030));
         let report = parda.report(&period(0.030, 16.0));
-        assert_eq!(report.shares, 0.5);
+        assert_eq!(parda.used, 0.5);
         assert!((parda.update(&[report], 0) - 32.4).abs() < 1e-9);
     }
 

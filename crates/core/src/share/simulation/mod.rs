@@ -5,7 +5,7 @@ mod run;
 mod trace;
 
 pub use run::run;
-pub use trace::{Row, Trace};
+pub use trace::{Row, Trace, share_error};
 
 use super::{Array, Cost, Io, Law, Service};
 use crate::random::Seed;

@@ -85,7 +85,9 @@ impl<'a> Run<'a> {
             let spread = (place + 1) as f64 / many as f64;
             agenda.add(spread * scenario.period_s, Event::Tick(place));
             let edges = host.disks.iter().flat_map(|disk| disk.active.iter());
-            edges.flat_map(|&(from, until): &Stretch| [from, until]).for_each(|at_s| agenda.add(at_s, Event::Change));
+            edges
+                .flat_map(|&(from, until): &Stretch| [from, until])
+                .for_each(|at_s| agenda.add(at_s, Event::Change));
         }
         Self {
             scenario,
@@ -143,9 +145,9 @@ impl<'a> Run<'a> {
         let stale_s = STALE * self.scenario.period_s;
         let (mut all, mut own): (Vec<Report>, usize) = (Vec::new(), 0);
         for (number, host) in self.hosts.iter().enumerate() {
-            if let Some((_, report)) = host.told.filter(|(at_s, _)| now_s - at_s <= stale_s) {
+            if let Some((_, report)) = host.told.as_ref().filter(|(at_s, _)| now_s - at_s <= stale_s) {
                 own = if number == place { all.len() } else { own };
-                all.push(report);
+                all.push(report.clone());
             }
         }
         if self.hosts[place].plan.tells {

@@ -34,7 +34,7 @@ fn the_published_law_rests_where_its_fixed_point_is() {
 fn ours_is_at_its_shares_within_three_periods_and_at_the_threshold() {
     let shares = [1.0, 1.0, 2.0, 2.0];
     let trace = run(&scenario(Law::Evenkeel(Settings::new(0.025)), &shares, 100));
-    let periods = trace.periods_to_share(0.0, &shares, 0.1, 10);
+    let periods = trace.periods_to_share((0.0, 120.0), &shares, 0.1, 5);
     assert!(periods.is_some_and(|periods| periods <= 3), "{periods:?}");
     assert!(share_error(&trace.iops((10.0, 120.0)), &shares) < 0.03);
     let latency = trace.latency_s((10.0, 120.0), |_| true).expect("many");

@@ -86,19 +86,27 @@ impl Trace {
         (count > 0.0).then(|| sum / count)
     }
 
-    /// Periods after an instant until the device is divided by `shares` within a tolerance in each period from then on
-    /// for `hold` periods; `None` where it never is.
-    pub fn periods_to_share(&self, from_s: f64, shares: &[f64], tolerance: f64, hold: usize) -> Option<usize> {
-        let last_s = self.rows.last()?.at_s;
-        let periods = ((last_s - from_s) / self.period_s) as usize;
-        let off: Vec<bool> = (0..periods)
-            .map(|number| {
-                let start_s = from_s + number as f64 * self.period_s;
-                let parts = self.cost_per_s((start_s, start_s + self.period_s));
-                share_error(&parts, shares) > tolerance
-            })
-            .collect();
-        (0..off.len().checked_sub(hold)?).find(|&start| off[start..start + hold].iter().all(|off| !off))
+    /// Periods from the start of a stretch until the device is divided by `shares` within a tolerance, in the mean over
+    /// each `hold` periods from then on; `None` where it never is.
+    pub fn periods_to_share(
+        &self,
+        (from_s, until_s): Stretch,
+        shares: &[f64],
+        tolerance: f64,
+        hold: usize,
+    ) -> Option<usize> {
+        let periods = ((until_s - from_s) / self.period_s) as usize;
+        let at = |number: usize| from_s + number as f64 * self.period_s;
+        let is_off = |start: usize| {
+            let parts = self.cost_per_s((at(start), at(start + hold)));
+            share_error(&parts, shares) > tolerance
+        };
+        let last = periods.checked_sub(hold)?;
+        match (0..=last).rev().find(|&start| is_off(start)) {
+            None => Some(0),
+            Some(start) if start < last => Some(start + 1),
+            Some(_) => None,
+        }
     }
 }
 

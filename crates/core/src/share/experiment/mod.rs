@@ -1,0 +1,102 @@
+//! The published experiments on an array calibrated once, and random ones.
+//!
+//! Figures of the publication: Gulati, Ahmad and Waldspurger, FAST 2009, section 5. Its array had ten disks; here it is ten
+//! spindles of 2.9 ms, which give 3,315 I/Os per second at 38.6 ms where the publication measured 3,360 at 37.
+
+mod judge;
+mod published;
+mod random;
+
+pub use judge::{Outcome, judge, kept};
+pub use published::published;
+pub use random::{Mix, Stability, mix, stability};
+
+use super::law::{Parameters, Settings};
+use super::simulation::{ArrayPlan, HostPlan, Scenario, Stretch};
+use super::{Cost, Law, Service};
+use crate::random::Seed;
+
+/// The array on which all published experiments are run.
+pub const ARRAY: ArrayPlan = ArrayPlan {
+    spindles: 10,
+    mean_s: 0.0029,
+    service: Service::Uniform(0.6),
+    cost: Cost { per_byte: 0.4 / (240.0 * 1_024.0), write: 1.0 },
+};
+
+/// What holds hosts back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Way {
+    /// Nothing but the depth of their clients.
+    Uncontrolled,
+    /// The published law.
+    Parda,
+    /// Ours.
+    Evenkeel,
+}
+
+impl Way {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Uncontrolled, Self::Parda, Self::Evenkeel];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uncontrolled => "uncontrolled",
+            Self::Parda => "parda",
+            Self::Evenkeel => "evenkeel",
+        }
+    }
+}
+
+/// An experiment: hosts, shares, threshold, and what was published of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is in the publication.
+    pub what: &'static str,
+    /// The hosts; their laws are set by the way.
+    pub hosts: Vec<HostPlan>,
+    /// Latency threshold in seconds.
+    pub threshold_s: f64,
+    /// Most window of a host.
+    pub most: f64,
+    /// Beta for a share of 1.
+    pub k: f64,
+    /// Seconds.
+    pub duration_s: f64,
+    /// Stretches in which nothing changes from outside, and the shares that hosts should have in each: 0 for a
+    /// host that is not there or not counted.
+    pub calm: Vec<(Stretch, Vec<f64>)>,
+    /// Total I/Os per second and mean latency in seconds that were published for PARDA in the first of them.
+    pub parda: (Option<f64>, Option<f64>),
+    /// And without control.
+    pub uncontrolled: (Option<f64>, Option<f64>),
+}
+
+impl Experiment {
+    /// Its run under a way.
+    pub fn scenario(&self, way: Way, period_s: f64, seed: Seed) -> Scenario {
+        let law = match way {
+            Way::Uncontrolled => Law::Fixed(f64::MAX),
+            Way::Parda => Law::Parda(Parameters {
+                k: self.k,
+                range: (1.0, self.most),
+                initial: 32.0_f64.min(self.most),
+                ..Parameters::published(self.threshold_s)
+            }),
+            Way::Evenkeel => Law::Evenkeel(Settings { most: self.most, ..Settings::new(self.threshold_s) }),
+        };
+        self.with(|host| if host.tells { law } else { host.law }, period_s, seed)
+    }
+
+    /// Its run with the law that each host is given.
+    pub fn with(&self, law: impl Fn(&HostPlan) -> Law, period_s: f64, seed: Seed) -> Scenario {
+        let hosts = self.hosts.iter().map(|host| HostPlan { law: law(host), ..host.clone() }).collect();
+        Scenario { array: ARRAY, hosts, period_s, duration_s: self.duration_s, seed }
+    }
+}
+
+#[cfg(test)]
+mod tests;

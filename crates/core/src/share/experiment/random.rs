@@ -1,0 +1,111 @@
+//! Random arrays and mixes: does the law stay where it should?
+
+use super::super::law::Settings;
+use super::super::simulation::{ArrayPlan, DiskPlan, HostPlan, Scenario, run};
+use super::super::{Cost, Law, Service};
+use crate::random::{Random, Seed};
+
+/// Periods before a run is judged.
+const SETTLE: usize = 20;
+/// Periods that are judged.
+const JUDGED: usize = 20;
+/// I/Os that a period has at least, so that its mean says something.
+const PERIOD_IOS: f64 = 400.0;
+
+/// A random array with random hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mix {
+    /// The run.
+    pub scenario: Scenario,
+    /// Latency threshold in seconds.
+    pub threshold_s: f64,
+}
+
+/// What a run on a mix came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stability {
+    /// Mean latency over the threshold at the end.
+    pub latency: f64,
+    /// Mean of what was outstanding over what was wanted, over hosts.
+    pub filled: f64,
+    /// Largest relative spread (standard deviation over mean) of all windows together from period to period.
+    pub spread: f64,
+}
+
+impl Stability {
+    /// Beyond the threshold by a quarter, far below it although more is wanted, or swinging by a quarter.
+    pub fn diverged(&self) -> bool {
+        let low = self.latency < 0.75 && self.filled < 0.9;
+        !self.latency.is_finite() || self.latency > 1.25 || low || self.spread > 0.25
+    }
+}
+
+fn log_uniform(random: &mut Random, low: f64, high: f64) -> f64 {
+    low * (high / low).powf(random.unit())
+}
+
+/// Mix `number` of a seed: 2 to 64 hosts, 1 to 64 spindles of 0.1 to 10 ms, depths 1 to 64, shares 1 to 8, sizes 4 KB to
+/// 256 KB, writes that cost up to 4 reads, thresholds from 2 to 12 times the mean service time.
+pub fn mix(seed: Seed, number: u64) -> Mix {
+    let mut random = Random::new(seed.child("mix").numbered(number));
+    let hosts = log_uniform(&mut random, 2.0, 65.0) as usize;
+    let array = ArrayPlan {
+        spindles: log_uniform(&mut random, 1.0, 65.0) as usize,
+        mean_s: log_uniform(&mut random, 0.000_1, 0.010),
+        service: if random.chance(0.5) { Service::Exponential } else { Service::Uniform(random.unit()) },
+        cost: Cost { write: 1.0 + 3.0 * random.unit(), ..Cost::default() },
+    };
+    let threshold_s = array.mean_s * log_uniform(&mut random, 2.0, 12.0);
+    let law = Law::Evenkeel(Settings::new(threshold_s));
+    let hosts: Vec<HostPlan> = (0..hosts).map(|_| HostPlan::new(law, disk(&mut random))).collect();
+    let per_s = array.spindles as f64 / array.mean_s;
+    let period_s = (PERIOD_IOS * hosts.len() as f64 / 8.0).max(2_000.0) / per_s;
+    let period_s = period_s.max(20.0 * threshold_s);
+    let duration_s = (SETTLE + JUDGED) as f64 * period_s;
+    Mix {
+        scenario: Scenario { array, hosts, period_s, duration_s, seed: seed.numbered(number) },
+        threshold_s,
+    }
+}
+
+fn disk(random: &mut Random) -> DiskPlan {
+    DiskPlan {
+        shares: random.uniform(1, 8) as f64,
+        depth: log_uniform(random, 1.0, 65.0) as u32,
+        bytes: 4_096 << random.uniform(0, 6),
+        writes: if random.chance(0.5) { random.unit() } else { 0.0 },
+        active: Vec::new(),
+    }
+}
+
+/// Runs a mix.
+pub fn stability(mix: &Mix) -> Stability {
+    let trace = run(&mix.scenario);
+    let period_s = mix.scenario.period_s;
+    let from_s = SETTLE as f64 * period_s;
+    let stretch = (from_s, mix.scenario.duration_s);
+    let wanted: f64 = mix.scenario.hosts.iter().map(|host| wanted(host, mix.scenario.array.cost)).sum();
+    let outstanding: f64 = trace.outstanding(stretch).iter().sum();
+    let totals: Vec<f64> = (SETTLE..SETTLE + JUDGED)
+        .map(|number| {
+            let start_s = number as f64 * period_s;
+            trace.windows((start_s, start_s + period_s)).iter().sum()
+        })
+        .collect();
+    let mean = totals.iter().sum::<f64>() / totals.len() as f64;
+    let variance = totals.iter().map(|total| (total - mean).powi(2)).sum::<f64>() / totals.len() as f64;
+    Stability {
+        latency: trace.latency_s(stretch, |_| true).unwrap_or(f64::INFINITY) / mix.threshold_s,
+        filled: outstanding / wanted,
+        spread: variance.sqrt() / mean,
+    }
+}
+
+/// Cost that a host's clients want outstanding, in the mean.
+fn wanted(host: &HostPlan, cost: Cost) -> f64 {
+    let of = |disk: &DiskPlan| {
+        let one = |write| cost.of(super::super::Io { bytes: disk.bytes, write });
+        f64::from(disk.depth) * (disk.writes * one(true) + (1.0 - disk.writes) * one(false))
+    };
+    host.disks.iter().map(of).sum()
+}
