@@ -1,6 +1,7 @@
 //! `evenkeel simulate`: controllers on the virtual clock.
 
 mod plants;
+mod shares;
 mod show;
 
 use super::Session;
@@ -19,11 +20,12 @@ use std::process::ExitCode;
   evenkeel simulate collapse.toml --controller vegas --trace
   evenkeel simulate --plants 100 --seed 7                random plants from limits 1, 8 and 1,024
   evenkeel simulate --steps --controller aimd            4 -> 512 and 512 -> 4 clients on measured curves
+  evenkeel simulate --shares --mixes 100                 windows of hosts that share storage
 
 Exit code 1 when an expectation of a scenario is broken.")]
 pub struct Args {
     /// Scenario files; `examples/scenarios` shows every key
-    #[arg(value_name = "FILE", required_unless_present_any = ["plants", "steps", "search"])]
+    #[arg(value_name = "FILE", required_unless_present_any = ["plants", "steps", "search", "shares", "mixes"])]
     pub files: Vec<PathBuf>,
     /// fixed, aimd, vegas, gradient2, reflection or evenkeel, in place of the scenario's own
     #[arg(long, value_name = "NAME")]
@@ -46,6 +48,12 @@ pub struct Args {
     /// Search parameters for aimd, vegas and gradient2 (minutes)
     #[arg(long, conflicts_with_all = ["files", "plants", "steps"])]
     pub search: bool,
+    /// Windows of hosts that share storage: the published experiments, uncontrolled, by the published law and by ours
+    #[arg(long, conflicts_with = "files")]
+    pub shares: bool,
+    /// How our windows do on this many random arrays and mixes of hosts
+    #[arg(long, value_name = "N", conflicts_with = "files")]
+    pub mixes: Option<u64>,
     /// As JSON
     #[arg(long)]
     pub json: bool,
@@ -62,6 +70,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if let Some(count) = args.plants {
         plants::judge(session, args, count)?;
     }
+    shares::show(session, args)?;
     let mut broken = false;
     for path in &args.files {
         let instead = Instead { controller: args.controller.clone(), seed: args.seed };

@@ -1,0 +1,120 @@
+//! Windows of hosts that share storage: the published experiments, and random arrays and mixes.
+
+use super::Args;
+use crate::command::Session;
+use crate::out;
+use anyhow::{Result, bail};
+use evenkeel_core::random::Seed;
+use evenkeel_core::share::experiment::{
+    Experiment, Mix, Outcome, Stability, Way, judge, kept, mix, published, stability,
+};
+use evenkeel_core::share::simulation::run;
+use serde_json::{Value, json};
+
+/// Seconds between two updates in the published experiments.
+const PERIOD_S: f64 = 2.0;
+const HEADER: &str =
+    "experiment    way            I/Os per s  latency ms  periods  share error  over L  throughput kept\n";
+
+/// Runs every published experiment under every way, and mixes under ours.
+pub fn show(session: &Session, args: &Args) -> Result<()> {
+    let seed = Seed(args.seed.unwrap_or(1));
+    if args.shares {
+        experiments(session, args, seed)?;
+    }
+    match args.mixes {
+        Some(count) => mixes(session, args, seed, count),
+        None => Ok(()),
+    }
+}
+
+fn experiments(session: &Session, args: &Args, seed: Seed) -> Result<()> {
+    if !args.json {
+        out::write(HEADER)?;
+    }
+    for experiment in published() {
+        for way in Way::ALL {
+            if session.stop.is_set() {
+                bail!("stopped before {} under {}", experiment.name, way.name());
+            }
+            let outcome = judge(&experiment, &run(&experiment.scenario(way, PERIOD_S, seed)));
+            let kept = (way == Way::Evenkeel).then(|| kept(&experiment, PERIOD_S, seed));
+            let text = match args.json {
+                true => format!("{}\n", as_json(&experiment, way, &outcome, kept)),
+                false => as_text(&experiment, way, &outcome, kept),
+            };
+            out::write(&text)?;
+        }
+    }
+    Ok(())
+}
+
+fn as_json(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f64>) -> Value {
+    let published = match way {
+        Way::Uncontrolled => experiment.uncontrolled,
+        Way::Parda => experiment.parda,
+        Way::Evenkeel => (None, None),
+    };
+    json!({
+        "experiment": experiment.name,
+        "what": experiment.what,
+        "way": way.name(),
+        "threshold_s": experiment.threshold_s,
+        "iops": outcome.iops,
+        "latency_s": outcome.latency_s,
+        "windows": outcome.windows.iter().map(|window| window.is_finite().then_some(*window)).collect::<Vec<_>>(),
+        "periods_to_share": outcome.periods_to_share,
+        "share_error": outcome.share_error,
+        "overshoot": outcome.overshoot,
+        "throughput_kept": kept,
+        "published_iops": published.0,
+        "published_latency_s": published.1,
+    })
+}
+
+fn as_text(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f64>) -> String {
+    let iops: f64 = outcome.iops.iter().sum();
+    let periods = outcome.periods_to_share.map_or("never".to_owned(), |periods| periods.to_string());
+    let kept = kept.map_or("-".to_owned(), |kept| format!("{kept:.3}"));
+    format!(
+        "{:13} {:13} {iops:11.0} {:11.1} {periods:>8} {:10.1} % {:5.1} % {kept:>16}\n",
+        experiment.name,
+        way.name(),
+        1e3 * outcome.latency_s,
+        100.0 * outcome.share_error,
+        100.0 * outcome.overshoot,
+    )
+}
+
+fn mixes(session: &Session, args: &Args, seed: Seed, count: u64) -> Result<()> {
+    let mut diverged = 0;
+    for number in 0..count {
+        if session.stop.is_set() {
+            bail!("stopped after {number} of {count} mixes");
+        }
+        let mix = mix(seed, number);
+        let outcome = stability(&mix);
+        diverged += u64::from(outcome.diverged());
+        if outcome.diverged() && !args.json {
+            out::write(&one(number, &mix, &outcome))?;
+        }
+    }
+    let text = match args.json {
+        true => json!({ "seed": seed.0, "mixes": count, "diverged": diverged }).to_string(),
+        false => format!("{diverged} of {count} random arrays and mixes of seed {} diverged", seed.0),
+    };
+    Ok(out::line(text)?)
+}
+
+fn one(number: u64, mix: &Mix, outcome: &Stability) -> String {
+    format!(
+        "mix {number}: {} hosts on {} spindles, latency {:.2} of the threshold of {:.2} ms, {:.0} % of what is wanted \
+         outstanding, windows swing by {:.0} %\n",
+        mix.scenario.hosts.len(),
+        mix.scenario.array.spindles,
+        outcome.latency,
+        1e3 * mix.threshold_s,
+        100.0 * outcome.filled,
+        100.0 * outcome.spread,
+    )
+}
