@@ -1,3 +1,5 @@
+//! The published experiments and random mixes come out as they should.
+
 use super::*;
 use crate::share::simulation::run;
 

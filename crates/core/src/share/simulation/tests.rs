@@ -1,3 +1,5 @@
+//! Hosts and array on the virtual clock against published figures and fixed points.
+
 use super::super::law::{Parameters, Settings};
 use super::trace::share_error;
 use super::*;
