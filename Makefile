@@ -3,7 +3,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Server and client programs without a system service; they are installed where they are missing.
 PACKAGES := mariadb-server-core mariadb-client-core
-BENCH_PACKAGES := $(PACKAGES) sysbench
+BENCH_PACKAGES := $(PACKAGES) sysbench haproxy
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Needed by our own `if let ... && ...` and by dependencies (hdrhistogram, the icu crates), as they say themselves.
@@ -36,7 +36,7 @@ check: lint ## Without a server: form, lints, house rules, dependencies
 	 else echo "cargo-deny is not installed: dependencies not checked (cargo install cargo-deny)"; fi
 
 bench: bench-tools build ## Every benchmark, roughly (each takes --quick; without it the full figures)
-	@for bench in generator arrivals stall load variation plants collapse; do echo "== $$bench"; bench/$$bench --quick || exit 1; done
+	@for bench in generator arrivals stall load variation plants collapse overhead; do echo "== $$bench"; bench/$$bench --quick || exit 1; done
 
 fmt:
 	$(CARGO) fmt --all
@@ -60,5 +60,5 @@ tools:
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(PACKAGES); }
 
 bench-tools: tools
-	@command -v sysbench >/dev/null \
+	@PATH="$$PATH:/usr/sbin"; { command -v sysbench && command -v haproxy; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BENCH_PACKAGES); }

@@ -1,7 +1,45 @@
-"""Processes whose CPU time and context switches are counted."""
+"""Processes that end with the bench, and whose CPU time and context switches are counted."""
+import ctypes
+import glob
 import os
+import signal
 import subprocess
 from dataclasses import dataclass
+
+
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+
+
+def ends_with_bench(cpu=None):
+    """What a child does before it becomes its program: it ends when the bench does, however that happens, and stays
+    on one CPU where one is given."""
+    bench = os.getpid()
+
+    def before():
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != bench:
+            os._exit(143)
+        if cpu is not None:
+            os.sched_setaffinity(0, {cpu})
+    return before
+
+
+def cpu_ns(pid):
+    """CPU time of all threads of a process so far, as the scheduler counts it: in nanoseconds, not in ticks."""
+    total = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        with open(path) as file:
+            total += int(file.read().split()[0])
+    return total
+
+
+def resident_mb(pid):
+    """Resident memory of a process in MB of 1,000,000 bytes."""
+    with open(f"/proc/{pid}/status") as file:
+        kilobytes = next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
+    return kilobytes * 1024 / 1e6
 
 
 @dataclass
@@ -14,9 +52,13 @@ class Usage:
 
 def measured(command, cpu=None):
     """Runs a command, on one CPU where one is given, and counts what it used."""
-    pin = (lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=pin)
-    output = process.stdout.read()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=ends_with_bench(cpu))
+    try:
+        output = process.stdout.read()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:

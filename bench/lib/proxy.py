@@ -6,12 +6,14 @@ import subprocess
 import tempfile
 import time
 
+from .process import ends_with_bench
+
 HAPROXY = """
 global
     maxconn 5000
     nbthread {threads}
 defaults
-    mode tcp
+    mode tcp{options}
     timeout connect 10s
     timeout client 10m
     timeout server 10m
@@ -41,7 +43,8 @@ class Proxy:
         self.home = tempfile.mkdtemp(prefix="evenkeel-bench-")
         self.port = free_port()
         self.log = open(os.path.join(self.home, "log"), "w")
-        self.process = subprocess.Popen(self.command_of(self.port, self.home), stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen(self.command_of(self.port, self.home), stdout=self.log, stderr=self.log,
+                                        preexec_fn=ends_with_bench())
         deadline = time.monotonic() + 20
         while not self._listens():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -73,13 +76,14 @@ class Proxy:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
-def haproxy(backend, maxconn=None, threads=1):
+def haproxy(backend, maxconn=None, threads=1, options=()):
     """HAProxy in TCP mode, free or with a limit of connections that the server gets."""
     def command(port, home):
         limit = f" maxconn {maxconn}" if maxconn else ""
         path = os.path.join(home, "haproxy.cfg")
         with open(path, "w") as file:
-            file.write(HAPROXY.format(port=port, backend=backend, maxconn=limit, threads=threads))
+            file.write(HAPROXY.format(port=port, backend=backend, maxconn=limit, threads=threads,
+                                      options="".join(f"\n    option {name}" for name in options)))
         return ["haproxy", "-f", path, "-db"]
     return Proxy(command)
 

@@ -6,6 +6,8 @@ import subprocess
 import tempfile
 import time
 
+from .process import ends_with_bench
+
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 
@@ -45,20 +47,21 @@ class Server:
                    "--bind-address=127.0.0.1", f"--pid-file={self.home}/pid", "--skip-name-resolve",
                    "--innodb-buffer-pool-size=256M", "--innodb-log-file-size=64M", "--max-connections=500",
                    "--innodb-flush-log-at-trx-commit=2", "--performance-schema=OFF", *self.settings]
-        self.process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=self._confine)
+        self.process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=self._confine(ends_with_bench(self.cpu)))
         deadline = time.monotonic() + 60
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(open(os.path.join(self.home, "log")).read()[-2000:])
             time.sleep(0.1)
 
-    def _confine(self):
-        """In the child, before the server runs: its CPU and its memory."""
-        if self.cpu is not None:
-            os.sched_setaffinity(0, {self.cpu})
-        if self.group:
-            with open(os.path.join(self.group, "cgroup.procs"), "w") as file:
-                file.write(str(os.getpid()))
+    def _confine(self, before):
+        """What the child does before the server runs: its CPU, its end, its memory."""
+        def confined():
+            before()
+            if self.group:
+                with open(os.path.join(self.group, "cgroup.procs"), "w") as file:
+                    file.write(str(os.getpid()))
+        return confined
 
     def answers(self):
         return self.sql("SELECT 1").returncode == 0

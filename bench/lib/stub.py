@@ -7,6 +7,8 @@ import struct
 import subprocess
 import tempfile
 
+from .process import ends_with_bench
+
 
 def run(stub, generator, flags, stub_cpu=1, cpu=0):
     """One run of the generator against a stub on the other core: its result and a row for each request.
@@ -19,7 +21,7 @@ def run(stub, generator, flags, stub_cpu=1, cpu=0):
         server = subprocess.Popen(["taskset", "-c", str(stub_cpu), stub, "--socket", path["socket"], "--spin", "1",
                                    "--log", path["stamps"]], stdout=subprocess.PIPE, text=True,
                                   # A scheduler that shares by session would charge the spinning to the generator.
-                                  start_new_session=True)
+                                  start_new_session=True, preexec_fn=ends_with_bench())
         try:
             server.stdout.readline()
             command = [generator, "--socket", path["socket"], "--cpus", str(cpu), "--log", path["requests"], *flags]
