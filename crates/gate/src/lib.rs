@@ -7,5 +7,6 @@ pub mod control;
 pub mod event;
 pub mod guard;
 pub mod histogram;
+mod numbers;
 pub mod policy;
 pub mod snapshot;

@@ -11,7 +11,8 @@ pub(crate) fn read(path: impl AsRef<Path>) -> Option<String> {
     /// Most files of the kernel in one read; std, which believes their size of zero, takes up to ten.
     const FILE_BYTES: usize = 8192;
     let mut bytes = Vec::with_capacity(FILE_BYTES);
-    File::open(path).ok()?.read_to_end(&mut bytes).ok()?;
+    // Behind `take` std does not ask for the size: two system calls less for each file.
+    File::open(path).ok()?.take(u64::MAX).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned()))
 }
 

@@ -5,8 +5,8 @@
 //! are in units of the mean transaction of the last hundred thousands. A server that becomes slower for all
 //! raises costs and unit alike, so that weights stay.
 
+use crate::numbers::NumberMap;
 use evenkeel_core::Nanos;
-use std::collections::HashMap;
 
 /// Digests that are remembered.
 const DIGESTS_MAX: usize = 4_096;
@@ -27,7 +27,7 @@ struct Cost {
 /// Costs of all digests that were seen lately.
 #[derive(Debug, Default)]
 pub struct Costs {
-    known: HashMap<u64, Cost>,
+    known: NumberMap<u64, Cost>,
     /// Transactions, and the sum of their floors: the unit is their ratio.
     count: f64,
     sum: f64,

@@ -24,9 +24,10 @@ pub use meter::Interval;
 pub use tenant::TenantId;
 pub use terms::{Admission, Ended, Notice, Options, Outcome, Rejection, SessionId};
 
+use crate::numbers::NumberMap;
 use evenkeel_core::Nanos;
 use meter::Meter;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use tenant::{Tenants, Ticket, Waiter};
 
 /// The liveness rule waits for this many times the 99th percentile of response times.
@@ -63,7 +64,7 @@ struct Session {
 pub struct Gate {
     options: Options,
     limit: usize,
-    sessions: HashMap<SessionId, Session>,
+    sessions: NumberMap<SessionId, Session>,
     tenants: Tenants,
     notices: VecDeque<Notice>,
     meter: Meter,
@@ -86,7 +87,7 @@ impl Gate {
         Self {
             options,
             limit: limit.max(1),
-            sessions: HashMap::new(),
+            sessions: NumberMap::default(),
             tenants: Tenants::default(),
             notices: VecDeque::new(),
             meter: Meter::default(),

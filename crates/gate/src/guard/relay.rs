@@ -60,7 +60,7 @@ pub struct Relay {
     /// Whether `held` waits for something else than more bytes.
     parked: bool,
     /// What is held is to be looked at again before more is read.
-    look_again: bool,
+    pub look_again: bool,
     question: Option<Box<Question>>,
     reply: policy::Reply,
     results: u32,

@@ -26,9 +26,10 @@ pub use act::{Act, Statement};
 pub use hold::Hold;
 
 use crate::admission::Outcome;
+use crate::numbers::NumberMap;
 use code::Code;
 use evenkeel_wire::status;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// How a command may enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +111,7 @@ pub struct Session {
     pending: VecDeque<Pending>,
     /// Pending commands that run under a permit.
     under_permit: usize,
-    prepared: HashMap<u32, Statement>,
+    prepared: NumberMap<u32, Statement>,
     last_prepared: Option<Statement>,
     /// The worst error since the transaction began.
     trouble: Option<Outcome>,
@@ -128,7 +129,7 @@ impl Session {
             backslash_escapes: true,
             pending: VecDeque::new(),
             under_permit: 0,
-            prepared: HashMap::new(),
+            prepared: NumberMap::default(),
             last_prepared: None,
             trouble: None,
             digest: 0,

@@ -24,6 +24,42 @@ pub(super) struct Frame {
 impl Frame {
     /// Takes bytes up to the end of a packet with all that continue it; true when the end was seen.
     pub fn take(&mut self, input: &mut &[u8]) -> Result<bool, ProtocolError> {
+        if self.header_filled == 0 && !self.continues && self.take_whole(input)? {
+            return Ok(true);
+        }
+        self.take_piece(input)
+    }
+
+    /// A short packet that is all there, as nearly all are; takes nothing where it is another one.
+    fn take_whole(&mut self, input: &mut &[u8]) -> Result<bool, ProtocolError> {
+        let [a, b, c, sequence, payload @ ..] = *input else { return Ok(false) };
+        let length = u32::from_le_bytes([*a, *b, *c, 0]);
+        if length as usize == PAYLOAD_MAX || payload.len() < length as usize {
+            return Ok(false);
+        }
+        self.header = [*a, *b, *c, *sequence];
+        self.is_due(*sequence)?;
+        let (packet, rest) = payload.split_at(length as usize);
+        *input = rest;
+        (self.left, self.length) = (0, u64::from(length));
+        self.head_filled = packet.len().min(HEAD_BYTES) as u8;
+        match payload.first_chunk::<HEAD_BYTES>() {
+            // What is behind the packet is copied too: a copy of fixed length costs less than its end would.
+            Some(head) => self.head = *head,
+            None => self.head[..packet.len()].copy_from_slice(packet),
+        }
+        Ok(true)
+    }
+
+    fn is_due(&mut self, sequence: u8) -> Result<(), ProtocolError> {
+        if let Some(expected) = self.due.filter(|due| *due != sequence) {
+            return Err(ProtocolError::Sequence { expected, found: sequence });
+        }
+        self.due = Some(sequence.wrapping_add(1));
+        Ok(())
+    }
+
+    fn take_piece(&mut self, input: &mut &[u8]) -> Result<bool, ProtocolError> {
         loop {
             if usize::from(self.header_filled) < HEADER_BYTES && !self.take_header(input)? {
                 return Ok(false);
@@ -53,10 +89,7 @@ impl Frame {
             return Ok(false);
         }
         let [a, b, c, sequence] = self.header;
-        if let Some(expected) = self.due.filter(|due| *due != sequence) {
-            return Err(ProtocolError::Sequence { expected, found: sequence });
-        }
-        self.due = Some(sequence.wrapping_add(1));
+        self.is_due(sequence)?;
         self.left = u32::from_le_bytes([a, b, c, 0]);
         if !self.continues {
             self.head_filled = 0;

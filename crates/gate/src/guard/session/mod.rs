@@ -140,8 +140,8 @@ impl Session {
                 Stage::Parting(_) => self.part(cx),
             };
             match moved {
-                Ok(true) => {}
-                Ok(false) => return Flow::Open,
+                Ok(true) if !self.is_exhausted() => {}
+                Ok(_) => return Flow::Open,
                 Err(end) => match self.end(end, cx) {
                     Flow::Open => {}
                     flow => return flow,
@@ -149,6 +149,13 @@ impl Session {
             }
         }
         Flow::Again
+    }
+
+    /// Whether another turn would find nothing to move. Asked after each command and each reply, so that both sides need
+    /// not be looked at once more.
+    fn is_exhausted(&self) -> bool {
+        let settled = matches!(&self.stage, Stage::Relay(relay) if !relay.look_again);
+        settled && !self.server.is_readable() && !self.client.is_readable() && !self.client.is_ending()
     }
 
     /// The gate has decided about what waits.
