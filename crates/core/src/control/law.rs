@@ -73,6 +73,19 @@ impl Law {
         }
     }
 
+    /// The same within another range; a fixed limit has none.
+    pub fn within(self, range: (u32, u32)) -> Self {
+        let span = (f64::from(range.0), f64::from(range.1));
+        match self {
+            Self::Fixed(limit) => Self::Fixed(limit),
+            Self::Aimd(settings) => Self::Aimd(aimd::Settings { range: span, ..settings }),
+            Self::Vegas(settings) => Self::Vegas(vegas::Settings { range: span, ..settings }),
+            Self::Gradient2(settings) => Self::Gradient2(gradient2::Settings { range: span, ..settings }),
+            Self::Reflection(settings) => Self::Reflection(reflection::Settings { range, ..settings }),
+            Self::Evenkeel(settings) => Self::Evenkeel(evenkeel::Settings { range, ..settings }),
+        }
+    }
+
     /// The controller.
     pub fn build(&self) -> Box<dyn Controller> {
         match *self {
@@ -97,6 +110,8 @@ mod tests {
             let law = Law::named(name, 8, (1, 1_024)).unwrap();
             assert_eq!((law.name(), law.build().name()), (name, name));
             assert_eq!(law.starting_at(12).build().update(&Sample::default()).limit, 12, "{name}");
+            let narrow = Law::named(name, 8, (2, 16)).unwrap();
+            assert_eq!(law.within((2, 16)), narrow, "{name}");
         }
         assert_eq!(Law::named("eveenkeel", 8, (1, 8)), None);
     }

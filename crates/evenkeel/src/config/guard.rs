@@ -1,7 +1,7 @@
 //! The guard's configuration: `examples/guard.toml` shows every key.
 
 use super::fields::Fields;
-use super::simulate::{law_named, memory, with_memory};
+use super::simulate::{fitted, law_named, memory, with_memory};
 use super::units;
 use crate::guard::log::Form;
 use anyhow::{Context, Result, anyhow, bail};
@@ -26,6 +26,8 @@ pub struct GuardConfig {
     pub weights: BTreeMap<String, u32>,
     /// Name of the controller.
     pub controller: String,
+    /// Its parameters are those that the search found, not the published ones.
+    pub fitted: bool,
     /// The limit to begin with, or to hold.
     pub limit: u32,
     /// No limit passes this.
@@ -55,6 +57,7 @@ impl GuardConfig {
             plan: Plan { threads: threads(), ..Plan::new(listen, backend) },
             weights: BTreeMap::new(),
             controller: law::NAMES[law::NAMES.len() - 1].to_owned(),
+            fitted: false,
             limit: 8,
             limit_max: 1_024,
             memory: None,
@@ -117,6 +120,7 @@ impl GuardConfig {
 
     fn control(&mut self, mut fields: Fields) -> Result<()> {
         set(&mut self.controller, fields.optional("controller")?);
+        set(&mut self.fitted, fields.optional("fitted")?);
         set(&mut self.limit, limit(&mut fields, "limit")?);
         set(&mut self.limit_max, limit(&mut fields, "limit_max")?);
         set(&mut self.tick, time(&mut fields, "tick")?);
@@ -181,9 +185,14 @@ impl GuardConfig {
     /// The controller that was chosen.
     ///
     /// # Errors
-    /// An unknown name.
+    /// An unknown name, or one without fitted parameters where these are asked for.
     pub fn law(&self) -> Result<Law> {
-        Ok(with_memory(law_named(Some(&self.controller), self.limit, self.limit_max)?, self.memory))
+        let published = law_named(Some(&self.controller), self.limit, self.limit_max)?;
+        let law = match self.fitted {
+            false => published,
+            true => fitted(&self.controller)?.starting_at(self.limit).within((1, self.limit_max)),
+        };
+        Ok(with_memory(law, self.memory))
     }
 
     /// What the loop needs.
@@ -287,6 +296,7 @@ fn identity(fields: &mut Fields) -> Result<Option<(PathBuf, PathBuf)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_core::control::search;
 
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
@@ -323,10 +333,22 @@ mod tests {
     }
 
     #[test]
+    fn fitted_parameters_keep_the_limits_of_the_file() {
+        let law = |more| {
+            GuardConfig::parse(&format!("{SHORT}[control]\ncontroller = 'aimd'\n{more}")).unwrap().law()
+        };
+        let (published, fitted) =
+            (law("limit_max = 99").unwrap(), law("limit_max = 99\nfitted = true").unwrap());
+        assert_ne!(published, fitted);
+        assert_eq!(fitted, search::fitted("aimd").unwrap().starting_at(8).within((1, 99)));
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (more, expected) in [
             ("[control]\ncontroler = 'fixed'", "did you mean `controller`?"),
             ("[control]\ncontroller = 'vega'", "vegas"),
+            ("[control]\nfitted = true", "`evenkeel` has no fitted parameters; those of `aimd`"),
             ("[control]\nlimit = 0", "`limit` must be between 1"),
             ("[control]\nlimit = 9\nlimit_max = 3", "`limit` 9 is above `limit_max` 3"),
             ("[control]\ntick = '1h'", "`tick` must be between"),

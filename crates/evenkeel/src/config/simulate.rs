@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::plant::{Curve, Fall, MEASURED, Measured, Plant, Rise, Shift};
 use evenkeel_core::control::simulation::{Expect, Load, Phase, Scenario};
-use evenkeel_core::control::{Law, evenkeel, law};
+use evenkeel_core::control::{Law, evenkeel, law, search};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::workload::similar;
 use std::path::Path;
@@ -79,6 +79,13 @@ fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
     let plants = named.into_iter().map(|(_, plant)| plant).collect();
     let scenario = Scenario { plants, load: Load::new(phases), tick, duration, start, seed };
     Ok(ScenarioFile { name, law, scenario, expect })
+}
+
+/// A controller with the parameters that the search found.
+pub fn fitted(name: &str) -> Result<Law> {
+    search::fitted(name).ok_or_else(|| {
+        anyhow!("`{name}` has no fitted parameters; those of {} were searched", list(&search::SEARCHED))
+    })
 }
 
 /// A controller by name.

@@ -2,7 +2,9 @@
 
 use super::fields::Fields;
 use super::generator;
+use super::units;
 use anyhow::{Context, Result, anyhow, bail};
+use evenkeel_core::Nanos;
 use evenkeel_lab::workload::user::{
     ColumnReader, Definition, Generator, ParameterDefinitions, StatementDefinition, TransactionDefinition,
     UserWorkload,
@@ -54,6 +56,7 @@ fn statement(number: usize, value: Value) -> Result<StatementDefinition> {
     let sql = fields.required("sql")?;
     let weight = fields.optional("weight")?;
     let tables = fields.optional("tables")?;
+    let pause = pause(&mut fields)?;
     let parameters = match fields.optional("parameters")? {
         None => ParameterDefinitions::default(),
         Some(Value::Array(values)) => positional(fields.entry(), values)?,
@@ -64,7 +67,12 @@ fn statement(number: usize, value: Value) -> Result<StatementDefinition> {
         ),
     };
     fields.finish()?;
-    Ok(StatementDefinition { name, sql, weight, parameters, tables })
+    Ok(StatementDefinition { name, sql, weight, parameters, pause, tables })
+}
+
+fn pause(fields: &mut Fields) -> Result<Nanos> {
+    let Some(text) = fields.optional::<String>("pause")? else { return Ok(Nanos::ZERO) };
+    units::duration(&text).map_err(|error| anyhow!("{}: `pause`: {error}", fields.entry()))
 }
 
 fn transaction(number: usize, value: Value) -> Result<TransactionDefinition> {
@@ -124,6 +132,7 @@ mod tests {
             (NAMED, "statement `s`: `sql` is missing"),
             (&format!("{NAMED}sql = 5"), "statement `s`: `sql` must be a text, not a whole number"),
             (&format!("{NAMED}sql = \"x\"\nwieght = 5"), "unknown key `wieght`, did you mean `weight`?"),
+            (&format!("{NAMED}sql = \"x\"\npause = \"5 furlongs\""), "statement `s`: `pause`: "),
             (
                 &format!("{NAMED}sql = \"x\"\nparameters = 5"),
                 "must be a list of generators, one for each `?`",

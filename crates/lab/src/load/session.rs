@@ -20,6 +20,8 @@ pub(super) enum State {
     Idle,
     Preparing(usize),
     Executing(usize),
+    /// Its client waits before it asks this.
+    Pausing(usize),
     RollingBack,
 }
 

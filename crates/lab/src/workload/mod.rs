@@ -89,6 +89,12 @@ pub trait Client: Send {
         parameters: &mut Parameters,
     ) -> Option<usize>;
 
+    /// How long the client waits before it asks the statement that [`Client::step`] named last, which is not the first
+    /// of its request: an application that works inside a transaction.
+    fn pause(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
     /// Think time before the next request of a closed load; `None` leaves it to the plan.
     fn think(&mut self, _random: &mut Random) -> Option<Nanos> {
         None

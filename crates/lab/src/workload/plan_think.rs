@@ -51,6 +51,9 @@ impl Client for Unthinking {
     ) -> Option<usize> {
         self.0.step(reply, random, parameters)
     }
+    fn pause(&self) -> Nanos {
+        self.0.pause()
+    }
     fn think(&mut self, random: &mut Random) -> Option<Nanos> {
         // Drawn all the same, because a browser's session ends after a sum of think times.
         self.0.think(random);

@@ -24,6 +24,9 @@ pub struct Flags {
     /// Who decides about the limit [default: evenkeel]
     #[arg(long, value_name = "NAME", value_parser = law::NAMES)]
     controller: Option<String>,
+    /// With the parameters that `evenkeel simulate --search` found, instead of the published ones
+    #[arg(long)]
+    fitted: bool,
     /// The limit to begin with; the fixed controller's for good [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: Option<u32>,
@@ -122,6 +125,7 @@ impl Flags {
         set(&mut config.plan.threads, &self.threads);
         set(&mut config.log, &self.log);
         config.plan.options.dry_run |= self.dry_run;
+        config.fitted |= self.fitted;
         config.counters |= self.counters;
         config.metrics = self.metrics.clone().or(config.metrics.take());
         config.journal = self.journal.clone().or(config.journal.take());

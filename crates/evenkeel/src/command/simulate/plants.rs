@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::command::Session;
-use crate::config::simulate::law_named;
+use crate::config::simulate::{fitted, law_named};
 use crate::out;
 use anyhow::{Result, bail};
 use evenkeel_core::control::Law;
@@ -23,10 +23,7 @@ fn law(args: &Args) -> Result<Law> {
         return law_named(args.controller.as_ref(), 8, CLIENTS);
     }
     let name = args.controller.as_deref().unwrap_or_default();
-    match search::fitted(name) {
-        Some(law) => Ok(law),
-        None => bail!("--fitted is for --controller {}", SEARCHED.join(", ")),
-    }
+    fitted(name)
 }
 
 fn seed(args: &Args) -> Seed {

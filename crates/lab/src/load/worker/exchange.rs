@@ -156,7 +156,10 @@ impl Worker<'_> {
         let client = &mut self.clients[request.client as usize];
         let reply = (!first).then_some(&session.reply);
         match client.client.step(reply, &mut client.random, &mut session.parameters) {
-            Some(statement) if statement < self.shared.scripts.len() => self.ask(slot, statement),
+            Some(statement) if statement < self.shared.scripts.len() => match client.client.pause() {
+                pause if first || pause == Nanos::ZERO => self.ask(slot, statement),
+                pause => self.pause_until(now + pause, slot, statement),
+            },
             Some(statement) => {
                 self.misused(slot, &format!("workload names statement {statement}, which it does not have"));
             }
@@ -168,7 +171,7 @@ impl Worker<'_> {
     }
 
     /// Sends a statement, or first its preparation.
-    fn ask(&mut self, slot: u32, statement: usize) {
+    pub(super) fn ask(&mut self, slot: u32, statement: usize) {
         let script = &self.shared.scripts[statement];
         let session = &mut self.sessions[slot as usize];
         let (state, expect, sequence) = match (script.prepared, session.handles[statement]) {

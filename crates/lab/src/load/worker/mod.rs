@@ -13,6 +13,7 @@ mod dispatch;
 mod exchange;
 mod finish;
 mod measure;
+mod pause;
 
 use super::deadlines::{Deadline, Deadlines};
 use super::error::LoadError;
@@ -34,6 +35,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_wire::{Account, Channel, Encryption};
 use measure::Usage;
+use pause::Pausing;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
@@ -100,6 +102,8 @@ pub(super) struct Worker<'a> {
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// Arrivals of closed clients that do not think.
     at_once: VecDeque<Arrival>,
+    /// Sessions in the middle of a transaction whose client waits.
+    pausing: BinaryHeap<Reverse<Pausing>>,
     requests: Deadlines,
     logins: Deadlines,
     abandoned: Deadlines,
@@ -156,6 +160,7 @@ impl<'a> Worker<'a> {
             schedule: Schedule::new(None, (thread, shared.threads), Nanos::ZERO, Nanos::MAX),
             thinking: BinaryHeap::new(),
             at_once: VecDeque::new(),
+            pausing: BinaryHeap::new(),
             requests: Deadlines::default(),
             logins: Deadlines::default(),
             abandoned: Deadlines::default(),
@@ -180,6 +185,7 @@ impl<'a> Worker<'a> {
         loop {
             let now = monotonic();
             self.usage.sample(now, self.measure_start, self.measure_end);
+            self.end_pauses(now);
             self.dispatch_due(now);
             self.expire(now);
             self.look_at_stop(now);
@@ -236,6 +242,7 @@ impl<'a> Worker<'a> {
         let later = if self.is_full() { self.shared.plan.timeout } else { Nanos::ZERO };
         let mut consider = |instant: Nanos| due = due.min(instant);
         arriving.into_iter().chain(thinking).for_each(|instant| consider(instant + later));
+        self.next_pause().into_iter().for_each(&mut consider);
         if let Some(arrival) = self.waiting.front() {
             consider(arrival.at + self.shared.plan.timeout);
             // Once that instant is past, only a session that ends makes room.

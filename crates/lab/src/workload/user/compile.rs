@@ -6,6 +6,7 @@ use super::{
 };
 use crate::workload::sql::{self, Parsed};
 use crate::workload::{Statement, WorkloadError, similar};
+use evenkeel_core::Nanos;
 use evenkeel_core::distribution::WeightedChoice;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +33,8 @@ pub struct Request {
 #[derive(Clone, Debug)]
 pub struct Step {
     pub statement: usize,
+    /// How long the client waits before it, where it is not the first of its request.
+    pub pause: Nanos,
     pub parameters: Vec<Parameter>,
 }
 
@@ -188,8 +191,11 @@ impl<'a> Compiler<'a> {
         for (name, generator) in &transaction.parameters {
             shared.push(self.source(&entry, name, generator)?);
         }
-        let control =
-            |offset| Step { statement: self.definition.statements.len() + offset, parameters: Vec::new() };
+        let control = |offset| Step {
+            statement: self.definition.statements.len() + offset,
+            pause: Nanos::ZERO,
+            parameters: Vec::new(),
+        };
         let mut steps = vec![control(0)];
         for index in indices {
             steps.push(self.step(index, &names, &entry)?);
@@ -227,7 +233,7 @@ impl<'a> Compiler<'a> {
             })
         };
         let parameters = names.iter().enumerate().map(find).collect::<Result<_, _>>()?;
-        Ok(Step { statement: index, parameters })
+        Ok(Step { statement: index, pause: self.definition.statements[index].pause, parameters })
     }
 
     /// The statements of the file, then BEGIN and COMMIT where a transaction needs them.

@@ -1,6 +1,7 @@
 //! What a user wrote, before anything is checked.
 
 use super::Generator;
+use evenkeel_core::Nanos;
 use std::collections::BTreeMap;
 
 /// A workload as written.
@@ -26,6 +27,8 @@ pub struct StatementDefinition {
     pub weight: Option<f64>,
     /// Where the parameters come from.
     pub parameters: ParameterDefinitions,
+    /// How long a client waits inside a transaction before it asks this one.
+    pub pause: Nanos,
     /// Tables it touches, for sizing the buffer pool; where it is not said they are looked for in `sql`.
     pub tables: Option<Vec<String>>,
 }

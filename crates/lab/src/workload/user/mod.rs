@@ -16,6 +16,7 @@ pub use generator::Generator;
 use super::fill::set_value;
 use super::{Client, Fill, Parameters, Reply, Statement, Value, Workload, WorkloadError};
 use compile::{Compiler, Parameter, Plan};
+use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use std::sync::Arc;
 
@@ -124,5 +125,10 @@ impl Client for UserClient {
             }
         }
         Some(step.statement)
+    }
+
+    fn pause(&self) -> Nanos {
+        let asked = self.plan.requests[self.request].steps[..self.at].last();
+        asked.map_or(Nanos::ZERO, |step| step.pause)
     }
 }

@@ -86,6 +86,20 @@ fn a_name_that_stands_twice_in_a_statement_has_one_value() {
 }
 
 #[test]
+fn a_pause_belongs_to_its_statement_inside_a_transaction() {
+    let mut definition = shop();
+    definition.statements[2].pause = Nanos::from_millis(5);
+    let workload = UserWorkload::new(&definition, &mut NoColumns).unwrap();
+    let (mut client, mut random) = (workload.client(0), Random::new(Seed(3)));
+    while client.begin(&mut random) == 0 {}
+    let mut pauses = Vec::new();
+    while client.step(None, &mut random, &mut Parameters::new()).is_some() {
+        pauses.push(client.pause().as_millis_f64());
+    }
+    assert_eq!(pauses, [0.0, 0.0, 5.0, 0.0]);
+}
+
+#[test]
 fn samples_have_parameters_and_control_has_none() {
     let workload = UserWorkload::new(&shop(), &mut NoColumns).unwrap();
     let mut parameters = Parameters::new();

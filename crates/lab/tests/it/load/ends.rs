@@ -1,6 +1,10 @@
 //! Every arrival ends in one of four ways, whatever happens.
 
 use super::*;
+use evenkeel_lab::workload::user::{
+    Definition, NoColumns, StatementDefinition, TransactionDefinition, UserWorkload,
+};
+use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
@@ -271,4 +275,50 @@ fn closed_clients_without_think_time_do_not_spin_where_nothing_can_be_sent() {
     misfit.protocol = Protocol::Text;
     misfit.measure = Nanos::from_millis(100);
     check_accounts(&load(&misfit));
+}
+
+fn pausing(pause: Nanos) -> UserWorkload {
+    let statement = |name: &str, sql: &str, pause| StatementDefinition {
+        name: name.into(),
+        sql: sql.into(),
+        pause,
+        ..StatementDefinition::default()
+    };
+    let statements = vec![
+        statement("add", "UPDATE p SET c = c + 1", Nanos::ZERO),
+        statement("look", "SELECT c FROM p", pause),
+    ];
+    let transaction = TransactionDefinition {
+        name: "work".into(),
+        weight: 1.0,
+        statements: vec!["add".into(), "look".into()],
+        parameters: BTreeMap::new(),
+    };
+    let definition = Definition { name: "pausing".into(), statements, transactions: vec![transaction] };
+    UserWorkload::new(&definition, &mut NoColumns).unwrap()
+}
+
+#[test]
+fn a_client_that_pauses_inside_a_transaction_goes_on_with_it_or_is_given_up() {
+    let server = Server::shared();
+    server.exec(&["CREATE OR REPLACE TABLE d.p (c INT)", "INSERT INTO d.p VALUES (0)"]);
+    let arrivals = || ArrivalPlan::Closed { clients: 4, think: Nanos::ZERO };
+    let pause = Nanos::from_millis(20);
+    let mut plan = super::plan(server.target(), Script::new(&[SELECT]), arrivals());
+    (plan.workload, plan.warm_up) = (Arc::new(pausing(pause)), Nanos::ZERO);
+    let result = load(&plan);
+    check_accounts(&result);
+    assert!(
+        result.counts.completed > 0 && result.counts.completed == result.counts.arrivals,
+        "{:?}",
+        result.counts
+    );
+    assert!(result.response.min() as f64 >= 0.999 * pause.0 as f64, "{}", result.response.min());
+    assert_eq!(server.value("SELECT c FROM d.p"), result.counts.completed.to_string());
+
+    plan.workload = Arc::new(pausing(Nanos::from_secs(3_600)));
+    (plan.timeout, plan.measure) = (Nanos::from_millis(50), Nanos::from_millis(200));
+    let result = load(&plan);
+    check_accounts(&result);
+    assert_eq!((result.counts.completed, result.counts.timed_out), (0, result.counts.arrivals));
 }
