@@ -10,6 +10,7 @@ mod account;
 mod address;
 mod link;
 mod login;
+mod names;
 mod plan;
 mod refusal;
 mod relay;
@@ -118,8 +119,10 @@ impl Guard {
         let listeners = Arc::new(plan.listen.iter().map(listen).collect::<Result<Vec<_>, _>>()?);
         let threads = plan.threads.clamp(1, THREADS_MAX);
         let gate = Gate::new(plan.limit, plan.options);
-        let shared = Shared::new(plan, backend, tls, gate, threads).map_err(GuardError::Thread)?;
-        let mut guard = Self { shared: Arc::new(shared), listeners, threads: Vec::new() };
+        let address = plan.backend.clone();
+        let shared = Arc::new(Shared::new(plan, backend, tls, gate, threads).map_err(GuardError::Thread)?);
+        names::follow(&shared, &address).map_err(GuardError::Thread)?;
+        let mut guard = Self { shared, listeners, threads: Vec::new() };
         for thread in 0..threads {
             guard.start_thread(thread).map_err(GuardError::Thread)?;
         }

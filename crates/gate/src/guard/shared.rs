@@ -1,5 +1,6 @@
 //! What the threads of a guard share: the gate, the way to one another, and what was planned.
 
+use super::names::Backend;
 use super::plan::Plan;
 use super::stats::Stats;
 use super::sys::{Endpoint, Wake};
@@ -13,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// One for a guard.
 pub struct Shared {
     pub plan: Plan,
-    pub backend: Vec<Endpoint>,
+    pub backend: Backend,
     pub tls: TlsSetup,
     pub clock: Clock,
     pub stats: Stats,
@@ -49,7 +50,7 @@ impl Shared {
         let mailbox = |_| Ok(Mailbox { notices: Mutex::default(), wake: Wake::new()? });
         Ok(Self {
             plan,
-            backend,
+            backend: Backend::new(backend),
             tls,
             clock: Clock::start(),
             stats: Stats::default(),

@@ -209,8 +209,8 @@ impl Worker {
         let shared = Arc::clone(&self.shared);
         let Some(session) = &mut self.places[place].session else { return };
         let Err(mut error) = session.connected() else { return self.serve(place, Session::pump) };
-        while session.attempts < shared.backend.len() {
-            let endpoint = &shared.backend[session.attempts];
+        let endpoints = shared.backend.endpoints();
+        while let Some(endpoint) = endpoints.get(session.attempts) {
             session.attempts += 1;
             let again = Socket::connect(endpoint).and_then(|socket| {
                 self.poller.add(&socket, place as u64 * 2 + SERVER, Interest::ReadWrite).map(|()| socket)
@@ -330,12 +330,13 @@ fn tell(session: &mut Session, notice: Notice, cx: &mut Context<'_>) -> Flow {
 /// were tried, and the error where none could be. `None` where there is not even a socket.
 fn connect(shared: &Shared) -> Option<(Socket, usize, Option<io::Error>)> {
     let mut failed = None;
-    for (index, endpoint) in shared.backend.iter().enumerate() {
+    let endpoints = shared.backend.endpoints();
+    for (index, endpoint) in endpoints.iter().enumerate() {
         match Socket::connect(endpoint) {
             Ok(socket) => return Some((socket, index + 1, None)),
             Err(error) => failed = Some(error),
         }
     }
-    let unconnected = shared.backend.first().and_then(|endpoint| Socket::unconnected(endpoint).ok())?;
-    Some((unconnected, shared.backend.len(), failed))
+    let unconnected = endpoints.first().and_then(|endpoint| Socket::unconnected(endpoint).ok())?;
+    Some((unconnected, endpoints.len(), failed))
 }

@@ -21,6 +21,9 @@ pub struct Flags {
     /// The server: host:port or the path of its socket
     #[arg(long, value_name = "ADDRESS")]
     backend: Option<String>,
+    /// End at once where the server cannot be reached at the start, instead of waiting for it
+    #[arg(long)]
+    pub require_backend: bool,
     /// Who decides about the limit [default: evenkeel]
     #[arg(long, value_name = "NAME", value_parser = law::NAMES)]
     controller: Option<String>,

@@ -5,6 +5,7 @@ use super::Flags;
 use super::monitor::Monitor;
 use crate::clock::unix_time;
 use crate::config::guard::GuardConfig;
+use crate::failure::WithHint;
 use crate::guard::http::{Page, Server};
 use crate::guard::watch::{Counts, Watch};
 use crate::guard::{journal, log, metrics, status::Status};
@@ -15,7 +16,7 @@ use evenkeel_gate::control::{Loop, Order, Place, Recorder, Sensors, ServerStatus
 use evenkeel_gate::event::{Event, Listener};
 use evenkeel_gate::guard::{Address, Guard, Handle};
 use evenkeel_gate::snapshot::Board;
-use std::net::ToSocketAddrs;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -35,6 +36,9 @@ pub fn run(session: &Session, flags: &Flags, config: GuardConfig) -> Result<Exit
     let hangup = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
         .context("installing the handler for SIGHUP")?;
+    if flags.require_backend {
+        reach(&config.plan.backend)?;
+    }
     let form = config.log;
     let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
     let guard = Guard::start(config.plan.clone())?;
@@ -75,6 +79,20 @@ fn listening(asked: &[Address], ports: &[u16]) -> String {
         Address::Unix(path) => path.display().to_string(),
     });
     told.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether something listens at the server's address.
+fn reach(backend: &Address) -> Result<()> {
+    let reached = match backend {
+        Address::Unix(path) => std::os::unix::net::UnixStream::connect(path).map(drop),
+        Address::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().and_then(|addresses| {
+            let tried = addresses.map(|address| TcpStream::connect_timeout(&address, ANSWER).map(drop));
+            let unknown = Err(std::io::Error::other("no address of that name"));
+            tried.reduce(|before, this| if before.is_ok() { before } else { this }).unwrap_or(unknown)
+        }),
+    };
+    let told = reached.with_context(|| format!("reaching the server at {backend}"));
+    told.hint("start it, or leave out --require-backend: the guard then waits for it")
 }
 
 fn drain(guard: Guard, running: Running, config: &GuardConfig, listener: &dyn Listener) -> Result<ExitCode> {

@@ -163,6 +163,16 @@ fn replay(journal: &Path, controller: &str) -> Command {
 }
 
 #[test]
+fn who_needs_the_server_at_the_start_hears_at_once_that_it_is_not_there() {
+    let (listen, nobody) = (free_port(), free_port());
+    let flags = ["--listen", &listen, "--backend", &nobody, "--require-backend"];
+    let output = evenkeel(&flags).output().expect("it runs");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{words}");
+    assert!(words.contains(&nobody) && words.contains("leave out --require-backend"), "{words}");
+}
+
+#[test]
 fn ports_that_are_taken_are_named() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
