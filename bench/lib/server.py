@@ -90,7 +90,7 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-        if self.group:
+        if self.group and os.path.isdir(self.group):
             os.rmdir(self.group)
         shutil.rmtree(self.home, ignore_errors=True)
 

@@ -62,7 +62,7 @@ impl Evenkeel {
             self.set(self.kept);
             return Reason::CannotFill { limit: probe.to, in_flight };
         }
-        self.base.cap(MEMORY / 10.0);
+        self.base.cap(MEMORY / 10.0 * self.dispersion.scale());
         Reason::NotFull { in_flight }
     }
 }

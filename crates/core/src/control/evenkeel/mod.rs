@@ -252,7 +252,8 @@ impl Evenkeel {
     }
 
     fn horizon(&self) -> f64 {
-        (HORIZON.0 * f64::from(1_u32 << (self.caution.min(8) / 2))).min(HORIZON.1)
+        let many = HORIZON.0 * f64::from(1_u32 << (self.caution.min(8) / 2));
+        many.min(HORIZON.1) * self.dispersion.scale()
     }
 
     fn alpha(&self) -> f64 {
@@ -283,6 +284,7 @@ impl Evenkeel {
             0 => 16.0,
             failed => 100.0 * f64::from(failed.min(4)),
         };
+        let (enough, fresh) = (enough * self.dispersion.scale(), FRESH * self.dispersion.scale());
         self.strain.tick(sample, tick, self.settled);
         if self.strain.pressed() && !self.braked {
             return self.brake(Strained(Hint::Memory));
@@ -301,9 +303,9 @@ impl Evenkeel {
                 };
             }
         }
-        if self.watch.fresh().count >= self.base.count.clamp(100.0, FRESH) {
+        if self.watch.fresh().count >= self.base.count.clamp(100.0, fresh) {
             self.base.add(&self.watch.fresh());
-            self.base.cap(MEMORY);
+            self.base.cap(MEMORY * self.dispersion.scale());
             self.watch.restart();
         }
         let lately = self.lately();
@@ -369,10 +371,11 @@ impl Evenkeel {
     /// What the limit in use gave lately.
     fn lately(&self) -> Tally {
         let mut lately = self.watch.fresh();
-        if lately.count < FRESH / 2.0 {
+        let most = FRESH * self.dispersion.scale();
+        if lately.count < most / 2.0 {
             lately.add(&self.base);
         }
-        lately.cap(FRESH);
+        lately.cap(most);
         lately
     }
 }
