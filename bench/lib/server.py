@@ -14,10 +14,11 @@ PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 class Server:
     """Up on entering, down and gone on leaving."""
 
-    def __init__(self, cpu=None, settings=(), memory_mb=None):
+    def __init__(self, cpu=None, settings=(), memory_mb=None, environment=None):
         self.cpu = cpu
         self.settings = settings
         self.memory_mb = memory_mb
+        self.environment = environment or {}
         self.group = None
         self.process = None
 
@@ -38,7 +39,7 @@ class Server:
         data = os.path.join(self.home, "data")
         log = open(os.path.join(self.home, "log"), "w")
         common = ["--no-defaults", f"--datadir={data}"] + (["--user=root"] if os.getuid() == 0 else [])
-        environment = {**os.environ, "PATH": PATH}
+        environment = {**os.environ, "PATH": PATH, **self.environment}
         subprocess.run(["mariadb-install-db", *common, "--auth-root-authentication-method=normal"], check=True,
                        stdout=log, stderr=log, env=environment)
         if self.memory_mb:
@@ -47,7 +48,8 @@ class Server:
                    "--bind-address=127.0.0.1", f"--pid-file={self.home}/pid", "--skip-name-resolve",
                    "--innodb-buffer-pool-size=256M", "--innodb-log-file-size=64M", "--max-connections=500",
                    "--innodb-flush-log-at-trx-commit=2", "--performance-schema=OFF", *self.settings]
-        self.process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=self._confine(ends_with_bench(self.cpu)))
+        self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment,
+                                        preexec_fn=self._confine(ends_with_bench(self.cpu)))
         deadline = time.monotonic() + 60
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
