@@ -2,7 +2,7 @@
 
 use super::super::law::Settings;
 use super::super::simulation::{ArrayPlan, DiskPlan, HostPlan, Scenario, run};
-use super::super::{Cost, Law, Service};
+use super::super::{Cost, Io, Law, Service};
 use crate::random::{Random, Seed};
 
 /// Periods before a run is judged.
@@ -45,7 +45,8 @@ fn log_uniform(random: &mut Random, low: f64, high: f64) -> f64 {
 }
 
 /// Mix `number` of a seed: 2 to 64 hosts, 1 to 64 spindles of 0.1 to 10 ms, depths 1 to 64, shares 1 to 8, sizes 4 KB to
-/// 256 KB, writes that cost up to 4 reads, thresholds from 2 to 12 times the mean service time.
+/// 256 KB, writes that cost up to 4 reads, thresholds from 2 to 12 times the mean service time of what the mix wants: below
+/// that no window meets one.
 pub fn mix(seed: Seed, number: u64) -> Mix {
     let mut random = Random::new(seed.child("mix").numbered(number));
     let hosts = log_uniform(&mut random, 2.0, 65.0) as usize;
@@ -55,9 +56,13 @@ pub fn mix(seed: Seed, number: u64) -> Mix {
         service: if random.chance(0.5) { Service::Exponential } else { Service::Uniform(random.unit()) },
         cost: Cost { write: 1.0 + 3.0 * random.unit(), ..Cost::default() },
     };
-    let threshold_s = array.mean_s * log_uniform(&mut random, 2.0, 12.0);
+    let factor = log_uniform(&mut random, 2.0, 12.0);
+    let disks: Vec<DiskPlan> = (0..hosts).map(|_| disk(&mut random)).collect();
+    let ios: f64 = disks.iter().map(|disk| f64::from(disk.depth)).sum();
+    let cost = disks.iter().map(|disk| wanted(disk, array.cost)).sum::<f64>() / ios;
+    let threshold_s = factor * array.mean_s * cost;
     let law = Law::Evenkeel(Settings::new(threshold_s));
-    let hosts: Vec<HostPlan> = (0..hosts).map(|_| HostPlan::new(law, disk(&mut random))).collect();
+    let hosts: Vec<HostPlan> = disks.into_iter().map(|disk| HostPlan::new(law, disk)).collect();
     let per_s = array.spindles as f64 / array.mean_s;
     let period_s = (PERIOD_IOS * hosts.len() as f64 / 8.0).max(2_000.0) / per_s;
     let period_s = period_s.max(20.0 * threshold_s);
@@ -84,7 +89,8 @@ pub fn stability(mix: &Mix) -> Stability {
     let period_s = mix.scenario.period_s;
     let from_s = SETTLE as f64 * period_s;
     let stretch = (from_s, mix.scenario.duration_s);
-    let wanted: f64 = mix.scenario.hosts.iter().map(|host| wanted(host, mix.scenario.array.cost)).sum();
+    let disks = mix.scenario.hosts.iter().flat_map(|host| &host.disks);
+    let wanted: f64 = disks.map(|disk| wanted(disk, mix.scenario.array.cost)).sum();
     let outstanding: f64 = trace.outstanding(stretch).iter().sum();
     let totals: Vec<f64> = (SETTLE..SETTLE + JUDGED)
         .map(|number| {
@@ -101,11 +107,8 @@ pub fn stability(mix: &Mix) -> Stability {
     }
 }
 
-/// Cost that a host's clients want outstanding, in the mean.
-fn wanted(host: &HostPlan, cost: Cost) -> f64 {
-    let of = |disk: &DiskPlan| {
-        let one = |write| cost.of(super::super::Io { bytes: disk.bytes, write });
-        f64::from(disk.depth) * (disk.writes * one(true) + (1.0 - disk.writes) * one(false))
-    };
-    host.disks.iter().map(of).sum()
+/// Cost that the clients of a disk want outstanding, in the mean.
+fn wanted(disk: &DiskPlan, cost: Cost) -> f64 {
+    let one = |write| cost.of(Io { bytes: disk.bytes, write });
+    f64::from(disk.depth) * (disk.writes * one(true) + (1.0 - disk.writes) * one(false))
 }
