@@ -1,8 +1,8 @@
-//! Memory that a process may still take: of the machine, and of the control groups it is in.
+//! Memory that a process holds, and that it may still take: of the machine, and of the control groups it is in.
 
-use crate::cpu::cgroup::{folder, group_of};
+use crate::cpu::cgroup::{upwards, v1_folder, v2_folder};
 use crate::mounts::Mount;
-use crate::text;
+use crate::{system, text};
 use std::path::PathBuf;
 
 /// Limits from here on are none: version 1 writes its absence as the largest multiple of a page.
@@ -46,18 +46,10 @@ impl MemoryBounds {
 
     /// As [`MemoryBounds::of_process`], from the text of /proc/PID/cgroup and the mounts.
     fn find(groups: &str, mounts: &[Mount]) -> Self {
-        let has_memory = |words: &str| words.split(',').any(|word| word == "memory");
-        let v1 = mounts
-            .iter()
-            .rfind(|mount| mount.file_system == "cgroup" && has_memory(&mount.super_options))
-            .and_then(|mount| Some((folder(mount, group_of(groups, has_memory)?)?, V1)));
-        let v2 = || {
-            let mount = mounts.iter().rfind(|mount| mount.file_system == "cgroup2")?;
-            Some((folder(mount, group_of(groups, str::is_empty)?)?, V2))
-        };
-        let Some((leaf, names)) = v1.or_else(v2) else { return Self::default() };
-        let up = leaf.ancestors().take_while(|path| path.join("cgroup.procs").exists());
-        Self { groups: up.map(|folder| Group { folder: folder.to_owned(), names }).collect() }
+        let v1 = v1_folder(groups, mounts, "memory").map(|leaf| (leaf, V1));
+        let found = v1.or_else(|| Some((v2_folder(groups, mounts)?, V2)));
+        let Some((leaf, names)) = found else { return Self::default() };
+        Self { groups: upwards(&leaf).map(|folder| Group { folder: folder.to_owned(), names }).collect() }
     }
 
     /// Bytes that may still be taken before something is swapped out or killed: the least over the machine and the
@@ -67,6 +59,16 @@ impl MemoryBounds {
         let machine = machine.map(|kilobytes| kilobytes.saturating_mul(1024));
         self.groups.iter().filter_map(Group::free).chain(machine).min()
     }
+}
+
+/// Bytes that a process holds now; `None` where it is gone.
+pub fn resident(pid: u32) -> Option<u64> {
+    parse_statm(&text::read(format!("/proc/{pid}/statm"))?, system::page_size())
+}
+
+/// The second column of statm, in pages.
+fn parse_statm(text: &str, page_bytes: u64) -> Option<u64> {
+    text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()?.checked_mul(page_bytes)
 }
 
 impl Group {
@@ -131,9 +133,16 @@ mod tests {
             [mount("cgroup2", Path::new("/nowhere"), "rw"), mount("cgroup", root.path(), "rw,memory")];
         assert_eq!(MemoryBounds::find("4:memory:/m\n0::/\n", &mounts).free(), Some(140));
         write(&root.path().join("m"), &[("memory.limit_in_bytes", "9223372036854771712\n")]);
-        let machine = MemoryBounds::default().free();
-        let free = MemoryBounds::find("4:memory:/m\n", &mounts).free();
-        assert!(free.is_some() && free.is_some() == machine.is_some() && free > Some(1 << 20));
+        let unbounded = MemoryBounds::find("4:memory:/m\n", &mounts).free();
+        assert!(unbounded > Some(1 << 20), "the machine alone: {unbounded:?}");
+    }
+
+    #[test]
+    fn what_a_process_holds_is_the_second_column_in_pages() {
+        assert_eq!(parse_statm("765 404 375 5 0 90 0\n", 4096), Some(404 * 4096));
+        assert_eq!(parse_statm("765", 4096), None);
+        assert_eq!(parse_statm("1 18446744073709551615", 4096), None);
+        assert!(resident(std::process::id()).expect("/proc/PID/statm") > 1 << 16);
     }
 
     #[test]

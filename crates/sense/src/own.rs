@@ -1,7 +1,7 @@
 //! What this process itself costs: the load generator must know how much of the machine it takes.
 
 use crate::system::{self, Whose};
-use crate::text;
+use crate::{memory, text};
 use evenkeel_core::Nanos;
 
 /// Account of this process or of one of its threads since its start.
@@ -80,12 +80,7 @@ impl OwnUse {
 
 /// Memory that this process holds now, in bytes.
 pub fn memory_bytes() -> Option<u64> {
-    parse_statm(&text::read("/proc/self/statm")?, system::page_size())
-}
-
-/// The second column of statm, in pages.
-fn parse_statm(text: &str, page_bytes: u64) -> Option<u64> {
-    text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()?.checked_mul(page_bytes)
+    memory::resident(std::process::id())
 }
 
 #[cfg(test)]
@@ -106,13 +101,5 @@ mod tests {
         let used = OwnUse::between(&before, &after, Nanos::from_secs(3)).expect("a use");
         assert_eq!((used.cpu, used.busy, used.voluntary), (200.0, Nanos::from_secs(6), 2));
         assert_eq!(OwnUse::between(&before, &after, Nanos::ZERO), None);
-    }
-
-    #[test]
-    fn memory_is_the_second_column_in_pages() {
-        assert_eq!(parse_statm("765 404 375 5 0 90 0\n", 4096), Some(404 * 4096));
-        assert_eq!(parse_statm("765", 4096), None);
-        assert_eq!(parse_statm("1 18446744073709551615", 4096), None);
-        assert!(memory_bytes().expect("/proc/self/statm") > 1 << 16);
     }
 }

@@ -78,7 +78,9 @@ pub struct Signals {
     pub deadlocks_per_commit: Option<f64>,
     /// Share of time in which all tasks stood still for memory, 0 to 1.
     pub memory_pressure: Option<f64>,
-    /// Bytes that the server may still take, of the machine's and of its control groups' memory.
+    /// Bytes that the server's process holds.
+    pub memory_used: Option<f64>,
+    /// Bytes that it may still take, of the machine's and of its control groups' memory.
     pub memory_free: Option<f64>,
     /// Share of the machine's CPU time spent by the server in user mode, 0 to 1.
     pub user_cpu_share: Option<f64>,

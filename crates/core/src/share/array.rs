@@ -55,14 +55,13 @@ pub struct Array {
     service: Service,
     cost: Cost,
     random: Random,
-    busy_s: f64,
 }
 
 impl Array {
     /// With this many spindles (at least one), each of which takes `mean_s` seconds for cost 1.
     pub fn new(spindles: usize, mean_s: f64, service: Service, cost: Cost, seed: Seed) -> Self {
         let random = Random::new(seed.child("array"));
-        Self { free_at_s: vec![0.0; spindles.max(1)], mean_s, service, cost, random, busy_s: 0.0 }
+        Self { free_at_s: vec![0.0; spindles.max(1)], mean_s, service, cost, random }
     }
 
     /// The instant at which an I/O sent now completes.
@@ -75,20 +74,9 @@ impl Array {
             Service::Exponential => self.random.exponential(1.0),
         };
         let service = self.mean_s * factor * self.cost.of(io);
-        self.busy_s += service;
         let done = self.free_at_s[place].max(now_s) + service;
         self.free_at_s[place] = done;
         done
-    }
-
-    /// Time that its spindles have worked or will have, in seconds.
-    pub fn busy_s(&self) -> f64 {
-        self.busy_s
-    }
-
-    /// Most I/Os of cost 1 per second.
-    pub fn capacity(&self) -> f64 {
-        self.free_at_s.len() as f64 / self.mean_s
     }
 }
 

@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 pub struct Queue<T> {
     disks: Vec<Disk<T>>,
     virtual_time: f64,
-    sent: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -25,14 +24,7 @@ impl<T> Queue<T> {
     /// With disks of these shares, which must be above zero.
     pub fn new(shares: &[f64]) -> Self {
         let disk = |&shares: &f64| Disk { shares, finish: 0.0, waiting: VecDeque::new() };
-        Self { disks: shares.iter().map(disk).collect(), virtual_time: 0.0, sent: 0 }
-    }
-
-    /// Another number of shares from the next I/O on.
-    pub fn set_shares(&mut self, disk: usize, shares: f64) {
-        if let Some(disk) = self.disks.get_mut(disk) {
-            disk.shares = shares;
-        }
+        Self { disks: shares.iter().map(disk).collect(), virtual_time: 0.0 }
     }
 
     /// Adds an I/O of a cost.
@@ -40,16 +32,6 @@ impl<T> Queue<T> {
         if let Some(disk) = self.disks.get_mut(disk) {
             disk.waiting.push_back((cost, io));
         }
-    }
-
-    /// Waiting I/Os of a disk.
-    pub fn len(&self, disk: usize) -> usize {
-        self.disks.get(disk).map_or(0, |disk| disk.waiting.len())
-    }
-
-    /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
-        self.disks.iter().all(|disk| disk.waiting.is_empty())
     }
 
     /// The disk whose turn it is, and the cost of its first I/O.
@@ -67,7 +49,6 @@ impl<T> Queue<T> {
         let (cost, io) = disk.waiting.pop_front()?;
         self.virtual_time = disk.finish.max(self.virtual_time);
         disk.finish = self.virtual_time + cost / disk.shares;
-        self.sent += 1;
         Some((place, cost, io))
     }
 }

@@ -5,6 +5,7 @@ use super::tenant::Tenant;
 use crate::histogram::Histogram;
 use evenkeel_core::Nanos;
 use std::fmt;
+use std::sync::Arc;
 
 /// All that the gate holds at one moment.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +37,7 @@ pub struct Census {
     /// 99th percentile of recent response times.
     pub response_p99: Option<Nanos>,
     /// By tenant, in the order of their first session.
-    pub tenants: Vec<TenantCensus>,
+    pub tenants: Arc<[TenantCensus]>,
 }
 
 impl Gate {
@@ -67,7 +68,7 @@ impl Gate {
             },
             would_have_queued: self.would_have_queued,
             response_p99: self.meter.p99(),
-            tenants: Vec::new(),
+            tenants: Arc::default(),
         }
     }
 }

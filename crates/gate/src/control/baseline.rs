@@ -1,6 +1,6 @@
 //! What signals are near the peak, learnt while throughput is near its recent best.
 
-use super::check::{Sensor, values};
+use super::check::{SENSORS, Sensor, values};
 use evenkeel_core::control::Sample;
 
 /// Near: this share of the best.
@@ -17,7 +17,7 @@ pub struct Baseline {
     best: f64,
     smooth: f64,
     seconds: f64,
-    values: [Option<f64>; 10],
+    values: [Option<f64>; SENSORS],
 }
 
 impl Baseline {

@@ -23,6 +23,9 @@ pub enum Fault {
     Limit,
 }
 
+/// How many signals there are.
+pub const SENSORS: usize = 11;
+
 /// A signal by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
@@ -35,13 +38,14 @@ pub enum Sensor {
     LockWaitShare,
     DeadlocksPerCommit,
     MemoryPressure,
+    MemoryUsed,
     MemoryFree,
     UserCpuShare,
 }
 
 impl Sensor {
     /// All, in the order of [`values`].
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; SENSORS] = [
         Self::CpuPerCommit,
         Self::CyclesPerCommit,
         Self::DtlbMisses,
@@ -50,6 +54,7 @@ impl Sensor {
         Self::LockWaitShare,
         Self::DeadlocksPerCommit,
         Self::MemoryPressure,
+        Self::MemoryUsed,
         Self::MemoryFree,
         Self::UserCpuShare,
     ];
@@ -65,6 +70,7 @@ impl Sensor {
             Self::LockWaitShare => "lock_wait_share",
             Self::DeadlocksPerCommit => "deadlocks_per_commit",
             Self::MemoryPressure => "memory_pressure",
+            Self::MemoryUsed => "memory_used",
             Self::MemoryFree => "memory_free",
             Self::UserCpuShare => "user_cpu_share",
         }
@@ -86,6 +92,7 @@ impl Sensor {
             Self::LockWaitShare => &mut signals.lock_wait_share,
             Self::DeadlocksPerCommit => &mut signals.deadlocks_per_commit,
             Self::MemoryPressure => &mut signals.memory_pressure,
+            Self::MemoryUsed => &mut signals.memory_used,
             Self::MemoryFree => &mut signals.memory_free,
             Self::UserCpuShare => &mut signals.user_cpu_share,
         }
@@ -93,7 +100,7 @@ impl Sensor {
 }
 
 /// All signals in the order of [`Sensor::ALL`].
-pub fn values(signals: &Signals) -> [Option<f64>; 10] {
+pub fn values(signals: &Signals) -> [Option<f64>; SENSORS] {
     let mut signals = *signals;
     Sensor::ALL.map(|sensor| *sensor.of(&mut signals))
 }

@@ -7,7 +7,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::control::Signals;
 use evenkeel_sense::counters::{Counters, CountersReading, CountersUse};
 use evenkeel_sense::cpu::{CpuReading, CpuUse};
-use evenkeel_sense::memory::MemoryBounds;
+use evenkeel_sense::memory::{self, MemoryBounds};
 use evenkeel_sense::pressure::{Pressure, PressureReading};
 use evenkeel_sense::switches::{Switches, SwitchesReading};
 use evenkeel_sense::{Cgroup, Domain};
@@ -144,6 +144,7 @@ impl Server {
             self.read_switches(now);
         }
         signals.switches_per_commit = self.switches_per_commit;
+        signals.memory_used = memory::resident(self.pid).map(|bytes| bytes as f64);
         signals.memory_free = self.memory.free().map(|bytes| bytes as f64);
         alive
     }
@@ -216,6 +217,7 @@ mod tests {
         assert!((0.002..1.0).contains(&cpu), "{cpu}");
         assert!(signals.user_cpu_share.is_some());
         assert!(signals.memory_free.expect("this machine tells") > 1e6);
+        assert!(signals.memory_used.expect("this process can be read") > 1e6);
         assert_eq!(signals.deadlocks_per_commit, Some(0.2));
         assert_eq!(signals.cycles_per_commit, None, "not asked for");
         assert_eq!(sensors.read(clock.now(), &interval(0)).cpu_per_commit, None);

@@ -69,7 +69,7 @@ pub struct Loop {
     liveness: u64,
     /// When tenants were counted last, and what there was.
     counted: Option<Nanos>,
-    tenants: Vec<TenantCensus>,
+    tenants: Arc<[TenantCensus]>,
     listener: Arc<dyn Listener>,
     record: Recorder,
     board: Board,
@@ -100,7 +100,7 @@ impl Loop {
             available: None,
             liveness: 0,
             counted: None,
-            tenants: Vec::new(),
+            tenants: Arc::default(),
             listener,
             record,
             board,
@@ -182,9 +182,9 @@ impl Loop {
         let (interval, mut census) = seen.unwrap_or_default();
         if whole {
             self.counted = Some(now);
-            self.tenants = census.tenants;
+            self.tenants = Arc::clone(&census.tenants);
         }
-        census.tenants = self.tenants.clone();
+        census.tenants = Arc::clone(&self.tenants);
         (interval, census)
     }
 

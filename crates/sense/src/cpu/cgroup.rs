@@ -35,20 +35,11 @@ impl Cgroup {
 
     /// As [`Cgroup::of_process`], from the text of /proc/PID/cgroup and the mounts.
     pub fn find(groups: &str, mounts: &[Mount]) -> Option<Self> {
-        let v1 = |controller: &str| {
-            let mount = mounts.iter().rfind(|mount| {
-                mount.file_system == "cgroup" && mount.super_options.split(',').any(|word| word == controller)
-            });
-            folder(
-                mount?,
-                group_of(groups, |controllers| controllers.split(',').any(|word| word == controller))?,
-            )
-        };
+        let v1 = |controller: &str| v1_folder(groups, mounts, controller);
         if let Some(cpuacct) = v1("cpuacct") {
             return Some(Self::V1 { cpuacct, cpu: v1("cpu"), cpuset: v1("cpuset") });
         }
-        let mount = mounts.iter().rfind(|mount| mount.file_system == "cgroup2")?;
-        Some(Self::V2 { path: folder(mount, group_of(groups, str::is_empty)?)? })
+        Some(Self::V2 { path: v2_folder(groups, mounts)? })
     }
 
     /// CPUs that its processes may use, whatever the quota; `None` where the group is gone.
@@ -131,8 +122,25 @@ fn parse_v2(stat: &str) -> Option<CpuReading> {
 
 /// The smallest quota of a group and those above it, in CPUs.
 fn smallest(group: &Path, quota: impl Fn(&Path) -> Option<f64>) -> Option<f64> {
-    let groups = group.ancestors().take_while(|path| path.join("cgroup.procs").exists());
-    groups.filter_map(quota).reduce(f64::min)
+    upwards(group).filter_map(quota).reduce(f64::min)
+}
+
+/// A group and those above it.
+pub(crate) fn upwards(group: &Path) -> impl Iterator<Item = &Path> {
+    group.ancestors().take_while(|path| path.join("cgroup.procs").exists())
+}
+
+/// The folder of a process in the hierarchy of version 1 that a controller has, from the text of /proc/PID/cgroup.
+pub(crate) fn v1_folder(groups: &str, mounts: &[Mount], controller: &str) -> Option<PathBuf> {
+    let has = |words: &str| words.split(',').any(|word| word == controller);
+    let mount = mounts.iter().rfind(|mount| mount.file_system == "cgroup" && has(&mount.super_options));
+    folder(mount?, group_of(groups, has)?)
+}
+
+/// Its folder in the hierarchy of version 2.
+pub(crate) fn v2_folder(groups: &str, mounts: &[Mount]) -> Option<PathBuf> {
+    let mount = mounts.iter().rfind(|mount| mount.file_system == "cgroup2")?;
+    folder(mount, group_of(groups, str::is_empty)?)
 }
 
 /// cpu.cfs_quota_us (-1: none) over cpu.cfs_period_us.
@@ -156,7 +164,7 @@ fn ratio(quota: i64, period: i64) -> Option<f64> {
 }
 
 /// The path of the first line of /proc/PID/cgroup (`number:controllers:path`) whose controllers fit.
-pub(crate) fn group_of(groups: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
+fn group_of(groups: &str, fits: impl Fn(&str) -> bool) -> Option<&str> {
     groups.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         fits(controllers).then_some(path)
@@ -164,7 +172,7 @@ pub(crate) fn group_of(groups: &str, fits: impl Fn(&str) -> bool) -> Option<&str
 }
 
 /// Where the mount shows a group; inside a container it may show only the groups below its own root.
-pub(crate) fn folder(mount: &Mount, group: &str) -> Option<PathBuf> {
+fn folder(mount: &Mount, group: &str) -> Option<PathBuf> {
     let below =
         Path::new(group).strip_prefix(&mount.root).or_else(|_| Path::new(group).strip_prefix("/")).ok()?;
     Some(mount.point.join(below))

@@ -28,8 +28,11 @@ mod hold;
 mod known;
 mod probe;
 mod room;
+mod settings;
 mod strain;
 mod watch;
+
+pub use settings::{Memory, Settings};
 
 use super::{Controller, Decision, Evidence, Hint, Reason, Sample};
 use evidence::{Tally, Test};
@@ -39,40 +42,6 @@ use probe::Probe;
 use room::Room;
 use strain::{Strain, Strained};
 use watch::{Change, Dispersion, Silence, Watch};
-
-/// What an operator may set.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
-    /// The limit to begin with.
-    pub initial: u32,
-    /// The lowest and the highest limit.
-    pub range: (u32, u32),
-    /// Bytes that transactions may use together, and what one uses; together a cap.
-    pub memory: Option<Memory>,
-}
-
-/// A budget of memory.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Memory {
-    /// Bytes for all transactions.
-    pub budget: f64,
-    /// Bytes of one transaction, at most.
-    pub each: f64,
-}
-
-impl Memory {
-    /// Transactions that fit; `None` where the numbers make no sense.
-    fn room(self) -> Option<u32> {
-        let room = self.budget / self.each;
-        (self.each > 0.0 && room.is_finite()).then_some(room as u32)
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { initial: 8, range: (1, 1_024), memory: None }
-    }
-}
 
 /// Price of a transaction in flight: a limit e times as high must bring this much more of ln X.
 const EPSILON: f64 = 0.02;

@@ -121,6 +121,7 @@ impl Plant {
             cpu_per_commit: Some(self.lost(n, t).sqrt() / self.peak_per_s),
             lock_wait_share: Some(if locks { beyond } else { 0.0 }),
             deadlocks_per_commit: Some(self.deadlocks(n, t)),
+            memory_used: self.memory.map(|(_, each)| each * n),
             memory_free: self.memory.map(|(free, each)| (free - each * n).max(0.0)),
             ..Signals::default()
         }

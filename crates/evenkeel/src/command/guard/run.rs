@@ -85,10 +85,11 @@ fn listening(asked: &[Address], ports: &[u16]) -> String {
 fn reach(backend: &Address) -> Result<()> {
     let reached = match backend {
         Address::Unix(path) => std::os::unix::net::UnixStream::connect(path).map(drop),
-        Address::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().and_then(|addresses| {
-            let tried = addresses.map(|address| TcpStream::connect_timeout(&address, ANSWER).map(drop));
-            let unknown = Err(std::io::Error::other("no address of that name"));
-            tried.reduce(|before, this| if before.is_ok() { before } else { this }).unwrap_or(unknown)
+        Address::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().and_then(|mut addresses| {
+            let mut failed = std::io::Error::other("no address of that name");
+            let mut tried =
+                |address| TcpStream::connect_timeout(&address, ANSWER).map_err(|error| failed = error);
+            if addresses.any(|address| tried(address).is_ok()) { Ok(()) } else { Err(failed) }
         }),
     };
     let told = reached.with_context(|| format!("reaching the server at {backend}"));
