@@ -1,6 +1,7 @@
 //! The gate: holds work back; it never loses, reorders or alters what passes.
 #![deny(unsafe_code)]
 
+mod address;
 pub mod admission;
 pub mod clock;
 pub mod control;
@@ -9,4 +10,6 @@ pub mod guard;
 pub mod histogram;
 mod numbers;
 pub mod policy;
+pub mod share;
 pub mod snapshot;
+mod sys;

@@ -2,9 +2,10 @@
 //!
 //! Every period a host measures ([`Period`]), tells the others ([`Report`]), reads what they told, and sets its *window*:
 //! the most I/Os that it may have outstanding, in units of the cost of one. The laws ([`law`]) are values without a clock;
-//! [`Pacer`] keeps a window to its fraction, [`Queue`] divides it between the disks of a host, [`Array`] is storage with
-//! known answers, and [`simulation`] puts them together on a virtual clock.
+//! [`Pacer`] keeps a window to its fraction, [`Queue`] divides it between the disks of a host, [`Admission`] is both with what
+//! a host measures, [`Array`] is storage with known answers, and [`simulation`] puts them together on a virtual clock.
 
+mod admission;
 mod array;
 pub mod experiment;
 mod fill;
@@ -13,6 +14,7 @@ mod pacer;
 mod queue;
 pub mod simulation;
 
+pub use admission::{Admission, Measured, Sent};
 pub use array::{Array, Cost, Io, Service};
 pub use fill::fill;
 pub use law::{Law, WindowController};

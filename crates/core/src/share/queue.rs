@@ -27,6 +27,23 @@ impl<T> Queue<T> {
         Self { disks: shares.iter().map(disk).collect(), virtual_time: 0.0 }
     }
 
+    /// Another number of shares, above zero, from the next I/O on.
+    pub fn set_shares(&mut self, disk: usize, shares: f64) {
+        if let Some(disk) = self.disks.get_mut(disk) {
+            disk.shares = shares;
+        }
+    }
+
+    /// I/Os that wait.
+    pub fn len(&self) -> usize {
+        self.disks.iter().map(|disk| disk.waiting.len()).sum()
+    }
+
+    /// Whether none does.
+    pub fn is_empty(&self) -> bool {
+        self.disks.iter().all(|disk| disk.waiting.is_empty())
+    }
+
     /// Adds an I/O of a cost.
     pub fn push(&mut self, disk: usize, cost: f64, io: T) {
         if let Some(disk) = self.disks.get_mut(disk) {

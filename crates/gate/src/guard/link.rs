@@ -1,6 +1,6 @@
 //! One side of a session: a socket, TLS on it if there is any, and what waits to be sent.
 
-use super::sys::Socket;
+use crate::sys::Socket;
 use rustls::Connection;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};

@@ -7,7 +7,6 @@
 //! Compression is negotiated away: what is compressed cannot be read, and a guard stands near its server.
 
 mod account;
-mod address;
 mod link;
 mod login;
 mod names;
@@ -17,11 +16,10 @@ mod relay;
 mod session;
 mod shared;
 mod stats;
-mod sys;
 mod tls;
 mod worker;
 
-pub use address::{Address, NoAddress};
+pub use crate::address::{Address, NoAddress};
 pub use plan::{Plan, TenantBy};
 pub use stats::{Count, Stats};
 pub use tls::{BackendTls, ClientTls, TlsError, TlsMode};
@@ -29,13 +27,13 @@ pub use tls::{BackendTls, ClientTls, TlsError, TlsMode};
 use crate::admission::{Census, Gate};
 use crate::clock::Clock;
 use crate::control::Reach;
+use crate::sys::{Endpoint, Listener};
 use evenkeel_core::Nanos;
 use shared::Shared;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use sys::{Endpoint, Listener};
 use tls::TlsSetup;
 use worker::Worker;
 
@@ -105,7 +103,7 @@ impl Guard {
     /// Listens and begins to serve. The server may come later: until then clients are told that it is not
     /// there.
     pub fn start(plan: Plan) -> Result<Self, GuardError> {
-        sys::allow_descriptors();
+        crate::sys::allow_descriptors();
         let backend = Endpoint::resolve(&plan.backend)
             .map_err(|source| GuardError::Backend { address: plan.backend.clone(), source })?;
         let host = match &plan.backend {

@@ -1,8 +1,8 @@
 //! The server's addresses, looked up again by name: after a failover the name leads elsewhere.
 
-use super::address::Address;
 use super::shared::Shared;
-use super::sys::Endpoint;
+use crate::address::Address;
+use crate::sys::Endpoint;
 use std::net::IpAddr;
 use std::sync::{Arc, RwLock, Weak};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! What a guard is told before it starts.
 
-use super::address::Address;
 use super::tls::{BackendTls, ClientTls};
+use crate::address::Address;
 use crate::admission::Options;
 use evenkeel_core::Nanos;
 

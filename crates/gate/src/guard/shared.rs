@@ -3,10 +3,10 @@
 use super::names::Backend;
 use super::plan::Plan;
 use super::stats::Stats;
-use super::sys::{Endpoint, Wake};
 use super::tls::TlsSetup;
 use crate::admission::{Admission, Ended, Gate, Notice, SessionId, TenantId};
 use crate::clock::Clock;
+use crate::sys::{Endpoint, Wake};
 use evenkeel_core::Nanos;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -2,8 +2,8 @@
 
 use super::session::{Context, Flow, Session};
 use super::shared::{Desk, PLACES_MAX, Shared, place_of, session_id, session_of};
-use super::sys::{Interest, Listener, Poller, Ready, Socket};
 use crate::admission::Notice;
+use crate::sys::{Interest, Listener, Poller, Ready, Socket};
 use evenkeel_core::Nanos;
 use std::io;
 use std::sync::Arc;

@@ -36,6 +36,15 @@ pub enum Law {
 }
 
 impl Law {
+    /// The window that it begins with.
+    pub fn initial(&self) -> f64 {
+        match *self {
+            Self::Fixed(window) => window,
+            Self::Parda(parameters) => parameters.initial,
+            Self::Evenkeel(settings) => settings.initial,
+        }
+    }
+
     /// A controller at its beginning.
     pub fn build(&self) -> Box<dyn WindowController> {
         match *self {

@@ -1,9 +1,9 @@
 //! The loop of events.
 
-use super::host::{Host, Sent};
+use super::host::Host;
 use super::trace::{Row, Trace};
 use super::{Scenario, Stretch};
-use crate::share::{Array, Report};
+use crate::share::{Array, Report, Sent};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -102,7 +102,6 @@ impl<'a> Run<'a> {
     fn on(&mut self, event: Event, now_s: f64) {
         match event {
             Event::Done(place, sent) => {
-                self.hosts[place].pass(now_s);
                 self.hosts[place].complete(sent, now_s);
                 self.send(place, now_s);
             }
@@ -121,7 +120,6 @@ impl<'a> Run<'a> {
 
     fn send(&mut self, place: usize, now_s: f64) {
         let host = &mut self.hosts[place];
-        host.pass(now_s);
         host.want(&self.scenario.array, now_s);
         loop {
             match host.next(now_s) {
@@ -140,7 +138,6 @@ impl<'a> Run<'a> {
     }
 
     fn tick(&mut self, place: usize, now_s: f64) {
-        self.hosts[place].pass(now_s);
         let measured = self.hosts[place].measure(now_s);
         let stale_s = STALE * self.scenario.period_s;
         let (mut all, mut own): (Vec<Report>, usize) = (Vec::new(), 0);
@@ -156,7 +153,7 @@ impl<'a> Run<'a> {
         self.trace.add(Row {
             at_s: now_s,
             host: place,
-            window: self.hosts[place].pacer.window(),
+            window: self.hosts[place].window(),
             outstanding: measured.period.outstanding,
             completions: measured.period.completions,
             latency_s: measured.period.latency,

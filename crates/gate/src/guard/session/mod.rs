@@ -13,7 +13,7 @@ use crate::guard::plan::TenantBy;
 use crate::guard::refusal::Refusal;
 use crate::guard::relay::{Leave, Permit, Relay, Todo};
 use crate::guard::shared::Desk;
-use crate::guard::sys::Socket;
+use crate::sys::Socket;
 use evenkeel_core::Nanos;
 use std::io;
 

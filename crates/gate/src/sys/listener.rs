@@ -2,7 +2,7 @@
 
 use super::check;
 use super::socket::{Endpoint, Socket};
-use crate::guard::address::Address;
+use crate::address::Address;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};

@@ -6,10 +6,10 @@ mod poller;
 mod socket;
 mod wake;
 
-pub(super) use listener::Listener;
-pub(super) use poller::{Interest, Poller, Ready};
-pub(super) use socket::{Endpoint, Socket};
-pub(super) use wake::Wake;
+pub use listener::Listener;
+pub use poller::{Interest, Poller, Ready};
+pub use socket::{Endpoint, Socket};
+pub use wake::Wake;
 
 use std::io;
 
@@ -19,7 +19,7 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 
 /// Asks for as many descriptors as the system allows: every session has two. Where it refuses, sessions
 /// beyond its limit wait to be accepted.
-pub(super) fn allow_descriptors() {
+pub fn allow_descriptors() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the limit is a variable of this function, read and written through the calls alone.
     unsafe {

@@ -1,7 +1,7 @@
 //! Stream sockets without waiting.
 
 use super::check;
-use crate::guard::address::Address;
+use crate::address::Address;
 use std::io;
 use std::mem;
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -58,7 +58,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// One whose timer, under the token `timer`, fires that often.
+    /// One whose timer, under the token `timer`, fires that often; for zero it waits for [`Poller::fire_in`].
     pub fn new(every: Nanos, timer: u64) -> io::Result<Self> {
         // SAFETY: system calls without pointers; the descriptors they give are owned by nobody else.
         let (epoll, clock) = unsafe {
@@ -68,17 +68,27 @@ impl Poller {
         };
         let events = Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]);
         let poller = Self { epoll, timer: clock, events, ready: 0 };
-        let step = libc::timespec {
-            tv_sec: (every.0 / 1_000_000_000) as libc::time_t,
-            tv_nsec: (every.0 % 1_000_000_000) as libc::c_long,
-        };
-        let time = libc::itimerspec { it_interval: step, it_value: step };
-        // SAFETY: the time lives through the call; the old one is not asked for.
-        check(unsafe {
-            libc::timerfd_settime(poller.timer.as_raw_fd(), 0, &raw const time, ptr::null_mut())
-        })?;
+        poller.set(every, every)?;
         poller.add(&poller.timer, timer, Interest::Read)?;
         Ok(poller)
+    }
+
+    /// Lets the timer fire once, so long from now, and not when it would have fired before; never for [`Nanos::MAX`].
+    pub fn fire_in(&self, after: Nanos) -> io::Result<()> {
+        let off = after == Nanos::MAX;
+        self.set(if off { Nanos::ZERO } else { after.max(Nanos(1)) }, Nanos::ZERO)
+    }
+
+    /// Zero as the first instant stops it.
+    fn set(&self, first: Nanos, every: Nanos) -> io::Result<()> {
+        let time = |time: Nanos| libc::timespec {
+            tv_sec: (time.0 / 1_000_000_000) as libc::time_t,
+            tv_nsec: (time.0 % 1_000_000_000) as libc::c_long,
+        };
+        let time = libc::itimerspec { it_interval: time(every), it_value: time(first) };
+        // SAFETY: the time lives through the call; the old one is not asked for.
+        check(unsafe { libc::timerfd_settime(self.timer.as_raw_fd(), 0, &raw const time, ptr::null_mut()) })?;
+        Ok(())
     }
 
     /// The timer has fired: lets it fire again.

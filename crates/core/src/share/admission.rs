@@ -1,0 +1,194 @@
+//! What a host holds back and lets go: the queues of its disks, its window, and what it measures of both.
+
+use super::{DiskUse, Pacer, Period, Queue};
+
+/// Queues, window and figures of one host. Time is an argument, in seconds, and must not run backwards.
+///
+/// A disk's I/O is [`want`](Admission::want)ed, [sent](Admission::next) when the window has room and it is its turn, and
+/// [completed](Admission::complete) by the device. All three are counted for the [`Period`] that a law is told.
+#[derive(Clone, Debug)]
+pub struct Admission<T> {
+    pacer: Pacer,
+    queue: Queue<T>,
+    disks: Vec<Wanted>,
+    begun_s: f64,
+    at_s: f64,
+    outstanding_area: f64,
+    latency_sum: f64,
+    completions: u64,
+    cost_done: f64,
+}
+
+/// Cost wanted of one disk, sent or held back, and its time integral.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    shares: f64,
+    cost: f64,
+    area: f64,
+}
+
+/// An I/O that is outstanding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sent {
+    /// Place of its disk.
+    pub disk: usize,
+    /// Its cost.
+    pub cost: f64,
+    /// When it was sent.
+    pub at_s: f64,
+}
+
+/// What a host did in a period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// What a law is told.
+    pub period: Period,
+    /// Length of the period.
+    pub seconds: f64,
+    /// Cost completed in it.
+    pub cost: f64,
+}
+
+impl<T> Admission<T> {
+    /// For disks of these shares, which must be above zero, with a window to begin with.
+    pub fn new(shares: &[f64], window: f64, now_s: f64) -> Self {
+        Self {
+            pacer: Pacer::new(window, now_s),
+            queue: Queue::new(shares),
+            disks: shares.iter().map(|&shares| Wanted { shares, cost: 0.0, area: 0.0 }).collect(),
+            begun_s: now_s,
+            at_s: now_s,
+            outstanding_area: 0.0,
+            latency_sum: 0.0,
+            completions: 0,
+            cost_done: 0.0,
+        }
+    }
+
+    /// The window in force.
+    pub fn window(&self) -> f64 {
+        self.pacer.window()
+    }
+
+    /// Another window from now on.
+    pub fn set_window(&mut self, window: f64, now_s: f64) {
+        self.pass(now_s);
+        self.pacer.set(window, now_s);
+    }
+
+    /// Other shares of a disk from the next I/O on; they must be above zero.
+    pub fn set_shares(&mut self, disk: usize, shares: f64) {
+        if let Some(wanted) = self.disks.get_mut(disk) {
+            wanted.shares = shares;
+            self.queue.set_shares(disk, shares);
+        }
+    }
+
+    /// I/Os held back.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Cost outstanding.
+    pub fn outstanding(&self) -> f64 {
+        self.pacer.outstanding()
+    }
+
+    /// Somebody wants an I/O of a disk.
+    pub fn want(&mut self, disk: usize, cost: f64, io: T, now_s: f64) {
+        self.pass(now_s);
+        if let Some(wanted) = self.disks.get_mut(disk) {
+            wanted.cost += cost;
+            self.queue.push(disk, cost, io);
+        }
+    }
+
+    /// The next I/O that may be sent now, and counts as sent; else the seconds until one may, if time alone brings it.
+    pub fn next(&mut self, now_s: f64) -> Result<(Sent, T), Option<f64>> {
+        let (disk, cost) = self.queue.next().ok_or(None)?;
+        self.pass(now_s);
+        self.pacer.send(cost, now_s).map_err(|wait_s| wait_s.is_finite().then_some(wait_s))?;
+        let (_, _, io) = self.queue.pop().ok_or(None)?;
+        Ok((Sent { disk, cost, at_s: now_s }, io))
+    }
+
+    /// An I/O that was sent has ended.
+    pub fn complete(&mut self, sent: Sent, now_s: f64) {
+        self.pass(now_s);
+        self.pacer.complete(sent.cost, now_s);
+        if let Some(wanted) = self.disks.get_mut(sent.disk) {
+            wanted.cost = (wanted.cost - sent.cost).max(0.0);
+        }
+        self.latency_sum += now_s - sent.at_s;
+        self.completions += 1;
+        self.cost_done += sent.cost;
+    }
+
+    /// Ends a period, and begins the next.
+    pub fn measure(&mut self, now_s: f64) -> Measured {
+        self.pass(now_s);
+        let seconds = (now_s - self.begun_s).max(1e-9);
+        let disk = |wanted: &mut Wanted| DiskUse {
+            shares: wanted.shares,
+            wanted: std::mem::take(&mut wanted.area) / seconds,
+        };
+        let period = Period {
+            disks: self.disks.iter_mut().map(disk).collect(),
+            outstanding: std::mem::take(&mut self.outstanding_area) / seconds,
+            latency: (self.completions > 0).then(|| self.latency_sum / self.completions as f64),
+            completions: std::mem::take(&mut self.completions),
+        };
+        self.latency_sum = 0.0;
+        self.begun_s = now_s;
+        Measured { period, seconds, cost: std::mem::take(&mut self.cost_done) }
+    }
+
+    /// Time passes: integrals grow.
+    fn pass(&mut self, now_s: f64) {
+        let seconds = (now_s - self.at_s).max(0.0);
+        self.outstanding_area += seconds * self.pacer.outstanding();
+        for wanted in &mut self.disks {
+            wanted.area += seconds * wanted.cost;
+        }
+        self.at_s = self.at_s.max(now_s);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_window_has_no_room_for_waits_and_counts_as_wanted() {
+        let mut host = Admission::new(&[1.0], 1.0, 0.0);
+        host.want(0, 1.0, 'a', 0.0);
+        host.want(0, 1.0, 'b', 0.0);
+        let (first, io) = host.next(0.0).unwrap();
+        assert_eq!((io, host.next(0.0)), ('a', Err(None)));
+        host.complete(first, 2.0);
+        assert_eq!(host.next(2.0).unwrap().1, 'b');
+        let measured = host.measure(4.0);
+        assert_eq!((measured.period.completions, measured.period.latency), (1, Some(2.0)));
+        assert!((measured.period.outstanding - 1.0).abs() < 1e-9);
+        assert!((measured.period.disks[0].wanted - 1.5).abs() < 1e-9, "two for 2 s, then one");
+        assert_eq!(host.measure(5.0).period.completions, 0, "a period begins with nothing");
+    }
+
+    #[test]
+    fn shares_can_change_while_disks_wait() {
+        let mut host = Admission::new(&[1.0, 1.0], 1.0, 0.0);
+        let sent = |host: &mut Admission<usize>| {
+            let mut sent = [0, 0];
+            for _ in 0..200 {
+                (0..2).for_each(|disk| host.want(disk, 1.0, disk, 0.0));
+                let (io, disk) = host.next(0.0).unwrap();
+                sent[disk] += 1;
+                host.complete(io, 0.0);
+            }
+            sent
+        };
+        assert_eq!(sent(&mut host), [100, 100]);
+        host.set_shares(1, 3.0);
+        assert_eq!(sent(&mut host), [50, 150]);
+    }
+}

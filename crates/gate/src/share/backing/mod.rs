@@ -1,0 +1,44 @@
+//! What is behind a disk.
+//!
+//! A backing owns no thread of the engine's and never waits: work is started, handed over in one go, and its end is
+//! collected. Whoever needs threads for that has his own.
+
+use super::{Answer, Work};
+use evenkeel_core::Nanos;
+use std::io;
+use std::os::fd::RawFd;
+
+/// A work that has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The name it was started under.
+    pub id: u64,
+    /// How it ended: truthfully, and not tried again.
+    pub answer: Answer,
+}
+
+/// Storage of a fixed size. The engine checks ranges before; each work that is started ends once.
+pub trait Backing: Send {
+    /// Its size.
+    fn bytes(&self) -> u64;
+
+    /// Whether it may only be read.
+    fn is_read_only(&self) -> bool;
+
+    /// Takes a work; it need not be under way before [`push`](Backing::push).
+    fn start(&mut self, id: u64, work: Work, now: Nanos);
+
+    /// Gets all that was started under way.
+    fn push(&mut self, now: Nanos) -> io::Result<()>;
+
+    /// Adds what has ended since the last call.
+    fn collect(&mut self, now: Nanos, ended: &mut Vec<Ended>);
+
+    /// A descriptor that becomes readable when something has ended; it is watched edge-triggered.
+    fn descriptor(&self) -> Option<RawFd>;
+
+    /// The instant at which to collect though the descriptor does not tell.
+    fn due(&self) -> Option<Nanos> {
+        None
+    }
+}

@@ -1,0 +1,103 @@
+//! The thread that holds I/Os back and lets them go.
+
+use super::front::Front;
+use super::handle::{Handle, Inbox};
+use super::worker::Worker;
+use super::{Backing, Errno};
+use crate::sys;
+use evenkeel_core::share::Cost;
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// A virtual disk.
+pub struct DiskPlan {
+    /// Its name in figures and at fronts.
+    pub name: String,
+    /// Its shares, above zero.
+    pub shares: f64,
+    /// What is behind it.
+    pub backing: Box<dyn Backing>,
+}
+
+/// What an engine serves, and how.
+pub struct Plan {
+    /// The disks, by place.
+    pub disks: Vec<DiskPlan>,
+    /// The window to begin with; infinite holds nothing back.
+    pub window: f64,
+    /// What an I/O costs.
+    pub cost: Cost,
+    /// Bytes of buffers that requests of sockets may hold.
+    pub memory: usize,
+}
+
+/// Why an engine does not start, or how it ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ShareError {
+    /// The system gives no thread, or no descriptors for it.
+    #[error("cannot start the thread of the disks: {0}")]
+    Start(io::Error),
+    /// It ended by itself.
+    #[error("the thread of the disks ended: {0}")]
+    Ended(io::Error),
+    /// What was written may not be on the disk.
+    #[error("disk {name}: the last flush failed: {errno}")]
+    Flush {
+        /// Its name.
+        name: String,
+        /// Why.
+        errno: Errno,
+    },
+}
+
+/// An engine that runs.
+pub struct Engine {
+    handle: Handle,
+    thread: Option<JoinHandle<Result<(), ShareError>>>,
+}
+
+impl Engine {
+    /// Begins to serve, the requests of other threads alone.
+    pub fn start(plan: Plan) -> Result<Self, ShareError> {
+        Self::start_with(plan, None)
+    }
+
+    /// As [`Engine::start`], with a front of its own.
+    pub(crate) fn start_with(plan: Plan, front: Option<Box<dyn Front>>) -> Result<Self, ShareError> {
+        sys::allow_descriptors();
+        let inbox = Arc::new(Inbox::new().map_err(ShareError::Start)?);
+        let worker = Worker::new(plan, front, inbox.clone()).map_err(ShareError::Start)?;
+        let builder = std::thread::Builder::new().name("disks".to_owned());
+        let thread = builder.spawn(|| worker.run()).map_err(ShareError::Start)?;
+        Ok(Self { handle: Handle(inbox), thread: Some(thread) })
+    }
+
+    /// A way to it for other threads.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Whether its thread has ended, which it does not before [`Engine::stop`] unless the system fails it.
+    pub fn has_failed(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Takes no more requests, lets those it has end, and flushes every disk.
+    pub fn stop(mut self) -> Result<(), ShareError> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<(), ShareError> {
+        self.handle.stop();
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        thread.join().unwrap_or_else(|_| Err(ShareError::Ended(io::Error::other("it panicked"))))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // Whoever drops an engine without asking does not want to know.
+        let _ = self.join();
+    }
+}

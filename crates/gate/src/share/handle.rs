@@ -1,0 +1,175 @@
+//! The way to an engine for other threads.
+
+use super::{Errno, Reply, Request};
+use crate::histogram::Histogram;
+use crate::sys::Wake;
+use evenkeel_core::share::Measured;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What an engine is told.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// An I/O of a front with its own threads.
+    Request(Request),
+    /// Another window.
+    Window(f64),
+    /// Other shares of a disk.
+    Shares(usize, f64),
+    /// A period has ended: tell what was seen in it.
+    Measure(Sender<Seen>),
+    /// No more requests; end when the last one has.
+    Stop,
+}
+
+/// Counts since the start.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Of each disk.
+    pub disks: Vec<DiskCounts>,
+    /// Clients connected to the engine's own front.
+    pub clients: usize,
+    /// Time that I/Os were held back.
+    pub held: Histogram,
+    /// Time from sent to completed.
+    pub latency: Histogram,
+}
+
+/// Counts of a disk since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskCounts {
+    /// Reads that ended well.
+    pub reads: u64,
+    /// Writes, trims and zeroes that ended well.
+    pub writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Flushes that ended well.
+    pub flushes: u64,
+    /// Requests that ended with an error.
+    pub errors: u64,
+}
+
+/// What was seen in a period.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What a law is told.
+    pub measured: Measured,
+    /// The window in force.
+    pub window: f64,
+    /// I/Os held back now.
+    pub waiting: usize,
+    /// Cost outstanding now.
+    pub outstanding: f64,
+    /// Counts since the start.
+    pub counts: Counts,
+}
+
+/// Messages to an engine, and the way to wake it.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    messages: Mutex<Vec<Message>>,
+    wake: Wake,
+    /// The engine will look before it sleeps.
+    awake: AtomicBool,
+    /// It looks no more.
+    ended: AtomicBool,
+}
+
+impl Inbox {
+    pub fn new() -> io::Result<Self> {
+        let wake = Wake::new()?;
+        Ok(Self {
+            messages: Mutex::default(),
+            wake,
+            awake: AtomicBool::new(true),
+            ended: AtomicBool::new(false),
+        })
+    }
+
+    pub fn wake(&self) -> &Wake {
+        &self.wake
+    }
+
+    /// Takes all messages into an empty list.
+    pub fn take(&self, taken: &mut Vec<Message>) {
+        std::mem::swap(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner), taken);
+    }
+
+    /// Before the engine sleeps: whether it may. Whoever puts a message in after this wakes it.
+    pub fn may_sleep(&self) -> bool {
+        self.awake.store(false, Ordering::SeqCst);
+        let empty = self.messages.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        if !empty {
+            self.awake.store(true, Ordering::SeqCst);
+        }
+        empty
+    }
+
+    /// After its sleep.
+    pub fn is_awake(&self) {
+        self.awake.store(true, Ordering::SeqCst);
+    }
+
+    /// The engine has ended: what is left in the inbox, and takes no more.
+    pub fn end(&self) -> Vec<Message> {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ended.store(true, Ordering::SeqCst);
+        std::mem::take(&mut messages)
+    }
+
+    /// Gives the message back where nobody will read it.
+    fn put(&self, message: Message) -> Result<(), Message> {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.ended.load(Ordering::SeqCst) {
+            return Err(message);
+        }
+        messages.push(message);
+        drop(messages);
+        if !self.awake.swap(true, Ordering::SeqCst) {
+            self.wake.wake();
+        }
+        Ok(())
+    }
+}
+
+/// A way to an engine that may be kept by fronts and by whoever controls it.
+#[derive(Clone, Debug)]
+pub struct Handle(pub(super) Arc<Inbox>);
+
+impl Handle {
+    /// Asks for an I/O; an engine that has ended answers that it has.
+    pub fn submit(&self, request: Request) {
+        if let Err(Message::Request(Request { reply: Reply::Call(call), .. })) =
+            self.0.put(Message::Request(request))
+        {
+            call(Err(Errno::SHUTDOWN));
+        }
+    }
+
+    /// Sets the window.
+    pub fn set_window(&self, window: f64) {
+        let _ = self.0.put(Message::Window(window));
+    }
+
+    /// Sets the shares of a disk, above zero.
+    pub fn set_shares(&self, disk: usize, shares: f64) {
+        let _ = self.0.put(Message::Shares(disk, shares));
+    }
+
+    /// Ends a period: what was seen in it. `None` where the engine does not answer within `patience`.
+    pub fn measure(&self, patience: Duration) -> Option<Seen> {
+        let (sender, receiver): (Sender<Seen>, Receiver<Seen>) = channel();
+        self.0.put(Message::Measure(sender)).ok()?;
+        receiver.recv_timeout(patience).ok()
+    }
+
+    pub(super) fn stop(&self) {
+        let _ = self.0.put(Message::Stop);
+    }
+}

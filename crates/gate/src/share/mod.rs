@@ -1,0 +1,27 @@
+//! Virtual disks in front of storage that hosts have in common.
+//!
+//! A front takes I/Os from clients ([`Request`]), the engine holds them back until the host's window has room, a
+//! [`Backing`] does them, and the engine answers. One thread owns all of that: no I/O takes a lock that another one holds
+//! for longer than it takes to hand over. What sets the window is told what happened, period by period, and knows nothing
+//! of the rest.
+//!
+//! ```text
+//!   front (NBD socket, FUSE)  ->  engine: queue by shares, window  ->  backing (file, array)
+//!                                   ^ window      | Measured
+//!                                  control: law, and the bus to other hosts
+//! ```
+
+pub mod backing;
+mod buffer;
+mod check;
+mod engine;
+pub(crate) mod front;
+mod handle;
+mod request;
+mod worker;
+
+pub use backing::{Backing, Ended};
+pub use buffer::{ALIGNMENT, Buffer};
+pub use engine::{DiskPlan, Engine, Plan, ShareError};
+pub use handle::{Counts, DiskCounts, Handle, Seen};
+pub use request::{Answer, Errno, Reply, Request, Work};

@@ -1,0 +1,154 @@
+//! The way of a request: checked, held back, let go, ended, answered.
+
+use super::{Flying, Kind, Worker};
+use crate::share::check::check;
+use crate::share::{Answer, Errno, Reply, Request, Work};
+use evenkeel_core::Nanos;
+use evenkeel_core::share::{Io, Sent};
+
+/// Bytes that a change counts for at most: zeroes are not moved one by one.
+const CHANGE_BYTES: u64 = 1 << 20;
+
+impl Worker {
+    /// Puts what was asked into the queue; a flush goes at once, it does not wait behind the window.
+    pub(super) fn take_requests(&mut self) {
+        let now = self.clock.now();
+        let mut requests = std::mem::take(&mut self.requests);
+        for request in requests.drain(..) {
+            self.memory.0 += request.work.held();
+            match self.refusal(&request) {
+                Some(errno) => self.refuse(request, errno),
+                None if matches!(request.work, Work::Flush) => self.start(None, request, now),
+                None => {
+                    let cost = self.cost.of(io(&request.work));
+                    self.admission.want(request.disk, cost, (request, now), now.as_secs_f64());
+                }
+            }
+        }
+        self.requests = requests;
+    }
+
+    fn refusal(&self, request: &Request) -> Option<Errno> {
+        let Some(disk) = self.disks.get(request.disk) else { return Some(Errno::INVALID) };
+        // What was written before a flush that failed may be gone: to say "done" now would be a lie.
+        let lost = disk.lost.filter(|_| request.work.is_durable());
+        lost.or_else(|| check(&request.work, disk.backing.bytes(), disk.backing.is_read_only()).err())
+    }
+
+    fn refuse(&mut self, request: Request, errno: Errno) {
+        if let Some(disk) = self.disks.get_mut(request.disk) {
+            disk.counts.errors += 1;
+        }
+        self.memory.0 -= request.work.held();
+        self.answer(request.reply, Err(errno));
+    }
+
+    /// Lets go what the window has room for.
+    pub(super) fn let_go(&mut self) {
+        let now = self.clock.now();
+        self.let_go_at = Nanos::MAX;
+        loop {
+            match self.admission.next(now.as_secs_f64()) {
+                Ok((sent, (request, asked))) => {
+                    self.counts.held.record(now - asked);
+                    self.start(Some(sent), request, now);
+                }
+                Err(Some(wait_s)) => {
+                    // A nanosecond more, so that rounding does not wake it too early for ever.
+                    self.let_go_at = now + Nanos::from_secs_f64(wait_s) + Nanos(1);
+                    return;
+                }
+                Err(None) => return,
+            }
+        }
+    }
+
+    fn start(&mut self, sent: Option<Sent>, request: Request, now: Nanos) {
+        let Request { disk, work, reply } = request;
+        let kind = match &work {
+            Work::Read { .. } => Kind::Read,
+            Work::Flush => Kind::Flush,
+            _ => Kind::Change { durable: work.is_durable() },
+        };
+        let bytes = work.range().map_or(0, |(_, bytes)| bytes);
+        let flying = Some(Flying { disk, sent, kind, bytes, held: work.held(), reply });
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.flying[id] = flying;
+                id
+            }
+            None => {
+                self.flying.push(flying);
+                self.flying.len() - 1
+            }
+        };
+        self.disks[disk].backing.start(id as u64, work, now);
+    }
+
+    /// Answers what has ended; whether anything has.
+    pub(super) fn collect(&mut self) -> bool {
+        let now = self.clock.now();
+        let mut ended = std::mem::take(&mut self.ended);
+        self.disks.iter_mut().for_each(|disk| disk.backing.collect(now, &mut ended));
+        let any = !ended.is_empty();
+        for one in ended.drain(..) {
+            let id = one.id as usize;
+            let Some(flying) = self.flying.get_mut(id).and_then(Option::take) else { continue };
+            self.free.push(id);
+            self.end(flying, one.answer, now);
+        }
+        self.ended = ended;
+        any && self.read_on()
+    }
+
+    fn end(&mut self, flying: Flying, answer: Answer, now: Nanos) {
+        if let Some(sent) = flying.sent {
+            self.admission.complete(sent, now.as_secs_f64());
+            self.counts.latency.record(now - Nanos::from_secs_f64(sent.at_s));
+        }
+        self.memory.0 -= flying.held;
+        let disk = &mut self.disks[flying.disk];
+        let counts = &mut disk.counts;
+        match (&answer, flying.kind) {
+            (Ok(_), Kind::Read) => {
+                (counts.reads, counts.read_bytes) = (counts.reads + 1, counts.read_bytes + flying.bytes)
+            }
+            (Ok(_), Kind::Change { .. }) => {
+                (counts.writes, counts.written_bytes) =
+                    (counts.writes + 1, counts.written_bytes + flying.bytes);
+            }
+            (Ok(_), Kind::Flush) => counts.flushes += 1,
+            (Err(errno), kind) => {
+                counts.errors += 1;
+                if matches!(kind, Kind::Flush | Kind::Change { durable: true }) {
+                    disk.lost = Some(*errno);
+                }
+            }
+        }
+        self.answer(flying.reply, answer);
+    }
+
+    /// The front takes what it had to leave in its sockets. Always true: the window has room now.
+    fn read_on(&mut self) -> bool {
+        let room = self.memory.1.saturating_sub(self.memory.0);
+        if let Some(front) = &mut self.front {
+            front.more(&self.poller, room, &mut self.requests);
+        }
+        true
+    }
+
+    pub(super) fn answer(&mut self, reply: Reply, answer: Answer) {
+        match (reply, &mut self.front) {
+            (Reply::Call(call), _) => call(answer),
+            (Reply::Nbd { connection, cookie }, Some(front)) => front.answer(connection, cookie, answer),
+            (Reply::Nbd { .. }, None) => {}
+        }
+    }
+}
+
+/// As the cost of an I/O sees it.
+fn io(work: &Work) -> Io {
+    let bytes = work.range().map_or(0, |(_, bytes)| bytes);
+    let bytes = if work.held() > 0 { bytes } else { bytes.min(CHANGE_BYTES) };
+    Io { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), write: work.changes() }
+}

@@ -1,0 +1,256 @@
+//! One turn after the other: what clients ask, what the window lets go, what has ended.
+
+mod flow;
+
+use super::engine::{DiskPlan, Plan, ShareError};
+use super::front::{Front, TOKENS};
+use super::handle::{Counts, DiskCounts, Inbox, Message, Seen};
+use super::{Backing, Ended, Errno, Reply, Request, Work};
+use crate::clock::Clock;
+use crate::sys::{Interest, Poller};
+use evenkeel_core::Nanos;
+use evenkeel_core::share::{Admission, Cost, Sent};
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+
+const TIMER: u64 = 0;
+const WAKE: u64 = 1;
+/// Tokens of backings, by place.
+const BACKINGS: u64 = 16;
+
+struct Disk {
+    name: String,
+    backing: Box<dyn Backing>,
+    /// A flush that failed: what was written before it may be lost, and no later flush can bring it back.
+    lost: Option<Errno>,
+    counts: DiskCounts,
+}
+
+/// A request that the backing has.
+struct Flying {
+    disk: usize,
+    /// How it was let go; a flush was not held back.
+    sent: Option<Sent>,
+    kind: Kind,
+    /// Bytes of buffers that it holds.
+    held: usize,
+    bytes: u64,
+    reply: Reply,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Read,
+    Change { durable: bool },
+    Flush,
+}
+
+pub(super) struct Worker {
+    clock: Clock,
+    poller: Poller,
+    inbox: Arc<Inbox>,
+    front: Option<Box<dyn Front>>,
+    disks: Vec<Disk>,
+    admission: Admission<(Request, Nanos)>,
+    cost: Cost,
+    flying: Vec<Option<Flying>>,
+    free: Vec<usize>,
+    /// Bytes of buffers that requests hold, and may.
+    memory: (usize, usize),
+    counts: Counts,
+    /// Requests are no longer taken.
+    stopping: bool,
+    /// What has ended, and was asked, in this turn.
+    ended: Vec<Ended>,
+    requests: Vec<Request>,
+    messages: Vec<Message>,
+    /// The instant at which the timer fires, and the one at which time alone lets the next I/O go.
+    alarm: Nanos,
+    let_go_at: Nanos,
+}
+
+/// A descriptor to be watched that somebody else owns.
+struct Watched(RawFd);
+
+impl AsRawFd for Watched {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0
+    }
+}
+
+impl Worker {
+    pub fn new(plan: Plan, mut front: Option<Box<dyn Front>>, inbox: Arc<Inbox>) -> io::Result<Self> {
+        let poller = Poller::new(Nanos::ZERO, TIMER)?;
+        poller.add(inbox.wake(), WAKE, Interest::Read)?;
+        for (place, disk) in plan.disks.iter().enumerate() {
+            if let Some(descriptor) = disk.backing.descriptor() {
+                poller.add(&Watched(descriptor), BACKINGS + place as u64, Interest::Read)?;
+            }
+        }
+        if let Some(front) = &mut front {
+            front.watch(&poller)?;
+        }
+        let shares: Vec<f64> = plan.disks.iter().map(|disk| disk.shares).collect();
+        let disk = |DiskPlan { name, backing, .. }| Disk {
+            name,
+            backing,
+            lost: None,
+            counts: DiskCounts::default(),
+        };
+        Ok(Self {
+            clock: Clock::start(),
+            poller,
+            inbox,
+            front,
+            disks: plan.disks.into_iter().map(disk).collect(),
+            admission: Admission::new(&shares, plan.window, 0.0),
+            cost: plan.cost,
+            flying: Vec::new(),
+            free: Vec::new(),
+            memory: (0, plan.memory),
+            counts: Counts::default(),
+            stopping: false,
+            ended: Vec::new(),
+            requests: Vec::new(),
+            messages: Vec::new(),
+            alarm: Nanos::MAX,
+            let_go_at: Nanos::MAX,
+        })
+    }
+
+    pub fn run(mut self) -> Result<(), ShareError> {
+        let result = self.turns().map_err(ShareError::Ended).and_then(|()| self.last_flush());
+        for message in self.inbox.end() {
+            if let Message::Request(request) = message {
+                self.answer(request.reply, Err(Errno::SHUTDOWN));
+            }
+        }
+        result
+    }
+
+    fn turns(&mut self) -> io::Result<()> {
+        while !self.is_done() {
+            self.listen()?;
+            self.turn()?;
+        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.stopping && self.free.len() == self.flying.len() && self.admission.waiting() == 0
+    }
+
+    /// Takes what there is, and waits where there is nothing.
+    fn listen(&mut self) -> io::Result<()> {
+        let may_sleep = self.inbox.may_sleep();
+        self.set_alarm()?;
+        let ready = self.poller.wait(may_sleep)?;
+        self.inbox.is_awake();
+        for index in 0..ready {
+            let ready = self.poller.ready(index);
+            match (ready.token, &mut self.front) {
+                (TIMER, _) => self.alarm = Nanos::MAX,
+                (TOKENS.., Some(front)) => {
+                    let room = self.memory.1.saturating_sub(self.memory.0);
+                    front.ready(&self.poller, ready, room, &mut self.requests);
+                }
+                // Backings are asked in every turn.
+                _ => {}
+            }
+        }
+        self.take_messages();
+        Ok(())
+    }
+
+    fn take_messages(&mut self) {
+        let mut messages = std::mem::take(&mut self.messages);
+        self.inbox.take(&mut messages);
+        for message in messages.drain(..) {
+            match message {
+                Message::Request(request) => self.requests.push(request),
+                Message::Window(window) => self.admission.set_window(window, self.clock.now().as_secs_f64()),
+                Message::Shares(disk, shares) => self.admission.set_shares(disk, shares),
+                Message::Measure(to) => {
+                    // Who asked and went away wants no answer.
+                    let _ = to.send(self.seen());
+                }
+                Message::Stop => self.stop(),
+            }
+        }
+        self.messages = messages;
+    }
+
+    fn stop(&mut self) {
+        self.stopping = true;
+        if let Some(front) = &mut self.front {
+            front.close(&self.poller);
+        }
+    }
+
+    fn seen(&mut self) -> Seen {
+        self.counts.disks = self.disks.iter().map(|disk| disk.counts).collect();
+        self.counts.clients = self.front.as_ref().map_or(0, |front| front.clients());
+        Seen {
+            measured: self.admission.measure(self.clock.now().as_secs_f64()),
+            window: self.admission.window(),
+            waiting: self.admission.waiting(),
+            outstanding: self.admission.outstanding(),
+            counts: self.counts.clone(),
+        }
+    }
+
+    /// Lets go and collects until nothing moves by itself any more.
+    fn turn(&mut self) -> io::Result<()> {
+        loop {
+            self.take_requests();
+            self.let_go();
+            for disk in &mut self.disks {
+                disk.backing.push(self.clock.now())?;
+            }
+            if !self.collect() && self.requests.is_empty() {
+                break;
+            }
+        }
+        if let Some(front) = &mut self.front {
+            front.push(&self.poller);
+        }
+        Ok(())
+    }
+
+    /// The timer fires when the next thing is due.
+    fn set_alarm(&mut self) -> io::Result<()> {
+        let due = self.disks.iter().filter_map(|disk| disk.backing.due()).min().unwrap_or(Nanos::MAX);
+        let due = due.min(self.let_go_at);
+        if due != self.alarm {
+            let after = if due == Nanos::MAX { due } else { due - self.clock.now() };
+            self.poller.fire_in(after)?;
+            self.alarm = due;
+        }
+        Ok(())
+    }
+
+    /// What was answered must be on the disk when the engine ends.
+    fn last_flush(&mut self) -> Result<(), ShareError> {
+        for place in 0..self.disks.len() {
+            if self.disks[place].backing.is_read_only() {
+                continue;
+            }
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let reply = Reply::Call(Box::new(move |answer| drop(sender.send(answer))));
+            self.requests.push(Request { disk: place, work: Work::Flush, reply });
+            self.turn().map_err(ShareError::Ended)?;
+            while !self.is_done() {
+                self.listen().map_err(ShareError::Ended)?;
+                self.turn().map_err(ShareError::Ended)?;
+            }
+            if let Ok(Err(errno)) = receiver.recv() {
+                return Err(ShareError::Flush { name: self.disks[place].name.clone(), errno });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+use crate::share::{Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, Plan, Reply, Request, Work};
+use evenkeel_core::Nanos;
+use evenkeel_core::share::Cost;
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The I/O that costs 1.
+const UNIT: usize = 16_384;
+
+/// What a test sees of a backing, and does to it.
+#[derive(Default)]
+struct Site {
+    /// Works under way, and the most that ever were.
+    busy: AtomicUsize,
+    most: AtomicUsize,
+    flush_fails: AtomicBool,
+    flushes: AtomicUsize,
+}
+
+/// Bytes in memory; each work takes so long.
+struct Slow {
+    site: Arc<Site>,
+    bytes: Vec<u8>,
+    takes: Nanos,
+    under_way: Vec<(Nanos, u64, Work)>,
+}
+
+impl Backing for Slow {
+    fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn start(&mut self, id: u64, work: Work, now: Nanos) {
+        if !matches!(work, Work::Flush) {
+            let busy = self.site.busy.fetch_add(1, Ordering::SeqCst) + 1;
+            self.site.most.fetch_max(busy, Ordering::SeqCst);
+        }
+        self.under_way.push((now + self.takes, id, work));
+    }
+
+    fn push(&mut self, _: Nanos) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn collect(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+        for (due, id, work) in std::mem::take(&mut self.under_way) {
+            if due > now {
+                self.under_way.push((due, id, work));
+                continue;
+            }
+            if !matches!(work, Work::Flush) {
+                self.site.busy.fetch_sub(1, Ordering::SeqCst);
+            }
+            ended.push(Ended { id, answer: self.done(work) });
+        }
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
+
+    fn due(&self) -> Option<Nanos> {
+        self.under_way.iter().map(|(due, ..)| *due).min()
+    }
+}
+
+impl Slow {
+    fn done(&mut self, work: Work) -> Answer {
+        match work {
+            Work::Read { offset, mut buffer } => {
+                let from = offset as usize;
+                let length = buffer.len();
+                buffer.as_mut_slice().copy_from_slice(&self.bytes[from..from + length]);
+                Ok(buffer)
+            }
+            Work::Write { offset, buffer, .. } => {
+                self.bytes[offset as usize..][..buffer.len()].copy_from_slice(buffer.as_slice());
+                Ok(buffer)
+            }
+            Work::Flush if self.site.flush_fails.swap(false, Ordering::SeqCst) => Err(Errno::IO),
+            Work::Flush => {
+                self.site.flushes.fetch_add(1, Ordering::SeqCst);
+                Ok(Buffer::default())
+            }
+            Work::Trim { .. } | Work::Zero { .. } => Err(Errno::UNSUPPORTED),
+        }
+    }
+}
+
+fn engine(takes: Nanos, window: f64, shares: &[f64]) -> (Engine, Arc<Site>) {
+    let site = Arc::new(Site::default());
+    let disk = |&shares: &f64| {
+        let backing = Slow { site: site.clone(), bytes: vec![0; 1 << 16], takes, under_way: Vec::new() };
+        DiskPlan { name: "disk".to_owned(), shares, backing: Box::new(backing) }
+    };
+    let disks = shares.iter().map(disk).collect();
+    let plan = Plan { disks, window, cost: Cost::default(), memory: 1 << 20 };
+    (Engine::start(plan).unwrap(), site)
+}
+
+fn ask(engine: &Engine, disk: usize, work: Work) -> Receiver<Answer> {
+    let (sender, receiver) = channel();
+    let reply = Reply::Call(Box::new(move |answer| drop(sender.send(answer))));
+    engine.handle().submit(Request { disk, work, reply });
+    receiver
+}
+
+fn read(offset: u64) -> Work {
+    Work::Read { offset, buffer: Buffer::zeroed(UNIT) }
+}
+
+fn write(offset: u64, byte: u8) -> Work {
+    Work::Write { offset, buffer: Buffer::from_slice(&[byte; UNIT]), durable: false }
+}
+
+#[test]
+fn what_was_written_is_read_again() {
+    let (engine, _) = engine(Nanos::ZERO, f64::INFINITY, &[1.0]);
+    ask(&engine, 0, write(4_096, 7)).recv_timeout(PATIENCE).unwrap().unwrap();
+    let read = ask(&engine, 0, read(4_096)).recv_timeout(PATIENCE).unwrap().unwrap();
+    assert_eq!(read.as_slice(), [7; UNIT]);
+}
+
+#[test]
+fn no_more_are_outstanding_than_the_window_allows_and_the_rest_is_wanted() {
+    let (engine, site) = engine(Nanos::from_millis(5), 3.0, &[1.0]);
+    let answers: Vec<_> = (0..30).map(|_| ask(&engine, 0, read(0))).collect();
+    answers.iter().for_each(|answer| assert!(answer.recv_timeout(PATIENCE).unwrap().is_ok()));
+    assert_eq!(site.most.load(Ordering::SeqCst), 3);
+    let seen = engine.handle().measure(PATIENCE).unwrap();
+    let period = &seen.measured.period;
+    assert_eq!((period.completions, seen.counts.disks[0].reads, seen.waiting), (30, 30, 0));
+    assert!(period.wanted() > 1.5 * period.outstanding, "{period:?}");
+}
+
+#[test]
+fn disks_of_one_host_get_their_shares_of_its_window() {
+    let (engine, _) = engine(Nanos::from_millis(1), 2.0, &[3.0, 1.0]);
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let ended: Vec<_> = (0..200)
+        .map(|number| {
+            let ((sender, receiver), order, disk) = (channel(), order.clone(), number % 2);
+            let reply = Reply::Call(Box::new(move |_| {
+                order.lock().unwrap().push(disk);
+                let _ = sender.send(());
+            }));
+            engine.handle().submit(Request { disk, work: read(0), reply });
+            receiver
+        })
+        .collect();
+    ended.iter().for_each(|ended| ended.recv_timeout(PATIENCE).unwrap());
+    let first = order.lock().unwrap()[..100].iter().filter(|&&disk| disk == 0).count();
+    assert!((70..=80).contains(&first), "{first}");
+}
+
+#[test]
+fn a_flush_does_not_wait_behind_the_window() {
+    let (engine, _) = engine(Nanos::from_millis(100), 1.0, &[1.0]);
+    let reads: Vec<_> = (0..5).map(|_| ask(&engine, 0, read(0))).collect();
+    ask(&engine, 0, Work::Flush).recv_timeout(PATIENCE).unwrap().unwrap();
+    assert!(reads[4].try_recv().is_err(), "the fifth read ends after half a second");
+}
+
+#[test]
+fn a_flush_that_failed_stays_failed() {
+    let (engine, site) = engine(Nanos::ZERO, f64::INFINITY, &[1.0]);
+    site.flush_fails.store(true, Ordering::SeqCst);
+    for _ in 0..2 {
+        let answer = ask(&engine, 0, Work::Flush).recv_timeout(PATIENCE).unwrap();
+        assert_eq!(answer.map(drop), Err(Errno::IO));
+    }
+    let durable = Work::Write { offset: 0, buffer: Buffer::zeroed(512), durable: true };
+    assert_eq!(ask(&engine, 0, durable).recv_timeout(PATIENCE).unwrap().map(drop), Err(Errno::IO));
+    assert!(ask(&engine, 0, write(0, 1)).recv_timeout(PATIENCE).unwrap().is_ok(), "nothing was promised");
+    assert!(engine.stop().is_err(), "and the end says that something may be lost");
+}
+
+#[test]
+fn who_stops_waits_for_what_was_asked_and_flushes() {
+    let (engine, site) = engine(Nanos::from_millis(20), 1.0, &[1.0, 1.0]);
+    let handle = engine.handle();
+    let answers: Vec<_> = (0..4).map(|number| ask(&engine, number % 2, write(0, 1))).collect();
+    engine.stop().unwrap();
+    answers.iter().for_each(|answer| assert!(answer.try_recv().unwrap().is_ok()));
+    assert_eq!(site.flushes.load(Ordering::SeqCst), 2);
+    let (sender, receiver) = channel();
+    let reply = Reply::Call(Box::new(move |answer| drop(sender.send(answer))));
+    handle.submit(Request { disk: 0, work: read(0), reply });
+    assert_eq!(receiver.try_recv().unwrap().map(drop), Err(Errno::SHUTDOWN));
+}
+
+#[test]
+fn a_window_below_one_is_kept_in_the_mean() {
+    let (engine, _) = engine(Nanos::from_millis(4), 0.25, &[1.0]);
+    let answers: Vec<_> = (0..20).map(|_| ask(&engine, 0, read(0))).collect();
+    answers.iter().for_each(|answer| assert!(answer.recv_timeout(PATIENCE).unwrap().is_ok()));
+    let outstanding = engine.handle().measure(PATIENCE).unwrap().measured.period.outstanding;
+    assert!((0.15..0.3).contains(&outstanding), "{outstanding}");
+}
