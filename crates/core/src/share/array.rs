@@ -47,36 +47,119 @@ pub enum Service {
     Exponential,
 }
 
+/// A write cache: it answers at once and writes later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cache {
+    /// Seconds until a write is answered.
+    pub answer_s: f64,
+    /// Seconds of work that a spindle may be behind; a write beyond that waits for its spindle.
+    pub behind_s: f64,
+    /// Seconds that a flush takes beyond waiting for all that is behind.
+    pub flush_s: f64,
+}
+
+/// What an array is like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ArrayPlan {
+    /// Spindles.
+    pub spindles: usize,
+    /// Seconds that one takes for cost 1.
+    pub mean_s: f64,
+    /// Distribution of that.
+    pub service: Service,
+    /// What an I/O costs.
+    pub cost: Cost,
+    /// Its write cache, if it has one.
+    pub cache: Option<Cache>,
+}
+
+/// Until when each spindle has work: of one process, or in memory that several share.
+pub trait Calendar {
+    /// Adds work of so many seconds after all that a spindle has; when it begins and when it is done.
+    fn add(&mut self, spindle: usize, now_s: f64, service_s: f64) -> (f64, f64);
+
+    /// There is work until then that was answered already.
+    fn owe(&mut self, until_s: f64);
+
+    /// The instant at which nothing is owed any more.
+    fn owed_until_s(&self) -> f64;
+}
+
+/// A calendar of one owner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Own {
+    free_at_s: Vec<f64>,
+    owed_s: f64,
+}
+
+impl Own {
+    /// Of so many spindles, at least one.
+    pub fn new(spindles: usize) -> Self {
+        Self { free_at_s: vec![0.0; spindles.max(1)], owed_s: 0.0 }
+    }
+}
+
+impl Calendar for Own {
+    fn add(&mut self, spindle: usize, now_s: f64, service_s: f64) -> (f64, f64) {
+        let free_at_s = &mut self.free_at_s[spindle];
+        let begun_s = free_at_s.max(now_s);
+        *free_at_s = begun_s + service_s;
+        (begun_s, *free_at_s)
+    }
+
+    fn owe(&mut self, until_s: f64) {
+        self.owed_s = self.owed_s.max(until_s);
+    }
+
+    fn owed_until_s(&self) -> f64 {
+        self.owed_s
+    }
+}
+
 /// Spindles, each first come, first served; an I/O goes to any of them with the same probability.
 #[derive(Clone, Debug)]
-pub struct Array {
-    free_at_s: Vec<f64>,
-    mean_s: f64,
-    service: Service,
-    cost: Cost,
+pub struct Array<C = Own> {
+    plan: ArrayPlan,
+    calendar: C,
     random: Random,
 }
 
 impl Array {
-    /// With this many spindles (at least one), each of which takes `mean_s` seconds for cost 1.
-    pub fn new(spindles: usize, mean_s: f64, service: Service, cost: Cost, seed: Seed) -> Self {
-        let random = Random::new(seed.child("array"));
-        Self { free_at_s: vec![0.0; spindles.max(1)], mean_s, service, cost, random }
+    /// One that nobody else uses.
+    pub fn new(plan: ArrayPlan, seed: Seed) -> Self {
+        Self::with(plan, Own::new(plan.spindles), seed)
+    }
+}
+
+impl<C: Calendar> Array<C> {
+    /// With a calendar that has `plan.spindles` spindles.
+    pub fn with(plan: ArrayPlan, calendar: C, seed: Seed) -> Self {
+        Self { plan, calendar, random: Random::new(seed.child("array")) }
     }
 
     /// The instant at which an I/O sent now completes.
     ///
     /// It follows from when its spindle is free, not from when a timer fires: a late wake-up takes no capacity away.
     pub fn send(&mut self, io: Io, now_s: f64) -> f64 {
-        let place = self.random.uniform(0, self.free_at_s.len() as u64 - 1) as usize;
-        let factor = match self.service {
+        let place = self.random.uniform(0, self.plan.spindles.max(1) as u64 - 1) as usize;
+        let factor = match self.plan.service {
             Service::Uniform(half) => 1.0 + half * (2.0 * self.random.unit() - 1.0),
             Service::Exponential => self.random.exponential(1.0),
         };
-        let service = self.mean_s * factor * self.cost.of(io);
-        let done = self.free_at_s[place].max(now_s) + service;
-        self.free_at_s[place] = done;
-        done
+        let service_s = self.plan.mean_s * factor * self.plan.cost.of(io);
+        let (begun_s, done_s) = self.calendar.add(place, now_s, service_s);
+        let Some(cache) = self.plan.cache.filter(|_| io.write) else { return done_s };
+        self.calendar.owe(done_s);
+        // A full cache answers when its spindle has caught up.
+        (now_s + cache.answer_s).max(begun_s - cache.behind_s)
+    }
+
+    /// The instant at which a flush asked for now is done.
+    pub fn flush(&mut self, now_s: f64) -> f64 {
+        match self.plan.cache {
+            Some(cache) => self.calendar.owed_until_s().max(now_s) + cache.flush_s,
+            None => now_s,
+        }
     }
 }
 
@@ -84,9 +167,13 @@ impl Array {
 mod tests {
     use super::*;
 
+    fn plan(service: Service, cache: Option<Cache>) -> ArrayPlan {
+        ArrayPlan { spindles: 10, mean_s: 0.0029, service, cost: Cost::default(), cache }
+    }
+
     /// I/Os per second of a closed network.
     fn throughput(service: Service, outstanding: usize) -> f64 {
-        let mut array = Array::new(10, 0.0029, service, Cost::default(), Seed(1));
+        let mut array = Array::new(plan(service, None), Seed(1));
         let io = Io { bytes: 16_384, write: false };
         let mut due: Vec<f64> = (0..outstanding).map(|_| array.send(io, 0.0)).collect();
         let (mut count, mut now) = (0, 0.0);
@@ -123,5 +210,20 @@ mod tests {
         assert!((of(16_384, false) - 1.0).abs() < 1e-9);
         assert!((of(262_144, false) - 1.4).abs() < 1e-9);
         assert!((of(16_384, true) - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_cache_answers_writes_at_once_until_it_is_full_and_a_flush_waits_for_all() {
+        let cache = Cache { answer_s: 0.0002, behind_s: 0.1, flush_s: 0.001 };
+        let mut array = Array::new(plan(Service::Uniform(0.0), Some(cache)), Seed(1));
+        let write = Io { bytes: 16_384, write: true };
+        assert_eq!(array.flush(0.0), 0.001, "nothing is owed");
+        assert_eq!(array.send(write, 0.0), 0.0002);
+        let one = array.flush(0.0);
+        assert!((one - 0.0039).abs() < 1e-9, "{one}");
+        // 10 spindles, each 0.1 s behind, take 345 writes; a thousand more wait.
+        let last = (0..1_345).map(|_| array.send(write, 0.0)).fold(0.0, f64::max);
+        assert!((0.25..0.45).contains(&last), "{last}");
+        assert!(array.flush(0.0) > last + 0.09);
     }
 }

@@ -15,7 +15,7 @@ mod queue;
 pub mod simulation;
 
 pub use admission::{Admission, Measured, Sent};
-pub use array::{Array, Cost, Io, Service};
+pub use array::{Array, ArrayPlan, Cache, Calendar, Cost, Io, Own, Service};
 pub use fill::fill;
 pub use law::{Law, WindowController};
 pub use pacer::Pacer;

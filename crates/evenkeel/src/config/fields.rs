@@ -1,6 +1,8 @@
 //! The keys of a TOML table, taken one by one, so that what is left over is a mistake.
 
+use super::units;
 use anyhow::{Result, anyhow, bail};
+use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
 use toml::{Table, Value};
 
@@ -53,6 +55,35 @@ impl Fields {
             let hint = mistaken.map_or(String::new(), |there| format!(" (is `{there}` meant to be it?)"));
             anyhow!("{}: `{key}` is missing{hint}; set it to {}", self.entry, T::KIND)
         })
+    }
+
+    /// A duration with its unit.
+    pub fn time(&mut self, key: &'static str) -> Result<Option<Nanos>> {
+        let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
+        units::duration(&text).map(Some).map_err(|error| anyhow!("{}: `{key}`: {error}", self.entry))
+    }
+
+    /// A size in bytes, with its unit.
+    pub fn bytes(&mut self, key: &'static str) -> Result<Option<u64>> {
+        let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
+        units::bytes(&text).map(Some).map_err(|error| anyhow!("{}: `{key}`: {error}", self.entry))
+    }
+
+    /// A text, or a list of them; empty where it is missing.
+    pub fn texts(&mut self, key: &'static str) -> Result<Vec<String>> {
+        let values = match self.optional::<Value>(key)? {
+            None => return Ok(Vec::new()),
+            Some(Value::Array(values)) => values,
+            Some(value) => vec![value],
+        };
+        let texts = values.into_iter().map(String::from_toml).collect::<Option<_>>();
+        texts.ok_or_else(|| anyhow!("{}: `{key}` must be a text or a list of texts", self.entry))
+    }
+
+    /// A table below this one; empty where it is missing.
+    pub fn section(&mut self, key: &'static str) -> Result<Self> {
+        let value = self.optional::<Value>(key)?.unwrap_or_else(|| Value::Table(Table::new()));
+        Self::of(key, value)
     }
 
     /// Refuses what nobody asked for.

@@ -2,7 +2,6 @@
 
 use super::fields::Fields;
 use super::simulate::{fitted, law_named, memory, with_memory};
-use super::units;
 use crate::guard::log::Form;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
@@ -90,14 +89,13 @@ impl GuardConfig {
         let mut fields = Fields::new("guard", table);
         let listen = addresses(&mut fields)?;
         let backend: String = fields.required("backend")?;
-        let first = listen.first().cloned().ok_or_else(|| anyhow!("guard: `listen` names no address"))?;
-        let mut config = Self::new(first, backend.parse()?);
+        let mut config = Self::new(listen[0].clone(), backend.parse()?);
         config.plan.listen = listen;
         config.top(&mut fields)?;
-        config.control(section(&mut fields, "control")?)?;
-        config.queue(section(&mut fields, "queue")?)?;
-        config.idle(section(&mut fields, "idle")?)?;
-        config.tls(section(&mut fields, "client_tls")?, section(&mut fields, "backend_tls")?)?;
+        config.control(fields.section("control")?)?;
+        config.queue(fields.section("queue")?)?;
+        config.idle(fields.section("idle")?)?;
+        config.tls(fields.section("client_tls")?, fields.section("backend_tls")?)?;
         config.weights = weights(fields.optional("weights")?)?;
         fields.finish()?;
         config.check()?;
@@ -108,7 +106,7 @@ impl GuardConfig {
         set(&mut self.plan.threads, fields.optional::<u64>("threads")?.map(|threads| threads as usize));
         set(&mut self.plan.administrators, fields.optional("administrators")?);
         self.metrics = fields.optional("metrics")?;
-        set(&mut self.drain, time(fields, "drain")?);
+        set(&mut self.drain, fields.time("drain")?);
         match fields.optional::<String>("log")?.as_deref() {
             None => {}
             Some("text") => self.log = Form::Text,
@@ -123,7 +121,7 @@ impl GuardConfig {
         set(&mut self.fitted, fields.optional("fitted")?);
         set(&mut self.limit, limit(&mut fields, "limit")?);
         set(&mut self.limit_max, limit(&mut fields, "limit_max")?);
-        set(&mut self.tick, time(&mut fields, "tick")?);
+        set(&mut self.tick, fields.time("tick")?);
         set(&mut self.counters, fields.optional("counters")?);
         self.memory = memory(&mut fields)?;
         set(&mut self.plan.options.dry_run, fields.optional("dry_run")?);
@@ -135,7 +133,7 @@ impl GuardConfig {
     fn queue(&mut self, mut fields: Fields) -> Result<()> {
         let options = &mut self.plan.options;
         options.queue_max = fields.optional::<u64>("length")?.map(|length| length as usize);
-        options.wait_max = time(&mut fields, "wait")?;
+        options.wait_max = fields.time("wait")?;
         match fields.optional::<String>("by")?.as_deref() {
             None | Some("user") => {}
             Some("database") => self.plan.tenants = TenantBy::Database,
@@ -145,10 +143,10 @@ impl GuardConfig {
     }
 
     fn idle(&mut self, mut fields: Fields) -> Result<()> {
-        set(&mut self.plan.lend_after, time(&mut fields, "lend_after")?);
+        set(&mut self.plan.lend_after, fields.time("lend_after")?);
         let options = &mut self.plan.options;
         set(&mut options.lent_max, fields.optional::<u64>("lent_max")?.map(|most| most as usize));
-        options.close_after = time(&mut fields, "close_after")?;
+        options.close_after = fields.time("close_after")?;
         fields.finish()
     }
 
@@ -218,17 +216,6 @@ fn set<T>(target: &mut T, value: Option<T>) {
     }
 }
 
-fn section(fields: &mut Fields, key: &'static str) -> Result<Fields> {
-    let value = fields.optional::<Value>(key)?.unwrap_or_else(|| Value::Table(Table::new()));
-    Fields::of(key, value)
-}
-
-fn time(fields: &mut Fields, key: &'static str) -> Result<Option<Nanos>> {
-    let text: Option<String> = fields.optional(key)?;
-    let entry = fields.entry().to_owned();
-    text.map(|text| units::duration(&text).map_err(|error| anyhow!("{entry}: `{key}`: {error}"))).transpose()
-}
-
 fn limit(fields: &mut Fields, key: &'static str) -> Result<Option<u32>> {
     match fields.optional::<u64>(key)? {
         None => Ok(None),
@@ -238,16 +225,10 @@ fn limit(fields: &mut Fields, key: &'static str) -> Result<Option<u32>> {
 }
 
 fn addresses(fields: &mut Fields) -> Result<Vec<Address>> {
-    let texts = match fields.required::<Value>("listen")? {
-        Value::String(text) => vec![text],
-        Value::Array(values) => values
-            .into_iter()
-            .map(|value| {
-                value.as_str().map(str::to_owned).ok_or_else(|| anyhow!("guard: `listen` must be texts"))
-            })
-            .collect::<Result<_>>()?,
-        _ => bail!("guard: `listen` must be an address or a list of them"),
-    };
+    let texts = fields.texts("listen")?;
+    if texts.is_empty() {
+        bail!("guard: `listen` is missing; set it to an address or a list of them");
+    }
     texts.iter().map(|text| Ok(text.parse::<Address>()?)).collect()
 }
 

@@ -56,8 +56,8 @@ fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
     let most = count(&mut fields, "limit-max")?.unwrap_or(1_024);
     let memory = memory(&mut fields)?;
     let seed = Seed(instead.seed.or(fields.optional("seed")?).unwrap_or(1));
-    let tick = time(&mut fields, "tick")?.unwrap_or(Nanos::from_millis(50));
-    let duration = time(&mut fields, "duration")?.unwrap_or(Nanos::from_secs(60));
+    let tick = fields.time("tick")?.unwrap_or(Nanos::from_millis(50));
+    let duration = fields.time("duration")?.unwrap_or(Nanos::from_secs(60));
     let plants: Vec<Value> = fields.required("plant")?;
     let loads: Vec<Value> = fields.required("load")?;
     let expects: Vec<Value> = fields.optional("expect")?.unwrap_or_default();
@@ -131,7 +131,7 @@ fn plant(number: usize, value: Value) -> Result<(String, Plant)> {
         None => Plant::new(curve(&mut fields)?, positive(&mut fields, "peak-per-s")?),
     };
     plant.floor = fields.optional("floor")?.unwrap_or(plant.floor);
-    plant.settle_s = time(&mut fields, "settle")?.map_or(0.0, Nanos::as_secs_f64);
+    plant.settle_s = fields.time("settle")?.map_or(0.0, Nanos::as_secs_f64);
     plant.wobble = fields.optional("wobble")?.unwrap_or(0.0);
     plant.cost = fields.optional("cost")?.unwrap_or(1.0);
     plant.memory = plant_memory(&mut fields)?;
@@ -208,9 +208,9 @@ fn fall(fields: &mut Fields) -> Result<Fall> {
 fn shift(entry: String, value: Value) -> Result<Shift> {
     let mut fields = Fields::of(entry, value)?;
     let shift = Shift {
-        at_s: time(&mut fields, "at")?.unwrap_or(Nanos::ZERO).as_secs_f64(),
+        at_s: fields.time("at")?.unwrap_or(Nanos::ZERO).as_secs_f64(),
         factor: positive(&mut fields, "factor")?,
-        over_s: time(&mut fields, "over")?.unwrap_or(Nanos::ZERO).as_secs_f64(),
+        over_s: fields.time("over")?.unwrap_or(Nanos::ZERO).as_secs_f64(),
     };
     fields.finish()?;
     Ok(shift)
@@ -218,9 +218,9 @@ fn shift(entry: String, value: Value) -> Result<Shift> {
 
 fn phase(number: usize, value: Value, plants: &[(String, Plant)]) -> Result<Phase> {
     let mut fields = Fields::of(format!("load {number}"), value)?;
-    let at = time(&mut fields, "at")?.unwrap_or(Nanos::ZERO);
+    let at = fields.time("at")?.unwrap_or(Nanos::ZERO);
     let clients = fields.required::<u64>("clients")?.try_into().unwrap_or(u32::MAX).min(1_000_000);
-    let think_s = time(&mut fields, "think")?.unwrap_or(Nanos::ZERO).as_secs_f64();
+    let think_s = fields.time("think")?.unwrap_or(Nanos::ZERO).as_secs_f64();
     let slow = fields.optional::<u64>("slow")?.unwrap_or(0).try_into().unwrap_or(u32::MAX);
     let paused = fields.optional::<Value>("paused")?.is_some_and(|value| value == Value::Boolean(true));
     let plant = match fields.optional::<String>("plant")? {
@@ -237,11 +237,11 @@ fn phase(number: usize, value: Value, plants: &[(String, Plant)]) -> Result<Phas
 fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
     let mut fields = Fields::of(format!("expect {number}"), value)?;
     let near: f64 = fields.optional("near")?.unwrap_or(0.9);
-    let longer: Option<Nanos> = time(&mut fields, "for-longer-than")?;
+    let longer: Option<Nanos> = fields.time("for-longer-than")?;
     let expect = Expect {
-        from: time(&mut fields, "from")?.unwrap_or(Nanos::ZERO),
-        until: time(&mut fields, "until")?.unwrap_or(duration),
-        settled_within: time(&mut fields, "settled-within")?.map(|within| (within, near)),
+        from: fields.time("from")?.unwrap_or(Nanos::ZERO),
+        until: fields.time("until")?.unwrap_or(duration),
+        settled_within: fields.time("settled-within")?.map(|within| (within, near)),
         never_below: fields
             .optional("never-below")?
             .map(|floor| (floor, longer.unwrap_or(Nanos::from_secs(1)))),
@@ -260,11 +260,6 @@ fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
     bail!(
         "expect {number}: expects nothing; set `settled-within`, `never-below`, `regret-below`, `limit-min` or `limit-max`"
     )
-}
-
-fn time(fields: &mut Fields, key: &'static str) -> Result<Option<Nanos>> {
-    let Some(text) = fields.optional::<String>(key)? else { return Ok(None) };
-    units::duration(&text).map(Some).map_err(|error| anyhow!("{}: `{key}`: {error}", fields.entry()))
 }
 
 fn positive(fields: &mut Fields, key: &'static str) -> Result<f64> {

@@ -1,13 +1,15 @@
-//! The system calls of the data plane: sockets without waiting, epoll, and a way to wake a thread.
+//! System calls: sockets without waiting, epoll, a way to wake a thread, and memory that processes share.
 #![allow(unsafe_code)]
 
 mod listener;
 mod poller;
+mod shared;
 mod socket;
 mod wake;
 
 pub use listener::Listener;
 pub use poller::{Interest, Poller, Ready};
+pub use shared::{SharedWords, monotonic};
 pub use socket::{Endpoint, Socket};
 pub use wake::Wake;
 

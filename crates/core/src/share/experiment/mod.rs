@@ -12,8 +12,8 @@ pub use published::published;
 pub use random::{Mix, Stability, mix, stability};
 
 use super::law::{Parameters, Settings};
-use super::simulation::{ArrayPlan, HostPlan, Scenario, Stretch};
-use super::{Cost, Law, Service};
+use super::simulation::{HostPlan, Scenario, Stretch};
+use super::{ArrayPlan, Cost, Law, Service};
 use crate::random::Seed;
 
 /// The array on which all published experiments are run.
@@ -22,6 +22,7 @@ pub const ARRAY: ArrayPlan = ArrayPlan {
     mean_s: 0.0029,
     service: Service::Uniform(0.6),
     cost: Cost { per_byte: 0.4 / (240.0 * 1_024.0), write: 1.0 },
+    cache: None,
 };
 
 /// What holds hosts back.

@@ -1,8 +1,8 @@
 //! Random arrays and mixes: does the law stay where it should?
 
 use super::super::law::Settings;
-use super::super::simulation::{ArrayPlan, DiskPlan, HostPlan, Scenario, run};
-use super::super::{Cost, Io, Law, Service};
+use super::super::simulation::{DiskPlan, HostPlan, Scenario, run};
+use super::super::{ArrayPlan, Cost, Io, Law, Service};
 use crate::random::{Random, Seed};
 
 /// Periods before a run is judged.
@@ -55,6 +55,7 @@ pub fn mix(seed: Seed, number: u64) -> Mix {
         mean_s: log_uniform(&mut random, 0.000_1, 0.010),
         service: if random.chance(0.5) { Service::Exponential } else { Service::Uniform(random.unit()) },
         cost: Cost { write: 1.0 + 3.0 * random.unit(), ..Cost::default() },
+        cache: None,
     };
     let factor = log_uniform(&mut random, 2.0, 12.0);
     let disks: Vec<DiskPlan> = (0..hosts).map(|_| disk(&mut random)).collect();

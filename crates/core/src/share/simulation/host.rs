@@ -1,8 +1,8 @@
 //! A host: its clients, what it holds back, and what it tells.
 
-use super::{ArrayPlan, HostPlan, Scenario};
+use super::{HostPlan, Scenario};
 use crate::random::Random;
-use crate::share::{Admission, Io, Measured, Report, Sent, WindowController};
+use crate::share::{Admission, ArrayPlan, Io, Measured, Report, Sent, WindowController};
 
 pub struct Host<'a> {
     pub plan: &'a HostPlan,

@@ -7,7 +7,7 @@ mod trace;
 pub use run::run;
 pub use trace::{Row, Trace, share_error};
 
-use super::{Array, Cost, Io, Law, Service};
+use super::{ArrayPlan, Io, Law};
 use crate::random::Seed;
 
 /// A stretch of time in seconds: from, until.
@@ -60,25 +60,6 @@ impl HostPlan {
     /// A member with one disk.
     pub fn new(law: Law, disk: DiskPlan) -> Self {
         Self { law, tells: true, disks: vec![disk], path_s: 0.0 }
-    }
-}
-
-/// The storage.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ArrayPlan {
-    /// Spindles.
-    pub spindles: usize,
-    /// Seconds that one takes for cost 1.
-    pub mean_s: f64,
-    /// Distribution of that.
-    pub service: Service,
-    /// What an I/O costs.
-    pub cost: Cost,
-}
-
-impl ArrayPlan {
-    fn build(&self, seed: Seed) -> Array {
-        Array::new(self.spindles, self.mean_s, self.service, self.cost, seed)
     }
 }
 

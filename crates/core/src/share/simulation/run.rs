@@ -91,7 +91,7 @@ impl<'a> Run<'a> {
         }
         Self {
             scenario,
-            array: scenario.array.build(scenario.seed),
+            array: Array::new(scenario.array, scenario.seed),
             hosts: (0..many).map(|place| Host::new(scenario, place)).collect(),
             waking: vec![false; many],
             agenda,

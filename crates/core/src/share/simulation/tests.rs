@@ -3,10 +3,11 @@
 use super::super::law::{Parameters, Settings};
 use super::trace::share_error;
 use super::*;
+use crate::share::{Cost, Service};
 
 /// The array that the published one is stood for by: calibrated on the first table of its evaluation.
 pub const PUBLISHED: ArrayPlan =
-    ArrayPlan { spindles: 10, mean_s: 0.0029, service: Service::Uniform(0.6), cost: COST };
+    ArrayPlan { spindles: 10, mean_s: 0.0029, service: Service::Uniform(0.6), cost: COST, cache: None };
 const COST: Cost = Cost { per_byte: 0.4 / (240.0 * 1_024.0), write: 1.0 };
 
 fn scenario(law: Law, shares: &[f64], depth: u32) -> Scenario {

@@ -3,6 +3,8 @@
 //! A backing owns no thread of the engine's and never waits: work is started, handed over in one go, and its end is
 //! collected. Whoever needs threads for that has his own.
 
+pub mod simulated;
+
 use super::{Answer, Work};
 use evenkeel_core::Nanos;
 use std::io;
