@@ -1,4 +1,4 @@
-//! Bytes of the MySQL protocol: bytes in, packets out and back.
+//! Bytes of the MySQL protocol, bytes in, packets out and back; and of the NBD protocol (`nbd`).
 //!
 //! Owns no socket, reads no clock; memory is bounded by the limits given to it. `login` brings a connection
 //! from the greeting to the command phase, `command` writes commands, `response` recognises what comes back
@@ -9,6 +9,7 @@ mod bytes;
 pub mod command;
 mod error;
 pub mod login;
+pub mod nbd;
 pub mod packet;
 pub mod relay;
 pub mod response;

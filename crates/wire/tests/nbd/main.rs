@@ -1,0 +1,220 @@
+//! The server's side of NBD against clients that are right, in any pieces, and against ones that are not.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod harness;
+
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_wire::nbd::{Command, Step};
+use harness::{Played, play};
+use proptest::prelude::*;
+
+fn flags(fixed: bool) -> Vec<u8> {
+    u32::from(fixed).to_be_bytes().to_vec()
+}
+
+fn option(number: u32, data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"IHAVEOPT".to_vec();
+    bytes.extend(number.to_be_bytes());
+    bytes.extend((data.len() as u32).to_be_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+fn string(text: &[u8]) -> Vec<u8> {
+    [&(text.len() as u32).to_be_bytes(), text].concat()
+}
+
+fn wanted(name: &[u8]) -> Vec<u8> {
+    [string(name), vec![0, 2, 0, 1, 0, 3]].concat()
+}
+
+fn contexts(name: &[u8]) -> Vec<u8> {
+    [string(name), vec![0, 0, 0, 1], string(b"base:allocation")].concat()
+}
+
+fn request(kind: u16, flags: u16, length: u32, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = 0x2560_9513_u32.to_be_bytes().to_vec();
+    bytes.extend(flags.to_be_bytes());
+    bytes.extend(kind.to_be_bytes());
+    bytes.extend(77_u64.to_be_bytes());
+    bytes.extend(4_096_u64.to_be_bytes());
+    bytes.extend(length.to_be_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+/// A client that uses all there is.
+fn whole_session() -> Vec<u8> {
+    let parts = [
+        flags(true),
+        option(5, b""),
+        option(3, b""),
+        option(8, b""),
+        option(6, &wanted(b"archive")),
+        option(10, &contexts(b"orders")),
+        option(99, &[7; 20_000]),
+        option(7, &wanted(b"nobody")),
+        option(7, &wanted(b"orders")),
+        request(0, 4, 512, b""),
+        request(1, 1, 100, &[9; 100]),
+        request(3, 0, 0, b""),
+        request(4, 1, 1 << 31, b""),
+        request(6, 3, 1 << 20, b""),
+        request(1, 32, 50, &[8; 50]),
+        request(5, 0, 512, b""),
+        request(2, 0, 0, b""),
+    ];
+    parts.concat()
+}
+
+/// The kinds of the answers to options, in turn.
+fn kinds(played: &Played) -> Vec<u32> {
+    let (mut kinds, mut rest) = (Vec::new(), &played.answers[18..]);
+    while let Some((head, behind)) = rest.split_at_checked(20) {
+        let number = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().unwrap());
+        kinds.push(number(12));
+        rest = &behind[number(16) as usize..];
+    }
+    kinds
+}
+
+const ACK: u32 = 1;
+const fn refused(why: u32) -> u32 {
+    1 << 31 | why
+}
+
+#[test]
+fn a_client_that_uses_all_there_is_gets_it() {
+    let played = play(&whole_session(), || usize::MAX);
+    assert_eq!(played.error, None);
+    let answers = [refused(2), 2, 2, ACK, ACK, 3, 3, 3, ACK, ACK, refused(9), refused(6), 3, 3, 3, ACK];
+    assert_eq!(kinds(&played), answers);
+    assert_eq!(played.steps.last(), Some(&Step::Chosen { export: 0, structured: true }));
+    let commands: Vec<Command> = played.requests.iter().map(|request| request.command).collect();
+    assert_eq!(
+        commands[..5],
+        [
+            Command::Read,
+            Command::Write { durable: true },
+            Command::Flush,
+            Command::Trim { durable: true },
+            Command::Zero { durable: true, allocate: true },
+        ]
+    );
+    assert!(matches!(commands[5], Command::Refused { payload: 50, .. }), "an unknown flag");
+    assert!(matches!(commands[6], Command::Refused { payload: 0, .. }), "a command that was not offered");
+    assert_eq!(commands[7..], [Command::Disconnect]);
+    assert_eq!(played.payload, 150);
+    assert!(played.requests.iter().all(|request| (request.cookie, request.offset) == (77, 4_096)));
+}
+
+#[test]
+fn any_split_of_a_session_says_the_same() {
+    let bytes = whole_session();
+    let whole = play(&bytes, || usize::MAX);
+    let mut random = Random::new(Seed(7).child("nbd"));
+    for largest in [1, 2, 3, 7, 50, 5_000] {
+        let cut = play(&bytes, || random.uniform(1, largest) as usize);
+        assert_eq!(cut, whole, "in pieces of up to {largest}");
+    }
+}
+
+#[test]
+fn an_export_may_be_chosen_by_the_oldest_option() {
+    let read = request(0, 0, 512, b"");
+    let played = play(&[flags(false), option(1, b"archive"), read.clone()].concat(), || usize::MAX);
+    assert_eq!(played.steps, [Step::Chosen { export: 1, structured: false }]);
+    let answer = &played.answers[18..];
+    assert_eq!((answer.len(), &answer[..8]), (134, &(1_u64 << 30).to_be_bytes()[..]));
+    assert_eq!(u16::from_be_bytes([answer[8], answer[9]]), 1 | 2 | 4 | 1 << 8, "it may only be read");
+    let unpadded = play(&[vec![0, 0, 0, 3], option(1, b"archive"), read].concat(), || usize::MAX);
+    assert_eq!(unpadded.answers.len(), 18 + 10);
+    assert_eq!(play(&[flags(true), option(1, b"nobody")].concat(), || 1).steps, [Step::Ended]);
+    assert_eq!(play(&[flags(true), option(1, b"")].concat(), || 1).steps, [Step::Ended], "there are two");
+}
+
+#[test]
+fn an_option_that_is_malformed_or_too_long_is_refused_and_the_next_one_is_taken() {
+    let long = [b'x'; 5_000];
+    let cases: [(u32, Vec<u8>, u32); 10] = [
+        (3, b"x".to_vec(), 3),
+        (8, b"x".to_vec(), 3),
+        (7, b"".to_vec(), 3),
+        (7, vec![0xff; 30], 3),
+        (7, [wanted(b"orders"), vec![0]].concat(), 3),
+        (7, wanted(&long), 9),
+        (7, vec![0; 100_000], 9),
+        (10, contexts(b"orders"), 3),
+        (5, b"".to_vec(), 2),
+        (11, b"".to_vec(), 1),
+    ];
+    for (number, data, why) in cases {
+        let played = play(&[flags(true), option(number, &data), option(2, b"")].concat(), || 1_000);
+        assert_eq!(kinds(&played), [refused(why), ACK], "option {number} with {} bytes", data.len());
+        assert_eq!(played.steps, [Step::Answered, Step::Ended]);
+    }
+}
+
+#[test]
+fn who_does_not_speak_the_protocol_is_not_answered() {
+    let long = [b'x'; 5_000];
+    let cases = [
+        vec![0, 0, 0, 8],
+        [flags(true), b"GET / HTTP/1.1\r\n".to_vec()].concat(),
+        [flags(true), option(1, &long)].concat(),
+        [flags(false), option(3, b"")].concat(),
+        [flags(true), option(1, b"orders"), vec![0; 28]].concat(),
+    ];
+    for bytes in cases {
+        let played = play(&bytes, || 3);
+        assert!(played.error.is_some(), "{played:?}");
+    }
+}
+
+#[test]
+fn more_than_one_request_may_carry_is_refused() {
+    let begin = [flags(true), option(1, b"orders")].concat();
+    let read = play(&[begin.clone(), request(0, 0, (32 << 20) + 1, b"")].concat(), || 100);
+    assert!(matches!(read.requests[0].command, Command::Refused { payload: 0, .. }));
+    let write = play(&[begin.clone(), request(1, 0, u32::MAX, b"")].concat(), || 100);
+    assert!(matches!(write.requests[0].command, Command::Refused { payload: u32::MAX, .. }));
+    let one_piece = play(&[begin, request(0, 4, 512, b"")].concat(), || 100);
+    assert!(matches!(one_piece.requests[0].command, Command::Refused { .. }), "nobody asked for structure");
+}
+
+/// Changes, inserts or removes some bytes.
+fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..random.uniform(1, 6) {
+        let at = random.uniform(0, bytes.len() as u64 - 1) as usize;
+        match random.uniform(0, 3) {
+            0 => bytes[at] ^= 1 << random.uniform(0, 7),
+            1 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][random.uniform(0, 4) as usize],
+            2 => bytes.insert(at, random.bits() as u8),
+            _ => drop(bytes.remove(at)),
+        }
+    }
+}
+
+/// What the fuzzer does, for a fixed number of inputs.
+#[test]
+fn damaged_sessions_say_the_same_whole_and_cut() {
+    let mut random = Random::new(Seed(11).child("nbd"));
+    for _ in 0..5_000 {
+        let mut bytes = whole_session();
+        damage(&mut bytes, &mut random);
+        let (whole, cut) = (play(&bytes, || usize::MAX), play(&bytes, || 3));
+        assert_eq!(whole, cut);
+    }
+}
+
+proptest! {
+    #[test]
+    fn garbage_says_the_same_whole_and_cut(
+        bytes in proptest::collection::vec(any::<u8>(), 0..2_000),
+        greeted in any::<bool>(),
+        piece in 1_usize..100,
+    ) {
+        let bytes = if greeted { [flags(true), option(1, b"orders"), bytes].concat() } else { bytes };
+        prop_assert_eq!(play(&bytes, || usize::MAX), play(&bytes, || piece));
+    }
+}
