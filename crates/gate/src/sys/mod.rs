@@ -1,16 +1,19 @@
-//! System calls: sockets without waiting, epoll, a way to wake a thread, and memory that processes share.
+//! System calls: sockets without waiting, epoll, a way to wake a thread, files by io_uring, memory that processes share.
 #![allow(unsafe_code)]
 
+pub mod file;
 mod listener;
 mod poller;
 mod shared;
 mod socket;
+mod uring;
 mod wake;
 
 pub use listener::Listener;
 pub use poller::{Interest, Poller, Ready};
 pub use shared::{SharedWords, monotonic};
 pub use socket::{Endpoint, Socket};
+pub use uring::{Completed, Ring};
 pub use wake::Wake;
 
 use std::io;

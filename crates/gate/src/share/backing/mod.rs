@@ -3,10 +3,12 @@
 //! A backing owns no thread of the engine's and never waits: work is started, handed over in one go, and its end is
 //! collected. Whoever needs threads for that has his own.
 
+mod file;
 pub mod simulated;
 
 use super::{Answer, Work};
 use evenkeel_core::Nanos;
+pub use file::{Executor, FileBacking, FileError, FileOptions};
 use std::io;
 use std::os::fd::RawFd;
 

@@ -1,0 +1,294 @@
+//! What a host shares storage by: `examples/share.toml` shows every key.
+
+use super::fields::Fields;
+use anyhow::{Context, Result, anyhow, bail};
+use evenkeel_core::Nanos;
+use evenkeel_core::share::Law;
+use evenkeel_core::share::law::{Parameters, Settings};
+use evenkeel_gate::guard::Address;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Names of the laws that set a window; the last is ours and the default.
+pub const LAWS: [&str; 3] = ["fixed", "parda", "evenkeel"];
+/// Most disks of a host.
+pub const DISKS_MAX: usize = 64;
+
+/// Everything that a file or flags may say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShareConfig {
+    /// The host's name among those that share the storage.
+    pub name: String,
+    /// Its disks.
+    pub disks: Vec<DiskConfig>,
+    /// Where NBD clients arrive.
+    pub nbd: Vec<Address>,
+    /// What sets the window.
+    pub law: String,
+    /// Latency threshold.
+    pub latency: Nanos,
+    /// From one window to the next.
+    pub period: Nanos,
+    /// The window to begin with; the fixed law's for good.
+    pub window: f64,
+    /// No window passes this.
+    pub window_max: f64,
+    /// How hosts tell each other; nobody else is there where it is missing.
+    pub bus: Option<String>,
+    /// Name of the storage on the bus.
+    pub array: String,
+    /// End at once where the bus cannot be reached at the start, instead of waiting for it.
+    pub require_bus: bool,
+    /// Where metrics are served.
+    pub metrics: Option<String>,
+    /// Bytes of buffers that requests of NBD clients may hold.
+    pub memory: u64,
+}
+
+/// A virtual disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskConfig {
+    /// Its name: export of NBD, file of FUSE.
+    pub name: String,
+    /// File or block device behind it.
+    pub backing: PathBuf,
+    /// Its shares, above zero.
+    pub share: f64,
+    /// A file that is missing is made of this size.
+    pub size: Option<u64>,
+    /// Nothing may change it.
+    pub read_only: bool,
+    /// Past the page cache.
+    pub direct: bool,
+    /// Where its FUSE file is.
+    pub fuse: Option<PathBuf>,
+    /// File of the simulated array that it is on.
+    pub simulated: Option<PathBuf>,
+    /// Writes are lost at a kill unless they were flushed.
+    pub volatile: bool,
+}
+
+impl DiskConfig {
+    /// The defaults in front of a file or block device.
+    pub fn new(name: impl Into<String>, backing: impl Into<PathBuf>) -> Self {
+        Self {
+            name: name.into(),
+            backing: backing.into(),
+            share: 1.0,
+            size: None,
+            read_only: false,
+            direct: false,
+            fuse: None,
+            simulated: None,
+            volatile: false,
+        }
+    }
+
+    fn parse(number: usize, value: Value) -> Result<Self> {
+        let mut fields = Fields::of(format!("disk {number}"), value)?;
+        let name: String = fields.required("name")?;
+        fields.rename(format!("disk `{name}`"));
+        let backing: String = fields.required("backing")?;
+        let mut disk = Self::new(name, backing);
+        set(&mut disk.share, fields.optional("share")?);
+        disk.size = fields.bytes("size")?;
+        set(&mut disk.read_only, fields.optional("read_only")?);
+        set(&mut disk.direct, fields.optional("direct")?);
+        disk.fuse = fields.optional::<String>("fuse")?.map(PathBuf::from);
+        disk.simulated = fields.optional::<String>("simulated")?.map(PathBuf::from);
+        set(&mut disk.volatile, fields.optional("volatile")?);
+        fields.finish()?;
+        Ok(disk)
+    }
+
+    fn check(&self) -> Result<()> {
+        let Self { name, share, .. } = self;
+        if name.is_empty() || name.len() > 255 || name.contains(['/', '\0']) || name == "." || name == ".." {
+            bail!("disk {name:?}: a name has 1 to 255 bytes and no slash");
+        }
+        if !(1e-3..=1e6).contains(share) {
+            bail!("disk `{name}`: `share` must be between 0.001 and 1000000, and is {share}");
+        }
+        Ok(())
+    }
+}
+
+impl ShareConfig {
+    /// The defaults for these disks.
+    pub fn new(name: impl Into<String>, disks: Vec<DiskConfig>) -> Self {
+        Self {
+            name: name.into(),
+            disks,
+            nbd: Vec::new(),
+            law: LAWS[LAWS.len() - 1].to_owned(),
+            latency: Nanos::from_millis(15),
+            period: Nanos::from_secs(2),
+            window: 16.0,
+            window_max: 256.0,
+            bus: None,
+            array: "array".to_owned(),
+            require_bus: false,
+            metrics: None,
+            memory: 64 << 20,
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Names the file, the key and what to do.
+    pub fn load(path: &Path) -> Result<Self> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
+        Self::parse(&text).map_err(|error| anyhow!("{file}: {error}"))
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// As [`ShareConfig::load`].
+    pub fn parse(text: &str) -> Result<Self> {
+        let table: Table = text.parse()?;
+        let mut fields = Fields::new("share", table);
+        let name = fields.required::<String>("name")?;
+        let disks = fields.optional::<Vec<Value>>("disk")?.unwrap_or_default();
+        let numbered = disks.into_iter().enumerate();
+        let disks =
+            numbered.map(|(number, value)| DiskConfig::parse(number + 1, value)).collect::<Result<_>>()?;
+        let mut config = Self::new(name, disks);
+        let addresses = fields.texts("nbd")?;
+        config.nbd = addresses.iter().map(|text| Ok(text.parse::<Address>()?)).collect::<Result<_>>()?;
+        config.metrics = fields.optional("metrics")?;
+        set(&mut config.memory, fields.bytes("memory")?);
+        config.window(fields.section("window")?)?;
+        config.bus(fields.section("bus")?)?;
+        fields.finish()?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn window(&mut self, mut fields: Fields) -> Result<()> {
+        set(&mut self.law, fields.optional("controller")?);
+        set(&mut self.latency, fields.time("latency")?);
+        set(&mut self.period, fields.time("period")?);
+        set(&mut self.window, fields.optional("initial")?);
+        set(&mut self.window_max, fields.optional("most")?);
+        fields.finish()
+    }
+
+    fn bus(&mut self, mut fields: Fields) -> Result<()> {
+        self.bus = fields.optional("address")?;
+        set(&mut self.array, fields.optional("array")?);
+        set(&mut self.require_bus, fields.optional("require")?);
+        fields.finish()
+    }
+
+    /// What no single key shows.
+    ///
+    /// # Errors
+    /// Names the keys that contradict each other, or a number that makes no sense.
+    pub fn check(&self) -> Result<()> {
+        if self.disks.is_empty() || self.disks.len() > DISKS_MAX {
+            bail!("a host has 1 to {DISKS_MAX} disks, and here are {}", self.disks.len());
+        }
+        self.disks.iter().try_for_each(DiskConfig::check)?;
+        let mut names = BTreeSet::new();
+        if let Some(twice) = self.disks.iter().find(|disk| !names.insert(&disk.name)) {
+            bail!("two disks are called `{}`", twice.name);
+        }
+        if self.name.is_empty() || self.name.len() > 64 {
+            bail!("the host's name {:?} must have 1 to 64 bytes", self.name);
+        }
+        if !(Nanos::from_micros(10)..=Nanos::from_secs(10)).contains(&self.latency) {
+            bail!("`latency` must be between 10us and 10s, and is {} ms", self.latency.as_millis_f64());
+        }
+        if !(Nanos::from_millis(50)..=Nanos::from_secs(60)).contains(&self.period) {
+            bail!("`period` must be between 50ms and 60s, and is {} ms", self.period.as_millis_f64());
+        }
+        if !(self.window > 0.0 && self.window <= self.window_max && self.window_max <= 65_536.0) {
+            bail!(
+                "a window is above 0 and at most `most`, that at most 65536; here are {} and {}",
+                self.window,
+                self.window_max
+            );
+        }
+        self.law().map(|_| ())
+    }
+
+    /// The law that was chosen.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn law(&self) -> Result<Law> {
+        let threshold_s = self.latency.as_secs_f64();
+        match self.law.as_str() {
+            "fixed" => Ok(Law::Fixed(self.window)),
+            "parda" => Ok(Law::Parda(Parameters {
+                range: (1.0_f64.min(self.window_max), self.window_max),
+                initial: self.window,
+                ..Parameters::published(threshold_s)
+            })),
+            "evenkeel" => {
+                Ok(Law::Evenkeel(Settings { threshold_s, most: self.window_max, initial: self.window }))
+            }
+            other => bail!("`controller` is {other:?}, and must be \"fixed\", \"parda\" or \"evenkeel\""),
+        }
+    }
+}
+
+fn set<T>(target: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *target = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: &str = "name = 'web1'\n[[disk]]\nname = 'data'\nbacking = '/dev/sdb'\n";
+
+    #[test]
+    fn a_name_and_a_disk_are_enough() {
+        let config = ShareConfig::parse(SHORT).unwrap();
+        assert_eq!(config, ShareConfig::new("web1", vec![DiskConfig::new("data", "/dev/sdb")]));
+        assert_eq!(config.law().unwrap(), Law::Evenkeel(Settings::new(0.015)));
+    }
+
+    #[test]
+    fn the_example_shows_every_key() {
+        let text = include_str!("../../../../examples/share.toml");
+        assert_eq!(ShareConfig::parse(text).unwrap().disks.len(), 2);
+        // The keys that are commented out, because they are no defaults, can be read as well.
+        let all: String =
+            text.lines().map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line))).collect();
+        let full = ShareConfig::parse(&all).unwrap();
+        let disk = &full.disks[0];
+        assert!(
+            disk.size.is_some() && disk.fuse.is_some() && disk.simulated.is_some() && full.metrics.is_some()
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, expected) in [
+            (SHORT.replace("name = 'web1'\n", ""), "`name` is missing"),
+            ("name = 'web1'".to_owned(), "1 to 64 disks, and here are 0"),
+            (SHORT.replace("backing", "baking"), "is `baking` meant to be it?"),
+            (format!("{SHORT}share = 0"), "`share` must be between"),
+            (format!("{SHORT}share = 'much'"), "`share` must be a number"),
+            (format!("{SHORT}size = 'big'"), "`size`"),
+            (format!("{SHORT}[[disk]]\nname = 'data'\nbacking = 'x'"), "two disks are called `data`"),
+            (SHORT.replace("'data'", "'a/b'"), "no slash"),
+            (format!("{SHORT}[window]\nlatency = '1h'"), "`latency` must be between"),
+            (format!("{SHORT}[window]\nperiod = '1ms'"), "`period` must be between"),
+            (format!("{SHORT}[window]\ninitial = 300"), "300 and 256"),
+            (format!("{SHORT}[window]\ncontroller = 'pard'"), "`controller` is \"pard\""),
+            (format!("{SHORT}[bus]\nadress = 'x'"), "did you mean `address`?"),
+        ] {
+            let error = ShareConfig::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

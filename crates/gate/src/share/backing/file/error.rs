@@ -1,0 +1,45 @@
+//! Why a file cannot be a backing.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a file or block device cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// There is none.
+    #[error("no such file: {0}")]
+    Missing(PathBuf),
+    /// A folder, a pipe, a terminal.
+    #[error("neither a file nor a block device: {0}")]
+    NotAFile(PathBuf),
+    /// Another process, or another disk of this one, has it; or it is mounted.
+    #[error("in use: {0}")]
+    InUse(PathBuf),
+    /// It may be read, and was to be written.
+    #[error("may not be written: {0}")]
+    ReadOnly(PathBuf),
+    /// No room for one block.
+    #[error("too small for a disk: {path} has {bytes} bytes, a block {block}")]
+    TooSmall {
+        /// Which.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The least size.
+        block: u64,
+    },
+    /// Its file system has no direct I/O, or none for buffers as they are here.
+    #[error("no direct I/O on {0}")]
+    NoDirect(PathBuf),
+    /// io_uring was asked for by name.
+    #[error("no io_uring: {0}")]
+    NoUring(io::Error),
+    /// Anything else.
+    #[error("cannot open {path}: {error}")]
+    Open {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}

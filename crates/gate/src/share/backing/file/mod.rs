@@ -1,0 +1,210 @@
+//! A regular file or a block device.
+
+mod error;
+mod open;
+mod order;
+mod perform;
+mod pool;
+
+use super::{Backing, Ended};
+use crate::share::{Buffer, Errno, Work};
+use crate::sys::{Completed, Ring, Wake};
+pub use error::FileError;
+use evenkeel_core::Nanos;
+use open::Opened;
+use order::Order;
+use pool::Pool;
+use std::fmt;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Threads where io_uring does all that is asked often.
+const SPARE_THREADS: usize = 4;
+/// Threads where they do everything.
+const THREADS: usize = 16;
+/// After this it is tried again to hand over what the kernel had no memory for.
+const AGAIN: Nanos = Nanos(1_000_000);
+
+/// Who does the I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Executor {
+    /// io_uring where the kernel allows it, threads where not.
+    #[default]
+    Any,
+    /// The kernel, as many at once as the window allows.
+    Uring,
+    /// Threads that wait, up to 16 at once.
+    Threads,
+}
+
+impl fmt::Display for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Any => "any",
+            Self::Uring => "uring",
+            Self::Threads => "threads",
+        })
+    }
+}
+
+/// How a file is used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FileOptions {
+    /// Past the kernel's cache. What is not in whole blocks of the file is read, changed and written back, one change
+    /// at a time.
+    pub direct: bool,
+    /// It is not written; others may read it too where it is a file.
+    pub read_only: bool,
+    /// Who does the I/O.
+    pub executor: Executor,
+}
+
+/// Storage in a file. A file that became shorter gives errors, not zeroes.
+pub struct FileBacking {
+    file: Arc<Opened>,
+    // Before the pool: it may hold works for it.
+    ring: Option<Ring>,
+    pool: Pool,
+    wake: Arc<Wake>,
+    order: Order,
+    completed: Vec<Completed>,
+    /// The kernel had no room at the last push.
+    again: Option<Nanos>,
+}
+
+impl FileBacking {
+    /// Opens it for this process alone.
+    ///
+    /// Its size is that of the file in whole blocks.
+    pub fn open(path: &Path, options: FileOptions) -> Result<Self, FileError> {
+        let failed = |error| FileError::Open { path: path.to_owned(), error };
+        let file = Arc::new(Opened::open(path, options.direct, options.read_only)?);
+        let wake = Arc::new(Wake::new().map_err(failed)?);
+        let ring = match options.executor {
+            Executor::Threads => None,
+            Executor::Any => Ring::new(file.clone(), &wake).ok(),
+            Executor::Uring => Some(Ring::new(file.clone(), &wake).map_err(FileError::NoUring)?),
+        };
+        let most = if ring.is_some() { SPARE_THREADS } else { THREADS };
+        let pool = Pool::new(file.clone(), wake.clone(), most).map_err(failed)?;
+        let (order, completed) = (Order::default(), Vec::new());
+        Ok(Self { file, ring, pool, wake, order, completed, again: None })
+    }
+
+    /// Who does the I/O: [`Executor::Uring`] or [`Executor::Threads`].
+    pub fn executor(&self) -> Executor {
+        if self.ring.is_some() { Executor::Uring } else { Executor::Threads }
+    }
+
+    /// Bytes that I/Os are best a multiple of: 1 where the kernel's cache is used.
+    pub fn block(&self) -> u64 {
+        self.file.block
+    }
+
+    fn begin(&mut self, id: u64, work: Work) {
+        let whole = work.range().is_none_or(|(offset, bytes)| bytes > 0 && self.file.is_whole(offset, bytes));
+        let left = match &mut self.ring {
+            Some(ring) if whole => ring.start(id, work, 0).err(),
+            _ => Some(work),
+        };
+        if let Some(work) = left {
+            self.pool.start(id, work);
+        }
+    }
+
+    /// What the kernel is done with may not be done yet.
+    fn judge(&mut self, completed: Completed, ended: &mut Vec<Ended>) {
+        let Completed { id, work, from, result } = completed;
+        let moved = match result {
+            Ok(moved) => moved,
+            // It says nothing about the disk: the pool waits until it goes.
+            Err(error) if is_passing(&error) => return self.pool.start(id, work),
+            Err(error) => return ended.push(Ended { id, answer: Err(error.into()) }),
+        };
+        let done = from + moved;
+        match work {
+            Work::Read { buffer, .. } | Work::Write { buffer, .. } if done >= buffer.len() => {
+                ended.push(Ended { id, answer: Ok(buffer) });
+            }
+            // The disk has these bytes, the file does not any more.
+            Work::Read { .. } if moved == 0 => ended.push(Ended { id, answer: Err(Errno::IO) }),
+            Work::Write { .. } if moved == 0 => ended.push(Ended { id, answer: Err(Errno::NO_SPACE) }),
+            Work::Read { .. } | Work::Write { .. } => self.rest(id, work, done),
+            _ => ended.push(Ended { id, answer: Ok(Buffer::default()) }),
+        }
+    }
+
+    /// The rest in the ring, or all of it again where the rest is not in whole blocks.
+    fn rest(&mut self, id: u64, work: Work, done: usize) {
+        let left = match &mut self.ring {
+            Some(ring) if (done as u64).is_multiple_of(self.file.block) => ring.start(id, work, done).err(),
+            _ => Some(work),
+        };
+        if let Some(work) = left {
+            self.pool.start(id, work);
+        }
+    }
+}
+
+impl Backing for FileBacking {
+    fn bytes(&self) -> u64 {
+        self.file.bytes
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.file.read_only
+    }
+
+    fn start(&mut self, id: u64, work: Work, _: Nanos) {
+        let work = match work.range() {
+            Some((offset, bytes)) if self.file.block > 1 && work.changes() => {
+                self.order.start(id, work, self.file.is_whole(offset, bytes))
+            }
+            _ => Some(work),
+        };
+        if let Some(work) = work {
+            self.begin(id, work);
+        }
+    }
+
+    fn push(&mut self, now: Nanos) -> io::Result<()> {
+        if let Some(ring) = &mut self.ring {
+            self.again = (!ring.push()?).then_some(now + AGAIN);
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+        let before = ended.len();
+        self.pool.collect(ended);
+        if let Some(ring) = &mut self.ring {
+            ring.collect(&mut self.completed);
+        }
+        for completed in std::mem::take(&mut self.completed) {
+            self.judge(completed, ended);
+        }
+        ended[before..].iter().for_each(|ended| self.order.end(ended.id));
+        while let Some((id, work)) = self.order.next() {
+            self.begin(id, work);
+        }
+        // What was begun here is not handed over by anybody else; an error comes again at the next push.
+        let _ = self.push(now);
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.wake.as_raw_fd())
+    }
+
+    fn due(&self) -> Option<Nanos> {
+        self.again
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN))
+}
+
+#[cfg(test)]
+mod tests;

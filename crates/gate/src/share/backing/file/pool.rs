@@ -1,0 +1,109 @@
+//! Threads that wait for calls in the engine's place.
+
+use super::open::Opened;
+use crate::share::Work;
+use crate::share::backing::Ended;
+use crate::sys::Wake;
+use std::collections::VecDeque;
+use std::io;
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+#[derive(Debug, Default)]
+struct State {
+    jobs: VecDeque<(u64, Work)>,
+    ended: Vec<Ended>,
+    idle: usize,
+    closing: bool,
+}
+
+#[derive(Debug)]
+struct Common {
+    state: Mutex<State>,
+    more: Condvar,
+    file: Arc<Opened>,
+    wake: Arc<Wake>,
+}
+
+/// As many threads as there was ever use for, up to a bound.
+#[derive(Debug)]
+pub(super) struct Pool {
+    common: Arc<Common>,
+    threads: Vec<JoinHandle<()>>,
+    most: usize,
+}
+
+impl Pool {
+    /// The first thread starts at once, so that there always is one.
+    pub fn new(file: Arc<Opened>, wake: Arc<Wake>, most: usize) -> io::Result<Self> {
+        let (state, more) = (Mutex::default(), Condvar::new());
+        let common = Arc::new(Common { state, more, file, wake });
+        let mut pool = Self { common, threads: Vec::new(), most };
+        pool.grow()?;
+        Ok(pool)
+    }
+
+    fn grow(&mut self) -> io::Result<()> {
+        let common = self.common.clone();
+        let builder = std::thread::Builder::new().name("disk-io".to_owned());
+        self.threads.push(builder.spawn(move || common.run())?);
+        Ok(())
+    }
+
+    pub fn start(&mut self, id: u64, work: Work) {
+        let mut state = self.common.state();
+        state.jobs.push_back((id, work));
+        let short = state.jobs.len() > state.idle;
+        drop(state);
+        self.common.more.notify_one();
+        if short && self.threads.len() < self.most {
+            // Where the system gives no more threads, those that there are do it.
+            let _ = self.grow();
+        }
+    }
+
+    pub fn collect(&self, ended: &mut Vec<Ended>) {
+        ended.append(&mut self.common.state().ended);
+    }
+}
+
+impl Common {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        while let Some((id, work)) = self.next() {
+            let answer = self.file.perform(work);
+            self.state().ended.push(Ended { id, answer });
+            self.wake.wake();
+        }
+    }
+
+    fn next(&self) -> Option<(u64, Work)> {
+        let mut state = self.state();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
+            }
+            if state.closing {
+                return None;
+            }
+            state.idle += 1;
+            state = self.more.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.common.state().closing = true;
+        self.common.more.notify_all();
+        for thread in mem::take(&mut self.threads) {
+            // A thread that panicked has nothing to give back.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Files and block devices: what std has no words for.
+
+use super::check;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Discards a range of a block device.
+const BLKDISCARD: libc::Ioctl = libc::_IO(0x12, 119);
+
+/// What a file asks of direct I/O, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectLimits {
+    /// Memory begins at a multiple of this.
+    pub memory: u64,
+    /// Offsets and lengths are multiples of this; zero where there is no direct I/O.
+    pub offset: u64,
+}
+
+/// How space of a file is treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Given back; reads as zero.
+    Punch,
+    /// Kept or taken; reads as zero.
+    Zero,
+    /// Taken where there is none.
+    Allocate,
+}
+
+/// Locks the whole file for this opening of it until it is closed: for one, or for many readers. `WouldBlock` where
+/// somebody else has it.
+pub fn lock(file: &File, exclusive: bool) -> io::Result<()> {
+    match set_lock(file, if exclusive { libc::F_WRLCK } else { libc::F_RDLCK }) {
+        Err(error) if error.raw_os_error() == Some(libc::EACCES) => Err(io::ErrorKind::WouldBlock.into()),
+        result => result,
+    }
+}
+
+/// Gives the lock back though a child that is being started may still have the file open.
+pub fn unlock(file: &File) {
+    // A lock that cannot be given back goes when the file is closed.
+    let _ = set_lock(file, libc::F_UNLCK);
+}
+
+fn set_lock(file: &File, kind: libc::c_int) -> io::Result<()> {
+    // SAFETY: all zeroes are a valid flock: from the start, to the end, of no process.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    // SAFETY: the lock lives through the call.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) }).map(|_| ())
+}
+
+/// What direct I/O asks for; `None` where the kernel does not say.
+pub fn direct_limits(file: &File) -> Option<DirectLimits> {
+    // SAFETY: all zeroes are a valid statx.
+    let mut found: libc::statx = unsafe { std::mem::zeroed() };
+    let (path, mask) = (c"".as_ptr(), libc::STATX_DIOALIGN);
+    // SAFETY: the path is a string of C, and what is found is a variable of this function.
+    let result = unsafe { libc::statx(file.as_raw_fd(), path, libc::AT_EMPTY_PATH, mask, &raw mut found) };
+    let limits = DirectLimits {
+        memory: u64::from(found.stx_dio_mem_align),
+        offset: u64::from(found.stx_dio_offset_align),
+    };
+    (result == 0 && found.stx_mask & mask != 0).then_some(limits)
+}
+
+/// Bytes in a sector of a block device.
+pub fn sector(device: &File) -> io::Result<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the device writes one number of this type.
+    check(unsafe { libc::ioctl(device.as_raw_fd(), libc::BLKSSZGET, &raw mut bytes) })?;
+    Ok(bytes.unsigned_abs().into())
+}
+
+/// Tells a block device that a range is needed no more.
+pub fn discard(device: &File, offset: u64, bytes: u64) -> io::Result<()> {
+    let range = [offset, bytes];
+    // SAFETY: the device reads two numbers of this type.
+    check(unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD, range.as_ptr()) }).map(|_| ())
+}
+
+/// Changes the space of a range, never the size.
+pub fn allocate(file: &File, space: Space, offset: u64, bytes: u64) -> io::Result<()> {
+    let mode = match space {
+        Space::Punch => libc::FALLOC_FL_PUNCH_HOLE,
+        Space::Zero => libc::FALLOC_FL_ZERO_RANGE,
+        Space::Allocate => 0,
+    };
+    let mode = mode | libc::FALLOC_FL_KEEP_SIZE;
+    let (offset, bytes) = (whence(offset)?, whence(bytes)?);
+    loop {
+        // SAFETY: a system call without pointers.
+        match check(unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, bytes) }) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result.map(|_| ()),
+        }
+    }
+}
+
+/// Writes what it can, and that is on the disk afterwards.
+pub fn write_durably(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    let part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let offset = whence(offset)?;
+    // SAFETY: the part is a slice that lives through the call, and is only read.
+    let written = unsafe { libc::pwritev2(file.as_raw_fd(), &raw const part, 1, offset, libc::RWF_DSYNC) };
+    usize::try_from(written).map_err(|_| io::Error::last_os_error())
+}
+
+fn whence(place: u64) -> io::Result<libc::off_t> {
+    libc::off_t::try_from(place).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
