@@ -13,8 +13,11 @@
 
 pub mod backing;
 mod buffer;
+pub mod bus;
 mod check;
+pub mod control;
 mod engine;
+pub mod event;
 pub(crate) mod front;
 mod handle;
 mod request;

@@ -3,6 +3,7 @@
 
 pub mod file;
 mod listener;
+mod lock;
 mod poller;
 mod shared;
 mod socket;
@@ -10,6 +11,7 @@ mod uring;
 mod wake;
 
 pub use listener::Listener;
+pub use lock::{try_lock, unlock};
 pub use poller::{Interest, Poller, Ready};
 pub use shared::{SharedWords, monotonic};
 pub use socket::{Endpoint, Socket};

@@ -65,12 +65,14 @@ pub struct Evenkeel {
     good: Option<f64>,
     /// Own latency over the mean.
     path: f64,
+    /// The total would be smaller but for those who keep to no rules.
+    at_floor: bool,
 }
 
 impl Evenkeel {
     /// With these settings.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, window: settings.initial, total: None, good: None, path: 1.0 }
+        Self { settings, window: settings.initial, total: None, good: None, path: 1.0, at_floor: false }
     }
 
     /// The total that puts the latency at the threshold.
@@ -86,6 +88,7 @@ impl Evenkeel {
             None if congested => 0.0,
             None => before,
         };
+        self.at_floor = congested && least > 0.0 && aim <= least && latency > self.settings.threshold_s;
         let aim = aim.max(least).clamp(STEP.0 * before, STEP.1 * before);
         let weight = if (aim / before).ln().abs() > JUMP { 1.0 } else { CALM };
         let total = before + weight * (aim - before);
@@ -204,6 +207,10 @@ impl WindowController for Evenkeel {
         }
         self.window
     }
+
+    fn is_at_floor(&self) -> bool {
+        self.at_floor
+    }
 }
 
 #[cfg(test)]
@@ -277,6 +284,19 @@ mod tests {
         let window = (0..20).map(|_| law.update(&all, 0)).last().expect("twenty");
         let total = law.total.expect("a total");
         assert!((window / total - 0.54).abs() < 0.005, "{window} of {total}");
+    }
+
+    #[test]
+    fn who_is_loaded_by_others_down_to_the_floor_says_so() {
+        let mut law = Evenkeel::new(Settings { initial: 80.0, ..Settings::new(0.025) });
+        law.update(&[report(1.0, 80.0, 0.025)], 0);
+        assert!(!law.is_at_floor());
+        for _ in 0..5 {
+            law.update(&[report(1.0, 8.0, 0.100)], 0);
+        }
+        assert!(law.is_at_floor());
+        law.update(&[report(1.0, 8.0, 0.002)], 0);
+        assert!(!law.is_at_floor());
     }
 
     #[test]

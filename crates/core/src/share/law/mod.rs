@@ -22,6 +22,12 @@ pub trait WindowController: Send {
     /// The window from now on, in units of cost. `all` has the latest report of each live host, `own` is the place of the
     /// one that this host has told; where it is missing the window stays.
     fn update(&mut self, all: &[Report], own: usize) -> f64;
+
+    /// Whether the latency is above the threshold and the window as small as the law lets it be: something that keeps to
+    /// no law loads the storage.
+    fn is_at_floor(&self) -> bool {
+        false
+    }
 }
 
 /// A law with its parameters.
@@ -43,6 +49,25 @@ impl Law {
             Self::Parda(parameters) => parameters.initial,
             Self::Evenkeel(settings) => settings.initial,
         }
+    }
+
+    /// The latency threshold in seconds, where it has one.
+    pub fn threshold_s(&self) -> Option<f64> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Parda(parameters) => Some(parameters.threshold_s),
+            Self::Evenkeel(settings) => Some(settings.threshold_s),
+        }
+    }
+
+    /// The same law that begins with another window; a fixed one stays.
+    pub fn beginning_with(mut self, window: f64) -> Self {
+        match &mut self {
+            Self::Fixed(_) => {}
+            Self::Parda(parameters) => parameters.initial = window,
+            Self::Evenkeel(settings) => settings.initial = window,
+        }
+        self
     }
 
     /// A controller at its beginning.

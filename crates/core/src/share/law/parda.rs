@@ -41,12 +41,14 @@ pub struct Parda {
     latency: f64,
     /// Shares of the disks, each as far as it filled its part of the window in the last period.
     used: f64,
+    /// The least window, and more latency than the threshold.
+    at_floor: bool,
 }
 
 impl Parda {
     /// With these parameters.
     pub fn new(parameters: Parameters) -> Self {
-        Self { parameters, window: parameters.initial, latency: 0.0, used: 0.0 }
+        Self { parameters, window: parameters.initial, latency: 0.0, used: 0.0, at_floor: false }
     }
 
     /// Shares of the disks, each as far as it fills its part of the window.
@@ -88,8 +90,13 @@ impl WindowController for Parda {
         if let (Some(latency), Some(_)) = (mean_latency(all), all.get(own)) {
             let wanted = threshold_s / latency * self.window + k * self.used;
             self.window = ((1.0 - gamma) * self.window + gamma * wanted).clamp(range.0, range.1);
+            self.at_floor = self.window <= range.0 && latency > threshold_s;
         }
         self.window
+    }
+
+    fn is_at_floor(&self) -> bool {
+        self.at_floor
     }
 }
 

@@ -1,0 +1,373 @@
+//! A report on its way between hosts.
+//!
+//! Little-endian, of a length of its own, the same bytes in a slot and in a message of NATS:
+//!
+//! ```text
+//!    0  magic      "EKSR"                     40  window       f64, I/Os: what the member has in force
+//!    4  version    u16, 1                     48  most         f64, I/Os; 0: nothing bounds its window
+//!    6  length     u16, of all                56  outstanding  f64, I/Os
+//!    8  checksum   u32, CRC-32 of the rest    64  latency      f64, seconds; 0: nothing completed yet
+//!   12  flags      u8, 1: the member leaves   72  completions  u64
+//!   13  name       u8, its length             80  total        f64, I/Os; 0: the law has none
+//!   14  disks      u16, at most 64            88  name, UTF-8
+//!   16  incarnation u64, random per start         then of each disk: shares f64, wanted f64
+//!   24  sequence   u64, from 1
+//!   32  period     u64, nanoseconds
+//! ```
+//!
+//! No instant of any clock is in it: what is old is found by who reads it, on his own clock. Whoever changes the form
+//! raises the version; a reader drops versions that it does not know, and counts them.
+
+use evenkeel_core::Nanos;
+use evenkeel_core::share::{DiskUse, Report};
+
+/// Of the form.
+pub const VERSION: u16 = 1;
+/// Most disks that a member tells of one by one; what is beyond counts as one with the last.
+pub const DISKS_MAX: usize = 64;
+/// Longest name of a member in bytes.
+pub const NAME_MAX: usize = 64;
+/// Most bytes that a report takes.
+pub const BYTES_MAX: usize = HEAD + NAME_MAX + DISKS_MAX * 16;
+
+const MAGIC: &[u8; 4] = b"EKSR";
+const HEAD: usize = 88;
+const CHECKSUM: std::ops::Range<usize> = 8..12;
+const LEAVES: u8 = 1;
+/// More I/Os, or shares, than anybody has.
+const COUNT_MAX: f64 = 1e6;
+/// A latency in seconds that nothing has.
+const LATENCY_MAX: f64 = 3_600.0;
+/// Shortest and longest period.
+const PERIODS: (Nanos, Nanos) = (Nanos::from_millis(10), Nanos::from_secs(60));
+
+/// What a member tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// Its name.
+    pub member: String,
+    /// Drawn at its start: two members of one name have two.
+    pub incarnation: u64,
+    /// One more with each report.
+    pub sequence: u64,
+    /// From one report to the next.
+    pub period: Nanos,
+    /// It is its last.
+    pub leaves: bool,
+    /// The window that it has in force.
+    pub window: f64,
+    /// What its law tells.
+    pub report: Report,
+}
+
+/// Why a report was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// It is no report.
+    Malformed,
+    /// Its checksum is wrong: torn, or damaged.
+    Checksum,
+    /// It has another version.
+    Version,
+    /// Its figures cannot be.
+    Figures,
+    /// One that is as new, or newer, was heard before.
+    Stale,
+    /// It came under the name of another member.
+    Name,
+    /// A live member of that name has another incarnation.
+    Twin,
+    /// There are more members than are listened to.
+    Crowd,
+}
+
+impl Dropped {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Malformed,
+        Self::Checksum,
+        Self::Version,
+        Self::Figures,
+        Self::Stale,
+        Self::Name,
+        Self::Twin,
+        Self::Crowd,
+    ];
+
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::Checksum => "checksum",
+            Self::Version => "version",
+            Self::Figures => "figures",
+            Self::Stale => "stale",
+            Self::Name => "name",
+            Self::Twin => "twin",
+            Self::Crowd => "crowd",
+        }
+    }
+}
+
+/// Whether a member may have this name: letters, digits, `-`, `_` and `.`, at most [`NAME_MAX`] of them.
+pub fn is_name(name: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(letter)
+}
+
+/// A member's name as one word of a subject of NATS.
+pub fn token(name: &str) -> String {
+    name.replace('.', "_")
+}
+
+impl Told {
+    /// As bytes. Disks beyond [`DISKS_MAX`] are added to the last.
+    pub fn encode(&self) -> Vec<u8> {
+        let disks = few(&self.report.disks);
+        let mut bytes = Vec::with_capacity(BYTES_MAX);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend([0; 6]);
+        bytes.push(if self.leaves { LEAVES } else { 0 });
+        bytes.push(self.member.len() as u8);
+        bytes.extend((disks.len() as u16).to_le_bytes());
+        bytes.extend(self.incarnation.to_le_bytes());
+        bytes.extend(self.sequence.to_le_bytes());
+        bytes.extend(self.period.0.to_le_bytes());
+        let report = &self.report;
+        [self.window, report.most, report.outstanding, report.latency]
+            .iter()
+            .for_each(|value| bytes.extend(value.to_le_bytes()));
+        bytes.extend(report.completions.to_le_bytes());
+        bytes.extend(report.total.to_le_bytes());
+        bytes.extend(self.member.as_bytes());
+        for disk in &disks {
+            bytes.extend(disk.shares.to_le_bytes());
+            bytes.extend(disk.wanted.to_le_bytes());
+        }
+        let length = (bytes.len() as u16).to_le_bytes();
+        bytes[6..8].copy_from_slice(&length);
+        let sum = checksum(&bytes).to_le_bytes();
+        bytes[CHECKSUM].copy_from_slice(&sum);
+        bytes
+    }
+
+    /// From bytes, of which there may be more than the report has.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Dropped> {
+        let mut fields = Fields(bytes);
+        if fields.take::<4>()? != *MAGIC {
+            return Err(Dropped::Malformed);
+        }
+        if u16::from_le_bytes(fields.take()?) != VERSION {
+            return Err(Dropped::Version);
+        }
+        let length = usize::from(u16::from_le_bytes(fields.take()?));
+        let whole = bytes.get(..length).filter(|whole| (HEAD..=BYTES_MAX).contains(&whole.len()));
+        let whole = whole.ok_or(Dropped::Malformed)?;
+        if u32::from_le_bytes(fields.take()?) != checksum(whole) {
+            return Err(Dropped::Checksum);
+        }
+        let told = Fields(&whole[CHECKSUM.end..]).told()?;
+        if told.is_sane() { Ok(told) } else { Err(Dropped::Figures) }
+    }
+
+    /// Whether its figures can be.
+    fn is_sane(&self) -> bool {
+        let count = |value: f64| (0.0..=COUNT_MAX).contains(&value);
+        let report = &self.report;
+        let counts = [self.window, report.most, report.outstanding, report.total];
+        self.sequence > 0
+            && (PERIODS.0..=PERIODS.1).contains(&self.period)
+            && counts.into_iter().all(count)
+            && (0.0..=LATENCY_MAX).contains(&report.latency)
+            && report.completions as f64 <= COUNT_MAX * self.period.as_secs_f64().max(1.0) * 10.0
+            && report.disks.iter().all(|disk| count(disk.shares) && count(disk.wanted))
+    }
+}
+
+/// At most [`DISKS_MAX`] disks, with the sums of all.
+fn few(disks: &[DiskUse]) -> Vec<DiskUse> {
+    let mut few: Vec<DiskUse> = disks.iter().take(DISKS_MAX).copied().collect();
+    if let Some(last) = few.last_mut() {
+        for disk in disks.iter().skip(DISKS_MAX) {
+            last.shares += disk.shares;
+            last.wanted += disk.wanted;
+        }
+    }
+    few
+}
+
+/// CRC-32 of all but the checksum itself.
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&bytes[..CHECKSUM.start]);
+    hasher.update(&bytes[CHECKSUM.end..]);
+    hasher.finalize()
+}
+
+/// What is left to be read.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn slice(&mut self, length: usize) -> Result<&'a [u8], Dropped> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(Dropped::Malformed)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Dropped> {
+        self.slice(N)?.try_into().map_err(|_| Dropped::Malformed)
+    }
+
+    fn u64(&mut self) -> Result<u64, Dropped> {
+        Ok(u64::from_le_bytes(self.take()?))
+    }
+
+    fn f64(&mut self) -> Result<f64, Dropped> {
+        Ok(f64::from_le_bytes(self.take()?))
+    }
+
+    /// All behind the checksum.
+    fn told(mut self) -> Result<Told, Dropped> {
+        let [flags, name, disks @ ..] = self.take::<4>()?;
+        let (incarnation, sequence, period) = (self.u64()?, self.u64()?, Nanos(self.u64()?));
+        let window = self.f64()?;
+        let mut report = Report {
+            most: self.f64()?,
+            outstanding: self.f64()?,
+            latency: self.f64()?,
+            completions: self.u64()?,
+            total: self.f64()?,
+            disks: Vec::new(),
+        };
+        let member = std::str::from_utf8(self.slice(usize::from(name))?).map_err(|_| Dropped::Malformed)?;
+        let disks = usize::from(u16::from_le_bytes(disks));
+        if !is_name(member) || disks > DISKS_MAX || self.0.len() != disks * 16 {
+            return Err(Dropped::Malformed);
+        }
+        for _ in 0..disks {
+            report.disks.push(DiskUse { shares: self.f64()?, wanted: self.f64()? });
+        }
+        let leaves = flags & LEAVES != 0;
+        Ok(Told { member: member.to_owned(), incarnation, sequence, period, leaves, window, report })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A report with as many disks.
+    pub fn told(member: &str, incarnation: u64, sequence: u64, disks: usize) -> Told {
+        let disk = |place: usize| DiskUse { shares: 1.0 + place as f64, wanted: 0.5 * place as f64 };
+        Told {
+            member: member.to_owned(),
+            incarnation,
+            sequence,
+            period: Nanos::from_secs(2),
+            leaves: false,
+            window: 17.25,
+            report: Report {
+                disks: (0..disks).map(disk).collect(),
+                most: 256.0,
+                outstanding: 12.5,
+                latency: 0.0151,
+                completions: 6_400,
+                total: 64.5,
+            },
+        }
+    }
+
+    #[test]
+    fn what_is_told_is_heard() {
+        for disks in [0, 1, DISKS_MAX] {
+            let told = told("host-1.example", 7, 9, disks);
+            let mut bytes = told.encode();
+            assert!(bytes.len() <= BYTES_MAX);
+            bytes.resize(4_096, 0);
+            assert_eq!(Told::decode(&bytes), Ok(told));
+        }
+    }
+
+    #[test]
+    fn a_crowd_of_disks_is_told_by_its_sums() {
+        let many = told("a", 1, 1, 100);
+        let heard = Told::decode(&many.encode()).unwrap();
+        let sums = |told: &Told| {
+            let disks = &told.report.disks;
+            (disks.iter().map(|d| d.shares).sum::<f64>(), disks.iter().map(|d| d.wanted).sum::<f64>())
+        };
+        assert_eq!((heard.report.disks.len(), sums(&heard)), (DISKS_MAX, sums(&many)));
+    }
+
+    #[test]
+    fn what_cannot_be_is_dropped_with_its_reason() {
+        let good = told("a", 1, 1, 2);
+        let with = |change: fn(&mut Told)| {
+            let mut told = good.clone();
+            change(&mut told);
+            Told::decode(&told.encode()).unwrap_err()
+        };
+        let lies: [fn(&mut Told); 9] = [
+            |told| told.window = f64::NAN,
+            |told| told.report.outstanding = -1.0,
+            |told| told.report.latency = f64::INFINITY,
+            |told| told.report.latency = 1e5,
+            |told| told.report.total = 1e9,
+            |told| told.report.disks[1].shares = f64::NAN,
+            |told| told.report.completions = u64::MAX,
+            |told| told.sequence = 0,
+            |told| told.period = Nanos::from_secs(3_600),
+        ];
+        for lie in lies {
+            assert_eq!(with(lie), Dropped::Figures);
+        }
+        assert_eq!(with(|told| told.member = "a b".into()), Dropped::Malformed);
+        let mut later = good.encode();
+        later[4] = 2;
+        assert_eq!(Told::decode(&later), Err(Dropped::Version));
+        let mut torn = good.encode();
+        let last = torn.len() - 1;
+        torn[last] ^= 1;
+        assert_eq!(Told::decode(&torn), Err(Dropped::Checksum));
+        assert_eq!(Told::decode(&good.encode()[..100]), Err(Dropped::Malformed));
+        assert_eq!(Told::decode(&[0; 4_096]), Err(Dropped::Malformed));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_report_or_dropped(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+            prop_assert!(Told::decode(&bytes).is_err());
+        }
+
+        /// Bytes that begin well and have a checksum that fits get as far as they can.
+        #[test]
+        fn nor_do_bytes_that_look_right_harm(
+            tail in proptest::collection::vec(any::<u8>(), 0..200),
+            place in 12_usize..120,
+            byte in any::<u8>(),
+        ) {
+            let mut bytes = told("abc", 1, 2, 2).encode();
+            bytes.extend(&tail);
+            let length = (bytes.len() as u16).to_le_bytes();
+            bytes[6..8].copy_from_slice(&length);
+            bytes[place] = byte;
+            let sum = checksum(&bytes).to_le_bytes();
+            bytes[CHECKSUM].copy_from_slice(&sum);
+            if let Ok(told) = Told::decode(&bytes) {
+                prop_assert!(is_name(&told.member) && told.is_sane());
+                let again = Told::decode(&told.encode());
+                prop_assert_eq!(again, Ok(told));
+            }
+        }
+
+        #[test]
+        fn a_flipped_bit_is_never_taken_for_another_report(bit in 0_usize..(HEAD + 3 + 32) * 8) {
+            let good = told("abc", 1, 2, 2);
+            let mut bytes = good.encode();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            prop_assert!(Told::decode(&bytes).is_err());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! All that views show of a host that shares storage, of one moment.
+
+use super::{Fault, Why};
+use crate::share::bus::Dropped;
+use crate::share::{Counts, DiskCounts};
+use evenkeel_core::Nanos;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// When, on the host's clock.
+    pub at: Nanos,
+    /// This member.
+    pub member: String,
+    /// Name of its law.
+    pub controller: &'static str,
+    /// Latency threshold in seconds, where the law has one.
+    pub threshold_s: Option<f64>,
+    /// From one report to the next.
+    pub period: Nanos,
+    /// The window in force.
+    pub window: f64,
+    /// Why it is that.
+    pub why: Why,
+    /// What fails.
+    pub fault: Option<Fault>,
+    /// Cost outstanding in the mean of the period.
+    pub outstanding: f64,
+    /// I/Os held back now.
+    pub waiting: usize,
+    /// Mean latency of this host in seconds.
+    pub latency_s: Option<f64>,
+    /// Mean latency of all hosts in seconds.
+    pub latency_all_s: Option<f64>,
+    /// I/Os completed in the period.
+    pub completions: u64,
+    /// Length of the period in seconds.
+    pub seconds: f64,
+    /// Window of all hosts together, as the law takes it; of those that are heard where it takes none.
+    pub total: f64,
+    /// By place.
+    pub disks: Vec<Disk>,
+    /// The live members by name, this one among them.
+    pub members: Vec<Member>,
+    /// Reports dropped since the start, by reason.
+    pub dropped: [(Dropped, u64); Dropped::ALL.len()],
+    /// Counts of the engine since the start.
+    pub counts: Counts,
+    /// Counts of the loop since the start.
+    pub totals: Totals,
+}
+
+/// A disk of this host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Disk {
+    /// Its name.
+    pub name: String,
+    /// Its shares.
+    pub shares: f64,
+    /// Mean wanted outstanding in the period.
+    pub wanted: f64,
+    /// Counts since the start.
+    pub counts: DiskCounts,
+}
+
+/// A member as it is heard here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// It is this one.
+    pub is_own: bool,
+    /// How long ago it was heard.
+    pub age: Nanos,
+    /// Shares of its disks.
+    pub shares: f64,
+    /// The window that it had in force.
+    pub window: f64,
+    /// Mean outstanding.
+    pub outstanding: f64,
+    /// Mean wanted outstanding.
+    pub wanted: f64,
+    /// Its latency in seconds.
+    pub latency_s: f64,
+}
+
+/// Counts of the loop since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Periods.
+    pub periods: u64,
+    /// Periods in which the last window was kept because something failed.
+    pub kept: u64,
+}
+
+/// The latest snapshot, for any thread that shows it.
+#[derive(Clone, Debug, Default)]
+pub struct Board(Arc<Mutex<Option<Arc<Snapshot>>>>);
+
+impl Board {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces what is shown.
+    pub fn post(&self, snapshot: Snapshot) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(snapshot));
+    }
+
+    /// The latest; `None` before the first period has ended.
+    pub fn latest(&self) -> Option<Arc<Snapshot>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -1,0 +1,135 @@
+//! Keeps a law honest: where it fails, the last window is kept, and it is not asked again.
+
+use super::Fault;
+use evenkeel_core::share::{Law, Period, Report, WindowController};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The least window that is set: below it nothing moves any more.
+const WINDOW_MIN: f64 = 0.01;
+
+/// A law, and the window that it gave last.
+pub struct Keeper {
+    law: Box<dyn WindowController>,
+    window: f64,
+    failed: Option<Fault>,
+}
+
+impl Keeper {
+    /// A law at its beginning, with the window that is in force.
+    pub fn new(law: Box<dyn WindowController>, window: f64) -> Self {
+        Self { law, window, failed: None }
+    }
+
+    /// Another law, which goes on from the window in force.
+    pub fn replace(&mut self, law: &Law) {
+        *self = Self::new(law.beginning_with(self.window).build(), self.window);
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.law.name()
+    }
+
+    /// The window that holds.
+    pub fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// Whether the law lets the window fall no further.
+    pub fn is_at_floor(&self) -> bool {
+        self.failed.is_none() && self.law.is_at_floor()
+    }
+
+    /// What to tell the others. A law that has failed says nothing of its own: they divide by what is wanted here.
+    pub fn report(&mut self, period: &Period) -> Report {
+        if self.failed.is_none() {
+            match catch_unwind(AssertUnwindSafe(|| self.law.report(period))) {
+                Ok(report) => return report,
+                Err(_) => self.failed = Some(Fault::Panic),
+            }
+        }
+        Report {
+            disks: period.disks.clone(),
+            most: self.window,
+            outstanding: period.outstanding,
+            latency: period.latency.unwrap_or(0.0),
+            completions: period.completions,
+            total: 0.0,
+        }
+    }
+
+    /// The window from now on.
+    ///
+    /// # Errors
+    /// The law panicked, or wants a window that cannot be, now or before.
+    pub fn update(&mut self, all: &[Report], own: usize) -> Result<f64, Fault> {
+        if let Some(fault) = &self.failed {
+            return Err(fault.clone());
+        }
+        let asked = catch_unwind(AssertUnwindSafe(|| self.law.update(all, own)));
+        let fault = match asked {
+            Ok(window) if window.is_finite() && window > 0.0 => {
+                self.window = window.max(WINDOW_MIN);
+                return Ok(self.window);
+            }
+            Ok(_) => Fault::Window,
+            Err(_) => Fault::Panic,
+        };
+        self.failed = Some(fault.clone());
+        Err(fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives the windows of a list, and panics at its end.
+    struct Script(Vec<f64>);
+
+    impl WindowController for Script {
+        fn name(&self) -> &'static str {
+            "script"
+        }
+
+        fn report(&mut self, _: &Period) -> Report {
+            Report { total: 7.0, ..Report::default() }
+        }
+
+        fn update(&mut self, _: &[Report], _: usize) -> f64 {
+            self.0.remove(0)
+        }
+    }
+
+    fn keeper(windows: &[f64]) -> Keeper {
+        Keeper::new(Box::new(Script(windows.to_vec())), 16.0)
+    }
+
+    #[test]
+    fn a_law_that_panics_is_not_asked_again_and_its_last_window_is_kept() {
+        let mut keeper = keeper(&[9.0]);
+        assert_eq!(keeper.update(&[], 0), Ok(9.0));
+        assert_eq!(keeper.report(&Period::default()).total, 7.0);
+        for _ in 0..2 {
+            assert_eq!((keeper.update(&[], 0), keeper.window()), (Err(Fault::Panic), 9.0));
+        }
+        let told = keeper.report(&Period { outstanding: 3.0, ..Period::default() });
+        assert_eq!((told.outstanding, told.most, told.total), (3.0, 9.0, 0.0));
+    }
+
+    #[test]
+    fn a_window_that_cannot_be_is_as_good_as_a_panic() {
+        for bad in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
+            let mut keeper = keeper(&[bad, 5.0]);
+            assert_eq!(keeper.update(&[], 0), Err(Fault::Window));
+            assert_eq!((keeper.update(&[], 0), keeper.window()), (Err(Fault::Window), 16.0));
+            keeper.replace(&Law::Fixed(4.0));
+            assert_eq!(keeper.update(&[], 0), Ok(4.0));
+        }
+    }
+
+    #[test]
+    fn no_window_is_so_small_that_nothing_moves() {
+        assert_eq!(keeper(&[1e-9]).update(&[], 0), Ok(0.01));
+    }
+}

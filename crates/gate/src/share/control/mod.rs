@@ -1,0 +1,304 @@
+//! The loop of a host that shares storage: measure, tell, hear, ask the law, set the window.
+//!
+//! Once a period, at an instant of it that follows from the member's name, so that members are spread over it. Where the
+//! bus is down, or the law fails, the last window is kept and that is told once; hosts without a bus neither stop nor
+//! burst. A period that came late is not made up for.
+
+mod board;
+mod keeper;
+mod why;
+
+pub use board::{Board, Disk, Member, Snapshot, Totals};
+pub use keeper::Keeper;
+pub use why::{Fault, Why};
+
+use super::bus::{Bus, Dropped, Heard};
+use super::event::{Event, Listener};
+use super::{Handle, Seen};
+use crate::clock::Clock;
+use evenkeel_core::Nanos;
+use evenkeel_core::share::{Law, Report, mean_latency};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// Longest wait for the engine.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Dropped reports are told at most this often.
+const DROPS_EVERY: Nanos = Nanos::from_secs(60);
+
+/// What the operator chose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// From one report to the next.
+    pub period: Nanos,
+    /// What sets the window.
+    pub law: Law,
+}
+
+/// What the loop can be told.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// New settings; another law goes on from the window in force.
+    Set(Settings),
+    /// Other shares of a disk, above zero.
+    Shares(usize, f64),
+    /// Ends the loop; the window stays, and the others are told that this member leaves.
+    Stop,
+}
+
+/// The loop.
+pub struct Loop {
+    engine: Handle,
+    names: Vec<String>,
+    bus: Bus,
+    clock: Clock,
+    settings: Settings,
+    keeper: Keeper,
+    why: Why,
+    fault: Option<Fault>,
+    outsider: bool,
+    twin: bool,
+    present: BTreeSet<String>,
+    told_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
+    totals: Totals,
+    listener: Arc<dyn Listener>,
+    board: Board,
+}
+
+/// What a period gave to go on with.
+struct Heeded {
+    reports: Vec<Report>,
+    own: usize,
+}
+
+impl Loop {
+    /// A loop on an engine whose disks have these names, with the clock that its bus was opened with.
+    pub fn new(
+        (engine, names): (Handle, Vec<String>),
+        (bus, clock): (Bus, Clock),
+        settings: Settings,
+        (listener, board): (Arc<dyn Listener>, Board),
+    ) -> Self {
+        let keeper = Keeper::new(settings.law.build(), settings.law.initial());
+        listener.tell(&Event::Joined {
+            member: bus.name().to_owned(),
+            period: settings.period,
+            note: bus.note().map(str::to_owned),
+        });
+        engine.set_window(keeper.window());
+        Self {
+            engine,
+            names,
+            bus,
+            clock,
+            settings,
+            keeper,
+            why: Why::Begins,
+            fault: None,
+            outsider: false,
+            twin: false,
+            present: BTreeSet::new(),
+            told_drops: ([0; Dropped::ALL.len()], None),
+            totals: Totals::default(),
+            listener,
+            board,
+        }
+    }
+
+    /// Ends a period after the other until told to stop, or until nobody can give orders any more.
+    pub fn run(mut self, orders: &Receiver<Order>) {
+        let mut next = self.clock.now() + phase(self.bus.name(), self.settings.period);
+        loop {
+            match orders.recv_timeout(Duration::from(next - self.clock.now())) {
+                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(order) => {
+                    let before = self.settings.period;
+                    self.obey(order);
+                    if self.settings.period != before {
+                        next = self.clock.now() + phase(self.bus.name(), self.settings.period);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = self.clock.now();
+                    self.tick(now);
+                    next = following(next, self.clock.now(), self.settings.period);
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Set(settings) => {
+                if settings.law != self.settings.law {
+                    self.keeper.replace(&settings.law);
+                }
+                self.settings = settings;
+                self.bus.set_period(settings.period);
+            }
+            Order::Shares(disk, shares) => self.engine.set_shares(disk, shares),
+            Order::Stop => {}
+        }
+    }
+
+    /// Ends a period, at `now`.
+    pub fn tick(&mut self, now: Nanos) {
+        self.totals.periods += 1;
+        let Some(seen) = self.engine.measure(PATIENCE) else {
+            return self.keep(Fault::Engine);
+        };
+        let report = self.keeper.report(&seen.measured.period);
+        let decided = self.converse(&report, now).and_then(|heeded| {
+            let window = self.keeper.update(&heeded.reports, heeded.own)?;
+            Ok((window, heeded))
+        });
+        match decided {
+            Ok((window, heeded)) => self.enforce(window, seen.window, &heeded),
+            Err(fault) => self.keep(fault),
+        }
+        let live = self.bus.live(now);
+        self.tell_others(&live, now);
+        self.show(now, &seen, &report, &live);
+    }
+
+    /// Tells and hears; what the live members told, by name, if this one is among them.
+    fn converse(&mut self, report: &Report, now: Nanos) -> Result<Heeded, Fault> {
+        let told = self.bus.tell(self.keeper.window(), report, now);
+        let heard = self.bus.hear(now);
+        // What kept this one from telling says more than that it was not heard.
+        told?;
+        heard?;
+        let live = self.bus.live(now);
+        let own = live.iter().position(|heard| self.bus.is_own(&heard.told)).ok_or(Fault::Unheard)?;
+        Ok(Heeded { reports: live.into_iter().map(|heard| heard.told.report).collect(), own })
+    }
+
+    fn enforce(&mut self, window: f64, from: f64, heeded: &Heeded) {
+        let at_floor = self.keeper.is_at_floor();
+        self.why = Why::of(&self.settings.law, window, at_floor, &heeded.reports, heeded.own);
+        if self.fault.take().is_some() {
+            self.listener.tell(&Event::Recovered);
+        }
+        if window != from {
+            self.engine.set_window(window);
+            self.listener.tell(&Event::Window { from, to: window, why: self.why.clone() });
+        }
+        match self.why {
+            Why::Outsider { latency, threshold } if !self.outsider => {
+                self.outsider = true;
+                self.listener.tell(&Event::Outsider { latency, threshold });
+            }
+            Why::Outsider { .. } => {}
+            _ if self.outsider => {
+                self.outsider = false;
+                self.listener.tell(&Event::OutsiderGone);
+            }
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, fault: Fault) {
+        self.totals.kept += 1;
+        let is_new = self.fault.as_ref().is_none_or(|before| !before.is_like(&fault));
+        self.why = Why::Kept(fault.clone());
+        self.fault = Some(fault.clone());
+        if is_new {
+            self.listener.tell(&Event::Fault { fault, window: self.keeper.window() });
+        }
+    }
+
+    /// Who came and went, and what was dropped.
+    fn tell_others(&mut self, live: &[Heard], now: Nanos) {
+        let others = live.iter().filter(|heard| !self.bus.is_own(&heard.told));
+        let present: BTreeSet<String> = others.map(|heard| heard.told.member.clone()).collect();
+        for member in present.difference(&self.present) {
+            self.listener.tell(&Event::Came { member: member.clone() });
+        }
+        for member in self.present.difference(&present) {
+            self.listener.tell(&Event::Gone { member: member.clone() });
+        }
+        self.present = present;
+        let twin = self.bus.has_twin(now);
+        if twin && !self.twin {
+            self.listener.tell(&Event::Twin { member: self.bus.name().to_owned() });
+        }
+        self.twin = twin;
+        if self.told_drops.1.is_none_or(|at| now - at >= DROPS_EVERY) {
+            self.tell_drops(now);
+        }
+    }
+
+    fn tell_drops(&mut self, now: Nanos) {
+        for (told, (why, count)) in self.told_drops.0.iter_mut().zip(self.bus.dropped()) {
+            if count > *told {
+                self.listener.tell(&Event::Dropped { why, count: count - *told });
+                (*told, self.told_drops.1) = (count, Some(now));
+            }
+        }
+    }
+
+    fn show(&self, at: Nanos, seen: &Seen, report: &Report, live: &[Heard]) {
+        let reports: Vec<Report> = live.iter().map(|heard| heard.told.report.clone()).collect();
+        let windows = || live.iter().map(|heard| heard.told.window).sum();
+        let period = &seen.measured.period;
+        let disk = |(place, name): (usize, &String)| Disk {
+            name: name.clone(),
+            shares: period.disks.get(place).map_or(0.0, |disk| disk.shares),
+            wanted: period.disks.get(place).map_or(0.0, |disk| disk.wanted),
+            counts: seen.counts.disks.get(place).copied().unwrap_or_default(),
+        };
+        self.board.post(Snapshot {
+            at,
+            member: self.bus.name().to_owned(),
+            controller: self.keeper.name(),
+            threshold_s: self.settings.law.threshold_s(),
+            period: self.settings.period,
+            window: self.keeper.window(),
+            why: self.why.clone(),
+            fault: self.fault.clone(),
+            outstanding: period.outstanding,
+            waiting: seen.waiting,
+            latency_s: period.latency,
+            latency_all_s: mean_latency(&reports),
+            completions: period.completions,
+            seconds: seen.measured.seconds,
+            total: if report.total > 0.0 { report.total } else { windows() },
+            disks: self.names.iter().enumerate().map(disk).collect(),
+            members: live.iter().map(|heard| member(heard, self.bus.is_own(&heard.told))).collect(),
+            dropped: self.bus.dropped(),
+            counts: seen.counts.clone(),
+            totals: self.totals,
+        });
+    }
+}
+
+fn member(heard: &Heard, is_own: bool) -> Member {
+    let report = &heard.told.report;
+    Member {
+        name: heard.told.member.clone(),
+        is_own,
+        age: heard.age,
+        shares: report.disks.iter().map(|disk| disk.shares).sum(),
+        window: heard.told.window,
+        outstanding: report.outstanding,
+        wanted: report.disks.iter().map(|disk| disk.wanted).sum(),
+        latency_s: report.latency,
+    }
+}
+
+/// Where in a period a member of this name acts.
+fn phase(name: &str, period: Nanos) -> Nanos {
+    let part = u128::from(crc32fast::hash(name.as_bytes()));
+    Nanos(((u128::from(period.0) * part) >> 32) as u64)
+}
+
+/// The next instant of the same phase that is not over: what was missed is not made up for.
+fn following(last: Nanos, now: Nanos, period: Nanos) -> Nanos {
+    let missed = (now - last).0 / period.0.max(1);
+    last + Nanos(period.0.saturating_mul(missed + 1))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! What hosts that share storage report of themselves. Views listen: logs, metrics, the terminal.
+
+use super::bus::Dropped;
+use super::control::{Fault, Why};
+use evenkeel_core::Nanos;
+
+/// Something that an operator may want to know. Closed: every view names all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// This member has joined those of its array.
+    Joined {
+        /// Its name.
+        member: String,
+        /// From one report to the next.
+        period: Nanos,
+        /// What to know of the bus.
+        note: Option<String>,
+    },
+    /// The window changes.
+    Window {
+        /// Until now.
+        from: f64,
+        /// From now on.
+        to: f64,
+        /// Why.
+        why: Why,
+    },
+    /// The last window is kept; told once until all is well again.
+    Fault {
+        /// What failed.
+        fault: Fault,
+        /// The window that is kept.
+        window: f64,
+    },
+    /// The window follows the law again.
+    Recovered,
+    /// Something that keeps to no law loads the storage: the threshold is not met though the window is at its floor.
+    Outsider {
+        /// Mean latency of all hosts in seconds.
+        latency: f64,
+        /// The threshold in seconds.
+        threshold: f64,
+    },
+    /// It does no more.
+    OutsiderGone,
+    /// Another member is heard.
+    Came {
+        /// Its name.
+        member: String,
+    },
+    /// A member has left, or is silent.
+    Gone {
+        /// Its name.
+        member: String,
+    },
+    /// Another start of a member has the name of this one.
+    Twin {
+        /// The name.
+        member: String,
+    },
+    /// Reports were dropped.
+    Dropped {
+        /// Why.
+        why: Dropped,
+        /// How many since this was told last.
+        count: u64,
+    },
+    /// A new configuration holds.
+    Reloaded,
+    /// A new configuration could not be read; the old one holds.
+    ReloadFailed {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Event {
+    /// Whether it is one of those that come every period.
+    pub fn is_routine(&self) -> bool {
+        matches!(self, Self::Window { .. })
+    }
+}
+
+/// Who listens to events. Called from any thread, and has to be quick.
+pub trait Listener: Send + Sync {
+    /// One event.
+    fn tell(&self, event: &Event);
+}
+
+impl<F: Fn(&Event) + Send + Sync> Listener for F {
+    fn tell(&self, event: &Event) {
+        self(event);
+    }
+}
