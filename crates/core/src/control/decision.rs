@@ -107,6 +107,11 @@ pub enum Reason {
         /// ln of throughput now over before.
         gain: f64,
     },
+    /// It did so again, soon after a look that found nothing better.
+    ChangedAgain {
+        /// ln of throughput now over before.
+        gain: f64,
+    },
     /// Collapse: lowered at once.
     Brake {
         /// The limit before.
@@ -213,6 +218,11 @@ impl fmt::Display for Reason {
             Self::Changed { gain } => {
                 write!(f, "throughput changed by {:+.0} % by itself; looking again", gain.exp_m1() * 100.0)
             }
+            Self::ChangedAgain { gain } => write!(
+                f,
+                "throughput changed by {:+.0} % by itself, as before, when nothing better was found; looking again later",
+                gain.exp_m1() * 100.0
+            ),
             Self::Brake { from, because } => write!(f, "{from} was too many: {because}"),
             Self::MemoryCap { wanted } => write!(f, "memory has no room for {wanted}"),
             Self::BadSample => f.write_str("the last sample made no sense; the last proven limit holds"),

@@ -27,6 +27,7 @@ mod grid;
 mod hold;
 mod known;
 mod probe;
+mod reopen;
 mod room;
 mod settings;
 mod strain;
@@ -39,6 +40,7 @@ use evidence::{Tally, Test};
 use grid::Offset;
 use known::Known;
 use probe::Probe;
+use reopen::Reopen;
 use room::Room;
 use strain::{Strain, Strained};
 use watch::{Change, Dispersion, Silence, Watch};
@@ -107,6 +109,7 @@ pub struct Evenkeel {
     watch: Watch,
     strain: Strain,
     room: Room,
+    reopen: Reopen,
     /// Whether the brake was pulled and no probe has had a verdict since.
     braked: bool,
     /// Seconds to leave out after a change of the limit.
@@ -158,6 +161,7 @@ impl Evenkeel {
             watch: Watch::default(),
             strain: Strain::default(),
             room: Room::default(),
+            reopen: Reopen::default(),
             braked: false,
             skip_s: 2.0 * LAG_S,
             drain: Drain::default(),
@@ -258,7 +262,7 @@ impl Evenkeel {
         if self.strain.pressed() && !self.braked {
             return self.brake(Strained(Hint::Memory));
         }
-        if self.strain.moved() {
+        if self.reopen.takes_pending(self.now) || (self.reopen.is_due(self.now) && self.strain.moved()) {
             return self.open_again(0.0);
         }
         match self.watch.tick(tick, &self.base, self.dispersion.phi()) {
@@ -268,7 +272,8 @@ impl Evenkeel {
                 let collapsed = self.strain.strained().filter(|_| gain < -COLLAPSE && !self.braked);
                 return match collapsed {
                     Some(strained) => self.brake(strained),
-                    None => self.open_again(gain),
+                    None if gain.abs() > COLLAPSE || self.reopen.is_due(self.now) => self.open_again(gain),
+                    None => self.open_later(gain),
                 };
             }
         }
@@ -312,6 +317,7 @@ impl Evenkeel {
         let lately = self.left.take().filter(|(_, at)| gain < 0.0 && self.now - at < SUSPECT_S);
         self.back_to = lately.map(|(left, _)| left);
         self.watch.restart();
+        self.reopen.begin(self.now);
         if gain < -COLLAPSE {
             self.known.clear();
         } else {
@@ -323,6 +329,13 @@ impl Evenkeel {
         self.recovering = None;
         self.rest_until = 0.0;
         Reason::Changed { gain }
+    }
+
+    /// The server has changed, as it did just before, when nothing better was found.
+    fn open_later(&mut self, gain: f64) -> Reason {
+        self.watch.restart();
+        self.reopen.wait();
+        Reason::ChangedAgain { gain }
     }
 
     /// Collapse or want of memory: half at once, and what was learnt no longer counts. Not again before a probe has had

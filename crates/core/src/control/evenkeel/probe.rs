@@ -144,6 +144,7 @@ impl Evenkeel {
     /// The limit tried is the one kept from here on.
     fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let left = self.kept;
+        self.reopen.found();
         self.left = Some((left, self.now));
         self.cold = false;
         self.braked = false;
