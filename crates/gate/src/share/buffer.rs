@@ -22,6 +22,16 @@ impl Buffer {
         Self { bytes, start, length }
     }
 
+    /// Another length, up to [`Buffer::capacity`]. What the bytes are is open.
+    pub(super) fn set_len(&mut self, length: usize) {
+        self.length = length.min(self.capacity());
+    }
+
+    /// How long it can be without other memory.
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.len().saturating_sub(ALIGNMENT)
+    }
+
     /// A copy.
     pub fn from_slice(bytes: &[u8]) -> Self {
         let mut buffer = Self::zeroed(bytes.len());

@@ -1,11 +1,14 @@
 //! The thread that holds I/Os back and lets them go.
 
 use super::front::Front;
+use super::front::nbd::Nbd;
 use super::handle::{Handle, Inbox};
 use super::worker::Worker;
 use super::{Backing, Errno};
+use crate::address::Address;
 use crate::sys;
 use evenkeel_core::share::Cost;
+use evenkeel_wire::nbd::{Export, NAME_MAX};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -28,8 +31,14 @@ pub struct Plan {
     pub window: f64,
     /// What an I/O costs.
     pub cost: Cost,
-    /// Bytes of buffers that requests of sockets may hold.
+    /// Bytes of buffers that requests of sockets may hold. A request above it is taken where there is no other.
     pub memory: usize,
+}
+
+/// How disks are served over the NBD protocol.
+pub struct NbdPlan {
+    /// Where; every disk is there under its name. What is sent is not encrypted, and whoever can connect may write.
+    pub listen: Vec<Address>,
 }
 
 /// Why an engine does not start, or how it ended.
@@ -38,6 +47,20 @@ pub enum ShareError {
     /// The system gives no thread, or no descriptors for it.
     #[error("cannot start the thread of the disks: {0}")]
     Start(io::Error),
+    /// The port or the path is taken, say.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: Address,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Clients could not tell it from another one, or not ask for it.
+    #[error("disk {name:?}: the name is taken, empty or above {NAME_MAX} bytes")]
+    Name {
+        /// The name.
+        name: String,
+    },
     /// It ended by itself.
     #[error("the thread of the disks ended: {0}")]
     Ended(io::Error),
@@ -54,6 +77,7 @@ pub enum ShareError {
 /// An engine that runs.
 pub struct Engine {
     handle: Handle,
+    ports: Vec<u16>,
     thread: Option<JoinHandle<Result<(), ShareError>>>,
 }
 
@@ -63,6 +87,15 @@ impl Engine {
         Self::start_with(plan, None)
     }
 
+    /// As [`Engine::start`], and serves the disks to clients of sockets.
+    pub fn start_nbd(plan: Plan, nbd: &NbdPlan) -> Result<Self, ShareError> {
+        let front = Nbd::bind(&nbd.listen, exports(&plan.disks)?, plan.memory)?;
+        let ports = front.ports();
+        let mut engine = Self::start_with(plan, Some(Box::new(front)))?;
+        engine.ports = ports;
+        Ok(engine)
+    }
+
     /// As [`Engine::start`], with a front of its own.
     pub(crate) fn start_with(plan: Plan, front: Option<Box<dyn Front>>) -> Result<Self, ShareError> {
         sys::allow_descriptors();
@@ -70,12 +103,17 @@ impl Engine {
         let worker = Worker::new(plan, front, inbox.clone()).map_err(ShareError::Start)?;
         let builder = std::thread::Builder::new().name("disks".to_owned());
         let thread = builder.spawn(|| worker.run()).map_err(ShareError::Start)?;
-        Ok(Self { handle: Handle(inbox), thread: Some(thread) })
+        Ok(Self { handle: Handle(inbox), ports: Vec::new(), thread: Some(thread) })
     }
 
     /// A way to it for other threads.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
+    }
+
+    /// Ports it listens at, where the system chose them too.
+    pub fn ports(&self) -> &[u16] {
+        &self.ports
     }
 
     /// Whether its thread has ended, which it does not before [`Engine::stop`] unless the system fails it.
@@ -93,6 +131,19 @@ impl Engine {
         let Some(thread) = self.thread.take() else { return Ok(()) };
         thread.join().unwrap_or_else(|_| Err(ShareError::Ended(io::Error::other("it panicked"))))
     }
+}
+
+/// The disks as clients see them.
+fn exports(disks: &[DiskPlan]) -> Result<Vec<Export>, ShareError> {
+    let mut exports: Vec<Export> = Vec::new();
+    for DiskPlan { name, backing, .. } in disks {
+        if !(1..=NAME_MAX).contains(&name.len()) || exports.iter().any(|export| export.name == *name) {
+            return Err(ShareError::Name { name: name.clone() });
+        }
+        let (bytes, read_only) = (backing.bytes(), backing.is_read_only());
+        exports.push(Export { name: name.clone(), bytes, read_only });
+    }
+    Ok(exports)
 }
 
 impl Drop for Engine {

@@ -23,8 +23,9 @@ mod handle;
 mod request;
 mod worker;
 
+pub use crate::address::{Address, NoAddress};
 pub use backing::{Backing, Ended};
 pub use buffer::{ALIGNMENT, Buffer};
-pub use engine::{DiskPlan, Engine, Plan, ShareError};
+pub use engine::{DiskPlan, Engine, NbdPlan, Plan, ShareError};
 pub use handle::{Counts, DiskCounts, Handle, Seen};
 pub use request::{Answer, Errno, Reply, Request, Work};

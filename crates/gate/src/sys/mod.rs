@@ -14,7 +14,7 @@ pub use listener::Listener;
 pub use lock::{try_lock, unlock};
 pub use poller::{Interest, Poller, Ready};
 pub use shared::{SharedWords, monotonic};
-pub use socket::{Endpoint, Socket};
+pub use socket::{Endpoint, PARTS, Socket};
 pub use uring::{Completed, Ring};
 pub use wake::Wake;
 

@@ -2,12 +2,15 @@
 
 use super::check;
 use crate::address::Address;
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::mem;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+/// Most parts that are sent or received at once.
+pub const PARTS: usize = 128;
 
 /// A socket address in the form the kernel takes.
 #[derive(Clone)]
@@ -150,11 +153,40 @@ impl Socket {
         transferred(unsafe { libc::recv(self.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) })
     }
 
+    /// Sends what fits of several parts, at most [`PARTS`]; `WouldBlock` where nothing does.
+    pub fn send_parts(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let message = message(parts.as_ptr().cast_mut().cast(), parts.len().min(PARTS));
+        // SAFETY: the message and the parts live through the call, which only reads them; an IoSlice is an iovec.
+        transferred(unsafe { libc::sendmsg(self.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
+    }
+
+    /// Receives what is there, one part after the other; `WouldBlock` where nothing is, 0 at the end.
+    pub fn receive_parts(&self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let mut message = message(parts.as_mut_ptr().cast(), parts.len().min(PARTS));
+        // SAFETY: the message and the mutable slices live through the call; an IoSliceMut is an iovec.
+        transferred(unsafe { libc::recvmsg(self.as_raw_fd(), &raw mut message, 0) })
+    }
+
+    /// Asks for room for so many bytes on their way to the other side; the system gives as much as it allows.
+    pub fn set_room(&self, bytes: usize) {
+        let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+        // With less room it is only slower.
+        let _ = self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, bytes);
+    }
+
     /// Tells the other side that nothing more is sent.
     pub fn end(&self) {
         // SAFETY: a system call without pointers. A socket that is not connected any more needs no end.
         unsafe { libc::shutdown(self.as_raw_fd(), libc::SHUT_WR) };
     }
+}
+
+/// A message of parts alone.
+fn message(parts: *mut libc::iovec, count: usize) -> libc::msghdr {
+    // SAFETY: all zeroes are a valid msghdr: no address, no control data.
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (parts, count);
+    message
 }
 
 fn transferred(result: libc::ssize_t) -> io::Result<usize> {

@@ -1,5 +1,7 @@
 //! Where I/Os come from.
 
+pub(crate) mod nbd;
+
 use super::{Answer, Request};
 use crate::sys::{Poller, Ready};
 use std::io;
@@ -11,12 +13,11 @@ pub(crate) trait Front: Send {
     /// Watches its sockets. All tokens that it uses are [`TOKENS`] or above.
     fn watch(&mut self, poller: &Poller) -> io::Result<()>;
 
-    /// One of its sockets is ready: adds what clients ask for. `room` is how many bytes of buffers it may take; what is
-    /// beyond that stays in the sockets until [`Front::more`].
-    fn ready(&mut self, poller: &Poller, ready: Ready, room: usize, requests: &mut Vec<Request>);
+    /// One of its sockets is ready, which it keeps in mind until [`Front::take`].
+    fn ready(&mut self, ready: Ready);
 
-    /// Buffers were given back: reads on where it had to stop.
-    fn more(&mut self, poller: &Poller, room: usize, requests: &mut Vec<Request>);
+    /// Adds what clients ask for, as far as the memory for it goes; the rest stays in the sockets.
+    fn take(&mut self, poller: &Poller, requests: &mut Vec<Request>);
 
     /// Keeps the answer for its client; a client that is gone needs none.
     fn answer(&mut self, connection: u64, cookie: u64, answer: Answer);
@@ -24,8 +25,14 @@ pub(crate) trait Front: Send {
     /// Sends what was answered, as far as the sockets take it.
     fn push(&mut self, poller: &Poller);
 
+    /// Whether [`Front::take`] would find more without a socket that becomes ready.
+    fn has_more(&self) -> bool;
+
     /// Takes no more clients and nothing more from those it has; answers still go out.
-    fn close(&mut self, poller: &Poller);
+    fn close(&mut self);
+
+    /// Whether answers are left that the sockets did not take.
+    fn has_unsent(&self) -> bool;
 
     /// Clients connected.
     fn clients(&self) -> usize;

@@ -15,7 +15,6 @@ impl Worker {
         let now = self.clock.now();
         let mut requests = std::mem::take(&mut self.requests);
         for request in requests.drain(..) {
-            self.memory.0 += request.work.held();
             match self.refusal(&request) {
                 Some(errno) => self.refuse(request, errno),
                 None if matches!(request.work, Work::Flush) => self.start(None, request, now),
@@ -39,7 +38,6 @@ impl Worker {
         if let Some(disk) = self.disks.get_mut(request.disk) {
             disk.counts.errors += 1;
         }
-        self.memory.0 -= request.work.held();
         self.answer(request.reply, Err(errno));
     }
 
@@ -71,7 +69,7 @@ impl Worker {
             _ => Kind::Change { durable: work.is_durable() },
         };
         let bytes = work.range().map_or(0, |(_, bytes)| bytes);
-        let flying = Some(Flying { disk, sent, kind, bytes, held: work.held(), reply });
+        let flying = Some(Flying { disk, sent, kind, bytes, reply });
         let id = match self.free.pop() {
             Some(id) => {
                 self.flying[id] = flying;
@@ -98,7 +96,7 @@ impl Worker {
             self.end(flying, one.answer, now);
         }
         self.ended = ended;
-        any && self.read_on()
+        any
     }
 
     fn end(&mut self, flying: Flying, answer: Answer, now: Nanos) {
@@ -106,7 +104,6 @@ impl Worker {
             self.admission.complete(sent, now.as_secs_f64());
             self.counts.latency.record(now - Nanos::from_secs_f64(sent.at_s));
         }
-        self.memory.0 -= flying.held;
         let disk = &mut self.disks[flying.disk];
         let counts = &mut disk.counts;
         match (&answer, flying.kind) {
@@ -126,15 +123,6 @@ impl Worker {
             }
         }
         self.answer(flying.reply, answer);
-    }
-
-    /// The front takes what it had to leave in its sockets. Always true: the window has room now.
-    fn read_on(&mut self) -> bool {
-        let room = self.memory.1.saturating_sub(self.memory.0);
-        if let Some(front) = &mut self.front {
-            front.more(&self.poller, room, &mut self.requests);
-        }
-        true
     }
 
     pub(super) fn answer(&mut self, reply: Reply, answer: Answer) {

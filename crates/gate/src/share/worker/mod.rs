@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 const TIMER: u64 = 0;
 const WAKE: u64 = 1;
+/// Time that clients have to take their last answers.
+const PATIENCE: Nanos = Nanos::from_millis(5_000);
 /// Tokens of backings, by place.
 const BACKINGS: u64 = 16;
 
@@ -33,8 +35,6 @@ struct Flying {
     /// How it was let go; a flush was not held back.
     sent: Option<Sent>,
     kind: Kind,
-    /// Bytes of buffers that it holds.
-    held: usize,
     bytes: u64,
     reply: Reply,
 }
@@ -56,11 +56,9 @@ pub(super) struct Worker {
     cost: Cost,
     flying: Vec<Option<Flying>>,
     free: Vec<usize>,
-    /// Bytes of buffers that requests hold, and may.
-    memory: (usize, usize),
     counts: Counts,
-    /// Requests are no longer taken.
-    stopping: bool,
+    /// Requests are no longer taken; answers that clients have not taken until then are given up.
+    stopping: Option<Nanos>,
     /// What has ended, and was asked, in this turn.
     ended: Vec<Ended>,
     requests: Vec<Request>,
@@ -108,9 +106,8 @@ impl Worker {
             cost: plan.cost,
             flying: Vec::new(),
             free: Vec::new(),
-            memory: (0, plan.memory),
             counts: Counts::default(),
-            stopping: false,
+            stopping: None,
             ended: Vec::new(),
             requests: Vec::new(),
             messages: Vec::new(),
@@ -138,12 +135,19 @@ impl Worker {
     }
 
     fn is_done(&self) -> bool {
-        self.stopping && self.free.len() == self.flying.len() && self.admission.waiting() == 0
+        let Some(until) = self.stopping else { return false };
+        let quiet = self.free.len() == self.flying.len() && self.admission.waiting() == 0;
+        quiet && (!self.has_unsent() || self.clock.now() >= until)
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.front.as_ref().is_some_and(|front| front.has_unsent())
     }
 
     /// Takes what there is, and waits where there is nothing.
     fn listen(&mut self) -> io::Result<()> {
-        let may_sleep = self.inbox.may_sleep();
+        let has_more = self.front.as_ref().is_some_and(|front| front.has_more());
+        let may_sleep = self.inbox.may_sleep() && !has_more;
         self.set_alarm()?;
         let ready = self.poller.wait(may_sleep)?;
         self.inbox.is_awake();
@@ -151,10 +155,7 @@ impl Worker {
             let ready = self.poller.ready(index);
             match (ready.token, &mut self.front) {
                 (TIMER, _) => self.alarm = Nanos::MAX,
-                (TOKENS.., Some(front)) => {
-                    let room = self.memory.1.saturating_sub(self.memory.0);
-                    front.ready(&self.poller, ready, room, &mut self.requests);
-                }
+                (TOKENS.., Some(front)) => front.ready(ready),
                 // Backings are asked in every turn.
                 _ => {}
             }
@@ -182,9 +183,9 @@ impl Worker {
     }
 
     fn stop(&mut self) {
-        self.stopping = true;
+        self.stopping = Some(self.clock.now() + PATIENCE);
         if let Some(front) = &mut self.front {
-            front.close(&self.poller);
+            front.close();
         }
     }
 
@@ -203,6 +204,9 @@ impl Worker {
     /// Lets go and collects until nothing moves by itself any more.
     fn turn(&mut self) -> io::Result<()> {
         loop {
+            if let Some(front) = &mut self.front {
+                front.take(&self.poller, &mut self.requests);
+            }
             self.take_requests();
             self.let_go();
             for disk in &mut self.disks {
@@ -221,7 +225,9 @@ impl Worker {
     /// The timer fires when the next thing is due.
     fn set_alarm(&mut self) -> io::Result<()> {
         let due = self.disks.iter().filter_map(|disk| disk.backing.due()).min().unwrap_or(Nanos::MAX);
-        let due = due.min(self.let_go_at);
+        // Past, it would fire for ever.
+        let until = self.stopping.filter(|until| *until > self.clock.now()).unwrap_or(Nanos::MAX);
+        let due = due.min(self.let_go_at).min(until);
         if due != self.alarm {
             let after = if due == Nanos::MAX { due } else { due - self.clock.now() };
             self.poller.fire_in(after)?;

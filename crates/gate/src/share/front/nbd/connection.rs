@@ -1,0 +1,395 @@
+//! One client: what it sends becomes requests, what it is answered is sent.
+
+use super::asked::{Asked, Kind, List};
+use super::memory::Memory;
+use super::output::{Output, Sent};
+use super::payload::{Filled, Payload};
+use crate::share::{Answer, Errno, Reply, Request, Work};
+use crate::sys::Socket;
+use evenkeel_wire::ProtocolError;
+use evenkeel_wire::nbd::{self, Command, Export, Failure, Handshake, Head, RequestReader, Step};
+use std::io;
+
+/// Most requests of one client that are not answered, or whose answer is not sent.
+const REQUESTS_MAX: usize = 1_024;
+/// Most answers of a handshake that are not sent.
+const SAYINGS_MAX: usize = 64;
+/// Reads from a socket before others have their turn.
+const READS: usize = 16;
+
+/// What reading needs of the front.
+pub(super) struct Context<'a> {
+    pub exports: &'a [Export],
+    pub memory: &'a mut Memory,
+    pub requests: &'a mut Vec<Request>,
+    /// What is read from a socket, if it is no payload.
+    pub scratch: &'a mut [u8],
+    /// Number of the connection.
+    pub connection: u64,
+}
+
+/// How reading ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// The socket is empty, or nothing more is read of it.
+    Empty,
+    /// There is more.
+    More,
+    /// It goes on when something was given back.
+    Waits,
+    /// The connection cannot go on.
+    Broken,
+}
+
+enum Phase {
+    Choosing(Box<Handshake>),
+    Serving { disk: usize, structured: bool, reader: RequestReader },
+}
+
+/// A client.
+pub(super) struct Connection {
+    /// None when it is gone, and answers are still to come.
+    socket: Option<Socket>,
+    phase: Phase,
+    payload: Payload,
+    /// A request that waits for memory.
+    stalled: Option<nbd::Request>,
+    /// Bytes received behind it.
+    pending: Vec<u8>,
+    readable: bool,
+    /// The other side has ended what it sends, so that what is there must be read to the end.
+    ended: bool,
+    /// Nothing more is read.
+    over: bool,
+    asked: List,
+    output: Output,
+    /// Memory of requests that are not answered.
+    held: usize,
+    /// It waits for room to write, as the poller knows it.
+    pub armed: bool,
+    /// It is among those that wait for memory.
+    pub waits: bool,
+}
+
+impl Connection {
+    /// A client that has just arrived.
+    pub fn new(socket: Socket) -> Self {
+        let (mut greeting, mut output) = (Vec::new(), Output::default());
+        let handshake = Handshake::start(&mut greeting);
+        output.say(greeting);
+        Self {
+            socket: Some(socket),
+            phase: Phase::Choosing(Box::new(handshake)),
+            payload: Payload::None,
+            stalled: None,
+            pending: Vec::new(),
+            readable: false,
+            ended: false,
+            over: false,
+            asked: List::default(),
+            output,
+            held: 0,
+            armed: false,
+            waits: false,
+        }
+    }
+
+    pub fn socket(&self) -> Option<&Socket> {
+        self.socket.as_ref()
+    }
+
+    /// It has not chosen an export yet.
+    pub fn is_choosing(&self) -> bool {
+        self.socket.is_some() && matches!(self.phase, Phase::Choosing(_))
+    }
+
+    /// Nothing is to come from it or for it.
+    pub fn is_done(&self) -> bool {
+        self.over && self.asked.len() == 0 && self.output.len() == 0
+    }
+
+    pub fn has_unsent(&self) -> bool {
+        self.output.len() > 0
+    }
+
+    /// Requests that the engine has.
+    pub fn outstanding(&self) -> usize {
+        self.asked.len()
+    }
+
+    /// There are bytes to read, or the end.
+    pub fn set_readable(&mut self, ended: bool) {
+        self.readable = true;
+        self.ended |= ended;
+    }
+
+    /// Reads no more; what was asked is still answered.
+    pub fn stop(&mut self, memory: &mut Memory) {
+        self.over = true;
+        self.stalled = None;
+        self.pending = Vec::new();
+        self.held -= self.payload.drop(memory);
+    }
+
+    /// The client is gone: nothing is kept but what the engine still has.
+    pub fn part(&mut self, memory: &mut Memory) {
+        self.stop(memory);
+        self.output.clear(memory);
+        self.socket = None;
+    }
+
+    /// Takes what there is to read, as far as there is memory for it.
+    pub fn read(&mut self, context: &mut Context<'_>) -> Flow {
+        for _ in 0..READS {
+            match self.read_once(context) {
+                Ok(None) => {}
+                Ok(Some(flow)) => return flow,
+                Err(_) => return Flow::Broken,
+            }
+        }
+        Flow::More
+    }
+
+    /// What was kept, or what one look at the socket gives; `None` where there may be more.
+    fn read_once(&mut self, context: &mut Context<'_>) -> io::Result<Option<Flow>> {
+        if self.stalled.is_some() || !self.pending.is_empty() {
+            let kept = std::mem::take(&mut self.pending);
+            return self.parse(&kept, context);
+        }
+        if self.over || !self.readable {
+            return Ok(Some(Flow::Empty));
+        }
+        let Some(socket) = &self.socket else { return Ok(Some(Flow::Empty)) };
+        let wanted = self.payload.left() + context.scratch.len();
+        let received = match self.payload.receive(socket, context.scratch) {
+            Ok(received) => received,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.readable = false;
+                return Ok(Some(Flow::Empty));
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if received.total() == 0 {
+            self.stop(context.memory);
+            return Ok(Some(Flow::Empty));
+        }
+        // Less than asked for: the socket is empty, and tells when it is not any more.
+        self.readable = self.ended || received.total() == wanted;
+        self.finish_payload(context);
+        let scratch = std::mem::take(&mut context.scratch);
+        let flow = self.parse(&scratch[..received.scratch], context);
+        context.scratch = scratch;
+        flow
+    }
+
+    /// Makes requests of bytes; keeps those that it cannot take yet.
+    fn parse(&mut self, mut input: &[u8], context: &mut Context<'_>) -> io::Result<Option<Flow>> {
+        let waits = loop {
+            if self.over {
+                return Ok(Some(Flow::Empty));
+            }
+            let went_on = match &self.phase {
+                Phase::Choosing(_) => self.choose(&mut input, context),
+                Phase::Serving { .. } => self.serve(&mut input, context),
+            };
+            match went_on.map_err(io::Error::other)? {
+                Next::Again => {}
+                Next::Wants => break false,
+                Next::Waits => break true,
+            }
+        };
+        self.pending = input.to_vec();
+        Ok(waits.then_some(Flow::Waits))
+    }
+
+    fn choose(&mut self, input: &mut &[u8], context: &mut Context<'_>) -> Result<Next, ProtocolError> {
+        let Phase::Choosing(handshake) = &mut self.phase else { return Ok(Next::Again) };
+        if self.output.len() >= SAYINGS_MAX {
+            return Ok(Next::Waits);
+        }
+        let mut bytes = Vec::new();
+        let step = handshake.take(input, context.exports, &mut bytes)?;
+        self.output.say(bytes);
+        match step {
+            Step::Wants => return Ok(Next::Wants),
+            Step::Answered => {}
+            Step::Chosen { export, structured } => {
+                let reader = RequestReader::new(structured);
+                self.phase = Phase::Serving { disk: export, structured, reader };
+            }
+            Step::Ended => self.stop(context.memory),
+        }
+        Ok(Next::Again)
+    }
+
+    fn serve(&mut self, input: &mut &[u8], context: &mut Context<'_>) -> Result<Next, ProtocolError> {
+        if !self.payload.is_none() {
+            self.payload.fill(input);
+            return Ok(if self.finish_payload(context) { Next::Again } else { Next::Wants });
+        }
+        let Phase::Serving { reader, .. } = &mut self.phase else { return Ok(Next::Again) };
+        let request = match self.stalled.take() {
+            Some(request) => request,
+            None => match reader.take(input)? {
+                Some(request) => request,
+                None => return Ok(Next::Wants),
+            },
+        };
+        if self.begin(request, context) {
+            return Ok(Next::Again);
+        }
+        self.stalled = Some(request);
+        Ok(Next::Waits)
+    }
+
+    /// Takes a request, or the head of a write; whether there was room for it.
+    fn begin(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
+        if self.asked.len() + self.output.len() >= REQUESTS_MAX {
+            return false;
+        }
+        let nbd::Request { command, cookie, offset, length } = request;
+        let bytes = u64::from(length);
+        let (work, kind) = match command {
+            Command::Disconnect => {
+                self.stop(context.memory);
+                return true;
+            }
+            Command::Refused { failure, payload } => {
+                self.payload = Payload::skip(payload, cookie, failure);
+                self.finish_payload(context);
+                return true;
+            }
+            // Nothing to be done; a disk need not know how to.
+            Command::Read | Command::Write { .. } | Command::Trim { .. } | Command::Zero { .. }
+                if length == 0 =>
+            {
+                self.say(cookie, offset, matches!(command, Command::Read), Ok(()));
+                return true;
+            }
+            Command::Read | Command::Write { .. } => return self.begin_with_buffer(request, context),
+            Command::Flush => (Work::Flush, Kind::Other),
+            Command::Trim { durable } => (Work::Trim { offset, bytes }, Kind::Trim { durable }),
+            Command::Zero { durable, allocate } => {
+                (Work::Zero { offset, bytes, allocate, durable }, Kind::Other)
+            }
+        };
+        self.ask(Asked { cookie, offset, length, kind, held: 0 }, work, context);
+        true
+    }
+
+    fn begin_with_buffer(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
+        let nbd::Request { command, cookie, offset, length } = request;
+        let held = self.held + self.output.held();
+        let Some(buffer) = context.memory.take(length as usize, held) else { return false };
+        let size = Memory::size(length as usize);
+        self.held += size;
+        match command {
+            Command::Write { durable } => {
+                self.payload = Payload::write(buffer, size, cookie, offset, durable);
+            }
+            _ => {
+                let asked = Asked { cookie, offset, length, kind: Kind::Read, held: size };
+                self.ask(asked, Work::Read { offset, buffer }, context);
+            }
+        }
+        true
+    }
+
+    /// Asks for the write whose bytes are all there, or refuses it; whether one was.
+    fn finish_payload(&mut self, context: &mut Context<'_>) -> bool {
+        match self.payload.finish() {
+            Some(Filled::Write { cookie, work, held }) => {
+                let asked = Asked { cookie, offset: 0, length: 0, kind: Kind::Other, held };
+                self.ask(asked, work, context);
+                true
+            }
+            Some(Filled::Skipped { cookie, failure }) => {
+                self.say(cookie, 0, false, Err(failure));
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn ask(&mut self, asked: Asked, work: Work, context: &mut Context<'_>) {
+        let Phase::Serving { disk, .. } = self.phase else { return };
+        let reply = Reply::Nbd { connection: context.connection, cookie: self.asked.add(asked) };
+        context.requests.push(Request { disk, work, reply });
+    }
+
+    fn say(&mut self, cookie: u64, offset: u64, read: bool, result: Result<(), Failure>) {
+        let head = self.head(cookie, offset, read, result.map(|()| 0));
+        self.output.answer(head, Default::default(), 0);
+    }
+
+    fn head(&self, cookie: u64, offset: u64, read: bool, result: Result<u32, Failure>) -> Head {
+        match self.phase {
+            Phase::Serving { structured: true, .. } if read => Head::structured(cookie, offset, result),
+            _ => Head::simple(cookie, result.map(|_| ())),
+        }
+    }
+
+    /// Keeps an answer to be sent; what is to be asked before, if anything is.
+    pub fn answer(
+        &mut self,
+        connection: u64,
+        number: u64,
+        answer: Answer,
+        memory: &mut Memory,
+    ) -> Option<Request> {
+        let asked = self.asked.take(number)?;
+        let Phase::Serving { disk, .. } = self.phase else { return None };
+        let answer = match (asked.kind, answer) {
+            // To trim is a hint, which a disk need not heed.
+            (Kind::Trim { .. }, Err(Errno::UNSUPPORTED)) => Ok(Default::default()),
+            (Kind::Trim { durable: true }, Ok(_)) => {
+                let cookie = self.asked.add(Asked { kind: Kind::Other, ..asked });
+                return Some(Request { disk, work: Work::Flush, reply: Reply::Nbd { connection, cookie } });
+            }
+            (_, answer) => answer,
+        };
+        self.held -= asked.held;
+        self.keep(asked, answer, memory);
+        None
+    }
+
+    fn keep(&mut self, asked: Asked, answer: Answer, memory: &mut Memory) {
+        let Asked { cookie, offset, length, kind, held } = asked;
+        let read = kind == Kind::Read;
+        if self.socket.is_none() {
+            return memory.give(answer.unwrap_or_default(), held);
+        }
+        match answer {
+            Ok(buffer) if read => {
+                let head = self.head(cookie, offset, true, Ok(length));
+                self.output.answer(head, buffer, held);
+            }
+            Ok(buffer) => {
+                memory.give(buffer, held);
+                self.say(cookie, offset, false, Ok(()));
+            }
+            Err(errno) => {
+                memory.give(Default::default(), held);
+                self.say(cookie, offset, read, Err(Failure::of_errno(errno.0)));
+            }
+        }
+    }
+
+    /// Sends what the socket takes.
+    pub fn flush(&mut self, memory: &mut Memory) -> io::Result<Sent> {
+        match &self.socket {
+            Some(socket) => self.output.flush(socket, memory),
+            None => Ok(Sent::All),
+        }
+    }
+}
+
+/// How taking bytes goes on.
+enum Next {
+    Again,
+    /// With more bytes.
+    Wants,
+    /// With something that was given back.
+    Waits,
+}

@@ -1,0 +1,282 @@
+//! Disks over the NBD protocol: unix sockets and TCP, read and answered by the engine's thread.
+//!
+//! A connection reads no further when it has taken its part of the memory, or when too many of its answers are not sent.
+//! All of them serve the same disks, and what one has written and flushed all the others read.
+
+mod asked;
+mod connection;
+mod memory;
+mod output;
+mod payload;
+
+use super::{Front, TOKENS};
+use crate::address::Address;
+use crate::share::{Answer, Request, ShareError};
+use crate::sys::{Interest, Listener, Poller, Ready, Socket};
+use connection::{Connection, Context, Flow};
+use evenkeel_wire::nbd::Export;
+use memory::Memory;
+use output::Sent;
+use std::io;
+
+/// Most clients at a time; more wait to be accepted.
+const CLIENTS_MAX: usize = 1_000;
+/// Clients accepted before those who are in have their turn again.
+const ACCEPTS: usize = 64;
+/// Bytes read at once besides what a write carries, which goes where it belongs without a copy.
+const SCRATCH: usize = 16 << 10;
+/// Room for bytes on their way to a client on this machine.
+const ROOM: usize = 2 << 20;
+
+/// Tokens of connections; those of listeners are below.
+const CONNECTIONS: u64 = TOKENS + (1 << 16);
+
+/// Disks for clients of sockets.
+pub(crate) struct Nbd {
+    listeners: Vec<Listener>,
+    exports: Vec<Export>,
+    /// Connections by number, and the numbers that are free.
+    connections: Vec<Option<Box<Connection>>>,
+    free: Vec<usize>,
+    clients: usize,
+    memory: Memory,
+    scratch: Box<[u8]>,
+    /// Somebody may wait to be accepted.
+    knocked: bool,
+    /// Connections to read from; those that wait for memory; those that have something to send.
+    again: Vec<usize>,
+    waiting: Vec<usize>,
+    unsent: Vec<usize>,
+    /// What follows from an answer.
+    following: Vec<Request>,
+}
+
+impl Nbd {
+    /// Listens at all the addresses. `memory` is how many bytes clients may hold.
+    pub fn bind(listen: &[Address], exports: Vec<Export>, memory: usize) -> Result<Self, ShareError> {
+        let bind = |address: &Address| {
+            Listener::bind(address).map_err(|source| ShareError::Listen { address: address.clone(), source })
+        };
+        Ok(Self {
+            listeners: listen.iter().map(bind).collect::<Result<_, _>>()?,
+            exports,
+            connections: Vec::new(),
+            free: Vec::new(),
+            clients: 0,
+            memory: Memory::new(memory),
+            scratch: vec![0; SCRATCH].into_boxed_slice(),
+            knocked: false,
+            again: Vec::new(),
+            waiting: Vec::new(),
+            unsent: Vec::new(),
+            following: Vec::new(),
+        })
+    }
+
+    /// Ports it listens at, where the system chose them too.
+    pub fn ports(&self) -> Vec<u16> {
+        self.listeners.iter().filter_map(Listener::port).collect()
+    }
+
+    fn accept(&mut self, poller: &Poller) {
+        self.knocked = false;
+        for listener in 0..self.listeners.len() {
+            for _ in 0..ACCEPTS {
+                if self.clients >= CLIENTS_MAX && !self.end_a_chooser() {
+                    return;
+                }
+                match self.listeners[listener].accept() {
+                    Ok(socket) => self.open(poller, socket, listener),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    // Out of descriptors or memory: the client waits until somebody else goes.
+                    Err(error) if is_short(&error) => return,
+                    // A client that left before it was accepted.
+                    Err(_) => self.knocked = true,
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, poller: &Poller, socket: Socket, listener: usize) {
+        if self.listeners[listener].is_local() {
+            socket.set_room(ROOM);
+        }
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        if poller.add(&socket, CONNECTIONS + number as u64, Interest::Read).is_err() {
+            return self.free.push(number);
+        }
+        self.connections[number] = Some(Box::new(Connection::new(socket)));
+        self.clients += 1;
+        self.knocked = true;
+        self.unsent.push(number);
+    }
+
+    /// Makes room for clients that say what they want: one goes that does not. Whether there was one.
+    fn end_a_chooser(&mut self) -> bool {
+        let choosing = |place: &Option<Box<Connection>>| place.as_ref().is_some_and(|one| one.is_choosing());
+        let Some(number) = self.connections.iter().position(choosing) else { return false };
+        self.end(number);
+        true
+    }
+
+    /// A client is gone. Its number stays taken until the engine has answered all that it asked.
+    fn end(&mut self, number: usize) {
+        let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) else { return };
+        if connection.socket().is_some() {
+            connection.part(&mut self.memory);
+            self.clients -= 1;
+            self.knocked = true;
+        }
+        if connection.outstanding() == 0 {
+            self.connections[number] = None;
+            self.free.push(number);
+        }
+    }
+
+    fn read(&mut self, number: usize, requests: &mut Vec<Request>) {
+        let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) else { return };
+        let had_unsent = connection.has_unsent();
+        let flow = connection.read(&mut Context {
+            exports: &self.exports,
+            memory: &mut self.memory,
+            requests,
+            scratch: &mut self.scratch,
+            connection: number as u64,
+        });
+        if !had_unsent && connection.has_unsent() {
+            self.unsent.push(number);
+        }
+        let done = connection.is_done();
+        match flow {
+            Flow::More => self.again.push(number),
+            Flow::Waits => {
+                connection.waits = true;
+                self.waiting.push(number);
+            }
+            Flow::Broken => self.end(number),
+            Flow::Empty if done => self.end(number),
+            Flow::Empty => {}
+        }
+    }
+
+    fn send(&mut self, poller: &Poller, number: usize) {
+        let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) else { return };
+        let sent = connection.flush(&mut self.memory);
+        let full = match sent {
+            Ok(sent) => sent == Sent::Full,
+            Err(_) => return self.end(number),
+        };
+        if connection.is_done() {
+            return self.end(number);
+        }
+        if connection.armed != full
+            && let Some(socket) = connection.socket()
+        {
+            let interest = if full { Interest::ReadWrite } else { Interest::Read };
+            if poller.change(socket, CONNECTIONS + number as u64, interest).is_err() {
+                return self.end(number);
+            }
+            connection.armed = full;
+        }
+    }
+
+    fn wake_waiting(&mut self) {
+        if !self.memory.was_released() {
+            return;
+        }
+        for number in self.waiting.drain(..) {
+            if let Some(connection) = &mut self.connections[number] {
+                connection.waits = false;
+                self.again.push(number);
+            }
+        }
+    }
+}
+
+impl Front for Nbd {
+    fn watch(&mut self, poller: &Poller) -> io::Result<()> {
+        let mut listeners = self.listeners.iter().zip(TOKENS..);
+        listeners.try_for_each(|(listener, token)| poller.add(listener, token, Interest::Read))
+    }
+
+    fn ready(&mut self, ready: Ready) {
+        let Some(number) = ready.token.checked_sub(CONNECTIONS) else {
+            self.knocked = true;
+            return;
+        };
+        let number = number as usize;
+        let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) else { return };
+        if ready.read {
+            connection.set_readable(ready.ended);
+            if !connection.waits {
+                self.again.push(number);
+            }
+        }
+        if ready.write && connection.armed {
+            self.unsent.push(number);
+        }
+    }
+
+    fn take(&mut self, poller: &Poller, requests: &mut Vec<Request>) {
+        if self.knocked {
+            self.accept(poller);
+        }
+        requests.append(&mut self.following);
+        self.wake_waiting();
+        for number in std::mem::take(&mut self.again) {
+            self.read(number, requests);
+        }
+    }
+
+    fn answer(&mut self, connection: u64, cookie: u64, answer: Answer) {
+        let number = connection as usize;
+        let Some(client) = self.connections.get_mut(number).and_then(Option::as_mut) else { return };
+        let had_unsent = client.has_unsent();
+        self.following.extend(client.answer(connection, cookie, answer, &mut self.memory));
+        if client.socket().is_none() {
+            self.end(number);
+        } else if !had_unsent && client.has_unsent() {
+            self.unsent.push(number);
+        }
+    }
+
+    fn push(&mut self, poller: &Poller) {
+        for number in std::mem::take(&mut self.unsent) {
+            self.send(poller, number);
+        }
+        self.wake_waiting();
+    }
+
+    fn has_more(&self) -> bool {
+        self.knocked || !self.again.is_empty() || !self.following.is_empty()
+    }
+
+    fn close(&mut self) {
+        self.listeners.iter().for_each(Listener::close);
+        self.listeners.clear();
+        for number in 0..self.connections.len() {
+            let Some(connection) = self.connections[number].as_mut() else { continue };
+            connection.stop(&mut self.memory);
+            if connection.is_done() {
+                self.end(number);
+            }
+        }
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.connections.iter().flatten().any(|connection| connection.has_unsent())
+    }
+
+    fn clients(&self) -> usize {
+        self.clients
+    }
+}
+
+/// Whether the system is out of something.
+fn is_short(error: &io::Error) -> bool {
+    let codes = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
+}

@@ -1,0 +1,146 @@
+//! Answers on their way to a client.
+
+use super::memory::Memory;
+use crate::share::Buffer;
+use crate::sys::{PARTS, Socket};
+use evenkeel_wire::nbd::Head;
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+
+enum Lead {
+    /// Of an answer.
+    Head(Head),
+    /// What the handshake says.
+    Bytes(Vec<u8>),
+}
+
+struct Answer {
+    lead: Lead,
+    buffer: Buffer,
+    /// Memory that it is counted with.
+    held: usize,
+}
+
+impl Answer {
+    fn parts(&self) -> [&[u8]; 2] {
+        let lead = match &self.lead {
+            Lead::Head(head) => head.as_slice(),
+            Lead::Bytes(bytes) => bytes,
+        };
+        [lead, self.buffer.as_slice()]
+    }
+
+    fn len(&self) -> usize {
+        self.parts().iter().map(|part| part.len()).sum()
+    }
+}
+
+/// What is to be sent, in turn.
+#[derive(Default)]
+pub(super) struct Output {
+    answers: VecDeque<Answer>,
+    /// Bytes of the first one that are sent.
+    sent: usize,
+    /// Memory that all of them are counted with.
+    held: usize,
+}
+
+/// How far sending came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    All,
+    /// The socket takes no more for now.
+    Full,
+}
+
+impl Output {
+    /// The bytes of the handshake.
+    pub fn say(&mut self, bytes: Vec<u8>) {
+        if !bytes.is_empty() {
+            self.add(Lead::Bytes(bytes), Buffer::default(), 0);
+        }
+    }
+
+    /// An answer. The buffer and the memory it is counted with go back when it is sent.
+    pub fn answer(&mut self, head: Head, buffer: Buffer, held: usize) {
+        self.add(Lead::Head(head), buffer, held);
+    }
+
+    fn add(&mut self, lead: Lead, buffer: Buffer, held: usize) {
+        self.held += held;
+        self.answers.push_back(Answer { lead, buffer, held });
+    }
+
+    /// Answers that are not all sent.
+    pub fn len(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// Memory of those.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Sends what the socket takes.
+    pub fn flush(&mut self, socket: &Socket, memory: &mut Memory) -> io::Result<Sent> {
+        while !self.answers.is_empty() {
+            let (sent, whole) = match self.send(socket) {
+                Ok(sent) => sent,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Sent::Full),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            self.advance(sent, memory);
+            if !whole {
+                return Ok(Sent::Full);
+            }
+        }
+        Ok(Sent::All)
+    }
+
+    /// Bytes sent, and whether those were all that it tried to send.
+    fn send(&self, socket: &Socket) -> io::Result<(usize, bool)> {
+        let mut parts = [IoSlice::new(&[]); PARTS];
+        let (mut count, mut skip, mut bytes) = (0, self.sent, 0);
+        let all = self.answers.iter().flat_map(Answer::parts);
+        for part in all {
+            let rest = &part[skip.min(part.len())..];
+            skip -= part.len() - rest.len();
+            if rest.is_empty() {
+                continue;
+            }
+            if count == PARTS {
+                break;
+            }
+            parts[count] = IoSlice::new(rest);
+            (count, bytes) = (count + 1, bytes + rest.len());
+        }
+        let sent = socket.send_parts(&parts[..count])?;
+        Ok((sent, sent == bytes))
+    }
+
+    fn advance(&mut self, sent: usize, memory: &mut Memory) {
+        self.sent += sent;
+        while let Some(first) = self.answers.front()
+            && self.sent >= first.len()
+        {
+            self.sent -= first.len();
+            self.drop_first(memory);
+        }
+    }
+
+    fn drop_first(&mut self, memory: &mut Memory) {
+        if let Some(Answer { buffer, held, .. }) = self.answers.pop_front() {
+            self.held -= held;
+            memory.give(buffer, held);
+        }
+    }
+
+    /// The client is gone.
+    pub fn clear(&mut self, memory: &mut Memory) {
+        while !self.answers.is_empty() {
+            self.drop_first(memory);
+        }
+        self.sent = 0;
+    }
+}

@@ -1,0 +1,126 @@
+//! The bytes that a write carries, on their way in.
+
+use super::memory::Memory;
+use crate::share::{Buffer, Work};
+use crate::sys::Socket;
+use evenkeel_wire::nbd::Failure;
+use std::io::{self, IoSliceMut};
+
+/// What is due before the next head of a request.
+pub(super) enum Payload {
+    None,
+    Write {
+        buffer: Buffer,
+        filled: usize,
+        held: usize,
+        cookie: u64,
+        offset: u64,
+        durable: bool,
+    },
+    /// Bytes of a request that is refused go by.
+    Skip {
+        left: usize,
+        cookie: u64,
+        failure: Failure,
+    },
+}
+
+/// What was due is there.
+pub(super) enum Filled {
+    Write { cookie: u64, work: Work, held: usize },
+    Skipped { cookie: u64, failure: Failure },
+}
+
+/// Bytes received: into the payload, and behind it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received {
+    payload: usize,
+    pub scratch: usize,
+}
+
+impl Received {
+    pub fn total(self) -> usize {
+        self.payload + self.scratch
+    }
+}
+
+impl Payload {
+    pub fn write(buffer: Buffer, held: usize, cookie: u64, offset: u64, durable: bool) -> Self {
+        Self::Write { buffer, filled: 0, held, cookie, offset, durable }
+    }
+
+    pub fn skip(left: u32, cookie: u64, failure: Failure) -> Self {
+        Self::Skip { left: left as usize, cookie, failure }
+    }
+
+    pub fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
+    /// Bytes that the socket can write where they belong.
+    pub fn left(&self) -> usize {
+        match self {
+            Self::Write { buffer, filled, .. } => buffer.len() - filled,
+            _ => 0,
+        }
+    }
+
+    /// Receives what is due into its place, and what is behind it into `scratch`.
+    pub fn receive(&mut self, socket: &Socket, scratch: &mut [u8]) -> io::Result<Received> {
+        let Self::Write { buffer, filled, .. } = self else {
+            return socket.receive(scratch).map(|scratch| Received { payload: 0, scratch });
+        };
+        let due = &mut buffer.as_mut_slice()[*filled..];
+        let left = due.len();
+        let received = socket.receive_parts(&mut [IoSliceMut::new(due), IoSliceMut::new(scratch)])?;
+        let payload = received.min(left);
+        *filled += payload;
+        Ok(Received { payload, scratch: received - payload })
+    }
+
+    /// Takes what is due from bytes received before.
+    pub fn fill(&mut self, input: &mut &[u8]) {
+        match self {
+            Self::None => {}
+            Self::Write { buffer, filled, .. } => {
+                let due = &mut buffer.as_mut_slice()[*filled..];
+                let (taken, rest) = input.split_at(input.len().min(due.len()));
+                due[..taken.len()].copy_from_slice(taken);
+                *filled += taken.len();
+                *input = rest;
+            }
+            Self::Skip { left, .. } => {
+                let count = input.len().min(*left);
+                *left -= count;
+                *input = &input[count..];
+            }
+        }
+    }
+
+    /// What was due, once it is all there.
+    pub fn finish(&mut self) -> Option<Filled> {
+        let done = match self {
+            Self::None => false,
+            Self::Write { buffer, filled, .. } => *filled == buffer.len(),
+            Self::Skip { left, .. } => *left == 0,
+        };
+        match done.then(|| std::mem::replace(self, Self::None))? {
+            Self::Write { buffer, held, cookie, offset, durable, .. } => {
+                Some(Filled::Write { cookie, work: Work::Write { offset, buffer, durable }, held })
+            }
+            Self::Skip { cookie, failure, .. } => Some(Filled::Skipped { cookie, failure }),
+            Self::None => None,
+        }
+    }
+
+    /// Gives it up; memory that it was counted with.
+    pub fn drop(&mut self, memory: &mut Memory) -> usize {
+        match std::mem::replace(self, Self::None) {
+            Self::Write { buffer, held, .. } => {
+                memory.give(buffer, held);
+                held
+            }
+            _ => 0,
+        }
+    }
+}

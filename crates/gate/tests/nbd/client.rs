@@ -1,0 +1,157 @@
+//! A client that says exactly what a test wants it to.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub const READ: u16 = 0;
+pub const WRITE: u16 = 1;
+pub const DISCONNECT: u16 = 2;
+pub const FLUSH: u16 = 3;
+pub const TRIM: u16 = 4;
+pub const ZERO: u16 = 6;
+/// The flag that asks for durability.
+pub const FUA: u16 = 1;
+
+pub trait Stream: Read + Write + Send {
+    fn end_output(&self);
+}
+
+impl Stream for UnixStream {
+    fn end_output(&self) {
+        self.shutdown(Shutdown::Write).unwrap();
+    }
+}
+
+impl Stream for TcpStream {
+    fn end_output(&self) {
+        self.shutdown(Shutdown::Write).unwrap();
+    }
+}
+
+pub struct Client {
+    pub stream: Box<dyn Stream>,
+    structured: bool,
+}
+
+/// An answer.
+#[derive(Debug, PartialEq)]
+pub struct Answered {
+    pub cookie: u64,
+    pub error: u32,
+    pub bytes: Vec<u8>,
+}
+
+pub fn unix(path: &Path) -> Box<dyn Stream> {
+    let stream = UnixStream::connect(path).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    Box::new(stream)
+}
+
+pub fn tcp(port: u16) -> Box<dyn Stream> {
+    let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    Box::new(stream)
+}
+
+pub fn option(number: u32, data: &[u8]) -> Vec<u8> {
+    let length = (data.len() as u32).to_be_bytes();
+    [b"IHAVEOPT", &number.to_be_bytes()[..], &length, data].concat()
+}
+
+pub fn request(kind: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
+    let mut bytes = 0x2560_9513_u32.to_be_bytes().to_vec();
+    bytes.extend(flags.to_be_bytes());
+    bytes.extend(kind.to_be_bytes());
+    bytes.extend(cookie.to_be_bytes());
+    bytes.extend(offset.to_be_bytes());
+    bytes.extend(length.to_be_bytes());
+    bytes
+}
+
+impl Client {
+    /// Chooses a disk.
+    pub fn open(mut stream: Box<dyn Stream>, name: &str, structured: bool) -> Self {
+        let mut greeting = [0; 18];
+        stream.read_exact(&mut greeting).unwrap();
+        assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
+        let mut client = Self { stream, structured };
+        let mut choice = 3_u32.to_be_bytes().to_vec();
+        if structured {
+            choice.extend(option(8, &[]));
+        }
+        let length = (name.len() as u32).to_be_bytes();
+        choice.extend(option(7, &[&length, name.as_bytes(), &[0, 0]].concat()));
+        client.send(&choice);
+        let mut wanted = 1 + u32::from(structured);
+        while wanted > 0 {
+            let head = client.exactly(20);
+            let number = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().unwrap());
+            assert!(number(12) < 1 << 31, "refused: {head:?}");
+            wanted -= u32::from(number(12) == 1);
+            client.exactly(number(16) as usize);
+        }
+        client
+    }
+
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).unwrap();
+    }
+
+    pub fn exactly(&mut self, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        self.stream.read_exact(&mut bytes).unwrap();
+        bytes
+    }
+
+    /// The next answer; so many bytes if it is to a read that was done.
+    pub fn answer(&mut self, length: u32) -> Answered {
+        let number = |bytes: &[u8]| bytes.iter().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
+        let begin = self.exactly(4);
+        if number(&begin) == 0x6744_6698 {
+            let head = self.exactly(12);
+            let error = number(&head[..4]) as u32;
+            let read = length > 0 && error == 0;
+            assert!(!(read && self.structured), "a read must be answered with structure");
+            let bytes = self.exactly(if read { length as usize } else { 0 });
+            return Answered { cookie: number(&head[4..]), error, bytes };
+        }
+        assert_eq!((number(&begin), self.structured), (0x668e_33ef, true));
+        let head = self.exactly(16);
+        let (kind, cookie, count) = (number(&head[2..4]), number(&head[4..12]), number(&head[12..]) as usize);
+        let bytes = self.exactly(count);
+        match kind {
+            0 => Answered { cookie, error: 0, bytes },
+            1 => Answered { cookie, error: 0, bytes: bytes[8..].to_vec() },
+            _ => Answered { cookie, error: number(&bytes[..4]) as u32, bytes: Vec::new() },
+        }
+    }
+
+    /// Asks for one thing and waits for its end: the bytes of a read, or the error.
+    pub fn ask(&mut self, kind: u16, flags: u16, offset: u64, length: u32) -> Result<Vec<u8>, u32> {
+        self.send(&request(kind, flags, 5, offset, length));
+        self.ended(if kind == READ { length } else { 0 })
+    }
+
+    pub fn write(&mut self, flags: u16, offset: u64, bytes: &[u8]) -> Result<Vec<u8>, u32> {
+        self.send(&[&request(WRITE, flags, 5, offset, bytes.len() as u32)[..], bytes].concat());
+        self.ended(0)
+    }
+
+    fn ended(&mut self, length: u32) -> Result<Vec<u8>, u32> {
+        let answer = self.answer(length);
+        assert_eq!(answer.cookie, 5);
+        if answer.error == 0 { Ok(answer.bytes) } else { Err(answer.error) }
+    }
+
+    /// Whether the server has ended the connection, with nothing left to read.
+    pub fn is_ended(&mut self) -> bool {
+        // A server that leaves with bytes unread resets the connection.
+        matches!(self.stream.read(&mut [0]), Ok(0)) || self.stream.write(&[0]).is_err()
+    }
+}
