@@ -4,6 +4,9 @@ CARGO ?= cargo
 # Server and client programs without a system service; they are installed where they are missing.
 PACKAGES := mariadb-server-core mariadb-client-core
 BENCH_PACKAGES := $(PACKAGES) sysbench haproxy
+# Clients of disks that others have made, and the servers that ours is measured against.
+DISK_PACKAGES := libnbd-bin qemu-utils fio
+DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Needed by our own `if let ... && ...` and by dependencies (hdrhistogram, the icu crates), as they say themselves.
@@ -58,7 +61,11 @@ tools:
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
 	@PATH="$$PATH:/usr/sbin"; { command -v mariadbd && command -v mariadb-install-db && command -v mariadb; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(PACKAGES); }
+	@{ command -v nbdinfo && command -v qemu-img && command -v fio; } >/dev/null \
+	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_PACKAGES); }
 
 bench-tools: tools
 	@PATH="$$PATH:/usr/sbin"; { command -v sysbench && command -v haproxy; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BENCH_PACKAGES); }
+	@{ command -v nbdkit && command -v fio; } >/dev/null \
+	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_BENCH_PACKAGES); }
