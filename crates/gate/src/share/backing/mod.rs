@@ -4,13 +4,17 @@
 //! collected. Whoever needs threads for that has his own.
 
 mod file;
+mod pool;
 pub mod simulated;
+mod volatile;
 
 use super::{Answer, Work};
 use evenkeel_core::Nanos;
 pub use file::{Executor, FileBacking, FileError, FileOptions};
+
 use std::io;
 use std::os::fd::RawFd;
+pub use volatile::{VolatileBacking, VolatileOptions};
 
 /// A work that has ended.
 #[derive(Debug)]

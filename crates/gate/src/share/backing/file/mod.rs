@@ -1,11 +1,11 @@
 //! A regular file or a block device.
 
 mod error;
-mod open;
+pub(super) mod open;
 mod order;
 mod perform;
-mod pool;
 
+use super::pool::Pool;
 use super::{Backing, Ended};
 use crate::share::{Buffer, Errno, Work};
 use crate::sys::{Completed, Ring, Wake};
@@ -13,7 +13,6 @@ pub use error::FileError;
 use evenkeel_core::Nanos;
 use open::Opened;
 use order::Order;
-use pool::Pool;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};

@@ -14,7 +14,7 @@ const SECTOR: u64 = 512;
 
 /// A file and what is known about it.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(in crate::share::backing) struct Opened {
     pub file: File,
     /// It is a block device.
     pub is_device: bool,

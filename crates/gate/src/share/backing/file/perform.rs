@@ -1,6 +1,7 @@
 //! Works done by calls that wait: of the pool, and what the ring has no entry for.
 
 use super::open::Opened;
+use crate::share::backing::pool::Perform;
 use crate::share::{Answer, Buffer, Errno, Work};
 use crate::sys::file::{self, Space};
 use std::io;
@@ -9,14 +10,8 @@ use std::os::unix::fs::FileExt;
 /// Zeroes that are written at once where the file knows no other way.
 const ZEROES: usize = 1 << 20;
 
-impl Opened {
-    /// Whether all of a range is in whole blocks.
-    pub fn is_whole(&self, offset: u64, bytes: u64) -> bool {
-        offset.is_multiple_of(self.block) && bytes.is_multiple_of(self.block)
-    }
-
-    /// Does a work from its beginning to its end.
-    pub fn perform(&self, work: Work) -> Answer {
+impl Perform for Opened {
+    fn perform(&self, work: Work) -> Answer {
         match work {
             Work::Read { offset, mut buffer } => {
                 self.read(&mut buffer, offset)?;
@@ -33,6 +28,13 @@ impl Opened {
                 if durable { self.flush() } else { Ok(Buffer::default()) }
             }
         }
+    }
+}
+
+impl Opened {
+    /// Whether all of a range is in whole blocks.
+    pub fn is_whole(&self, offset: u64, bytes: u64) -> bool {
+        offset.is_multiple_of(self.block) && bytes.is_multiple_of(self.block)
     }
 
     fn flush(&self) -> Answer {

@@ -1,8 +1,7 @@
 //! Threads that wait for calls in the engine's place.
 
-use super::open::Opened;
-use crate::share::Work;
-use crate::share::backing::Ended;
+use super::Ended;
+use crate::share::{Answer, Work};
 use crate::sys::Wake;
 use std::collections::VecDeque;
 use std::io;
@@ -10,7 +9,13 @@ use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-#[derive(Debug, Default)]
+/// Does works by calls that wait.
+pub(super) trait Perform: Send + Sync {
+    /// From its beginning to its end.
+    fn perform(&self, work: Work) -> Answer;
+}
+
+#[derive(Default)]
 struct State {
     jobs: VecDeque<(u64, Work)>,
     ended: Vec<Ended>,
@@ -18,16 +23,14 @@ struct State {
     closing: bool,
 }
 
-#[derive(Debug)]
 struct Common {
     state: Mutex<State>,
     more: Condvar,
-    file: Arc<Opened>,
+    worker: Arc<dyn Perform>,
     wake: Arc<Wake>,
 }
 
 /// As many threads as there was ever use for, up to a bound.
-#[derive(Debug)]
 pub(super) struct Pool {
     common: Arc<Common>,
     threads: Vec<JoinHandle<()>>,
@@ -36,9 +39,9 @@ pub(super) struct Pool {
 
 impl Pool {
     /// The first thread starts at once, so that there always is one.
-    pub fn new(file: Arc<Opened>, wake: Arc<Wake>, most: usize) -> io::Result<Self> {
+    pub fn new(worker: Arc<dyn Perform>, wake: Arc<Wake>, most: usize) -> io::Result<Self> {
         let (state, more) = (Mutex::default(), Condvar::new());
-        let common = Arc::new(Common { state, more, file, wake });
+        let common = Arc::new(Common { state, more, worker, wake });
         let mut pool = Self { common, threads: Vec::new(), most };
         pool.grow()?;
         Ok(pool)
@@ -75,7 +78,7 @@ impl Common {
 
     fn run(&self) {
         while let Some((id, work)) = self.next() {
-            let answer = self.file.perform(work);
+            let answer = self.worker.perform(work);
             self.state().ended.push(Ended { id, answer });
             self.wake.wake();
         }
