@@ -27,5 +27,6 @@ pub use crate::address::{Address, NoAddress};
 pub use backing::{Backing, Ended};
 pub use buffer::{ALIGNMENT, Buffer};
 pub use engine::{DiskPlan, Engine, NbdPlan, Plan, ShareError};
+pub use front::{FuseDisk, FuseError, FuseFront};
 pub use handle::{Counts, DiskCounts, Handle, Seen};
 pub use request::{Answer, Errno, Reply, Request, Work};

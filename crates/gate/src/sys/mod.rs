@@ -4,6 +4,7 @@
 pub mod file;
 mod listener;
 mod lock;
+mod mount;
 mod poller;
 mod shared;
 mod socket;
@@ -12,6 +13,7 @@ mod wake;
 
 pub use listener::Listener;
 pub use lock::{try_lock, unlock};
+pub use mount::unmount;
 pub use poller::{Interest, Poller, Ready};
 pub use shared::{SharedWords, monotonic};
 pub use socket::{Endpoint, PARTS, Socket};
@@ -35,4 +37,10 @@ pub fn allow_descriptors() {
             libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
         }
     }
+}
+
+/// User and group that this process acts as.
+pub fn user() -> (u32, u32) {
+    // SAFETY: system calls without arguments that cannot fail.
+    unsafe { (libc::geteuid(), libc::getegid()) }
 }

@@ -35,7 +35,9 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug, thiserror::Error)]
 pub enum BusError {
     /// No member may have this name.
-    #[error("\"{0}\" is no name of a member or an array: letters, digits, - and _, a member's also with dots, at most 64")]
+    #[error(
+        "\"{0}\" is no name of a member or an array: letters, digits, - and _, a member's also with dots, at most 64"
+    )]
     Name(String),
     /// A live member has it.
     #[error("another member of the name {0} is live")]
@@ -140,7 +142,12 @@ impl Bus {
     ///
     /// # Errors
     /// The name is taken by a live member, or the carrier has no place left.
-    pub fn open(carrier: Box<dyn Carrier>, name: &str, period: Nanos, clock: Clock) -> Result<Self, BusError> {
+    pub fn open(
+        carrier: Box<dyn Carrier>,
+        name: &str,
+        period: Nanos,
+        clock: Clock,
+    ) -> Result<Self, BusError> {
         if !message::is_name(name) {
             return Err(BusError::Name(name.to_owned()));
         }

@@ -37,8 +37,10 @@ fn members_hear_each_other_and_themselves() {
     for bus in &mut buses {
         bus.hear(clock.now()).unwrap();
         let live = bus.live(clock.now());
-        let heard: Vec<_> =
-            live.iter().map(|heard| (heard.told.member.as_str(), heard.told.report.disks[0].shares)).collect();
+        let heard: Vec<_> = live
+            .iter()
+            .map(|heard| (heard.told.member.as_str(), heard.told.report.disks[0].shares))
+            .collect();
         assert_eq!(heard, [("a", 1.0), ("b", 2.0), ("c", 3.0)]);
         assert_eq!(live.iter().filter(|heard| bus.is_own(&heard.told)).count(), 1);
     }

@@ -1,6 +1,9 @@
 //! Where I/Os come from.
 
+mod fuse;
 pub(crate) mod nbd;
+
+pub use fuse::{FuseDisk, FuseError, FuseFront};
 
 use super::{Answer, Request};
 use crate::sys::{Poller, Ready};

@@ -89,7 +89,9 @@ mod tests {
             let login = Login::parse(text).expect("a form");
             assert_eq!(format!("{login:?}"), form);
         }
-        assert!(matches!(Login::parse("me:secret:er"), Some(Login::User(_, secret)) if secret == "secret:er"));
+        assert!(
+            matches!(Login::parse("me:secret:er"), Some(Login::User(_, secret)) if secret == "secret:er")
+        );
         assert!(Login::parse(" \n").is_none());
     }
 }

@@ -201,7 +201,8 @@ async fn connect(
 ) -> Result<(Client, Subscriber), BusError> {
     let down = |error: String| BusError::Down(format!("cannot connect to NATS: {error}"));
     let client = options.connect(addresses).await.map_err(|error| down(error.to_string()))?;
-    let subscriber = client.subscribe(format!("{subject}.*")).await.map_err(|error| down(error.to_string()))?;
+    let subscriber =
+        client.subscribe(format!("{subject}.*")).await.map_err(|error| down(error.to_string()))?;
     Ok((client, subscriber))
 }
 

@@ -47,7 +47,8 @@ impl SlotFile {
         let slots = slots.clamp(1, SLOTS_MAX);
         let plain = options().create(true).truncate(false).mode(0o660).open(path).map_err(failed)?;
         let guard = Locked::new(&plain, path)?;
-        let slots = prepare(&plain, slots).map_err(failed)?.ok_or_else(|| not("its header is another one"))?;
+        let slots =
+            prepare(&plain, slots).map_err(failed)?.ok_or_else(|| not("its header is another one"))?;
         drop(guard);
         let buffer = Buffer::zeroed((slots + 1) * BLOCK);
         let this = Self { path: path.to_owned(), file: plain, slots, direct: false, buffer };

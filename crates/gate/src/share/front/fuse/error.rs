@@ -1,0 +1,57 @@
+//! Why a disk cannot be shown as a file.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a file system is not mounted, or not taken down.
+#[derive(Debug, thiserror::Error)]
+pub enum FuseError {
+    /// There is no such folder.
+    #[error("no such folder: {0}")]
+    Missing(PathBuf),
+    /// It is something else.
+    #[error("not a folder: {0}")]
+    NotAFolder(PathBuf),
+    /// Files in it would be hidden.
+    #[error("folder not empty: {0}")]
+    NotEmpty(PathBuf),
+    /// Something is mounted there.
+    #[error("already a mount point: {0}")]
+    InUse(PathBuf),
+    /// What is mounted there has lost its process.
+    #[error("mount point of a process that is gone: {0}")]
+    Dead(PathBuf),
+    /// The name cannot be that of a file.
+    #[error("not the name of a file: {0:?}")]
+    Name(String),
+    /// The kernel has no FUSE, or this container may not see it.
+    #[error("no FUSE here: /dev/fuse: {0}")]
+    NoFuse(io::Error),
+    /// Neither this process nor fusermount3 may mount.
+    #[error("not permitted to mount at {path}: {error}")]
+    NotPermitted {
+        /// Where.
+        path: PathBuf,
+        /// What was tried said this.
+        error: io::Error,
+    },
+    /// Anything else.
+    #[error("cannot mount at {path}: {error}")]
+    Mount {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Somebody has the file open.
+    #[error("in use: {0}")]
+    Busy(PathBuf),
+    /// It could not be taken down.
+    #[error("cannot unmount {path}: {error}")]
+    Unmount {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
