@@ -301,4 +301,6 @@ fn following(last: Nanos, now: Nanos, period: Nanos) -> Nanos {
 }
 
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod tests;

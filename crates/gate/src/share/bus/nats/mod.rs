@@ -226,4 +226,6 @@ async fn publish(client: Client, subject: String, mut reports: mpsc::Receiver<Ve
 }
 
 #[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
 mod tests;

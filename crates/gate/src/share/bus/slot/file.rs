@@ -33,11 +33,12 @@ pub struct SlotFile {
 }
 
 impl SlotFile {
-    /// Opens a file, or makes it with as many slots where there is none.
+    /// Opens a file, or makes it with as many slots where there is none. Nothing is made where none are asked for.
     ///
     /// # Errors
     /// It cannot be opened, read or written; it is something else.
     pub fn open(path: &Path, slots: usize) -> Result<Self, BusError> {
+        let makes = slots > 0;
         let failed = |error| BusError::File { path: path.to_owned(), error };
         let not = |why| BusError::NotSlots { path: path.to_owned(), why };
         if std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.file_type().is_block_device())
@@ -45,7 +46,7 @@ impl SlotFile {
             return Err(not("it is neither a file nor a block device"));
         }
         let slots = slots.clamp(1, SLOTS_MAX);
-        let plain = options().create(true).truncate(false).mode(0o660).open(path).map_err(failed)?;
+        let plain = options().create(makes).truncate(false).mode(0o660).open(path).map_err(failed)?;
         let guard = Locked::new(&plain, path)?;
         let slots =
             prepare(&plain, slots).map_err(failed)?.ok_or_else(|| not("its header is another one"))?;

@@ -118,10 +118,10 @@ impl Slots {
         self.seen.iter().all(|seen| seen.moved && seen.state != State::Free)
     }
 
-    /// Whether the file is still the one at its path, and the own slot this member's.
+    /// Whether the file is still the one at its path (a new one is not made: it may be unmounted), and the own slot this member's.
     fn check(&mut self) -> Result<(), BusError> {
         if self.file.is_replaced() {
-            *self = Self { clock: self.clock, ..Self::open(self.file.path(), self.file.slots())? };
+            *self = Self { clock: self.clock, ..Self::open(self.file.path(), 0)? };
         } else if let Some(place) = self.own
             && Told::decode(self.file.block(place)).is_ok_and(|told| told.incarnation != self.incarnation)
         {

@@ -134,6 +134,8 @@ fn a_file_that_was_put_in_place_of_the_first_is_gone_over_to() {
     let mut slots = Slots::open(&path, 2).unwrap();
     slots.join(&report("a", 1, 1)).unwrap();
     std::fs::remove_file(&path).unwrap();
+    assert!(matches!(slots.hear(Duration::ZERO), Err(BusError::File { .. })));
+    assert!(!path.exists(), "what is missing may be unmounted");
     let mut other = Slots::open(&path, 2).unwrap();
     heard(&mut slots);
     slots.tell(&report("a", 1, 2)).unwrap();

@@ -1,0 +1,80 @@
+//! A real server of NATS for tests, on a port of this host.
+
+use super::{Login, Nats, Plan};
+use crate::share::bus::{Bus, BusError};
+use crate::clock::Clock;
+use evenkeel_core::Nanos;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A server; it ends when this is dropped.
+pub struct Server {
+    port: u16,
+    flags: Vec<String>,
+    child: Option<Child>,
+}
+
+impl Server {
+    /// One that runs, with these flags.
+    pub fn start(flags: &[&str]) -> Self {
+        let mut server = Self::absent(flags);
+        server.begin();
+        server
+    }
+
+    /// One that will.
+    pub fn absent(flags: &[&str]) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
+        Self { port, flags: flags.iter().map(|flag| (*flag).to_owned()).collect(), child: None }
+    }
+
+    /// Starts it, again where it ran before, and waits until it listens.
+    pub fn begin(&mut self) {
+        let program = ["/usr/sbin/nats-server", "/usr/bin/nats-server"];
+        let program = program.into_iter().find(|path| std::path::Path::new(path).exists());
+        let mut command = Command::new(program.unwrap_or("nats-server"));
+        command.args(["-a", "127.0.0.1", "-p", &self.port.to_string()]).args(&self.flags);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        self.child = Some(command.spawn().expect("nats-server is installed"));
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Kills it.
+    pub fn end(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().and_then(|()| child.wait()).expect("it was ours");
+        }
+    }
+
+    /// `STOP`, `CONT`.
+    pub fn signal(&self, name: &str) {
+        let id = self.child.as_ref().expect("it runs").id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().expect("kill").success());
+    }
+
+    /// How a member reaches it.
+    pub fn plan(&self, member: &str) -> Plan {
+        Plan {
+            servers: vec![format!("nats://127.0.0.1:{}", self.port)],
+            array: "test".to_owned(),
+            member: member.to_owned(),
+            login: Login::Open,
+            authorities: None,
+            waits: false,
+        }
+    }
+
+    /// A member on it.
+    pub fn join(&self, member: &str, period: Nanos, clock: Clock) -> Result<Bus, BusError> {
+        Bus::open(Box::new(Nats::open(&self.plan(member))?), member, period, clock)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,173 @@
+//! Hosts of tests: real engines in front of one toy array, with clients that always want more.
+
+use super::*;
+use crate::share::{Answer, Backing, Buffer, DiskPlan, Ended, Engine, Plan, Reply, Request, Work};
+use evenkeel_core::share::Cost;
+use evenkeel_core::share::law::Settings as Evenkeel;
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
+
+/// Latency threshold of all hosts in seconds.
+pub const THRESHOLD_S: f64 = 0.02;
+/// From one report to the next.
+pub const PERIOD: Nanos = Nanos::from_millis(100);
+/// Time that the array takes for an I/O, one after the other.
+const SERVICE: Nanos = Nanos::from_millis(1);
+/// The I/O that costs 1.
+const UNIT: usize = 16_384;
+
+/// Storage that does one I/O after the other, for any number of hosts.
+#[derive(Clone)]
+pub struct Station {
+    clock: Clock,
+    free_at: Arc<Mutex<Nanos>>,
+}
+
+impl Station {
+    /// An idle one.
+    pub fn new() -> Self {
+        Self { clock: Clock::start(), free_at: Arc::default() }
+    }
+
+    /// Load that keeps to no rules: it is busy for as long.
+    pub fn burden(&self, time: Nanos) {
+        self.take(time);
+    }
+
+    fn take(&self, time: Nanos) -> Nanos {
+        let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        *free_at = (*free_at).max(self.clock.now()) + time;
+        *free_at
+    }
+}
+
+/// A host's disk on it.
+struct Disk {
+    station: Station,
+    /// By instants of the engine's clock.
+    under_way: Vec<(Nanos, u64, Work)>,
+}
+
+impl Backing for Disk {
+    fn bytes(&self) -> u64 {
+        1 << 20
+    }
+
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
+    fn start(&mut self, id: u64, work: Work, now: Nanos) {
+        let takes = if matches!(work, Work::Flush) { Nanos::ZERO } else { self.station.take(SERVICE) };
+        let due = now + (takes - self.station.clock.now());
+        self.under_way.push((due, id, work));
+    }
+
+    fn push(&mut self, _: Nanos) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn collect(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+        for (due, id, work) in std::mem::take(&mut self.under_way) {
+            match work {
+                work if due > now => self.under_way.push((due, id, work)),
+                Work::Read { buffer, .. } => ended.push(Ended { id, answer: Ok(buffer) }),
+                _ => ended.push(Ended { id, answer: Ok(Buffer::default()) }),
+            }
+        }
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
+
+    fn due(&self) -> Option<Nanos> {
+        self.under_way.iter().map(|(due, ..)| *due).min()
+    }
+}
+
+/// A host: an engine, its loop, and clients.
+pub struct Host {
+    pub looped: Loop,
+    pub board: Board,
+    pub events: Arc<Mutex<Vec<Event>>>,
+    _wants: Wants,
+    _engine: Engine,
+}
+
+/// Whether clients ask again; not any more once this is dropped.
+struct Wants(Arc<AtomicBool>);
+
+impl Drop for Wants {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+/// The law of all hosts.
+pub fn law() -> Law {
+    Law::Evenkeel(Evenkeel { most: 64.0, initial: 8.0, ..Evenkeel::new(THRESHOLD_S) })
+}
+
+impl Host {
+    /// A host with one disk of these shares, and so many I/Os wanted at any time.
+    pub fn start(station: &Station, shares: f64, wanted: usize, (bus, clock): (Bus, Clock)) -> Self {
+        let backing = Disk { station: station.clone(), under_way: Vec::new() };
+        let disks = vec![DiskPlan { name: "disk".to_owned(), shares, backing: Box::new(backing) }];
+        let plan = Plan { disks, window: 8.0, cost: Cost::default(), memory: 1 << 20 };
+        let engine = Engine::start(plan).expect("an engine");
+        let wants = Arc::new(AtomicBool::new(true));
+        (0..wanted).for_each(|_| ask(&engine.handle(), &wants));
+        let (events, board) = (Arc::new(Mutex::new(Vec::new())), Board::new());
+        let heard = Arc::clone(&events);
+        let listener = Arc::new(move |event: &Event| heard.lock().expect("no panic").push(event.clone()));
+        let settings = Settings { period: PERIOD, law: law() };
+        let names = vec!["disk".to_owned()];
+        let looped =
+            Loop::new((engine.handle(), names), (bus, clock), settings, (listener, board.clone()));
+        Self { looped, board, events, _wants: Wants(wants), _engine: engine }
+    }
+
+    /// The window that its engine keeps to.
+    pub fn window(&self) -> f64 {
+        self.board.latest().map_or(0.0, |snapshot| snapshot.window)
+    }
+
+    /// What was told since the last call, but for windows.
+    pub fn told(&self) -> Vec<Event> {
+        let mut events = self.events.lock().expect("no panic");
+        std::mem::take(&mut *events).into_iter().filter(|event| !event.is_routine()).collect()
+    }
+}
+
+/// Asks for an I/O, and for the next one when it has ended.
+fn ask(engine: &Handle, wants: &Arc<AtomicBool>) {
+    let (again, still) = (engine.clone(), Arc::clone(wants));
+    let reply = Reply::Call(Box::new(move |answer: Answer| {
+        if answer.is_ok() && still.load(Ordering::SeqCst) {
+            ask(&again, &still);
+        }
+    }));
+    let work = Work::Read { offset: 0, buffer: Buffer::zeroed(UNIT) };
+    engine.submit(Request { disk: 0, work, reply });
+}
+
+/// Lets load that keeps to no rules on a station until the sender is dropped.
+pub fn outsider(station: &Station) -> Sender<()> {
+    let (stop, stopped) = channel();
+    let station = station.clone();
+    std::thread::spawn(move || {
+        while matches!(
+            stopped.recv_timeout(Duration::from_millis(5)),
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+        ) {
+            // Always a tenth of a second behind.
+            let behind = *station.free_at.lock().expect("no panic") - station.clock.now();
+            station.burden(Nanos::from_millis(100) - behind);
+        }
+    });
+    stop
+}
