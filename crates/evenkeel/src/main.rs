@@ -18,8 +18,10 @@ mod guard;
 mod out;
 mod progress;
 mod report;
+mod share;
 mod table;
 mod throttling;
+mod view;
 
 use clap::Parser;
 use std::process::ExitCode;

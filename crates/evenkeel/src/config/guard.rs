@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use super::simulate::{fitted, law_named, memory, with_memory};
-use crate::guard::log::Form;
+use crate::view::log::Form;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Law, evenkeel, law};

@@ -1,18 +1,9 @@
-//! Events as lines on stderr: `key=value`, or JSON for machines.
+//! Events of a guard as lines on stderr.
 
+use crate::view::log::{self, Form, Parts};
 use evenkeel_core::control::Reason;
 use evenkeel_gate::event::Event;
-use serde_json::{Map, Value, json};
-
-/// Form of the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Form {
-    /// `time=... level=info event=limit from=4 to=5 why="..."`
-    #[default]
-    Text,
-    /// One JSON object a line
-    Json,
-}
+use serde_json::json;
 
 /// Whether the event is one of the many probes of a controller, there and back again: the journal has them,
 /// and a log of some lines a second would hide everything else.
@@ -31,37 +22,10 @@ pub fn is_routine(event: &Event) -> bool {
 
 /// One event as a line without its end; `unix_ms` is the time of day.
 pub fn line(event: &Event, unix_ms: u128, form: Form) -> String {
-    let (level, name, fields) = parts(event);
-    let time = json!(u64::try_from(unix_ms).unwrap_or(u64::MAX));
-    let mut all = vec![
-        ("time_ms".to_owned(), time),
-        ("level".to_owned(), json!(level)),
-        ("event".to_owned(), json!(name)),
-    ];
-    if let Value::Object(fields) = fields {
-        all.extend(fields);
-    }
-    match form {
-        Form::Json => Value::Object(Map::from_iter(all)).to_string(),
-        Form::Text => {
-            all.iter().map(|(key, value)| format!("{key}={}", plain(value))).collect::<Vec<_>>().join(" ")
-        }
-    }
+    log::line(parts(event), unix_ms, form)
 }
 
-/// Words without blanks stand as they are, everything else in quotes.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text)
-            if !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && c != '"' && c != '=') =>
-        {
-            text.clone()
-        }
-        other => other.to_string(),
-    }
-}
-
-fn parts(event: &Event) -> (&'static str, &'static str, Value) {
+fn parts(event: &Event) -> Parts {
     match event {
         Event::Listening { address, backend, metrics } => {
             ("info", "listening", json!({ "address": address, "backend": backend, "metrics": metrics }))
@@ -107,6 +71,7 @@ mod tests {
     use super::super::fixture::verdict;
     use super::*;
     use evenkeel_gate::control::Verdict;
+    use serde_json::Value;
 
     #[test]
     fn a_line_can_be_read_by_people() {

@@ -1,53 +1,24 @@
 //! A snapshot as Prometheus reads it (text format 0.0.4). Pure: the same snapshot, the same text.
 
 use super::watch::Counts;
+use crate::view::prometheus::{Text, escaped};
 use evenkeel_core::Nanos;
 use evenkeel_gate::admission::TenantCensus;
 use evenkeel_gate::control::{Sensor, values};
 use evenkeel_gate::snapshot::Snapshot;
-use std::fmt::Write;
-
-/// Content type of the format.
-pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Upper ends of the buckets of waits, in milliseconds.
 const BUCKETS_MS: [u64; 10] = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 30_000, 120_000];
 
 /// All metrics.
 pub fn text(snapshot: &Snapshot, counts: &Counts) -> String {
-    let mut out = Text(String::new());
+    let mut out = Text::new("evenkeel_guard_");
     gate(&mut out, snapshot);
     totals(&mut out, snapshot);
     control(&mut out, snapshot);
     connections(&mut out, counts);
     tenants(&mut out, &snapshot.census.tenants);
-    out.0
-}
-
-struct Text(String);
-
-impl Text {
-    fn head(&mut self, name: &str, kind: &str, help: &str) {
-        // A String takes everything.
-        let _ = writeln!(self.0, "# HELP evenkeel_guard_{name} {help}\n# TYPE evenkeel_guard_{name} {kind}");
-    }
-
-    fn value(&mut self, name: &str, labels: &str, value: f64) {
-        let _ = match labels {
-            "" => writeln!(self.0, "evenkeel_guard_{name} {value}"),
-            _ => writeln!(self.0, "evenkeel_guard_{name}{{{labels}}} {value}"),
-        };
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, value: f64) {
-        self.head(name, "gauge", help);
-        self.value(name, "", value);
-    }
-
-    fn counter(&mut self, name: &str, help: &str, value: f64) {
-        self.head(name, "counter", help);
-        self.value(name, "", value);
-    }
+    out.done()
 }
 
 fn gate(out: &mut Text, snapshot: &Snapshot) {
@@ -165,22 +136,11 @@ fn tenants(out: &mut Text, tenants: &[TenantCensus]) {
 }
 
 fn waits(out: &mut Text, tenant: &TenantCensus) {
-    let tenant_label = label(tenant);
-    for bound in BUCKETS_MS.map(Nanos::from_millis) {
-        let labels = format!("{tenant_label},le=\"{}\"", bound.as_secs_f64());
-        out.value("wait_seconds_bucket", &labels, tenant.waits.at_most(bound) as f64);
-    }
-    out.value("wait_seconds_bucket", &format!("{tenant_label},le=\"+Inf\""), tenant.waits.count() as f64);
-    out.value("wait_seconds_sum", &tenant_label, tenant.waits.sum());
-    out.value("wait_seconds_count", &tenant_label, tenant.waits.count() as f64);
+    out.histogram("wait_seconds", &label(tenant), &tenant.waits, &BUCKETS_MS.map(Nanos::from_millis));
 }
 
 fn label(tenant: &TenantCensus) -> String {
     format!("tenant=\"{}\"", escaped(&tenant.name))
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! What an operator sees of the guard: metrics, logs, the journal, the live view; and a guard as a child.
 
 pub mod child;
-pub mod http;
 pub mod journal;
 pub mod log;
 pub mod metrics;
-pub mod screen;
 pub mod show;
 pub mod status;
 pub mod top;

@@ -1,7 +1,7 @@
 //! What `evenkeel guard top` reads from a guard: a snapshot as JSON, with its reasons in words.
 
-use super::http;
 use crate::failure::WithHint;
+use crate::view::http;
 use anyhow::{Result, bail};
 use evenkeel_core::Nanos;
 use evenkeel_gate::control::{Sensor, values};

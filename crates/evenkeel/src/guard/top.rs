@@ -1,16 +1,8 @@
 //! The live view: what `evenkeel guard top` draws, from two readings of a guard.
 
 use super::status::{Signal, Status, Tenant};
+use crate::view::picture::{self, Frame, HISTORY_MAX, keep, number, seconds, spark, up};
 use std::fmt::Write;
-
-/// What the terminal shows.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    /// Columns.
-    pub width: usize,
-    /// Rows.
-    pub height: usize,
-}
 
 /// Past readings that the sparklines show.
 #[derive(Clone, Debug, Default)]
@@ -21,9 +13,6 @@ pub struct History {
     waiting: Vec<f64>,
     response: Option<f64>,
 }
-
-/// Readings that are kept.
-const HISTORY_MAX: usize = 120;
 
 impl History {
     /// A new reading. One of a guard that was started anew begins a new history.
@@ -52,9 +41,7 @@ impl History {
         lines.push(String::new());
         lines.push(tenant_head());
         lines.extend(status.tenants.iter().map(tenant));
-        lines.truncate(frame.height.max(1));
-        let cut = |line: String| line.chars().take(frame.width).collect::<String>();
-        lines.into_iter().map(cut).collect::<Vec<_>>().join("\n")
+        picture::fit(lines, frame)
     }
 
     fn head(&self, status: &Status, width: usize) -> Vec<String> {
@@ -88,13 +75,6 @@ impl History {
     }
 }
 
-fn keep(values: &mut Vec<f64>, value: f64) {
-    if values.len() >= HISTORY_MAX {
-        values.remove(0);
-    }
-    values.push(value);
-}
-
 fn signal(signal: &Signal) -> String {
     let mut line = format!("  {:<22}", signal.name);
     // A String takes everything.
@@ -117,7 +97,7 @@ fn tenant_head() -> String {
 
 fn tenant(tenant: &Tenant) -> String {
     let time = |time: Option<f64>| time.map_or("-".into(), seconds);
-    let name: String = tenant.name.chars().filter(|c| !c.is_control()).take(16).collect();
+    let name = picture::name(&tenant.name, 16);
     format!(
         "{name:<16} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8}",
         tenant.weight,
@@ -128,38 +108,6 @@ fn tenant(tenant: &Tenant) -> String {
         time(tenant.wait_p50_s),
         time(tenant.wait_p99_s)
     )
-}
-
-fn seconds(value: f64) -> String {
-    match value {
-        value if value >= 1.0 => format!("{value:.1} s"),
-        value if value >= 1e-3 => format!("{:.1} ms", value * 1e3),
-        value => format!("{:.0} us", value * 1e6),
-    }
-}
-
-fn number(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1e6 => format!("{:.1} M", value / 1e6),
-        size if size >= 1e3 => format!("{:.1} k", value / 1e3),
-        size if size >= 0.1 || size == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.6}"),
-    }
-}
-
-fn up(at_s: f64) -> String {
-    let seconds = at_s as u64;
-    format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
-}
-
-/// The last values as bars from zero to their greatest.
-fn spark(values: &[f64], room: usize) -> String {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let shown = &values[values.len().saturating_sub(room)..];
-    let most = shown.iter().copied().fold(0.0, f64::max);
-    let bar =
-        |value: &f64| if most > 0.0 { BARS[((value / most * 7.0).round() as usize).min(7)] } else { BARS[0] };
-    shown.iter().map(bar).collect()
 }
 
 #[cfg(test)]

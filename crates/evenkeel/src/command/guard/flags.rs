@@ -3,7 +3,7 @@
 use crate::config::guard::{GuardConfig, tls_mode};
 use crate::config::units;
 use crate::failure::WithHint;
-use crate::guard::log::Form;
+use crate::view::log::Form;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::control::law;
 use evenkeel_gate::guard::TenantBy;

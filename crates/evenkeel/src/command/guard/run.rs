@@ -6,9 +6,11 @@ use super::monitor::Monitor;
 use crate::clock::unix_time;
 use crate::config::guard::GuardConfig;
 use crate::failure::WithHint;
-use crate::guard::http::{Page, Server};
 use crate::guard::watch::{Counts, Watch};
 use crate::guard::{journal, log, metrics, status::Status};
+use crate::view::http::{Page, Server};
+use crate::view::log::Form;
+use crate::view::prometheus;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::Law;
@@ -107,7 +109,7 @@ fn drain(guard: Guard, running: Running, config: &GuardConfig, listener: &dyn Li
 }
 
 /// Events go to stderr; a stderr that is gone stops no guard.
-fn tell(event: &Event, form: log::Form) {
+fn tell(event: &Event, form: Form) {
     use std::io::Write;
     if log::is_routine(event) {
         return;
@@ -211,7 +213,7 @@ fn serve(address: &str, board: Board, handle: Handle, orders: mpsc::Sender<Order
         match path {
             "/metrics" => Page {
                 code: 200,
-                content_type: metrics::CONTENT_TYPE,
+                content_type: prometheus::CONTENT_TYPE,
                 body: metrics::text(&snapshot, &counts(&handle)),
             },
             "/journal" => match journal_text(&orders) {

@@ -7,7 +7,7 @@ mod text;
 
 pub use text::{line, summary};
 
-use super::top::Frame;
+use crate::view::picture::Frame;
 use crate::format;
 
 /// About a second of load.

@@ -4,6 +4,7 @@ use super::message::tests::told;
 use super::slot::Slots;
 use super::*;
 use evenkeel_core::share::DiskUse;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 const PERIOD: Nanos = Nanos::from_millis(100);
@@ -100,10 +101,10 @@ fn of_two_of_one_name_that_meet_later_the_younger_falls_silent() {
     let clock = Clock::start();
     let mut bus = join(&path, "a", clock).unwrap();
     bus.tell(1.0, &report(1.0), clock.now()).unwrap();
-    let mut elder = Slots::open(&path, 4).unwrap();
-    let twin = |sequence| Told { period: PERIOD, ..told("a", 1, sequence, 1) }.encode();
     // It was cut off when the name was taken, and comes back to a slot of its own.
-    elder.join(&twin(1_000)).unwrap();
+    let twin = Told { period: PERIOD, ..told("a", 1, 1_000, 1) }.encode();
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(&twin, 3 * 4_096).unwrap();
     bus.hear(clock.now()).unwrap();
     assert!(bus.has_twin(clock.now()));
     assert!(matches!(bus.tell(1.0, &report(1.0), clock.now()), Err(BusError::Twin(_))));

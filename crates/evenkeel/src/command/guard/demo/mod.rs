@@ -6,7 +6,7 @@ mod stage;
 use super::super::Session;
 use crate::failure::NOT_VALID;
 use crate::guard::show::{self, Show};
-use crate::guard::top::Frame;
+use crate::view::picture::Frame;
 use crate::out;
 use anyhow::Result;
 use evenkeel_lab::sandbox::{self, SandboxError};

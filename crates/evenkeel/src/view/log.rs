@@ -1,0 +1,47 @@
+//! Events as lines on stderr: `key=value`, or JSON for machines.
+
+use serde_json::{Map, Value, json};
+
+/// Form of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Form {
+    /// `time=... level=info event=limit from=4 to=5 why="..."`
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// An event: its level, its name, and an object of its fields.
+pub type Parts = (&'static str, &'static str, Value);
+
+/// One event as a line without its end; `unix_ms` is the time of day.
+pub fn line((level, name, fields): Parts, unix_ms: u128, form: Form) -> String {
+    let time = json!(u64::try_from(unix_ms).unwrap_or(u64::MAX));
+    let mut all = vec![
+        ("time_ms".to_owned(), time),
+        ("level".to_owned(), json!(level)),
+        ("event".to_owned(), json!(name)),
+    ];
+    if let Value::Object(fields) = fields {
+        all.extend(fields);
+    }
+    match form {
+        Form::Json => Value::Object(Map::from_iter(all)).to_string(),
+        Form::Text => {
+            all.iter().map(|(key, value)| format!("{key}={}", plain(value))).collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// Words without blanks stand as they are, everything else in quotes.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text)
+            if !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && c != '"' && c != '=') =>
+        {
+            text.clone()
+        }
+        other => other.to_string(),
+    }
+}

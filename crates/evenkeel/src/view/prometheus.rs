@@ -1,0 +1,72 @@
+//! Metrics as Prometheus reads them (text format 0.0.4).
+
+use evenkeel_core::Nanos;
+use evenkeel_gate::histogram::Histogram;
+use std::fmt::Write;
+
+/// Content type of the format.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Metrics whose names begin alike.
+pub struct Text {
+    text: String,
+    prefix: &'static str,
+}
+
+impl Text {
+    /// Names begin with `prefix`.
+    pub fn new(prefix: &'static str) -> Self {
+        Self { text: String::new(), prefix }
+    }
+
+    /// Describes a metric before its first value.
+    pub fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let prefix = self.prefix;
+        // A String takes everything.
+        let _ = writeln!(self.text, "# HELP {prefix}{name} {help}\n# TYPE {prefix}{name} {kind}");
+    }
+
+    /// A value; `labels` as `name="value",...`, escaped.
+    pub fn value(&mut self, name: &str, labels: &str, value: f64) {
+        let prefix = self.prefix;
+        let _ = match labels {
+            "" => writeln!(self.text, "{prefix}{name} {value}"),
+            _ => writeln!(self.text, "{prefix}{name}{{{labels}}} {value}"),
+        };
+    }
+
+    /// What stands at a value.
+    pub fn gauge(&mut self, name: &str, help: &str, value: f64) {
+        self.head(name, "gauge", help);
+        self.value(name, "", value);
+    }
+
+    /// What only grows.
+    pub fn counter(&mut self, name: &str, help: &str, value: f64) {
+        self.head(name, "counter", help);
+        self.value(name, "", value);
+    }
+
+    /// The buckets, sum and count of a histogram that was described.
+    pub fn histogram(&mut self, name: &str, labels: &str, histogram: &Histogram, bounds: &[Nanos]) {
+        let comma = if labels.is_empty() { "" } else { "," };
+        let bucket = format!("{name}_bucket");
+        for bound in bounds {
+            let labels = format!("{labels}{comma}le=\"{}\"", bound.as_secs_f64());
+            self.value(&bucket, &labels, histogram.at_most(*bound) as f64);
+        }
+        self.value(&bucket, &format!("{labels}{comma}le=\"+Inf\""), histogram.count() as f64);
+        self.value(&format!("{name}_sum"), labels, histogram.sum());
+        self.value(&format!("{name}_count"), labels, histogram.count() as f64);
+    }
+
+    /// The text.
+    pub fn done(self) -> String {
+        self.text
+    }
+}
+
+/// A label's value as it may stand in quotes.
+pub fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
