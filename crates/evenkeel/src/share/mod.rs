@@ -1,0 +1,1 @@
+//! What an operator sees of a host that shares storage: metrics, logs, the live view.
