@@ -1,1 +1,9 @@
 //! What an operator sees of a host that shares storage: metrics, logs, the live view.
+
+pub mod log;
+pub mod metrics;
+pub mod status;
+pub mod top;
+
+#[cfg(test)]
+pub mod fixture;

@@ -1,0 +1,49 @@
+//! A snapshot for tests of the views.
+
+use evenkeel_core::Nanos;
+use evenkeel_gate::histogram::Histogram;
+use evenkeel_gate::share::bus::Dropped;
+use evenkeel_gate::share::control::{Disk, Member, Snapshot, Totals, Why};
+use evenkeel_gate::share::{Counts, DiskCounts};
+
+/// Two hosts with shares of 1 and 4; this one has the first.
+pub fn snapshot() -> Snapshot {
+    let mut histogram = Histogram::default();
+    [1, 14, 16, 900].map(Nanos::from_millis).into_iter().for_each(|time| histogram.record(time));
+    let counts = DiskCounts { reads: 100, writes: 40, read_bytes: 1_638_400, ..DiskCounts::default() };
+    Snapshot {
+        at: Nanos::from_secs(60),
+        member: "host-a".to_owned(),
+        controller: "evenkeel",
+        threshold_s: Some(0.015),
+        period: Nanos::from_secs(2),
+        window: 8.5,
+        why: Why::Shares { own: 1.0, all: 5.0 },
+        fault: None,
+        outstanding: 8.25,
+        waiting: 12,
+        latency_s: Some(0.0152),
+        latency_all_s: Some(0.0149),
+        completions: 1_100,
+        seconds: 2.0,
+        total: 42.5,
+        disks: vec![Disk { name: "da\"ta".to_owned(), shares: 1.0, wanted: 20.5, counts }],
+        members: vec![member("host-a", 1.0, 8.5, 0), member("host-b", 4.0, 34.0, 700)],
+        dropped: Dropped::ALL.map(|why| (why, u64::from(why == Dropped::Figures) * 3)),
+        counts: Counts { disks: vec![counts], clients: 1, held: histogram.clone(), latency: histogram },
+        totals: Totals { periods: 30, kept: 2 },
+    }
+}
+
+fn member(name: &str, shares: f64, window: f64, age_ms: u64) -> Member {
+    Member {
+        name: name.to_owned(),
+        is_own: age_ms == 0,
+        age: Nanos::from_millis(age_ms),
+        shares,
+        window,
+        outstanding: window,
+        wanted: 2.0 * window,
+        latency_s: 0.015,
+    }
+}

@@ -1,0 +1,54 @@
+//! Events of a host that shares storage as lines on stderr.
+
+use crate::view::log::{self, Form, Parts};
+use evenkeel_gate::share::event::Event;
+use serde_json::json;
+
+/// One event as a line without its end; `unix_ms` is the time of day.
+pub fn line(event: &Event, unix_ms: u128, form: Form) -> String {
+    log::line(parts(event), unix_ms, form)
+}
+
+fn parts(event: &Event) -> Parts {
+    match event {
+        Event::Joined { member, period, note } => {
+            let fields = json!({ "member": member, "period_s": period.as_secs_f64(), "note": note });
+            (if note.is_some() { "warn" } else { "info" }, "joined", fields)
+        }
+        Event::Window { from, to, why } => {
+            ("info", "window", json!({ "from": from, "to": to, "why": why.to_string() }))
+        }
+        Event::Fault { fault, window } => {
+            ("error", "fault", json!({ "fault": fault.to_string(), "window": window }))
+        }
+        Event::Recovered => ("info", "recovered", json!({})),
+        Event::Outsider { latency, threshold } => {
+            ("warn", "outsider", json!({ "latency_s": latency, "threshold_s": threshold }))
+        }
+        Event::OutsiderGone => ("info", "outsider_gone", json!({})),
+        Event::Came { member } => ("info", "came", json!({ "member": member })),
+        Event::Gone { member } => ("info", "gone", json!({ "member": member })),
+        Event::Twin { member } => ("error", "twin", json!({ "member": member })),
+        Event::Dropped { why, count } => {
+            ("warn", "dropped_reports", json!({ "reason": why.name(), "count": count }))
+        }
+        Event::Reloaded => ("info", "reloaded", json!({})),
+        Event::ReloadFailed { reason } => ("error", "reload_failed", json!({ "reason": reason })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_gate::share::control::Fault;
+
+    #[test]
+    fn a_line_says_what_failed_and_what_holds() {
+        let fault = Fault::Bus("NATS is not connected".into());
+        let expected = "time_ms=1000 level=error event=fault \
+                        fault=\"the bus is down: NATS is not connected\" window=8.5";
+        assert_eq!(line(&Event::Fault { fault, window: 8.5 }, 1_000, Form::Text), expected);
+        let came = line(&Event::Came { member: "a".into() }, 7, Form::Json);
+        assert!(serde_json::from_str::<serde_json::Value>(&came).is_ok_and(|value| value["member"] == "a"));
+    }
+}

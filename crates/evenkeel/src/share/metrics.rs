@@ -1,0 +1,159 @@
+//! A snapshot as Prometheus reads it. Pure: the same snapshot, the same text.
+
+use crate::view::prometheus::{Text, escaped};
+use evenkeel_core::Nanos;
+use evenkeel_gate::share::control::{Disk, Member, Snapshot, Why};
+
+/// Upper ends of the buckets of times, in microseconds.
+const BUCKETS_US: [u64; 12] =
+    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000];
+
+/// All metrics.
+pub fn text(snapshot: &Snapshot) -> String {
+    let mut out = Text::new("evenkeel_share_");
+    host(&mut out, snapshot);
+    law(&mut out, snapshot);
+    disks(&mut out, &snapshot.disks);
+    members(&mut out, &snapshot.members);
+    times(&mut out, snapshot);
+    out.done()
+}
+
+fn host(out: &mut Text, snapshot: &Snapshot) {
+    out.gauge("window", "Most I/Os that this host may have outstanding, in units of cost.", snapshot.window);
+    out.gauge("outstanding", "Mean outstanding in the last period, in units of cost.", snapshot.outstanding);
+    out.gauge("waiting", "I/Os held back now.", snapshot.waiting as f64);
+    let wanted = snapshot.disks.iter().map(|disk| disk.wanted).sum();
+    out.gauge("wanted", "Mean wanted outstanding, sent or held back, in units of cost.", wanted);
+    out.gauge("clients", "Clients that are connected.", snapshot.counts.clients as f64);
+    if let Some(latency) = snapshot.latency_s {
+        out.gauge("latency_mean_seconds", "Mean latency of this host in the last period.", latency);
+    }
+    if let Some(latency) = snapshot.latency_all_s {
+        out.gauge("latency_mean_all_seconds", "Mean latency of all hosts, as it is heard here.", latency);
+    }
+}
+
+fn law(out: &mut Text, snapshot: &Snapshot) {
+    out.head("controller_info", "gauge", "Which law sets the window.");
+    out.value("controller_info", &format!("name=\"{}\"", escaped(snapshot.controller)), 1.0);
+    if let Some(threshold) = snapshot.threshold_s {
+        out.gauge("threshold_seconds", "Latency threshold.", threshold);
+    }
+    out.gauge("period_seconds", "From one report to the next.", snapshot.period.as_secs_f64());
+    out.gauge("total_window", "Window of all hosts together, as it is taken here.", snapshot.total);
+    let flag = |set: bool| f64::from(u8::from(set));
+    out.gauge("fault", "1 while the last window is kept because something fails.", flag(snapshot.fault.is_some()));
+    let is_outsider = matches!(snapshot.why, Why::Outsider { .. });
+    out.gauge("outsider", "1 while something unmanaged loads the storage.", flag(is_outsider));
+    out.counter("periods_total", "Periods since the start.", snapshot.totals.periods as f64);
+    out.counter("kept_periods_total", "Periods in which the last window was kept.", snapshot.totals.kept as f64);
+    out.head("dropped_reports_total", "counter", "Reports that were not believed.");
+    for (why, count) in snapshot.dropped {
+        out.value("dropped_reports_total", &format!("reason=\"{}\"", why.name()), count as f64);
+    }
+}
+
+fn disks(out: &mut Text, disks: &[Disk]) {
+    type Column = (&'static str, &'static str, &'static str, fn(&Disk) -> f64);
+    let columns: [Column; 8] = [
+        ("disk_shares", "gauge", "Shares.", |disk| disk.shares),
+        ("disk_wanted", "gauge", "Mean wanted outstanding, in units of cost.", |disk| disk.wanted),
+        ("disk_reads_total", "counter", "Reads that ended well.", |disk| disk.counts.reads as f64),
+        ("disk_writes_total", "counter", "Writes, trims and zeroes that ended well.", |disk| {
+            disk.counts.writes as f64
+        }),
+        ("disk_read_bytes_total", "counter", "Bytes read.", |disk| disk.counts.read_bytes as f64),
+        ("disk_written_bytes_total", "counter", "Bytes written.", |disk| disk.counts.written_bytes as f64),
+        ("disk_flushes_total", "counter", "Flushes that ended well.", |disk| disk.counts.flushes as f64),
+        ("disk_errors_total", "counter", "Requests that ended with an error.", |disk| disk.counts.errors as f64),
+    ];
+    for (name, kind, help, value) in columns {
+        out.head(name, kind, help);
+        for disk in disks {
+            out.value(name, &format!("disk=\"{}\"", escaped(&disk.name)), value(disk));
+        }
+    }
+}
+
+fn members(out: &mut Text, members: &[Member]) {
+    type Column = (&'static str, &'static str, fn(&Member) -> f64);
+    let columns: [Column; 4] = [
+        ("member_age_seconds", "How long ago a live member was heard.", |member| member.age.as_secs_f64()),
+        ("member_shares", "Shares of its disks.", |member| member.shares),
+        ("member_window", "The window that it has in force.", |member| member.window),
+        ("member_outstanding", "Its mean outstanding.", |member| member.outstanding),
+    ];
+    for (name, help, value) in columns {
+        out.head(name, "gauge", help);
+        for member in members {
+            out.value(name, &format!("member=\"{}\"", escaped(&member.name)), value(member));
+        }
+    }
+}
+
+fn times(out: &mut Text, snapshot: &Snapshot) {
+    let bounds = BUCKETS_US.map(Nanos::from_micros);
+    out.head("held_seconds", "histogram", "How long I/Os were held back.");
+    out.histogram("held_seconds", "", &snapshot.counts.held, &bounds);
+    out.head("latency_seconds", "histogram", "From sent to the storage to completed.");
+    out.histogram("latency_seconds", "", &snapshot.counts.latency, &bounds);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::snapshot;
+    use super::*;
+    use evenkeel_gate::share::control::Fault;
+
+    #[test]
+    fn a_snapshot_becomes_metrics() {
+        let text = text(&snapshot());
+        for line in [
+            "evenkeel_share_window 8.5",
+            "evenkeel_share_waiting 12",
+            "evenkeel_share_threshold_seconds 0.015",
+            "evenkeel_share_total_window 42.5",
+            "evenkeel_share_fault 0",
+            "evenkeel_share_kept_periods_total 2",
+            "evenkeel_share_dropped_reports_total{reason=\"figures\"} 3",
+            "evenkeel_share_disk_reads_total{disk=\"da\\\"ta\"} 100",
+            "evenkeel_share_member_age_seconds{member=\"host-b\"} 0.7",
+            "evenkeel_share_held_seconds_bucket{le=\"0.025\"} 3",
+            "evenkeel_share_held_seconds_bucket{le=\"+Inf\"} 4",
+            "evenkeel_share_latency_seconds_count 4",
+        ] {
+            assert!(text.lines().any(|known| known == line), "{line} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_absent_and_what_fails_is_one() {
+        let kept = Snapshot {
+            latency_s: None,
+            threshold_s: None,
+            fault: Some(Fault::Unheard),
+            why: Why::Outsider { latency: 0.1, threshold: 0.015 },
+            ..snapshot()
+        };
+        let text = text(&kept);
+        assert!(!text.contains("latency_mean_seconds") && !text.contains("threshold_seconds"));
+        assert!(text.contains("evenkeel_share_fault 1\n") && text.contains("evenkeel_share_outsider 1\n"));
+    }
+
+    #[test]
+    fn every_metric_is_described_before_its_first_value() {
+        let text = text(&snapshot());
+        let mut described: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                described.push(rest.split(' ').next().expect("a name"));
+            } else if !line.starts_with('#') {
+                let name = line.split(['{', ' ']).next().expect("a name");
+                let known = |end: &str| name.strip_suffix(end).is_some_and(|name| described.contains(&name));
+                assert!(["", "_bucket", "_sum", "_count"].into_iter().any(known), "{line}");
+                assert!(line.rsplit(' ').next().expect("a value").parse::<f64>().is_ok(), "{line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The live view: what `evenkeel share top` draws, from readings of a host.
+
+use super::status::{Disk, Member, Status};
+use crate::view::picture::{self, Frame, keep, seconds, spark, up};
+
+/// Past readings that the sparklines show.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    last: Option<Status>,
+    windows: Vec<f64>,
+    latencies: Vec<f64>,
+    throughput: Vec<f64>,
+}
+
+impl History {
+    /// A new reading; one of the same period as the last adds nothing to the past.
+    pub fn push(&mut self, status: Status) {
+        if self.last.as_ref().is_some_and(|last| status.at_s < last.at_s || status.member != last.member) {
+            *self = Self::default();
+        }
+        if self.last.as_ref().is_none_or(|last| status.at_s > last.at_s) {
+            keep(&mut self.windows, status.window);
+            keep(&mut self.latencies, status.latency_all_s.unwrap_or(0.0));
+            keep(&mut self.throughput, status.throughput);
+        }
+        self.last = Some(status);
+    }
+
+    /// The picture; empty before the first reading.
+    pub fn draw(&self, frame: Frame) -> String {
+        let Some(status) = &self.last else { return String::new() };
+        let mut lines = self.head(status, frame.width);
+        lines.push(String::new());
+        lines.push(disk_head());
+        lines.extend(status.disks.iter().map(disk));
+        lines.push(String::new());
+        lines.push(member_head());
+        lines.extend(status.members.iter().map(|member| self::member(member, status.total)));
+        picture::fit(lines, frame)
+    }
+
+    fn head(&self, status: &Status, width: usize) -> Vec<String> {
+        let room = width.saturating_sub(34);
+        let time = |time: Option<f64>| time.map_or("-".into(), seconds);
+        let name = picture::name(&status.member, 40);
+        let mark = if status.kept { "KEPT: " } else { "" };
+        let caveat = if status.outsider { "  SOMETHING UNMANAGED LOADS THE STORAGE" } else { "" };
+        vec![
+            format!("evenkeel share, {name}, up {}, law {}{caveat}", up(status.at_s), status.controller),
+            format!("{mark}{}", picture::name(&status.why, 400)),
+            String::new(),
+            format!("window      {:>8.2}  {:>10}  {}", status.window, "", spark(&self.windows, room)),
+            format!(
+                "latency     {:>8}  {:>10}  {}",
+                time(status.latency_all_s),
+                status.threshold_s.map_or(String::new(), |threshold| format!("of {}", seconds(threshold))),
+                spark(&self.latencies, room)
+            ),
+            format!("throughput  {:>6.0}/s  {:>10}  {}", status.throughput, "", spark(&self.throughput, room)),
+            format!(
+                "outstanding {:>8.2}  held back {}, window of all hosts {:.1}",
+                status.outstanding, status.waiting, status.total
+            ),
+            format!("own latency {:>8}  every {}", time(status.latency_s), seconds(status.period_s)),
+            format!(
+                "held        {:>8}  p99 {}; clients {}, reports dropped {}",
+                time(status.held_p50_s),
+                time(status.held_p99_s),
+                status.clients,
+                status.dropped
+            ),
+        ]
+    }
+}
+
+fn disk_head() -> String {
+    format!("{:<16} {:>7} {:>7} {:>10} {:>10} {:>7}", "disk", "shares", "wanted", "reads", "writes", "errors")
+}
+
+fn disk(disk: &Disk) -> String {
+    format!(
+        "{:<16} {:>7} {:>7.1} {:>10} {:>10} {:>7}",
+        picture::name(&disk.name, 16),
+        disk.shares,
+        disk.wanted,
+        disk.reads,
+        disk.writes,
+        disk.errors
+    )
+}
+
+fn member_head() -> String {
+    format!(
+        "{:<24} {:>7} {:>7} {:>8} {:>6} {:>11} {:>7} {:>8}",
+        "member", "heard", "shares", "window", "part", "outstanding", "wanted", "latency"
+    )
+}
+
+fn member(member: &Member, total: f64) -> String {
+    let part = if total > 0.0 { member.window / total * 100.0 } else { 0.0 };
+    format!(
+        "{:<24} {:>7} {:>7} {:>8.2} {:>4.0} % {:>11.2} {:>7.1} {:>8}",
+        format!("{}{}", picture::name(&member.name, 22), if member.is_own { " *" } else { "" }),
+        seconds(member.age_s),
+        member.shares,
+        member.window,
+        part,
+        member.outstanding,
+        member.wanted,
+        if member.latency_s > 0.0 { seconds(member.latency_s) } else { "-".to_owned() }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::snapshot;
+    use super::*;
+
+    const FRAME: Frame = Frame { width: 100, height: 40 };
+
+    fn status(at_s: f64) -> Status {
+        Status { at_s, ..Status::from(&snapshot()) }
+    }
+
+    #[test]
+    fn a_reading_shows_windows_members_and_why() {
+        let mut history = History::default();
+        assert_eq!(history.draw(FRAME), "");
+        history.push(status(60.0));
+        let drawn = history.draw(FRAME);
+        for text in
+            ["bound by shares: this host has 1 of 5", "550/s", "of 15.0 ms", "host-a *", "700.0 ms", "20 %", "up 0:01:00"]
+        {
+            assert!(drawn.contains(text), "{text} is missing in\n{drawn}");
+        }
+    }
+
+    #[test]
+    fn a_period_is_shown_once_and_a_host_that_was_started_anew_begins_a_new_history() {
+        let mut history = History::default();
+        [50.0, 50.0, 52.0].into_iter().for_each(|at_s| history.push(status(at_s)));
+        assert_eq!(history.windows.len(), 2);
+        history.push(status(2.0));
+        assert_eq!(history.windows.len(), 1);
+    }
+
+    #[test]
+    fn no_terminal_is_too_small_and_no_name_sends_commands_to_it() {
+        let mut history = History::default();
+        let mut odd = status(1.0);
+        odd.members[0].name = "\u{1b}[2Jevil".into();
+        odd.disks[0].name = "\u{1b}[2Jevil".into();
+        (odd.kept, odd.outsider) = (true, true);
+        history.push(odd);
+        for frame in [Frame { width: 0, height: 0 }, Frame { width: 10, height: 3 }, FRAME] {
+            let drawn = history.draw(frame);
+            assert!(drawn.lines().count() <= frame.height.max(1) && !drawn.contains('\u{1b}'));
+            assert!(drawn.lines().all(|line| line.chars().count() <= frame.width));
+        }
+        assert!(history.draw(FRAME).contains("KEPT: "));
+    }
+}
