@@ -4,6 +4,7 @@ pub mod data;
 pub mod explain;
 pub mod export;
 pub mod guard;
+mod live;
 pub mod load;
 pub mod place;
 pub mod profile;

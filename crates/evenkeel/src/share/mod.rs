@@ -2,6 +2,7 @@
 
 pub mod log;
 pub mod metrics;
+pub mod serve;
 pub mod status;
 pub mod top;
 

@@ -1,22 +1,17 @@
 //! `evenkeel guard top` and `evenkeel guard replay`.
 
 use super::super::Session;
-use crate::clock::Clock;
+use super::super::live::{self, LiveFlags};
 use crate::config::simulate::law_named;
-use crate::config::units;
 use crate::guard::journal;
-use crate::view::screen::Screen;
 use crate::guard::status::read;
 use crate::guard::top::History;
-use crate::view::picture::Frame;
 use crate::out;
 use anyhow::{Result, bail};
 use evenkeel_core::control::law;
 use evenkeel_gate::control;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// Flags of `evenkeel guard top`.
 #[derive(Debug, clap::Args)]
@@ -24,12 +19,9 @@ pub struct TopArgs {
     /// Where the guard serves its metrics
     #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:9307")]
     address: String,
-    /// From one picture to the next
-    #[arg(long, value_name = "TIME", default_value = "500ms")]
-    every: String,
-    /// One picture, after two readings, and end
-    #[arg(long)]
-    once: bool,
+    /// How it is shown
+    #[command(flatten)]
+    live: LiveFlags,
 }
 
 /// Flags of `evenkeel guard replay`.
@@ -52,44 +44,11 @@ pub struct ReplayArgs {
     all: bool,
 }
 
-/// How often keys and Ctrl-C are looked at.
-const NAP: Duration = Duration::from_millis(50);
-
 /// Draws until q or Ctrl-C.
 pub fn top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
-    let every = Duration::from(units::duration(&args.every)?);
     let mut history = History::default();
-    history.push(read(&args.address)?);
-    if args.once || !std::io::stdout().is_terminal() {
-        std::thread::sleep(every);
-        history.push(read(&args.address)?);
-        out::line(history.draw(Frame { width: 200, height: 1_000 }))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let screen = Screen::enter()?;
-    loop {
-        let (width, height) = super::super::console_size();
-        screen.draw(&history.draw(Frame { width, height: height.saturating_sub(1) }))?;
-        if is_left(session, &screen, every) {
-            return Ok(ExitCode::SUCCESS);
-        }
-        history.push(read(&args.address)?);
-    }
-}
-
-/// Waits for the next picture; whether somebody wants no more of them.
-fn is_left(session: &Session, screen: &Screen, every: Duration) -> bool {
-    let clock = Clock::start();
-    loop {
-        if session.stop.is_set() || screen.is_left() {
-            return true;
-        }
-        let left = every.saturating_sub(clock.now().into());
-        if left.is_zero() {
-            return false;
-        }
-        std::thread::sleep(left.min(NAP));
-    }
+    let read = |history: &mut History| read(&args.address).map(|status| history.push(status));
+    live::show(session, &args.live, &mut history, read, History::draw)
 }
 
 /// Shows where a controller would have decided otherwise.

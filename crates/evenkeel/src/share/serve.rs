@@ -1,0 +1,70 @@
+//! Where a host that shares storage serves what it shows.
+
+use super::{metrics, status::Status};
+use crate::view::http::{Page, Server};
+use crate::view::prometheus;
+use anyhow::Result;
+use evenkeel_core::Nanos;
+use evenkeel_gate::clock::Clock;
+use evenkeel_gate::share::control::{Board, Snapshot};
+
+/// Periods without an end after which a host is not well.
+const LATE_PERIODS: u64 = 5;
+
+/// Serves what the loop posts on `board` by `clock`.
+///
+/// # Errors
+/// The address is taken, or none.
+pub fn serve(address: &str, board: Board, clock: Clock) -> Result<Server> {
+    Server::start(address, move |path| match board.latest() {
+        Some(snapshot) => page(path, &snapshot, clock.now() - snapshot.at),
+        None => Page::text(503, "no period has ended yet\n"),
+    })
+}
+
+fn page(path: &str, snapshot: &Snapshot, age: Nanos) -> Page {
+    match path {
+        "/metrics" => {
+            Page { code: 200, content_type: prometheus::CONTENT_TYPE, body: metrics::text(snapshot) }
+        }
+        "/healthz" if age > Nanos(LATE_PERIODS.saturating_mul(snapshot.period.0)) => {
+            Page::text(503, format!("no period has ended for {:.1} s\n", age.as_secs_f64()))
+        }
+        // Disks are served with the last window all the same: whoever restarts a host for this makes it worse.
+        "/healthz" => Page::text(200, format!("ok: window {:.2}, {}\n", snapshot.window, snapshot.why)),
+        "/status" => match serde_json::to_string(&Status::from(snapshot)) {
+            Ok(body) => Page { code: 200, content_type: "application/json", body },
+            Err(error) => Page::text(503, format!("{error}\n")),
+        },
+        _ => Page::text(404, "there are /metrics, /healthz and /status\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{fixture::snapshot, status};
+    use super::*;
+    use crate::view::http;
+    use evenkeel_gate::share::control::{Fault, Why};
+
+    #[test]
+    fn a_host_serves_what_it_shows_once_a_period_has_ended() {
+        let (board, clock) = (Board::new(), Clock::start());
+        let server = serve("127.0.0.1:0", board.clone(), clock).unwrap();
+        let address = server.address().to_string();
+        assert_eq!(http::get(&address, "/metrics").unwrap().0, 503);
+        board.post(Snapshot { at: clock.now(), ..snapshot() });
+        assert!(http::get(&address, "/metrics").unwrap().1.contains("evenkeel_share_window 8.5\n"));
+        assert_eq!(status::read(&address).unwrap().members.len(), 2);
+        assert_eq!(http::get(&address, "/else").unwrap().0, 404);
+    }
+
+    #[test]
+    fn a_host_is_well_while_its_periods_end_whatever_the_bus_does() {
+        let kept = Snapshot { why: Why::Kept(Fault::Unheard), fault: Some(Fault::Unheard), ..snapshot() };
+        let healthy = page("/healthz", &kept, Nanos::from_secs(2));
+        assert_eq!(healthy.code, 200);
+        assert!(healthy.body.contains("the last window is kept"), "{}", healthy.body);
+        assert_eq!(page("/healthz", &kept, Nanos::from_secs(11)).code, 503);
+    }
+}
