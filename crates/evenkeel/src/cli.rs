@@ -1,6 +1,8 @@
 //! The command line.
 
-use crate::command::{data, explain, export, guard, load, profile, report, runs, sandbox, simulate, study};
+use crate::command::{
+    data, explain, export, guard, load, profile, report, runs, sandbox, share, simulate, study,
+};
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -45,6 +47,8 @@ pub enum Command {
     Explain(explain::Args),
     /// A proxy that keeps a server at its peak: run it, watch it, replay its decisions
     Guard(Box<guard::Args>),
+    /// Virtual disks by which hosts get their share of common storage
+    Share(share::Args),
     /// A published study, made again here: its finding beside ours
     Study(study::Args),
     /// List what was measured

@@ -13,6 +13,7 @@ mod resume;
 pub mod runs;
 pub mod sandbox;
 pub mod servers;
+pub mod share;
 pub mod simulate;
 mod spec;
 mod stored;
@@ -56,14 +57,18 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         print_completions(shell);
         return Ok(ExitCode::SUCCESS);
     }
-    // A guard reads its configuration again at SIGHUP, and keeps nothing in a home: a service may have none.
-    let is_guard = matches!(&cli.command, Command::Guard(args) if args.is_a_guard());
+    // A service reads its configuration again at SIGHUP, and keeps nothing in a home: a service may have none.
+    let is_service = match &cli.command {
+        Command::Guard(args) => args.is_a_guard(),
+        Command::Share(args) => args.is_a_service(),
+        _ => false,
+    };
     let home = match cli.home {
         Some(home) => home,
-        None if is_guard => PathBuf::new(),
+        None if is_service => PathBuf::new(),
         None => evenkeel_lab::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
     };
-    let session = Session { home, quiet: cli.quiet, stop: stop_on_signals(is_guard)? };
+    let session = Session { home, quiet: cli.quiet, stop: stop_on_signals(is_service)? };
     match cli.command {
         Command::Profile(args) => profile::run(&session, &args),
         Command::Sandbox(args) => sandbox::run(&session, &args),
@@ -71,6 +76,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Load(args) => load::run(&session, &args),
         Command::Explain(args) => explain::run(&session, &args),
         Command::Guard(args) => guard::run(&session, &args),
+        Command::Share(args) => share::run(&session, &args),
         Command::Study(args) => study::run(&session, &args),
         Command::Runs(args) => runs::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),

@@ -5,6 +5,7 @@ mod fields;
 mod generator;
 pub mod guard;
 pub mod rate;
+pub mod share;
 pub mod simulate;
 pub mod units;
 pub mod workload;

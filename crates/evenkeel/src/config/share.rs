@@ -1,6 +1,7 @@
 //! What a host shares storage by: `examples/share.toml` shows every key.
 
 use super::fields::Fields;
+use crate::view::log::Form;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::Law;
@@ -34,16 +35,38 @@ pub struct ShareConfig {
     pub window: f64,
     /// No window passes this.
     pub window_max: f64,
-    /// How hosts tell each other; nobody else is there where it is missing.
-    pub bus: Option<String>,
-    /// Name of the storage on the bus.
-    pub array: String,
-    /// End at once where the bus cannot be reached at the start, instead of waiting for it.
-    pub require_bus: bool,
+    /// How hosts tell each other.
+    pub bus: BusConfig,
     /// Where metrics are served.
     pub metrics: Option<String>,
     /// Bytes of buffers that requests of NBD clients may hold.
     pub memory: u64,
+    /// Form of the log.
+    pub log: Form,
+}
+
+/// How hosts tell each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BusConfig {
+    /// `slot:FILE`, or servers of NATS; nobody else is there where it is missing.
+    pub address: Option<String>,
+    /// Name of the storage on a NATS.
+    pub array: String,
+    /// Slots of a file that is made.
+    pub slots: usize,
+    /// File with what NATS asks for.
+    pub login: Option<PathBuf>,
+    /// Authorities that must have signed the certificate of NATS (PEM).
+    pub authorities: Option<PathBuf>,
+    /// End at once where NATS cannot be reached at the start, instead of waiting for it.
+    pub require: bool,
+}
+
+impl Default for BusConfig {
+    fn default() -> Self {
+        let array = "array".to_owned();
+        Self { address: None, array, slots: 64, login: None, authorities: None, require: false }
+    }
 }
 
 /// A virtual disk.
@@ -126,11 +149,10 @@ impl ShareConfig {
             period: Nanos::from_secs(2),
             window: 16.0,
             window_max: 256.0,
-            bus: None,
-            array: "array".to_owned(),
-            require_bus: false,
+            bus: BusConfig::default(),
             metrics: None,
             memory: 64 << 20,
+            log: Form::Text,
         }
     }
 
@@ -161,6 +183,11 @@ impl ShareConfig {
         config.nbd = addresses.iter().map(|text| Ok(text.parse::<Address>()?)).collect::<Result<_>>()?;
         config.metrics = fields.optional("metrics")?;
         set(&mut config.memory, fields.bytes("memory")?);
+        match fields.optional::<String>("log")?.as_deref() {
+            None | Some("text") => {}
+            Some("json") => config.log = Form::Json,
+            Some(other) => bail!("share: `log` is {other:?}, and must be \"text\" or \"json\""),
+        }
         config.window(fields.section("window")?)?;
         config.bus(fields.section("bus")?)?;
         fields.finish()?;
@@ -178,9 +205,13 @@ impl ShareConfig {
     }
 
     fn bus(&mut self, mut fields: Fields) -> Result<()> {
-        self.bus = fields.optional("address")?;
-        set(&mut self.array, fields.optional("array")?);
-        set(&mut self.require_bus, fields.optional("require")?);
+        let bus = &mut self.bus;
+        bus.address = fields.optional("address")?;
+        set(&mut bus.array, fields.optional("array")?);
+        set(&mut bus.slots, fields.optional::<u64>("slots")?.map(|slots| slots as usize));
+        bus.login = fields.optional::<String>("login")?.map(PathBuf::from);
+        bus.authorities = fields.optional::<String>("authorities")?.map(PathBuf::from);
+        set(&mut bus.require, fields.optional("require")?);
         fields.finish()
     }
 
@@ -196,6 +227,9 @@ impl ShareConfig {
         let mut names = BTreeSet::new();
         if let Some(twice) = self.disks.iter().find(|disk| !names.insert(&disk.name)) {
             bail!("two disks are called `{}`", twice.name);
+        }
+        if !(1..=4_096).contains(&self.bus.slots) {
+            bail!("`slots` must be between 1 and 4096, and is {}", self.bus.slots);
         }
         if self.name.is_empty() || self.name.len() > 64 {
             bail!("the host's name {:?} must have 1 to 64 bytes", self.name);

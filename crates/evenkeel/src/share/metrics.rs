@@ -43,11 +43,19 @@ fn law(out: &mut Text, snapshot: &Snapshot) {
     out.gauge("period_seconds", "From one report to the next.", snapshot.period.as_secs_f64());
     out.gauge("total_window", "Window of all hosts together, as it is taken here.", snapshot.total);
     let flag = |set: bool| f64::from(u8::from(set));
-    out.gauge("fault", "1 while the last window is kept because something fails.", flag(snapshot.fault.is_some()));
+    out.gauge(
+        "fault",
+        "1 while the last window is kept because something fails.",
+        flag(snapshot.fault.is_some()),
+    );
     let is_outsider = matches!(snapshot.why, Why::Outsider { .. });
     out.gauge("outsider", "1 while something unmanaged loads the storage.", flag(is_outsider));
     out.counter("periods_total", "Periods since the start.", snapshot.totals.periods as f64);
-    out.counter("kept_periods_total", "Periods in which the last window was kept.", snapshot.totals.kept as f64);
+    out.counter(
+        "kept_periods_total",
+        "Periods in which the last window was kept.",
+        snapshot.totals.kept as f64,
+    );
     out.head("dropped_reports_total", "counter", "Reports that were not believed.");
     for (why, count) in snapshot.dropped {
         out.value("dropped_reports_total", &format!("reason=\"{}\"", why.name()), count as f64);
@@ -66,7 +74,9 @@ fn disks(out: &mut Text, disks: &[Disk]) {
         ("disk_read_bytes_total", "counter", "Bytes read.", |disk| disk.counts.read_bytes as f64),
         ("disk_written_bytes_total", "counter", "Bytes written.", |disk| disk.counts.written_bytes as f64),
         ("disk_flushes_total", "counter", "Flushes that ended well.", |disk| disk.counts.flushes as f64),
-        ("disk_errors_total", "counter", "Requests that ended with an error.", |disk| disk.counts.errors as f64),
+        ("disk_errors_total", "counter", "Requests that ended with an error.", |disk| {
+            disk.counts.errors as f64
+        }),
     ];
     for (name, kind, help, value) in columns {
         out.head(name, kind, help);

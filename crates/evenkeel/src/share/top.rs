@@ -56,7 +56,12 @@ impl History {
                 status.threshold_s.map_or(String::new(), |threshold| format!("of {}", seconds(threshold))),
                 spark(&self.latencies, room)
             ),
-            format!("throughput  {:>6.0}/s  {:>10}  {}", status.throughput, "", spark(&self.throughput, room)),
+            format!(
+                "throughput  {:>6.0}/s  {:>10}  {}",
+                status.throughput,
+                "",
+                spark(&self.throughput, room)
+            ),
             format!(
                 "outstanding {:>8.2}  held back {}, window of all hosts {:.1}",
                 status.outstanding, status.waiting, status.total
@@ -128,9 +133,15 @@ mod tests {
         assert_eq!(history.draw(FRAME), "");
         history.push(status(60.0));
         let drawn = history.draw(FRAME);
-        for text in
-            ["bound by shares: this host has 1 of 5", "550/s", "of 15.0 ms", "host-a *", "700.0 ms", "20 %", "up 0:01:00"]
-        {
+        for text in [
+            "bound by shares: this host has 1 of 5",
+            "550/s",
+            "of 15.0 ms",
+            "host-a *",
+            "700.0 ms",
+            "20 %",
+            "up 0:01:00",
+        ] {
             assert!(drawn.contains(text), "{text} is missing in\n{drawn}");
         }
     }

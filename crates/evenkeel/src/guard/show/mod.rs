@@ -7,8 +7,8 @@ mod text;
 
 pub use text::{line, summary};
 
-use crate::view::picture::Frame;
 use crate::format;
+use crate::view::picture::Frame;
 
 /// About a second of load.
 #[derive(Clone, Debug, Default, PartialEq)]

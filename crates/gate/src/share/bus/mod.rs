@@ -7,12 +7,14 @@
 //! A member is a name, and a start of it an incarnation. Before it tells anything a member listens: where its name is live
 //! already it does not start. Should two of one name meet later, the younger one falls silent.
 
+mod alone;
 mod bounded;
 pub mod message;
 pub mod nats;
 mod roster;
 pub mod slot;
 
+pub use alone::Alone;
 pub use message::{Dropped, Told};
 pub use roster::{Heard, Identity, SILENT_PERIODS};
 

@@ -126,8 +126,7 @@ impl Host {
         let listener = Arc::new(move |event: &Event| heard.lock().expect("no panic").push(event.clone()));
         let settings = Settings { period: PERIOD, law: law() };
         let names = vec!["disk".to_owned()];
-        let looped =
-            Loop::new((engine.handle(), names), (bus, clock), settings, (listener, board.clone()));
+        let looped = Loop::new((engine.handle(), names), (bus, clock), settings, (listener, board.clone()));
         Self { looped, board, events, _wants: Wants(wants), _engine: engine }
     }
 

@@ -88,7 +88,8 @@ fn hosts_on_a_slot_file_find_windows_by_their_shares_and_say_what_bounds_them() 
     periods.pass_until(&mut [&mut a, &mut b], |hosts| are_fair(hosts[0], hosts[1], 1.0));
     // And what a host that leaves had is the other's.
     drop(b);
-    periods.pass_until(&mut [&mut a], |hosts| hosts[0].told().iter().any(|e| matches!(e, Event::Gone { .. })));
+    periods
+        .pass_until(&mut [&mut a], |hosts| hosts[0].told().iter().any(|e| matches!(e, Event::Gone { .. })));
 }
 
 #[test]
@@ -121,7 +122,11 @@ fn without_a_bus_the_last_windows_are_kept_and_hosts_agree_soon_after_it_is_back
         assert_eq!([a.window(), b.window()], kept);
     }
     let shown = a.board.latest().unwrap();
-    assert!(shown.why.to_string().starts_with("the last window is kept, because the bus is down"), "{}", shown.why);
+    assert!(
+        shown.why.to_string().starts_with("the last window is kept, because the bus is down"),
+        "{}",
+        shown.why
+    );
     assert!(shown.totals.kept >= 5);
     server.begin();
     periods.pass_until(&mut [&mut a, &mut b], |hosts| hosts.iter().all(|host| fault(host).is_none()));
@@ -262,7 +267,8 @@ fn an_engine_that_has_ended_is_a_fault_and_no_panic() {
     let listener = Arc::new(move |event: &Event| heard.lock().unwrap().push(event.clone()));
     let handle = engine.handle();
     engine.stop().unwrap();
-    let mut looped = Loop::new((handle, Vec::new()), on_slots(&path, "a"), settings, (listener, Board::new()));
+    let mut looped =
+        Loop::new((handle, Vec::new()), on_slots(&path, "a"), settings, (listener, Board::new()));
     (1..4).for_each(|second| looped.tick(Nanos::from_secs(second)));
     let faults = events.lock().unwrap().iter().filter(|event| is_fault(event)).count();
     assert_eq!((faults, looped.totals.kept), (1, 3));

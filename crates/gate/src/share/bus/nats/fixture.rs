@@ -1,8 +1,8 @@
 //! A real server of NATS for tests, on a port of this host.
 
 use super::{Login, Nats, Plan};
-use crate::share::bus::{Bus, BusError};
 use crate::clock::Clock;
+use crate::share::bus::{Bus, BusError};
 use evenkeel_core::Nanos;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};

@@ -1,0 +1,49 @@
+//! How a host reaches the others.
+
+use crate::config::share::{BusConfig, ShareConfig};
+use crate::failure::WithHint;
+use anyhow::{Context, Result, bail};
+use evenkeel_core::share::Law;
+use evenkeel_gate::clock::Clock;
+use evenkeel_gate::share::bus::nats::{Login, Nats, Plan};
+use evenkeel_gate::share::bus::slot::Slots;
+use evenkeel_gate::share::bus::{Alone, Bus, Carrier};
+use std::path::Path;
+
+/// Joins the others.
+pub fn open(config: &ShareConfig, clock: Clock) -> Result<Bus> {
+    let carrier = carrier(config)?;
+    let opened = Bus::open(carrier, &config.name, config.period, clock);
+    opened.with_context(|| format!("joining the hosts of `{}`", config.bus.array))
+}
+
+fn carrier(config: &ShareConfig) -> Result<Box<dyn Carrier>> {
+    let bus = &config.bus;
+    match bus.address.as_deref() {
+        // A window that never changes needs nobody else.
+        None => Ok(Box::new(Alone::default())),
+        Some(_) if matches!(config.law()?, Law::Fixed(_)) => Ok(Box::new(Alone::default())),
+        Some(address) => match address.split_once(':') {
+            Some(("slot", path)) => {
+                let opened = Slots::open(Path::new(path), bus.slots);
+                Ok(Box::new(
+                    opened.hint("a slot file is made where it is missing; its folder has to be there")?,
+                ))
+            }
+            Some(("nats" | "tls", _)) => Ok(Box::new(Nats::open(&nats(config, bus, address)?)?)),
+            _ => bail!("bus {address:?} must be slot:FILE, nats://HOST:PORT or tls://HOST:PORT"),
+        },
+    }
+}
+
+fn nats(config: &ShareConfig, bus: &BusConfig, address: &str) -> Result<Plan> {
+    let login = bus.login.as_deref().map(Login::read).transpose()?.unwrap_or_default();
+    Ok(Plan {
+        servers: address.split(',').map(str::to_owned).collect(),
+        array: bus.array.clone(),
+        member: config.name.clone(),
+        login,
+        authorities: bus.authorities.clone(),
+        waits: !bus.require,
+    })
+}

@@ -1,0 +1,165 @@
+//! `evenkeel share disk`: backings, fronts, and what sets the window, until SIGTERM.
+
+use super::super::Session;
+use super::flags::Flags;
+use super::{backing, bus};
+use crate::clock::unix_time;
+use crate::config::share::ShareConfig;
+use crate::out;
+use crate::share::{log, serve};
+use crate::view::http::Server;
+use crate::view::log::{Form, line};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_core::share::Cost;
+use evenkeel_gate::clock::Clock;
+use evenkeel_gate::share::control::{Board, Loop, Order, Settings};
+use evenkeel_gate::share::event::{Event, Listener};
+use evenkeel_gate::share::{Address, Engine, FuseDisk, FuseFront, NbdPlan, Plan};
+use serde_json::json;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often signals are looked at.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Runs until SIGTERM.
+pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
+    let config = flags.read()?;
+    if flags.check {
+        out::line("the configuration is right")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let hangup = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
+        .context("installing the handler for SIGHUP")?;
+    let running = Running::start(&config)?;
+    while !session.stop.is_set() && !running.engine.has_failed() {
+        std::thread::sleep(NAP);
+        if hangup.swap(false, Ordering::Relaxed) {
+            let event = match flags.read().and_then(|config| running.reload(&config)) {
+                Ok(()) => Event::Reloaded,
+                Err(error) => {
+                    Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") }
+                }
+            };
+            running.listener.tell(&event);
+        }
+    }
+    running.stop()
+}
+
+/// A host that serves its disks; what clients see comes down first.
+struct Running {
+    fuse: Vec<FuseFront>,
+    engine: Engine,
+    orders: mpsc::Sender<Order>,
+    looping: JoinHandle<()>,
+    listener: Arc<dyn Listener>,
+    names: Vec<String>,
+    metrics: Option<Server>,
+}
+
+impl Running {
+    fn start(config: &ShareConfig) -> Result<Self> {
+        let names: Vec<String> = config.disks.iter().map(|disk| disk.name.clone()).collect();
+        let disks = backing::open(config)?;
+        let sizes: Vec<(u64, bool)> =
+            disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
+        let plan =
+            Plan { disks, window: config.window, cost: Cost::default(), memory: config.memory as usize };
+        let clock = Clock::start();
+        let bus = bus::open(config, clock)?;
+        let engine = Engine::start_nbd(plan, &NbdPlan { listen: config.nbd.clone() })?;
+        let (form, board) = (config.log, Board::new());
+        let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
+        let looped = Loop::new(
+            (engine.handle(), names.clone()),
+            (bus, clock),
+            settings(config)?,
+            (Arc::clone(&listener), board.clone()),
+        );
+        let metrics = config.metrics.as_ref();
+        let metrics = metrics.map(|address| serve::serve(address, board, clock)).transpose()?;
+        let fuse = mount(config, &engine, &sizes)?;
+        let (orders, inbox) = mpsc::channel();
+        let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
+        let running = Self { fuse, engine, orders, looping, listener, names, metrics };
+        running.tell_where(config);
+        Ok(running)
+    }
+
+    /// Where clients find the disks, with the ports that the system chose.
+    fn tell_where(&self, config: &ShareConfig) {
+        let mut ports = self.engine.ports().iter();
+        let mut nbd = Vec::new();
+        for address in &config.nbd {
+            nbd.push(match address {
+                Address::Tcp { host, port } => {
+                    Address::Tcp { host: host.clone(), port: *ports.next().unwrap_or(port) }.to_string()
+                }
+                Address::Unix(path) => path.display().to_string(),
+            });
+        }
+        let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
+        let fields = json!({
+            "disks": self.names.join(", "),
+            "nbd": nbd.join(", "),
+            "files": files.join(", "),
+            "metrics": self.metrics.as_ref().map(|server| server.address().to_string()),
+        });
+        write(&line(("info", "serving", fields), unix_time().as_millis(), config.log));
+    }
+
+    fn reload(&self, config: &ShareConfig) -> Result<()> {
+        let send = |order| self.orders.send(order).map_err(|_| anyhow!("the thread of the window has ended"));
+        send(Order::Set(settings(config)?))?;
+        for (place, name) in self.names.iter().enumerate() {
+            if let Some(disk) = config.disks.iter().find(|disk| disk.name == *name) {
+                send(Order::Shares(place, disk.share))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(mut self) -> Result<ExitCode> {
+        let unmounted: Result<Vec<()>, _> = self.fuse.iter_mut().map(FuseFront::unmount).collect();
+        // A loop that has ended already needs no order.
+        let _ = self.orders.send(Order::Stop);
+        let _ = self.looping.join();
+        self.engine.stop()?;
+        unmounted?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The disks that are to appear as files.
+fn mount(config: &ShareConfig, engine: &Engine, sizes: &[(u64, bool)]) -> Result<Vec<FuseFront>> {
+    let mut fronts = Vec::new();
+    for (place, (disk, &(bytes, read_only))) in config.disks.iter().zip(sizes).enumerate() {
+        if let Some(at) = &disk.fuse {
+            let file = FuseDisk { disk: place, name: disk.name.clone(), bytes, read_only };
+            let mounted = FuseFront::mount(engine.handle(), file, at);
+            fronts.push(mounted.with_context(|| format!("showing disk `{}` as a file", disk.name))?);
+        }
+    }
+    Ok(fronts)
+}
+
+fn settings(config: &ShareConfig) -> Result<Settings> {
+    Ok(Settings { period: config.period, law: config.law()? })
+}
+
+fn tell(event: &Event, form: Form) {
+    if !event.is_routine() {
+        write(&log::line(event, unix_time().as_millis(), form));
+    }
+}
+
+/// To stderr; one that is gone stops no disk.
+fn write(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}

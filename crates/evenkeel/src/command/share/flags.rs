@@ -1,0 +1,167 @@
+//! Flags of `evenkeel share disk`, over its configuration file.
+
+use crate::config::share::{DiskConfig, LAWS, ShareConfig};
+use crate::config::units;
+use crate::failure::WithHint;
+use crate::view::log::Form;
+use anyhow::{Context, Result, anyhow, bail};
+use std::path::PathBuf;
+
+/// Flags that a file has as well; a flag wins. Those of a disk are for a host with one.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
+  evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --controller fixed --window 32
+  evenkeel share disk --config /etc/evenkeel/share.toml
+
+The disk of a host has the host's name unless the configuration file says otherwise.
+Signals: SIGHUP reads the configuration again, SIGTERM ends what is asked, flushes and stops.")]
+pub struct Flags {
+    /// Configuration file, for several disks; SIGHUP reads it again
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Name of this host among those that share the storage, and of its disk
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// File or block device behind the disk
+    #[arg(long, value_name = "PATH")]
+    backing: Option<PathBuf>,
+    /// Makes a missing file of this size
+    #[arg(long, value_name = "SIZE", requires = "backing")]
+    size: Option<String>,
+    /// Its share against all other disks on the same storage [default: 1]
+    #[arg(long, value_name = "N", requires = "backing")]
+    share: Option<f64>,
+    /// Nothing may change the disk
+    #[arg(long, requires = "backing")]
+    read_only: bool,
+    /// Past the page cache
+    #[arg(long, requires = "backing")]
+    direct: bool,
+    /// Takes as long as the simulated array of this file would (`evenkeel share array`)
+    #[arg(long, value_name = "FILE", requires = "backing")]
+    simulated: Option<PathBuf>,
+    /// Loses what was not flushed when it is killed: for tests
+    #[arg(long, requires = "backing")]
+    volatile: bool,
+    /// Folder in which the disk is to appear as a file
+    #[arg(long, value_name = "DIR", requires = "backing")]
+    fuse: Option<PathBuf>,
+    /// Where NBD clients arrive: host:port or the path of a socket; can be given again
+    #[arg(long, value_name = "ADDRESS")]
+    nbd: Vec<String>,
+    /// Who decides about the window [default: evenkeel]
+    #[arg(long, value_name = "NAME", value_parser = LAWS)]
+    controller: Option<String>,
+    /// Latency threshold [default: 15ms]
+    #[arg(long, value_name = "TIME")]
+    latency: Option<String>,
+    /// From one window to the next [default: 2s]
+    #[arg(long, value_name = "TIME")]
+    period: Option<String>,
+    /// I/Os outstanding to begin with; the fixed controller's for good [default: 16]
+    #[arg(long, value_name = "N")]
+    window: Option<f64>,
+    /// No window passes this [default: 256]
+    #[arg(long, value_name = "N")]
+    window_max: Option<f64>,
+    /// How hosts tell each other: slot:FILE, nats://HOST:PORT or tls://HOST:PORT [default: this host is alone]
+    #[arg(long, value_name = "BUS")]
+    bus: Option<String>,
+    /// Name of the storage on a NATS [default: array]
+    #[arg(long, value_name = "NAME")]
+    array: Option<String>,
+    /// File with what a NATS asks for: credentials, a key's seed, user:password, or a token
+    #[arg(long, value_name = "FILE")]
+    bus_login: Option<PathBuf>,
+    /// Authorities that must have signed the certificate of a NATS (PEM)
+    #[arg(long, value_name = "FILE")]
+    bus_ca: Option<PathBuf>,
+    /// End at once where NATS cannot be reached at the start, instead of waiting for it
+    #[arg(long)]
+    require_bus: bool,
+    /// Where to serve /metrics, /healthz and what `evenkeel share top` reads, as 127.0.0.1:9308 [default: nowhere]
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<String>,
+    /// What requests of NBD clients may hold [default: 64M]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<String>,
+    /// Form of the log on stderr [default: text]
+    #[arg(long, value_enum, value_name = "FORM")]
+    log: Option<Form>,
+    /// Read the configuration, say whether it is right, and end
+    #[arg(long)]
+    pub check: bool,
+}
+
+impl Flags {
+    /// The file, if there is one, with the flags over it.
+    pub fn read(&self) -> Result<ShareConfig> {
+        let mut config = self.base()?;
+        self.over(&mut config)?;
+        config.check()?;
+        if config.nbd.is_empty() && config.disks.iter().all(|disk| disk.fuse.is_none()) {
+            return Err(anyhow!("nobody said where the disk is to appear"))
+                .hint("give --nbd ADDRESS or --fuse DIR");
+        }
+        Ok(config)
+    }
+
+    fn base(&self) -> Result<ShareConfig> {
+        match (&self.config, &self.backing, &self.name) {
+            (Some(_), Some(_), _) => {
+                bail!("--config names its disks; --backing is for a host with one disk and no --config")
+            }
+            (Some(path), None, _) => ShareConfig::load(path),
+            (None, Some(backing), Some(name)) => {
+                Ok(ShareConfig::new(name, vec![self.disk(DiskConfig::new(name, backing))?]))
+            }
+            (None, Some(_), None) => Err(anyhow!("the host has no name")).hint("give --name NAME"),
+            (None, None, _) => Err(anyhow!("nobody said what is behind the disk"))
+                .hint("give --backing PATH or --config FILE"),
+        }
+    }
+
+    fn disk(&self, mut disk: DiskConfig) -> Result<DiskConfig> {
+        disk.share = self.share.unwrap_or(disk.share);
+        disk.size = self.size.as_deref().map(units::bytes).transpose().context("--size")?;
+        (disk.read_only, disk.direct, disk.volatile) = (self.read_only, self.direct, self.volatile);
+        (disk.fuse, disk.simulated) = (self.fuse.clone(), self.simulated.clone());
+        Ok(disk)
+    }
+
+    fn over(&self, config: &mut ShareConfig) -> Result<()> {
+        fn set<T: Clone>(target: &mut T, value: &Option<T>) {
+            if let Some(value) = value {
+                target.clone_from(value);
+            }
+        }
+        let time = |target: &mut _, text: &Option<String>, flag: &'static str| -> Result<()> {
+            if let Some(text) = text {
+                *target = units::duration(text).context(flag)?;
+            }
+            Ok(())
+        };
+        set(&mut config.name, &self.name);
+        set(&mut config.law, &self.controller);
+        set(&mut config.window, &self.window);
+        set(&mut config.window_max, &self.window_max);
+        set(&mut config.log, &self.log);
+        set(&mut config.bus.array, &self.array);
+        config.bus.require |= self.require_bus;
+        config.bus.address = self.bus.clone().or(config.bus.address.take());
+        config.bus.login = self.bus_login.clone().or(config.bus.login.take());
+        config.bus.authorities = self.bus_ca.clone().or(config.bus.authorities.take());
+        config.metrics = self.metrics.clone().or(config.metrics.take());
+        time(&mut config.latency, &self.latency, "--latency")?;
+        time(&mut config.period, &self.period, "--period")?;
+        if let Some(text) = &self.memory {
+            config.memory = units::bytes(text).context("--memory")?;
+        }
+        if !self.nbd.is_empty() {
+            config.nbd = self.nbd.iter().map(|text| Ok(text.parse()?)).collect::<Result<_>>()?;
+        }
+        Ok(())
+    }
+}

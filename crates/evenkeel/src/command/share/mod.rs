@@ -1,0 +1,62 @@
+//! `evenkeel share`: hosts that use the same storage, each with its share of it.
+
+mod array;
+mod backing;
+mod bus;
+mod disk;
+mod flags;
+mod top;
+
+use super::Session;
+use anyhow::Result;
+use flags::Flags;
+use std::process::ExitCode;
+
+/// Flags of `evenkeel share`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
+  evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --controller fixed --window 32
+  evenkeel share disk --config /etc/evenkeel/share.toml
+  evenkeel share top 127.0.0.1:9308
+  evenkeel share array test.sim --spindles 10 --service 2.9ms
+  evenkeel share disk --backing disk.img --size 1G --simulated test.sim --nbd /tmp/disk.sock
+
+Each host runs `share disk` in front of the storage that it has in common with others. There is no scheduler above them:
+each tells the others what it measures and bounds its own outstanding I/Os, so that throughput follows the shares and the
+latency of the storage stays at a threshold.")]
+pub struct Args {
+    /// What to do
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Serve virtual disks in front of files or block devices
+    Disk(Box<Flags>),
+    /// Watch a host: window, latency, disks, members, and why
+    Top(top::TopArgs),
+    /// Make a simulated array: storage with known answers, to try and to test
+    Array(array::ArrayArgs),
+}
+
+impl Args {
+    /// Whether it is a service, which reads its configuration again at SIGHUP and keeps nothing in a home.
+    pub fn is_a_service(&self) -> bool {
+        matches!(self.action, Action::Disk(_))
+    }
+}
+
+/// Serves disks, or makes what they stand on.
+///
+/// # Errors
+/// Wrong flags or files, storage that cannot be used.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    match &args.action {
+        Action::Disk(flags) => disk::run(session, flags),
+        Action::Top(top) => top::run(session, top),
+        Action::Array(array) => array::run(array),
+    }
+}

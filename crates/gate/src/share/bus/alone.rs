@@ -1,0 +1,32 @@
+//! A host without others: what it tells comes back to it.
+
+use super::{BusError, Carrier, Piece};
+use std::time::Duration;
+
+/// The carrier of one member.
+#[derive(Clone, Debug, Default)]
+pub struct Alone(Vec<u8>);
+
+impl Carrier for Alone {
+    fn join(&mut self, hello: &[u8]) -> Result<(), BusError> {
+        self.tell(hello)
+    }
+
+    fn tell(&mut self, report: &[u8]) -> Result<(), BusError> {
+        self.0 = report.to_vec();
+        Ok(())
+    }
+
+    fn hear(&mut self, _: Duration) -> Result<Vec<Piece>, BusError> {
+        let told = (!self.0.is_empty()).then(|| Piece { bytes: self.0.clone(), sender: None });
+        Ok(told.into_iter().collect())
+    }
+
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn note(&self) -> Option<String> {
+        Some("no bus: this host is alone with its storage".to_owned())
+    }
+}
