@@ -1,7 +1,7 @@
 //! `evenkeel simulate`: controllers on the virtual clock.
 
 mod plants;
-mod shares;
+pub mod shares;
 mod show;
 
 use super::Session;

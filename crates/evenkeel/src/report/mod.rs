@@ -12,6 +12,7 @@ mod page;
 mod palette;
 mod plots;
 mod sections;
+pub mod shares;
 mod study;
 pub mod throttling;
 

@@ -4,4 +4,5 @@ mod cli;
 mod guard;
 mod house;
 mod sandbox;
+mod share;
 mod study;

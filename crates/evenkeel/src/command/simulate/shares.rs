@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 /// Seconds between two updates in the published experiments.
 const PERIOD_S: f64 = 2.0;
-const HEADER: &str =
+/// Head of the table.
+pub const HEADER: &str =
     "experiment    way            I/Os per s  latency ms  periods  share error  over L  throughput kept\n";
 
 /// Runs every published experiment under every way, and mixes under ours.
@@ -49,7 +50,8 @@ fn experiments(session: &Session, args: &Args, seed: Seed) -> Result<()> {
     Ok(())
 }
 
-fn as_json(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f64>) -> Value {
+/// A line of JSON.
+pub fn as_json(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f64>) -> Value {
     let published = match way {
         Way::Uncontrolled => experiment.uncontrolled,
         Way::Parda => experiment.parda,
@@ -72,7 +74,8 @@ fn as_json(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f6
     })
 }
 
-fn as_text(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f64>) -> String {
+/// A row of the table.
+pub fn as_text(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f64>) -> String {
     let iops: f64 = outcome.iops.iter().sum();
     let periods = outcome.periods_to_share.map_or("never".to_owned(), |periods| periods.to_string());
     let kept = kept.map_or("-".to_owned(), |kept| format!("{kept:.3}"));

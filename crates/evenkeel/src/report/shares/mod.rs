@@ -1,0 +1,98 @@
+//! The study of shared storage as a page: the published experiments, by the published law and by ours, beside the
+//! published figures.
+//!
+//! `plots` says what is drawn, `sections` writes the rest.
+
+mod plots;
+mod sections;
+
+use super::chart::Marker;
+use super::page;
+use super::study::Look;
+use evenkeel_core::share::experiment::{Experiment, Outcome, Way};
+use evenkeel_core::share::simulation::Trace;
+
+/// An experiment under a way, and what it came to.
+pub struct Made {
+    /// Which.
+    pub way: Way,
+    /// All periods.
+    pub trace: Trace,
+    /// What it came to.
+    pub outcome: Outcome,
+}
+
+/// An experiment under all ways.
+pub struct Study {
+    /// Which.
+    pub experiment: Experiment,
+    /// Each way once.
+    pub made: Vec<Made>,
+}
+
+/// How it was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Seed.
+    pub seed: u64,
+    /// Seconds between two windows.
+    pub period_s: f64,
+}
+
+/// The page.
+pub fn html(id: &str, setting: Setting, studies: &[Study]) -> String {
+    let experiments: String = studies.iter().map(|study| sections::experiment(study, setting)).collect();
+    let body = [sections::headline(studies, setting), experiments, sections::caveats()].concat();
+    page::document(&format!("{id} · Evenkeel study of shares"), &page::banner("study of shares", id), &body)
+}
+
+/// Hue, shape and line of a way.
+fn look(way: Way) -> Look {
+    let (hue, marker, dashed) = match way {
+        Way::Uncontrolled => (5, Marker::Square, true),
+        Way::Parda => (3, Marker::Triangle, false),
+        Way::Evenkeel => (0, Marker::Circle, false),
+    };
+    Look { hue, marker, dashed }
+}
+
+/// A way in words.
+pub fn words(way: Way) -> &'static str {
+    match way {
+        Way::Uncontrolled => "uncontrolled",
+        Way::Parda => "the published law",
+        Way::Evenkeel => "Evenkeel",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::markup::check::fault;
+    use super::*;
+    use evenkeel_core::random::Seed;
+    use evenkeel_core::share::experiment::{judge, published};
+    use evenkeel_core::share::simulation::run;
+
+    fn study(number: usize) -> Study {
+        let mut experiment = published().swap_remove(number);
+        experiment.duration_s = 60.0;
+        let made = |way| {
+            let trace = run(&experiment.scenario(way, 2.0, Seed(1)));
+            Made { way, outcome: judge(&experiment, &trace), trace }
+        };
+        Study { made: Way::ALL.map(made).into(), experiment }
+    }
+
+    #[test]
+    fn the_page_has_every_experiment_beside_its_published_figures() {
+        let setting = Setting { seed: 1, period_s: 2.0 };
+        let page = html("shares-1", setting, &[study(0), study(1)]);
+        assert_eq!(fault(&page), None);
+        for part in ["table-3", "figure-8", "published", "3,360", "the published law", "latency-figure-8"] {
+            assert!(page.contains(part), "{part}");
+        }
+        for amiss in [">NaN", "inf", "http://", "https://"] {
+            assert!(!page.contains(amiss), "{amiss}");
+        }
+    }
+}

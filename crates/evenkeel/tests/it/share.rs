@@ -1,0 +1,213 @@
+//! Disks of hosts that share storage, as a user runs them.
+
+use super::cli::{evenkeel, refused};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// A host that serves, until it is dropped.
+struct Host {
+    process: Child,
+    log: BufReader<ChildStderr>,
+    /// The line that says where it serves.
+    serving: String,
+}
+
+impl Host {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+        command.args(["share", "disk"]).args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut process = command.spawn().expect("the binary can be started");
+        let mut log = BufReader::new(process.stderr.take().expect("stderr is piped"));
+        let serving = line(&mut log, "event=serving");
+        Self { process, log, serving }
+    }
+
+    /// A field of the line that says where it serves.
+    fn field(&self, name: &str) -> &str {
+        let start = self.serving.split_once(&format!("{name}=")).expect("the field is there").1;
+        start.split_whitespace().next().unwrap_or_default().trim_matches('"')
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().expect("kill is there").success());
+    }
+
+    fn stop(mut self) {
+        self.signal("-TERM");
+        assert_eq!(self.process.wait().expect("it ends").code(), Some(0));
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Reads up to the line that has this in it.
+fn line(log: &mut impl BufRead, wanted: &str) -> String {
+    let mut before = String::new();
+    loop {
+        let mut line = String::new();
+        assert_ne!(log.read_line(&mut line).expect("readable"), 0, "no {wanted} in {before}");
+        if line.contains(wanted) {
+            return line;
+        }
+        before.push_str(&line);
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Bytes that no disk has by itself.
+fn noise(path: &Path, bytes: usize) {
+    let mut state = 88_172_645_463_325_252_u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    });
+    fs::write(path, noise.take(bytes).collect::<Vec<u8>>()).expect("a file can be written");
+}
+
+fn uri(disk: &str, socket: &Path) -> String {
+    format!("nbd+unix:///{disk}?socket={}", socket.display())
+}
+
+fn run(program: &str, arguments: &[&str]) {
+    let output = Command::new(program).args(arguments).output().expect("the program is installed");
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_a_client_copies_to_a_disk_is_in_its_backing_when_the_host_has_stopped() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    noise(&at("noise"), 4 << 20);
+    assert!(
+        evenkeel(folder.path(), &["share", "array", &text(&at("array")), "--service", "20us"])
+            .status
+            .success()
+    );
+    let host = Host::start(&[
+        "--name",
+        "web1",
+        "--backing",
+        &text(&at("disk")),
+        "--size",
+        "4M",
+        "--nbd",
+        &text(&at("socket")),
+        "--simulated",
+        &text(&at("array")),
+        "--bus",
+        &format!("slot:{}", text(&at("slots"))),
+        "--period",
+        "100ms",
+        "--metrics",
+        "127.0.0.1:0",
+    ]);
+    run("nbdcopy", &[&text(&at("noise")), &uri("web1", &at("socket"))]);
+    run("nbdcopy", &[&uri("web1", &at("socket")), &text(&at("copy"))]);
+    assert!(
+        fs::read(at("noise")).unwrap() == fs::read(at("copy")).unwrap(),
+        "what was read is not what was written"
+    );
+    let shown = evenkeel(folder.path(), &["share", "top", host.field("metrics"), "--once"]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("web1") && shown.contains("window"), "{shown}");
+    host.stop();
+    assert!(fs::read(at("noise")).unwrap() == fs::read(at("disk")).unwrap());
+    assert!(!at("socket").exists(), "a socket is left behind");
+}
+
+#[test]
+fn shares_change_while_the_host_serves_and_a_bad_file_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    let config = |share: &str| {
+        let disk = format!(
+            "[[disk]]\nname = 'd'\nbacking = '{}'\nsize = '1M'\nshare = {share}\n",
+            text(&at("disk"))
+        );
+        let text = format!("name = 'h'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n{disk}", text(&at("socket")));
+        fs::write(at("share.toml"), text).expect("a file can be written");
+    };
+    config("1");
+    let mut host = Host::start(&["--config", &text(&at("share.toml")), "--period", "50ms"]);
+    config("'much'");
+    host.signal("-HUP");
+    assert!(line(&mut host.log, "event=reload_failed").contains("must be a number"));
+    config("4");
+    host.signal("-HUP");
+    line(&mut host.log, "event=reloaded");
+    let metrics = host.field("metrics").to_owned();
+    let shares = || {
+        let shown = evenkeel(folder.path(), &["share", "top", &metrics, "--once", "--every", "100ms"]);
+        String::from_utf8_lossy(&shown.stdout)
+            .lines()
+            .any(|line| line.trim_start().starts_with("d ") && line.contains(" 4"))
+    };
+    assert!((0..100).any(|_| shares()), "the new share is not shown");
+    host.stop();
+}
+
+#[test]
+fn bad_input_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| text(&folder.path().join(name));
+    fs::write(at("taken"), vec![0; 1 << 20]).expect("a file can be written");
+    fs::write(at("tiny"), "x").expect("a file can be written");
+    let (taken, socket, slots) = (at("taken"), at("socket"), format!("slot:{}", at("slots")));
+    let host = Host::start(&[
+        "--name",
+        "one",
+        "--backing",
+        &taken,
+        "--nbd",
+        &socket,
+        "--bus",
+        &slots,
+        "--period",
+        "100ms",
+    ]);
+    let (none, tiny, free, folder_itself) = (at("none"), at("tiny"), at("free"), text(folder.path()));
+    let other = at("other");
+    let disk = |more: &[&str]| -> String {
+        let all: Vec<&str> = ["share", "disk"].iter().chain(more).copied().collect();
+        refused(folder.path(), &all)
+    };
+    let named = |backing: &str, more: &[&str]| -> String {
+        let base = ["--name", "two", "--backing", backing, "--nbd", &other];
+        disk(&base.iter().chain(more).copied().collect::<Vec<_>>())
+    };
+    for (told, expected) in [
+        (disk(&[]), "give --backing PATH or --config FILE"),
+        (disk(&["--backing", &taken]), "give --name NAME"),
+        (disk(&["--backing", &taken, "--name", "two"]), "give --nbd ADDRESS or --fuse DIR"),
+        (disk(&["--backing", &taken, "--config", &none]), "--backing is for a host with one disk"),
+        (disk(&["--config", &none]), "cannot read"),
+        (named(&none, &[]), "--size SIZE makes a file that is missing"),
+        (named(&folder_itself, &[]), "neither a file nor a block device"),
+        (named(&tiny, &[]), "too small"),
+        (named(&taken, &[]), "in use"),
+        (named(&free, &["--size", "1M", "--share", "0"]), "`share` must be between"),
+        (named(&free, &["--size", "1M", "--simulated", &taken]), "no simulated array"),
+        (named(&free, &["--size", "1M", "--simulated", &none]), "evenkeel share array FILE makes one"),
+        (named(&free, &["--size", "1M", "--bus", "carrier-pigeon"]), "slot:FILE"),
+        (named(&free, &["--size", "1M", "--bus", &format!("slot:{taken}")]), "no slot file"),
+        (named(&free, &["--size", "1M", "--name", "one", "--bus", &slots]), "is live"),
+        (named(&free, &["--size", "1M", "--nbd", &socket]), "cannot listen"),
+        (named(&free, &["--size", "1M", "--latency", "soon"]), "no number with a unit"),
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    host.stop();
+}
