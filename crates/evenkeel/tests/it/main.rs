@@ -3,6 +3,7 @@
 mod cli;
 mod guard;
 mod house;
+mod mounted;
 mod sandbox;
 mod share;
 mod study;

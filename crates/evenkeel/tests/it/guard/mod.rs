@@ -1,7 +1,7 @@
 //! The guard against a real server.
 
 mod captured;
-mod client;
+pub mod client;
 mod corpus;
 mod demo;
 mod faults;

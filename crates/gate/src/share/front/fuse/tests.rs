@@ -73,6 +73,40 @@ fn what_threads_write_at_any_place_is_read_again() {
 }
 
 #[test]
+fn what_fio_writes_in_all_sizes_at_once_it_finds_again() {
+    let Some(shown) = shown(false) else { return };
+    shown.engine.handle().set_window(6.0);
+    let file = format!("--filename={}", shown.front.file().display());
+    let mut fio = Command::new("fio");
+    fio.args([
+        "--name=verify",
+        "--size=4M",
+        "--rw=randrw",
+        "--bssplit=512/20:4k/40:20k/20:64k/20",
+        "--direct=1",
+    ]);
+    fio.args(["--ioengine=libaio", "--iodepth=32", "--loops=4", "--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0"]);
+    fio.args(["--fallocate=none", "--fsync=64", "--output-format=terse", &file])
+        .current_dir(shown.folder.path().join(".."));
+    let Ok(output) = fio.output() else {
+        return eprintln!("fio is not installed: its verification is left out");
+    };
+    let said =
+        String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && !said.contains("verify:"), "{said}");
+    let seen = shown.engine.handle().measure(std::time::Duration::from_secs(10)).unwrap();
+    assert!(
+        seen.counts.disks[0].writes > 200 && seen.counts.disks[0].flushes > 0,
+        "{:?}",
+        seen.counts.disks[0]
+    );
+    assert!(
+        seen.measured.period.wanted() > seen.measured.period.outstanding,
+        "the window was full, fio wanted more"
+    );
+}
+
+#[test]
 fn the_file_is_a_disk_and_stays_one() {
     let Some(shown) = shown(false) else { return };
     let path = shown.front.file();

@@ -1,0 +1,122 @@
+//! The process of a mounted disk, as a user starts it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// Whether file systems can be mounted here; a machine where they cannot says so and tests the rest.
+pub fn can_mount() -> bool {
+    let fuse = OpenOptions::new().read(true).write(true).open("/dev/fuse").is_ok();
+    let output = Command::new("losetup").arg("--find").env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin").output();
+    let loops = output.is_ok_and(|output| output.status.success()) && Path::new("/dev/loop-control").exists();
+    // SAFETY: a system call without arguments that cannot fail.
+    let root = unsafe { libc::geteuid() } == 0;
+    if !(fuse && loops && root) {
+        eprintln!("mounts are not tested here: root {root}, /dev/fuse {fuse}, loop devices {loops}");
+    }
+    fuse && loops && root
+}
+
+/// A disk, the folder it is mounted at, and the process in between.
+pub struct Disk {
+    child: Child,
+    at: PathBuf,
+}
+
+impl Disk {
+    /// Mounts `folder/disk` at `folder/at`; `Err` is what the command said where it refused.
+    pub fn mount(folder: &Path, more: &[&str]) -> Result<Self, String> {
+        let (backing, at) = (folder.join("disk"), folder.join("at"));
+        fs::create_dir_all(&at).expect("a folder");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+        command.args(["share", "mount", "--name", "tested", "--backing"]).arg(&backing).arg("--at").arg(&at);
+        command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary can be started");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("it has an output")).read_line(&mut line).expect("text");
+        if line.contains(at.to_str().expect("a path in UTF-8")) {
+            return Ok(Self { child, at });
+        }
+        let mut said = String::new();
+        child.stderr.take().expect("it has an output").read_to_string(&mut said).expect("text");
+        let status = child.wait().expect("it ends");
+        Err(format!("{}: {said}", status.code().unwrap_or(-1)))
+    }
+
+    pub fn at(&self) -> &Path {
+        &self.at
+    }
+
+    pub fn is_mounted(&self) -> bool {
+        mount_lines(&self.at) > 0
+    }
+
+    /// Waits until it says something to its user.
+    pub fn says(&mut self) -> String {
+        let stderr = self.child.stderr.as_mut().expect("it has an output");
+        let (mut said, mut byte) = (Vec::new(), [0]);
+        while stderr.read(&mut byte).is_ok_and(|read| read == 1) && byte != *b"\n" {
+            said.push(byte[0]);
+        }
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
+    pub fn terminate(&self) {
+        let pid = i32::try_from(self.child.id()).expect("a process");
+        // SAFETY: a system call without pointers, to a child that has not been waited for.
+        assert_eq!(unsafe { libc::kill(pid, libc::SIGTERM) }, 0);
+    }
+
+    pub fn wait(&mut self) -> ExitStatus {
+        for _ in 0..3_000 {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the process of the disk did not end within 30 s");
+    }
+
+    /// Takes it down in order.
+    pub fn down(mut self) {
+        self.terminate();
+        let status = self.wait();
+        assert!(status.success(), "{status}: {}", self.says());
+        assert!(!self.is_mounted());
+    }
+
+    /// From now on the disk answers nothing.
+    pub fn cut_power(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
+    pub fn unmount(&self) {
+        let output = Command::new("umount").arg(&self.at).output().expect("umount");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // A test that failed leaves nothing behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if self.is_mounted() {
+            let _ = Command::new("umount").arg("--lazy").arg(&self.at).status();
+        }
+    }
+}
+
+fn mount_lines(at: &Path) -> usize {
+    let mounts = fs::read_to_string("/proc/self/mounts").expect("mounts");
+    let at = at.canonicalize().map(|path| path.display().to_string()).unwrap_or_default();
+    mounts.lines().filter(|line| line.split(' ').nth(1) == Some(&at)).count()
+}
+
+/// A blank disk, without any block.
+pub fn blank(folder: &Path, bytes: u64) {
+    File::create(folder.join("disk")).and_then(|file| file.set_len(bytes)).expect("a file");
+}

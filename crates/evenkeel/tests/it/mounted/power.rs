@@ -1,0 +1,203 @@
+//! Power cuts under load: the process of the disk is killed, and with it goes what its cache had not flushed.
+
+use super::disk::{Disk, blank, can_mount};
+use crate::guard::client::{Client, MODERN};
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_wire::relay::Reply;
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tempfile::tempdir;
+
+const WRITERS: u64 = 4;
+/// Cuts in `make test`; EVENKEEL_POWER_CUTS asks for more.
+const CUTS: u64 = 3;
+
+/// A MariaDB on the mounted disk, killed when dropped.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn make(at: &Path) {
+        let mut install = Command::new("mariadb-install-db");
+        install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", "--user=root"]);
+        install.args(["--innodb-log-file-size=16M", "--skip-name-resolve"]);
+        let made = install.arg(format!("--datadir={}", at.join("data").display())).output().expect("it is installed");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+
+    /// `Err` is its log where it does not start.
+    fn start(at: &Path, log: &Path) -> Result<Self, String> {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+        let mut command = Command::new("mariadbd");
+        command.env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()));
+        command.args(["--no-defaults", "--user=root", "--skip-grant-tables", "--bind-address=127.0.0.1"]);
+        command.args(["--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=16M"]);
+        command.args(["--innodb-log-file-size=16M", "--skip-networking=0", "--performance-schema=0"]);
+        command.arg(format!("--port={port}")).arg(format!("--datadir={}", at.join("data").display()));
+        command.arg(format!("--socket={}", log.with_extension("sock").display()));
+        command.arg(format!("--log-error={}", log.display())).stdin(Stdio::null());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("mariadbd is installed");
+        let mut server = Self { child, address: format!("127.0.0.1:{port}") };
+        for _ in 0..3_000 {
+            if std::net::TcpStream::connect(&server.address).is_ok() {
+                return Ok(server);
+            }
+            if server.child.try_wait().expect("a child").is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Err(std::fs::read_to_string(log).unwrap_or_default())
+    }
+
+    /// Runs SQL by the command line client; `Err` is what it said.
+    fn sql(&self, sql: &str) -> Result<String, String> {
+        let (host, port) = self.address.split_once(':').expect("host and port");
+        let mut client = Command::new("mariadb");
+        client.args(["--no-defaults", "-N", "-B", "-u", "root", "-h", host, "-P", port, "-e", sql]);
+        let output = client.stdin(Stdio::null()).output().expect("the client is installed");
+        let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        if output.status.success() { Ok(said(&output.stdout)) } else { Err(said(&output.stderr)) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Commits rows until its connection ends: those that were acknowledged.
+fn write_rows(address: String, cut: u64, writer: u64, total: Arc<AtomicUsize>) -> JoinHandle<BTreeSet<u64>> {
+    std::thread::spawn(move || {
+        let mut client = Client::connect(&address, MODERN);
+        let mut acknowledged = BTreeSet::new();
+        for row in 0.. {
+            let id = cut * 10_000_000 + row * WRITERS + writer;
+            let insert = format!("INSERT INTO ledger VALUES ({id}, REPEAT('x', {}))", id % 3_000);
+            let sql = if row % 2 == 0 { insert } else { format!("BEGIN; {insert}; COMMIT") };
+            match client.tries(&[b"\x03", sql.as_bytes()].concat()).last() {
+                Some(Reply::Result { more: false, .. }) => acknowledged.insert(id),
+                _ => return acknowledged,
+            };
+            total.fetch_add(1, Ordering::Relaxed);
+        }
+        acknowledged
+    })
+}
+
+/// A disk through power cuts, and the rows that clients were told to be there.
+struct Trial<'a> {
+    folder: &'a Path,
+    flags: &'a [&'a str],
+    acknowledged: BTreeSet<u64>,
+    random: Random,
+}
+
+impl Trial<'_> {
+    fn disk(&self, more: &[&str]) -> Result<Disk, String> {
+        Disk::mount(self.folder, &[self.flags, more].concat())
+    }
+
+    fn prepare(&self) {
+        blank(self.folder, 768 << 20);
+        let disk = self.disk(&["--mkfs", "ext4"]).expect("a mount");
+        Server::make(disk.at());
+        let server = Server::start(disk.at(), &self.folder.join("log")).expect("a server");
+        server.sql("CREATE DATABASE shop").expect("a database");
+        server.sql("CREATE TABLE shop.ledger (id BIGINT PRIMARY KEY, note TEXT)").expect("a table");
+        server.sql("SHUTDOWN").expect("an end in order");
+        let mut server = server;
+        server.child.wait().expect("it ends");
+        disk.down();
+    }
+
+    /// Works for a while, and is cut.
+    fn cut(&mut self, cut: u64) -> Result<(), String> {
+        let mut disk = self.disk(&[])?;
+        let server = Server::start(disk.at(), &self.folder.join("log"))?;
+        let total = Arc::new(AtomicUsize::new(0));
+        let writers = (0..WRITERS).map(|writer| write_rows(server.address.clone(), cut, writer, total.clone()));
+        let writers: Vec<_> = writers.collect();
+        let wanted = self.random.uniform(50, 400) as usize;
+        for _ in 0..3_000 {
+            if total.load(Ordering::Relaxed) >= wanted || writers.iter().any(JoinHandle::is_finished) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(total.load(Ordering::Relaxed) >= wanted, "{wanted} rows did not come within 15 s");
+        disk.cut_power();
+        drop(server);
+        disk.unmount();
+        for writer in writers {
+            self.acknowledged.extend(writer.join().expect("a writer ends"));
+        }
+        Ok(())
+    }
+
+    /// What is wrong after a cut: of the file system, of the server, of the ledger.
+    fn verify(&self) -> Result<usize, String> {
+        // Mounting replays the journal.
+        self.disk(&[])?.down();
+        let check = Command::new("/sbin/e2fsck").arg("-fn").arg(self.folder.join("disk")).output().expect("e2fsck");
+        if !check.status.success() {
+            return Err(format!("e2fsck: {}", String::from_utf8_lossy(&check.stdout)));
+        }
+        let disk = self.disk(&[])?;
+        let server = Server::start(disk.at(), &self.folder.join("log"))?;
+        let rows = server.sql("SELECT id FROM shop.ledger");
+        let tables = server.sql("CHECK TABLE shop.ledger EXTENDED");
+        drop(server);
+        disk.down();
+        let rows: BTreeSet<u64> = rows?.lines().map(|id| id.parse().expect("a number")).collect();
+        let lost = self.acknowledged.difference(&rows).count();
+        match tables {
+            Ok(said) if said.ends_with("OK") && lost == 0 => Ok(rows.len()),
+            said => Err(format!("{lost} of {} rows are lost; the table: {said:?}", self.acknowledged.len())),
+        }
+    }
+}
+
+fn trial<'a>(folder: &'a Path, flags: &'a [&'a str]) -> Trial<'a> {
+    let trial = Trial { folder, flags, acknowledged: BTreeSet::new(), random: Random::new(Seed(17)) };
+    trial.prepare();
+    trial
+}
+
+#[test]
+fn what_a_server_acknowledged_is_there_after_power_cuts() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempdir().expect("a folder");
+    let cuts = std::env::var("EVENKEEL_POWER_CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(CUTS);
+    let mut trial = trial(folder.path(), &["--volatile"]);
+    for cut in 1..=cuts {
+        trial.cut(cut).unwrap_or_else(|error| panic!("cut {cut}: {error}"));
+        let rows = trial.verify().unwrap_or_else(|error| panic!("cut {cut}: {error}"));
+        eprintln!("cut {cut} of {cuts}: {} acknowledged, {rows} rows", trial.acknowledged.len());
+        assert!(rows - trial.acknowledged.len() <= (cut * WRITERS) as usize, "more rows than anybody wrote");
+    }
+}
+
+#[test]
+fn a_disk_that_lies_about_flushes_is_caught() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempdir().expect("a folder");
+    let mut trial = trial(folder.path(), &["--volatile", "--ignore-flush"]);
+    let found = (1..=CUTS).find_map(|cut| trial.cut(cut).and_then(|()| trial.verify()).err());
+    let found = found.expect("acknowledged rows were lost, and the test did not see it");
+    eprintln!("found: {}", found.lines().take(3).collect::<Vec<_>>().join(" | "));
+}
