@@ -5,7 +5,7 @@ CARGO ?= cargo
 PACKAGES := mariadb-server-core mariadb-client-core
 BENCH_PACKAGES := $(PACKAGES) sysbench haproxy
 # Clients of disks that others have made, and the servers that ours is measured against.
-DISK_PACKAGES := libnbd-bin qemu-utils fio
+DISK_PACKAGES := libnbd-bin qemu-utils fio fuse3 e2fsprogs mount
 DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -61,7 +61,7 @@ tools:
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
 	@PATH="$$PATH:/usr/sbin"; { command -v mariadbd && command -v mariadb-install-db && command -v mariadb; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(PACKAGES); }
-	@{ command -v nbdinfo && command -v qemu-img && command -v fio; } >/dev/null \
+	@PATH="$$PATH:/usr/sbin:/sbin"; { command -v nbdinfo && command -v qemu-img && command -v fio && command -v fusermount3 && command -v mkfs.ext4 && command -v losetup; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_PACKAGES); }
 
 bench-tools: tools

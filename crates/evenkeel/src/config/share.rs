@@ -90,6 +90,8 @@ pub struct DiskConfig {
     pub simulated: Option<PathBuf>,
     /// Writes are lost at a kill unless they were flushed.
     pub volatile: bool,
+    /// And flushes are ignored; a flag alone says so.
+    pub ignore_flush: bool,
 }
 
 impl DiskConfig {
@@ -105,6 +107,7 @@ impl DiskConfig {
             fuse: None,
             simulated: None,
             volatile: false,
+            ignore_flush: false,
         }
     }
 

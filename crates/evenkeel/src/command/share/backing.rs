@@ -28,7 +28,8 @@ fn one(disk: &DiskConfig) -> Result<Box<dyn Backing>> {
     let file: Box<dyn Backing> = match disk.volatile {
         false => Box::new(FileBacking::open(&disk.backing, options).hint(hint)?),
         true => {
-            Box::new(VolatileBacking::open(&disk.backing, options, VolatileOptions::default()).hint(hint)?)
+            let cache = VolatileOptions { ignore_flush: disk.ignore_flush, ..VolatileOptions::default() };
+            Box::new(VolatileBacking::open(&disk.backing, options, cache).hint(hint)?)
         }
     };
     match &disk.simulated {

@@ -14,7 +14,7 @@ use evenkeel_core::share::Cost;
 use evenkeel_gate::clock::Clock;
 use evenkeel_gate::share::control::{Board, Loop, Order, Settings};
 use evenkeel_gate::share::event::{Event, Listener};
-use evenkeel_gate::share::{Address, Engine, FuseDisk, FuseFront, NbdPlan, Plan};
+use evenkeel_gate::share::{Address, Engine, FuseDisk, FuseFront, Handle, NbdPlan, Plan};
 use serde_json::json;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
         .context("installing the handler for SIGHUP")?;
     let running = Running::start(&config)?;
-    while !session.stop.is_set() && !running.engine.has_failed() {
+    while !session.stop.is_set() && running.is_well() {
         std::thread::sleep(NAP);
         if hangup.swap(false, Ordering::Relaxed) {
             let event = match flags.read().and_then(|config| running.reload(&config)) {
@@ -52,7 +52,9 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
 }
 
 /// A host that serves its disks; what clients see comes down first.
-struct Running {
+pub(super) struct Running {
+    /// Bytes of each disk, and whether it may only be read.
+    pub sizes: Vec<(u64, bool)>,
     fuse: Vec<FuseFront>,
     engine: Engine,
     orders: mpsc::Sender<Order>,
@@ -63,7 +65,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(config: &ShareConfig) -> Result<Self> {
+    pub fn start(config: &ShareConfig) -> Result<Self> {
         let names: Vec<String> = config.disks.iter().map(|disk| disk.name.clone()).collect();
         let disks = backing::open(config)?;
         let sizes: Vec<(u64, bool)> =
@@ -86,7 +88,7 @@ impl Running {
         let fuse = mount(config, &engine, &sizes)?;
         let (orders, inbox) = mpsc::channel();
         let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
-        let running = Self { fuse, engine, orders, looping, listener, names, metrics };
+        let running = Self { sizes, fuse, engine, orders, looping, listener, names, metrics };
         running.tell_where(config);
         Ok(running)
     }
@@ -124,7 +126,17 @@ impl Running {
         Ok(())
     }
 
-    fn stop(mut self) -> Result<ExitCode> {
+    /// A way to the engine for a front of somebody else's.
+    pub fn handle(&self) -> Handle {
+        self.engine.handle()
+    }
+
+    /// Whether the disks are served.
+    pub fn is_well(&self) -> bool {
+        !self.engine.has_failed()
+    }
+
+    pub fn stop(mut self) -> Result<ExitCode> {
         let unmounted: Result<Vec<()>, _> = self.fuse.iter_mut().map(FuseFront::unmount).collect();
         // A loop that has ended already needs no order.
         let _ = self.orders.send(Order::Stop);

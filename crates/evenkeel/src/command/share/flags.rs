@@ -45,6 +45,9 @@ pub struct Flags {
     /// Loses what was not flushed when it is killed: for tests
     #[arg(long, requires = "backing")]
     volatile: bool,
+    /// Says "done" to flushes and does nothing: a disk that lies, to see a test fail
+    #[arg(long, requires = "volatile", hide = true)]
+    ignore_flush: bool,
     /// Folder in which the disk is to appear as a file
     #[arg(long, value_name = "DIR", requires = "backing")]
     fuse: Option<PathBuf>,
@@ -98,13 +101,27 @@ pub struct Flags {
 impl Flags {
     /// The file, if there is one, with the flags over it.
     pub fn read(&self) -> Result<ShareConfig> {
-        let mut config = self.base()?;
-        self.over(&mut config)?;
-        config.check()?;
+        let config = self.whole()?;
         if config.nbd.is_empty() && config.disks.iter().all(|disk| disk.fuse.is_none()) {
             return Err(anyhow!("nobody said where the disk is to appear"))
                 .hint("give --nbd ADDRESS or --fuse DIR");
         }
+        Ok(config)
+    }
+
+    /// As [`Flags::read`], of one disk that may appear nowhere else than where it is mounted.
+    pub fn read_one(&self) -> Result<ShareConfig> {
+        let config = self.whole()?;
+        match config.disks.len() {
+            1 => Ok(config),
+            disks => bail!("one disk can be mounted, and the configuration has {disks}"),
+        }
+    }
+
+    fn whole(&self) -> Result<ShareConfig> {
+        let mut config = self.base()?;
+        self.over(&mut config)?;
+        config.check()?;
         Ok(config)
     }
 
@@ -127,6 +144,7 @@ impl Flags {
         disk.share = self.share.unwrap_or(disk.share);
         disk.size = self.size.as_deref().map(units::bytes).transpose().context("--size")?;
         (disk.read_only, disk.direct, disk.volatile) = (self.read_only, self.direct, self.volatile);
+        disk.ignore_flush = self.ignore_flush;
         (disk.fuse, disk.simulated) = (self.fuse.clone(), self.simulated.clone());
         Ok(disk)
     }

@@ -5,6 +5,7 @@ mod backing;
 mod bus;
 mod disk;
 mod flags;
+mod mount;
 mod top;
 
 use super::Session;
@@ -19,6 +20,7 @@ Examples:
   evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
   evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --controller fixed --window 32
   evenkeel share disk --config /etc/evenkeel/share.toml
+  evenkeel share mount --backing /dev/sdb --share 4 --name web1 --at /srv/data --mkfs ext4 --bus slot:/shared/slots
   evenkeel share top 127.0.0.1:9308
   evenkeel share array test.sim --spindles 10 --service 2.9ms
   evenkeel share disk --backing disk.img --size 1G --simulated test.sim --nbd /tmp/disk.sock
@@ -36,6 +38,8 @@ pub struct Args {
 enum Action {
     /// Serve virtual disks in front of files or block devices
     Disk(Box<Flags>),
+    /// Put a file system on a disk and mount it, in one step
+    Mount(Box<mount::MountArgs>),
     /// Watch a host: window, latency, disks, members, and why
     Top(top::TopArgs),
     /// Make a simulated array: storage with known answers, to try and to test
@@ -56,6 +60,7 @@ impl Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Action::Disk(flags) => disk::run(session, flags),
+        Action::Mount(args) => mount::run(session, args),
         Action::Top(top) => top::run(session, top),
         Action::Array(array) => array::run(array),
     }

@@ -93,9 +93,18 @@ impl Disk {
         self.child.wait().expect("it ends");
     }
 
+    /// By hand. What a process had under way when it was killed keeps the mount a little longer than the process.
     pub fn unmount(&self) {
-        let output = Command::new("umount").arg(&self.at).output().expect("umount");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut said = String::new();
+        for _ in 0..1_000 {
+            let output = Command::new("umount").arg(&self.at).output().expect("umount");
+            if output.status.success() {
+                return;
+            }
+            said = String::from_utf8_lossy(&output.stderr).into_owned();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("{said}");
     }
 }
 

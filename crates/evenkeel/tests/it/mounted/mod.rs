@@ -28,7 +28,8 @@ fn a_disk_is_mounted_in_one_step_and_taken_down_by_sigterm_or_umount() {
     assert_eq!(fs::read_to_string(again.at().join("file")).expect("the file"), "written");
     again.unmount();
     assert!(again.wait().success(), "who unmounts by hand ends it");
-    let sound = Command::new("/sbin/e2fsck").arg("-fn").arg(folder.path().join("disk")).output().expect("e2fsck");
+    let sound =
+        Command::new("/sbin/e2fsck").arg("-fn").arg(folder.path().join("disk")).output().expect("e2fsck");
     assert!(sound.status.success(), "{}", String::from_utf8_lossy(&sound.stdout));
 }
 
@@ -42,7 +43,8 @@ fn a_mount_with_users_says_who_they_are_and_waits_for_them() {
     let mut disk = Disk::mount(folder.path(), &["--mkfs", "ext4"]).expect("a mount");
     let file = fs::File::create(disk.at().join("file")).expect("a file");
     disk.terminate();
-    let told = std::iter::repeat_with(|| disk.says()).find(|line| line.contains("used by")).unwrap_or_default();
+    let told =
+        std::iter::repeat_with(|| disk.says()).find(|line| line.contains("used by")).unwrap_or_default();
     assert!(told.contains(&format!("({})", std::process::id())), "{told}");
     assert!(disk.is_mounted());
     drop(file);

@@ -77,6 +77,16 @@ impl FuseFront {
         Ok(())
     }
 
+    /// Whether only those who have the file open still see it.
+    pub fn is_hidden(&self) -> bool {
+        self.detached
+    }
+
+    /// Whether it has been taken down, by whomever.
+    pub fn has_ended(&self) -> bool {
+        self.session.as_ref().is_none_or(|session| session.guard.is_finished())
+    }
+
     /// Takes it down; it stays where somebody has the file open.
     pub fn unmount(&mut self) -> Result<(), FuseError> {
         let down = if self.detached { Ok(()) } else { sys::unmount(&self.at, false) };

@@ -209,3 +209,16 @@ fn a_place_that_cannot_be_mounted_on_is_refused_in_words() {
     assert!(said(Path::new("/proc")).starts_with("already a mount point: "));
     assert!(said(Path::new("/")).starts_with("already a mount point: "));
 }
+
+#[test]
+fn a_file_that_was_hidden_goes_with_its_last_user() {
+    let Some(mut shown) = shown(false) else { return };
+    let file = open(&shown.front.file());
+    shown.front.detach().unwrap();
+    assert_eq!(fs::read_dir(shown.folder.path()).unwrap().count(), 0);
+    file.write_all_at(b"hidden", 0).unwrap();
+    assert!(!shown.front.has_ended());
+    drop(file);
+    shown.front.unmount().unwrap();
+    assert!(shown.front.has_ended());
+}
