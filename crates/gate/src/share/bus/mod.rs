@@ -28,8 +28,8 @@ use std::time::Duration;
 
 /// Periods for which a member listens before it tells, at most.
 const LISTEN_PERIODS: u64 = 2;
-/// Longest wait for a report to be carried or to come back.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// Longest wait for a report to be carried or to come back: a quarter of a period, between these.
+const PATIENCE: (Nanos, Nanos) = (Nanos::from_millis(250), Nanos::from_secs(2));
 /// From one look to the next while listening, and where nothing has come back.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -157,7 +157,7 @@ impl Bus {
         let roster = Roster::new(own.clone(), period);
         let note = carrier.note();
         let carrier: Box<dyn Carrier> =
-            if carrier.keeps() { Box::new(Bounded::start(carrier, PATIENCE)?) } else { carrier };
+            if carrier.keeps() { Box::new(Bounded::start(carrier, patience(period).into())?) } else { carrier };
         let mut this = Self { carrier, own, roster, period, sequence: 0, joined: false, note, clock };
         this.listen()?;
         let hello = this.next(0.0, &Report::default(), false);
@@ -172,14 +172,21 @@ impl Bus {
         let mut is_first = self.carrier.keeps();
         loop {
             let now = self.clock.now();
-            for piece in self.carrier.hear(LOOK)? {
-                self.roster.take(&piece, if is_first { None } else { Some(now) });
+            match self.carrier.hear(LOOK) {
+                Ok(pieces) => {
+                    let at = (!is_first).then_some(now);
+                    pieces.iter().for_each(|piece| self.roster.take(piece, at));
+                    is_first = false;
+                }
+                // Storage may be slow just because it needs windows.
+                Err(BusError::Slow) => {}
+                Err(error) => return Err(error),
             }
-            is_first = false;
             if self.roster.twin(now).is_some() {
                 return Err(BusError::Twin(self.own.name.clone()));
             }
-            if now >= end || (self.carrier.keeps() && self.roster.all_have_moved()) {
+            let is_clear = self.carrier.keeps() && !is_first && self.roster.all_have_moved();
+            if now >= end || is_clear {
                 return Ok(());
             }
             if self.carrier.keeps() {
@@ -213,7 +220,7 @@ impl Bus {
 
     /// Takes what the others told, and waits a little for what this member told.
     pub fn hear(&mut self, now: Nanos) -> Result<(), BusError> {
-        let end = self.clock.now() + Nanos::from(PATIENCE);
+        let end = self.clock.now() + patience(self.period);
         loop {
             for piece in self.carrier.hear(LOOK)? {
                 self.roster.take(&piece, Some(now));
@@ -265,6 +272,10 @@ impl Bus {
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
+}
+
+fn patience(period: Nanos) -> Nanos {
+    Nanos(period.0 / 4).clamp(PATIENCE.0, PATIENCE.1)
 }
 
 impl Drop for Bus {

@@ -81,16 +81,20 @@ impl Nats {
             // Who waits for the client gets it, or why there is none.
             let told = |outcome| drop(ready.send(outcome));
             match runtime {
-                Ok(runtime) => runtime.block_on(async {
-                    match connect(options, addresses, &subject).await {
-                        Ok((client, subscriber)) => {
-                            told(Ok(client.clone()));
-                            tokio::spawn(hear(subscriber, pieces));
-                            publish(client, own, reports).await;
+                Ok(runtime) => {
+                    runtime.block_on(async {
+                        match connect(options, addresses, &subject).await {
+                            Ok((client, subscriber)) => {
+                                told(Ok(client.clone()));
+                                tokio::spawn(hear(subscriber, pieces));
+                                publish(client, own, reports).await;
+                            }
+                            Err(error) => told(Err(error)),
                         }
-                        Err(error) => told(Err(error)),
-                    }
-                }),
+                    });
+                    // A name that is being looked up holds nobody up.
+                    runtime.shutdown_background();
+                }
                 Err(error) => told(Err(error)),
             }
         };
