@@ -1,5 +1,6 @@
 //! How a failure is told: what went wrong, while doing what, and what to do next.
 
+use evenkeel_gate::share::bus::BusError;
 use evenkeel_lab::data::DataError;
 use evenkeel_lab::load::LoadError;
 use evenkeel_lab::sandbox::SandboxError;
@@ -76,7 +77,8 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
         let data = cause.downcast_ref::<DataError>().and_then(DataError::hint);
         let load = cause.downcast_ref::<LoadError>().and_then(LoadError::hint);
         let store = cause.downcast_ref::<StoreError>().and_then(StoreError::hint);
-        target.or(sandbox).or(study).or(data).or(load).or(store).map(str::to_owned)
+        let bus = cause.downcast_ref::<BusError>().and_then(BusError::hint);
+        target.or(bus).or(sandbox).or(study).or(data).or(load).or(store).map(str::to_owned)
     })
 }
 

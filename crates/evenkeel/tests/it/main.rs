@@ -4,6 +4,7 @@ mod cli;
 mod guard;
 mod house;
 mod mounted;
+mod members;
 mod sandbox;
 mod share;
 mod study;

@@ -96,6 +96,27 @@ pub enum BusError {
     Unheard,
 }
 
+impl BusError {
+    /// What to do next.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Twin(_) => Some("give this host a name of its own (--name), or end the other one"),
+            Self::Full { .. } => Some("end a member, or all of them and make another file with more slots"),
+            Self::NotSlots { .. } => {
+                Some("name a file that is missing: it is made; one that is there stays as it is")
+            }
+            Self::Locked(_) => Some("find out who holds it (lslocks), or name another file"),
+            Self::Address(_) => Some(
+                "nats://HOST:PORT or tls://HOST:PORT; what to log in with goes into a file (--bus-login)",
+            ),
+            Self::Down(_) | Self::Slow => {
+                Some("is it running, and is what to log in with right (--bus-login, --bus-ca)?")
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Bytes that came, or stand in a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -156,8 +177,11 @@ impl Bus {
         let own = Identity::new(name);
         let roster = Roster::new(own.clone(), period);
         let note = carrier.note();
-        let carrier: Box<dyn Carrier> =
-            if carrier.keeps() { Box::new(Bounded::start(carrier, patience(period).into())?) } else { carrier };
+        let carrier: Box<dyn Carrier> = if carrier.keeps() {
+            Box::new(Bounded::start(carrier, patience(period).into())?)
+        } else {
+            carrier
+        };
         let mut this = Self { carrier, own, roster, period, sequence: 0, joined: false, note, clock };
         this.listen()?;
         let hello = this.next(0.0, &Report::default(), false);
