@@ -39,7 +39,7 @@ pub enum Command {
     Profile(Box<profile::Args>),
     /// Private servers: up, down, list, shell, logs, clean
     Sandbox(sandbox::Args),
-    /// TPC-W data on any server: fill, check, reload
+    /// Data of TPC-W and DVD Store on any server: fill, check, reload
     Data(data::Args),
     /// One run of load: open at a rate or along a ramp, or closed clients with think time
     Load(load::Args),

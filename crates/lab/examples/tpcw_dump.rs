@@ -4,7 +4,8 @@
 //! usage: tpcw_dump EBS ITEMS SEED TODAY > dump.sql
 
 use evenkeel_core::random::Seed;
-use evenkeel_lab::data::tpcw::{Date, Generator, Indexes, RowStream, Scale, Table};
+use evenkeel_lab::data::tpcw::{Date, Generator, Scale, Table};
+use evenkeel_lab::data::{Indexes, RowStream};
 use std::error::Error;
 use std::io::{BufWriter, Write};
 

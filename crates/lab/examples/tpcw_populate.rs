@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: tpcw_populate URL EBS ITEMS SEED TODAY VIA THREADS".into());
     };
     let spec = DataSpec {
-        scale: Scale::new(ebs.parse()?, items.parse()?)?,
+        set: Scale::new(ebs.parse()?, items.parse()?)?.into(),
         seed: Seed(seed.parse()?),
         today: Some(today.parse()?),
         via: via.parse()?,

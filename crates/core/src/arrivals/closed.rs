@@ -4,11 +4,12 @@ use crate::random::Random;
 use crate::time::Nanos;
 
 /// Think time of a TPC-W browser: mean 7 s, at most 70 s.
-pub const TPCW_THINK_TIME: Pause = Pause { mean: Nanos::from_secs(7), longest: Some(Nanos::from_secs(70)) };
+pub const TPCW_THINK_TIME: Pause =
+    Pause { mean: Nanos::from_secs(7), longest: Some(Nanos::from_secs(70)), uniform: false };
 
 /// Length of a TPC-W session: mean 15 min, at most 60 min.
 pub const TPCW_SESSION_LENGTH: Pause =
-    Pause { mean: Nanos::from_secs(15 * 60), longest: Some(Nanos::from_secs(60 * 60)) };
+    Pause { mean: Nanos::from_secs(15 * 60), longest: Some(Nanos::from_secs(60 * 60)), uniform: false };
 
 /// A negative exponential duration; what is drawn above `longest` becomes `longest`, as TPC-W has it.
 ///
@@ -19,16 +20,26 @@ pub struct Pause {
     pub mean: Nanos,
     /// Cut, where there is one.
     pub longest: Option<Nanos>,
+    /// Whether it is uniform from nothing to twice the mean instead, as DVD Store has it; then nothing is cut.
+    pub uniform: bool,
 }
 
 impl Pause {
     /// A pause without a cut.
     pub const fn new(mean: Nanos) -> Self {
-        Self { mean, longest: None }
+        Self { mean, longest: None, uniform: false }
+    }
+
+    /// A pause that is uniform from nothing to twice the mean.
+    pub const fn uniform(mean: Nanos) -> Self {
+        Self { mean, longest: None, uniform: true }
     }
 
     /// Draws one.
     pub fn draw(&self, random: &mut Random) -> Nanos {
+        if self.uniform {
+            return Nanos(random.uniform(0, self.mean.0.saturating_mul(2)));
+        }
         let drawn = random.exponential_nanos(self.mean);
         self.longest.map_or(drawn, |longest| drawn.min(longest))
     }
@@ -38,7 +49,13 @@ impl Pause {
     ///
     /// Its density is `P(pause > t)` over the mean pause: the exponential one given that it is below the cut. As an
     /// exponential duration has no memory, what it exceeds the last whole cut by has that distribution.
+    ///
+    /// Of a uniform pause `P(pause > t)` falls in a straight line, so that a fraction `u` is left of twice the mean with
+    /// `1 - sqrt(1 - u)`.
     pub fn residual(&self, random: &mut Random) -> Nanos {
+        if self.uniform {
+            return Nanos((2.0 * self.mean.0 as f64 * (1.0 - (1.0 - random.unit()).sqrt())) as u64);
+        }
         let drawn = random.exponential_nanos(self.mean);
         match self.longest {
             Some(Nanos::ZERO) => Nanos::ZERO,
@@ -74,7 +91,7 @@ mod tests {
     #[test]
     fn what_is_left_of_a_pause_is_as_after_a_long_time() {
         // Thinking over and over for ten hours, each client is looked at once: in the middle of a pause.
-        let pause = Pause { mean: Nanos::from_secs(7), longest: Some(Nanos::from_secs(10)) };
+        let pause = Pause { longest: Some(Nanos::from_secs(10)), ..Pause::new(Nanos::from_secs(7)) };
         let mut random = Random::new(Seed(4));
         let mut renewed = |at: Nanos| {
             let mut end = Nanos::ZERO;
@@ -105,7 +122,7 @@ mod tests {
 
     #[test]
     fn nothing_is_left_of_no_pause() {
-        let cut = Pause { mean: Nanos::from_secs(1), longest: Some(Nanos::ZERO) };
+        let cut = Pause { longest: Some(Nanos::ZERO), ..Pause::new(Nanos::from_secs(1)) };
         assert_eq!(cut.residual(&mut Random::new(Seed(1))), Nanos::ZERO);
         assert_eq!(Pause::new(Nanos::ZERO).residual(&mut Random::new(Seed(1))), Nanos::ZERO);
     }
@@ -115,5 +132,20 @@ mod tests {
         let mut random = Random::new(Seed(3));
         let sum: f64 = (0..200_000).map(|_| TPCW_THINK_TIME.draw(&mut random).as_secs_f64()).sum();
         assert!((sum / 200_000.0 - 7.0).abs() < 0.05, "{sum}");
+    }
+
+    #[test]
+    fn a_uniform_pause_has_its_mean_and_leaves_two_thirds_of_it() {
+        let pause = Pause::uniform(Nanos::from_secs(6));
+        let mut random = Random::new(Seed(9));
+        let mean = |values: Vec<Nanos>| {
+            assert!(values.iter().all(|value| *value <= Nanos::from_secs(12)));
+            values.iter().map(Nanos::as_secs_f64).sum::<f64>() / values.len() as f64
+        };
+        let drawn = mean((0..100_000).map(|_| pause.draw(&mut random)).collect());
+        let left = mean((0..100_000).map(|_| pause.residual(&mut random)).collect());
+        // The density of what is left is 1/m (1 - t/2m), whose mean is 2m/3; standard errors are about 0.01.
+        assert!((drawn - 6.0).abs() < 0.06 && (left - 4.0).abs() < 0.05, "{drawn} {left}");
+        assert_eq!(Pause::uniform(Nanos::ZERO).residual(&mut random), Nanos::ZERO);
     }
 }

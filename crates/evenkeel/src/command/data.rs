@@ -1,15 +1,16 @@
-//! `evenkeel data`: TPC-W data on any server.
+//! `evenkeel data`: the data of TPC-W and of DVD Store on any server.
 
 use super::tell::Teller;
 use super::{Session, place};
 use crate::failure::WithHint;
 use crate::out;
 use crate::progress::{Mode, ProgressEvent, View};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::{Subcommand, ValueEnum};
 use evenkeel_core::random::Seed;
+use evenkeel_lab::data::dvdstore::{self, Size};
 use evenkeel_lab::data::tpcw::{Date, Scale};
-use evenkeel_lab::data::{self, DataSpec, Stamp, Via};
+use evenkeel_lab::data::{self, DataSet, DataSpec, Stamp, Via};
 use evenkeel_lab::target::Target;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,16 @@ pub enum ViaName {
     Dump,
 }
 
+/// Which data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SetName {
+    /// TPC-W, the web shop; its size by --ebs and --items
+    #[default]
+    Tpcw,
+    /// DVD Store 2; its size by --size
+    Dvdstore,
+}
+
 /// NUM_ITEMS where nobody asks for another.
 pub const ITEMS_DEFAULT: u32 = 10_000;
 
@@ -37,6 +48,9 @@ pub struct DataArgs {
     /// TPC-W NUM_EBS: 2,880 customers each
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub ebs: u32,
+    /// DVD Store: small (20,000 customers), medium (2 million), large, or a size such as 50MB or 2GB [default: small]
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<Size>,
     /// The rest of it
     #[command(flatten)]
     pub rows: RowArgs,
@@ -63,6 +77,8 @@ pub struct RowArgs {
 Examples:
   evenkeel data fill sandbox:demo --ebs 10 --items 10000
   evenkeel data fill mysql://root@db1/tpcw --ebs 100 --via insert
+  evenkeel data fill sandbox:demo --workload dvdstore --size small
+      into the database `dvdstore` of the sandbox
   evenkeel data check mysql://root@db1/tpcw
   evenkeel data reload mysql://root@db1/tpcw")]
 pub struct Args {
@@ -74,10 +90,13 @@ pub struct Args {
 /// What to do with data.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Make the TPC-W tables and fill them
+    /// Make the tables of a data set and fill them
     Fill {
         /// Server and database, as mysql://user@host/database or sandbox:NAME
         target: String,
+        /// Data of which workloads
+        #[arg(long, short, value_enum, default_value_t = SetName::Tpcw)]
+        workload: SetName,
         /// What data
         #[command(flatten)]
         data: DataArgs,
@@ -111,19 +130,24 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         (false, false) => Mode::Lines,
     });
     match &args.action {
-        Action::Fill { target, data, replace, threads } => {
-            let target = place::target(session, target)?;
+        Action::Fill { target, workload, data, replace, threads } => {
+            let name = match workload {
+                SetName::Tpcw => "tpcw",
+                SetName::Dvdstore => dvdstore::NAME,
+            };
+            let target = place::target(session, target, name)?;
+            let set = set(name, data, data.rows.items.unwrap_or(ITEMS_DEFAULT))?;
             if *replace {
-                remove(&target)?;
+                remove(&target, set)?;
             }
-            let wanted = wanted(data.ebs, &data.rows, *threads)?;
+            let wanted = spec(set, data.rows.data_seed, via(data.rows.via), *threads);
             let stamp = fill(session, &target, &wanted, &mut view)?;
             drop(view);
             print_stamp(&stamp)?;
         }
-        Action::Check { target } => print_stamp(&data::verify(&place::target(session, target)?, None)?)?,
+        Action::Check { target } => print_stamp(&data::verify(&place::target(session, target, "")?, None)?)?,
         Action::Reload { target, dump_dir } => {
-            let target = place::target(session, target)?;
+            let target = place::target(session, target, "")?;
             let dumps = dump_dir.clone().unwrap_or_else(|| session.dumps_dir());
             let stamp = reload(session, &target, &dumps, &mut view)?;
             drop(view);
@@ -134,8 +158,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 /// Drops a data set that is there; where there is none, there is nothing to drop.
-fn remove(target: &Target) -> Result<()> {
-    match data::remove(target, None) {
+fn remove(target: &Target, set: DataSet) -> Result<()> {
+    let database = target.database.as_deref().unwrap_or(set.name());
+    match data::remove(target, Some(database)) {
         Ok(()) | Err(data::DataError::Missing { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -169,17 +194,36 @@ pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut Vi
     Ok(stamp)
 }
 
-/// A data set as the flags describe it.
-pub fn wanted(ebs: u32, rows: &RowArgs, threads: Option<usize>) -> Result<DataSpec> {
-    let items = rows.items.unwrap_or(ITEMS_DEFAULT);
-    let scale = Scale::new(ebs, items).hint("TPC-W scales by --ebs (2,880 customers each) and --items")?;
-    Ok(spec(scale, rows.data_seed, via(rows.via), threads))
+/// The data set that a workload asks, of the size that the flags say.
+pub fn set(workload: &str, data: &DataArgs, items: u32) -> Result<DataSet> {
+    if workload == dvdstore::NAME {
+        if data.rows.items.is_some() {
+            return Err(anyhow!("--items is TPC-W's")).hint("DVD Store scales by --size");
+        }
+        return Ok(data.size.unwrap_or(Size::SMALL).into());
+    }
+    if data.size.is_some() {
+        return Err(anyhow!("--size is DVD Store's"))
+            .hint("TPC-W scales by --ebs and --items; for the other say --workload dvdstore");
+    }
+    scale(data.ebs, items)
 }
 
-/// A data set of this scale.
-pub fn spec(scale: Scale, seed: u64, via: Via, threads_wanted: Option<usize>) -> DataSpec {
-    let today: Option<Date> = None;
-    DataSpec { scale, seed: Seed(seed), today, via, threads: threads_wanted.unwrap_or_else(threads).max(1) }
+fn scale(ebs: u32, items: u32) -> Result<DataSet> {
+    let scale = Scale::new(ebs, items).hint("TPC-W scales by --ebs (2,880 customers each) and --items")?;
+    Ok(scale.into())
+}
+
+/// A TPC-W data set as the flags describe it.
+pub fn wanted(ebs: u32, rows: &RowArgs, threads: Option<usize>) -> Result<DataSpec> {
+    let items = rows.items.unwrap_or(ITEMS_DEFAULT);
+    Ok(spec(scale(ebs, items)?, rows.data_seed, via(rows.via), threads))
+}
+
+/// A data set of this size.
+pub fn spec(set: impl Into<DataSet>, seed: u64, via: Via, threads_wanted: Option<usize>) -> DataSpec {
+    let (set, today): (_, Option<Date>) = (set.into(), None);
+    DataSpec { set, seed: Seed(seed), today, via, threads: threads_wanted.unwrap_or_else(threads).max(1) }
 }
 
 fn threads() -> usize {
@@ -198,8 +242,14 @@ pub fn via(name: ViaName) -> Via {
 /// Says what a data set is, with its checksum.
 pub fn print_stamp(stamp: &Stamp) -> std::io::Result<()> {
     let rows: u64 = stamp.tables.iter().map(|(_, content)| content.rows).sum();
-    let (ebs, items, seed, today) = (stamp.scale.ebs(), stamp.scale.items(), stamp.seed.0, stamp.today);
-    out::line(format!("TPC-W data: NUM_EBS {ebs}, NUM_ITEMS {items}, seed {seed}, of {today}"))?;
+    let size = match stamp.set {
+        DataSet::Tpcw(scale) => format!("NUM_EBS {}, NUM_ITEMS {}", scale.ebs(), scale.items()),
+        DataSet::DvdStore(size) => {
+            format!("size {size}, {} customers, {} products", size.customers(), size.products())
+        }
+    };
+    let (title, seed, today) = (stamp.set.title(), stamp.seed.0, stamp.today);
+    out::line(format!("{title} data: {size}, seed {seed}, of {today}"))?;
     out::line(format!("  way in    {}", stamp.via))?;
     out::line(format!("  rows      {rows}"))?;
     out::line(format!("  checksum  {:016x}", stamp.checksum()))

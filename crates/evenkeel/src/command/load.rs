@@ -12,7 +12,7 @@ use evenkeel_core::random::Seed;
 use evenkeel_lab::data::Stamp;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadResult, Protocol, SessionPolicy};
 use evenkeel_lab::store::format::KindRecord;
-use evenkeel_lab::study::{StudyEvent, kinds, times, writes};
+use evenkeel_lab::study::{StudyEvent, kinds, orders_per_minute, times, writes};
 use evenkeel_lab::target::Control;
 use evenkeel_lab::workload::plan_think;
 use std::fmt::Write as _;
@@ -27,12 +27,14 @@ Examples:
       closed browsers, each thinking 7 s between two pages as TPC-W says
   evenkeel load sandbox:demo --workload tpcw.simple --clients 8 --think 0s
   evenkeel load sandbox:demo --workload tpcw.complex --rate 200
+  evenkeel load sandbox:demo --workload dvdstore --clients 32 --think 10s --duration 2m
+      closed clients that order, with orders per minute; --rate 20 for 20 new orders a second instead
   evenkeel load sandbox:demo --workload tpcw.complex --ramp 50..500 --request-log requests.csv.zst")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME
     #[arg(value_name = "URL")]
     pub target: String,
-    /// TPC-W statement or mix by name, or a TOML file
+    /// TPC-W statement or mix by name, `dvdstore`, or a TOML file
     #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.complex")]
     pub workload: String,
     /// How requests arrive
@@ -120,7 +122,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn plan(session: &Session, args: &Args) -> Result<LoadPlan> {
-    let target = place::target(session, &args.target)?;
+    let target = place::target(session, &args.target, &args.workload)?;
     let mut workload = servers::remote_workload(&args.workload, &target)?;
     if args.think.is_some() {
         workload = plan_think(workload);
@@ -203,7 +205,9 @@ fn json(result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
         "service": times(&result.service, None), "lag": times(&result.lag, None),
         "session_wait": times(&result.session_wait, None),
         "sessions_max": result.sessions_max, "reconnects": result.reconnects,
-        "kinds": kinds(&result.kinds), "statements": kinds(&result.statements), "errors": result.error_texts,
+        "orders_per_minute": orders_per_minute(result), "rolled_back": result.rolled_back, "retries": result.retries,
+        "kinds": kinds(&result.kinds), "steps": kinds(&result.steps), "statements": kinds(&result.statements),
+        "errors": result.error_texts,
         "caveats": caveats.iter().map(|caveat| serde_json::json!({"code": caveat.code(), "text": caveat.to_string()}))
             .collect::<Vec<_>>(),
     })
@@ -221,6 +225,7 @@ fn text(result: &LoadResult, caveats: &[Caveat]) -> String {
     );
     let _ =
         writeln!(text, "throughput {}  sessions {}", format::rate(throughput(result)), result.sessions_max);
+    text.push_str(&orders(result));
     let _ = writeln!(
         text,
         "tau {}  p50 {}  p95 {}  p99 {}  p99.9 {}  max {}",
@@ -232,7 +237,11 @@ fn text(result: &LoadResult, caveats: &[Caveat]) -> String {
         format::time(response.max_ms)
     );
     let _ = writeln!(text, "dispatch lag p99 {}\n", format::time(times(&result.lag, None).p99_ms));
-    let rows = if result.kinds.len() > 1 { kinds(&result.kinds) } else { kinds(&result.statements) };
+    let rows = match (result.steps.is_empty(), result.kinds.len()) {
+        (false, _) => kinds(&result.steps),
+        (true, 0 | 1) => kinds(&result.statements),
+        (true, _) => kinds(&result.kinds),
+    };
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
     rows.iter().for_each(|row| text.push_str(&row_of(row, width)));
     for (code, error) in &result.error_texts {
@@ -242,6 +251,17 @@ fn text(result: &LoadResult, caveats: &[Caveat]) -> String {
         let _ = writeln!(text, "{caveat}");
     }
     text
+}
+
+/// What is told of orders alone; nothing where requests are none.
+fn orders(result: &LoadResult) -> String {
+    let Some(rate) = orders_per_minute(result) else { return String::new() };
+    let error = rate.se.map(|se| format!(" (standard error {se:.0})")).unwrap_or_default();
+    format!(
+        "orders per minute {:.0}{error}, from {:.0} to {:.0} in {} stretches of {:.2} s\n\
+         rolled back, out of stock {}  tried again after a deadlock or a lock {}\n",
+        rate.mean, rate.lowest, rate.highest, rate.stretches, rate.stretch_s, result.rolled_back, result.retries
+    )
 }
 
 fn row_of(row: &KindRecord, width: usize) -> String {

@@ -3,23 +3,27 @@
 use super::Session;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow};
-use evenkeel_lab::data::{DataError, DataSpec, Stamp, State};
+use evenkeel_lab::data::{DataError, DataSpec, Stamp, State, dvdstore};
 use evenkeel_lab::sandbox;
 use evenkeel_lab::target::{Control, Target};
-use evenkeel_lab::workload::tpcw::Database;
-use evenkeel_lab::workload::{self, Workload};
+use evenkeel_lab::workload::{self, Database, Workload};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A sandbox and the database in it, of `sandbox:NAME` or `sandbox:NAME/DATABASE`.
-pub fn named(text: &str) -> Option<(&str, &str)> {
-    let name = text.strip_prefix("sandbox:")?;
-    Some(name.split_once('/').unwrap_or((name, DataSpec::DATABASE)))
+/// The database in a sandbox where nobody names one, for a workload or a data set of this name.
+pub fn default_database(workload: &str) -> &'static str {
+    if workload == dvdstore::NAME { dvdstore::NAME } else { DataSpec::DATABASE }
 }
 
-/// A server by `mysql://...`, `sandbox:NAME` or `sandbox:NAME/DATABASE`.
-pub fn target(session: &Session, text: &str) -> Result<Target> {
-    let Some((name, database)) = named(text) else {
+/// A sandbox and the database in it, of `sandbox:NAME` or `sandbox:NAME/DATABASE`, for this workload.
+pub fn named<'a>(text: &'a str, workload: &str) -> Option<(&'a str, &'a str)> {
+    let name = text.strip_prefix("sandbox:")?;
+    Some(name.split_once('/').unwrap_or((name, default_database(workload))))
+}
+
+/// A server by `mysql://...`, `sandbox:NAME` or `sandbox:NAME/DATABASE`, for this workload.
+pub fn target(session: &Session, text: &str, workload: &str) -> Result<Target> {
+    let Some((name, database)) = named(text, workload) else {
         return Ok(Target::parse(text)?);
     };
     let sandbox =
@@ -33,21 +37,28 @@ pub fn is_file(workload: &str) -> bool {
 }
 
 /// A workload by name, on a database.
-pub fn tpcw_workload(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workload>> {
-    workload::find(name, database)
-        .hint("`evenkeel explain --list` names all; a file of your own ends in .toml")
+pub fn workload(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workload>> {
+    workload::find(name, database).hint(WORKLOAD_HINT)
 }
 
-/// The TPC-W data on a server, with what write runs have added.
-pub fn database(target: &Target) -> Result<Database> {
+/// Whether there is a workload of this name.
+pub fn check_workload(name: &str) -> Result<()> {
+    workload::check_name(name).hint(WORKLOAD_HINT)
+}
+
+const WORKLOAD_HINT: &str = "`evenkeel explain --list` names all; a file of your own ends in .toml";
+
+/// The data set on a server, with what write runs have added.
+pub fn database(target: &Target, workload: &str) -> Result<Database> {
     let mut control = Control::connect(target)?;
     let name = target.database.clone().unwrap_or_default();
+    let flag = if workload == dvdstore::NAME { " --workload dvdstore" } else { "" };
     let Some(stamp) = Stamp::read(&mut control)? else {
-        return Err(anyhow!("database {name:?} at {target} holds no TPC-W data of Evenkeel"))
-            .hint(format!("fill it by `evenkeel data fill {target}`, or name a workload of your own"));
+        return Err(anyhow!("database {name:?} at {target} holds no data set of Evenkeel"))
+            .hint(format!("fill it by `evenkeel data fill {target}{flag}`, or name a workload of your own"));
     };
     if stamp.state == State::Building {
         return Err(DataError::HalfFinished { database: name }.into());
     }
-    Ok(Database::read(stamp.scale, &mut control)?)
+    Ok(Database::read(stamp.set, &mut control)?)
 }

@@ -23,7 +23,7 @@ pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, Study
     let cli = Cli::try_parse_from(line)
         .map_err(|error| anyhow!("the stored command of {} cannot be read: {error}", plan.id))?;
     let Command::Profile(args) = cli.command else { bail!("{} is no profile", plan.id) };
-    for (name, _) in args.targets.iter().filter_map(|text| place::named(text)) {
+    for (name, _) in args.targets.iter().filter_map(|text| place::named(text, &args.workload)) {
         lab_study::recover(&session.home, name, &plan.id, &session.stop, &mut drop)?;
     }
     let file = path.join(WORKLOAD_FILE);

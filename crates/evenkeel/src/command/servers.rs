@@ -7,8 +7,7 @@ use crate::config::factor::{self, Factor, Pool};
 use crate::config::workload as user_workload;
 use crate::failure::WithHint;
 use anyhow::Result;
-use evenkeel_lab::data::Via;
-use evenkeel_lab::data::tpcw::Scale;
+use evenkeel_lab::data::{DataSet, Via};
 use evenkeel_lab::sandbox::{CpuSet, SandboxSpec};
 use evenkeel_lab::store::format::{LayoutRecord, TargetRecord};
 use evenkeel_lab::study::{Place, PoolSize, Reset, SeriesSpec, SiteSpec};
@@ -77,17 +76,17 @@ pub struct Servers {
 
 /// Private servers that live as long as the study.
 pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) -> Result<Servers> {
-    let scale = Scale::new(args.data.ebs, items(args, factors))?;
+    let set = data::set(workload, &args.data, items(args, factors))?;
     let cpus = server_cpus(args)?;
     let mut servers = Servers::default();
     for target in 0..args.sandboxes as usize {
         let label = target_label(target);
         for layout in &factors.layouts {
             let via = layout.unwrap_or(data::via(args.data.rows.via));
-            let name = sandbox_name(scale, args.data.rows.data_seed, via, &label);
+            let name = sandbox_name(set, args.data.rows.data_seed, via, &label);
             let mut sandbox = super::sandbox::spec(session, &args.server, name)?;
             sandbox.cpus = Some(cpus.clone());
-            let data = data::spec(scale, args.data.rows.data_seed, via, None);
+            let data = data::spec(set, args.data.rows.data_seed, via, None);
             let site = servers.sites.len();
             if layout == &factors.layouts[0] {
                 servers.targets.push(target_record(&label, &sandbox, &cpus));
@@ -101,7 +100,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
                     label: factors.label(*pool, *layout, &label, args.sandboxes as usize),
                     target,
                     site,
-                    workload: private_workload(workload, scale)?,
+                    workload: private_workload(workload, set)?,
                     pool: pool.map(pool_size),
                     layout: layout_record(via),
                 });
@@ -112,12 +111,12 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
 }
 
 /// A workload of the user's asks tables that only a server of the user's has.
-fn private_workload(workload: &str, scale: Scale) -> Result<Arc<dyn Workload>> {
+fn private_workload(workload: &str, set: DataSet) -> Result<Arc<dyn Workload>> {
     if place::is_file(workload) {
         return Err(anyhow::anyhow!("{workload} asks tables that a private server does not have"))
             .hint("name a server: mysql://user@host/database, or start one with data by `evenkeel sandbox up demo`, fill it by `evenkeel sandbox shell demo`, and name it sandbox:demo/DATABASE");
     }
-    place::tpcw_workload(workload, scale)
+    place::workload(workload, set)
 }
 
 /// Servers that are there already.
@@ -136,8 +135,8 @@ pub fn remote(
     }
     let mut servers = Servers::default();
     for (index, text) in args.targets.iter().enumerate() {
-        let target = place::target(session, text)?;
-        let label = match place::named(text) {
+        let target = place::target(session, text, workload)?;
+        let label = match place::named(text, workload) {
             _ if args.targets.len() > 1 => target_label(index),
             Some((name, _)) => name.to_owned(),
             None => target.address.to_string(),
@@ -156,14 +155,14 @@ pub fn remote(
             pool: None,
             layout: LayoutRecord::AsIs,
         });
-        servers.sites.push(SiteSpec { target_label: label, place: place_of(session, text, target, reset) });
+        servers.sites.push(SiteSpec { target_label: label, place: place_of(session, text, workload, target, reset) });
     }
     Ok(servers)
 }
 
 /// A named private server is the study's to restart where it is reset in full.
-fn place_of(session: &Session, text: &str, target: Target, reset: &Reset) -> Place {
-    match place::named(text) {
+fn place_of(session: &Session, text: &str, workload: &str, target: Target, reset: &Reset) -> Place {
+    match place::named(text, workload) {
         Some((name, database)) if *reset == Reset::Full => {
             Place::Named { home: session.home.clone(), name: name.to_owned(), database: database.to_owned() }
         }
@@ -178,8 +177,8 @@ pub fn remote_workload(workload: &str, target: &Target) -> Result<Arc<dyn Worklo
         return Ok(Arc::new(user_workload::load(workload.as_ref(), &mut control)?));
     }
     // An unknown name is told before the server is asked what it holds.
-    place::tpcw_workload(workload, Scale::new(1, 1_000)?)?;
-    place::tpcw_workload(workload, place::database(target)?)
+    place::check_workload(workload)?;
+    place::workload(workload, place::database(target, workload)?)
 }
 
 fn layout_record(via: Via) -> LayoutRecord {
@@ -198,8 +197,12 @@ fn target_label(index: usize) -> String {
         .map_or_else(|| (index + 1).to_string(), |index| char::from(b'a' + index).to_string())
 }
 
-fn sandbox_name(scale: Scale, seed: u64, via: Via, label: &str) -> String {
-    format!("tpcw-{}-{}-s{seed}-{via}-{label}", scale.ebs(), scale.items())
+fn sandbox_name(set: DataSet, seed: u64, via: Via, label: &str) -> String {
+    let size = match set {
+        DataSet::Tpcw(scale) => format!("{}-{}", scale.ebs(), scale.items()),
+        DataSet::DvdStore(size) => size.to_string(),
+    };
+    format!("{}-{size}-s{seed}-{via}-{label}", set.name())
 }
 
 fn target_record(label: &str, sandbox: &SandboxSpec, cpus: &CpuSet) -> TargetRecord {

@@ -101,7 +101,7 @@ fn reset(session: &Session, args: &Args) -> Result<Reset> {
 
 /// Whether a target is a private server that nobody else measures on.
 fn is_restartable(session: &Session, text: &str) -> bool {
-    let found = place::named(text).map(|(name, _)| sandbox::find(&session.home, name));
+    let found = place::named(text, "").map(|(name, _)| sandbox::find(&session.home, name));
     matches!(found, Some(Ok(server)) if server.is_detached())
 }
 

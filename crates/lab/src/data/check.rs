@@ -2,10 +2,10 @@
 
 use super::error::DataError;
 use super::session::{self, Place};
+use super::set::Table;
 use super::spec::DataSpec;
 use super::stamp::{Stamp, State};
 use super::swap;
-use super::tpcw::{GENERATOR_VERSION, Table};
 use crate::target::{Control, Target};
 use std::fmt::Display;
 
@@ -70,11 +70,15 @@ pub fn check(control: &mut Control, spec: &DataSpec) -> Result<Found, DataError>
 
 /// What of a stamp is not as wanted.
 pub(super) fn differences(stamp: &Stamp, spec: &DataSpec) -> Vec<String> {
+    if stamp.set.name() != spec.set.name() {
+        return vec![format!("{} data instead of {}", stamp.set.title(), spec.set.title())];
+    }
     let today = spec.today.unwrap_or(stamp.today);
+    let [first, second] = stamp.set.numbers();
     [
-        difference("generator version", stamp.generator_version, GENERATOR_VERSION),
-        difference("NUM_EBS", stamp.scale.ebs(), spec.scale.ebs()),
-        difference("NUM_ITEMS", stamp.scale.items(), spec.scale.items()),
+        difference("generator version", stamp.generator_version, spec.set.generator_version()),
+        difference(first.0, first.1, spec.set.numbers()[0].1),
+        difference(second.0, second.1, spec.set.numbers()[1].1),
         difference("seed", stamp.seed.0, spec.seed.0),
         difference("date", stamp.today, today),
         difference("way in", stamp.via, spec.via),
@@ -120,8 +124,12 @@ pub fn remove(target: &Target, database: Option<&str>) -> Result<(), DataError> 
             None => DataError::Missing { database },
         });
     }
+    let set = control.query_value(&format!("SELECT data_set FROM {} WHERE id = 1", Stamp::TABLE))?;
+    let set = set.unwrap_or_default();
     control.exec(&format!("UPDATE {} SET state = 'building'", Stamp::TABLE))?;
-    let ours = |name: &&String| Table::named(name).is_some() || swap::is_leftover(name);
+    // A table that others refer to goes without them.
+    control.exec("SET SESSION foreign_key_checks = 0")?;
+    let ours = |name: &&String| Table::named(&set, name).is_some() || swap::is_leftover(name);
     for name in names.iter().filter(ours) {
         control.exec(&format!("DROP TABLE `{name}`"))?;
     }
@@ -131,14 +139,15 @@ pub fn remove(target: &Target, database: Option<&str>) -> Result<(), DataError> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::dvdstore;
     use super::super::spec::Via;
     use super::super::tpcw::{Date, Scale};
     use super::*;
     use evenkeel_core::random::Seed;
 
     fn spec() -> DataSpec {
-        let scale = Scale::new(1, 1_000).unwrap();
-        DataSpec { scale, seed: Seed(1), today: None, via: Via::Load, threads: 1 }
+        let set = Scale::new(1, 1_000).unwrap().into();
+        DataSpec { set, seed: Seed(1), today: None, via: Via::Load, threads: 1 }
     }
 
     #[test]
@@ -151,7 +160,7 @@ mod tests {
     fn each_difference_names_what_is_there_and_what_is_wanted() {
         let stamp = Stamp::building(&spec(), Date::new(2026, 1, 15));
         let wanted = DataSpec {
-            scale: Scale::new(2, 2_000).unwrap(),
+            set: Scale::new(2, 2_000).unwrap().into(),
             seed: Seed(9),
             today: Some(Date::new(2026, 1, 16)),
             via: Via::Insert,
@@ -167,5 +176,12 @@ mod tests {
                 "way in load instead of insert",
             ]
         );
+    }
+
+    #[test]
+    fn another_kind_of_data_is_told_by_its_name() {
+        let stamp = Stamp::building(&spec(), Date::new(2026, 1, 15));
+        let wanted = DataSpec { set: dvdstore::Size::SMALL.into(), ..spec() };
+        assert_eq!(differences(&stamp, &wanted), ["TPC-W data instead of DVD Store"]);
     }
 }

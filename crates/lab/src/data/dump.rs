@@ -1,8 +1,9 @@
 //! A table as a file in LOAD DATA format, in primary key order.
 
+use super::content::Content;
 use super::error::DataError;
 use super::parallel::Tally;
-use super::tpcw::{Content, Definition};
+use super::schema::Definition;
 use crate::target::{Control, TargetError};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -27,7 +28,7 @@ pub(super) fn write(
         "SELECT {} FROM `{}` ORDER BY `{}`",
         definition.column_list(),
         definition.name,
-        definition.primary_key.join("`,`")
+        definition.order.join("`,`")
     );
     let written = control.for_each_row(&sql, &mut |values| {
         if content.rows % ROWS_BETWEEN_LOOKS == 0 {

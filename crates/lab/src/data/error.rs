@@ -1,6 +1,6 @@
 //! Why data work failed, and what to do about it.
 
-use super::tpcw::Content;
+use super::content::Content;
 use crate::target::TargetError;
 use std::io;
 use std::path::PathBuf;

@@ -1,15 +1,17 @@
 //! `--via insert`: one row at a time, in the published order.
 //!
-//! Address, author, country, customer and item table by table, then each order with its lines and its
-//! payment; a commit every 1,000 rows, indexes last. The three tables of an order grow side by side and
-//! order_line grows in an order that is not that of its key, which leaves the layout that a shop's own
-//! inserts leave.
+//! What orders refer to table by table, then each order with its lines and what goes with it (TPC-W a payment,
+//! DVD Store the customer's history); a commit every 1,000 rows, indexes last. The tables of an order grow side
+//! by side and TPC-W's order_line grows in an order that is not that of its key, which leaves the layout that a
+//! shop's own inserts leave.
 
+use super::content::Content;
 use super::error::DataError;
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
 use super::session::{self, Place};
-use super::tpcw::{Content, Generator, Table};
+use super::set::{DataSet, Generator, Table};
+use super::{dvdstore, tpcw};
 use crate::target::Control;
 use std::collections::BTreeMap;
 
@@ -19,12 +21,13 @@ const COMMIT_ROWS: u64 = 1_000;
 /// Inserts all rows, builds the indexes and verifies. Returns what each table holds.
 pub(super) fn insert(
     place: &Place,
-    generator: Generator,
+    set: DataSet,
+    generator: &Generator,
     tally: &Tally,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Vec<(Table, Content)>, DataError> {
     let contents = parallel::run(place, 1, vec![()], tally, progress, &|control, ()| {
-        let contents = insert_rows(control, &generator, tally)?;
+        let contents = insert_rows(control, set, generator, tally)?;
         for (table, content) in &contents {
             tally.enter(Phase::Indexes, table.name())?;
             session::finish_table(control, table.definition(), table.name())?;
@@ -38,37 +41,75 @@ pub(super) fn insert(
 
 fn insert_rows(
     control: &mut Control,
+    set: DataSet,
     generator: &Generator,
     tally: &Tally,
 ) -> Result<BTreeMap<Table, Content>, DataError> {
     let mut inserter = Inserter { control, tally, contents: BTreeMap::new(), open_rows: 0, sql: Vec::new() };
     // Checks of uniqueness stay on, as they are for users' own inserts.
     inserter.control.exec("SET SESSION unique_checks = 1, autocommit = 0")?;
+    let order = order(set);
     let mut row = Vec::new();
-    for table in [Table::Address, Table::Author, Table::Country, Table::Customer, Table::Item] {
+    for &table in order.before {
         tally.enter(Phase::Rows, table.name())?;
-        for number in 1..=generator.scale().rows_expected(table) {
-            row.clear();
-            generator.write(table, number, &mut row);
-            inserter.insert(table, &row)?;
+        for number in 1..=set.rows_expected(table) {
+            inserter.insert(generator, table, (number, 0), &mut row)?;
         }
     }
-    tally.enter(Phase::Rows, Table::Orders.name())?;
-    for order in 1..=generator.scale().orders() {
-        row.clear();
-        generator.write(Table::Orders, order, &mut row);
-        inserter.insert(Table::Orders, &row)?;
-        for line in 1..=generator.lines(order) {
-            row.clear();
-            generator.write_line(order, line, &mut row);
-            inserter.insert(Table::OrderLine, &row)?;
+    tally.enter(Phase::Rows, order.head.name())?;
+    for number in 1..=set.rows_expected(order.head) {
+        inserter.insert(generator, order.head, (number, 0), &mut row)?;
+        for table in order.lines {
+            for line in 1..=generator.lines(number) {
+                inserter.insert(generator, *table, (number, line), &mut row)?;
+            }
         }
-        row.clear();
-        generator.write(Table::CcXacts, order, &mut row);
-        inserter.insert(Table::CcXacts, &row)?;
+        for table in order.others {
+            inserter.insert(generator, *table, (number, 0), &mut row)?;
+        }
     }
     inserter.commit()?;
     Ok(inserter.contents)
+}
+
+/// What goes in before any order, and what an order brings.
+struct Order {
+    before: &'static [Table],
+    head: Table,
+    /// One row for each line.
+    lines: &'static [Table],
+    /// One row for each order.
+    others: &'static [Table],
+}
+
+fn order(set: DataSet) -> Order {
+    use dvdstore::Table as Dvd;
+    use tpcw::Table as Tpcw;
+    match set {
+        DataSet::Tpcw(_) => Order {
+            before: &[
+                Table::Tpcw(Tpcw::Address),
+                Table::Tpcw(Tpcw::Author),
+                Table::Tpcw(Tpcw::Country),
+                Table::Tpcw(Tpcw::Customer),
+                Table::Tpcw(Tpcw::Item),
+            ],
+            head: Table::Tpcw(Tpcw::Orders),
+            lines: &[Table::Tpcw(Tpcw::OrderLine)],
+            others: &[Table::Tpcw(Tpcw::CcXacts)],
+        },
+        DataSet::DvdStore(_) => Order {
+            before: &[
+                Table::DvdStore(Dvd::Categories),
+                Table::DvdStore(Dvd::Customers),
+                Table::DvdStore(Dvd::Products),
+                Table::DvdStore(Dvd::Inventory),
+            ],
+            head: Table::DvdStore(Dvd::Orders),
+            lines: &[Table::DvdStore(Dvd::OrderLines), Table::DvdStore(Dvd::CustHist)],
+            others: &[],
+        },
+    }
 }
 
 struct Inserter<'a> {
@@ -81,7 +122,16 @@ struct Inserter<'a> {
 }
 
 impl Inserter<'_> {
-    fn insert(&mut self, table: Table, row: &[u8]) -> Result<(), DataError> {
+    /// Inserts a row; its key is a number, or an order and a line. `row` is room to write it.
+    fn insert(
+        &mut self,
+        generator: &Generator,
+        table: Table,
+        (number, line): (u64, u64),
+        row: &mut Vec<u8>,
+    ) -> Result<(), DataError> {
+        row.clear();
+        generator.write(table, number, line, row);
         self.sql.clear();
         self.sql.extend_from_slice(b"INSERT INTO ");
         self.sql.extend_from_slice(table.name().as_bytes());

@@ -5,11 +5,14 @@
 //! table is cut into statements of a bounded number of rows, so that a rollback is short and the undo
 //! log small. Indexes are built when the rows are in: sorting beats inserting in random order.
 
+use super::content::Content;
 use super::error::DataError;
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
 use super::session::{self, Place};
-use super::tpcw::{Content, Generator, RowStream, Table};
+use super::set::{DataSet, Generator, Table};
+use super::stream::RowStream;
+use super::{dvdstore, tpcw};
 use crate::target::Control;
 use std::io::{self, BufRead, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,27 +21,49 @@ use std::sync::{Arc, Mutex, PoisonError};
 const STATEMENT_ROWS: u64 = 500_000;
 
 /// Tables in the order in which they start: the longest first, so that the end is even.
-const ORDER: [Table; 8] = [
-    Table::Customer,
-    Table::OrderLine,
-    Table::Address,
-    Table::Orders,
-    Table::CcXacts,
-    Table::Item,
-    Table::Author,
-    Table::Country,
-];
+fn order(set: DataSet) -> Vec<Table> {
+    use dvdstore::Table as Dvd;
+    use tpcw::Table as Tpcw;
+    match set {
+        DataSet::Tpcw(_) => {
+            const ORDER: [Tpcw; 8] = [
+                Tpcw::Customer,
+                Tpcw::OrderLine,
+                Tpcw::Address,
+                Tpcw::Orders,
+                Tpcw::CcXacts,
+                Tpcw::Item,
+                Tpcw::Author,
+                Tpcw::Country,
+            ];
+            ORDER.map(Table::Tpcw).to_vec()
+        }
+        DataSet::DvdStore(_) => {
+            const ORDER: [Dvd; 7] = [
+                Dvd::Customers,
+                Dvd::OrderLines,
+                Dvd::CustHist,
+                Dvd::Orders,
+                Dvd::Products,
+                Dvd::Inventory,
+                Dvd::Categories,
+            ];
+            ORDER.map(Table::DvdStore).to_vec()
+        }
+    }
+}
 
 /// Loads all tables, builds their indexes and verifies them. Returns what each table holds.
 pub(super) fn load(
     place: &Place,
-    generator: Generator,
+    set: DataSet,
+    generator: &Generator,
     threads: usize,
     tally: &Arc<Tally>,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Vec<(Table, Content)>, DataError> {
-    parallel::run(place, threads, ORDER.to_vec(), tally, progress, &|control, table| {
-        let content = load_table(control, generator, table, tally)?;
+    parallel::run(place, threads, order(set), tally, progress, &|control, table| {
+        let content = load_table(control, generator.clone(), table, tally)?;
         tally.enter(Phase::Indexes, table.name())?;
         session::finish_table(control, table.definition(), table.name())?;
         tally.enter(Phase::Verify, table.name())?;

@@ -4,28 +4,38 @@
 //! they leave; [`check`] says what a database holds; [`reload`] repairs a layout by dump and reload.
 
 mod check;
+mod content;
 mod dump;
+pub mod dvdstore;
 mod error;
 mod insert;
 mod load;
 mod parallel;
 mod populate;
 mod progress;
+mod references;
 mod reload;
+mod schema;
 mod session;
+mod set;
 mod size;
 mod snapshot;
 mod spec;
 mod stamp;
+mod stream;
 mod swap;
 pub mod tpcw;
 
 pub use check::{Found, check, remove, verify};
+pub use content::{Content, checksum};
 pub use error::DataError;
 pub use populate::{populate, repopulate};
 pub use progress::{DataProgress, Phase};
 pub use reload::reload;
+pub use schema::{Column, Definition, Indexes, Reference};
+pub use set::{DataSet, Generator, Table};
 pub use size::tables_size;
 pub use snapshot::Snapshot;
 pub use spec::{DataSpec, Via, ViaError};
 pub use stamp::{Stamp, State};
+pub use stream::RowStream;

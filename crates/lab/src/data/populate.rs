@@ -1,16 +1,20 @@
 //! Filling a database with a data set.
 
 use super::check::{Found, check, differences, remove};
+use super::content::Content;
 use super::error::DataError;
 use super::insert;
 use super::load;
 use super::parallel::Tally;
 use super::progress::DataProgress;
+use super::references;
 use super::reload;
-use super::session::Place;
+use super::schema::Indexes;
+use super::session::{self, Place};
+use super::set::Table;
 use super::spec::{DataSpec, Via};
 use super::stamp::Stamp;
-use super::tpcw::{Content, Date, Generator, Indexes, Table};
+use super::tpcw::Date;
 use crate::clock;
 use crate::stop::Stop;
 use crate::target::{Control, Target};
@@ -30,7 +34,7 @@ pub fn populate(
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
-    let place = Place::new(target, None)?;
+    let place = Place::of(target, spec.set)?;
     let mut control = match spec.via {
         Via::Dump => place.connect()?,
         Via::Insert | Via::Load => place.connect_or_create()?,
@@ -58,7 +62,7 @@ pub fn repopulate(
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
-    match remove(target, None) {
+    match remove(target, Some(&Place::of(target, spec.set)?.database)) {
         Ok(()) | Err(DataError::Missing { .. }) => {}
         Err(error) => return Err(error),
     }
@@ -88,32 +92,29 @@ fn build(
     let stamp = Stamp::building(spec, today);
     // The stamp comes first, so that whatever follows is known as ours.
     stamp.write(control, Stamp::TABLE)?;
-    for table in Table::ALL {
+    let tables = spec.set.tables();
+    for table in &tables {
         control.exec(&table.definition().create_table(table.name(), Indexes::Later))?;
     }
-    let generator = Generator::new(spec.scale, spec.seed, today);
-    let rows = Table::ALL.iter().map(|&table| spec.scale.rows_expected(table)).sum();
+    let generator = spec.set.generator(spec.seed, today);
+    let rows = tables.iter().map(|&table| spec.set.rows_expected(table)).sum();
     let tally = Arc::new(Tally::new(stop, rows));
     let contents = match spec.via {
-        Via::Insert => insert::insert(place, generator, &tally, progress)?,
-        Via::Load | Via::Dump => load::load(place, generator, spec.threads, &tally, progress)?,
+        Via::Insert => insert::insert(place, spec.set, &generator, &tally, progress)?,
+        Via::Load | Via::Dump => load::load(place, spec.set, &generator, spec.threads, &tally, progress)?,
     };
-    create_cart_indexes(control)?;
-    let stamp = stamp.finished(in_order(contents));
+    // Tables that start empty: no way in has anything to do with them.
+    for table in tables.iter().filter(|&&table| spec.set.rows_expected(table) == 0) {
+        session::finish_table(control, table.definition(), table.name())?;
+    }
+    references::add(control, &tables)?;
+    let stamp = stamp.finished(in_order(&tables, &contents));
     stamp.write(control, Stamp::TABLE)?;
     Ok(stamp)
 }
 
-/// The carts are empty, so no way in has anything to do with them.
-fn create_cart_indexes(control: &mut Control) -> Result<(), DataError> {
-    for table in [Table::ShoppingCart, Table::ShoppingCartLine] {
-        super::session::finish_table(control, table.definition(), table.name())?;
-    }
-    Ok(())
-}
-
 /// All tables in their own order, with nothing in those that got no rows.
-fn in_order(contents: Vec<(Table, Content)>) -> Vec<(Table, Content)> {
+fn in_order(tables: &[Table], contents: &[(Table, Content)]) -> Vec<(Table, Content)> {
     let content = |table| contents.iter().find(|(name, _)| *name == table).map(|(_, content)| *content);
-    Table::ALL.map(|table| (table, content(table).unwrap_or_default())).to_vec()
+    tables.iter().map(|&table| (table, content(table).unwrap_or_default())).collect()
 }

@@ -3,7 +3,7 @@
 //! The tables themselves stay untouched until fresh ones with verified content stand beside them; then each
 //! changes places with its successor in one step. A failure or a kill before leaves the old tables, one in
 //! between leaves some old and some new with the same rows, and [`super::swap::recover`] clears up at the
-//! next reload. The price is room for the data twice in the server and once in the dump. Writers wait from
+//! next reload. References between tables are dropped first and made again in the end. The price is room for the data twice in the server and once in the dump. Writers wait from
 //! beginning to end.
 
 use super::dump::{self, Dump};
@@ -11,12 +11,14 @@ use super::error::DataError;
 use super::load::{load_statement, refuse_warnings};
 use super::parallel::{self, Tally};
 use super::progress::{DataProgress, Phase};
+use super::references;
+use super::schema::Indexes;
 use super::session::{self, Place};
+use super::set::{DataSet, Table};
 use super::size::tables_size;
 use super::spec::Via;
 use super::stamp::{Stamp, State};
 use super::swap;
-use super::tpcw::{Indexes, Table};
 use crate::clock;
 use crate::disk::free_bytes;
 use crate::stop::Stop;
@@ -54,26 +56,43 @@ pub(super) fn reload_locked(
 ) -> Result<Stamp, DataError> {
     let mut control = place.connect()?;
     let stamp = stamp_to_reload(place, &mut control)?;
+    let set = stamp.set;
     let directory = create_directory(place, directory)?;
-    if let Err(error) = size_of(&mut control).and_then(|needed| require_room(&directory, needed)) {
+    if let Err(error) = size_of(&mut control, set).and_then(|needed| require_room(&directory, needed)) {
         remove_dump(&directory)?;
         return Err(error);
     }
+    references::drop_all(&mut control, &set.tables())?;
     let reload = Reload { place, threads, directory: &directory, stamp };
-    match reload.run(&mut control, stop, progress) {
+    let done = reload.run(&mut control, stop, progress);
+    finish(place, control, &directory, set, done)
+}
+
+/// Clears up after a reload, whether it went well or not.
+fn finish(
+    place: &Place,
+    mut control: Control,
+    directory: &Path,
+    set: DataSet,
+    done: Result<Stamp, DataError>,
+) -> Result<Stamp, DataError> {
+    match done {
         Ok(stamp) => {
-            remove_dump(&directory)?;
+            references::add(&mut control, &set.tables())?;
+            remove_dump(directory)?;
             Ok(stamp)
         }
         Err(DataError::Stopped) => {
-            remove_dump(&directory)?;
+            remove_dump(directory)?;
             swap::recover(&mut control)?;
+            references::add(&mut control, &set.tables())?;
             Err(DataError::Stopped)
         }
         Err(source) => {
             // Should this fail too, the next reload does it.
-            let _ = swap::recover(&mut control);
-            Err(DataError::Reload { database: place.database.clone(), directory, source: Box::new(source) })
+            let _ = swap::recover(&mut control).and_then(|()| references::add(&mut control, &set.tables()));
+            let (database, directory) = (place.database.clone(), directory.to_owned());
+            Err(DataError::Reload { database, directory, source: Box::new(source) })
         }
     }
 }
@@ -110,10 +129,11 @@ impl Reload<'_> {
         stop: &Stop,
         progress: &mut dyn FnMut(DataProgress),
     ) -> Result<Stamp, DataError> {
-        let names: Vec<&str> = Table::ALL.iter().map(|table| table.name()).collect();
+        let tables = self.stamp.set.tables();
+        let names: Vec<&str> = tables.iter().map(|table| table.name()).collect();
         let guard = swap::lock(self.place, &names)?;
         let tally = Arc::new(Tally::new(stop, 2 * self.stamp.rows()));
-        parallel::run(self.place, self.threads, Table::ALL.to_vec(), &tally, progress, &|control, table| {
+        parallel::run(self.place, self.threads, tables, &tally, progress, &|control, table| {
             self.reload_table(control, table, &tally)
         })?;
         tally.proceed()?;
@@ -143,8 +163,8 @@ impl Reload<'_> {
 }
 
 /// Bytes of all tables: text without the slack of pages and without indexes is smaller.
-fn size_of(control: &mut Control) -> Result<u64, DataError> {
-    let names: Vec<&str> = Table::ALL.iter().map(|table| table.name()).collect();
+fn size_of(control: &mut Control, set: DataSet) -> Result<u64, DataError> {
+    let names: Vec<&str> = set.tables().iter().map(|table| table.name()).collect();
     tables_size(control, &names)
 }
 

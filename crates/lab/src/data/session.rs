@@ -1,15 +1,20 @@
 //! A connection set up for data work on one database.
 
+use super::content::Content;
 use super::error::DataError;
+use super::schema::Definition;
+use super::set::DataSet;
 use super::spec::DataSpec;
-use super::tpcw::{Content, Definition};
 use crate::target::{Control, Target, TargetError};
 
 /// Nothing here outlives the session. The binary log is left alone: a server may have replicas. So is
-/// `foreign_key_checks`: no table has a foreign key, and with it off too, MariaDB 10.6 and later load an empty
+/// `foreign_key_checks`: no table has a foreign key while it is filled, and with it off too, MariaDB 10.6 and later load an empty
 /// table in a bulk mode that takes as long and, by recounting statistics in the background, twice the CPU.
 const SETTINGS: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', \
      time_zone = '+00:00', unique_checks = 0, autocommit = 1, wait_timeout = 86400";
+
+/// Error code of a storage engine that has no full-text indexes.
+const NO_FULLTEXT: u16 = 1214;
 
 /// Where data work happens.
 #[derive(Clone)]
@@ -19,8 +24,18 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// For work on what is there already.
     pub(super) fn new(target: &Target, database: Option<&str>) -> Result<Self, DataError> {
-        let database = database.or(target.database.as_deref()).unwrap_or(DataSpec::DATABASE);
+        Self::named(target, database, DataSpec::DATABASE)
+    }
+
+    /// For this data set, whose name is that of the database where nobody names one.
+    pub(super) fn of(target: &Target, set: DataSet) -> Result<Self, DataError> {
+        Self::named(target, None, set.name())
+    }
+
+    fn named(target: &Target, database: Option<&str>, default: &str) -> Result<Self, DataError> {
+        let database = database.or(target.database.as_deref()).unwrap_or(default);
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_$-".contains(&byte) || !byte.is_ascii();
         if database.is_empty() || database.chars().count() > 64 || !database.bytes().all(allowed) {
             return Err(DataError::DatabaseName(database.to_owned()));
@@ -111,6 +126,12 @@ pub(super) fn finish_table(
 ) -> Result<(), DataError> {
     if let Some(sql) = definition.create_indexes(name) {
         control.exec(&sql)?;
+    }
+    for (fulltext, plain) in definition.create_fulltext(name) {
+        match control.exec(&fulltext) {
+            Err(error) if error.code() == Some(NO_FULLTEXT) => control.exec(&plain)?,
+            made => made?,
+        };
     }
     control.query(&format!("ANALYZE TABLE `{name}`"))?;
     Ok(())

@@ -1,6 +1,7 @@
 //! Which data set is wanted, and how it gets into the server.
 
-use super::tpcw::{Date, Scale};
+use super::set::DataSet;
+use super::tpcw::Date;
 use evenkeel_core::random::Seed;
 use std::fmt;
 use std::str::FromStr;
@@ -49,11 +50,11 @@ impl FromStr for Via {
     }
 }
 
-/// A data set. Its database is the target's, or [`DataSpec::DATABASE`] where the target names none.
+/// A data set. Its database is the target's, or one of its own name where the target names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataSpec {
-    /// Size.
-    pub scale: Scale,
+    /// Which one, and how big.
+    pub set: DataSet,
     /// Randomness of the rows.
     pub seed: Seed,
     /// The day on which the population is said to happen. `None` takes the stamped one where a data set
@@ -66,7 +67,7 @@ pub struct DataSpec {
 }
 
 impl DataSpec {
-    /// Name of the database where the target names none.
+    /// Name of the database of TPC-W data where nobody names one.
     pub const DATABASE: &str = "tpcw";
 }
 

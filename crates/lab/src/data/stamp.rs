@@ -1,8 +1,10 @@
 //! The stamp: a small table that says what a database holds and how it came there.
 
+use super::content::{Content, checksum};
 use super::error::DataError;
+use super::set::{DataSet, Table};
 use super::spec::{DataSpec, Via};
-use super::tpcw::{Content, Date, GENERATOR_VERSION, Scale, Table, checksum};
+use super::tpcw::Date;
 use crate::clock;
 use crate::target::Control;
 use evenkeel_core::random::Seed;
@@ -34,15 +36,16 @@ impl State {
     }
 }
 
-/// What a database holds: one row of the table [`Stamp::TABLE`].
+/// What a database holds: one row of the table [`Stamp::TABLE`]. Its columns `ebs` and `items` hold
+/// [`DataSet::numbers`], under the names that they had when TPC-W was the only data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// How far it is.
     pub state: State,
     /// Version of the value rules.
     pub generator_version: u32,
-    /// Size.
-    pub scale: Scale,
+    /// Which data set, and how big.
+    pub set: DataSet,
     /// Randomness of the rows.
     pub seed: Seed,
     /// Day of the population.
@@ -101,8 +104,8 @@ impl Stamp {
     pub(super) fn building(spec: &DataSpec, today: Date) -> Self {
         Self {
             state: State::Building,
-            generator_version: GENERATOR_VERSION,
-            scale: spec.scale,
+            generator_version: spec.set.generator_version(),
+            set: spec.set,
             seed: spec.seed,
             today,
             via: spec.via,
@@ -126,12 +129,14 @@ impl Stamp {
 
     /// The values of [`COLUMNS`]; numbers, fixed words, a version and JSON, none with a single quote.
     fn values(&self) -> String {
+        let [(_, first), (_, second)] = self.set.numbers();
         format!(
-            "{STAMP_VERSION},'tpcw','{}',{},{},{},{},'{}','{}','{}','{:016x}','{}',{}",
+            "{STAMP_VERSION},'{}','{}',{},{},{},{},'{}','{}','{}','{:016x}','{}',{}",
+            self.set.name(),
             self.state.name(),
             self.generator_version,
-            self.scale.ebs(),
-            self.scale.items(),
+            first,
+            second,
             self.seed.0,
             self.today,
             self.via,
@@ -159,14 +164,14 @@ fn tables_to_json(tables: &[(Table, Content)]) -> Value {
     Value::Object(tables.iter().map(entry).collect::<Map<_, _>>())
 }
 
-/// The tables in the order of [`Table::ALL`], whatever the order in the text.
-fn tables_from_json(text: &str) -> Option<Vec<(Table, Content)>> {
+/// The tables in the order of [`Table`], whatever the order in the text.
+fn tables_from_json(set: &str, text: &str) -> Option<Vec<(Table, Content)>> {
     let Value::Object(entries) = serde_json::from_str(text).ok()? else { return None };
     let mut tables = Vec::new();
     for (name, entry) in &entries {
         let number = |key: &str| entry.get(key).and_then(Value::as_u64);
         let content = Content { rows: number("rows")?, crc_sum: number("crc_sum")? };
-        tables.push((Table::named(name)?, content));
+        tables.push((Table::named(set, name)?, content));
     }
     tables.sort_by_key(|(table, _)| *table);
     Some(tables)
@@ -182,18 +187,18 @@ impl Fields {
     fn stamp(&self) -> Result<Stamp, DataError> {
         // A later layout may mean anything by the other columns.
         self.read("stamp_version", |text| (text == STAMP_VERSION.to_string()).then_some(()))?;
-        self.read("data_set", |text| (text == "tpcw").then_some(()))?;
-        let ebs = self.number("ebs")?;
+        let name = self.read("data_set", |text| DataSet::NAMES.iter().find(|name| **name == text).copied())?;
+        let first = self.number("ebs")?;
         Ok(Stamp {
             state: self.read("state", |text| {
                 [State::Building, State::Ready, State::Written].into_iter().find(|state| state.name() == text)
             })?,
             generator_version: self.number("generator_version")?,
-            scale: self.read("items", |text| Scale::new(ebs, text.parse().ok()?).ok())?,
+            set: self.read("items", |text| DataSet::of_stamp(name, [first, text.parse().ok()?]))?,
             seed: Seed(self.number("seed")?),
             today: self.number("today")?,
             via: self.number("via")?,
-            tables: self.read("tables", tables_from_json)?,
+            tables: self.read("tables", |text| tables_from_json(name, text))?,
             tool_version: self.read("tool_version", |text| Some(text.to_owned()))?,
             finished_at: self.number("finished_at")?,
         })
@@ -212,11 +217,11 @@ impl Fields {
 
 impl fmt::Display for Stamp {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { scale, seed, today, via, .. } = self;
-        let (ebs, items, rows, checksum) = (scale.ebs(), scale.items(), self.rows(), self.checksum());
+        let Self { set, seed, today, via, .. } = self;
+        let (rows, checksum) = (self.rows(), self.checksum());
         write!(
             formatter,
-            "TPC-W, NUM_EBS {ebs}, {items} items, seed {}, {today}, via {via}: {rows} rows, checksum {checksum:016x}",
+            "{set}, seed {}, {today}, via {via}: {rows} rows, checksum {checksum:016x}",
             seed.0
         )
     }
@@ -224,13 +229,15 @@ impl fmt::Display for Stamp {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dvdstore;
+    use super::super::tpcw::{self, Scale};
     use super::*;
 
     fn stamp() -> Stamp {
-        let scale = Scale::new(2, 1_000).unwrap();
-        let spec = DataSpec { scale, seed: Seed(u64::MAX), today: None, via: Via::Load, threads: 1 };
+        let set = Scale::new(2, 1_000).unwrap().into();
+        let spec = DataSpec { set, seed: Seed(u64::MAX), today: None, via: Via::Load, threads: 1 };
         let content = Content { rows: 92, crc_sum: 7 };
-        Stamp::building(&spec, Date::new(2026, 1, 15)).finished(vec![(Table::Country, content)])
+        Stamp::building(&spec, Date::new(2026, 1, 15)).finished(vec![(tpcw::Table::Country.into(), content)])
     }
 
     /// The row that the server would give back for [`Stamp::values`].
@@ -245,6 +252,18 @@ mod tests {
         let stamp = stamp();
         let fields = Fields { database: "tpcw".to_owned(), row: row(&stamp) };
         assert_eq!(fields.stamp().unwrap(), stamp);
+        let set = dvdstore::Size::new(50).unwrap().into();
+        let stamp = Stamp { set, tables: Vec::new(), ..stamp };
+        let fields = Fields { database: "ds2".to_owned(), row: row(&stamp) };
+        assert_eq!(fields.stamp().unwrap(), stamp);
+    }
+
+    #[test]
+    fn a_data_set_that_this_version_does_not_know_is_refused_by_name() {
+        let mut row = row(&stamp());
+        row[1] = Some("tpcx".to_owned());
+        let error = Fields { database: "shop".to_owned(), row }.stamp().unwrap_err().to_string();
+        assert!(error.contains("shop has data_set = \"tpcx\""), "{error}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::request_log::{LogLine, LogSender};
 use super::result::{Counts, Interval, KindResult, LoadResult};
-use crate::workload::Workload;
+use crate::workload::{StepEnd, Workload};
 use evenkeel_core::Nanos;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -102,6 +102,9 @@ pub(super) struct Recorder {
     carried_over: u64,
     kinds: Vec<Series>,
     statements: Vec<Series>,
+    steps: Vec<Series>,
+    rolled_back: u64,
+    retries: u64,
     error_texts: BTreeMap<u16, String>,
     log: Option<LogSender>,
     /// Not yet counted.
@@ -127,6 +130,9 @@ impl Recorder {
             carried_over: 0,
             kinds: series(workload.kinds().len()),
             statements: series(workload.statements().len()),
+            steps: series(workload.steps().len()),
+            rolled_back: 0,
+            retries: 0,
             error_texts: BTreeMap::new(),
             log,
             ends: Vec::with_capacity(BATCH),
@@ -177,6 +183,24 @@ impl Recorder {
             }
             None => series.lost += 1,
         }
+    }
+
+    /// A step of a measured request ended, so long after it began.
+    pub fn step(&mut self, end: StepEnd, took: Nanos) {
+        let (step, rolled_back) = match end {
+            StepEnd::Done(step) => (step, false),
+            StepEnd::RolledBack(step) => (step, true),
+            StepEnd::Untimed => return,
+        };
+        self.rolled_back += u64::from(rolled_back);
+        let Some(series) = self.steps.get_mut(step) else { return };
+        series.completed += 1;
+        series.record(took);
+    }
+
+    /// The client of a measured request went on after an error.
+    pub fn retried(&mut self) {
+        self.retries += 1;
     }
 
     /// A request that arrived in the measured phase ended.
@@ -321,6 +345,9 @@ impl Recorder {
             carried_over: self.carried_over,
             kinds: named(self.kinds, kinds),
             statements: named(self.statements, statements),
+            steps: named(self.steps, workload.steps().iter().map(String::as_str).collect()),
+            rolled_back: self.rolled_back,
+            retries: self.retries,
             error_texts: self.error_texts,
             sessions_max: 0,
             reconnects: 0,

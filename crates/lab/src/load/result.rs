@@ -83,6 +83,13 @@ pub struct LoadResult {
     pub kinds: Vec<KindResult>,
     /// By statement.
     pub statements: Vec<KindResult>,
+    /// By step of a request, from the first statement of the step to its last answer; empty where requests have no
+    /// steps. A step that a failure cut is not among them.
+    pub steps: Vec<KindResult>,
+    /// Requests whose work was rolled back by the workload's own rule; they are completed all the same.
+    pub rolled_back: u64,
+    /// Errors after which a client went on with its request: deadlocks, for one.
+    pub retries: u64,
     /// Requests completed with an error, by code, with one text of each for the report.
     pub error_texts: BTreeMap<u16, String>,
     /// Most sessions that were open at once.

@@ -263,6 +263,11 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
     for (total, part) in total.statements.iter_mut().zip(&part.statements) {
         add_kind(total, part);
     }
+    for (total, part) in total.steps.iter_mut().zip(&part.steps) {
+        add_kind(total, part);
+    }
+    total.rolled_back += part.rolled_back;
+    total.retries += part.retries;
     for (&code, text) in &part.error_texts {
         total.error_texts.entry(code).or_insert_with(|| text.clone());
     }

@@ -47,6 +47,8 @@ pub(super) struct Request {
     pub first_byte: Nanos,
     /// When the statement under way went out.
     pub statement_send: Nanos,
+    /// When the first statement of the step under way went out; zero between steps.
+    pub step_send: Nanos,
     /// Its number in the arrival process, or its closed client.
     pub number: u64,
     /// Index of its client.

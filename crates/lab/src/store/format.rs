@@ -1,6 +1,7 @@
 //! What stands in the files of a study folder. The only types of this crate that derive serde; a change
 //! that older readers cannot take raises [`FORMAT`].
 
+pub use super::orders::PerMinuteRecord;
 pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
 pub use super::words::{
     ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, SeverityRecord,
@@ -292,6 +293,18 @@ pub struct RunFile {
     pub kinds: Vec<KindRecord>,
     /// By statement.
     pub statements: Vec<KindRecord>,
+    /// By step of a request; empty where requests have no steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<KindRecord>,
+    /// Orders per minute; absent where requests are no orders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orders_per_minute: Option<PerMinuteRecord>,
+    /// Requests that the workload itself rolled back; they are completed all the same.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rolled_back: u64,
+    /// Errors after which a client went on with its request.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u64,
     /// Errors by code with one text each.
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.
@@ -307,6 +320,10 @@ pub struct GaugeRecord {
     pub mean: f64,
     /// Largest.
     pub max: f64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn first_attempt() -> u32 {

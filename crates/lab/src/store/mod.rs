@@ -18,6 +18,7 @@
 mod attempts;
 mod folder;
 pub mod format;
+mod orders;
 mod summary;
 mod tables;
 mod words;

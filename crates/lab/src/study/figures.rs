@@ -1,9 +1,9 @@
 //! From what a run recorded to its figures: conversions, no judgement.
 
-use crate::load::{Counts, KindResult};
-use crate::store::format::{CountsRecord, EstimateRecord, KindRecord, TimesRecord};
+use crate::load::{Counts, KindResult, LoadResult};
+use crate::store::format::{CountsRecord, EstimateRecord, KindRecord, PerMinuteRecord, TimesRecord};
 use evenkeel_core::Nanos;
-use evenkeel_core::statistics::Estimate;
+use evenkeel_core::statistics::{BATCHES, BatchMeans, Estimate};
 use hdrhistogram::Histogram;
 
 /// A histogram of nanoseconds as milliseconds. `sum` is the exact sum of its values where it is known;
@@ -58,6 +58,37 @@ pub fn kinds(results: &[KindResult]) -> Vec<KindRecord> {
         times: times(&kind.response, None),
     };
     results.iter().filter(|kind| kind.completed + kind.lost > 0).map(record).collect()
+}
+
+/// Completed orders per minute of the measured phase, with their spread over its stretches; `None` where requests are
+/// not made of steps, as orders are. Orders that were rolled back count, as the benchmark has it.
+pub fn orders_per_minute(load: &LoadResult) -> Option<PerMinuteRecord> {
+    if load.steps.is_empty() {
+        return None;
+    }
+    let length = load.interval_length;
+    let whole: Vec<u64> = load
+        .intervals
+        .iter()
+        .filter(|interval| interval.start + length <= load.measured)
+        .map(|interval| interval.completed)
+        .collect();
+    let stretches = BATCHES.min(whole.len());
+    let cut = |place: usize| place * whole.len() / stretches.max(1);
+    let per_minute = |from: usize, to: usize| {
+        60.0 * whole[from..to].iter().sum::<u64>() as f64 / ((to - from) as f64 * length.as_secs_f64())
+    };
+    let rates: Vec<f64> = (0..stretches).map(|place| per_minute(cut(place), cut(place + 1))).collect();
+    let pairs: Vec<(u64, f64)> = rates.iter().map(|&rate| (1, rate)).collect();
+    let spread = BatchMeans::of(&pairs, stretches)?;
+    Some(PerMinuteRecord {
+        mean: per_minute(0, whole.len()),
+        se: spread.mean.standard_error(),
+        lowest: rates.iter().copied().fold(f64::INFINITY, f64::min),
+        highest: rates.iter().copied().fold(0.0, f64::max),
+        stretches: u32::try_from(stretches).unwrap_or(u32::MAX),
+        stretch_s: whole.len() as f64 * length.as_secs_f64() / stretches as f64,
+    })
 }
 
 /// Mean, standard error and interval over runs, for the store.

@@ -79,16 +79,16 @@ pub(super) fn server(ready: &Ready, tables: &[String]) -> Result<ServerRecord, S
 
 /// A data set's stamp in words.
 fn stamp_words(stamp: &Stamp) -> BTreeMap<String, String> {
+    let numbers = stamp.set.numbers().map(|(name, number)| (name.to_lowercase(), number.to_string()));
     let words = [
-        ("num_ebs", stamp.scale.ebs().to_string()),
-        ("num_items", stamp.scale.items().to_string()),
+        ("data_set", stamp.set.name().to_owned()),
         ("seed", stamp.seed.0.to_string()),
         ("date", stamp.today.to_string()),
         ("via", stamp.via.to_string()),
         ("checksum", format!("{:016x}", stamp.checksum())),
         ("tool", stamp.tool_version.clone()),
     ];
-    words.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    numbers.into_iter().chain(words.map(|(name, value)| (name.to_owned(), value))).collect()
 }
 
 /// Doubts that follow from where it is measured, and so hold for every run.

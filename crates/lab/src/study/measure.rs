@@ -1,6 +1,6 @@
 //! One run: load with its observers, then its figures and caveats.
 
-use super::figures::{counts, kinds, times};
+use super::figures::{counts, kinds, orders_per_minute, times};
 use super::judge;
 use super::observe::{Glance, Observation, Observer};
 use super::site::Ready;
@@ -185,6 +185,10 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         gauges: seen.map(|seen| seen.server.gauges.clone()).unwrap_or_default(),
         kinds: kinds(&load.kinds),
         statements: kinds(&load.statements),
+        steps: kinds(&load.steps),
+        orders_per_minute: orders_per_minute(load),
+        rolled_back: load.rolled_back,
+        retries: load.retries,
         error_texts: load.error_texts.clone(),
         caveats: Vec::new(),
     };

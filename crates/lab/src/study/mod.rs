@@ -31,7 +31,7 @@ mod watch;
 
 pub use error::StudyError;
 pub use event::StudyEvent;
-pub use figures::{kinds, times};
+pub use figures::{kinds, orders_per_minute, times};
 pub use plan::new_plan;
 pub use plans::statement_plans;
 pub use pool::POOL_BYTES_MIN;

@@ -1,6 +1,6 @@
 //! Workloads by name.
 
-use super::{Workload, WorkloadError, similar, tpcw};
+use super::{Database, Workload, WorkloadError, dvdstore, similar, tpcw};
 use std::sync::Arc;
 
 /// A workload that can be found by name.
@@ -14,35 +14,52 @@ pub struct Entry {
     pub tables: Vec<&'static str>,
 }
 
-/// All workloads that come with Evenkeel: the three statements of the study, the three mixes, then every
-/// statement of TPC-W.
+/// All workloads that come with Evenkeel: the three statements of the study, the three mixes, every other
+/// statement of TPC-W, then DVD Store.
 pub fn catalog() -> Vec<Entry> {
-    tpcw::catalog()
+    let mut entries = tpcw::catalog();
+    entries.extend(dvdstore::catalog());
+    entries
 }
 
-/// The workload of this name on a TPC-W database: a [`Scale`](crate::data::tpcw::Scale) for one that is as
-/// populated, a [`tpcw::Database`] for one that others have added to.
+/// The workload of this name on a database: that of a data set as it was populated, or one that others have added to.
+///
+/// # Errors
+/// [`WorkloadError::Unknown`] with the names that are near, [`WorkloadError::OtherData`] on the data of another.
+pub fn find(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workload>, WorkloadError> {
+    check_name(name)?;
+    let database = database.into();
+    let found = match database {
+        Database::Tpcw(database) => tpcw::find(name, database),
+        Database::DvdStore(database) => dvdstore::find(name, database),
+    };
+    found.ok_or_else(|| WorkloadError::OtherData { name: name.to_owned(), found: database.title() })
+}
+
+/// Whether there is a workload of this name.
 ///
 /// # Errors
 /// [`WorkloadError::Unknown`] with the names that are near.
-pub fn find(name: &str, database: impl Into<tpcw::Database>) -> Result<Arc<dyn Workload>, WorkloadError> {
-    tpcw::find(name, database.into()).ok_or_else(|| {
-        let entries = catalog();
-        let near = similar(name, entries.iter().map(|entry| entry.name));
-        WorkloadError::Unknown { name: name.to_owned(), near: near.into_iter().map(str::to_owned).collect() }
-    })
+pub fn check_name(name: &str) -> Result<(), WorkloadError> {
+    let entries = catalog();
+    if entries.iter().any(|entry| entry.name == name) {
+        return Ok(());
+    }
+    let near = similar(name, entries.iter().map(|entry| entry.name));
+    Err(WorkloadError::Unknown { name: name.to_owned(), near: near.into_iter().map(str::to_owned).collect() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::dvdstore::Size;
     use crate::data::tpcw::Scale;
 
     #[test]
     fn every_entry_is_found_under_its_name() {
-        let scale = Scale::new(1, 1_000).unwrap();
+        let (shop, store) = (Scale::new(1, 1_000).unwrap(), Size::SMALL);
         for entry in catalog() {
-            let workload = find(entry.name, scale).unwrap();
+            let workload = find(entry.name, shop).or_else(|_| find(entry.name, store)).unwrap();
             assert_eq!(workload.name(), entry.name);
             assert!(!entry.help.is_empty() && !entry.help.contains('\n'), "{}", entry.name);
         }
@@ -52,5 +69,12 @@ mod tests {
     fn an_unknown_name_lists_near_ones() {
         let error = find("tpcw.complx", Scale::new(1, 1_000).unwrap()).err().unwrap();
         assert_eq!(error.to_string(), "unknown workload `tpcw.complx`, did you mean `tpcw.complex`?");
+    }
+
+    #[test]
+    fn a_workload_on_the_data_of_another_is_refused() {
+        let error = find("dvdstore", Scale::new(1, 1_000).unwrap()).err().unwrap();
+        assert_eq!(error.to_string(), "workload `dvdstore` does not go with TPC-W data");
+        assert!(find("tpcw.simple", Size::SMALL).is_err());
     }
 }

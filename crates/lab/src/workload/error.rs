@@ -13,6 +13,14 @@ pub enum WorkloadError {
         /// Names like it.
         near: Vec<String>,
     },
+    /// It asks for the tables of another data set.
+    #[error("workload `{name}` does not go with {found} data")]
+    OtherData {
+        /// Workload.
+        name: String,
+        /// What is there.
+        found: &'static str,
+    },
     /// A user's workload contradicts itself.
     #[error("{entry}: {problem}")]
     Invalid {

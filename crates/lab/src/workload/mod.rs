@@ -3,10 +3,12 @@
 //! A *request* is what one arrival stands for: one statement, or for a web interaction several in
 //! turn. A workload is shared by all threads; a client belongs to one session slot at a time.
 //!
-//! `tpcw` has the statements and mixes of TPC-W, `user` what a user wrote in a file, `catalog` finds a
+//! `tpcw` has the statements and mixes of TPC-W, `dvdstore` the order of DVD Store, `user` what a user wrote in a file, `catalog` finds a
 //! workload by name.
 
 mod catalog;
+mod database;
+pub mod dvdstore;
 mod error;
 mod fill;
 mod plan_think;
@@ -16,7 +18,8 @@ pub mod tpcw;
 pub mod user;
 mod value;
 
-pub use catalog::{Entry, catalog, find};
+pub use catalog::{Entry, catalog, check_name, find};
+pub use database::Database;
 pub use error::WorkloadError;
 pub use fill::Fill;
 pub use plan_think::plan_think;
@@ -69,6 +72,17 @@ pub struct Reply {
     pub last_insert_id: u64,
 }
 
+/// How a step of a request ended: what a customer does in several statements, such as to log in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepEnd {
+    /// As it should; an index into [`Workload::steps`].
+    Done(usize),
+    /// By the workload's own rule its work was rolled back, which is no failure: nothing is in stock.
+    RolledBack(usize),
+    /// The statements so far belong to no step.
+    Untimed,
+}
+
 /// Decides what is asked next. A closed load has one client for each of its clients; an open load has one
 /// for each request under way, used again for later arrivals.
 ///
@@ -95,6 +109,18 @@ pub trait Client: Send {
         Nanos::ZERO
     }
 
+    /// The step that the answer given to [`Client::step`] last has ended. Asked once after each call; the next step
+    /// begins with the next statement.
+    fn step_ended(&mut self) -> Option<StepEnd> {
+        None
+    }
+
+    /// Whether the client goes on after this error code instead of giving the request up; it is then asked for its next
+    /// statement, without a reply. A transaction that the server left open is the client's to roll back.
+    fn retry(&mut self, _code: u16, _random: &mut Random) -> bool {
+        false
+    }
+
     /// Think time before the next request of a closed load; `None` leaves it to the plan.
     fn think(&mut self, _random: &mut Random) -> Option<Nanos> {
         None
@@ -115,6 +141,14 @@ pub trait Workload: Send + Sync {
     fn statements(&self) -> &[Statement];
     /// Kinds of request, for statistics: one for a single statement, fourteen for the TPC-W mixes.
     fn kinds(&self) -> &[String];
+    /// Steps of a request, for statistics; none where requests are not made of steps.
+    fn steps(&self) -> &[String] {
+        &[]
+    }
+    /// Whether the plan's think time is uniform from nothing to twice its mean, and not exponential.
+    fn uniform_think(&self) -> bool {
+        false
+    }
     /// A client of an open load; `number` is its own, so that clients never collide on keys they create.
     fn client(&self, number: u64) -> Box<dyn Client>;
 

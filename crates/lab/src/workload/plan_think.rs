@@ -1,6 +1,6 @@
 //! A workload whose think time the plan sets.
 
-use super::{Client, Parameters, Reply, Statement, Workload};
+use super::{Client, Parameters, Reply, Statement, StepEnd, Workload};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use std::sync::Arc;
@@ -22,6 +22,12 @@ impl Workload for PlanThink {
     }
     fn kinds(&self) -> &[String] {
         self.0.kinds()
+    }
+    fn steps(&self) -> &[String] {
+        self.0.steps()
+    }
+    fn uniform_think(&self) -> bool {
+        self.0.uniform_think()
     }
     fn client(&self, number: u64) -> Box<dyn Client> {
         self.0.client(number)
@@ -53,6 +59,12 @@ impl Client for Unthinking {
     }
     fn pause(&self) -> Nanos {
         self.0.pause()
+    }
+    fn step_ended(&mut self) -> Option<StepEnd> {
+        self.0.step_ended()
+    }
+    fn retry(&mut self, code: u16, random: &mut Random) -> bool {
+        self.0.retry(code, random)
     }
     fn think(&mut self, random: &mut Random) -> Option<Nanos> {
         // Drawn all the same, because a browser's session ends after a sum of think times.

@@ -47,7 +47,7 @@ impl Shop {
     pub fn populated(&self, name: &str) -> Control {
         let control = self.empty(name);
         let spec = DataSpec {
-            scale: scale(),
+            set: scale().into(),
             seed: Seed(1),
             today: Some(Date::new(2026, 1, 15)),
             via: Via::Load,

@@ -63,8 +63,8 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
 }
 
 fn data_spec() -> DataSpec {
-    let scale = Scale::new(1, 1_000).unwrap();
-    DataSpec { scale, seed: Seed(1), today: None, via: Via::Load, threads: 2 }
+    let set = Scale::new(1, 1_000).unwrap().into();
+    DataSpec { set, seed: Seed(1), today: None, via: Via::Load, threads: 2 }
 }
 
 fn settings(spec: &StudySpec) -> SettingsRecord {

@@ -3,21 +3,16 @@
 //! Every row is drawn from a seed of its own (the seed of the data set, the table, the row's number), so
 //! the same seed, scale and date give the same rows on any number of threads and in any order.
 
-mod content;
 pub mod date;
 mod rows;
 mod scale;
 mod schema;
-mod stream;
 mod table;
 pub mod values;
 
-pub use content::{Content, checksum};
 pub use date::{Date, DateError};
 pub use rows::{COUNTRIES, Generator, LINES_MAX, SUBJECTS};
 pub use scale::{Scale, ScaleError};
-pub use schema::{Column, Definition, Indexes};
-pub use stream::RowStream;
 pub use table::Table;
 
 /// Version of the value rules; a data set of another version has other rows for the same seed.

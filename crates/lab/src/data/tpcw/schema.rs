@@ -1,40 +1,11 @@
-//! The schema: columns, keys and the SQL that makes them.
+//! The schema: columns and keys.
 //!
-//! No foreign keys are declared and the storage engine is left to the server. `REAL` is written as
+//! No foreign keys are declared. `REAL` is written as
 //! `DOUBLE`, which is what it means unless the SQL mode says otherwise. Timestamps are `NULL DEFAULT NULL`,
 //! because older servers would let the first one of a table change with every update of its row.
 
 use super::table::Table;
-use std::fmt::Write as _;
-
-/// A column.
-#[derive(Clone, Copy, Debug)]
-pub struct Column {
-    /// Name.
-    pub name: &'static str,
-    /// SQL type.
-    pub sql_type: &'static str,
-}
-
-impl Column {
-    /// Whether a value stands between quotes in SQL.
-    pub fn is_quoted(&self) -> bool {
-        !matches!(self.sql_type, "int" | "double")
-    }
-}
-
-/// A table's definition.
-#[derive(Debug)]
-pub struct Definition {
-    /// Name.
-    pub name: &'static str,
-    /// Columns in order.
-    pub columns: &'static [Column],
-    /// Columns of the primary key in order.
-    pub primary_key: &'static [&'static str],
-    /// Columns that have an index of their own, made after the rows are in.
-    pub indexed: &'static [&'static str],
-}
+use crate::data::schema::{Column, Definition};
 
 macro_rules! definition {
     ($name:literal, key $key:expr, indexed $indexed:expr, $($column:ident $sql_type:literal),+ $(,)?) => {{
@@ -42,7 +13,11 @@ macro_rules! definition {
             name: $name,
             columns: &[$(Column { name: stringify!($column), sql_type: $sql_type }),+],
             primary_key: &$key,
+            order: &$key,
             indexed: &$indexed,
+            unique: &[],
+            fulltext: &[],
+            references: &[],
         };
         &DEFINITION
     }};
@@ -95,71 +70,10 @@ impl Table {
     }
 }
 
-/// Whether the secondary indexes are part of CREATE TABLE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Indexes {
-    /// Made by [`Definition::create_indexes`] when the rows are in.
-    Later,
-    /// Part of the table from the start, as a dump has them.
-    Inline,
-}
-
-impl Definition {
-    /// CREATE TABLE under this name, in the session's default database.
-    pub fn create_table(&self, name: &str, indexes: Indexes) -> String {
-        let mut sql = format!("CREATE TABLE `{name}` (\n");
-        for Column { name, sql_type } in self.columns {
-            let null = match *sql_type {
-                "timestamp" => " NULL DEFAULT NULL",
-                _ if self.primary_key.contains(name) => " NOT NULL",
-                _ => "",
-            };
-            // Writing to a String cannot fail.
-            let _ = writeln!(sql, "  `{name}` {sql_type}{null},");
-        }
-        let _ = write!(sql, "  PRIMARY KEY (`{}`)", self.primary_key.join("`,`"));
-        if indexes == Indexes::Inline {
-            self.indexed.iter().for_each(|column| {
-                let _ = write!(sql, ",\n  KEY `{column}` (`{column}`)");
-            });
-        }
-        sql + "\n)"
-    }
-
-    /// One ALTER TABLE that adds all secondary indexes; `None` where there are none.
-    pub fn create_indexes(&self, name: &str) -> Option<String> {
-        if self.indexed.is_empty() {
-            return None;
-        }
-        let keys: Vec<_> =
-            self.indexed.iter().map(|column| format!("ADD INDEX `{column}` (`{column}`)")).collect();
-        Some(format!("ALTER TABLE `{name}` {}", keys.join(", ")))
-    }
-
-    /// Names of the columns for a column list, between backquotes.
-    pub fn column_list(&self) -> String {
-        let names: Vec<_> = self.columns.iter().map(|column| format!("`{}`", column.name)).collect();
-        names.join(",")
-    }
-
-    /// Writes a row, fields between tabs and without line end, as `(1,'text',...)`.
-    pub fn sql_values(&self, row: &[u8], out: &mut Vec<u8>) {
-        let mut separator = b'(';
-        for (field, column) in row.split(|&byte| byte == b'\t').zip(self.columns) {
-            out.push(separator);
-            separator = b',';
-            let quote: &[u8] = if column.is_quoted() { b"'" } else { b"" };
-            out.extend_from_slice(quote);
-            out.extend_from_slice(field);
-            out.extend_from_slice(quote);
-        }
-        out.push(b')');
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::schema::Indexes;
 
     #[test]
     fn keys_and_indexes_name_columns_of_their_table() {

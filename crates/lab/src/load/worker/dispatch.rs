@@ -82,6 +82,7 @@ impl Worker<'_> {
             send: Nanos::ZERO,
             first_byte: Nanos::ZERO,
             statement_send: Nanos::ZERO,
+            step_send: Nanos::ZERO,
             number: arrival.number,
             client,
             kind: kind as u32,
@@ -191,6 +192,9 @@ impl Worker<'_> {
 
     fn planned_pause(&self) -> Pause {
         match self.shared.plan.arrivals {
+            ArrivalPlan::Closed { think, .. } if self.shared.plan.workload.uniform_think() => {
+                Pause::uniform(think)
+            }
             ArrivalPlan::Closed { think, .. } => Pause::new(think),
             _ => Pause::new(Nanos::ZERO),
         }

@@ -6,6 +6,7 @@ use crate::clock::monotonic;
 use crate::load::poller::Interest;
 use crate::load::script::Script;
 use crate::load::session::{Answer, State};
+use crate::workload::StepEnd;
 use evenkeel_core::Nanos;
 use evenkeel_wire::{EscapeMode, Expect, command};
 use std::io;
@@ -136,6 +137,9 @@ impl Worker<'_> {
                 if request.measured {
                     self.recorder.statement(statement, None);
                 }
+                if self.retries(slot, error.code) {
+                    return self.step_at(slot, false, now);
+                }
                 self.recorder.error_text(error.code, &error.text);
                 self.fail(slot, error.code, now);
                 self.settle(slot);
@@ -155,7 +159,12 @@ impl Worker<'_> {
         let Some(request) = session.request else { return };
         let client = &mut self.clients[request.client as usize];
         let reply = (!first).then_some(&session.reply);
-        match client.client.step(reply, &mut client.random, &mut session.parameters) {
+        let next = client.client.step(reply, &mut client.random, &mut session.parameters);
+        if let Some(end) = client.client.step_ended() {
+            self.end_step(slot, end, now);
+        }
+        let client = &mut self.clients[request.client as usize];
+        match next {
             Some(statement) if statement < self.shared.scripts.len() => match client.client.pause() {
                 pause if first || pause == Nanos::ZERO => self.ask(slot, statement),
                 pause => self.pause_until(now + pause, slot, statement),
@@ -168,6 +177,26 @@ impl Worker<'_> {
                 self.complete(slot, now);
             }
         }
+    }
+
+    /// A step of the request is over.
+    fn end_step(&mut self, slot: u32, end: StepEnd, now: Nanos) {
+        let Some(request) = &mut self.sessions[slot as usize].request else { return };
+        let begun = std::mem::take(&mut request.step_send);
+        if request.measured {
+            self.recorder.step(end, now - begun);
+        }
+    }
+
+    /// Whether the client goes on after an error.
+    fn retries(&mut self, slot: u32, code: u16) -> bool {
+        let Some(request) = self.sessions[slot as usize].request else { return false };
+        let client = &mut self.clients[request.client as usize];
+        let goes_on = client.client.retry(code, &mut client.random);
+        if goes_on && request.measured {
+            self.recorder.retried();
+        }
+        goes_on
     }
 
     /// Sends a statement, or first its preparation.
@@ -217,6 +246,9 @@ impl Worker<'_> {
         let now = monotonic();
         if let Some(request) = &mut self.sessions[slot as usize].request {
             request.statement_send = now;
+            if request.step_send == Nanos::ZERO {
+                request.step_send = now;
+            }
             if request.send == Nanos::ZERO {
                 request.send = now;
             }

@@ -103,9 +103,10 @@ impl<'a> Site<'a> {
                 }
                 Ok(private(server, database))
             }
-            Place::Sandbox { sandbox, .. } => {
+            Place::Sandbox { sandbox, data } => {
+                let database = data.map_or(DataSpec::DATABASE, |data| data.set.name());
                 if let Some(server) = self.sandbox.as_ref().filter(|_| self.pool == pool) {
-                    return Ok(private(server, DataSpec::DATABASE));
+                    return Ok(private(server, database));
                 }
                 self.down(tell)?;
                 let mut spec: SandboxSpec = sandbox.clone();
@@ -113,7 +114,7 @@ impl<'a> Site<'a> {
                     spec.settings.insert(POOL.to_owned(), bytes.to_string());
                 }
                 let server = Sandbox::up(&spec, stop, &mut |event| tell_sandbox(event, tell))?;
-                let ready = private(&server, DataSpec::DATABASE);
+                let ready = private(&server, database);
                 (self.sandbox, self.pool) = (Some(server), pool);
                 Ok(ready)
             }
@@ -203,7 +204,7 @@ impl<'a> Site<'a> {
 /// Whether a write run has changed the data set that is wanted.
 fn is_written(target: &Target, wanted: &DataSpec) -> Result<bool, StudyError> {
     let server = Target { database: None, ..target.clone() };
-    if !database_exists(&mut Control::connect(&server)?)? {
+    if !database_exists(&mut Control::connect(&server)?, wanted)? {
         return Ok(false);
     }
     let found = data::check(&mut Control::connect(target)?, wanted)?;
@@ -237,15 +238,15 @@ fn fill(
     let mut progress = |progress| tell(StudyEvent::Data(progress));
     if wanted.via == Via::Dump {
         let mut control = Control::connect(&Target { database: None, ..target.clone() })?;
-        if !database_exists(&mut control)? {
+        if !database_exists(&mut control, wanted)? {
             data::populate(target, &DataSpec { via: Via::Insert, ..*wanted }, dumps, stop, &mut progress)?;
         }
     }
     Ok(data::populate(target, wanted, dumps, stop, &mut progress)?)
 }
 
-fn database_exists(control: &mut Control) -> Result<bool, StudyError> {
-    let sql = format!("SHOW DATABASES LIKE '{}'", DataSpec::DATABASE);
+fn database_exists(control: &mut Control, wanted: &DataSpec) -> Result<bool, StudyError> {
+    let sql = format!("SHOW DATABASES LIKE '{}'", wanted.set.name());
     Ok(control.query_value(&sql)?.is_some())
 }
 

@@ -6,9 +6,9 @@ use reload::{again, dumps};
 
 use crate::sandbox::{settings, spec, up};
 use evenkeel_core::random::Seed;
-use evenkeel_lab::data::tpcw::{Date, Scale, Table};
+use evenkeel_lab::data::tpcw::{self, Date, Scale};
 use evenkeel_lab::data::{
-    DataError, DataProgress, DataSpec, Found, Snapshot, Stamp, State, Via, check, populate, reload, remove,
+    DataError, DataProgress, DataSpec, Found, Snapshot, Stamp, State, Table, Via, check, populate, reload, remove,
     repopulate, tables_size, verify,
 };
 use evenkeel_lab::sandbox::Sandbox;
@@ -22,8 +22,8 @@ const TODAY: Date = Date::new(2026, 1, 15);
 
 /// About 22,000 rows.
 fn tiny(via: Via) -> DataSpec {
-    let scale = Scale::new(1, 200).unwrap();
-    DataSpec { scale, seed: Seed(7), today: Some(TODAY), via, threads: 2 }
+    let set = Scale::new(1, 200).unwrap().into();
+    DataSpec { set, seed: Seed(7), today: Some(TODAY), via, threads: 2 }
 }
 
 /// A server that takes LOAD DATA LOCAL, and its directory.
@@ -88,7 +88,7 @@ fn all_ways_in_give_the_same_rows_on_any_number_of_threads() {
     // Another seed has other rows in every table but the fixed one and the empty ones.
     let other = fill(&database(&sandbox, "other"), &DataSpec { seed: Seed(8), ..tiny(Via::Load) }).unwrap();
     for ((table, one), (_, two)) in inserted.tables.iter().zip(&other.tables) {
-        let fixed = matches!(table, Table::Country | Table::ShoppingCart | Table::ShoppingCartLine);
+        let fixed = matches!(table, Table::Tpcw(tpcw::Table::Country | tpcw::Table::ShoppingCart | tpcw::Table::ShoppingCartLine));
         assert_eq!(one == two, fixed, "{table}");
     }
 }

@@ -128,7 +128,7 @@ impl Server {
         let target = self.target()?;
         match self.load {
             Load::Shopping => {
-                Ok(plan_think(place::tpcw_workload("tpcw.shopping", place::database(&target)?)?))
+                Ok(plan_think(place::workload("tpcw.shopping", place::database(&target, "")?)?))
             }
             Load::Reread => {
                 let definition = user_workload::parse("reread.toml", REREAD_TOML)?;

@@ -1,8 +1,7 @@
-//! A table's rows as a stream of bytes in LOAD DATA format, in primary key order.
+//! A table's rows as a stream of bytes in LOAD DATA format, in the order of their key.
 
 use super::content::Content;
-use super::rows::{Generator, LINES_MAX};
-use super::table::Table;
+use super::set::{Generator, Keys, Table};
 use std::io::{self, BufRead, Read};
 
 /// Bytes generated at a time: a fraction of the second-level cache, and thousands of times a row.
@@ -23,8 +22,9 @@ pub struct RowStream {
 
 impl RowStream {
     /// All rows of a table.
-    pub fn new(generator: Generator, table: Table) -> Self {
-        let keys = Keys::all(&generator, table);
+    pub fn new(generator: impl Into<Generator>, table: impl Into<Table>) -> Self {
+        let (generator, table) = (generator.into(), table.into());
+        let keys = generator.keys(table);
         let buffer = Vec::with_capacity(BATCH_BYTES + ROW_BYTES_MAX);
         Self { generator, table, keys, content: Content::default(), limit: u64::MAX, buffer, read: 0 }
     }
@@ -47,10 +47,7 @@ impl RowStream {
         }
         let Some((number, line)) = self.keys.next(&self.generator) else { return false };
         let start = out.len();
-        match line {
-            0 => self.generator.write(self.table, number, out),
-            line => self.generator.write_line(number, line, out),
-        }
+        self.generator.write(self.table, number, line, out);
         self.content.add_row(&out[start..]);
         true
     }
@@ -89,45 +86,10 @@ impl Read for RowStream {
     }
 }
 
-/// Primary keys in order: a number, or order and line.
-struct Keys {
-    number: u64,
-    last: u64,
-    /// Zero for tables whose key is one number.
-    line: u64,
-}
-
-impl Keys {
-    fn all(generator: &Generator, table: Table) -> Self {
-        let (last, line) = match table {
-            Table::OrderLine => (generator.scale().orders(), 1),
-            table => (generator.scale().rows_expected(table), 0),
-        };
-        Self { number: 0, last, line }
-    }
-
-    /// Lines come first in the key of order_line, so the first lines of all orders precede the second ones.
-    fn next(&mut self, generator: &Generator) -> Option<(u64, u64)> {
-        loop {
-            if self.number == self.last {
-                if self.line == 0 || self.line == LINES_MAX {
-                    return None;
-                }
-                self.line += 1;
-                self.number = 0;
-            }
-            self.number += 1;
-            if self.line <= 1 || self.line <= generator.lines(self.number) {
-                return Some((self.number, self.line));
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::tpcw::{Date, Scale};
+    use crate::data::tpcw::{Date, Generator, Scale, Table};
     use evenkeel_core::random::Seed;
 
     fn generator(seed: u64) -> Generator {

@@ -1,0 +1,145 @@
+//! How big a DVD Store is.
+
+use super::table::Table;
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// Size of a DVD Store by its nominal megabytes: 10 is small, 1,000 medium, 100,000 large.
+///
+/// Customers and orders grow with the size. Products grow with its square root, on which all three standard
+/// sizes lie: ten times as many for a hundred times the customers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    megabytes: u32,
+}
+
+/// Why a size is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SizeError {
+    /// Out of range.
+    #[error("{0} MB is not between 1 and {max}", max = Size::MEGABYTES_MAX)]
+    Megabytes(u32),
+    /// No size at all.
+    #[error("{0:?} is none of small, medium, large, and no size such as 50MB or 2GB")]
+    Text(String),
+}
+
+impl Size {
+    /// 20,000 customers.
+    pub const SMALL: Self = Self { megabytes: 10 };
+    /// Two million customers.
+    pub const MEDIUM: Self = Self { megabytes: 1_000 };
+    /// Two hundred million customers.
+    pub const LARGE: Self = Self { megabytes: Self::MEGABYTES_MAX };
+    /// That of large: lines of orders then number six hundred million.
+    pub const MEGABYTES_MAX: u32 = 100_000;
+
+    const NAMED: [(&str, Self); 3] = [("small", Self::SMALL), ("medium", Self::MEDIUM), ("large", Self::LARGE)];
+
+    /// A size of so many nominal megabytes.
+    ///
+    /// # Errors
+    /// None, or more than [`Size::MEGABYTES_MAX`].
+    pub fn new(megabytes: u32) -> Result<Self, SizeError> {
+        if !(1..=Self::MEGABYTES_MAX).contains(&megabytes) {
+            return Err(SizeError::Megabytes(megabytes));
+        }
+        Ok(Self { megabytes })
+    }
+
+    /// Nominal megabytes.
+    pub fn megabytes(self) -> u32 {
+        self.megabytes
+    }
+
+    /// Rows of CUSTOMERS.
+    pub fn customers(self) -> u64 {
+        2_000 * u64::from(self.megabytes)
+    }
+
+    /// Rows of ORDERS: twelve months, in each one order for twenty customers.
+    pub fn orders(self) -> u64 {
+        self.customers() * 12 / 20
+    }
+
+    /// Rows of PRODUCTS and of INVENTORY, to the nearest hundred.
+    pub fn products(self) -> u64 {
+        let exact = 10_000.0 * (f64::from(self.megabytes) / 10.0).sqrt();
+        (exact / 100.0).round() as u64 * 100
+    }
+
+    /// Rows of a table, for an estimate of the work; lines at their mean of five for each order.
+    pub fn rows_expected(self, table: Table) -> u64 {
+        match table {
+            Table::Categories => super::CATEGORIES.len() as u64,
+            Table::Customers => self.customers(),
+            Table::Products | Table::Inventory => self.products(),
+            Table::Orders => self.orders(),
+            Table::OrderLines | Table::CustHist => 5 * self.orders(),
+            Table::Reorder => 0,
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Self::NAMED.iter().find(|(_, size)| size == self) {
+            Some((name, _)) => formatter.pad(name),
+            None => formatter.pad(&format!("{}MB", self.megabytes)),
+        }
+    }
+}
+
+impl FromStr for Size {
+    type Err = SizeError;
+
+    /// Reads `small`, `50MB`, `2GB`.
+    fn from_str(text: &str) -> Result<Self, SizeError> {
+        if let Some((_, size)) = Self::NAMED.iter().find(|(name, _)| *name == text) {
+            return Ok(*size);
+        }
+        let wrong = || SizeError::Text(text.to_owned());
+        let unit = text.len().saturating_sub(2);
+        let (number, unit) = text.split_at_checked(unit).ok_or_else(wrong)?;
+        let each: u32 = match unit.to_ascii_uppercase().as_str() {
+            "MB" => 1,
+            "GB" => 1_000,
+            _ => return Err(wrong()),
+        };
+        let number: u32 = number.parse().map_err(|_| wrong())?;
+        Self::new(number.saturating_mul(each))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standard_sizes_have_their_published_rows() {
+        for (size, customers, orders, products) in [
+            (Size::SMALL, 20_000, 12_000, 10_000),
+            (Size::MEDIUM, 2_000_000, 1_200_000, 100_000),
+            (Size::LARGE, 200_000_000, 120_000_000, 1_000_000),
+        ] {
+            assert_eq!((size.customers(), size.orders(), size.products()), (customers, orders, products));
+        }
+    }
+
+    #[test]
+    fn a_size_is_read_back_from_its_name() {
+        for (text, name) in
+            [("small", "small"), ("10MB", "small"), ("1GB", "medium"), ("50mb", "50MB"), ("2GB", "2000MB")]
+        {
+            let size: Size = text.parse().unwrap();
+            assert_eq!(size.to_string(), name);
+            assert_eq!(name.parse(), Ok(size));
+        }
+        for text in ["", "B", "tiny", "MB", "-1MB", "1.5GB", "äB"] {
+            assert_eq!(text.parse::<Size>(), Err(SizeError::Text(text.to_owned())));
+        }
+        assert_eq!("0MB".parse::<Size>(), Err(SizeError::Megabytes(0)));
+        assert_eq!("101GB".parse::<Size>(), Err(SizeError::Megabytes(101_000)));
+    }
+}

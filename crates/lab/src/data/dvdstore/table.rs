@@ -1,0 +1,57 @@
+//! The eight tables of DVD Store.
+
+/// A table; parents stand before what refers to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Table {
+    /// The 16 categories.
+    Categories,
+    /// Customers.
+    Customers,
+    /// What is for sale.
+    Products,
+    /// Stock and sales of each product.
+    Inventory,
+    /// Orders.
+    Orders,
+    /// Lines of orders, one to nine each.
+    OrderLines,
+    /// What each customer has bought: one row for each line.
+    CustHist,
+    /// Products to order again, empty at the start.
+    Reorder,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Categories,
+        Self::Customers,
+        Self::Products,
+        Self::Inventory,
+        Self::Orders,
+        Self::OrderLines,
+        Self::CustHist,
+        Self::Reorder,
+    ];
+
+    /// Name in the database.
+    pub fn name(self) -> &'static str {
+        self.definition().name
+    }
+
+    /// The table of this name; a server may keep names in small letters.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|table| table.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether its rows stand for lines of orders.
+    pub fn has_lines(self) -> bool {
+        matches!(self, Self::OrderLines | Self::CustHist)
+    }
+}
+
+impl std::fmt::Display for Table {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(self.name())
+    }
+}

@@ -1,0 +1,161 @@
+//! What a table is made of, and the SQL that makes it. The storage engine is left to the server.
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Name.
+    pub name: &'static str,
+    /// SQL type, with `NOT NULL` and the like behind it where the schema says so.
+    pub sql_type: &'static str,
+}
+
+impl Column {
+    /// Whether a value stands between quotes in SQL.
+    pub fn is_quoted(&self) -> bool {
+        const NUMBERS: [&str; 5] = ["int", "tinyint", "smallint", "double", "decimal"];
+        let word = self.sql_type.split([' ', '(']).next().unwrap_or_default();
+        !NUMBERS.contains(&word)
+    }
+}
+
+/// A table's definition.
+#[derive(Debug)]
+pub struct Definition {
+    /// Name.
+    pub name: &'static str,
+    /// Columns in order.
+    pub columns: &'static [Column],
+    /// Columns of the primary key in order; empty for a table without one.
+    pub primary_key: &'static [&'static str],
+    /// Columns by which rows are dumped, and so loaded again: the primary key, where there is one.
+    pub order: &'static [&'static str],
+    /// Columns that have an index of their own, made after the rows are in.
+    pub indexed: &'static [&'static str],
+    /// Columns of a unique index besides the primary key; empty for none.
+    pub unique: &'static [&'static str],
+    /// Columns that have a full-text index of their own, where the storage engine has such.
+    pub fulltext: &'static [&'static str],
+    /// References to other tables, made when all of them are filled.
+    pub references: &'static [Reference],
+}
+
+/// A foreign key of one column.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    /// Name of the constraint.
+    pub name: &'static str,
+    /// Column that refers.
+    pub column: &'static str,
+    /// Table that is referred to.
+    pub table: &'static str,
+    /// Its column.
+    pub key: &'static str,
+    /// `CASCADE` or `SET NULL`.
+    pub on_delete: &'static str,
+}
+
+/// Whether the secondary indexes are part of CREATE TABLE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indexes {
+    /// Made by [`Definition::create_indexes`] when the rows are in.
+    Later,
+    /// Part of the table from the start, as a dump has them. Full-text indexes and references are not.
+    Inline,
+}
+
+impl Definition {
+    /// CREATE TABLE under this name, in the session's default database.
+    pub fn create_table(&self, name: &str, indexes: Indexes) -> String {
+        let mut parts: Vec<String> = self.columns.iter().map(|column| self.column(column)).collect();
+        if !self.primary_key.is_empty() {
+            parts.push(format!("  PRIMARY KEY (`{}`)", self.primary_key.join("`,`")));
+        }
+        if indexes == Indexes::Inline {
+            parts.extend(self.keys().map(|key| format!("  {key}")));
+        }
+        format!("CREATE TABLE `{name}` (\n{}\n)", parts.join(",\n"))
+    }
+
+    fn column(&self, column: &Column) -> String {
+        let Column { name, sql_type } = column;
+        let null = match *sql_type {
+            "timestamp" => " NULL DEFAULT NULL",
+            _ if self.primary_key.contains(name) => " NOT NULL",
+            _ => "",
+        };
+        format!("  `{name}` {sql_type}{null}")
+    }
+
+    /// Secondary indexes, as CREATE TABLE names them.
+    fn keys(&self) -> impl Iterator<Item = String> {
+        let unique = (!self.unique.is_empty())
+            .then(|| format!("UNIQUE KEY `{}` (`{}`)", self.unique[0], self.unique.join("`,`")));
+        unique.into_iter().chain(self.indexed.iter().map(|column| format!("KEY `{column}` (`{column}`)")))
+    }
+
+    /// One ALTER TABLE that adds all secondary indexes but the full-text ones; `None` where there are none.
+    pub fn create_indexes(&self, name: &str) -> Option<String> {
+        let keys: Vec<_> = self.keys().map(|key| format!("ADD {key}")).collect();
+        (!keys.is_empty()).then(|| format!("ALTER TABLE `{name}` {}", keys.join(", ")))
+    }
+
+    /// For each column with a full-text index: the ALTER TABLE that adds it, and the one for an engine that has
+    /// none. One statement each, because InnoDB makes one at a time.
+    pub fn create_fulltext(&self, name: &str) -> impl Iterator<Item = (String, String)> {
+        self.fulltext.iter().map(move |column| {
+            let alter = |kind| format!("ALTER TABLE `{name}` ADD {kind} `{column}` (`{column}`)");
+            (alter("FULLTEXT KEY"), alter("KEY"))
+        })
+    }
+
+    /// One ALTER TABLE that adds all references; `None` where there are none.
+    pub fn create_references(&self) -> Option<String> {
+        let add = |reference: &Reference| {
+            let Reference { name, column, table, key, on_delete } = reference;
+            format!(
+                "ADD CONSTRAINT `{name}` FOREIGN KEY (`{column}`) REFERENCES `{table}` (`{key}`) ON DELETE {on_delete}"
+            )
+        };
+        let list: Vec<_> = self.references.iter().map(add).collect();
+        (!list.is_empty()).then(|| format!("ALTER TABLE `{}` {}", self.name, list.join(", ")))
+    }
+
+    /// Names of the columns for a column list, between backquotes.
+    pub fn column_list(&self) -> String {
+        let names: Vec<_> = self.columns.iter().map(|column| format!("`{}`", column.name)).collect();
+        names.join(",")
+    }
+
+    /// Writes a row, fields between tabs and without line end, as `(1,'text',...)`.
+    pub fn sql_values(&self, row: &[u8], out: &mut Vec<u8>) {
+        let mut separator = b'(';
+        for (field, column) in row.split(|&byte| byte == b'\t').zip(self.columns) {
+            out.push(separator);
+            separator = b',';
+            let quote: &[u8] = if column.is_quoted() { b"'" } else { b"" };
+            out.extend_from_slice(quote);
+            out.extend_from_slice(field);
+            out.extend_from_slice(quote);
+        }
+        out.push(b')');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_without_quotes() {
+        for (sql_type, quoted) in [
+            ("int", false),
+            ("int NOT NULL AUTO_INCREMENT", false),
+            ("decimal(12,2)", false),
+            ("tinyint NOT NULL", false),
+            ("varchar(50) NOT NULL", true),
+            ("date", true),
+        ] {
+            assert_eq!(Column { name: "c", sql_type }.is_quoted(), quoted, "{sql_type}");
+        }
+    }
+}

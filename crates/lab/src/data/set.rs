@@ -1,0 +1,280 @@
+//! The data sets that there are, and what every one of them has: tables, sizes, rows.
+
+use super::schema::Definition;
+use super::tpcw::{Date, Scale};
+use super::{dvdstore, tpcw};
+use evenkeel_core::random::Seed;
+use std::fmt;
+
+/// A data set by its rules and its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataSet {
+    /// TPC-W, the web shop.
+    Tpcw(Scale),
+    /// DVD Store 2.
+    DvdStore(dvdstore::Size),
+}
+
+impl From<Scale> for DataSet {
+    fn from(scale: Scale) -> Self {
+        Self::Tpcw(scale)
+    }
+}
+
+impl From<dvdstore::Size> for DataSet {
+    fn from(size: dvdstore::Size) -> Self {
+        Self::DvdStore(size)
+    }
+}
+
+impl DataSet {
+    /// The names of all.
+    pub const NAMES: [&str; 2] = ["tpcw", dvdstore::NAME];
+
+    /// Its name in stamps, and that of its database where nobody names one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tpcw(_) => "tpcw",
+            Self::DvdStore(_) => dvdstore::NAME,
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Tpcw(_) => "TPC-W",
+            Self::DvdStore(_) => "DVD Store",
+        }
+    }
+
+    /// Version of its value rules; another version has other rows for the same seed.
+    pub fn generator_version(self) -> u32 {
+        match self {
+            Self::Tpcw(_) => tpcw::GENERATOR_VERSION,
+            Self::DvdStore(_) => dvdstore::GENERATOR_VERSION,
+        }
+    }
+
+    /// Its tables in the order of [`Table`].
+    pub fn tables(self) -> Vec<Table> {
+        match self {
+            Self::Tpcw(_) => tpcw::Table::ALL.map(Table::Tpcw).to_vec(),
+            Self::DvdStore(_) => dvdstore::Table::ALL.map(Table::DvdStore).to_vec(),
+        }
+    }
+
+    /// Rows of a table, for an estimate of the work; lines of orders at their mean.
+    pub fn rows_expected(self, table: Table) -> u64 {
+        match (self, table) {
+            (Self::Tpcw(scale), Table::Tpcw(table)) => scale.rows_expected(table),
+            (Self::DvdStore(size), Table::DvdStore(table)) => size.rows_expected(table),
+            _ => 0,
+        }
+    }
+
+    /// The two numbers that say how big it is, with their names: what a stamp keeps.
+    pub fn numbers(self) -> [(&'static str, u64); 2] {
+        match self {
+            Self::Tpcw(scale) => [("NUM_EBS", scale.ebs().into()), ("NUM_ITEMS", scale.items())],
+            Self::DvdStore(size) => [("megabytes", size.megabytes().into()), ("products", size.products())],
+        }
+    }
+
+    /// The data set of this name and these numbers; `None` for a name or size that this version does not know.
+    pub(super) fn of_stamp(name: &str, numbers: [u64; 2]) -> Option<Self> {
+        let first = u32::try_from(numbers[0]).ok()?;
+        let set: Self = match name {
+            "tpcw" => Scale::new(first, u32::try_from(numbers[1]).ok()?).ok()?.into(),
+            dvdstore::NAME => dvdstore::Size::new(first).ok()?.into(),
+            _ => return None,
+        };
+        (set.numbers()[1].1 == numbers[1]).then_some(set)
+    }
+
+    /// What makes its rows.
+    pub fn generator(self, seed: Seed, today: Date) -> Generator {
+        match self {
+            Self::Tpcw(scale) => tpcw::Generator::new(scale, seed, today).into(),
+            Self::DvdStore(size) => dvdstore::Generator::new(size, seed, today).into(),
+        }
+    }
+}
+
+impl fmt::Display for DataSet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tpcw(scale) => write!(formatter, "TPC-W, NUM_EBS {}, {} items", scale.ebs(), scale.items()),
+            Self::DvdStore(size) => write!(
+                formatter,
+                "DVD Store, size {size}, {} customers, {} products",
+                size.customers(),
+                size.products()
+            ),
+        }
+    }
+}
+
+/// A table of a data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Table {
+    /// Of TPC-W.
+    Tpcw(tpcw::Table),
+    /// Of DVD Store.
+    DvdStore(dvdstore::Table),
+}
+
+impl From<tpcw::Table> for Table {
+    fn from(table: tpcw::Table) -> Self {
+        Self::Tpcw(table)
+    }
+}
+
+impl From<dvdstore::Table> for Table {
+    fn from(table: dvdstore::Table) -> Self {
+        Self::DvdStore(table)
+    }
+}
+
+impl Table {
+    /// Name in the database.
+    pub fn name(self) -> &'static str {
+        self.definition().name
+    }
+
+    /// Columns and keys.
+    pub fn definition(self) -> &'static Definition {
+        match self {
+            Self::Tpcw(table) => table.definition(),
+            Self::DvdStore(table) => table.definition(),
+        }
+    }
+
+    /// The table of this name in the data set of that name.
+    pub fn named(set: &str, name: &str) -> Option<Self> {
+        match set {
+            dvdstore::NAME => dvdstore::Table::named(name).map(Self::DvdStore),
+            _ => tpcw::Table::named(name).map(Self::Tpcw),
+        }
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// What makes the rows of a data set.
+#[derive(Clone, Debug)]
+pub enum Generator {
+    /// Of TPC-W.
+    Tpcw(tpcw::Generator),
+    /// Of DVD Store.
+    DvdStore(dvdstore::Generator),
+}
+
+impl From<tpcw::Generator> for Generator {
+    fn from(generator: tpcw::Generator) -> Self {
+        Self::Tpcw(generator)
+    }
+}
+
+impl From<dvdstore::Generator> for Generator {
+    fn from(generator: dvdstore::Generator) -> Self {
+        Self::DvdStore(generator)
+    }
+}
+
+impl Generator {
+    /// Appends a row to `out`, fields between tabs, no line end: row `number`, or where `line` is not zero
+    /// that line of order `number`.
+    pub fn write(&self, table: Table, number: u64, line: u64, out: &mut Vec<u8>) {
+        match (self, table) {
+            (Self::Tpcw(rows), Table::Tpcw(table)) if line == 0 => rows.write(table, number, out),
+            (Self::Tpcw(rows), Table::Tpcw(_)) => rows.write_line(number, line, out),
+            (Self::DvdStore(rows), Table::DvdStore(table)) => rows.write(table, number, line, out),
+            // A generator is asked for the tables of its own set alone.
+            _ => {}
+        }
+    }
+
+    /// Lines of an order.
+    pub fn lines(&self, order: u64) -> u64 {
+        match self {
+            Self::Tpcw(rows) => rows.lines(order),
+            Self::DvdStore(rows) => rows.lines(order),
+        }
+    }
+
+    /// The keys of a table's rows, in order.
+    pub(super) fn keys(&self, table: Table) -> Keys {
+        let (set, lines): (DataSet, _) = match self {
+            Self::Tpcw(rows) => (rows.scale().into(), (tpcw::LINES_MAX, rows.scale().orders())),
+            Self::DvdStore(rows) => (rows.size().into(), (0, rows.size().orders())),
+        };
+        let (way, last) = match table {
+            Table::Tpcw(tpcw::Table::OrderLine) => (Way::LinesFirst { most: lines.0 }, lines.1),
+            Table::DvdStore(table) if table.has_lines() => (Way::OrdersFirst { lines: 0 }, lines.1),
+            table => (Way::Numbers, set.rows_expected(table)),
+        };
+        Keys { way, number: 0, last, line: 0 }
+    }
+}
+
+/// Keys in order: a number from 1, or order and line.
+pub(super) struct Keys {
+    way: Way,
+    number: u64,
+    last: u64,
+    line: u64,
+}
+
+enum Way {
+    /// One number.
+    Numbers,
+    /// The first lines of all orders, then the second ones.
+    LinesFirst { most: u64 },
+    /// All lines of an order, then those of the next; `lines` of the order at hand.
+    OrdersFirst { lines: u64 },
+}
+
+impl Keys {
+    /// The next one; the line is zero where the key is one number.
+    pub fn next(&mut self, generator: &Generator) -> Option<(u64, u64)> {
+        match self.way {
+            Way::Numbers => self.next_number(),
+            Way::LinesFirst { most } => self.next_of_lines(most, generator),
+            Way::OrdersFirst { lines } if self.line < lines => {
+                self.line += 1;
+                Some((self.number, self.line))
+            }
+            Way::OrdersFirst { .. } => {
+                let (order, _) = self.next_number()?;
+                self.way = Way::OrdersFirst { lines: generator.lines(order) };
+                self.line = 1;
+                Some((order, 1))
+            }
+        }
+    }
+
+    fn next_number(&mut self) -> Option<(u64, u64)> {
+        (self.number < self.last).then(|| self.number += 1).map(|()| (self.number, 0))
+    }
+
+    fn next_of_lines(&mut self, most: u64, generator: &Generator) -> Option<(u64, u64)> {
+        self.line = self.line.max(1);
+        loop {
+            if self.number == self.last {
+                if self.line == most {
+                    return None;
+                }
+                self.line += 1;
+                self.number = 0;
+            }
+            self.number += 1;
+            if self.line == 1 || self.line <= generator.lines(self.number) {
+                return Some((self.number, self.line));
+            }
+        }
+    }
+}

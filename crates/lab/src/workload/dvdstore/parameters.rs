@@ -1,0 +1,122 @@
+//! Parameters of every statement, from what the customer knows and by the rules of the population.
+
+use super::order::Shopper;
+use super::statements::Sql;
+use crate::data::dvdstore::words::{self, ACTOR_NAMES};
+use crate::data::dvdstore::{CATEGORIES, LINES_MAX, PASSWORD, customer_fields, user_name};
+use crate::data::tpcw::values::whole;
+use crate::workload::{Fill, Parameters};
+use evenkeel_core::random::Random;
+
+/// Most products on a page: a mean of five.
+const BATCH_MAX: u64 = 9;
+
+impl Shopper {
+    /// Writes the parameters of a statement.
+    pub fn write(&self, sql: Sql, random: &mut Random, parameters: &mut Parameters) {
+        use Sql::*;
+        let fill = &mut Fill::over(parameters);
+        match sql {
+            Begin | Commit | Rollback => {}
+            Login => {
+                fill.text(|out| user_name(out, self.name)).bytes(PASSWORD.as_bytes());
+            }
+            History => ints(fill, [self.customer]),
+            Bought | GoesWith | Stock => ints(fill, [self.product]),
+            NameCount => {
+                fill.text(|out| self.new_user_name(out));
+            }
+            CustomerInsert => self.write_customer(random, fill),
+            BrowseCategory => ints(fill, [random.uniform(1, CATEGORIES.len() as u64), batch(random)]),
+            BrowseActor => {
+                fill.text(|out| self.wanted_actor(out, random));
+                ints(fill, [batch(random)]);
+            }
+            BrowseTitle => {
+                let product = random.uniform(1, self.database.size.products());
+                fill.text(|out| self.wanted_title(out, product));
+                ints(fill, [batch(random)]);
+            }
+            Prices => {
+                // A list of fixed length: the last product stands for those that are not.
+                for place in 0..LINES_MAX as usize {
+                    ints(fill, [self.lines[place.min(self.lines.len() - 1)].product]);
+                }
+            }
+            OrderInsert => {
+                ints(fill, [self.customer]);
+                for amount in self.totals() {
+                    fill.text(|out| money(out, amount));
+                }
+            }
+            StockUpdate => {
+                let quantity = self.lines[self.line].quantity;
+                ints(fill, [quantity, quantity, self.product, quantity]);
+            }
+            LinesInsert(_) => {
+                for (line, number) in self.lines.iter().zip(1..) {
+                    ints(fill, [number, self.order, line.product, line.quantity]);
+                }
+            }
+            HistoryInsert(_) => {
+                for line in &self.lines {
+                    ints(fill, [self.customer, self.order, line.product]);
+                }
+            }
+        }
+    }
+
+    fn new_user_name(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"newuser");
+        whole(out, self.name);
+    }
+
+    /// The fields of a row of the population, as parameters; numbers go as texts, which a server reads as well.
+    fn write_customer(&self, random: &mut Random, fill: &mut Fill<'_>) {
+        let mut fields = Vec::new();
+        let at_home = random.chance(0.5);
+        customer_fields(&mut fields, random, at_home, |out| self.new_user_name(out));
+        for field in fields.split(|&byte| byte == b'\t') {
+            fill.bytes(field);
+        }
+    }
+
+    /// Two names for a full-text index, or the beginning of one.
+    fn wanted_actor(&self, out: &mut Vec<u8>, random: &mut Random) {
+        match self.database.fulltext {
+            true => words::actor(out, random),
+            false => {
+                words::first_name(out, random.uniform(0, ACTOR_NAMES - 1));
+                out.extend_from_slice(b" %");
+            }
+        }
+    }
+
+    fn wanted_title(&self, out: &mut Vec<u8>, product: u64) {
+        match self.database.fulltext {
+            true => words::title(out, product),
+            false => {
+                words::title_start(out, product);
+                out.extend_from_slice(b" %");
+            }
+        }
+    }
+}
+
+/// Products on a page.
+fn batch(random: &mut Random) -> u64 {
+    random.uniform(1, BATCH_MAX)
+}
+
+/// An amount of so many cents, exactly.
+fn money(out: &mut Vec<u8>, cents: u64) {
+    whole(out, cents / 100);
+    out.extend([b'.', b'0' + (cents / 10 % 10) as u8, b'0' + (cents % 10) as u8]);
+}
+
+fn ints<const COUNT: usize>(fill: &mut Fill<'_>, numbers: [u64; COUNT]) {
+    for number in numbers {
+        // Ids are those of INT columns, so that this bound is never met.
+        fill.int(i64::try_from(number).unwrap_or(i64::MAX));
+    }
+}
