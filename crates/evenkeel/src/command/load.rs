@@ -260,7 +260,13 @@ fn orders(result: &LoadResult) -> String {
     format!(
         "orders per minute {:.0}{error}, from {:.0} to {:.0} in {} stretches of {:.2} s\n\
          rolled back, out of stock {}  tried again after a deadlock or a lock {}\n",
-        rate.mean, rate.lowest, rate.highest, rate.stretches, rate.stretch_s, result.rolled_back, result.retries
+        rate.mean,
+        rate.lowest,
+        rate.highest,
+        rate.stretches,
+        rate.stretch_s,
+        result.rolled_back,
+        result.retries
     )
 }
 

@@ -155,7 +155,9 @@ pub fn remote(
             pool: None,
             layout: LayoutRecord::AsIs,
         });
-        servers.sites.push(SiteSpec { target_label: label, place: place_of(session, text, workload, target, reset) });
+        servers
+            .sites
+            .push(SiteSpec { target_label: label, place: place_of(session, text, workload, target, reset) });
     }
     Ok(servers)
 }

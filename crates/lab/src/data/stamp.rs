@@ -187,7 +187,8 @@ impl Fields {
     fn stamp(&self) -> Result<Stamp, DataError> {
         // A later layout may mean anything by the other columns.
         self.read("stamp_version", |text| (text == STAMP_VERSION.to_string()).then_some(()))?;
-        let name = self.read("data_set", |text| DataSet::NAMES.iter().find(|name| **name == text).copied())?;
+        let name =
+            self.read("data_set", |text| DataSet::NAMES.iter().find(|name| **name == text).copied())?;
         let first = self.number("ebs")?;
         Ok(Stamp {
             state: self.read("state", |text| {
@@ -219,11 +220,7 @@ impl fmt::Display for Stamp {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { set, seed, today, via, .. } = self;
         let (rows, checksum) = (self.rows(), self.checksum());
-        write!(
-            formatter,
-            "{set}, seed {}, {today}, via {via}: {rows} rows, checksum {checksum:016x}",
-            seed.0
-        )
+        write!(formatter, "{set}, seed {}, {today}, via {via}: {rows} rows, checksum {checksum:016x}", seed.0)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The database that a workload asks, of whichever data set.
 
 use super::{dvdstore, tpcw};
+use crate::data::DataSet;
 use crate::data::dvdstore::Size;
 use crate::data::tpcw::Scale;
-use crate::data::DataSet;
 use crate::target::{Control, TargetError};
 
 /// A database by its data set, with what else a workload has to know of it.

@@ -107,7 +107,10 @@ fn every_way_in_gives_the_same_store_with_its_keys() {
         assert!(Database::read(size(), control).unwrap().fulltext);
     }
     remove(loaded.target(), None).unwrap();
-    assert_eq!(number(&mut loaded, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"), 0);
+    assert_eq!(
+        number(&mut loaded, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"),
+        0
+    );
     let refused = populate(
         inserted.target(),
         &DataSpec { set: Size::SMALL.into(), ..tiny(Via::Dump) },
@@ -196,15 +199,17 @@ fn closed_and_open_orders_leave_books_that_agree() {
     let mut control = shop.empty("ds_books");
     fill(control.target(), Via::Load);
     let closed = ArrivalPlan::Closed { clients: 8, think: Nanos::from_millis(5) };
-    for (arrivals, protocol) in
-        [(closed, Protocol::Prepared), (ArrivalPlan::Poisson(40.0), Protocol::Text)]
-    {
+    for (arrivals, protocol) in [(closed, Protocol::Prepared), (ArrivalPlan::Poisson(40.0), Protocol::Text)] {
         let before = books(&mut control);
         let plan = |plan: &mut LoadPlan| (plan.arrivals, plan.protocol) = (arrivals.clone(), protocol);
         let load = load(&mut control, &Stop::default(), plan, &mut |_| {});
         let after = books(&mut control);
         let counts = &load.counts;
-        assert!(counts.completed > 20 && counts.completed == counts.arrivals, "{counts:?} {:?}", load.error_texts);
+        assert!(
+            counts.completed > 20 && counts.completed == counts.arrivals,
+            "{counts:?} {:?}",
+            load.error_texts
+        );
         let units = after[2] - before[2];
         assert_eq!((before[0] - after[0], after[1] - before[1]), (units, units), "{before:?} {after:?}");
         // All that was ordered and not rolled back is there: nothing else writes, and there is no warm-up.
@@ -232,7 +237,10 @@ fn orders_out_of_stock_are_rolled_back_and_no_failures() {
     let before = books(&mut control);
     let load = load(&mut control, &Stop::default(), |_| {}, &mut |_| {});
     assert!(load.counts.completed > 0 && load.counts.failed.is_empty(), "{:?}", load.counts);
-    assert_eq!((load.rolled_back, completed(&load, "purchase")), (load.counts.completed, load.counts.completed));
+    assert_eq!(
+        (load.rolled_back, completed(&load, "purchase")),
+        (load.counts.completed, load.counts.completed)
+    );
     assert_eq!(books(&mut control), before);
     assert_eq!(number(&mut control, "SELECT COUNT(*) FROM CUST_HIST H WHERE H.ORDERID > 1200"), 0);
 }

@@ -35,7 +35,8 @@ impl Size {
     /// That of large: lines of orders then number six hundred million.
     pub const MEGABYTES_MAX: u32 = 100_000;
 
-    const NAMED: [(&str, Self); 3] = [("small", Self::SMALL), ("medium", Self::MEDIUM), ("large", Self::LARGE)];
+    const NAMED: [(&str, Self); 3] =
+        [("small", Self::SMALL), ("medium", Self::MEDIUM), ("large", Self::LARGE)];
 
     /// A size of so many nominal megabytes.
     ///

@@ -48,7 +48,8 @@ const SINGLE: [Sql; 16] = [
 
 const LINES: usize = LINES_MAX as usize;
 
-const PRODUCT: &str = "SELECT PROD_ID, CATEGORY, TITLE, ACTOR, PRICE, SPECIAL, COMMON_PROD_ID FROM PRODUCTS WHERE";
+const PRODUCT: &str =
+    "SELECT PROD_ID, CATEGORY, TITLE, ACTOR, PRICE, SPECIAL, COMMON_PROD_ID FROM PRODUCTS WHERE";
 
 impl Sql {
     /// Every statement, at its index.
@@ -94,7 +95,9 @@ impl Sql {
             Self::Commit => return ("commit".to_owned(), &[]),
             Self::Rollback => return ("rollback".to_owned(), &[]),
             Self::LinesInsert(lines) => return (format!("dvdstore.lines_insert_{lines}"), &["ORDERLINES"]),
-            Self::HistoryInsert(lines) => return (format!("dvdstore.history_insert_{lines}"), &["CUST_HIST"]),
+            Self::HistoryInsert(lines) => {
+                return (format!("dvdstore.history_insert_{lines}"), &["CUST_HIST"]);
+            }
             Self::Login => ("login", &["CUSTOMERS"]),
             Self::History => ("history", &["CUST_HIST"]),
             Self::Bought => ("bought", &["PRODUCTS"]),
@@ -115,7 +118,9 @@ impl Sql {
     fn text(self, fulltext: bool) -> String {
         let text = match self {
             Self::Login => "SELECT CUSTOMERID FROM CUSTOMERS WHERE USERNAME = ? AND PASSWORD = ?",
-            Self::History => "SELECT PROD_ID FROM CUST_HIST WHERE CUSTOMERID = ? ORDER BY ORDERID DESC LIMIT 10",
+            Self::History => {
+                "SELECT PROD_ID FROM CUST_HIST WHERE CUSTOMERID = ? ORDER BY ORDERID DESC LIMIT 10"
+            }
             Self::Bought => "SELECT TITLE, ACTOR, COMMON_PROD_ID FROM PRODUCTS WHERE PROD_ID = ?",
             Self::GoesWith => "SELECT TITLE FROM PRODUCTS WHERE PROD_ID = ?",
             Self::NameCount => "SELECT COUNT(*) FROM CUSTOMERS WHERE USERNAME = ?",
@@ -124,7 +129,10 @@ impl Sql {
             Self::BrowseActor => return browse("ACTOR", fulltext),
             Self::BrowseTitle => return browse("TITLE", fulltext),
             Self::Prices => {
-                return format!("SELECT PROD_ID, PRICE FROM PRODUCTS WHERE PROD_ID IN ({})", list("?", LINES));
+                return format!(
+                    "SELECT PROD_ID, PRICE FROM PRODUCTS WHERE PROD_ID IN ({})",
+                    list("?", LINES)
+                );
             }
             Self::Begin => "BEGIN",
             Self::Commit => "COMMIT",

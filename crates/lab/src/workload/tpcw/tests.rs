@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::tpcw::Scale;
-use crate::workload::{Parameters, Reply, Value, catalog, find};
+use crate::workload::{Parameters, Reply, Value, find};
 use evenkeel_core::random::{Random, Seed};
 
 fn scale(ebs: u32, items: u32) -> Scale {
@@ -58,7 +58,7 @@ fn drive(
 
 #[test]
 fn every_statement_of_the_catalog_fills_its_placeholders() {
-    for entry in catalog() {
+    for entry in super::catalog() {
         let workload = find(entry.name, scale(1, 1_000)).unwrap();
         let (kinds, _) = drive(&*workload, &mut *workload.client(0), 500);
         assert_eq!(kinds.iter().sum::<u64>(), 500, "{}", entry.name);

@@ -8,8 +8,8 @@ use crate::sandbox::{settings, spec, up};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::tpcw::{self, Date, Scale};
 use evenkeel_lab::data::{
-    DataError, DataProgress, DataSpec, Found, Snapshot, Stamp, State, Table, Via, check, populate, reload, remove,
-    repopulate, tables_size, verify,
+    DataError, DataProgress, DataSpec, Found, Snapshot, Stamp, State, Table, Via, check, populate, reload,
+    remove, repopulate, tables_size, verify,
 };
 use evenkeel_lab::sandbox::Sandbox;
 use evenkeel_lab::stop::Stop;
@@ -88,7 +88,10 @@ fn all_ways_in_give_the_same_rows_on_any_number_of_threads() {
     // Another seed has other rows in every table but the fixed one and the empty ones.
     let other = fill(&database(&sandbox, "other"), &DataSpec { seed: Seed(8), ..tiny(Via::Load) }).unwrap();
     for ((table, one), (_, two)) in inserted.tables.iter().zip(&other.tables) {
-        let fixed = matches!(table, Table::Tpcw(tpcw::Table::Country | tpcw::Table::ShoppingCart | tpcw::Table::ShoppingCartLine));
+        let fixed = matches!(
+            table,
+            Table::Tpcw(tpcw::Table::Country | tpcw::Table::ShoppingCart | tpcw::Table::ShoppingCartLine)
+        );
         assert_eq!(one == two, fixed, "{table}");
     }
 }
