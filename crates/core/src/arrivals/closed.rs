@@ -140,7 +140,7 @@ mod tests {
         let mut random = Random::new(Seed(9));
         let mean = |values: Vec<Nanos>| {
             assert!(values.iter().all(|value| *value <= Nanos::from_secs(12)));
-            values.iter().map(Nanos::as_secs_f64).sum::<f64>() / values.len() as f64
+            values.iter().map(|value| value.as_secs_f64()).sum::<f64>() / values.len() as f64
         };
         let drawn = mean((0..100_000).map(|_| pause.draw(&mut random)).collect());
         let left = mean((0..100_000).map(|_| pause.residual(&mut random)).collect());

@@ -26,7 +26,7 @@ pub fn refused(home: &Path, arguments: &[&str]) -> String {
 #[test]
 fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let cases: [(&[&str], &str); 18] = [
+    let cases: [(&[&str], &str); 21] = [
         (&["profile", "--workload", "tpcw.complx"], "did you mean `tpcw.complex`"),
         (&["profile", "--rate", "0"], "it is above 0"),
         (&["profile", "--rate", "-5"], "it is above 0"),
@@ -43,6 +43,12 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["profile", "--resume", "nothing"], "no study named nothing"),
         (&["profile", "--resume", "last", "--repeats", "9", "--rate", "5"], "--rate and --repeats would"),
         (&["profile", "--rate", "10..:10", "--whole-sweep"], "no last rate"),
+        (&["profile", "--workload", "dvdstor"], "did you mean `dvdstore`"),
+        (&["data", "fill", "mysql://u@127.0.0.1:1/d", "--size", "small"], "--size is DVD Store's"),
+        (
+            &["data", "fill", "mysql://u@127.0.0.1:1/d", "--workload", "dvdstore", "--items", "100"],
+            "--items is TPC-W's",
+        ),
         (&["report", "nothing"], "no study named nothing"),
         (&["sandbox", "up", "../escape"], "letters, digits"),
     ];

@@ -31,3 +31,32 @@ fn a_sandbox_says_what_it_holds_and_is_used_again_only_as_it_is() {
     assert_eq!(dumps.count(), 0, "the dump goes when the reload is done");
     done(home.path(), &["sandbox", "down", "a"]);
 }
+
+#[test]
+fn a_dvd_store_is_filled_checked_and_loaded_by_its_name() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    done(home.path(), &["sandbox", "up", "a"]);
+    let missing = refused(home.path(), &["load", "sandbox:a", "--workload", "dvdstore", "--clients", "2"]);
+    assert!(missing.contains("hint:"), "{missing}");
+    let fill = ["data", "fill", "sandbox:a", "--workload", "dvdstore", "--size", "1MB"];
+    let filled = done(home.path(), &fill);
+    assert!(filled.starts_with("DVD Store data: size 1MB, 2000 customers, 3200 products, seed 1"), "{filled}");
+    assert_eq!(checksum(&done(home.path(), &["data", "check", "sandbox:a/dvdstore"])), checksum(&filled));
+    let reloaded = done(home.path(), &["data", "reload", "sandbox:a/dvdstore"]);
+    assert_eq!(checksum(&reloaded), checksum(&filled));
+    let load = ["load", "sandbox:a", "-w", "dvdstore", "--clients", "2", "--think", "10ms", "--duration", "2s"];
+    let load = [&load[..], &["--warm-up", "0s"]].concat();
+    let text = done(home.path(), &load);
+    for words in ["orders per minute ", "rolled back, out of stock ", "  login ", "  browse ", "  purchase "] {
+        assert!(text.contains(words), "no {words:?} in {text}");
+    }
+    let json = done(home.path(), &[&load[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let completed = json["completed"].as_u64().expect("a count");
+    let purchase = json["steps"].as_array().expect("steps").iter().find(|step| step["name"] == "purchase");
+    assert_eq!(purchase.and_then(|step| step["completed"].as_u64()), Some(completed));
+    assert!(json["orders_per_minute"]["mean"].as_f64().is_some_and(|mean| mean > 0.0), "{json}");
+    let refilled = done(home.path(), &[&fill[..], &["--replace"]].concat());
+    assert_eq!(checksum(&refilled), checksum(&filled));
+    done(home.path(), &["sandbox", "down", "a"]);
+}
