@@ -80,6 +80,7 @@ Examples:
   evenkeel data fill sandbox:demo --workload dvdstore --size small
       into the database `dvdstore` of the sandbox
   evenkeel data check mysql://root@db1/tpcw
+  evenkeel data check sandbox:demo/dvdstore
   evenkeel data reload mysql://root@db1/tpcw")]
 pub struct Args {
     /// What to do

@@ -205,7 +205,7 @@ fn json(result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
         "service": times(&result.service, None), "lag": times(&result.lag, None),
         "session_wait": times(&result.session_wait, None),
         "sessions_max": result.sessions_max, "reconnects": result.reconnects,
-        "orders_per_minute": orders_per_minute(result), "rolled_back": result.rolled_back, "retries": result.retries,
+        "orders_per_minute": orders_per_minute(result), "rolled_back": result.rolled_back, "tried_again": result.tried_again,
         "kinds": kinds(&result.kinds), "steps": kinds(&result.steps), "statements": kinds(&result.statements),
         "errors": result.error_texts,
         "caveats": caveats.iter().map(|caveat| serde_json::json!({"code": caveat.code(), "text": caveat.to_string()}))
@@ -266,7 +266,7 @@ fn orders(result: &LoadResult) -> String {
         rate.stretches,
         rate.stretch_s,
         result.rolled_back,
-        result.retries
+        result.tried_again
     )
 }
 

@@ -40,14 +40,19 @@ fn a_dvd_store_is_filled_checked_and_loaded_by_its_name() {
     assert!(missing.contains("hint:"), "{missing}");
     let fill = ["data", "fill", "sandbox:a", "--workload", "dvdstore", "--size", "1MB"];
     let filled = done(home.path(), &fill);
-    assert!(filled.starts_with("DVD Store data: size 1MB, 2000 customers, 3200 products, seed 1"), "{filled}");
+    assert!(
+        filled.starts_with("DVD Store data: size 1MB, 2000 customers, 3200 products, seed 1"),
+        "{filled}"
+    );
     assert_eq!(checksum(&done(home.path(), &["data", "check", "sandbox:a/dvdstore"])), checksum(&filled));
     let reloaded = done(home.path(), &["data", "reload", "sandbox:a/dvdstore"]);
     assert_eq!(checksum(&reloaded), checksum(&filled));
-    let load = ["load", "sandbox:a", "-w", "dvdstore", "--clients", "2", "--think", "10ms", "--duration", "2s"];
+    let load =
+        ["load", "sandbox:a", "-w", "dvdstore", "--clients", "2", "--think", "10ms", "--duration", "2s"];
     let load = [&load[..], &["--warm-up", "0s"]].concat();
     let text = done(home.path(), &load);
-    for words in ["orders per minute ", "rolled back, out of stock ", "  login ", "  browse ", "  purchase "] {
+    for words in ["orders per minute ", "rolled back, out of stock ", "  login ", "  browse ", "  purchase "]
+    {
         assert!(text.contains(words), "no {words:?} in {text}");
     }
     let json = done(home.path(), &[&load[..], &["--json"]].concat());

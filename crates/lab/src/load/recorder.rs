@@ -104,7 +104,7 @@ pub(super) struct Recorder {
     statements: Vec<Series>,
     steps: Vec<Series>,
     rolled_back: u64,
-    retries: u64,
+    tried_again: u64,
     error_texts: BTreeMap<u16, String>,
     log: Option<LogSender>,
     /// Not yet counted.
@@ -132,7 +132,7 @@ impl Recorder {
             statements: series(workload.statements().len()),
             steps: series(workload.steps().len()),
             rolled_back: 0,
-            retries: 0,
+            tried_again: 0,
             error_texts: BTreeMap::new(),
             log,
             ends: Vec::with_capacity(BATCH),
@@ -199,8 +199,8 @@ impl Recorder {
     }
 
     /// The client of a measured request went on after an error.
-    pub fn retried(&mut self) {
-        self.retries += 1;
+    pub fn tried_again(&mut self) {
+        self.tried_again += 1;
     }
 
     /// A request that arrived in the measured phase ended.
@@ -347,7 +347,7 @@ impl Recorder {
             statements: named(self.statements, statements),
             steps: named(self.steps, workload.steps().iter().map(String::as_str).collect()),
             rolled_back: self.rolled_back,
-            retries: self.retries,
+            tried_again: self.tried_again,
             error_texts: self.error_texts,
             sessions_max: 0,
             reconnects: 0,

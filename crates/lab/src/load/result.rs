@@ -89,7 +89,7 @@ pub struct LoadResult {
     /// Requests whose work was rolled back by the workload's own rule; they are completed all the same.
     pub rolled_back: u64,
     /// Errors after which a client went on with its request: deadlocks, for one.
-    pub retries: u64,
+    pub tried_again: u64,
     /// Requests completed with an error, by code, with one text of each for the report.
     pub error_texts: BTreeMap<u16, String>,
     /// Most sessions that were open at once.

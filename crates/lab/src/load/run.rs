@@ -267,7 +267,7 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
         add_kind(total, part);
     }
     total.rolled_back += part.rolled_back;
-    total.retries += part.retries;
+    total.tried_again += part.tried_again;
     for (&code, text) in &part.error_texts {
         total.error_texts.entry(code).or_insert_with(|| text.clone());
     }

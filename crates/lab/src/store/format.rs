@@ -304,7 +304,7 @@ pub struct RunFile {
     pub rolled_back: u64,
     /// Errors after which a client went on with its request.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub retries: u64,
+    pub tried_again: u64,
     /// Errors by code with one text each.
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.

@@ -188,7 +188,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         steps: kinds(&load.steps),
         orders_per_minute: orders_per_minute(load),
         rolled_back: load.rolled_back,
-        retries: load.retries,
+        tried_again: load.tried_again,
         error_texts: load.error_texts.clone(),
         caveats: Vec::new(),
     };

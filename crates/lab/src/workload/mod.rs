@@ -117,7 +117,7 @@ pub trait Client: Send {
 
     /// Whether the client goes on after this error code instead of giving the request up; it is then asked for its next
     /// statement, without a reply. A transaction that the server left open is the client's to roll back.
-    fn retry(&mut self, _code: u16, _random: &mut Random) -> bool {
+    fn tries_again(&mut self, _code: u16, _random: &mut Random) -> bool {
         false
     }
 

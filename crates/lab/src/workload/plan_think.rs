@@ -63,8 +63,8 @@ impl Client for Unthinking {
     fn step_ended(&mut self) -> Option<StepEnd> {
         self.0.step_ended()
     }
-    fn retry(&mut self, code: u16, random: &mut Random) -> bool {
-        self.0.retry(code, random)
+    fn tries_again(&mut self, code: u16, random: &mut Random) -> bool {
+        self.0.tries_again(code, random)
     }
     fn think(&mut self, random: &mut Random) -> Option<Nanos> {
         // Drawn all the same, because a browser's session ends after a sum of think times.

@@ -344,7 +344,7 @@ fn a_purchase_that_waits_too_long_for_a_lock_is_tried_again() {
             stop.set();
         }
     });
-    assert!(load.retries > 0 && load.counts.failed.is_empty(), "{} {:?}", load.retries, load.counts);
+    assert!(load.tried_again > 0 && load.counts.failed.is_empty(), "{} {:?}", load.tried_again, load.counts);
     assert!(load.counts.completed > 0 && load.rolled_back < load.counts.completed);
     let books = "SELECT COUNT(*) FROM ORDERS O WHERE NOT EXISTS \
                  (SELECT 1 FROM ORDERLINES L WHERE L.ORDERID = O.ORDERID)";

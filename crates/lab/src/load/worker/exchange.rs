@@ -137,7 +137,7 @@ impl Worker<'_> {
                 if request.measured {
                     self.recorder.statement(statement, None);
                 }
-                if self.retries(slot, error.code) {
+                if self.goes_on(slot, error.code) {
                     return self.step_at(slot, false, now);
                 }
                 self.recorder.error_text(error.code, &error.text);
@@ -189,12 +189,12 @@ impl Worker<'_> {
     }
 
     /// Whether the client goes on after an error.
-    fn retries(&mut self, slot: u32, code: u16) -> bool {
+    fn goes_on(&mut self, slot: u32, code: u16) -> bool {
         let Some(request) = self.sessions[slot as usize].request else { return false };
         let client = &mut self.clients[request.client as usize];
-        let goes_on = client.client.retry(code, &mut client.random);
+        let goes_on = client.client.tries_again(code, &mut client.random);
         if goes_on && request.measured {
-            self.recorder.retried();
+            self.recorder.tried_again();
         }
         goes_on
     }

@@ -266,7 +266,7 @@ impl Client for Shopper {
         self.pause
     }
 
-    fn retry(&mut self, code: u16, random: &mut Random) -> bool {
+    fn tries_again(&mut self, code: u16, random: &mut Random) -> bool {
         if !RETRIED.contains(&code) {
             return false;
         }

@@ -147,7 +147,7 @@ fn a_purchase_that_the_server_rolled_back_is_tried_again_with_the_same_lines() {
     let workload = find("dvdstore", Size::SMALL).unwrap();
     let (mut client, mut random) = (workload.client(0), Random::new(Seed(1)));
     client.begin(&mut random);
-    assert!(!client.retry(1213, &mut random), "nothing was asked yet");
+    assert!(!client.tries_again(1213, &mut random), "nothing was asked yet");
     let mut store = Imagined::new(500);
     let mut parameters = Parameters::new();
     let (mut reply, mut looked) = (None, Vec::new());
@@ -162,8 +162,8 @@ fn a_purchase_that_the_server_rolled_back_is_tried_again_with_the_same_lines() {
         reply = Some(store.answer(&name, &parameters));
     }
     client.step_ended();
-    assert!(!client.retry(1064, &mut random), "an error in the text stays one");
-    assert!(client.retry(1213, &mut random));
+    assert!(!client.tries_again(1064, &mut random), "an error in the text stays one");
+    assert!(client.tries_again(1213, &mut random));
     let rollback = client.step(None, &mut random, &mut parameters).unwrap();
     assert_eq!((store.statements[rollback].sql.as_str(), client.pause()), ("ROLLBACK", Nanos::ZERO));
     let begin = client.step(Some(&Reply::default()), &mut random, &mut parameters).unwrap();
@@ -195,7 +195,7 @@ fn a_name_that_somebody_has_is_drawn_again() {
     let free = Reply { rows: vec![vec![Value::Int(0)]], row_count: 1, ..Reply::default() };
     assert_eq!(client.step(Some(&free), &mut random, &mut parameters), Some(Sql::CustomerInsert.index()));
     // Somebody was faster.
-    assert!(client.retry(1062, &mut random));
+    assert!(client.tries_again(1062, &mut random));
     assert_eq!(client.step(None, &mut random, &mut parameters), Some(Sql::NameCount.index()));
 }
 
