@@ -9,6 +9,8 @@ DISK_PACKAGES := libnbd-bin qemu-utils fio fuse3 e2fsprogs mount
 DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit
 # By which hosts tell each other; the tests start servers of their own.
 BUS_PACKAGES := nats-server
+DISK_PACKAGES := libnbd-bin qemu-utils fio
+DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Needed by our own `if let ... && ...` and by dependencies (hdrhistogram, the icu crates), as they say themselves.
@@ -67,6 +69,8 @@ tools:
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_PACKAGES); }
 	@PATH="$$PATH:/usr/sbin"; command -v nats-server >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BUS_PACKAGES); }
+	@{ command -v nbdinfo && command -v qemu-img && command -v fio; } >/dev/null \
+	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_PACKAGES); }
 
 bench-tools: tools
 	@PATH="$$PATH:/usr/sbin"; { command -v sysbench && command -v haproxy; } >/dev/null \
