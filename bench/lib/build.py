@@ -18,3 +18,10 @@ def example(*names):
         command += ["--example", name]
     subprocess.run(command, cwd=ROOT, check=True)
     return [os.path.join(ROOT, "target", "release", "examples", name) for name in names]
+
+
+def gate_example(name):
+    """Path of an example of the gate, built for release."""
+    command = ["cargo", "build", "--release", "--locked", "-q", "-p", "evenkeel-gate", "--example", name]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return os.path.join(ROOT, "target", "release", "examples", name)
