@@ -9,8 +9,6 @@ DISK_PACKAGES := libnbd-bin qemu-utils fio fuse3 e2fsprogs mount
 DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit
 # By which hosts tell each other; the tests start servers of their own.
 BUS_PACKAGES := nats-server
-DISK_PACKAGES := libnbd-bin qemu-utils fio
-DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Needed by our own `if let ... && ...` and by dependencies (hdrhistogram, the icu crates), as they say themselves.
@@ -43,7 +41,7 @@ check: lint ## Without a server: form, lints, house rules, dependencies
 	 else echo "cargo-deny is not installed: dependencies not checked (cargo install cargo-deny)"; fi
 
 bench: bench-tools build ## Every benchmark, roughly (each takes --quick; without it the full figures)
-	@for bench in generator arrivals stall load variation plants collapse overhead steps shares bus; do echo "== $$bench"; bench/$$bench --quick || exit 1; done
+	@for bench in generator arrivals stall load variation plants collapse overhead steps shares bus realtime disk; do echo "== $$bench"; bench/$$bench --quick || exit 1; done
 
 fmt:
 	$(CARGO) fmt --all
@@ -69,8 +67,6 @@ tools:
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_PACKAGES); }
 	@PATH="$$PATH:/usr/sbin"; command -v nats-server >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BUS_PACKAGES); }
-	@{ command -v nbdinfo && command -v qemu-img && command -v fio; } >/dev/null \
-	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_PACKAGES); }
 
 bench-tools: tools
 	@PATH="$$PATH:/usr/sbin"; { command -v sysbench && command -v haproxy; } >/dev/null \

@@ -3,8 +3,8 @@
 mod cli;
 mod guard;
 mod house;
-mod mounted;
 mod members;
+mod mounted;
 mod sandbox;
 mod share;
 mod study;

@@ -68,7 +68,7 @@ fn text(path: &Path) -> String {
 /// Bytes that no disk has by itself.
 fn noise(path: &Path, bytes: usize) {
     let mut state = 88_172_645_463_325_252_u64;
-    let noise: Vec<u8> = std::iter::repeat_with(|| {
+    let noise = std::iter::repeat_with(|| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;

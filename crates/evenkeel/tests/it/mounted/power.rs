@@ -115,7 +115,8 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     fn disk(&self, more: &[&str]) -> Result<Disk, String> {
-        Disk::mount(self.folder, &[self.flags, more].concat()).map_err(|said| format!("it cannot be mounted: {said}"))
+        Disk::mount(self.folder, &[self.flags, more].concat())
+            .map_err(|said| format!("it cannot be mounted: {said}"))
     }
 
     fn prepare(&self) {

@@ -5,8 +5,6 @@ pub(crate) mod nbd;
 
 pub use fuse::{FuseDisk, FuseError, FuseFront};
 
-pub(crate) mod nbd;
-
 use super::{Answer, Request};
 use crate::sys::{Poller, Ready};
 use std::io;

@@ -85,7 +85,14 @@ fn what_fio_writes_in_all_sizes_at_once_it_finds_again() {
         "--bssplit=512/20:4k/40:20k/20:64k/20",
         "--direct=1",
     ]);
-    fio.args(["--ioengine=libaio", "--iodepth=32", "--loops=4", "--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0"]);
+    fio.args([
+        "--ioengine=libaio",
+        "--iodepth=32",
+        "--loops=4",
+        "--verify=crc32c",
+        "--verify_fatal=1",
+        "--verify_state_save=0",
+    ]);
     fio.args(["--fallocate=none", "--fsync=64", "--output-format=terse", &file])
         .current_dir(shown.folder.path().join(".."));
     let Ok(output) = fio.output() else {
