@@ -203,8 +203,11 @@ fn bad_input_is_refused_with_what_to_do() {
         (named(&free, &["--size", "1M", "--simulated", &none]), "evenkeel share array FILE makes one"),
         (named(&free, &["--size", "1M", "--bus", "carrier-pigeon"]), "slot:FILE"),
         (named(&free, &["--size", "1M", "--bus", &format!("slot:{taken}")]), "no slot file"),
-        (named(&free, &["--size", "1M", "--name", "one", "--bus", &slots]), "is live"),
-        (named(&free, &["--size", "1M", "--nbd", &socket]), "cannot listen"),
+        (
+            disk(&["--name", "one", "--backing", &free, "--size", "1M", "--nbd", &other, "--bus", &slots]),
+            "is live",
+        ),
+        (disk(&["--name", "two", "--backing", &free, "--size", "1M", "--nbd", &socket]), "cannot listen"),
         (named(&free, &["--size", "1M", "--latency", "soon"]), "no number with a unit"),
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
