@@ -34,15 +34,17 @@ class Storage:
 
 
 class Host:
-    """One host with one disk, reached by NBD over a unix socket."""
+    """One host with one disk, reached by NBD over a unix socket; where a file says what the disk is, by that."""
 
-    def __init__(self, storage, name, share, law, latency_ms, window, most, period_s, size="256M", more=()):
+    def __init__(self, storage, name, share, law, latency_ms, window, most, period_s, size="256M", more=(), config=None):
         self.storage, self.name, self.share = storage, name, share
         self.socket = storage.path(f"{name}.sock")
-        command = [storage.engine, "-q", "share", "disk", "--name", name, "--backing", storage.path(f"{name}.img"),
-                   "--size", size, "--simulated", storage.array, "--share", str(share), "--nbd", self.socket,
-                   "--controller", law, "--latency", f"{latency_ms}ms", "--window", str(window), "--window-max",
-                   str(most), "--period", f"{period_s}s", "--metrics", "127.0.0.1:0", *more]
+        disk = ["--config", config] if config else [
+            "--name", name, "--backing", storage.path(f"{name}.img"), "--size", size, "--simulated", storage.array,
+            "--share", str(share), "--nbd", self.socket]
+        command = [storage.engine, "-q", "share", "disk", *disk, "--controller", law, "--latency", f"{latency_ms}ms",
+                   "--window", str(window), "--window-max", str(most), "--period", f"{period_s}s", "--metrics",
+                   "127.0.0.1:0", *more]
         if law != "fixed":
             command += ["--bus", f"slot:{storage.path('slots')}"]
         self.errors = open(storage.path(f"{name}.log"), "w+")

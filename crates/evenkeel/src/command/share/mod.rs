@@ -25,9 +25,9 @@ Examples:
   evenkeel share array test.sim --spindles 10 --service 2.9ms
   evenkeel share disk --backing disk.img --size 1G --simulated test.sim --nbd /tmp/disk.sock
 
-Each host runs `share disk` in front of the storage that it has in common with others. There is no scheduler above them:
-each tells the others what it measures and bounds its own outstanding I/Os, so that throughput follows the shares and the
-latency of the storage stays at a threshold.")]
+Each host runs `share disk` in front of the storage that it has in common with others. There is no
+scheduler above them: each tells the others what it measures and bounds its own outstanding I/Os, so
+that throughput follows the shares and the latency of the storage stays at a threshold.")]
 pub struct Args {
     /// What to do
     #[command(subcommand)]
