@@ -123,7 +123,7 @@ impl Trial<'_> {
         blank(self.folder, 768 << 20);
         let disk = self.disk(&["--mkfs", "ext4"]).expect("a mount");
         Server::make(disk.at());
-        let server = Server::start(disk.at(), &self.folder.join("log")).expect("a server");
+        let server = Server::start(disk.at(), &self.folder.join("server.log")).expect("a server");
         server.sql("CREATE DATABASE shop").expect("a database");
         server.sql("CREATE TABLE shop.ledger (id BIGINT PRIMARY KEY, note TEXT)").expect("a table");
         server.sql("SHUTDOWN").expect("an end in order");
@@ -135,7 +135,7 @@ impl Trial<'_> {
     /// Works for a while, and is cut.
     fn cut(&mut self, cut: u64) -> Result<(), String> {
         let mut disk = self.disk(&[])?;
-        let server = Server::start(disk.at(), &self.folder.join("log"))?;
+        let server = Server::start(disk.at(), &self.folder.join("server.log"))?;
         let total = Arc::new(AtomicUsize::new(0));
         let writers =
             (0..WRITERS).map(|writer| write_rows(server.address.clone(), cut, writer, total.clone()));
@@ -167,7 +167,7 @@ impl Trial<'_> {
             return Err(format!("e2fsck: {}", String::from_utf8_lossy(&check.stdout)));
         }
         let disk = self.disk(&[])?;
-        let server = Server::start(disk.at(), &self.folder.join("log"))?;
+        let server = Server::start(disk.at(), &self.folder.join("server.log"))?;
         let rows = server.sql("SELECT id FROM shop.ledger");
         let tables = server.sql("CHECK TABLE shop.ledger EXTENDED");
         drop(server);
