@@ -25,6 +25,7 @@ struct Server {
 }
 
 impl Server {
+    /// Temporary files of its own: a server that starts removes those that others have in the same folder.
     fn make(at: &Path) {
         let mut install = Command::new("mariadb-install-db");
         install.args([
@@ -34,6 +35,7 @@ impl Server {
             "--user=root",
         ]);
         install.args(["--innodb-log-file-size=16M", "--skip-name-resolve"]);
+        install.arg(format!("--tmpdir={}", at.display()));
         let made = install
             .arg(format!("--datadir={}", at.join("data").display()))
             .output()
@@ -51,6 +53,7 @@ impl Server {
         command.args(["--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=16M"]);
         command.args(["--innodb-log-file-size=16M", "--skip-networking=0", "--performance-schema=0"]);
         command.arg(format!("--port={port}")).arg(format!("--datadir={}", at.join("data").display()));
+        command.arg(format!("--tmpdir={}", at.display()));
         command.arg(format!("--socket={}", log.with_extension("sock").display()));
         command.arg(format!("--log-error={}", log.display())).stdin(Stdio::null());
         let child =
