@@ -1,5 +1,7 @@
 //! How a failure is told: what went wrong, while doing what, and what to do next.
 
+use evenkeel_gate::share::FuseError;
+use evenkeel_gate::share::backing::FileError;
 use evenkeel_gate::share::bus::BusError;
 use evenkeel_lab::data::DataError;
 use evenkeel_lab::load::LoadError;
@@ -78,6 +80,9 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
         let load = cause.downcast_ref::<LoadError>().and_then(LoadError::hint);
         let store = cause.downcast_ref::<StoreError>().and_then(StoreError::hint);
         let bus = cause.downcast_ref::<BusError>().and_then(BusError::hint);
+        let file = cause.downcast_ref::<FileError>().and_then(FileError::hint);
+        let fuse = cause.downcast_ref::<FuseError>().and_then(FuseError::hint);
+        let bus = bus.or(file).or(fuse);
         target.or(bus).or(sandbox).or(study).or(data).or(load).or(store).map(str::to_owned)
     })
 }

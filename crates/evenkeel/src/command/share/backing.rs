@@ -24,12 +24,11 @@ fn one(disk: &DiskConfig) -> Result<Box<dyn Backing>> {
         make(disk, size)?;
     }
     let options = FileOptions { direct: disk.direct, read_only: disk.read_only, ..FileOptions::default() };
-    let hint = "--size SIZE makes a file that is missing";
     let file: Box<dyn Backing> = match disk.volatile {
-        false => Box::new(FileBacking::open(&disk.backing, options).hint(hint)?),
+        false => Box::new(FileBacking::open(&disk.backing, options)?),
         true => {
             let cache = VolatileOptions { ignore_flush: disk.ignore_flush, ..VolatileOptions::default() };
-            Box::new(VolatileBacking::open(&disk.backing, options, cache).hint(hint)?)
+            Box::new(VolatileBacking::open(&disk.backing, options, cache)?)
         }
     };
     match &disk.simulated {

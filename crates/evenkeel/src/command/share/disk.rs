@@ -55,6 +55,8 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
 pub(super) struct Running {
     /// Bytes of each disk, and whether it may only be read.
     pub sizes: Vec<(u64, bool)>,
+    /// Who does the I/O of each disk.
+    executors: Vec<String>,
     fuse: Vec<FuseFront>,
     engine: Engine,
     orders: mpsc::Sender<Order>,
@@ -70,6 +72,7 @@ impl Running {
         let disks = backing::open(config)?;
         let sizes: Vec<(u64, bool)> =
             disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
+        let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
         let plan =
             Plan { disks, window: config.window, cost: Cost::default(), memory: config.memory as usize };
         let clock = Clock::start();
@@ -88,7 +91,7 @@ impl Running {
         let fuse = mount(config, &engine, &sizes)?;
         let (orders, inbox) = mpsc::channel();
         let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
-        let running = Self { sizes, fuse, engine, orders, looping, listener, names, metrics };
+        let running = Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics };
         running.tell_where(config);
         Ok(running)
     }
@@ -108,6 +111,7 @@ impl Running {
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
             "disks": self.names.join(", "),
+            "by": self.executors.join(", "),
             "nbd": nbd.join(", "),
             "files": files.join(", "),
             "metrics": self.metrics.as_ref().map(|server| server.address().to_string()),

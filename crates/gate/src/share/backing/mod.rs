@@ -33,6 +33,11 @@ pub trait Backing: Send {
     /// Whether it may only be read.
     fn is_read_only(&self) -> bool;
 
+    /// Who does the I/O, in a word or two for people.
+    fn executor(&self) -> String {
+        "itself".to_owned()
+    }
+
     /// Takes a work; it need not be under way before [`push`](Backing::push).
     fn start(&mut self, id: u64, work: Work, now: Nanos);
 

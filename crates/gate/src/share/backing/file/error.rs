@@ -43,3 +43,17 @@ pub enum FileError {
         error: io::Error,
     },
 }
+
+impl FileError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Missing(_) => "--size SIZE makes a file that is missing",
+            Self::InUse(_) => "one process at a time: end the other one, or unmount the device",
+            Self::ReadOnly(_) => "--read-only takes it as it is",
+            Self::NoDirect(_) => "leave out --direct",
+            Self::NoUring(_) => "threads do the I/O where the kernel allows no io_uring",
+            Self::NotAFile(_) | Self::TooSmall { .. } | Self::Open { .. } => return None,
+        })
+    }
+}

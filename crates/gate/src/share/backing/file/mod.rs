@@ -93,7 +93,7 @@ impl FileBacking {
     }
 
     /// Who does the I/O: [`Executor::Uring`] or [`Executor::Threads`].
-    pub fn executor(&self) -> Executor {
+    pub fn by(&self) -> Executor {
         if self.ring.is_some() { Executor::Uring } else { Executor::Threads }
     }
 
@@ -154,6 +154,11 @@ impl Backing for FileBacking {
 
     fn is_read_only(&self) -> bool {
         self.file.read_only
+    }
+
+    fn executor(&self) -> String {
+        let cached = if self.file.block > 1 { " past the cache" } else { "" };
+        format!("{}{cached}", self.by())
     }
 
     fn start(&mut self, id: u64, work: Work, _: Nanos) {

@@ -213,8 +213,7 @@ fn what_is_no_disk_is_refused_in_words() {
 #[test]
 fn who_does_the_io_is_known_by_name() {
     let file = sparse(1 << 20);
-    let with =
-        |executor| FileBacking::open(file.path(), options(executor, false)).map(|opened| opened.executor());
+    let with = |executor| FileBacking::open(file.path(), options(executor, false)).map(|opened| opened.by());
     assert_eq!(with(Executor::Threads).unwrap().to_string(), "threads");
     let any = with(Executor::Any).unwrap();
     match with(Executor::Uring) {

@@ -64,6 +64,10 @@ impl Backing for Simulated {
         self.inner.is_read_only()
     }
 
+    fn executor(&self) -> String {
+        format!("a simulated array, {}", self.inner.executor())
+    }
+
     fn start(&mut self, id: u64, work: Work, now: Nanos) {
         self.ahead = self.ahead.min(monotonic().saturating_sub(now.0));
         let now_s = SharedCalendar::now_s();

@@ -69,6 +69,10 @@ impl Backing for VolatileBacking {
         self.disk.file.read_only
     }
 
+    fn executor(&self) -> String {
+        "a cache that forgets".to_owned()
+    }
+
     fn start(&mut self, id: u64, work: Work, _: Nanos) {
         self.pool.start(id, work);
     }

@@ -55,3 +55,21 @@ pub enum FuseError {
         error: io::Error,
     },
 }
+
+impl FuseError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Missing(_) => "make the folder first",
+            Self::NotAFolder(_) | Self::NotEmpty(_) => "choose an empty folder",
+            Self::InUse(_) | Self::Dead(_) => "umount it first, or choose another folder",
+            Self::Name(_) => "a name has no slash and does not begin with a dot",
+            Self::NoFuse(_) => "load the kernel's module fuse; a container must be given /dev/fuse",
+            Self::NotPermitted { .. } => {
+                "run it as root, or install fuse3, whose fusermount3 mounts for users"
+            }
+            Self::Busy(_) => "close what has the file open",
+            Self::Mount { .. } | Self::Unmount { .. } => return None,
+        })
+    }
+}

@@ -1,6 +1,6 @@
 use super::*;
-use crate::share::backing::{FileBacking, FileOptions};
-use crate::share::{DiskPlan, Engine, Plan};
+use crate::share::backing::{Executor, FileBacking, FileOptions};
+use crate::share::{Buffer, DiskPlan, Engine, Errno, Plan, Reply, Request, Work};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::Cost;
 use std::fs::{File, OpenOptions};
@@ -202,6 +202,33 @@ fn a_file_system_that_is_taken_down_can_be_mounted_again() {
     shown.engine.stop().unwrap();
     let gone = open(&front.file()).read_at(&mut bytes, 0).unwrap_err();
     assert_eq!(gone.raw_os_error(), Some(libc::ESHUTDOWN), "a disk without an engine");
+}
+
+#[test]
+fn errors_of_what_is_below_a_disk_are_told_as_they_are() {
+    for executor in [Executor::Uring, Executor::Threads] {
+        let Some(shown) = shown(false) else { return };
+        let below =
+            FileBacking::open(&shown.front.file(), FileOptions { executor, ..FileOptions::default() });
+        let Ok(below) = below else { return eprintln!("not tested here: {executor}") };
+        let disk = DiskPlan { name: "above".to_owned(), shares: 1.0, backing: Box::new(below) };
+        let plan = Plan { disks: vec![disk], window: 4.0, cost: Cost::default(), memory: 1 << 20 };
+        let above = Engine::start(plan).unwrap();
+        shown.engine.stop().unwrap();
+        let works = [
+            Work::Read { offset: 4_096, buffer: Buffer::zeroed(8_192) },
+            Work::Write { offset: 4_096, buffer: Buffer::zeroed(8_192), durable: false },
+            Work::Flush,
+        ];
+        for work in works {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let reply = Reply::Call(Box::new(move |answer| drop(sender.send(answer))));
+            above.handle().submit(Request { disk: 0, work, reply });
+            let answer = receiver.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
+            assert_eq!(answer.map(drop), Err(Errno::SHUTDOWN), "{executor}");
+        }
+        assert!(above.stop().is_err(), "what was written may be lost");
+    }
 }
 
 #[test]
