@@ -18,7 +18,7 @@ fn main() {
     };
     let options = FileOptions { executor, ..FileOptions::default() };
     let backing = Box::new(FileBacking::open(Path::new(&arguments[0]), options).unwrap());
-    println!("{}", backing.executor());
+    println!("{}", backing.by());
     let disk = DiskPlan { name: "disk".to_owned(), shares: 1.0, backing };
     let plan = Plan { disks: vec![disk], window: f64::INFINITY, cost: Cost::default(), memory: 256 << 20 };
     let engine = Engine::start_nbd(plan, &NbdPlan { listen: vec![arguments[1].parse().unwrap()] }).unwrap();

@@ -1,4 +1,7 @@
+//! Real files and devices, by io_uring and by threads, cached and past the cache.
+
 use super::*;
+use crate::share::fixture::left_out;
 use crate::share::{Answer, DiskPlan, Engine, Plan, Reply, Request};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::Cost;
@@ -29,7 +32,7 @@ fn ways(path: &Path) -> Vec<FileOptions> {
     all.filter(|&options| match FileBacking::open(path, options) {
         Ok(_) => true,
         Err(error @ (FileError::NoDirect(_) | FileError::NoUring(_))) => {
-            eprintln!("not tested here: {error}");
+            left_out(error);
             false
         }
         Err(error) => panic!("{error}"),
@@ -253,7 +256,7 @@ fn works_under_way_outlive_a_backing_that_is_dropped() {
 fn system(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     if !output.status.success() {
-        eprintln!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim());
+        left_out(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
@@ -273,7 +276,7 @@ fn a_full_disk_says_so_and_what_was_there_stays() {
     let folder = TempDir::new().unwrap();
     let at = folder.path().to_str().unwrap().to_owned();
     if system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at]).is_none() {
-        return eprintln!("a full disk is not tested: no file system can be mounted here");
+        return left_out("a full disk: no file system can be mounted");
     }
     let _down = Down(vec!["umount".to_owned(), at]);
     let path: PathBuf = folder.path().join("disk");
@@ -297,7 +300,7 @@ fn a_block_device_is_a_disk_as_a_file_is() {
     const BYTES: usize = 4 << 20;
     let file = sparse(BYTES as u64);
     let Some(device) = system("losetup", &["--find", "--show", file.path().to_str().unwrap()]) else {
-        return eprintln!("block devices are not tested: no loop device can be had here");
+        return left_out("block devices: there is no loop device");
     };
     let _down = Down(vec!["losetup".to_owned(), "--detach".to_owned(), device.clone()]);
     let device = Path::new(&device);

@@ -1,3 +1,5 @@
+//! What is read while the power is on, and what is left after a cut.
+
 use super::*;
 use evenkeel_core::random::{Random, Seed};
 use std::os::unix::fs::FileExt;

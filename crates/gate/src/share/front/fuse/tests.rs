@@ -1,5 +1,8 @@
+//! Disks as files, by the kernel and by fio.
+
 use super::*;
 use crate::share::backing::{Executor, FileBacking, FileOptions};
+use crate::share::fixture::left_out;
 use crate::share::{Buffer, DiskPlan, Engine, Errno, Plan, Reply, Request, Work};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::Cost;
@@ -33,7 +36,7 @@ fn shown(read_only: bool) -> Option<Shown> {
     match FuseFront::mount(engine.handle(), disk, folder.path()) {
         Ok(front) => Some(Shown { front, engine, folder, _file: file }),
         Err(error @ (FuseError::NoFuse(_) | FuseError::NotPermitted { .. })) => {
-            eprintln!("not tested here: {error}");
+            left_out(error);
             None
         }
         Err(error) => panic!("{error}"),
@@ -96,7 +99,7 @@ fn what_fio_writes_in_all_sizes_at_once_it_finds_again() {
     fio.args(["--fallocate=none", "--fsync=64", "--output-format=terse", &file])
         .current_dir(shown.folder.path().join(".."));
     let Ok(output) = fio.output() else {
-        return eprintln!("fio is not installed: its verification is left out");
+        return left_out("fio is not installed");
     };
     let said =
         String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
@@ -210,7 +213,7 @@ fn errors_of_what_is_below_a_disk_are_told_as_they_are() {
         let Some(shown) = shown(false) else { return };
         let below =
             FileBacking::open(&shown.front.file(), FileOptions { executor, ..FileOptions::default() });
-        let Ok(below) = below else { return eprintln!("not tested here: {executor}") };
+        let Ok(below) = below else { return left_out(executor) };
         let disk = DiskPlan { name: "above".to_owned(), shares: 1.0, backing: Box::new(below) };
         let plan = Plan { disks: vec![disk], window: 4.0, cost: Cost::default(), memory: 1 << 20 };
         let above = Engine::start(plan).unwrap();
