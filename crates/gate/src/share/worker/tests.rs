@@ -1,3 +1,5 @@
+//! An engine over a slow backing in memory: what is held back, in which order, and how it ends.
+
 use crate::share::{Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, Plan, Reply, Request, Work};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::Cost;
