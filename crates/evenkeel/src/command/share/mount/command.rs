@@ -2,7 +2,7 @@
 
 use super::super::disk::Running;
 use super::super::flags::Flags;
-use super::{Mkfs, Mounted, mount};
+use super::{Mkfs, Mounted, free_folder, mount};
 use crate::command::Session;
 use crate::out;
 use anyhow::{Context, Result};
@@ -45,6 +45,8 @@ pub fn run(session: &Session, args: &MountArgs) -> Result<ExitCode> {
         out::line("the configuration is right")?;
         return Ok(ExitCode::SUCCESS);
     }
+    // Before anything is started that others see.
+    free_folder(&args.at)?;
     let running = Running::start(&config)?;
     let (bytes, read_only) = running.sizes.first().copied().context("there is one disk")?;
     let disk = FuseDisk { disk: 0, name: config.disks[0].name.clone(), bytes, read_only };

@@ -171,7 +171,7 @@ fn free_folder(at: &Path) -> Result<PathBuf> {
     let above = fs::metadata(at.join("..")).with_context(|| format!("looking above {}", at.display()))?;
     if above.dev() != found.dev() || above.ino() == found.ino() {
         return Err(anyhow!("{} is a mount point already", at.display()))
-            .hint(format!("umount {}", at.display()));
+            .hint("choose another folder, or umount it first");
     }
     at.canonicalize().with_context(|| format!("looking at {}", at.display()))
 }
