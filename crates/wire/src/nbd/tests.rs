@@ -1,3 +1,5 @@
+//! Bytes of the protocol, whole and in pieces, right and wrong.
+
 use super::*;
 
 #[test]
