@@ -145,6 +145,31 @@ fn a_key_logs_in_without_a_secret_on_the_server() {
     assert!(!logs_in(&server, Login::Key(other.seed().unwrap())));
 }
 
+#[test]
+fn a_server_can_bind_each_account_to_the_name_of_its_member() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("nats.conf");
+    let user = |name: &str| {
+        let may = format!("publish: \"evenkeel.share.test.{name}\", subscribe: \"evenkeel.share.test.*\"");
+        format!("{{ user: {name}, password: secret, permissions: {{ {may} }} }}")
+    };
+    std::fs::write(&path, format!("authorization {{ users: [ {}, {} ] }}\n", user("a"), user("b"))).unwrap();
+    let (server, clock) = (Server::start(&["-c", path.to_str().unwrap()]), Clock::start());
+    let open = |account: &str, member: &str| {
+        let login = Login::User(account.into(), "secret".into());
+        Nats::open(&Plan { login, ..server.plan(member) }).unwrap()
+    };
+    let mut bus = Bus::open(Box::new(open("a", "a")), "a", PERIOD, clock).unwrap();
+    // The account of b, under the name of c, and under its own.
+    let (mut forger, mut honest) = (open("b", "c"), open("b", "b"));
+    forger.tell(&told("c", 1, 1, 1).encode()).unwrap();
+    honest.tell(&told("b", 1, 1, 1).encode()).unwrap();
+    while names(&bus, clock.now()).len() < 2 {
+        exchange(&mut bus, clock).unwrap();
+    }
+    assert_eq!(names(&bus, clock.now()), ["a", "b"]);
+}
+
 /// A certificate for 127.0.0.1 and its key, signed by itself.
 fn certificate(dir: &Path) -> (String, String) {
     let name = |file: &str| dir.join(file).to_str().expect("a name").to_owned();
