@@ -9,6 +9,7 @@ use std::io;
 use std::mem;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 /// Entries handed over in one call.
 const ENTRIES: u32 = 256;
@@ -91,7 +92,7 @@ impl Ring {
             if self.ring.submission().is_empty() {
                 return Ok(self.waiting.is_empty());
             }
-            match self.ring.submit() {
+            match self.submit() {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY)) => {
@@ -100,6 +101,16 @@ impl Ring {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// What ends while it is handed over wakes nobody: whoever pushes collects afterwards.
+    fn submit(&mut self) -> io::Result<usize> {
+        self.ring.completion().disable_eventfd();
+        let submitted = self.ring.submit();
+        self.ring.completion().enable_eventfd();
+        // Nothing that ended before the enabling may be missed by a look at the queue after it.
+        fence(Ordering::SeqCst);
+        submitted
     }
 
     /// Puts entries into the queue while there is room.
@@ -117,6 +128,11 @@ impl Ring {
                 Err(_) => return self.waiting.push_front(place),
             }
         }
+    }
+
+    /// Whether the kernel is done with something.
+    pub fn has_completed(&mut self) -> bool {
+        !self.ring.completion().is_empty()
     }
 
     /// Adds what the kernel is done with.

@@ -181,20 +181,26 @@ impl Backing for FileBacking {
     }
 
     fn collect(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
-        let before = ended.len();
-        self.pool.collect(ended);
-        if let Some(ring) = &mut self.ring {
-            ring.collect(&mut self.completed);
+        loop {
+            let before = ended.len();
+            self.pool.collect(ended);
+            if let Some(ring) = &mut self.ring {
+                ring.collect(&mut self.completed);
+            }
+            for completed in std::mem::take(&mut self.completed) {
+                self.judge(completed, ended);
+            }
+            ended[before..].iter().for_each(|ended| self.order.end(ended.id));
+            while let Some((id, work)) = self.order.next() {
+                self.begin(id, work);
+            }
+            // What was begun here is not handed over by anybody else; an error comes again at the next push.
+            let _ = self.push(now);
+            // What ended while it was handed over wakes nobody.
+            if !self.ring.as_mut().is_some_and(Ring::has_completed) {
+                return;
+            }
         }
-        for completed in std::mem::take(&mut self.completed) {
-            self.judge(completed, ended);
-        }
-        ended[before..].iter().for_each(|ended| self.order.end(ended.id));
-        while let Some((id, work)) = self.order.next() {
-            self.begin(id, work);
-        }
-        // What was begun here is not handed over by anybody else; an error comes again at the next push.
-        let _ = self.push(now);
     }
 
     fn descriptor(&self) -> Option<RawFd> {
