@@ -26,6 +26,16 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
+/// How often this thread has stopped by itself to wait for something; not counted is when others took its CPU.
+pub fn waits() -> i64 {
+    // SAFETY: all zeroes are a valid rusage; the call writes it and nothing else.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage.ru_nvcsw
+    }
+}
+
 /// Asks for as many descriptors as the system allows: every session has two. Where it refuses, sessions
 /// beyond its limit wait to be accepted.
 pub fn allow_descriptors() {

@@ -1,14 +1,16 @@
 //! A regular file or a block device.
 
+mod copies;
 mod error;
 pub(super) mod open;
 mod order;
 mod perform;
 
-use super::pool::Pool;
+use super::pool::{Perform, Pool};
 use super::{Backing, Ended};
 use crate::share::{Buffer, Errno, Work};
 use crate::sys::{Completed, Ring, Wake};
+use copies::Copies;
 pub use error::FileError;
 use evenkeel_core::Nanos;
 use open::Opened;
@@ -52,7 +54,8 @@ impl fmt::Display for Executor {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FileOptions {
     /// Past the kernel's cache. What is not in whole blocks of the file is read, changed and written back, one change
-    /// at a time.
+    /// at a time. Without it, small writes of whole pages are copied into the cache by the engine's own thread, as long as
+    /// that does not make it wait.
     pub direct: bool,
     /// It is not written; others may read it too where it is a file.
     pub read_only: bool,
@@ -69,6 +72,9 @@ pub struct FileBacking {
     wake: Arc<Wake>,
     order: Order,
     completed: Vec<Completed>,
+    copies: Copies,
+    /// What was done at once.
+    copied: Vec<Ended>,
     /// The kernel had no room at the last push.
     again: Option<Nanos>,
 }
@@ -88,8 +94,8 @@ impl FileBacking {
         };
         let most = if ring.is_some() { SPARE_THREADS } else { THREADS };
         let pool = Pool::new(file.clone(), wake.clone(), most).map_err(failed)?;
-        let (order, completed) = (Order::default(), Vec::new());
-        Ok(Self { file, ring, pool, wake, order, completed, again: None })
+        let (order, completed, copied) = (Order::default(), Vec::new(), Vec::new());
+        Ok(Self { file, ring, pool, wake, order, completed, copies: Copies::new(), copied, again: None })
     }
 
     /// Who does the I/O: [`Executor::Uring`] or [`Executor::Threads`].
@@ -103,6 +109,10 @@ impl FileBacking {
     }
 
     fn begin(&mut self, id: u64, work: Work) {
+        if self.copies.takes(&self.file, &work) {
+            let answer = self.copies.watch(|| self.file.perform(work));
+            return self.copied.push(Ended { id, answer });
+        }
         let whole = work.range().is_none_or(|(offset, bytes)| bytes > 0 && self.file.is_whole(offset, bytes));
         let left = match &mut self.ring {
             Some(ring) if whole => ring.start(id, work, 0).err(),
@@ -184,6 +194,7 @@ impl Backing for FileBacking {
         loop {
             let before = ended.len();
             self.pool.collect(ended);
+            ended.append(&mut self.copied);
             if let Some(ring) = &mut self.ring {
                 ring.collect(&mut self.completed);
             }
@@ -197,7 +208,7 @@ impl Backing for FileBacking {
             // What was begun here is not handed over by anybody else; an error comes again at the next push.
             let _ = self.push(now);
             // What ended while it was handed over wakes nobody.
-            if !self.ring.as_mut().is_some_and(Ring::has_completed) {
+            if self.copied.is_empty() && !self.ring.as_mut().is_some_and(Ring::has_completed) {
                 return;
             }
         }
