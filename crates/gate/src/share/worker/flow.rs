@@ -9,6 +9,10 @@ use evenkeel_core::share::{Io, Sent};
 /// Bytes that a change counts for at most: zeroes are not moved one by one.
 const CHANGE_BYTES: u64 = 1 << 20;
 
+/// I/Os let go before those that have ended are answered: many may be done while they are handed over, and their clients
+/// can go on meanwhile.
+const AT_ONCE: usize = 8;
+
 impl Worker {
     /// Puts what was asked into the queue; a flush goes at once, it does not wait behind the window.
     pub(super) fn take_requests(&mut self) {
@@ -41,11 +45,11 @@ impl Worker {
         self.answer(request.reply, Err(errno));
     }
 
-    /// Lets go what the window has room for.
-    pub(super) fn let_go(&mut self) {
+    /// Lets go what the window has room for, a few at a time; whether there may be more.
+    pub(super) fn let_go(&mut self) -> bool {
         let now = self.clock.now();
         self.let_go_at = Nanos::MAX;
-        loop {
+        for _ in 0..AT_ONCE {
             match self.admission.next(now.as_secs_f64()) {
                 Ok((sent, (request, asked))) => {
                     self.counts.held.record(now - asked);
@@ -54,11 +58,12 @@ impl Worker {
                 Err(Some(wait_s)) => {
                     // A nanosecond more, so that rounding does not wake it too early for ever.
                     self.let_go_at = now + Nanos::from_secs_f64(wait_s) + Nanos(1);
-                    return;
+                    return false;
                 }
-                Err(None) => return,
+                Err(None) => return false,
             }
         }
+        true
     }
 
     fn start(&mut self, sent: Option<Sent>, request: Request, now: Nanos) {

@@ -208,18 +208,18 @@ impl Worker {
                 front.take(&self.poller, &mut self.requests);
             }
             self.take_requests();
-            self.let_go();
+            let more = self.let_go();
             for disk in &mut self.disks {
                 disk.backing.push(self.clock.now())?;
             }
-            if !self.collect() && self.requests.is_empty() {
-                break;
+            let any = self.collect();
+            if let Some(front) = &mut self.front {
+                front.push(&self.poller);
+            }
+            if !any && !more && self.requests.is_empty() {
+                return Ok(());
             }
         }
-        if let Some(front) = &mut self.front {
-            front.push(&self.poller);
-        }
-        Ok(())
     }
 
     /// The timer fires when the next thing is due.
