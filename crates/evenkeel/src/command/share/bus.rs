@@ -3,7 +3,6 @@
 use crate::config::share::{BusConfig, ShareConfig};
 use crate::failure::WithHint;
 use anyhow::{Context, Result, bail};
-use evenkeel_core::share::Law;
 use evenkeel_gate::clock::Clock;
 use evenkeel_gate::share::bus::nats::{Login, Nats, Plan};
 use evenkeel_gate::share::bus::slot::Slots;
@@ -20,9 +19,7 @@ pub fn open(config: &ShareConfig, clock: Clock) -> Result<Bus> {
 fn carrier(config: &ShareConfig) -> Result<Box<dyn Carrier>> {
     let bus = &config.bus;
     match bus.address.as_deref() {
-        // A window that never changes needs nobody else.
         None => Ok(Box::new(Alone::default())),
-        Some(_) if matches!(config.law()?, Law::Fixed(_)) => Ok(Box::new(Alone::default())),
         Some(address) => match address.split_once(':') {
             Some(("slot", path)) => {
                 let opened = Slots::open(Path::new(path), bus.slots);

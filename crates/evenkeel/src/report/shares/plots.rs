@@ -12,20 +12,23 @@ const HALF: (f64, f64) = (510.0, 300.0);
 /// Points of a line at most.
 const POINTS: f64 = 40.0;
 
+/// Key, heading, title of the axis and quantity of a chart.
+type Kind = (&'static str, &'static str, &'static str, Quantity);
+
 /// A figure of each host over a stretch.
 type Figure = fn(&Made, Stretch) -> Vec<f64>;
 
 /// The published law beside ours, then the latency of all ways.
 pub fn all(study: &Study, period_s: f64) -> Vec<Plot> {
-    let figures: [(&str, &str, Quantity, Figure); 2] = [
-        ("iops", "I/Os per second", Quantity::PerSecond, |made, stretch| made.trace.iops(stretch)),
-        ("window", "Windows", Quantity::Plain, |made, stretch| made.trace.windows(stretch)),
+    let figures: [(Kind, Figure); 2] = [
+        (("iops", "I/Os per second", "I/Os", Quantity::PerSecond), |made, stretch| made.trace.iops(stretch)),
+        (("window", "Windows", "window", Quantity::Plain), |made, stretch| made.trace.windows(stretch)),
     ];
     let mut plots = Vec::new();
-    for (key, heading, quantity, figure) in figures {
+    for (kind, figure) in figures {
         for way in [Way::Parda, Way::Evenkeel] {
             let made = study.made.iter().find(|made| made.way == way);
-            plots.extend(made.map(|made| hosts(study, made, (key, heading, quantity), figure, period_s)));
+            plots.extend(made.map(|made| hosts(study, made, kind, figure, period_s)));
         }
     }
     plots.push(latency(study, period_s));
@@ -42,7 +45,7 @@ fn stretches(study: &Study, period_s: f64) -> Vec<Stretch> {
 fn hosts(
     study: &Study,
     made: &Made,
-    (key, heading, quantity): (&str, &str, Quantity),
+    (key, heading, title, quantity): Kind,
     figure: Figure,
     period_s: f64,
 ) -> Plot {
@@ -72,7 +75,7 @@ fn hosts(
         description: format!("{heading} of each host, {way}, {}.", study.experiment.what),
         size: HALF,
         x: axis("time, s", Quantity::Plain),
-        y: axis(&heading.to_lowercase(), quantity),
+        y: axis(title, quantity),
         guides: Vec::new(),
         traces: (0..study.experiment.hosts.len()).map(trace).collect(),
     };

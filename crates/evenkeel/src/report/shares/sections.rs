@@ -51,13 +51,16 @@ fn figures(study: &Study) -> String {
     let heads = ["", "I/Os per s", "of each host", "latency, ms", "periods to shares", "share error, %"];
     let head: String = heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", Text(head))).collect();
     let mut body = String::from("<tbody>\n");
-    for (way, figures) in [
-        ("uncontrolled, published", study.experiment.uncontrolled),
-        ("the published law, published", study.experiment.parda),
-    ] {
-        let iops = figures.0.map_or_else(String::new, |iops| format::count(iops as u64));
-        let latency = figures.1.map_or_else(String::new, |seconds| format!("{:.1}", 1e3 * seconds));
-        row(&mut body, way, &[iops, String::new(), latency, String::new(), String::new()]);
+    let experiment = &study.experiment;
+    let published = [("uncontrolled", experiment.uncontrolled), ("the published law", experiment.parda)];
+    for (way, (iops, latency_s)) in published.into_iter().filter(|(_, figures)| *figures != (None, None)) {
+        let iops = iops.map_or_else(String::new, |iops| format::count(iops as u64));
+        let latency = latency_s.map_or_else(String::new, |seconds| format!("{:.1}", 1e3 * seconds));
+        row(
+            &mut body,
+            &format!("{way}, published"),
+            &[iops, String::new(), latency, String::new(), String::new()],
+        );
     }
     for made in &study.made {
         let outcome = &made.outcome;
