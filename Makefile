@@ -6,7 +6,7 @@ PACKAGES := mariadb-server-core mariadb-client-core
 BENCH_PACKAGES := $(PACKAGES) sysbench haproxy
 # Clients of disks that others have made, and the servers that ours is measured against.
 DISK_PACKAGES := libnbd-bin qemu-utils fio fuse3 e2fsprogs mount
-DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit
+DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit qemu-system-common
 # By which hosts tell each other; the tests start servers of their own.
 BUS_PACKAGES := nats-server
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -71,5 +71,5 @@ tools:
 bench-tools: tools
 	@PATH="$$PATH:/usr/sbin"; { command -v sysbench && command -v haproxy; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BENCH_PACKAGES); }
-	@{ command -v nbdkit && command -v fio; } >/dev/null \
+	@{ command -v nbdkit && command -v fio && command -v qemu-storage-daemon; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_BENCH_PACKAGES); }
