@@ -14,6 +14,8 @@ pub struct Admission<T> {
     begun_s: f64,
     at_s: f64,
     outstanding_area: f64,
+    /// What I/Os met when they were sent, summed over them, and how many.
+    met: (f64, u64),
     latency_sum: f64,
     completions: u64,
     cost_done: f64,
@@ -59,6 +61,7 @@ impl<T> Admission<T> {
             begun_s: now_s,
             at_s: now_s,
             outstanding_area: 0.0,
+            met: (0.0, 0),
             latency_sum: 0.0,
             completions: 0,
             cost_done: 0.0,
@@ -109,6 +112,7 @@ impl<T> Admission<T> {
         self.pass(now_s);
         self.pacer.send(cost, now_s).map_err(|wait_s| wait_s.is_finite().then_some(wait_s))?;
         let (_, _, io) = self.queue.pop().ok_or(None)?;
+        self.met = (self.met.0 + self.pacer.outstanding(), self.met.1 + 1);
         Ok((Sent { disk, cost, at_s: now_s }, io))
     }
 
@@ -132,7 +136,9 @@ impl<T> Admission<T> {
             shares: wanted.shares,
             wanted: std::mem::take(&mut wanted.area) / seconds,
         };
+        let (met, sent) = std::mem::take(&mut self.met);
         let period = Period {
+            met: met / (sent as f64).max(1.0),
             disks: self.disks.iter_mut().map(disk).collect(),
             outstanding: std::mem::take(&mut self.outstanding_area) / seconds,
             latency: (self.completions > 0).then(|| self.latency_sum / self.completions as f64),
@@ -170,8 +176,19 @@ mod tests {
         let measured = host.measure(4.0);
         assert_eq!((measured.period.completions, measured.period.latency), (1, Some(2.0)));
         assert!((measured.period.outstanding - 1.0).abs() < 1e-9);
+        assert!((measured.period.met - 1.0).abs() < 1e-9);
         assert!((measured.period.disks[0].wanted - 1.5).abs() < 1e-9, "two for 2 s, then one");
         assert_eq!(host.measure(5.0).period.completions, 0, "a period begins with nothing");
+    }
+
+    #[test]
+    fn what_ios_meet_is_more_than_the_mean_where_they_come_in_bursts() {
+        let mut host = Admission::new(&[1.0], 4.0, 0.0);
+        (0..4).for_each(|_| host.want(0, 1.0, (), 0.0));
+        let sent: Vec<Sent> = std::iter::from_fn(|| host.next(0.0).ok()).map(|(sent, ())| sent).collect();
+        sent.into_iter().for_each(|sent| host.complete(sent, 1.0));
+        let period = host.measure(10.0).period;
+        assert!((period.outstanding - 0.4).abs() < 1e-9 && (period.met - 2.5).abs() < 1e-9, "{period:?}");
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct DiskUse {
 pub struct Period {
     /// Mean outstanding at the device, in units of cost.
     pub outstanding: f64,
+    /// The same as its I/Os met it: mean over them of what was outstanding when each was sent, itself included.
+    pub met: f64,
     /// Mean latency in seconds from sent to completed; `None` where nothing completed.
     pub latency: Option<f64>,
     /// I/Os completed.
@@ -62,7 +64,7 @@ pub struct Report {
     pub disks: Vec<DiskUse>,
     /// Most window that it may have; 0 where nothing bounds it.
     pub most: f64,
-    /// Mean outstanding at the device, in units of cost.
+    /// Mean outstanding at the device, in units of cost; ours tells what its I/Os met of it.
     pub outstanding: f64,
     /// Latency in seconds as its law smooths it; 0 where nothing has completed yet.
     pub latency: f64,

@@ -1,7 +1,9 @@
 //! Ours and the default: the total from Little's law, the shares by water-filling.
 //!
-//! With `O` outstanding and mean latency `R`, throughput is `X = O / R` (Little), and the window of all hosts together that
-//! puts the latency at the threshold `L` is `W = L X = O L / R`. Nothing is remembered in it, so a report that is old or
+//! With `O` outstanding, as I/Os meet it, and mean latency `R`, throughput is `X = O / R` (Little) while there is any, and the
+//! window of all hosts together that puts the latency at the threshold `L` is `W = L X = O L / R`. What I/Os meet is more
+//! than the mean over time where they come in bursts, and the window where a pacer cannot fill it. Nothing is remembered in
+//! it, so a report that is old or
 //! missing biases it only by its own host, and hosts that act at different instants do not act twice. Where the latency
 //! grows with `O` with an elasticity `e` (`R ~ O^e`, 0 below saturation, 1 at it), the error of ln W shrinks by `1 - g e` a
 //! period: in one period at saturation, without overshoot for `g e <= 1` and stable up to `g e < 2`.
@@ -9,8 +11,8 @@
 //!
 //! - *Shares.* W is divided among all disks by [`fill`]: shares times their host's latency over the mean, because throughput
 //!   is window over latency and paths differ; capped by what each wants. What nobody wants goes to all by shares.
-//! - *Idle.* While the storage is not congested the total does not fall below the last one that was (`good`): windows stay
-//!   open, and who comes back is at the threshold at once, not beyond it.
+//! - *Idle.* While the storage is not congested the total does not fall below the last one that met the threshold (`good`):
+//!   windows stay open, and who comes back is at the threshold at once, not beyond it.
 //! - *Outsiders.* Where others load the storage, the total does not fall below a share of that: hosts that keep to the
 //!   rules are not starved by one that does not. The threshold is then not met.
 
@@ -25,7 +27,9 @@ const JUMP: f64 = 0.1;
 const STEP: (f64, f64) = (0.1, 10.0);
 /// Latency over the threshold from which on the storage is congested.
 const CONGESTED: f64 = 0.9;
-/// Share of the total when last congested that is kept against outsiders.
+/// Latency over the threshold up to which the threshold is met.
+const NEAR: f64 = 1.05;
+/// Share of the total when last at the threshold that is kept against outsiders.
 const FLOOR: f64 = 0.1;
 /// What a host may want more than it had before it is capped: a factor and I/Os.
 const MARGIN: (f64, f64) = (1.2, 1.0);
@@ -61,7 +65,7 @@ pub struct Evenkeel {
     window: f64,
     /// Window of all hosts together.
     total: Option<f64>,
-    /// The total when the storage was last congested.
+    /// The total when the threshold was last met.
     good: Option<f64>,
     /// Own latency over the mean.
     path: f64,
@@ -92,7 +96,9 @@ impl Evenkeel {
         let aim = aim.max(least).clamp(STEP.0 * before, STEP.1 * before);
         let weight = if (aim / before).ln().abs() > JUMP { 1.0 } else { CALM };
         let total = before + weight * (aim - before);
-        if congested && outstanding >= 0.8 * before {
+        // Where the latency is far beyond the threshold it is not this total that it follows.
+        let met = congested && latency <= NEAR * self.settings.threshold_s;
+        if met && outstanding >= 0.8 * before {
             self.good = Some(total);
         }
         total
@@ -188,7 +194,7 @@ impl WindowController for Evenkeel {
         Report {
             disks: period.disks.clone(),
             most: self.settings.most,
-            outstanding: period.outstanding,
+            outstanding: period.met.min(self.window).max(period.outstanding),
             latency: period.latency.unwrap_or(0.0),
             completions: period.completions,
             total: self.total.unwrap_or(0.0),
