@@ -74,8 +74,7 @@ mod tests {
     use evenkeel_core::share::simulation::run;
 
     fn study(number: usize) -> Study {
-        let mut experiment = published().swap_remove(number);
-        experiment.duration_s = 60.0;
+        let experiment = published().swap_remove(number);
         let made = |way| {
             let trace = run(&experiment.scenario(way, 2.0, Seed(1)));
             Made { way, outcome: judge(&experiment, &trace), trace }
