@@ -29,6 +29,8 @@ const STEP: (f64, f64) = (0.1, 10.0);
 const CONGESTED: f64 = 0.9;
 /// Latency over the threshold up to which the threshold is met.
 const NEAR: f64 = 1.05;
+/// Part of a cut of the total (ln) by which the latency has to fall for it to be the total's own.
+const FOLLOWS: f64 = 0.3;
 /// Share of the total when last at the threshold that is kept against outsiders.
 const FLOOR: f64 = 0.1;
 /// What a host may want more than it had before it is capped: a factor and I/Os.
@@ -67,6 +69,8 @@ pub struct Evenkeel {
     total: Option<f64>,
     /// The total when the threshold was last met.
     good: Option<f64>,
+    /// Total and latency since which the latency is beyond the threshold, or has followed last.
+    beyond: Option<(f64, f64)>,
     /// Own latency over the mean.
     path: f64,
     /// The total would be smaller but for those who keep to no rules.
@@ -76,7 +80,15 @@ pub struct Evenkeel {
 impl Evenkeel {
     /// With these settings.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, window: settings.initial, total: None, good: None, path: 1.0, at_floor: false }
+        Self {
+            settings,
+            window: settings.initial,
+            total: None,
+            good: None,
+            beyond: None,
+            path: 1.0,
+            at_floor: false,
+        }
     }
 
     /// The total that puts the latency at the threshold.
@@ -89,19 +101,33 @@ impl Evenkeel {
         let least = match self.good {
             Some(good) if congested => FLOOR * good,
             Some(good) => good,
-            None if congested => 0.0,
+            None if congested => FLOOR * before,
             None => before,
         };
         self.at_floor = congested && least > 0.0 && aim <= least && latency > self.settings.threshold_s;
         let aim = aim.max(least).clamp(STEP.0 * before, STEP.1 * before);
         let weight = if (aim / before).ln().abs() > JUMP { 1.0 } else { CALM };
         let total = before + weight * (aim - before);
-        // Where the latency is far beyond the threshold it is not this total that it follows.
-        let met = congested && latency <= NEAR * self.settings.threshold_s;
-        if met && outstanding >= 0.8 * before {
-            self.good = Some(total);
+        if latency <= NEAR * self.settings.threshold_s {
+            self.beyond = None;
+            if congested && outstanding >= 0.8 * before {
+                self.good = Some(total);
+            }
+        } else if self.follows(before, latency) || self.good.is_none() {
+            self.good = Some(before);
         }
         total
+    }
+
+    /// Beyond the threshold the latency is that of others, unless it has followed the total down.
+    fn follows(&mut self, total: f64, latency: f64) -> bool {
+        let &mut (from, was) = self.beyond.get_or_insert((total, latency));
+        let cut = (from / total).ln();
+        let follows = cut > JUMP && (was / latency).ln() >= FOLLOWS * cut;
+        if follows {
+            self.beyond = Some((total, latency));
+        }
+        follows
     }
 
     fn follow_path(&mut self, own: &Report, latency: f64) {
