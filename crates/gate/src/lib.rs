@@ -3,6 +3,7 @@
 
 mod address;
 pub mod admission;
+pub mod board;
 pub mod clock;
 pub mod control;
 pub mod event;

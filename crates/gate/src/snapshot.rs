@@ -4,7 +4,6 @@ use crate::admission::{Census, Interval};
 use crate::control::{Available, Baseline, Verdict};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::Sample;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// One moment.
 #[derive(Clone, Debug)]
@@ -69,26 +68,5 @@ impl Totals {
         self.rejected += interval.rejected;
         self.response_s +=
             interval.response_mean.map_or(0.0, Nanos::as_secs_f64) * interval.completions as f64;
-    }
-}
-
-/// The latest snapshot, for any thread that shows it.
-#[derive(Clone, Debug, Default)]
-pub struct Board(Arc<Mutex<Option<Arc<Snapshot>>>>);
-
-impl Board {
-    /// An empty one.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Replaces what is shown.
-    pub fn post(&self, snapshot: Snapshot) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(snapshot));
-    }
-
-    /// The latest; `None` before the first tick.
-    pub fn latest(&self) -> Option<Arc<Snapshot>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -74,6 +74,20 @@ pub struct Report {
     pub total: f64,
 }
 
+impl Report {
+    /// Of what was measured, from a host that may have at most this window and takes no figure for the total.
+    pub fn of(period: &Period, most: f64) -> Self {
+        Self {
+            disks: period.disks.clone(),
+            most,
+            outstanding: period.outstanding,
+            latency: period.latency.unwrap_or(0.0),
+            completions: period.completions,
+            total: 0.0,
+        }
+    }
+}
+
 /// Mean latency over hosts, weighted by their I/Os; `None` where nothing completed anywhere.
 pub fn mean_latency(reports: &[Report]) -> Option<f64> {
     let heard = reports.iter().filter(|report| report.latency > 0.0 && report.latency.is_finite());

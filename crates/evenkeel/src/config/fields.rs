@@ -1,9 +1,10 @@
 //! The keys of a TOML table, taken one by one, so that what is left over is a mistake.
 
 use super::units;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
+use std::path::Path;
 use toml::{Table, Value};
 
 /// A table under the name that errors call it by.
@@ -112,6 +113,23 @@ fn kind(value: &Value) -> &'static str {
         Value::Datetime(_) => "a date",
         Value::Array(_) => "a list",
         Value::Table(_) => "a table",
+    }
+}
+
+/// What `parse` makes of the text of a file.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub fn load<T>(path: &Path, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
+    parse(&text).map_err(|error| anyhow!("{file}: {error}"))
+}
+
+/// Replaces a default by what was said, if anything was.
+pub fn set<T>(target: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *target = value;
     }
 }
 

@@ -1,9 +1,9 @@
 //! The guard's configuration: `examples/guard.toml` shows every key.
 
-use super::fields::Fields;
+use super::fields::{Fields, load, set};
 use super::simulate::{fitted, law_named, memory, with_memory};
 use crate::view::log::Form;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Law, evenkeel, law};
 use evenkeel_gate::admission::Options;
@@ -75,9 +75,7 @@ impl GuardConfig {
     /// # Errors
     /// Names the file, the key and what to do.
     pub fn load(path: &Path) -> Result<Self> {
-        let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
-        Self::parse(&text).map_err(|error| anyhow!("{file}: {error}"))
+        load(path, Self::parse)
     }
 
     /// Reads the text of a file.
@@ -208,12 +206,6 @@ impl GuardConfig {
 /// One thread up to four CPUs, then one for each four.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(4))
-}
-
-fn set<T>(target: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *target = value;
-    }
 }
 
 fn limit(fields: &mut Fields, key: &'static str) -> Result<Option<u32>> {

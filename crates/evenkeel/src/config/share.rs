@@ -1,8 +1,8 @@
 //! What a host shares storage by: `examples/share.toml` shows every key.
 
-use super::fields::Fields;
+use super::fields::{Fields, load, set};
 use crate::view::log::Form;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::Law;
 use evenkeel_core::share::law::{Parameters, Settings};
@@ -164,9 +164,7 @@ impl ShareConfig {
     /// # Errors
     /// Names the file, the key and what to do.
     pub fn load(path: &Path) -> Result<Self> {
-        let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
-        Self::parse(&text).map_err(|error| anyhow!("{file}: {error}"))
+        load(path, Self::parse)
     }
 
     /// Reads the text of a file.
@@ -271,12 +269,6 @@ impl ShareConfig {
             }
             other => bail!("`controller` is {other:?}, and must be \"fixed\", \"parda\" or \"evenkeel\""),
         }
-    }
-}
-
-fn set<T>(target: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *target = value;
     }
 }
 

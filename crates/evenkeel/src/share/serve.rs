@@ -5,8 +5,9 @@ use crate::view::http::{Page, Server};
 use crate::view::prometheus;
 use anyhow::Result;
 use evenkeel_core::Nanos;
+use evenkeel_gate::board::Board;
 use evenkeel_gate::clock::Clock;
-use evenkeel_gate::share::control::{Board, Snapshot};
+use evenkeel_gate::share::control::Snapshot;
 
 /// Periods without an end after which a host is not well.
 const LATE_PERIODS: u64 = 5;
@@ -15,7 +16,7 @@ const LATE_PERIODS: u64 = 5;
 ///
 /// # Errors
 /// The address is taken, or none.
-pub fn serve(address: &str, board: Board, clock: Clock) -> Result<Server> {
+pub fn serve(address: &str, board: Board<Snapshot>, clock: Clock) -> Result<Server> {
     Server::start(address, move |path| match board.latest() {
         Some(snapshot) => page(path, &snapshot, clock.now() - snapshot.at),
         None => Page::text(503, "no period has ended yet\n"),

@@ -6,9 +6,10 @@ use super::journal::{Entry, Journal};
 use super::keeper::{Keeper, Verdict};
 use super::sensors::{Available, Sensors};
 use crate::admission::{Census, Gate, Interval, Options, TenantCensus};
+use crate::board::Board;
 use crate::clock::Clock;
 use crate::event::{Event, Listener};
-use crate::snapshot::{Board, Snapshot, Totals};
+use crate::snapshot::{Snapshot, Totals};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Controller, Response, Sample};
 use std::sync::Arc;
@@ -72,7 +73,7 @@ pub struct Loop {
     tenants: Arc<[TenantCensus]>,
     listener: Arc<dyn Listener>,
     record: Recorder,
-    board: Board,
+    board: Board<Snapshot>,
 }
 
 impl Loop {
@@ -81,7 +82,7 @@ impl Loop {
         (gate, clock): (Arc<dyn Reach>, Clock),
         (controller, sensors): (Box<dyn Controller>, Sensors),
         settings: Settings,
-        (listener, board): (Arc<dyn Listener>, Board),
+        (listener, board): (Arc<dyn Listener>, Board<Snapshot>),
         record: Recorder,
     ) -> Self {
         let keeper = Keeper::new(controller, settings.start, settings.limit_max);
@@ -300,7 +301,7 @@ mod tests {
         gate: Arc<OneGate>,
         looped: Loop,
         events: Arc<Mutex<Vec<Event>>>,
-        board: Board,
+        board: Board<Snapshot>,
     }
 
     fn settings(options: Options) -> Settings {

@@ -15,6 +15,7 @@ mod populate;
 mod progress;
 mod references;
 mod reload;
+mod row;
 mod schema;
 mod session;
 mod set;

@@ -26,7 +26,7 @@ const JUMP: f64 = 0.1;
 /// Least and most change of the total in a period, as a factor.
 const STEP: (f64, f64) = (0.1, 10.0);
 /// Latency over the threshold from which on the storage is congested.
-const CONGESTED: f64 = 0.9;
+pub const CONGESTED: f64 = 0.9;
 /// Latency over the threshold up to which the threshold is met.
 const NEAR: f64 = 1.05;
 /// Part of a cut of the total (ln) by which the latency has to fall for it to be the total's own.
@@ -218,12 +218,9 @@ impl WindowController for Evenkeel {
 
     fn report(&mut self, period: &Period) -> Report {
         Report {
-            disks: period.disks.clone(),
-            most: self.settings.most,
             outstanding: period.met.min(self.window).max(period.outstanding),
-            latency: period.latency.unwrap_or(0.0),
-            completions: period.completions,
             total: self.total.unwrap_or(0.0),
+            ..Report::of(period, self.settings.most)
         }
     }
 
@@ -329,6 +326,35 @@ mod tests {
         assert!(law.is_at_floor());
         law.update(&[report(1.0, 8.0, 0.002)], 0);
         assert!(!law.is_at_floor());
+    }
+
+    /// The window of a lone host that fills it, after so many periods in front of storage of this latency.
+    fn after(law: &mut Evenkeel, periods: usize, latency: impl Fn(f64) -> f64) -> f64 {
+        for _ in 0..periods {
+            let window = law.window;
+            law.update(&[report(1.0, window, latency(window))], 0);
+        }
+        law.window
+    }
+
+    #[test]
+    fn the_floor_comes_down_with_the_total_where_the_latency_follows_it() {
+        let mut law = Evenkeel::new(Settings { initial: 80.0, ..Settings::new(0.025) });
+        let fast = after(&mut law, 10, |window| window / 3_200.0);
+        assert!((fast - 80.0).abs() < 1.0, "{fast}");
+        // 32 times as slow: a tenth of the window is not little enough.
+        let slow = after(&mut law, 30, |window| window / 100.0);
+        assert!((slow - 2.5).abs() < 0.3, "{slow}");
+        assert!(!law.is_at_floor());
+    }
+
+    #[test]
+    fn a_floor_holds_against_others_who_were_there_before_the_threshold_was_ever_met() {
+        let mut law = Evenkeel::new(Settings { initial: 80.0, ..Settings::new(0.025) });
+        // 1,000 of others are outstanding, whatever the window.
+        let window = after(&mut law, 50, |window| (1_000.0 + window) / 3_200.0);
+        assert!((FLOOR * 80.0 - window).abs() < 0.5, "{window}");
+        assert!(law.is_at_floor());
     }
 
     #[test]

@@ -22,14 +22,7 @@ impl WindowController for Fixed {
     }
 
     fn report(&mut self, period: &Period) -> Report {
-        Report {
-            disks: period.disks.clone(),
-            most: self.window,
-            outstanding: period.outstanding,
-            latency: period.latency.unwrap_or(0.0),
-            completions: period.completions,
-            total: 0.0,
-        }
+        Report::of(period, self.window)
     }
 
     fn update(&mut self, _: &[Report], _: usize) -> f64 {

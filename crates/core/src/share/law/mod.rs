@@ -4,7 +4,7 @@ mod evenkeel;
 mod fixed;
 mod parda;
 
-pub use evenkeel::{Evenkeel, Settings};
+pub use evenkeel::{CONGESTED, Evenkeel, Settings};
 pub use fixed::Fixed;
 pub use parda::{Parameters, Parda};
 

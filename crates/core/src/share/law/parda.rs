@@ -75,14 +75,7 @@ impl WindowController for Parda {
             self.latency = keep * self.latency + (1.0 - keep) * latency;
         }
         self.used = self.used_shares(period);
-        Report {
-            disks: period.disks.clone(),
-            most: self.parameters.range.1,
-            outstanding: period.outstanding,
-            latency: self.latency,
-            completions: period.completions,
-            total: 0.0,
-        }
+        Report { latency: self.latency, ..Report::of(period, self.parameters.range.1) }
     }
 
     fn update(&mut self, all: &[Report], own: usize) -> f64 {

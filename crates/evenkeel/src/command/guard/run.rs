@@ -14,10 +14,11 @@ use crate::view::prometheus;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::Law;
+use evenkeel_gate::board::Board;
 use evenkeel_gate::control::{Loop, Order, Place, Recorder, Sensors, ServerStatus, StatusBoard};
 use evenkeel_gate::event::{Event, Listener};
 use evenkeel_gate::guard::{Address, Guard, Handle};
-use evenkeel_gate::snapshot::Board;
+use evenkeel_gate::snapshot::Snapshot;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -204,7 +205,12 @@ fn recorder(config: &GuardConfig) -> Result<Recorder> {
     }))
 }
 
-fn serve(address: &str, board: Board, handle: Handle, orders: mpsc::Sender<Order>) -> Result<Server> {
+fn serve(
+    address: &str,
+    board: Board<Snapshot>,
+    handle: Handle,
+    orders: mpsc::Sender<Order>,
+) -> Result<Server> {
     Server::start(address, move |path| {
         let Some(snapshot) = board.latest() else {
             return Page::text(503, "the controller has not ticked yet\n");

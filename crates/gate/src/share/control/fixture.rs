@@ -92,7 +92,7 @@ impl Backing for Disk {
 /// A host: an engine, its loop, and clients.
 pub struct Host {
     pub looped: Loop,
-    pub board: Board,
+    pub board: Board<Snapshot>,
     pub events: Arc<Mutex<Vec<Event>>>,
     _wants: Wants,
     _engine: Engine,

@@ -48,14 +48,7 @@ impl Keeper {
                 Err(_) => self.failed = Some(Fault::Panic),
             }
         }
-        Report {
-            disks: period.disks.clone(),
-            most: self.window,
-            outstanding: period.outstanding,
-            latency: period.latency.unwrap_or(0.0),
-            completions: period.completions,
-            total: 0.0,
-        }
+        Report::of(period, self.window)
     }
 
     /// The window from now on.

@@ -4,17 +4,18 @@
 //! bus is down, or the law fails, the last window is kept and that is told once; hosts without a bus neither stop nor
 //! burst. A period that came late is not made up for.
 
-mod board;
 mod keeper;
+mod snapshot;
 mod why;
 
-pub use board::{Board, Disk, Member, Snapshot, Totals};
 pub use keeper::Keeper;
+pub use snapshot::{Disk, Member, Snapshot, Totals};
 pub use why::{Fault, Why};
 
 use super::bus::{Bus, Dropped, Heard};
 use super::event::{Event, Listener};
 use super::{Handle, Seen};
+use crate::board::Board;
 use crate::clock::Clock;
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Law, Report, mean_latency};
@@ -64,7 +65,7 @@ pub struct Loop {
     told_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
     totals: Totals,
     listener: Arc<dyn Listener>,
-    board: Board,
+    board: Board<Snapshot>,
 }
 
 /// What a period gave to go on with.
@@ -79,7 +80,7 @@ impl Loop {
         (engine, names): (Handle, Vec<String>),
         (bus, clock): (Bus, Clock),
         settings: Settings,
-        (listener, board): (Arc<dyn Listener>, Board),
+        (listener, board): (Arc<dyn Listener>, Board<Snapshot>),
     ) -> Self {
         let keeper = Keeper::new(settings.law.build(), settings.law.initial());
         listener.tell(&Event::Joined {

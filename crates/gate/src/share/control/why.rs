@@ -1,11 +1,10 @@
 //! Why a window is what it is, and what failed where it is kept.
 
 use crate::share::bus::BusError;
+use evenkeel_core::share::law::CONGESTED;
 use evenkeel_core::share::{Law, Report, mean_latency};
 use std::fmt;
 
-/// Latency over the threshold below which the storage is not congested.
-const CONGESTED: f64 = 0.9;
 /// Of its window, what a host wants at least that would use more.
 const FULL: f64 = 0.95;
 

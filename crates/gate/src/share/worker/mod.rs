@@ -209,8 +209,9 @@ impl Worker {
             }
             self.take_requests();
             let more = self.let_go();
+            let now = self.clock.now();
             for disk in &mut self.disks {
-                disk.backing.push(self.clock.now())?;
+                disk.backing.push(now)?;
             }
             let any = self.collect();
             if let Some(front) = &mut self.front {

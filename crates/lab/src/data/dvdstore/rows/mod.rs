@@ -6,7 +6,8 @@ mod sales;
 use super::size::Size;
 use super::table::Table;
 use super::words;
-use crate::data::tpcw::{Date, values};
+use crate::data::row::Row;
+use crate::data::tpcw::Date;
 use evenkeel_core::random::{Random, Seed};
 use std::sync::{Arc, OnceLock};
 
@@ -49,7 +50,7 @@ impl Generator {
     /// order `number`. REORDER has no rows and gets nothing.
     pub fn write(&self, table: Table, number: u64, line: u64, out: &mut Vec<u8>) {
         let mut random = self.random(table, number);
-        let mut row = Row { out, random: &mut random };
+        let mut row = Row::new(out, &mut random);
         match table {
             Table::Categories => {
                 let name = (number as usize).checked_sub(1).and_then(|place| super::CATEGORIES.get(place));
@@ -63,7 +64,7 @@ impl Generator {
             Table::CustHist => self.history(number, line, &mut row),
             Table::Reorder => return,
         }
-        row.out.pop();
+        row.end();
     }
 
     /// The randomness of one row.
@@ -88,52 +89,6 @@ impl Generator {
         let sales = self.sales.get_or_init(|| self.count_sales());
         let sold = sales.get(product as usize - 1).copied().unwrap_or_default();
         row.whole(product).whole(stock).whole(sold.into());
-    }
-}
-
-/// A row under construction; each call appends one field and a tab.
-struct Row<'a> {
-    out: &'a mut Vec<u8>,
-    random: &'a mut Random,
-}
-
-impl Row<'_> {
-    /// A field that the closure writes.
-    fn field(&mut self, write: impl FnOnce(&mut Vec<u8>, &mut Random)) -> &mut Self {
-        write(self.out, self.random);
-        self.out.push(b'\t');
-        self
-    }
-
-    fn text(&mut self, text: &str) -> &mut Self {
-        self.field(|out, _| out.extend_from_slice(text.as_bytes()))
-    }
-
-    fn choice(&mut self, texts: &[&str]) -> &mut Self {
-        let text = values::choice(self.random, texts);
-        self.text(text)
-    }
-
-    fn whole(&mut self, number: u64) -> &mut Self {
-        self.field(|out, _| values::whole(out, number))
-    }
-
-    /// A whole number, uniform in `low..=high`.
-    fn uniform(&mut self, low: u64, high: u64) -> &mut Self {
-        let number = self.random.uniform(low, high);
-        self.whole(number)
-    }
-
-    /// An amount of money, always with two decimals, as the server prints a DECIMAL.
-    fn cents(&mut self, cents: u64) -> &mut Self {
-        self.field(|out, _| {
-            values::whole(out, cents / 100);
-            out.extend([b'.', b'0' + (cents / 10 % 10) as u8, b'0' + (cents % 10) as u8]);
-        })
-    }
-
-    fn date(&mut self, date: Date) -> &mut Self {
-        self.field(|out, _| values::date(out, date))
     }
 }
 

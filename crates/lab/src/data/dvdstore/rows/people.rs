@@ -25,7 +25,7 @@ pub fn customer_fields(
     at_home: bool,
     user_name: impl FnOnce(&mut Vec<u8>),
 ) {
-    let mut row = Row { out, random };
+    let mut row = Row::new(out, random);
     let (mut last_name, mut phone) = (Vec::new(), Vec::new());
     letters(&mut last_name, row.random, 10);
     nstring(&mut phone, row.random, 10, 10);
@@ -49,7 +49,7 @@ pub fn customer_fields(
         .uniform(18, 90)
         .field(|out, random| whole(out, 20_000 * random.uniform(1, 5)))
         .choice(&["M", "F"]);
-    out.pop();
+    row.end();
 }
 
 pub(super) fn customer(size: Size, number: u64, row: &mut Row<'_>) {

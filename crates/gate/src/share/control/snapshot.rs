@@ -4,7 +4,6 @@ use super::{Fault, Why};
 use crate::share::bus::Dropped;
 use crate::share::{Counts, DiskCounts};
 use evenkeel_core::Nanos;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// One moment.
 #[derive(Clone, Debug)]
@@ -92,25 +91,4 @@ pub struct Totals {
     pub periods: u64,
     /// Periods in which the last window was kept because something failed.
     pub kept: u64,
-}
-
-/// The latest snapshot, for any thread that shows it.
-#[derive(Clone, Debug, Default)]
-pub struct Board(Arc<Mutex<Option<Arc<Snapshot>>>>);
-
-impl Board {
-    /// An empty one.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Replaces what is shown.
-    pub fn post(&self, snapshot: Snapshot) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(snapshot));
-    }
-
-    /// The latest; `None` before the first period has ended.
-    pub fn latest(&self) -> Option<Arc<Snapshot>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
 }
