@@ -102,11 +102,15 @@ pub enum Reason {
         /// Seconds until the next probe.
         next_s: f64,
     },
-    /// Throughput or its cost changed without a change of the limit: what was learnt is open again.
+    /// Throughput changed without a change of the limit: what was learnt is open again.
     Changed {
         /// ln of throughput now over before.
         gain: f64,
     },
+    /// The cost of work or the share of lock waits did.
+    StrainChanged,
+    /// A change had to wait for its look, which begins.
+    LookDue,
     /// It did so again, soon after a look that found nothing better.
     ChangedAgain {
         /// ln of throughput now over before.
@@ -218,6 +222,10 @@ impl fmt::Display for Reason {
             Self::Changed { gain } => {
                 write!(f, "throughput changed by {:+.0} % by itself; looking again", gain.exp_m1() * 100.0)
             }
+            Self::StrainChanged => f.write_str(
+                "the cost of a transaction or its waits for locks changed by themselves; looking again",
+            ),
+            Self::LookDue => f.write_str("throughput changed a while ago; looking again"),
             Self::ChangedAgain { gain } => write!(
                 f,
                 "throughput changed by {:+.0} % by itself, as before, when nothing better was found; looking again later",

@@ -78,6 +78,7 @@ const CHANGE: f64 = 0.1;
 #[derive(Clone, Debug)]
 pub struct Evenkeel {
     settings: Settings,
+    /// Seconds in which the limit was full: what is known grows no older in a quiet night.
     now: f64,
     /// The limit in use, which the probes are compared with.
     kept: u32,
@@ -188,7 +189,7 @@ impl Evenkeel {
         if self.drains(sample) {
             return Reason::Draining { in_flight: sample.in_flight_max };
         }
-        if sample.in_flight_mean < 0.9 * f64::from(self.limit) {
+        if !self.is_full(sample) {
             return self.on_not_full(sample);
         }
         let tick = Tally { count: sample.completions as f64, work: sample.work, seconds: sample.seconds() };
@@ -200,6 +201,10 @@ impl Evenkeel {
             Some(probe) => self.on_probe(probe, &tick),
             None => self.on_watch(sample, &tick),
         }
+    }
+
+    fn is_full(&self, sample: &Sample) -> bool {
+        sample.in_flight_mean >= 0.9 * f64::from(self.limit)
     }
 
     fn describe(&self) -> Reason {
@@ -262,8 +267,13 @@ impl Evenkeel {
         if self.strain.pressed() && !self.braked {
             return self.brake(Strained(Hint::Memory));
         }
-        if self.reopen.takes_pending(self.now) || (self.reopen.is_due(self.now) && self.strain.moved()) {
-            return self.open_again(0.0);
+        if self.reopen.takes_pending(self.now) {
+            self.open_again(0.0);
+            return Reason::LookDue;
+        }
+        if self.reopen.is_due(self.now) && self.strain.moved() {
+            self.open_again(0.0);
+            return Reason::StrainChanged;
         }
         match self.watch.tick(tick, &self.base, self.dispersion.phi()) {
             Change::None => {}
@@ -368,7 +378,9 @@ impl Controller for Evenkeel {
     }
 
     fn update(&mut self, sample: &Sample) -> Decision {
-        self.now = sample.end.as_secs_f64();
+        if makes_sense(sample) && (self.is_full(sample) || self.probe.is_some()) {
+            self.now += sample.seconds();
+        }
         let why = self.decide(sample);
         Decision { limit: self.limit, why }
     }

@@ -59,6 +59,29 @@ fn measured_curves_are_held_near_their_best() {
 }
 
 #[test]
+fn a_quiet_night_makes_nothing_worth_another_look() {
+    let curve = Curve::peaked(8.0, Rise { bend: 1.0 }, Fall::Cliff { edge: 1.5, height: 0.2 });
+    let plant = Plant::new(curve, 20_000.0);
+    let mut controller = Evenkeel::new(Settings { initial: 8, ..Settings::default() });
+    let (mut limit, mut number) = (8, 0);
+    let mut run = |ticks: u64, share: f64| {
+        let mut tried = 0;
+        for _ in 0..ticks {
+            let per_s = share * plant.throughput(f64::from(limit), 0.0);
+            let decision = controller.update(&exact(number, limit, share * f64::from(limit), per_s));
+            tried += u32::from(matches!(decision.why, Reason::Trying { .. }));
+            (limit, number) = (decision.limit, number + 1);
+        }
+        tried
+    };
+    run(12_000, 1.0);
+    let usual = run(400, 1.0);
+    assert_eq!(run(600_000, 0.05), 0);
+    let after = run(400, 1.0);
+    assert!(after <= usual, "{after} ticks of trying in the 20 s after the night, {usual} before it");
+}
+
+#[test]
 fn without_noise_every_move_raises_the_potential_so_that_there_is_no_cycle() {
     // Two peaks with a valley between them, a shelf, a cliff: no single rise and fall.
     let curves = [
