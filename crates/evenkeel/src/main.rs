@@ -4,6 +4,7 @@
 //! configuration, 3 the measurement is not valid.
 
 mod caveats;
+mod child;
 mod cli;
 mod clock;
 mod columns;

@@ -9,8 +9,6 @@ use crate::share::simulation::{Stretch, Trace, run, share_error};
 const HOLD: usize = 5;
 /// Tolerance of shares that count as reached.
 const REACHED: f64 = 0.1;
-/// Seconds at the end of a calm stretch over which it is judged.
-const TAIL_S: f64 = 60.0;
 
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,13 +28,13 @@ pub struct Outcome {
 }
 
 /// The end of a calm stretch.
-fn tail((from_s, until_s): Stretch) -> Stretch {
-    (from_s.max(until_s - TAIL_S), until_s)
+fn tail(experiment: &Experiment, (from_s, until_s): Stretch) -> Stretch {
+    (from_s.max(until_s - experiment.tail_s), until_s)
 }
 
 /// Judges the trace of an experiment.
 pub fn judge(experiment: &Experiment, trace: &Trace) -> Outcome {
-    let first = tail(experiment.calm[0].0);
+    let first = tail(experiment, experiment.calm[0].0);
     let mut outcome = Outcome {
         iops: trace.iops(first),
         latency_s: latency(experiment, trace, first),
@@ -46,14 +44,14 @@ pub fn judge(experiment: &Experiment, trace: &Trace) -> Outcome {
         overshoot: f64::NEG_INFINITY,
     };
     for (stretch, shares) in &experiment.calm {
-        let over = latency(experiment, trace, tail(*stretch)) / experiment.threshold_s - 1.0;
+        let over = latency(experiment, trace, tail(experiment, *stretch)) / experiment.threshold_s - 1.0;
         outcome.overshoot = outcome.overshoot.max(over);
         if shares.iter().all(|share| *share == 0.0) {
             continue;
         }
         let reached = trace.periods_to_share(*stretch, shares, REACHED, HOLD);
         outcome.periods_to_share = outcome.periods_to_share.zip(reached).map(|(worst, this)| worst.max(this));
-        let error = share_error(&trace.cost_per_s(tail(*stretch)), shares);
+        let error = share_error(&trace.cost_per_s(tail(experiment, *stretch)), shares);
         outcome.share_error = outcome.share_error.max(error);
     }
     outcome
@@ -68,7 +66,7 @@ fn latency(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> f64 {
 ///
 /// The fixed total is divided evenly; its throughput at our latency is interpolated between totals around ours.
 pub fn kept(experiment: &Experiment, period_s: f64, seed: Seed) -> f64 {
-    let first = tail(experiment.calm[0].0);
+    let first = tail(experiment, experiment.calm[0].0);
     let figures =
         |trace: &Trace| (latency(experiment, trace, first), trace.cost_per_s(first).iter().sum::<f64>());
     let trace = run(&experiment.scenario(Way::Evenkeel, period_s, seed));

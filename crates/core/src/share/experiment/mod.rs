@@ -70,6 +70,8 @@ pub struct Experiment {
     /// Stretches in which nothing changes from outside, and the shares that hosts should have in each: 0 for a
     /// host that is not there or not counted.
     pub calm: Vec<(Stretch, Vec<f64>)>,
+    /// Seconds at the end of a calm stretch over which it is judged.
+    pub tail_s: f64,
     /// Total I/Os per second and mean latency in seconds that were published for PARDA in the first of them.
     pub parda: (Option<f64>, Option<f64>),
     /// And without control.
@@ -90,6 +92,21 @@ impl Experiment {
             Way::Evenkeel => Law::Evenkeel(Settings { most: self.most, ..Settings::new(self.threshold_s) }),
         };
         self.with(|host| if host.tells { law } else { host.law }, period_s, seed)
+    }
+
+    /// The same with all times multiplied: as many periods of another length.
+    pub fn scaled(&self, factor: f64) -> Self {
+        let times = |(from_s, until_s): Stretch| (factor * from_s, factor * until_s);
+        let mut scaled = Self {
+            duration_s: factor * self.duration_s,
+            calm: self.calm.iter().map(|(stretch, shares)| (times(*stretch), shares.clone())).collect(),
+            tail_s: factor * self.tail_s,
+            ..self.clone()
+        };
+        for disk in scaled.hosts.iter_mut().flat_map(|host| &mut host.disks) {
+            disk.active = disk.active.iter().copied().map(times).collect();
+        }
+        scaled
     }
 
     /// Its run with the law that each host is given.

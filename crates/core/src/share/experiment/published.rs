@@ -29,6 +29,7 @@ fn experiment(name: &'static str, what: &'static str, hosts: Vec<HostPlan>, thre
         k: 1.0,
         duration_s: 120.0,
         calm: vec![((0.0, 120.0), shares)],
+        tail_s: 60.0,
         parda: (None, None),
         uncontrolled: (None, None),
     }

@@ -33,11 +33,13 @@ pub struct Trace {
 }
 
 impl Trace {
-    pub(super) fn new(hosts: usize, period_s: f64) -> Self {
+    /// Of so many hosts with a window every `period_s` seconds, without a period.
+    pub fn new(hosts: usize, period_s: f64) -> Self {
         Self { rows: Vec::new(), hosts, period_s }
     }
 
-    pub(super) fn add(&mut self, row: Row) {
+    /// Adds a period that ended last.
+    pub fn add(&mut self, row: Row) {
         self.rows.push(row);
     }
 

@@ -37,12 +37,14 @@ pub struct Setting {
     pub seed: u64,
     /// Seconds between two windows.
     pub period_s: f64,
+    /// In real time, with fio as the clients, instead of on the virtual clock.
+    pub live: bool,
 }
 
 /// The page.
 pub fn html(id: &str, setting: Setting, studies: &[Study]) -> String {
     let experiments: String = studies.iter().map(|study| sections::experiment(study, setting)).collect();
-    let body = [sections::headline(studies, setting), experiments, sections::caveats()].concat();
+    let body = [sections::headline(studies, setting), experiments, sections::caveats(setting)].concat();
     page::document(&format!("{id} · Evenkeel study of shares"), &page::banner("study of shares", id), &body)
 }
 
@@ -84,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_page_has_every_experiment_beside_its_published_figures() {
-        let setting = Setting { seed: 1, period_s: 2.0 };
+        let setting = Setting { seed: 1, period_s: 2.0, live: false };
         let page = html("shares-1", setting, &[study(0), study(1)]);
         assert_eq!(fault(&page), None);
         for part in ["table-3", "figure-8", "published", "3,360", "the published law", "latency-figure-8"] {

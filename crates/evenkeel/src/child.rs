@@ -1,0 +1,199 @@
+//! Another `evenkeel` as a child process, for whoever needs a guard or a host beside what it does.
+//!
+//! A keeper thread starts it, reads its log and waits for it. The kernel's parent-death signal counts from the
+//! thread that started a process, and this one lives as long as the child: when it dies, so did this process, and
+//! the child is killed. It has nothing to save that could be lost.
+
+use anyhow::{Context, Result, anyhow, bail};
+use evenkeel_lab::sandbox::ProcessId;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Lines of its log that are kept for error messages.
+const TAIL_MAX: usize = 20;
+/// It works within this; on an idle machine it takes a fifth of a second.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+/// After so long without an end it is killed.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// The program of this process.
+///
+/// # Errors
+/// The system does not say which.
+pub fn program() -> Result<PathBuf> {
+    std::env::current_exe().context("looking for the program of this process")
+}
+
+/// A child that works; it ends when this is dropped, and with this process at the latest.
+#[derive(Debug)]
+pub struct Child {
+    what: &'static str,
+    id: ProcessId,
+    tail: Tail,
+    keeper: Option<JoinHandle<Option<ExitStatus>>>,
+}
+
+/// The last lines of its log.
+#[derive(Clone, Debug, Default)]
+struct Tail(Arc<Mutex<VecDeque<String>>>);
+
+impl Child {
+    /// Starts the program with these arguments, which have it log as JSON, and returns when it has told in an event of
+    /// its log what `hears` understands. `what` it is goes into errors, as "guard".
+    ///
+    /// # Errors
+    /// It does not start, or ends at once; then with what it said.
+    pub fn start<T: Send + 'static>(
+        program: &Path,
+        what: &'static str,
+        arguments: &[String],
+        hears: fn(&Value) -> Option<T>,
+    ) -> Result<(Self, T)> {
+        let (started, births) = mpsc::sync_channel(1);
+        let (tells, told) = mpsc::sync_channel(1);
+        let (command, tail) = (command(program, arguments), Tail::default());
+        let kept = tail.clone();
+        let heard = move |line: &str| {
+            if let Some(heard) = serde_json::from_str(line).ok().and_then(|event| hears(&event)) {
+                // Only the first is waited for.
+                let _ = tells.try_send(heard);
+            }
+            kept.push(line.to_owned());
+        };
+        let keep = move || keep(command, &started, heard);
+        let keeper = std::thread::Builder::new().name(format!("{what}-keeper")).spawn(keep)?;
+        let born = births.recv().unwrap_or_else(|_| Err(std::io::Error::other("its keeper ended")));
+        let id = born.with_context(|| format!("starting {} as a {what}", program.display()))?;
+        let child = Self { what, id, tail, keeper: Some(keeper) };
+        match told.recv_timeout(PATIENCE) {
+            Ok(told) => Ok((child, told)),
+            Err(_) => bail!("the {what} does not listen: {}", child.last_words()),
+        }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> ProcessId {
+        self.id
+    }
+
+    /// The last lines of its log, for error messages.
+    pub fn last_words(&self) -> String {
+        let lines = self.tail.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.is_empty() { "it said nothing".to_owned() } else { Vec::from(lines.clone()).join("; ") }
+    }
+
+    /// Asks it to end, and kills it where it has not ended after five seconds.
+    ///
+    /// # Errors
+    /// It had ended badly before, or had to be killed.
+    pub fn stop(mut self) -> Result<()> {
+        let status = self.end().ok_or_else(|| anyhow!("the {}'s end was not seen", self.what))?;
+        if !status.success() {
+            bail!("the {} ended with {status}: {}", self.what, self.last_words());
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Option<ExitStatus> {
+        let keeper = self.keeper.take()?;
+        self.id.end(DEADLINE);
+        // A panic in it has been told already.
+        keeper.join().ok().flatten()
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Tail {
+    fn push(&self, line: String) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() >= TAIL_MAX {
+            lines.pop_front();
+        }
+        lines.push_back(line);
+    }
+}
+
+fn command(program: &Path, arguments: &[String]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    alone(&mut command);
+    command
+}
+
+/// Has a command run in a group of its own, as Ctrl-C in the terminal is for us, who end it in order; and end with the
+/// thread that starts it at the latest.
+pub fn alone(command: &mut Command) {
+    command.process_group(0);
+    let parent = std::process::id() as i32;
+    // SAFETY: the closure runs between fork and exec and only makes system calls on values prepared before; it
+    // neither allocates nor takes locks.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            // The parent may have died before the signal was set.
+            if libc::getppid() != parent {
+                return Err(std::io::ErrorKind::Interrupted.into());
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Starts it, reads its log to the end and waits for it.
+fn keep(
+    mut command: Command,
+    started: &mpsc::SyncSender<std::io::Result<ProcessId>>,
+    heard: impl Fn(&str),
+) -> Option<ExitStatus> {
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            // Whoever asked hears of it, or is gone.
+            let _ = started.send(Err(error));
+            return None;
+        }
+    };
+    // It is still there, at least as a zombie: nobody has waited for it yet.
+    let id = ProcessId::of(child.id() as i32);
+    let _ = started.send(id.ok_or_else(|| std::io::Error::other("/proc does not show it")));
+    if id.is_none() {
+        let _ = child.kill();
+    }
+    if let Some(log) = child.stderr.take() {
+        BufReader::new(log).lines().map_while(Result::ok).for_each(|line| heard(&line));
+    }
+    child.wait().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_lines_are_kept() {
+        let tail = Tail::default();
+        (0..100).for_each(|line| tail.push(line.to_string()));
+        let lines = tail.0.lock().unwrap();
+        assert_eq!((lines.len(), lines.back().unwrap().as_str()), (TAIL_MAX, "99"));
+    }
+
+    #[test]
+    fn one_that_ends_without_a_word_is_told_of() {
+        let error = Child::start(Path::new("/bin/false"), "host", &[], |_| Some(())).unwrap_err();
+        assert_eq!(error.to_string(), "the host does not listen: it said nothing");
+    }
+}

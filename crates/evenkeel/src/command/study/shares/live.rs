@@ -1,0 +1,247 @@
+//! An experiment in real time: a process for each host, in front of one simulated array, with fio as its clients.
+
+use super::fio::Fio;
+use crate::clock::Clock;
+use crate::command::Session;
+use crate::share::host::Host;
+use crate::share::status::Status;
+use anyhow::{Context, Result, bail};
+use evenkeel_core::share::experiment::{ARRAY, Experiment, Way};
+use evenkeel_core::share::simulation::{HostPlan, Row, Stretch, Trace};
+use evenkeel_gate::share::backing::simulated;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Bytes of each disk, of which nothing is written unless a client writes.
+const DISK: &str = "256M";
+/// Window of who has no law: nothing is held back.
+const FREE: u32 = 4_096;
+/// The window that laws begin with.
+const INITIAL: [(Way, f64); 2] = [(Way::Parda, 32.0), (Way::Evenkeel, 16.0)];
+/// How often hosts are asked in a period.
+const LOOKS: f64 = 5.0;
+/// Time that clients have to end after the experiment.
+const PATIENCE_S: f64 = 10.0;
+
+/// A run under one way. Its files go to `folder`, which must be new.
+pub struct Live<'a> {
+    pub experiment: &'a Experiment,
+    pub way: Way,
+    pub period_s: f64,
+    pub seed: u64,
+    pub folder: PathBuf,
+}
+
+/// A client and when it is there.
+struct Visit {
+    host: usize,
+    disk: usize,
+    stretch: Stretch,
+}
+
+impl Live<'_> {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// A host or fio fails, or Ctrl-C.
+    pub fn run(&self, session: &Session) -> Result<Trace> {
+        std::fs::create_dir_all(&self.folder).with_context(|| format!("making {}", self.folder.display()))?;
+        simulated::create(&self.array(), &ARRAY)?;
+        let hosts = self.start()?;
+        let trace = self.play(session, &hosts)?;
+        hosts.into_iter().try_for_each(Host::stop)?;
+        std::fs::remove_dir_all(&self.folder)
+            .with_context(|| format!("removing {}", self.folder.display()))?;
+        Ok(trace)
+    }
+
+    fn array(&self) -> PathBuf {
+        self.folder.join("array.sim")
+    }
+
+    fn start(&self) -> Result<Vec<Host>> {
+        let started = self.experiment.hosts.iter().enumerate().map(|(place, plan)| {
+            let path = self.folder.join(format!("host{place}.toml"));
+            std::fs::write(&path, self.config(place, plan))
+                .with_context(|| format!("writing {}", path.display()))?;
+            Host::start(&path)
+        });
+        started.collect()
+    }
+
+    /// Strings of JSON are strings of TOML.
+    fn config(&self, place: usize, plan: &HostPlan) -> String {
+        let free = !plan.tells || self.way == Way::Uncontrolled;
+        let (law, initial, most) = match INITIAL.iter().find(|(way, _)| !free && *way == self.way) {
+            Some((way, initial)) => (way.name(), initial.min(self.experiment.most), self.experiment.most),
+            None => ("fixed", f64::from(FREE), f64::from(FREE)),
+        };
+        let mut text = format!("name = \"host{place}\"\nnbd = \"127.0.0.1:0\"\n");
+        let _ = write!(
+            text,
+            "[window]\ncontroller = \"{law}\"\nlatency = \"{}us\"\nperiod = \"{}ms\"\ninitial = {initial:?}\nmost = {most:?}\n",
+            (1e6 * self.experiment.threshold_s).round(),
+            (1e3 * self.period_s).round(),
+        );
+        if !free {
+            let slots = format!("slot:{}", self.folder.join("slots").display());
+            let _ = writeln!(text, "[bus]\naddress = {}", json!(slots));
+        }
+        for (number, disk) in plan.disks.iter().enumerate() {
+            let backing = self.folder.join(format!("host{place}-{number}.img"));
+            let _ = write!(
+                text,
+                "[[disk]]\nname = \"disk{number}\"\nbacking = {}\nsize = \"{DISK}\"\nshare = {:?}\nsimulated = {}\n",
+                json!(backing.display().to_string()),
+                // The published law has its constant K in the shares.
+                self.experiment.k * disk.shares,
+                json!(self.array().display().to_string()),
+            );
+        }
+        text
+    }
+
+    /// When which client is there, the first first.
+    fn visits(&self) -> Vec<Visit> {
+        let mut visits = Vec::new();
+        for (host, plan) in self.experiment.hosts.iter().enumerate() {
+            for (disk, of) in plan.disks.iter().enumerate() {
+                let always = [(0.0, self.experiment.duration_s)];
+                let stretches = if of.active.is_empty() { &always[..] } else { &of.active };
+                visits.extend(stretches.iter().map(|&stretch| Visit { host, disk, stretch }));
+            }
+        }
+        visits.sort_by(|a, b| b.stretch.0.total_cmp(&a.stretch.0));
+        visits
+    }
+
+    fn play(&self, session: &Session, hosts: &[Host]) -> Result<Trace> {
+        let mut watch = Watch::new(hosts.len(), self.period_s);
+        let (mut visits, mut clients) = (self.visits(), Vec::new());
+        let nap = Duration::from_secs_f64(self.period_s / LOOKS);
+        let clock = Clock::start();
+        loop {
+            let now_s = clock.now().as_secs_f64();
+            if session.stop.is_set() {
+                bail!("stopped in {} under {}", self.experiment.name, self.way.name());
+            }
+            while let Some(visit) = visits.pop_if(|visit| visit.stretch.0 <= now_s) {
+                clients.push(self.visit(&visit, hosts, now_s, clients.len())?);
+            }
+            for (place, host) in hosts.iter().enumerate() {
+                watch.look(place, host.status()?, clock.now().as_secs_f64());
+            }
+            let mut any = false;
+            for client in &mut clients {
+                any |= client.runs()?;
+            }
+            let over_s = now_s - self.experiment.duration_s;
+            if over_s > 0.0 && (!any || over_s > PATIENCE_S) {
+                return Ok(watch.trace);
+            }
+            std::thread::sleep(nap);
+        }
+    }
+
+    fn visit(&self, visit: &Visit, hosts: &[Host], now_s: f64, number: usize) -> Result<Fio> {
+        let until_s = visit.stretch.1.min(self.experiment.duration_s);
+        let uri = format!("nbd://{}/disk{}", hosts[visit.host].nbd(), visit.disk);
+        let plan = &self.experiment.hosts[visit.host].disks[visit.disk];
+        let time = Duration::from_secs_f64((until_s - now_s).max(0.1));
+        Fio::start(&uri, plan, time, self.seed + number as u64, &self.log(number))
+    }
+
+    fn log(&self, number: usize) -> PathBuf {
+        Path::join(&self.folder, format!("fio{number}.log"))
+    }
+}
+
+/// What hosts have said of their periods.
+struct Watch {
+    trace: Trace,
+    period_s: f64,
+    /// End of the last period of each host, on its own clock.
+    last_s: Vec<Option<f64>>,
+}
+
+impl Watch {
+    fn new(hosts: usize, period_s: f64) -> Self {
+        Self { trace: Trace::new(hosts, period_s), period_s, last_s: vec![None; hosts] }
+    }
+
+    /// Adds a period that is new. It ended at most one look ago.
+    fn look(&mut self, host: usize, status: Option<Status>, now_s: f64) {
+        let Some(status) = status.filter(|status| self.last_s[host] != Some(status.at_s)) else { return };
+        let before_s = self.last_s[host].replace(status.at_s);
+        // A period that was not seen is left out.
+        let seconds = before_s
+            .map(|before_s| status.at_s - before_s)
+            .filter(|seconds| *seconds < 1.5 * self.period_s)
+            .unwrap_or(self.period_s);
+        self.trace.add(Row {
+            at_s: now_s,
+            host,
+            window: status.window,
+            outstanding: status.outstanding,
+            completions: (status.throughput * seconds).round() as u64,
+            latency_s: status.latency_s,
+            // Every client here has I/Os of cost 1.
+            cost_per_s: status.throughput,
+            seconds,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::share::ShareConfig;
+    use crate::share::fixture::snapshot;
+    use evenkeel_core::share::experiment::published;
+
+    fn live(experiment: &Experiment, way: Way) -> Live<'_> {
+        Live { experiment, way, period_s: 0.5, seed: 1, folder: "/a \"b\"".into() }
+    }
+
+    #[test]
+    fn a_host_is_told_its_law_its_disks_and_the_common_array() {
+        let experiment = published().swap_remove(4);
+        let text = live(&experiment, Way::Parda).config(0, &experiment.hosts[0]);
+        let config = ShareConfig::parse(&text).unwrap();
+        assert_eq!((config.law.as_str(), config.window_max, config.disks.len()), ("parda", 64.0, 2));
+        assert!((config.disks[0].share - 4.0).abs() < 1e-9, "K = 0.2 of 20 shares");
+        assert_eq!(config.disks[0].simulated.as_deref(), Some(Path::new("/a \"b\"/array.sim")));
+        assert_eq!(config.bus.address.as_deref(), Some("slot:/a \"b\"/slots"));
+    }
+
+    #[test]
+    fn who_keeps_to_no_law_is_not_held_back_and_tells_nobody() {
+        let experiment = published().swap_remove(3);
+        let text = live(&experiment, Way::Evenkeel).config(5, &experiment.hosts[5]);
+        let config = ShareConfig::parse(&text).unwrap();
+        assert_eq!((config.law.as_str(), config.bus.address), ("fixed", None));
+        assert!(config.window >= f64::from(experiment.hosts[5].disks[0].depth));
+    }
+
+    #[test]
+    fn clients_come_in_the_order_of_their_times() {
+        let experiment = published().swap_remove(4).scaled(0.25);
+        let visits = live(&experiment, Way::Evenkeel).visits();
+        assert_eq!(visits.len(), 7);
+        assert_eq!((visits[0].host, visits[0].disk, visits[0].stretch), (0, 0, (77.5, 112.5)));
+        assert!(visits.iter().rev().is_sorted_by_key(|visit| visit.stretch.0));
+    }
+
+    #[test]
+    fn a_period_is_counted_once_however_often_a_host_is_asked() {
+        let mut watch = Watch::new(1, 0.5);
+        let status = |at_s| Some(Status { at_s, throughput: 100.0, ..Status::from(&snapshot()) });
+        for (at_s, now_s) in [(1.0, 0.1), (1.0, 0.2), (1.5, 0.6), (9.0, 8.1)] {
+            watch.look(0, status(at_s), now_s);
+        }
+        let counts: Vec<u64> = watch.trace.rows.iter().map(|row| row.completions).collect();
+        assert_eq!(counts, [50, 50, 50]);
+    }
+}
