@@ -86,9 +86,59 @@ fn studies_are_listed_and_wrong_use_is_refused_before_anything_starts() {
         (&["study", "throttling", "--clients", "0"], "0 is not in"),
         (&["study", "throttling", "--resume", "nothing"], "no study named nothing"),
         (&["study", "throttling", "--cpus", "x"], "--cpus"),
+        (&["study", "shares", "--experiments", "table-9"], "they are table-3"),
+        (&["study", "shares", "--live", "--period", "50ms"], "between 200ms and 10s"),
     ] {
         let text = refused(home.path(), arguments);
         assert!(text.contains(expected), "{arguments:?}: {text}");
     }
     assert!(!home.path().join("studies").exists() && !home.path().join("sandboxes").exists());
+}
+
+const LIVE: [&str; 6] = ["study", "shares", "--live", "--period=200ms", "--experiments=table-7-64", "--json"];
+
+#[test]
+fn hosts_share_an_array_in_real_time_with_fio_as_their_clients() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let text = done(home.path(), &LIVE);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let ratio =
+        |line: &Value| line["iops"][1].as_f64().unwrap_or(0.0) / line["iops"][0].as_f64().unwrap_or(0.0);
+    let ways: Vec<&str> = lines.iter().filter_map(|line| line["way"].as_str()).collect();
+    assert_eq!(ways, ["uncontrolled", "parda", "evenkeel"]);
+    // Shares are 1:4. Loose, since other tests run beside this one.
+    assert!(ratio(&lines[0]) < 2.0 && ratio(&lines[2]) > 2.0, "{text}");
+    let studies = std::fs::read_dir(home.path().join("studies")).expect("studies");
+    let study = studies.flatten().next().expect("one").path();
+    let names: Vec<_> =
+        std::fs::read_dir(&study).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(names.len(), 2, "the page and the periods, and nothing of the runs: {names:?}");
+    let periods = std::fs::read_to_string(study.join("periods.csv")).expect("periods");
+    // Two hosts, 60 periods each, three ways; some may be missed.
+    assert!(periods.lines().count() > 250, "{}", periods.lines().count());
+}
+
+#[test]
+fn a_live_study_that_is_stopped_leaves_no_host_and_no_client() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command.arg("--home").arg(home.path()).args(LIVE).stderr(std::process::Stdio::null());
+    let mut study = command.stdout(std::process::Stdio::null()).spawn().expect("the binary can be started");
+    let ours = || {
+        let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
+        let wanted = home.path().to_string_lossy().into_owned();
+        let commands = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+        commands.filter(|command| String::from_utf8_lossy(command).contains(&wanted)).count()
+    };
+    let patience = std::time::Instant::now();
+    while ours() < 3 {
+        assert!(patience.elapsed().as_secs() < 60, "no hosts");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let pid = study.id().to_string();
+    assert!(
+        std::process::Command::new("kill").args(["-INT", &pid]).status().expect("kill is there").success()
+    );
+    assert_ne!(study.wait().expect("it ends").code(), Some(0));
+    assert_eq!(ours(), 0);
 }
