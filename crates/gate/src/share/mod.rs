@@ -26,6 +26,7 @@ mod request;
 mod worker;
 
 pub use crate::address::{Address, NoAddress};
+pub use crate::sys::serve_file_systems;
 pub use backing::{Backing, Ended};
 pub use buffer::{ALIGNMENT, Buffer};
 pub use engine::{DiskPlan, Engine, NbdPlan, Plan, ShareError};
