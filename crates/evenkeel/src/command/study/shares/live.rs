@@ -42,18 +42,23 @@ struct Visit {
 }
 
 impl Live<'_> {
-    /// Runs it.
+    /// Runs it; its files go in any case.
     ///
     /// # Errors
     /// A host or fio fails, or Ctrl-C.
     pub fn run(&self, session: &Session) -> Result<Trace> {
         std::fs::create_dir_all(&self.folder).with_context(|| format!("making {}", self.folder.display()))?;
+        let trace = self.made(session);
+        std::fs::remove_dir_all(&self.folder)
+            .with_context(|| format!("removing {}", self.folder.display()))?;
+        trace
+    }
+
+    fn made(&self, session: &Session) -> Result<Trace> {
         simulated::create(&self.array(), &ARRAY)?;
         let hosts = self.start()?;
         let trace = self.play(session, &hosts)?;
         hosts.into_iter().try_for_each(Host::stop)?;
-        std::fs::remove_dir_all(&self.folder)
-            .with_context(|| format!("removing {}", self.folder.display()))?;
         Ok(trace)
     }
 

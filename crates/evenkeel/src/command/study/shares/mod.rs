@@ -79,7 +79,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut work = Work { session, args, setting, folder: &folder, view: View::new(mode) };
     let mut studies = Vec::new();
     for experiment in experiments {
-        studies.push(work.study(experiment)?);
+        let study = work.study(experiment).inspect_err(|_| {
+            // Goes only where nothing is in it.
+            let _ = fs::remove_dir(&folder);
+        })?;
+        studies.push(study);
         // What is made stays, whatever becomes of the rest.
         write(&folder.join("periods.csv"), &periods(&studies))?;
         write(&page, &html(&id, setting, &studies))?;
