@@ -3,12 +3,14 @@
 //! Every period a host measures ([`Period`]), tells the others ([`Report`]), reads what they told, and sets its *window*:
 //! the most I/Os that it may have outstanding, in units of the cost of one. The laws ([`law`]) are values without a clock;
 //! [`Pacer`] keeps a window to its fraction, [`Queue`] divides it between the disks of a host, [`Admission`] is both with what
-//! a host measures, [`Array`] is storage with known answers, and [`simulation`] puts them together on a virtual clock.
+//! a host measures, [`Array`] is storage with known answers, and [`simulation`] puts them together on a virtual clock. [`knee`]
+//! finds the latency that is worth keeping from what storage does at each depth.
 
 mod admission;
 mod array;
 pub mod experiment;
 mod fill;
+pub mod knee;
 pub mod law;
 mod pacer;
 mod queue;

@@ -1,6 +1,7 @@
-//! What an operator sees of a host that shares storage: metrics, logs, the live view; and a host as a child.
+//! What an operator sees of a host that shares storage: metrics, logs, the live view; a host as a child; and its storage measured.
 
 pub mod host;
+pub mod knee;
 pub mod log;
 pub mod metrics;
 pub mod serve;

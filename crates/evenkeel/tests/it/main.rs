@@ -3,6 +3,7 @@
 mod cli;
 mod guard;
 mod house;
+mod knee;
 mod members;
 mod mounted;
 mod sandbox;

@@ -5,6 +5,7 @@ mod backing;
 mod bus;
 mod disk;
 mod flags;
+mod knee;
 mod mount;
 mod top;
 
@@ -21,6 +22,7 @@ Examples:
   evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --controller fixed --window 32
   evenkeel share disk --config /etc/evenkeel/share.toml
   evenkeel share mount --backing /dev/sdb --share 4 --name web1 --at /srv/data --mkfs ext4 --bus slot:/shared/slots
+  evenkeel share knee --backing /dev/sdb --direct
   evenkeel share top 127.0.0.1:9308
   evenkeel share array test.sim --spindles 10 --service 2.9ms
   evenkeel share disk --backing disk.img --size 1G --simulated test.sim --nbd /tmp/disk.sock
@@ -40,6 +42,8 @@ enum Action {
     Disk(Box<Flags>),
     /// Put a file system on a disk and mount it, in one step
     Mount(Box<mount::MountArgs>),
+    /// Find the latency threshold: where the storage does 0.9 of its peak throughput
+    Knee(knee::KneeArgs),
     /// Watch a host: window, latency, disks, members, and why
     Top(top::TopArgs),
     /// Make a simulated array: storage with known answers, to try and to test
@@ -61,6 +65,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Action::Disk(flags) => disk::run(session, flags),
         Action::Mount(args) => mount::run(session, args),
+        Action::Knee(args) => knee::run(session, args),
         Action::Top(top) => top::run(session, top),
         Action::Array(array) => array::run(array),
     }

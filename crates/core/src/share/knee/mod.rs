@@ -1,0 +1,192 @@
+//! The knee of storage: where more outstanding I/Os bring little throughput and much latency.
+//!
+//! A closed loop keeps `W` I/Os outstanding and sees `X(W)` of them end per second, after `R(W)` seconds each in the mean.
+//! It does so for a few depths `W`, in several rounds, and from the mean over the rounds
+//!
+//! ```text
+//! peak       P  = the greatest X(W) that was measured
+//! knee       W* = the least W with X(W) = 0.9 P         X linear in ln W between measured depths
+//! threshold  L  = R(W*)                              ln R linear in ln W between measured depths
+//! ```
+//!
+//! The latency at 90 % of the peak throughput is what VMware's Storage I/O Control takes for its congestion threshold since
+//! vSphere 5.1 (vSphere Resource Management, "Set Storage I/O Control Threshold Value"), by an injector of its own. There peak
+//! and latency are estimated; here they are measured, and where the peak was not reached there is no answer.
+//!
+//! `ln R` and not `R`, because both ends of a curve are straight lines then: `R` stays where storage has room, and is `W / P`
+//! where it has none.
+//!
+//! *How well it is known.* For `S` exponential servers, `X(W) = (S / s) W / (W + S - 1)`, throughput grows at the knee by
+//! `d ln X / d ln W = 0.1`: an error of 1 % in throughput is one of 10 % in the depth and in the threshold. So rounds are judged
+//! one by one as well, and the range over them goes with the figure.
+
+#[cfg(test)]
+mod tests;
+
+/// Part of the peak throughput at which the knee is.
+pub const PART_OF_PEAK: f64 = 0.9;
+
+/// Throughput is level if the last doubling of the depth brought no more than this part.
+///
+/// For `S` exponential servers, `X(W) = (S / s) W / (W + S - 1)`, the last doubling to `W` brings `(S - 1) / (W + S - 1)`;
+/// that is a tenth at `W = 9 (S - 1)`, and there `X` is 0.9 of what no depth ever passes. So the peak that is measured is at
+/// least 0.9 of the true one.
+pub const RISE_MOST: f64 = 0.1;
+
+/// The latency at the knee tells full storage from idle one if it is this many times that of the least depth.
+///
+/// Storage with a fixed limit and no queue below it, `X(W) = min(W / s, C)`, has its knee at the latency of a single I/O. What
+/// interpolation between doubled depths adds to that is up to 1.28 (tested), so that anything below 1.3 may be nothing.
+pub const GROWTH_LEAST: f64 = 1.3;
+
+/// Rounds agree if the greatest of their thresholds, and of their peaks, is at most this many times the least. Thresholds
+/// differ by as much where throughput is off by 4 % or so, which a machine with busy neighbours passes.
+pub const DISAGREEMENT_MOST: f64 = 1.5;
+
+/// What a closed loop of one depth saw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// I/Os outstanding, at least one.
+    pub depth: u32,
+    /// I/Os per second.
+    pub throughput: f64,
+    /// Mean latency in seconds.
+    pub latency_s: f64,
+}
+
+/// Where a curve bends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Knee {
+    /// Greatest throughput of the curve, I/Os per second.
+    pub peak: f64,
+    /// I/Os outstanding at which [`PART_OF_PEAK`] of it is reached; the least depth measured where that has it already.
+    pub depth: f64,
+    /// Mean latency there, in seconds.
+    pub latency_s: f64,
+}
+
+/// Whether a threshold was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was.
+    Found,
+    /// Throughput still rises at the greatest depth, see [`RISE_MOST`]: where the peak is, is not known.
+    NotLevel,
+    /// The latency at the knee is that of a single I/O, see [`GROWTH_LEAST`]: a limit on I/Os per second, a server that does
+    /// one I/O at a time, or answers from a cache. That latency would stay while throughput is level cannot be seen by a
+    /// closed loop, whose latency is `W / X` by Little's law.
+    Flat,
+    /// Rounds disagree, see [`DISAGREEMENT_MOST`].
+    Unsteady,
+}
+
+/// What rounds come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgment {
+    /// Mean over the rounds, by depth.
+    pub curve: Vec<Point>,
+    /// Its knee.
+    pub knee: Knee,
+    /// Knees of the rounds judged one by one.
+    pub rounds: Vec<Knee>,
+    /// Part of throughput that the last doubling of the depth brought; negative where it fell.
+    pub rise: f64,
+    /// Latency at the knee over that at the least depth.
+    pub growth: f64,
+    /// Whether there is a threshold.
+    pub verdict: Verdict,
+}
+
+impl Judgment {
+    /// The latency threshold in seconds; `None` where the curve has none.
+    pub fn threshold_s(&self) -> Option<f64> {
+        matches!(self.verdict, Verdict::Found | Verdict::Unsteady).then_some(self.knee.latency_s)
+    }
+
+    /// The least and the greatest latency at the knee in seconds, over each round alone and all of them together.
+    pub fn range_s(&self) -> (f64, f64) {
+        span(self.rounds.iter().chain([&self.knee]).map(|knee| knee.latency_s))
+    }
+
+    /// The factor between rounds that differ most: of their thresholds or of their peaks, whichever is more; 1 for one round.
+    pub fn disagreement(&self) -> f64 {
+        let factor = |(least, most): (f64, f64)| most / least;
+        let latencies = factor(span(self.rounds.iter().map(|knee| knee.latency_s)));
+        latencies.max(factor(span(self.rounds.iter().map(|knee| knee.peak))))
+    }
+}
+
+/// Judges rounds over the same depths, each in rising order and measured for the same time.
+///
+/// `None` where there is nothing to judge: no round, fewer than two depths, rounds over different depths, a throughput or
+/// latency that is not above zero.
+pub fn judge(rounds: &[Vec<Point>]) -> Option<Judgment> {
+    let first = rounds.first().filter(|round| round.len() > 1)?;
+    let rises = first.windows(2).all(|pair| pair[0].depth < pair[1].depth) && first[0].depth > 0;
+    let above_zero = |value: f64| value.is_finite() && value > 0.0;
+    let fits = |round: &Vec<Point>| {
+        round.len() == first.len()
+            && round.iter().zip(first).all(|(point, other)| point.depth == other.depth)
+            && round.iter().all(|point| above_zero(point.throughput) && above_zero(point.latency_s))
+    };
+    if !rises || !rounds.iter().all(fits) {
+        return None;
+    }
+    let curve: Vec<Point> = (0..first.len()).map(|place| mean(rounds, place)).collect();
+    let knee = find(&curve);
+    let (rise, growth) = (rise(&curve), knee.latency_s / curve[0].latency_s);
+    let rounds = rounds.iter().map(|round| find(round)).collect();
+    let mut judgment = Judgment { curve, knee, rounds, rise, growth, verdict: Verdict::Found };
+    judgment.verdict = if rise > RISE_MOST {
+        Verdict::NotLevel
+    } else if growth < GROWTH_LEAST {
+        Verdict::Flat
+    } else if judgment.disagreement() > DISAGREEMENT_MOST {
+        Verdict::Unsteady
+    } else {
+        Verdict::Found
+    };
+    Some(judgment)
+}
+
+/// Over all I/Os of a depth: rounds weigh by how many they did.
+fn mean(rounds: &[Vec<Point>], place: usize) -> Point {
+    let points = || rounds.iter().map(|round| round[place]);
+    let throughput: f64 = points().map(|point| point.throughput).sum();
+    let latency: f64 = points().map(|point| point.throughput * point.latency_s).sum();
+    Point {
+        depth: rounds[0][place].depth,
+        throughput: throughput / rounds.len() as f64,
+        latency_s: latency / throughput,
+    }
+}
+
+/// The knee of a curve, whatever it is worth.
+fn find(curve: &[Point]) -> Knee {
+    let peak = curve.iter().map(|point| point.throughput).fold(0.0, f64::max);
+    let wanted = PART_OF_PEAK * peak;
+    let reached = curve.iter().position(|point| point.throughput >= wanted).unwrap_or(0);
+    let above = curve[reached];
+    let Some(below) = reached.checked_sub(1).map(|place| curve[place]) else {
+        return Knee { peak, depth: above.depth.into(), latency_s: above.latency_s };
+    };
+    let part = (wanted - below.throughput) / (above.throughput - below.throughput);
+    let between = |from: f64, to: f64| (from.ln() + part * (to / from).ln()).exp();
+    Knee {
+        peak,
+        depth: between(below.depth.into(), above.depth.into()),
+        latency_s: between(below.latency_s, above.latency_s),
+    }
+}
+
+/// Part of throughput that the last doubling brought; from the depth before where none is at most half.
+fn rise(curve: &[Point]) -> f64 {
+    let last = curve[curve.len() - 1];
+    let half = curve.iter().rev().find(|point| point.depth <= last.depth / 2);
+    last.throughput / half.unwrap_or(&curve[curve.len() - 2]).throughput - 1.0
+}
+
+/// The least and the greatest.
+fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, 0.0), |(least, most), value| (least.min(value), most.max(value)))
+}

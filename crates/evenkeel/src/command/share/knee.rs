@@ -1,0 +1,230 @@
+//! `evenkeel share knee`: the latency threshold from the knee of the storage itself. It reads, and writes nothing.
+
+use super::super::Session;
+use super::super::profile::mode;
+use super::backing;
+use crate::config::share::{DiskConfig, ShareConfig};
+use crate::config::units;
+use crate::failure::{NOT_VALID, WithHint};
+use crate::progress::{ProgressEvent, View};
+use crate::share::knee::{DEPTH_MOST, Measurement, Storage, Sweep, SweepPlan, caveats, json, sweep, text};
+use crate::{format, out};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_core::share::Cost;
+use evenkeel_core::share::knee::{Judgment, Verdict, judge};
+use evenkeel_gate::share::backing::FileError;
+use evenkeel_gate::share::{ALIGNMENT, DiskPlan, Engine, Plan};
+use evenkeel_sense::memory::MemoryBounds;
+use serde_json::{Value, json as object};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Depths below 4 have no curve.
+const DEPTH_LEAST: u32 = 4;
+/// Reads are whole sectors of any disk.
+const SECTOR: u64 = 512;
+/// Largest read.
+const BLOCK_MOST: u64 = 16 << 20;
+/// Buffers of all reads that are outstanding.
+const MEMORY_MOST: u64 = 1 << 30;
+/// Most rounds.
+const ROUNDS_MOST: u32 = 100;
+/// As shells count a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+/// Flags of `evenkeel share knee`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel share knee --backing /dev/sdb --direct
+  evenkeel share knee --backing /dev/nvme1n1 --direct --depth-max 256 --seconds 3s --rounds 5
+  evenkeel share knee --backing disk.img --direct --block 4k --json
+  evenkeel share array test.sim && evenkeel share knee --backing disk.img --simulated test.sim
+
+Reads at random places with 1, 2, 4 ... outstanding, in rounds up and down the depths, and takes the
+latency at which the storage does 0.9 of its peak throughput, with its range over the rounds. It only
+reads. The storage may hold data, and may not be served or mounted meanwhile. Measure what hosts have
+in common from one of them, while the others leave it alone.
+
+Exit codes: 0 a threshold was found; 2 wrong use; 3 there is none, or rounds disagree (the figures are
+shown all the same).")]
+pub struct KneeArgs {
+    /// File or block device to read; as large as the data that will be there
+    #[arg(long, value_name = "PATH")]
+    backing: PathBuf,
+    /// Past the page cache
+    #[arg(long)]
+    direct: bool,
+    /// Takes as long as the simulated array of this file would (`evenkeel share array`)
+    #[arg(long, value_name = "FILE")]
+    simulated: Option<PathBuf>,
+    /// Bytes of a read: what the database reads, 16k for InnoDB's pages
+    #[arg(long, value_name = "SIZE", default_value = "16k")]
+    block: String,
+    /// Most reads outstanding, a power of two
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    depth_max: u32,
+    /// Measured time at each depth of each round
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    seconds: String,
+    /// How often each depth is measured
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    rounds: u32,
+    /// Seed of the places that are read
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Measures, and says the threshold or why there is none.
+///
+/// # Errors
+/// Wrong flags, storage that cannot be read.
+pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
+    let plan = args.plan()?;
+    let disk = args.open(&plan)?;
+    let storage = args.storage(&disk);
+    let Some(swept) = measure(session, &plan, disk)? else {
+        if !session.quiet {
+            eprintln!("stopped; nothing is judged before all rounds have ended");
+        }
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let judgment = judge(&swept.points())
+        .ok_or_else(|| anyhow!("no read ended in a step of {}", args.seconds))
+        .hint("measure for longer: --seconds")?;
+    let caveats = caveats(&storage, &swept, plan.block);
+    let measured = Measurement { plan: &plan, sweep: &swept, judgment: &judgment, caveats: &caveats };
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&json(&measured, args.as_json(&storage)))?)?,
+        false => out::write(&text(&measured, super::super::look()))?,
+    }
+    Ok(exit_code(&judgment))
+}
+
+/// A figure of rounds that disagree is shown, but a script is not to use it.
+fn exit_code(judgment: &Judgment) -> ExitCode {
+    match judgment.verdict {
+        Verdict::Found => ExitCode::SUCCESS,
+        Verdict::NotLevel | Verdict::Flat | Verdict::Unsteady => ExitCode::from(NOT_VALID),
+    }
+}
+
+fn measure(session: &Session, plan: &SweepPlan, disk: DiskPlan) -> Result<Option<Sweep>> {
+    let bytes = disk.backing.bytes();
+    // An infinite window: the loop alone says how many are outstanding. Nobody comes by a socket.
+    let engine =
+        Engine::start(Plan { disks: vec![disk], window: f64::INFINITY, cost: Cost::default(), memory: 0 })?;
+    let mut view = View::new(mode(session, false));
+    let mut tell = |text: String, left_s: f64| {
+        let text = format!("{text}, {} left", format::seconds(left_s.ceil()));
+        view.show(&ProgressEvent::Step { text });
+    };
+    match sweep((engine.handle(), bytes), plan, &session.stop, &mut tell) {
+        Ok(swept) => {
+            engine.stop()?;
+            Ok(swept)
+        }
+        Err(error) => {
+            // An engine waits for its last read, and storage that answers no more would keep the message for ever. There
+            // is nothing to flush.
+            std::mem::forget(engine);
+            Err(error)
+        }
+    }
+}
+
+impl KneeArgs {
+    /// What is measured, if it can be.
+    fn plan(&self) -> Result<SweepPlan> {
+        if !self.depth_max.is_power_of_two() || !(DEPTH_LEAST..=DEPTH_MOST).contains(&self.depth_max) {
+            let near = self.depth_max.clamp(DEPTH_LEAST, DEPTH_MOST);
+            let near = 1 << near.ilog2();
+            return Err(anyhow!(
+                "--depth-max {} is no power of two between {DEPTH_LEAST} and {DEPTH_MOST}",
+                self.depth_max
+            ))
+            .hint(format!("depths are doubled: --depth-max {near}"));
+        }
+        if !(1..=ROUNDS_MOST).contains(&self.rounds) {
+            return Err(anyhow!("--rounds must be between 1 and {ROUNDS_MOST}, and is {}", self.rounds))
+                .hint("3 show how far rounds agree");
+        }
+        let measure = units::duration(&self.seconds).context("--seconds")?;
+        if !(Nanos::from_millis(50)..=Nanos::from_secs(600)).contains(&measure) {
+            return Err(anyhow!("--seconds must be between 50ms and 10m, and is {:?}", self.seconds))
+                .hint("1s does for flash, 3s for disks");
+        }
+        let depths = (0..=self.depth_max.ilog2()).map(|power| 1 << power).collect();
+        Ok(SweepPlan { depths, rounds: self.rounds, measure, block: self.block()?, seed: Seed(self.seed) })
+    }
+
+    /// Bytes of a read, if such reads can be made.
+    fn block(&self) -> Result<u64> {
+        let block = units::bytes(&self.block).context("--block")?;
+        let least = if self.direct { ALIGNMENT as u64 } else { SECTOR };
+        if !block.is_multiple_of(least) || !(least..=BLOCK_MOST).contains(&block) {
+            let past = if self.direct { " with --direct" } else { "" };
+            let most = format::bytes(BLOCK_MOST);
+            return Err(anyhow!("--block {:?}: up to {most}, a multiple of {least} bytes{past}", self.block))
+                .hint("what the database reads: 16k for InnoDB");
+        }
+        if block * u64::from(self.depth_max) > MEMORY_MOST {
+            return Err(anyhow!("{} reads of {} hold too much memory", self.depth_max, self.block))
+                .hint(format!("--block times --depth-max is up to {}", format::bytes(MEMORY_MOST)));
+        }
+        Ok(block)
+    }
+
+    /// Opens the storage for reading; nothing is made where there is none.
+    fn open(&self, plan: &SweepPlan) -> Result<DiskPlan> {
+        let mut disk = DiskConfig::new("knee", &self.backing);
+        (disk.read_only, disk.direct, disk.simulated) = (true, self.direct, self.simulated.clone());
+        let opened = backing::open(&ShareConfig::new("knee", vec![disk]));
+        let is_missing = |error: &anyhow::Error| {
+            let is = |cause: Option<&FileError>| {
+                matches!(cause, Some(FileError::Missing(_) | FileError::NotAFile(_)))
+            };
+            error.chain().any(|cause| is(cause.downcast_ref()))
+        };
+        let disks = match opened {
+            Err(error) if is_missing(&error) => {
+                Err(error).hint("name a file or block device that is there; it is only read")?
+            }
+            opened => opened?,
+        };
+        let disk = disks.into_iter().next().context("there is one disk")?;
+        let (blocks, deepest) = (disk.backing.bytes() / plan.block, u64::from(self.depth_max));
+        if blocks < deepest {
+            let path = self.backing.display();
+            return Err(anyhow!("too small: {path} has {blocks} blocks, for {deepest} reads outstanding"))
+                .hint("a larger file, or a smaller --depth-max or --block");
+        }
+        Ok(disk)
+    }
+
+    fn storage(&self, disk: &DiskPlan) -> Storage {
+        let found = std::fs::metadata(&self.backing).ok().filter(std::fs::Metadata::is_file);
+        Storage {
+            bytes: disk.backing.bytes(),
+            // The unit of st_blocks, whatever the file system's blocks are.
+            allocated: found.map(|found| found.blocks() * 512),
+            direct: self.direct,
+            simulated: self.simulated.is_some(),
+            executor: disk.backing.executor(),
+            free: MemoryBounds::of_process(std::process::id()).free(),
+        }
+    }
+
+    fn as_json(&self, storage: &Storage) -> Value {
+        object!({
+            "path": self.backing, "bytes": storage.bytes, "direct": storage.direct, "simulated": self.simulated,
+            "executor": storage.executor,
+        })
+    }
+}
