@@ -47,6 +47,11 @@ impl Trace {
         self.rows.iter().filter(move |row| row.at_s > from_s && row.at_s <= until_s)
     }
 
+    /// Whether a period of the host ended there.
+    pub fn has(&self, stretch: Stretch, host: usize) -> bool {
+        self.within(stretch).any(|row| row.host == host)
+    }
+
     /// A figure of each host, summed over its periods and divided by their length.
     fn per_s(&self, stretch: Stretch, figure: impl Fn(&Row) -> f64) -> Vec<f64> {
         let mut sums = vec![(0.0, 0.0); self.hosts];

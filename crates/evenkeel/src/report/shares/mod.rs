@@ -85,6 +85,15 @@ mod tests {
     }
 
     #[test]
+    fn shares_that_were_never_reached_are_in_the_headline() {
+        let mut study = study(1);
+        study.made[2].outcome.periods_to_share = None;
+        let setting = Setting { seed: 1, period_s: 2.0, live: true };
+        let page = html("shares-1", setting, &[study]);
+        assert!(page.contains("Shares within 10\u{a0}% not in every experiment, by the published law after"));
+    }
+
+    #[test]
     fn the_page_has_every_experiment_beside_its_published_figures() {
         let setting = Setting { seed: 1, period_s: 2.0, live: false };
         let page = html("shares-1", setting, &[study(0), study(1)]);

@@ -58,6 +58,7 @@ fn hosts(
         points: stretches
             .iter()
             .zip(&values)
+            .filter(|(stretch, _)| made.trace.has(**stretch, host))
             .filter_map(|((_, x), of)| Some((*x, *of.get(host)?)))
             .map(|(x, y)| Point {
                 x,

@@ -13,21 +13,28 @@ use std::fmt::Write as _;
 pub fn headline(studies: &[Study], setting: Setting) -> String {
     let worst = |way: Way| {
         let outcomes = studies.iter().flat_map(|study| &study.made).filter(|made| made.way == way);
-        let periods = outcomes.clone().filter_map(|made| made.outcome.periods_to_share).max().unwrap_or(0);
-        let over = outcomes.map(|made| made.outcome.overshoot).fold(0.0, f64::max);
-        (periods, 100.0 * over)
+        let periods: Option<Vec<usize>> =
+            outcomes.clone().map(|made| made.outcome.periods_to_share).collect();
+        let over = outcomes.map(|made| made.outcome.overshoot).fold(f64::NEG_INFINITY, f64::max);
+        (periods.map(|periods| periods.into_iter().max().unwrap_or(0)), 100.0 * over)
     };
     let ((theirs, their_over), (ours, our_over)) = (worst(Way::Parda), worst(Way::Evenkeel));
+    let reached = |periods: Option<usize>| match periods {
+        Some(periods) => format!("after {}", format::counted(periods, "period")),
+        None => "not in every experiment".to_owned(),
+    };
     format!(
         "<header class=\"head\">\n<h1>{}</h1>\n<p class=\"setting\">{}</p>\n</header>\n",
         Text(&format!(
-            "Shares within 10\u{a0}% after {ours} periods where the published law takes up to {theirs}; at most \
-             {our_over:.1}\u{a0}% over the threshold instead of {their_over:.0}\u{a0}%"
+            "Shares within 10\u{a0}% {}, by the published law {}; latency at worst {our_over:+.1}\u{a0}% off the threshold \
+             instead of {their_over:+.0}\u{a0}%",
+            reached(ours),
+            reached(theirs)
         )),
         Text(&format!(
-            "{} experiments {}, one run each, seed {}, a window every {} s; a simulated array of ten spindles of 2.9 ms, \
+            "{} {}, one run each, seed {}, a window every {} s; a simulated array of ten spindles of 2.9 ms, \
              calibrated on table 3 alone",
-            studies.len(),
+            format::counted(studies.len(), "experiment"),
             if setting.live { "in real time with fio as the clients" } else { "on the virtual clock" },
             setting.seed,
             setting.period_s
