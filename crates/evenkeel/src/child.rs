@@ -20,8 +20,8 @@ use std::time::Duration;
 const TAIL_MAX: usize = 20;
 /// It works within this; on an idle machine it takes a fifth of a second.
 pub const PATIENCE: Duration = Duration::from_secs(20);
-/// After so long without an end it is killed.
-const DEADLINE: Duration = Duration::from_secs(5);
+/// Time to end for one that has little to end.
+pub const DEADLINE: Duration = Duration::from_secs(5);
 
 /// The program of this process.
 ///
@@ -31,11 +31,27 @@ pub fn program() -> Result<PathBuf> {
     std::env::current_exe().context("looking for the program of this process")
 }
 
+/// What to start, and how long it may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Our own, or another.
+    pub program: &'a Path,
+    /// What it is, for errors, as "guard".
+    pub what: &'static str,
+    /// They have it log as JSON.
+    pub arguments: &'a [String],
+    /// It works within this.
+    pub patience: Duration,
+    /// After so long without an end it is killed.
+    pub deadline: Duration,
+}
+
 /// A child that works; it ends when this is dropped, and with this process at the latest.
 #[derive(Debug)]
 pub struct Child {
     what: &'static str,
     id: ProcessId,
+    deadline: Duration,
     tail: Tail,
     keeper: Option<JoinHandle<Option<ExitStatus>>>,
 }
@@ -45,17 +61,12 @@ pub struct Child {
 struct Tail(Arc<Mutex<VecDeque<String>>>);
 
 impl Child {
-    /// Starts the program with these arguments, which have it log as JSON, and returns when it has told in an event of
-    /// its log what `hears` understands. `what` it is goes into errors, as "guard".
+    /// Starts it and returns when it has told in an event of its log what `hears` understands.
     ///
     /// # Errors
     /// It does not start, or ends at once; then with what it said.
-    pub fn start<T: Send + 'static>(
-        program: &Path,
-        what: &'static str,
-        arguments: &[String],
-        hears: fn(&Value) -> Option<T>,
-    ) -> Result<(Self, T)> {
+    pub fn start<T: Send + 'static>(plan: &Plan<'_>, hears: fn(&Value) -> Option<T>) -> Result<(Self, T)> {
+        let Plan { program, what, arguments, patience, deadline } = *plan;
         let (started, births) = mpsc::sync_channel(1);
         let (tells, told) = mpsc::sync_channel(1);
         let (command, tail) = (command(program, arguments), Tail::default());
@@ -71,8 +82,8 @@ impl Child {
         let keeper = std::thread::Builder::new().name(format!("{what}-keeper")).spawn(keep)?;
         let born = births.recv().unwrap_or_else(|_| Err(std::io::Error::other("its keeper ended")));
         let id = born.with_context(|| format!("starting {} as a {what}", program.display()))?;
-        let child = Self { what, id, tail, keeper: Some(keeper) };
-        match told.recv_timeout(PATIENCE) {
+        let child = Self { what, id, deadline, tail, keeper: Some(keeper) };
+        match told.recv_timeout(patience) {
             Ok(told) => Ok((child, told)),
             Err(_) => bail!("the {what} does not listen: {}", child.last_words()),
         }
@@ -89,7 +100,7 @@ impl Child {
         if lines.is_empty() { "it said nothing".to_owned() } else { Vec::from(lines.clone()).join("; ") }
     }
 
-    /// Asks it to end, and kills it where it has not ended after five seconds.
+    /// Asks it to end, and kills it where it has not ended after its deadline.
     ///
     /// # Errors
     /// It had ended badly before, or had to be killed.
@@ -103,7 +114,7 @@ impl Child {
 
     fn end(&mut self) -> Option<ExitStatus> {
         let keeper = self.keeper.take()?;
-        self.id.end(DEADLINE);
+        self.id.end(self.deadline);
         // A panic in it has been told already.
         keeper.join().ok().flatten()
     }
@@ -193,7 +204,9 @@ mod tests {
 
     #[test]
     fn one_that_ends_without_a_word_is_told_of() {
-        let error = Child::start(Path::new("/bin/false"), "host", &[], |_| Some(())).unwrap_err();
+        let program = Path::new("/bin/false");
+        let plan = Plan { program, what: "host", arguments: &[], patience: PATIENCE, deadline: DEADLINE };
+        let error = Child::start(&plan, |_| Some(())).unwrap_err();
         assert_eq!(error.to_string(), "the host does not listen: it said nothing");
     }
 }

@@ -10,6 +10,7 @@ mod clock;
 mod columns;
 mod command;
 mod config;
+mod databases;
 mod export;
 mod failure;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod report;
 mod share;
 mod table;
 mod throttling;
+mod tools;
 mod view;
 
 use clap::Parser;

@@ -172,7 +172,8 @@ fn arrivals(args: &Args) -> Result<ArrivalPlan> {
     })
 }
 
-fn caveats(plan: &LoadPlan, result: &LoadResult) -> Vec<Caveat> {
+/// What makes a run doubtful.
+pub fn caveats(plan: &LoadPlan, result: &LoadResult) -> Vec<Caveat> {
     let counts = &result.counts;
     let tau = times(&result.response, Some(result.response_sum)).mean_ms;
     let (lag, response) = (times(&result.lag, None), times(&result.response, None));

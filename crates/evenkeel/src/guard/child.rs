@@ -1,7 +1,7 @@
 //! A guard as a child process of our own binary, for whoever needs one beside a server of ours.
 
 use super::status::{self, Status};
-use crate::child::{self, PATIENCE};
+use crate::child::{self, DEADLINE, PATIENCE, Plan};
 use crate::clock::Clock;
 use anyhow::Result;
 use serde_json::Value;
@@ -46,7 +46,10 @@ impl Child {
     }
 
     fn start_program(program: &Path, spec: &Spec) -> Result<Self> {
-        let (child, (address, metrics)) = child::Child::start(program, "guard", &arguments(spec), places)?;
+        let arguments = arguments(spec);
+        let plan =
+            Plan { program, what: "guard", arguments: &arguments, patience: PATIENCE, deadline: DEADLINE };
+        let (child, (address, metrics)) = child::Child::start(&plan, places)?;
         let child = Self { child, address, metrics };
         child.wait_for_a_tick()?;
         Ok(child)

@@ -1,16 +1,26 @@
-//! A host of `evenkeel share disk` as a child process of our own binary.
+//! A host that shares storage as a child process of our own binary: its disks over NBD, or its one disk mounted.
 
 use super::status::{self, Status};
-use crate::child::{self, Child};
-use anyhow::Result;
+use crate::child::{self, Child, DEADLINE, PATIENCE, Plan};
+use crate::tools;
+use anyhow::{Result, bail};
 use serde_json::Value;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Time for a mounted disk to be taken down: what is still to be written goes through its window.
+const UNMOUNT: Duration = Duration::from_secs(90);
 
 /// A host that serves; it ends when this is dropped, and with this process at the latest.
 #[derive(Debug)]
 pub struct Host {
     child: Child,
     places: Places,
+    /// Where its disk is mounted.
+    at: Option<Mountpoint>,
 }
 
 /// Where clients connect, and where it serves what it shows.
@@ -20,22 +30,59 @@ struct Places {
     metrics: String,
 }
 
+/// A folder with a disk of the host; dropped after its process has ended.
+#[derive(Debug)]
+struct Mountpoint(PathBuf);
+
 impl Host {
     /// Starts it with this configuration, which names one address for NBD, and returns when clients can connect.
     ///
     /// # Errors
     /// It does not start; with what it said.
     pub fn start(config: &Path) -> Result<Self> {
-        let config = format!("--config={}", config.display());
-        let flags = ["share", "disk", "--metrics=127.0.0.1:0", "--log=json", &config];
-        let (child, places) =
-            Child::start(&child::program()?, "host", &flags.map(str::to_owned), Places::of)?;
-        Ok(Self { child, places })
+        let flags = ["share".into(), "disk".into()].into_iter().chain(common(config)).collect();
+        Self::with(flags, DEADLINE, Places::of, None)
+    }
+
+    /// Starts it with this configuration of one disk, and returns when that is mounted at `at`.
+    ///
+    /// # Errors
+    /// It does not start, or the disk cannot be mounted; with what it said.
+    pub fn mount(config: &Path, at: &Path) -> Result<Self> {
+        let mut flags: Vec<String> = vec!["share".into(), "mount".into()];
+        flags.extend(common(config));
+        // It keeps nothing in a home, but asks for one.
+        flags.extend([format!("--at={}", at.display()), format!("--home={}", at.display())]);
+        Self::with(flags, UNMOUNT, Places::of_mount, Some(Mountpoint(at.to_owned())))
+    }
+
+    fn with(
+        arguments: Vec<String>,
+        deadline: Duration,
+        hears: fn(&Value) -> Option<Places>,
+        at: Option<Mountpoint>,
+    ) -> Result<Self> {
+        let program = child::program()?;
+        let plan =
+            Plan { program: &program, what: "host", arguments: &arguments, patience: PATIENCE, deadline };
+        let (child, places) = Child::start(&plan, hears)?;
+        Ok(Self { child, places, at })
     }
 
     /// Where NBD clients connect: `127.0.0.1:port`.
     pub fn nbd(&self) -> &str {
         &self.places.nbd
+    }
+
+    /// Whether it still runs.
+    ///
+    /// # Errors
+    /// It has ended; with what it said.
+    pub fn check(&self) -> Result<()> {
+        match self.child.id().is_alive() {
+            true => Ok(()),
+            false => bail!("the host has ended: {}", self.child.last_words()),
+        }
     }
 
     /// What it says of itself; `None` before its first period has ended.
@@ -45,18 +92,25 @@ impl Host {
     pub fn status(&self) -> Result<Option<Status>> {
         match status::read(&self.places.metrics) {
             Ok(status) => Ok(Some(status)),
-            Err(_) if self.child.id().is_alive() => Ok(None),
-            Err(error) => Err(error.context(format!("the host has ended: {}", self.child.last_words()))),
+            Err(_) => self.check().map(|()| None),
         }
     }
 
-    /// Has it flush and end.
+    /// Has it unmount its disk, flush and end.
     ///
     /// # Errors
     /// It had ended badly before, or had to be killed.
     pub fn stop(self) -> Result<()> {
-        self.child.stop()
+        let Self { child, at, .. } = self;
+        let stopped = child.stop();
+        drop(at);
+        stopped
     }
+}
+
+fn common(config: &Path) -> [String; 3] {
+    let config = format!("--config={}", config.display());
+    ["--metrics=127.0.0.1:0".into(), "--log=json".into(), config]
 }
 
 impl Places {
@@ -65,6 +119,25 @@ impl Places {
         let text = |key: &str| event.get(key)?.as_str().map(str::to_owned);
         (text("event")? == "serving").then_some(())?;
         Some(Self { nbd: text("nbd")?, metrics: text("metrics")? })
+    }
+
+    /// From the event that tells of the mount, which comes later.
+    fn of_mount(event: &Value) -> Option<Self> {
+        let text = |key: &str| event.get(key)?.as_str().map(str::to_owned);
+        (text("event")? == "mounted").then_some(())?;
+        Some(Self { nbd: String::new(), metrics: text("metrics")? })
+    }
+}
+
+impl Drop for Mountpoint {
+    /// Where the process had to be killed the mount is still there, and answers nothing: nobody is helped by it.
+    fn drop(&mut self) {
+        let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
+        let above = self.0.parent().and_then(device);
+        if device(&self.0) != above {
+            // Who needs to know of it has the error of the process.
+            let _ = tools::run("umount", &[OsStr::new("--lazy"), self.0.as_os_str()]);
+        }
     }
 }
 
@@ -79,5 +152,9 @@ mod tests {
         let event = json!({ "event": "serving", "nbd": "127.0.0.1:1", "metrics": "127.0.0.1:7" });
         let expected = Places { nbd: "127.0.0.1:1".into(), metrics: "127.0.0.1:7".into() };
         assert_eq!(Places::of(&event), Some(expected));
+        assert_eq!(Places::of_mount(&event), None, "it serves, and is not mounted yet");
+        let event = json!({ "event": "mounted", "at": "/a", "metrics": "127.0.0.1:7" });
+        let expected = Places { nbd: String::new(), metrics: "127.0.0.1:7".into() };
+        assert_eq!(Places::of_mount(&event), Some(expected));
     }
 }

@@ -88,6 +88,9 @@ fn studies_are_listed_and_wrong_use_is_refused_before_anything_starts() {
         (&["study", "throttling", "--cpus", "x"], "--cpus"),
         (&["study", "shares", "--experiments", "table-9"], "they are table-3"),
         (&["study", "shares", "--live", "--period", "50ms"], "between 200ms and 10s"),
+        (&["study", "shares", "--databases", "--ways", "x"], "they are uncontrolled, parda, evenkeel"),
+        (&["study", "shares", "--databases", "--live"], "cannot be used with"),
+        (&["study", "shares", "--quick"], "--databases"),
     ] {
         let text = refused(home.path(), arguments);
         assert!(text.contains(expected), "{arguments:?}: {text}");

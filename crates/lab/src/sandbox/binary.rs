@@ -73,6 +73,13 @@ impl ServerBinary {
     }
 }
 
+/// Whether there is a server to start, by name or in the usual places; says which, as "MariaDB 10.11.19".
+pub fn check_server(named: Option<&Path>) -> Result<String, SandboxError> {
+    let binary = ServerBinary::find(named)?;
+    binary.install_script()?;
+    Ok(binary.version.to_string())
+}
+
 fn search(name: &str) -> Result<PathBuf, SandboxError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let dirs: Vec<PathBuf> = std::env::split_paths(&path).chain(USUAL_PLACES.map(PathBuf::from)).collect();

@@ -24,6 +24,7 @@ mod registry;
 mod server;
 mod startup;
 
+pub use binary::check_server;
 pub use cgroup::Cgroup;
 pub use error::{Failure, LogTail, SandboxError};
 pub use evenkeel_sense::cpu::CpuSet;

@@ -17,6 +17,7 @@ use evenkeel_gate::share::control::{Loop, Order, Settings};
 use evenkeel_gate::share::event::{Event, Listener};
 use evenkeel_gate::share::{Address, Engine, FuseDisk, FuseFront, Handle, NbdPlan, Plan, serve_file_systems};
 use serde_json::json;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -117,9 +118,19 @@ impl Running {
             "by": self.executors.join(", "),
             "nbd": nbd.join(", "),
             "files": files.join(", "),
-            "metrics": self.metrics.as_ref().map(|server| server.address().to_string()),
+            "metrics": self.metrics_address(),
         });
         write(&line(("info", "serving", fields), unix_time().as_millis(), config.log));
+    }
+
+    /// The disk has a file system and is mounted.
+    pub fn tell_mounted(&self, at: &Path, form: Form) {
+        let fields = json!({ "at": at.display().to_string(), "metrics": self.metrics_address() });
+        write(&line(("info", "mounted", fields), unix_time().as_millis(), form));
+    }
+
+    fn metrics_address(&self) -> Option<String> {
+        self.metrics.as_ref().map(|server| server.address().to_string())
     }
 
     fn reload(&self, config: &ShareConfig) -> Result<()> {

@@ -31,7 +31,7 @@ pub struct Args {
 enum Study {
     /// Throughput against the number of clients without control, with the published rule and with ours
     Throttling(Box<throttling::Args>),
-    /// Hosts that share storage, by the published law and by ours, on the virtual clock
+    /// Hosts that share storage, by the published law and by ours: on the virtual clock, in real time, with databases
     Shares(shares::Args),
 }
 

@@ -3,6 +3,7 @@
 //!
 //! `plots` says what is drawn, `sections` writes the rest.
 
+pub mod databases;
 mod plots;
 mod sections;
 

@@ -1,5 +1,6 @@
 //! `evenkeel share mount`: a file system on a disk, and what becomes of it when the power goes.
 
+mod databases;
 mod disk;
 mod power;
 

@@ -6,10 +6,10 @@
 //! process is killed.
 
 mod command;
-mod tools;
 mod users;
 
 use crate::failure::WithHint;
+use crate::tools;
 use anyhow::{Context, Result, anyhow, bail};
 pub use command::{MountArgs, run};
 use evenkeel_gate::share::{FuseDisk, FuseFront, Handle};

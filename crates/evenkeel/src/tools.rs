@@ -3,6 +3,7 @@
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow};
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Folders of programs that only root has in its path.
@@ -19,11 +20,19 @@ pub fn run(program: &str, arguments: &[&OsStr]) -> Result<String> {
     Err(anyhow!("{program}: {}", if said.is_empty() { "failed and does not say why" } else { said }))
 }
 
+/// Whether a program is there.
+pub fn is_there(program: &str) -> bool {
+    path().split(':').any(|folder| Path::new(folder).join(program).is_file())
+}
+
 /// How a program ended, whatever that means.
 pub fn output(program: &str, arguments: &[&OsStr]) -> Result<Output> {
-    let path = std::env::var("PATH").unwrap_or_default() + MORE_PATHS;
     let mut command = Command::new(program);
-    command.args(arguments).env("PATH", path).env("LC_ALL", "C").stdin(Stdio::null());
+    command.args(arguments).env("PATH", path()).env("LC_ALL", "C").stdin(Stdio::null());
     let output = command.output().with_context(|| format!("starting {program}"));
     output.hint("it is in one of the packages util-linux, mount and e2fsprogs")
+}
+
+fn path() -> String {
+    std::env::var("PATH").unwrap_or_default() + MORE_PATHS
 }

@@ -1,0 +1,52 @@
+//! A setting and runs for tests.
+
+use super::record::{Figures, Key, Period, Run, Setting};
+use evenkeel_core::share::experiment::Way;
+
+/// Two rounds of everything.
+pub fn setting() -> Setting {
+    Setting {
+        clients: 48,
+        warm_up_s: 4.0,
+        duration_s: 8.0,
+        size: "200MB".to_owned(),
+        rounds: 2,
+        most: vec![32, 64],
+        ways: Way::ALL.to_vec(),
+        period_s: 0.5,
+        seed: 1,
+    }
+}
+
+/// A run with these orders per minute.
+pub fn run(way: Way, most: u32, round: u32, orders_per_minute: [f64; 2]) -> Run {
+    let figures = |orders_per_minute| Figures {
+        orders_per_minute,
+        standard_error: Some(12.0),
+        response_ms: 273.0,
+        rolled_back: 3,
+        ios_per_s: 600.0,
+        latency_ms: Some(14.5),
+        window: 8.0,
+        wanted: 12.0,
+        outstanding: 7.5,
+        beta: 1.0,
+        ..Figures::default()
+    };
+    let period = |number: usize| Period {
+        at_s: 0.5 * (1 + number / 2) as f64,
+        host: number % 2,
+        window: 8.0 + number as f64,
+        outstanding: 7.5,
+        wanted: 12.0,
+        beta: 1.0,
+        ios_per_s: 600.0,
+        latency_s: (number > 3).then_some(0.0145),
+    };
+    Run {
+        key: Key { way, most, round },
+        hosts: orders_per_minute.map(figures),
+        periods: (0..48).map(period).collect(),
+        caveats: Vec::new(),
+    }
+}

@@ -1,0 +1,71 @@
+//! Two databases on shared storage: table 7 of the published evaluation of shared windows, made again.
+//!
+//! Two hosts with a database each, DVD stores that closed clients order from as fast as they are answered. Their data are on
+//! one array, whose windows a law sets by shares of 1 and 4; their redo logs are on another one that nothing bounds. Here is
+//! what a run is (`record`), what runs come to (`outcome`), and both as text (`table`, `json`, `csv`): pure.
+
+pub mod csv;
+#[cfg(test)]
+pub mod fixture;
+pub mod json;
+pub mod outcome;
+pub mod record;
+pub mod table;
+
+/// The hosts by place.
+pub const NAMES: [&str; 2] = ["a", "b"];
+/// Their shares.
+pub const SHARES: [f64; 2] = [1.0, 4.0];
+/// Latency threshold in seconds.
+pub const THRESHOLD_S: f64 = 0.015;
+/// The most window of the published runs.
+pub const PUBLISHED_MOST: u32 = 32;
+
+/// What was published of a way: of each host orders per minute and the mean response time of an order in milliseconds, and
+/// of the storage, where it was told, I/Os per second and latency in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Published {
+    /// Of each host.
+    pub orders: [(f64, f64); 2],
+    /// Of each host.
+    pub storage: Option<[(f64, f64); 2]>,
+}
+
+/// Without control.
+pub const UNCONTROLLED: Published =
+    Published { orders: [(8_799.0, 213.0), (8_484.0, 221.0)], storage: Some([(615.0, 20.4), (588.0, 20.5)]) };
+/// By the published law.
+pub const PARDA: Published = Published { orders: [(6_952.0, 273.0), (12_356.0, 151.0)], storage: None };
+
+impl Published {
+    /// Orders of host b over those of host a.
+    pub fn ratio(&self) -> f64 {
+        self.orders[1].0 / self.orders[0].0
+    }
+
+    /// Orders per minute of both.
+    pub fn total(&self) -> f64 {
+        self.orders[0].0 + self.orders[1].0
+    }
+}
+
+/// What a host has of its shares where it fills only a part of its window: with one disk, `shares * min(wanted / window, 1)`.
+/// The published law adds this to the window, times a K of 1.
+pub fn beta(shares: f64, wanted: f64, window: f64) -> f64 {
+    if window > 0.0 { shares * (wanted / window).min(1.0) } else { shares }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_fills_half_its_window_has_half_its_beta() {
+        assert_eq!((beta(4.0, 8.0, 16.0), beta(4.0, 40.0, 16.0), beta(1.0, 0.0, 16.0)), (2.0, 4.0, 0.0));
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_publication() {
+        assert_eq!(format!("{:.2} {:.2}", UNCONTROLLED.ratio(), PARDA.ratio()), "0.96 1.78");
+    }
+}
