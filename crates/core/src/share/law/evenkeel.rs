@@ -67,8 +67,10 @@ pub struct Evenkeel {
     window: f64,
     /// Window of all hosts together.
     total: Option<f64>,
-    /// The total when the threshold was last met.
+    /// What the total does not fall below while there is no congestion: what met the threshold last, or less since.
     good: Option<f64>,
+    /// The total when the threshold was last met.
+    met: Option<f64>,
     /// Total and latency since which the latency is beyond the threshold, or has followed last.
     beyond: Option<(f64, f64)>,
     /// Own latency over the mean.
@@ -85,6 +87,7 @@ impl Evenkeel {
             window: settings.initial,
             total: None,
             good: None,
+            met: None,
             beyond: None,
             path: 1.0,
             at_floor: false,
@@ -100,7 +103,7 @@ impl Evenkeel {
         let congested = latency >= CONGESTED * self.settings.threshold_s;
         let least = match self.good {
             Some(good) if congested => FLOOR * good,
-            Some(good) => good,
+            Some(good) => good.max(self.way_back(before)),
             None if congested => FLOOR * before,
             None => before,
         };
@@ -111,12 +114,18 @@ impl Evenkeel {
         if latency <= NEAR * self.settings.threshold_s {
             self.beyond = None;
             if congested && outstanding >= 0.8 * before {
-                self.good = Some(total);
+                (self.good, self.met) = (Some(total), Some(total));
             }
         } else if self.follows(before, latency) || self.good.is_none() {
             self.good = Some(before);
         }
         total
+    }
+
+    /// Half the way (ln) to the total that met the threshold: what made the storage slow may have gone again, as a machine
+    /// goes on that stood still. Where it has not, the next latency says so.
+    fn way_back(&self, total: f64) -> f64 {
+        self.met.map_or(0.0, |met| (total * met).sqrt().min(met))
     }
 
     /// Beyond the threshold the latency is that of others, unless it has followed the total down.
@@ -346,6 +355,23 @@ mod tests {
         let slow = after(&mut law, 30, |window| window / 100.0);
         assert!((slow - 2.5).abs() < 0.3, "{slow}");
         assert!(!law.is_at_floor());
+    }
+
+    #[test]
+    fn windows_are_open_again_soon_after_a_storm_that_the_latency_seemed_to_follow() {
+        let mut law = Evenkeel::new(Settings { initial: 80.0, ..Settings::new(0.025) });
+        let calm = |window: f64| (window / 3_200.0).max(0.003);
+        after(&mut law, 10, calm);
+        for latency in [0.4, 0.2, 0.1, 0.05, 0.03] {
+            after(&mut law, 1, |_| latency);
+        }
+        assert!(law.window < 8.0, "{}", law.window);
+        // Clients that want few at a time: what is outstanding says little of what the storage could do.
+        for _ in 0..6 {
+            let outstanding = law.window.min(4.0);
+            law.update(&[report(1.0, outstanding, calm(outstanding))], 0);
+        }
+        assert!(law.window > 60.0, "{}", law.window);
     }
 
     #[test]
