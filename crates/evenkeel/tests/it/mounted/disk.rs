@@ -83,7 +83,9 @@ impl Disk {
     pub fn down(mut self) {
         self.terminate();
         let status = self.wait();
-        assert!(status.success(), "{status}: {}", self.says());
+        let mut said = String::new();
+        self.child.stderr.take().expect("it has an output").read_to_string(&mut said).expect("text");
+        assert!(status.success(), "{status}: {said}");
         assert!(!self.is_mounted());
     }
 

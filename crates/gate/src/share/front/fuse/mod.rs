@@ -101,7 +101,11 @@ impl FuseFront {
         }
         let Some(session) = self.session.take() else { return Ok(()) };
         let ended = if by_program { session.umount_and_join() } else { session.join() };
-        ended.map_err(|error| self.failed(error))
+        match ended {
+            // The kernel took it down while the thread was reading what it said last.
+            Err(error) if error.raw_os_error() == Some(libc::ECONNABORTED) => Ok(()),
+            ended => ended.map_err(|error| self.failed(error)),
+        }
     }
 
     fn failed(&self, error: io::Error) -> FuseError {
