@@ -49,10 +49,13 @@ impl Server {
         }
     }
 
-    /// `STOP`, `CONT`.
+    /// `STOP`, `CONT`. Returns when all its threads stand still, or may go on: one that runs just then may still answer.
     pub fn signal(&self, name: &str) {
         let id = self.child.as_ref().expect("it runs").id().to_string();
         assert!(Command::new("kill").args([&format!("-{name}"), &id]).status().expect("kill").success());
+        while name == "STOP" && !stands_still(&id) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// How a member reaches it.
@@ -77,4 +80,12 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Whether every thread of a process is stopped.
+fn stands_still(id: &str) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{id}/task")).expect("it runs").flatten();
+    let state = |path: std::path::PathBuf| std::fs::read_to_string(path.join("stat")).unwrap_or_default();
+    // The state follows the name, which is in brackets. A thread that has gone since is no worry.
+    threads.map(|thread| state(thread.path())).all(|stat| stat.is_empty() || stat.contains(") T "))
 }
