@@ -78,7 +78,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return databases::run(session, args);
     }
     let setting = setting(args)?;
-    let experiments = chosen(args)?;
+    let experiments = chosen(args, setting)?;
     if args.live {
         fio::check()?;
     }
@@ -126,8 +126,8 @@ fn setting(args: &Args) -> Result<Setting> {
 }
 
 /// The experiments asked for; in real time as many periods as were published.
-fn chosen(args: &Args) -> Result<Vec<Experiment>> {
-    let (all, factor) = (published(), setting(args)?.period_s / PUBLISHED_S);
+fn chosen(args: &Args, setting: Setting) -> Result<Vec<Experiment>> {
+    let (all, factor) = (published(), setting.period_s / PUBLISHED_S);
     let names: Vec<&str> = all.iter().map(|experiment| experiment.name).collect();
     if let Some(unknown) = args.experiments.iter().find(|name| !names.contains(&name.as_str())) {
         return Err(anyhow!("there is no experiment {unknown:?}"))
