@@ -3,6 +3,9 @@
 use super::{Drain, Evenkeel, MEMORY, PAUSE_S};
 use crate::control::{Reason, Sample};
 
+/// Seconds without clients for which a test waits for them to come back.
+const SUSPENDED_S: f64 = 30.0;
+
 impl Evenkeel {
     /// Completions per second that are due at least, once enough were seen to tell: fewer in flight give at least their
     /// share. Of a limit that was never in use nothing is due.
@@ -52,17 +55,23 @@ impl Evenkeel {
 
     pub(super) fn on_not_full(&mut self, sample: &Sample) -> Reason {
         let in_flight = sample.in_flight_mean;
-        if let Some(mut probe) = self.probe.take() {
-            probe.unfilled_s += sample.seconds();
-            if probe.unfilled_s < 0.1 {
-                self.probe = Some(probe);
-                return self.describe();
-            }
-            self.known.refuse(probe.to, self.kept, self.now, 1.0, self.patience_s());
-            self.set(self.kept);
-            return Reason::CannotFill { limit: probe.to, in_flight };
+        let Some(mut probe) = self.probe.take() else {
+            self.base.cap(MEMORY / 10.0 * self.dispersion.scale());
+            return Reason::NotFull { in_flight };
+        };
+        probe.unfilled_s += sample.seconds();
+        if probe.unfilled_s < 0.1 {
+            self.probe = Some(probe);
+            return self.describe();
         }
-        self.base.cap(MEMORY / 10.0 * self.dispersion.scale());
-        Reason::NotFull { in_flight }
+        self.set(self.kept);
+        if in_flight < 0.9 * f64::from(self.kept.min(probe.to)) {
+            // Neither limit is filled: the clients went away, which says nothing about either.
+            let worth = probe.tried.seconds > 0.0 && probe.unfilled_s < SUSPENDED_S;
+            self.probe = worth.then(|| probe.suspended());
+            return Reason::NotFull { in_flight };
+        }
+        self.known.refuse(probe.to, self.kept, self.now, 1.0, self.patience_s());
+        Reason::CannotFill { limit: probe.to, in_flight }
     }
 }

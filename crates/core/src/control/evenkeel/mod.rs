@@ -378,7 +378,7 @@ impl Controller for Evenkeel {
     }
 
     fn update(&mut self, sample: &Sample) -> Decision {
-        if makes_sense(sample) && (self.is_full(sample) || self.probe.is_some()) {
+        if makes_sense(sample) && (self.is_full(sample) || self.probe.is_some_and(|probe| probe.trying)) {
             self.now += sample.seconds();
         }
         let why = self.decide(sample);

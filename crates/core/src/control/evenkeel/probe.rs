@@ -26,6 +26,13 @@ pub struct Probe {
     pub unfilled_s: f64,
 }
 
+impl Probe {
+    /// Goes on with the limit kept, once there are clients again.
+    pub fn suspended(self) -> Self {
+        Self { trying: false, half: 0.0, ..self }
+    }
+}
+
 impl Evenkeel {
     /// Starts the next probe, if one is due.
     pub(super) fn next_probe(&mut self, sample: &Sample) -> Reason {

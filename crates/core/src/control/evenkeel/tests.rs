@@ -59,6 +59,38 @@ fn measured_curves_are_held_near_their_best() {
 }
 
 #[test]
+fn clients_that_go_away_in_a_test_say_nothing_about_the_limit_tried() {
+    for filled in [0, 5] {
+        clients_go_away_after(filled);
+    }
+}
+
+/// In the first test, after so many ticks in which the limit tried was filled.
+fn clients_go_away_after(filled: u32) {
+    let mut controller = Evenkeel::new(Settings { initial: 8, ..Settings::default() });
+    let (mut limit, mut number, mut tried) = (8, 0, None);
+    let mut tick = |share: f64| {
+        let in_flight = share * f64::from(limit);
+        let decision = controller.update(&exact(number, limit, in_flight, 100.0 * in_flight));
+        (limit, number) = (decision.limit, number + 1);
+        decision
+    };
+    while tried.is_none() {
+        let decision = tick(1.0);
+        tried = matches!(decision.why, Reason::Trying { .. }).then_some(decision.limit);
+    }
+    for _ in 0..filled {
+        tick(1.0);
+    }
+    for _ in 0..200 {
+        assert!(!matches!(tick(0.05).why, Reason::CannotFill { .. }));
+    }
+    assert_eq!(tick(0.05).limit, 8, "meanwhile the limit kept is in force");
+    let next = (0..40).map(|_| tick(1.0).limit).find(|&limit| limit != 8);
+    assert_eq!(next, tried, "the same limit is tried again");
+}
+
+#[test]
 fn a_quiet_night_makes_nothing_worth_another_look() {
     let curve = Curve::peaked(8.0, Rise { bend: 1.0 }, Fall::Cliff { edge: 1.5, height: 0.2 });
     let plant = Plant::new(curve, 20_000.0);
