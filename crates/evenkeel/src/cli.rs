@@ -30,7 +30,8 @@ Examples:
   evenkeel sandbox up demo --ebs 10           a private server with data, kept running
   evenkeel explain sandbox:demo --workload tpcw.shopping
 
-Exit codes: 0 done, 1 a finding, 2 wrong use or configuration, 3 the measurement is not valid.";
+Exit codes: 0 done, 1 a finding, 2 wrong use or configuration, 3 the measurement is not valid,
+130 Ctrl-C.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

@@ -18,6 +18,20 @@ pub const FINDING: u8 = 1;
 pub const WRONG_USE: u8 = 2;
 /// The measurement is not valid.
 pub const NOT_VALID: u8 = 3;
+/// Ctrl-C ended it; as shells count such a program.
+pub const INTERRUPTED: u8 = 130;
+
+/// Somebody asked to stop; with how far it had come.
+#[derive(Debug)]
+pub struct Stopped(pub String);
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stopped {}", self.0)
+    }
+}
+
+impl std::error::Error for Stopped {}
 
 /// What to do next; attached to an error as a context.
 #[derive(Debug)]
@@ -41,10 +55,25 @@ impl<T, E: Into<anyhow::Error>> WithHint<T> for Result<T, E> {
     }
 }
 
-/// Prints an error to the terminal's error stream.
+/// Prints an error to the terminal's error stream. That somebody asked to stop is none.
 pub fn report(error: &anyhow::Error) -> ExitCode {
-    eprint!("{}", render(error));
-    ExitCode::from(WRONG_USE)
+    let Some(stopped) = stopped(error) else {
+        eprint!("{}", render(error));
+        return ExitCode::from(WRONG_USE);
+    };
+    eprintln!("{stopped}");
+    ExitCode::from(INTERRUPTED)
+}
+
+/// How far it had come when somebody asked to stop; `None` where something else went wrong.
+fn stopped(error: &anyhow::Error) -> Option<String> {
+    let is_stop = |cause: &(dyn std::error::Error + 'static)| {
+        cause.is::<Stopped>()
+            || matches!(cause.downcast_ref(), Some(DataError::Stopped))
+            || matches!(cause.downcast_ref(), Some(StudyError::Stopped))
+            || matches!(cause.downcast_ref(), Some(SandboxError::Stopped { .. }))
+    };
+    error.chain().find(|cause| is_stop(*cause)).map(ToString::to_string)
 }
 
 /// `error:` the cause, `while:` what was going on, `hint:` the way out.
@@ -102,6 +131,21 @@ mod tests {
             render(&error),
             "error: connection refused\n  while: opening connection 17 of 64\n  hint: start the server\n"
         );
+    }
+
+    #[test]
+    fn a_stop_is_no_error_however_deep_it_was_noticed() {
+        let told = |error: anyhow::Error| stopped(&error.context("in round 2"));
+        assert_eq!(
+            told(Stopped("after 3 of 9 plants".into()).into()).as_deref(),
+            Some("stopped after 3 of 9 plants")
+        );
+        assert_eq!(told(DataError::Stopped.into()).as_deref(), Some("stopped"));
+        assert_eq!(
+            told(SandboxError::Stopped { name: "a".into() }.into()).as_deref(),
+            Some("stopped before sandbox \"a\" was up")
+        );
+        assert_eq!(told(anyhow!("no such file")), None);
     }
 
     #[test]

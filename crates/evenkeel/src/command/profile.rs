@@ -4,7 +4,7 @@ use super::spec::{self, Study};
 use super::tell::Teller;
 use super::{Session, resume};
 use crate::clock::unix_time;
-use crate::failure::NOT_VALID;
+use crate::failure::{INTERRUPTED, NOT_VALID};
 use crate::out;
 use crate::progress::{Mode, View};
 use crate::table;
@@ -222,9 +222,6 @@ fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Res
         (true, false) => ExitCode::from(NOT_VALID),
     })
 }
-
-/// As shells count a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
 
 /// How progress is shown.
 pub fn mode(session: &Session, json: bool) -> Mode {

@@ -81,7 +81,13 @@ pub struct Experiment {
 impl Experiment {
     /// Its run under a way.
     pub fn scenario(&self, way: Way, period_s: f64, seed: Seed) -> Scenario {
-        let law = match way {
+        let law = self.law(way);
+        self.with(|host| if host.tells { law } else { host.law }, period_s, seed)
+    }
+
+    /// The law of the hosts that keep to one.
+    pub fn law(&self, way: Way) -> Law {
+        match way {
             Way::Uncontrolled => Law::Fixed(f64::MAX),
             Way::Parda => Law::Parda(Parameters {
                 k: self.k,
@@ -90,8 +96,7 @@ impl Experiment {
                 ..Parameters::published(self.threshold_s)
             }),
             Way::Evenkeel => Law::Evenkeel(Settings { most: self.most, ..Settings::new(self.threshold_s) }),
-        };
-        self.with(|host| if host.tells { law } else { host.law }, period_s, seed)
+        }
     }
 
     /// The same with all times multiplied: as many periods of another length.

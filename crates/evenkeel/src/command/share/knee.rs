@@ -5,7 +5,7 @@ use super::super::profile::mode;
 use super::backing;
 use crate::config::share::{DiskConfig, ShareConfig};
 use crate::config::units;
-use crate::failure::{NOT_VALID, WithHint};
+use crate::failure::{INTERRUPTED, NOT_VALID, WithHint};
 use crate::progress::{ProgressEvent, View};
 use crate::share::knee::{DEPTH_MOST, Measurement, Storage, Sweep, SweepPlan, caveats, json, sweep, text};
 use crate::{format, out};
@@ -32,9 +32,6 @@ const BLOCK_MOST: u64 = 16 << 20;
 const MEMORY_MOST: u64 = 1 << 30;
 /// Most rounds.
 const ROUNDS_MOST: u32 = 100;
-/// As shells count a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
-
 /// Flags of `evenkeel share knee`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

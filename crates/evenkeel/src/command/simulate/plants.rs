@@ -3,8 +3,9 @@
 use super::Args;
 use crate::command::Session;
 use crate::config::simulate::{fitted, law_named};
+use crate::failure::Stopped;
 use crate::out;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use evenkeel_core::control::Law;
 use evenkeel_core::control::plant::Distribution;
 use evenkeel_core::control::search::{self, EFFORT, SEARCHED};
@@ -36,7 +37,7 @@ pub fn judge(session: &Session, args: &Args, count: u64) -> Result<()> {
     let mut verdicts: Vec<(u64, u32, Verdict)> = Vec::new();
     for number in 0..count {
         if session.stop.is_set() {
-            bail!("stopped after {number} of {count} plants");
+            return Err(Stopped(format!("after {number} of {count} plants")).into());
         }
         for start in STARTS {
             let mut controller = law.starting_at(start).build();

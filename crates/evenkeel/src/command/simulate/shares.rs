@@ -2,8 +2,9 @@
 
 use super::Args;
 use crate::command::Session;
+use crate::failure::Stopped;
 use crate::out;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use evenkeel_core::random::Seed;
 use evenkeel_core::share::experiment::{
     Experiment, Mix, Outcome, Stability, Way, judge, kept, mix, published, stability,
@@ -36,7 +37,7 @@ fn experiments(session: &Session, args: &Args, seed: Seed) -> Result<()> {
     for experiment in published() {
         for way in Way::ALL {
             if session.stop.is_set() {
-                bail!("stopped before {} under {}", experiment.name, way.name());
+                return Err(Stopped(format!("before {} under {}", experiment.name, way.name())).into());
             }
             let outcome = judge(&experiment, &run(&experiment.scenario(way, PERIOD_S, seed)));
             let kept = (way == Way::Evenkeel).then(|| kept(&experiment, PERIOD_S, seed));
@@ -93,7 +94,7 @@ fn mixes(session: &Session, args: &Args, seed: Seed, count: u64) -> Result<()> {
     let mut diverged = 0;
     for number in 0..count {
         if session.stop.is_set() {
-            bail!("stopped after {number} of {count} mixes");
+            return Err(Stopped(format!("after {number} of {count} mixes")).into());
         }
         let mix = mix(seed, number);
         let outcome = stability(&mix);

@@ -45,7 +45,7 @@ fn ends_as_stopped(child: &mut Child, mut stderr: impl Read) {
     let mut told = String::new();
     stderr.read_to_string(&mut told).expect("readable");
     let status = child.wait().expect("it ends");
-    assert_eq!(status.code(), Some(3), "{told}");
+    assert_eq!(status.code(), Some(130), "{told}");
     assert!(told.contains("the server, the guard and their files are gone"), "{told}");
 }
 

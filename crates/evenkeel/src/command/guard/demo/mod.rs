@@ -4,7 +4,7 @@ mod play;
 mod stage;
 
 use super::super::Session;
-use crate::failure::NOT_VALID;
+use crate::failure::INTERRUPTED;
 use crate::guard::show::{self, Show};
 use crate::out;
 use crate::view::picture::Frame;
@@ -61,7 +61,7 @@ pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
     if session.stop.is_set() {
         removed?;
         eprintln!("stopped; the server, the guard and their files are gone");
-        return Ok(ExitCode::from(NOT_VALID));
+        return Ok(ExitCode::from(INTERRUPTED));
     }
     let show = played?;
     removed?;

@@ -3,8 +3,9 @@
 use super::super::super::{Session, profile, sandbox as server};
 use super::{DemoArgs, NAME};
 use crate::config::workload as workload_file;
+use crate::failure::Stopped;
 use crate::progress::{ProgressEvent, View};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use evenkeel_lab::sandbox::{Sandbox, SandboxSpec};
 use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::Workload;
@@ -58,7 +59,7 @@ fn fill(session: &Session, control: &mut Control) -> Result<()> {
     control.exec(&format!("USE {DATABASE}"))?;
     for statement in statements() {
         if session.stop.is_set() {
-            return Err(anyhow!("stopped"));
+            return Err(Stopped("before the server was filled".into()).into());
         }
         control.exec(&statement)?;
     }

@@ -3,23 +3,21 @@
 use super::fio::Fio;
 use crate::clock::Clock;
 use crate::command::Session;
+use crate::failure::Stopped;
+use crate::share::file::{DiskFile, HostFile, WindowFile};
 use crate::share::host::Host;
 use crate::share::status::Status;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use evenkeel_core::share::experiment::{ARRAY, Experiment, Way};
-use evenkeel_core::share::simulation::{HostPlan, Row, Stretch, Trace};
+use evenkeel_core::share::simulation::{DiskPlan, HostPlan, Row, Stretch, Trace};
 use evenkeel_gate::share::backing::simulated;
-use serde_json::json;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Bytes of each disk, of which nothing is written unless a client writes.
 const DISK: &str = "256M";
 /// Window of who has no law: nothing is held back.
-const FREE: u32 = 4_096;
-/// The window that laws begin with.
-const INITIAL: [(Way, f64); 2] = [(Way::Parda, 32.0), (Way::Evenkeel, 16.0)];
+const FREE: f64 = 4_096.0;
 /// How often hosts are asked in a period.
 const LOOKS: f64 = 5.0;
 /// Time that clients have to end after the experiment.
@@ -69,43 +67,34 @@ impl Live<'_> {
     fn start(&self) -> Result<Vec<Host>> {
         let started = self.experiment.hosts.iter().enumerate().map(|(place, plan)| {
             let path = self.folder.join(format!("host{place}.toml"));
-            std::fs::write(&path, self.config(place, plan))
-                .with_context(|| format!("writing {}", path.display()))?;
+            self.config(place, plan).write(&path)?;
             Host::start(&path)
         });
         started.collect()
     }
 
-    /// Strings of JSON are strings of TOML.
-    fn config(&self, place: usize, plan: &HostPlan) -> String {
-        let free = !plan.tells || self.way == Way::Uncontrolled;
-        let (law, initial, most) = match INITIAL.iter().find(|(way, _)| !free && *way == self.way) {
-            Some((way, initial)) => (way.name(), initial.min(self.experiment.most), self.experiment.most),
-            None => ("fixed", f64::from(FREE), f64::from(FREE)),
+    fn config(&self, place: usize, plan: &HostPlan) -> HostFile {
+        let held = plan.tells && self.way != Way::Uncontrolled;
+        let (law, initial, most) = match self.experiment.law(self.way) {
+            law if held => (self.way.name(), law.initial(), self.experiment.most),
+            _ => ("fixed", FREE, FREE),
         };
-        let mut text = format!("name = \"host{place}\"\nnbd = \"127.0.0.1:0\"\n");
-        let _ = write!(
-            text,
-            "[window]\ncontroller = \"{law}\"\nlatency = \"{}us\"\nperiod = \"{}ms\"\ninitial = {initial:?}\nmost = {most:?}\n",
-            (1e6 * self.experiment.threshold_s).round(),
-            (1e3 * self.period_s).round(),
-        );
-        if !free {
-            let slots = format!("slot:{}", self.folder.join("slots").display());
-            let _ = writeln!(text, "[bus]\naddress = {}", json!(slots));
+        let (threshold_s, period_s) = (self.experiment.threshold_s, self.period_s);
+        let disk = |(number, disk): (usize, &DiskPlan)| DiskFile {
+            name: format!("disk{number}"),
+            backing: self.folder.join(format!("host{place}-{number}.img")),
+            size: Some(DISK),
+            // The published law has its constant K in the shares.
+            share: self.experiment.k * disk.shares,
+            array: self.array(),
+        };
+        HostFile {
+            name: format!("host{place}"),
+            nbd: Some("127.0.0.1:0"),
+            window: WindowFile { law, threshold_s, period_s, initial, most },
+            slots: held.then(|| self.folder.join("slots")),
+            disks: plan.disks.iter().enumerate().map(disk).collect(),
         }
-        for (number, disk) in plan.disks.iter().enumerate() {
-            let backing = self.folder.join(format!("host{place}-{number}.img"));
-            let _ = write!(
-                text,
-                "[[disk]]\nname = \"disk{number}\"\nbacking = {}\nsize = \"{DISK}\"\nshare = {:?}\nsimulated = {}\n",
-                json!(backing.display().to_string()),
-                // The published law has its constant K in the shares.
-                self.experiment.k * disk.shares,
-                json!(self.array().display().to_string()),
-            );
-        }
-        text
     }
 
     /// When which client is there, the first first.
@@ -130,7 +119,7 @@ impl Live<'_> {
         loop {
             let now_s = clock.now().as_secs_f64();
             if session.stop.is_set() {
-                bail!("stopped in {} under {}", self.experiment.name, self.way.name());
+                return Err(Stopped(format!("in {} under {}", self.experiment.name, self.way.name())).into());
             }
             while let Some(visit) = visits.pop_if(|visit| visit.stretch.0 <= now_s) {
                 clients.push(self.visit(&visit, hosts, now_s, clients.len())?);
@@ -213,8 +202,8 @@ mod tests {
     #[test]
     fn a_host_is_told_its_law_its_disks_and_the_common_array() {
         let experiment = published().swap_remove(4);
-        let text = live(&experiment, Way::Parda).config(0, &experiment.hosts[0]);
-        let config = ShareConfig::parse(&text).unwrap();
+        let file = live(&experiment, Way::Parda).config(0, &experiment.hosts[0]);
+        let config = ShareConfig::parse(&file.to_string()).unwrap();
         assert_eq!((config.law.as_str(), config.window_max, config.disks.len()), ("parda", 64.0, 2));
         assert!((config.disks[0].share - 4.0).abs() < 1e-9, "K = 0.2 of 20 shares");
         assert_eq!(config.disks[0].simulated.as_deref(), Some(Path::new("/a \"b\"/array.sim")));
@@ -224,8 +213,8 @@ mod tests {
     #[test]
     fn who_keeps_to_no_law_is_not_held_back_and_tells_nobody() {
         let experiment = published().swap_remove(3);
-        let text = live(&experiment, Way::Evenkeel).config(5, &experiment.hosts[5]);
-        let config = ShareConfig::parse(&text).unwrap();
+        let file = live(&experiment, Way::Evenkeel).config(5, &experiment.hosts[5]);
+        let config = ShareConfig::parse(&file.to_string()).unwrap();
         assert_eq!((config.law.as_str(), config.bus.address), ("fixed", None));
         assert!(config.window >= f64::from(experiment.hosts[5].disks[0].depth));
     }

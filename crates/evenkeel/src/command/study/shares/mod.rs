@@ -9,7 +9,7 @@ use crate::clock::unix_time;
 use crate::command::simulate::shares::{HEADER, as_json, as_text};
 use crate::command::{Session, profile};
 use crate::config::units;
-use crate::failure::WithHint;
+use crate::failure::{Stopped, WithHint};
 use crate::progress::{Mode, ProgressEvent, View};
 use crate::report::shares::{Made, Setting, Study, html};
 use crate::{format, out};
@@ -154,7 +154,7 @@ impl Work<'_> {
         let mut made = Vec::new();
         for way in Way::ALL {
             if self.session.stop.is_set() {
-                bail!("stopped before {} under {}", experiment.name, way.name());
+                return Err(Stopped(format!("before {} under {}", experiment.name, way.name())).into());
             }
             let trace = self.trace(&experiment, way)?;
             let outcome = judge(&experiment, &trace);

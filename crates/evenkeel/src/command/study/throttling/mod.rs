@@ -7,6 +7,7 @@ mod server;
 mod step;
 
 use crate::command::{Session, look, profile};
+use crate::failure::INTERRUPTED;
 use crate::format;
 use crate::out;
 use crate::progress::{Mode, ProgressEvent, View};
@@ -21,9 +22,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub use flags::Args;
-
-/// As shells count a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
 
 /// Makes the study, or goes on with one, and prints what came out.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {

@@ -15,6 +15,7 @@ use crate::clock::unix_time;
 use crate::command::{Session, profile};
 use crate::databases::record::{Key, Run, Setting};
 use crate::databases::{csv, json, table};
+use crate::failure::INTERRUPTED;
 use crate::progress::{Mode, ProgressEvent, View};
 use crate::report::shares::databases::html;
 use crate::{format, out};
@@ -26,8 +27,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// As shells count a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
 /// What a run takes beside its load: copies, servers, mounts.
 const AROUND_S: f64 = 15.0;
 

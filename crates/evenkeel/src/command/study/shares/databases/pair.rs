@@ -4,6 +4,7 @@ use super::images::{Images, SANDBOX, spec};
 use crate::command::Session;
 use crate::databases::record::{Key, Setting};
 use crate::databases::{NAMES, SHARES, THRESHOLD_S};
+use crate::share::file::{DiskFile, HostFile, WindowFile};
 use crate::share::host::Host;
 use anyhow::{Context, Result};
 use evenkeel_core::share::ArrayPlan;
@@ -12,16 +13,17 @@ use evenkeel_gate::share::backing::simulated;
 use evenkeel_lab::data::dvdstore;
 use evenkeel_lab::sandbox::Sandbox;
 use evenkeel_lab::target::Target;
-use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// As large an array as the published one of this table, but slower, so that it and not this machine is what both wait for.
 const DATA: ArrayPlan = ArrayPlan { spindles: 6, mean_s: 0.0057, ..ARRAY };
 /// The window that laws begin with.
-const INITIAL: u32 = 16;
+const INITIAL: f64 = 16.0;
 /// That of the redo logs: nothing bounds them.
-const FREE: u32 = 64;
+const FREE: f64 = 64.0;
+/// Data, and redo logs.
+const KINDS: [&str; 2] = ["data", "logs"];
 /// Of the measured servers: a pool that holds a part of the data, and commits that wait for the disk.
 const SETTINGS: [(&str, &str); 4] = [
     ("innodb_buffer_pool_size", "24M"),
@@ -30,6 +32,9 @@ const SETTINGS: [(&str, &str); 4] = [
     ("innodb_flush_log_at_trx_commit", "1"),
     ("innodb_write_io_threads", "8"),
 ];
+
+/// How a window is set, and the slot file of who does not keep it to itself.
+type Told = (WindowFile, Option<PathBuf>);
 
 /// Both, in the order in which they come down: servers, then disks with their mounts, then the folder.
 pub struct Pair {
@@ -61,9 +66,10 @@ impl Pair {
         for (host, name) in NAMES.iter().enumerate() {
             let (home, logs) = (pair.path(name), pair.path(&format!("logs-{name}")));
             let data = home.join("sandboxes").join(SANDBOX);
-            let up = pair.disk(images, 0, host, &data, &pair.data_window(setting, key))?;
+            let up = pair.disk(images, 0, host, &data, pair.data_window(setting, key))?;
             pair.data.push(up);
-            let up = pair.disk(images, 1, host, &logs, &window("fixed", FREE, FREE, setting.period_s))?;
+            let up =
+                pair.disk(images, 1, host, &logs, (window("fixed", FREE, FREE, setting.period_s), None))?;
             pair.logs.push(up);
             let server = Sandbox::up(&spec(&home, &logs, &SETTINGS), &session.stop, &mut |_| {})?;
             pair.servers.push(server);
@@ -75,35 +81,39 @@ impl Pair {
         self.folder.0.join(name)
     }
 
-    fn data_window(&self, setting: &Setting, key: Key) -> String {
-        let (law, initial) = match key.way {
-            Way::Uncontrolled => ("fixed", key.most),
-            way => (way.name(), INITIAL.min(key.most)),
-        };
-        let window = window(law, initial, key.most, setting.period_s);
-        if key.way == Way::Uncontrolled {
-            return window;
+    /// How the window of the data is set, and where hosts speak with each other.
+    fn data_window(&self, setting: &Setting, key: Key) -> Told {
+        let most = f64::from(key.most);
+        match key.way {
+            Way::Uncontrolled => (window("fixed", most, most, setting.period_s), None),
+            way => {
+                let initial = INITIAL.min(most);
+                (window(way.name(), initial, most, setting.period_s), Some(self.path("slots")))
+            }
         }
-        let slots = format!("slot:{}", self.path("slots").display());
-        format!("{window}[bus]\naddress = {}\n", json!(slots))
     }
 
-    /// Copies image `kind` for a host, and mounts it. Strings of JSON are strings of TOML.
-    fn disk(&self, images: &Images, kind: usize, host: usize, at: &Path, window: &str) -> Result<Host> {
-        let (kinds, name) = (["data", "logs"], NAMES[host]);
-        let backing = self.path(&format!("{}-{name}.img", kinds[kind]));
-        images.copy(kind, &backing)?;
+    /// Copies image `kind` for a host, and mounts it.
+    fn disk(&self, images: &Images, kind: usize, host: usize, at: &Path, told: Told) -> Result<Host> {
+        let name = NAMES[host];
+        let config = self.path(&format!("{}-{name}.toml", KINDS[kind]));
+        let file = self.file(kind, host, told);
+        images.copy(kind, &file.disks[0].backing)?;
         fs::create_dir_all(at).with_context(|| format!("making {}", at.display()))?;
-        let share = if kind == 0 { SHARES[host] } else { 1.0 };
-        let text = format!(
-            "name = \"{name}\"\n{window}[[disk]]\nname = \"{}\"\nbacking = {}\nshare = {share:?}\nsimulated = {}\n",
-            kinds[kind],
-            json!(backing.display().to_string()),
-            json!(self.path(&format!("{}.sim", kinds[kind])).display().to_string()),
-        );
-        let config = self.path(&format!("{}-{name}.toml", kinds[kind]));
-        fs::write(&config, text).with_context(|| format!("writing {}", config.display()))?;
-        Host::mount(&config, at).with_context(|| format!("mounting the {} of host {name}", kinds[kind]))
+        file.write(&config)?;
+        Host::mount(&config, at).with_context(|| format!("mounting the {} of host {name}", KINDS[kind]))
+    }
+
+    fn file(&self, kind: usize, host: usize, (window, slots): Told) -> HostFile {
+        let name = NAMES[host];
+        let disk = DiskFile {
+            name: KINDS[kind].to_owned(),
+            backing: self.path(&format!("{}-{name}.img", KINDS[kind])),
+            size: None,
+            share: if kind == 0 { SHARES[host] } else { 1.0 },
+            array: self.path(&format!("{}.sim", KINDS[kind])),
+        };
+        HostFile { name: name.to_owned(), nbd: None, window, slots, disks: vec![disk] }
     }
 
     /// The hosts of the data disks, by place.
@@ -145,12 +155,8 @@ impl Drop for Folder {
     }
 }
 
-fn window(law: &str, initial: u32, most: u32, period_s: f64) -> String {
-    format!(
-        "[window]\ncontroller = \"{law}\"\nlatency = \"{}us\"\nperiod = \"{}ms\"\ninitial = {initial}.0\nmost = {most}.0\n",
-        (1e6 * THRESHOLD_S).round(),
-        (1e3 * period_s).round(),
-    )
+fn window(law: &'static str, initial: f64, most: f64, period_s: f64) -> WindowFile {
+    WindowFile { law, threshold_s: THRESHOLD_S, period_s, initial, most }
 }
 
 #[cfg(test)]
@@ -162,9 +168,8 @@ mod tests {
     fn config(way: Way, most: u32) -> ShareConfig {
         let folder = Folder("/no/such folder".into());
         let pair = Pair { servers: vec![], data: vec![], logs: vec![], folder };
-        let window = pair.data_window(&setting(), Key { way, most, round: 1 });
-        let disk = "[[disk]]\nname = \"data\"\nbacking = \"/x\"\n";
-        ShareConfig::parse(&format!("name = \"a\"\n{window}{disk}")).unwrap()
+        let told = pair.data_window(&setting(), Key { way, most, round: 1 });
+        ShareConfig::parse(&pair.file(0, 1, told).to_string()).unwrap()
     }
 
     #[test]
