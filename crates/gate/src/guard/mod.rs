@@ -112,7 +112,9 @@ impl Guard {
         };
         let tls = TlsSetup::new(&plan.client_tls, &plan.backend_tls, host)?;
         let listen = |address: &Address| {
-            Listener::bind(address).map_err(|source| GuardError::Listen { address: address.clone(), source })
+            let listener =
+                Listener::bind(address).and_then(|listener| listener.open_to_all().map(|()| listener));
+            listener.map_err(|source| GuardError::Listen { address: address.clone(), source })
         };
         let listeners = Arc::new(plan.listen.iter().map(listen).collect::<Result<Vec<_>, _>>()?);
         let threads = plan.threads.clamp(1, THREADS_MAX);

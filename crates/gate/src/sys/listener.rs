@@ -6,7 +6,7 @@ use crate::address::Address;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::ptr;
@@ -56,6 +56,13 @@ impl Listener {
         // SAFETY: a system call without pointers.
         check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
         Ok(socket)
+    }
+
+    /// Lets every user of the machine connect to a unix socket, whatever the umask, as a database server's own lets
+    /// them: who may log in the server says. Who may come near the socket its folder says.
+    pub fn open_to_all(&self) -> io::Result<()> {
+        let all = fs::Permissions::from_mode(0o777);
+        self.path.as_ref().map_or(Ok(()), |path| fs::set_permissions(path, all))
     }
 
     /// The port, where the system chose it.

@@ -7,6 +7,7 @@ use evenkeel_core::Nanos;
 use evenkeel_gate::admission::Options;
 use evenkeel_gate::guard::{Guard, Plan};
 use evenkeel_wire::relay::Reply;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 /// One permit, and a liveness rule that does not hide that one was lost.
@@ -193,6 +194,8 @@ fn a_port_that_is_taken_and_a_socket_that_is_listened_to_are_refused() {
     let path = home.path().join("socket");
     let first = Guard::start(Plan::new(unix(&path), backend.clone())).expect("a guard starts");
     assert!(Guard::start(Plan::new(unix(&path), backend.clone())).is_err());
+    let mode = std::fs::metadata(&path).expect("a socket").permissions().mode();
+    assert_eq!(mode & 0o777, 0o777, "every user may connect, whatever the umask");
     drop(first);
     assert!(!path.exists());
     // One that nobody listens to any more is replaced.
