@@ -23,7 +23,9 @@ pub struct Journal {
 impl Journal {
     /// Keeps `most` entries, at least one.
     pub fn new(most: usize) -> Self {
-        Self { entries: VecDeque::new(), most: most.max(1) }
+        let most = most.max(1);
+        // All at once: one that grows doubles, and a ring goes round through all that it has.
+        Self { entries: VecDeque::with_capacity(most), most }
     }
 
     /// The oldest makes room.
