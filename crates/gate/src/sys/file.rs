@@ -108,6 +108,16 @@ pub fn write_durably(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize
     usize::try_from(written).map_err(|_| io::Error::last_os_error())
 }
 
+/// Reads what the kernel's cache holds of a range, from its beginning on; `WouldBlock` where that is nothing, and the kernel
+/// begins to fetch it. It waits for no disk as long as the file is not open for direct I/O.
+pub fn read_cached(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    let part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let offset = whence(offset)?;
+    // SAFETY: the part is a mutable slice that lives through the call.
+    let read = unsafe { libc::preadv2(file.as_raw_fd(), &raw const part, 1, offset, libc::RWF_NOWAIT) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
 fn whence(place: u64) -> io::Result<libc::off_t> {
     libc::off_t::try_from(place).map_err(|_| io::ErrorKind::InvalidInput.into())
 }

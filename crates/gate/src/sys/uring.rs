@@ -130,6 +130,11 @@ impl Ring {
         }
     }
 
+    /// Whether something is to be handed over.
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Whether the kernel is done with something.
     pub fn has_completed(&mut self) -> bool {
         !self.ring.completion().is_empty()

@@ -1,5 +1,6 @@
 //! A regular file or a block device.
 
+mod cached;
 mod copies;
 mod error;
 pub(super) mod open;
@@ -10,6 +11,7 @@ use super::pool::{Perform, Pool};
 use super::{Backing, Ended};
 use crate::share::{Buffer, Errno, Work};
 use crate::sys::{Completed, Ring, Wake};
+use cached::{Cached, Tried};
 use copies::Copies;
 pub use error::FileError;
 use evenkeel_core::Nanos;
@@ -73,6 +75,9 @@ pub struct FileBacking {
     order: Order,
     completed: Vec<Completed>,
     copies: Copies,
+    cached: Cached,
+    /// The first read since the last push. If it is the only thing that is handed over, it need not go through the ring.
+    alone: Option<(u64, Work)>,
     /// What was done at once.
     copied: Vec<Ended>,
     /// The kernel had no room at the last push.
@@ -94,8 +99,19 @@ impl FileBacking {
         };
         let most = if ring.is_some() { SPARE_THREADS } else { THREADS };
         let pool = Pool::new(file.clone(), wake.clone(), most).map_err(failed)?;
-        let (order, completed, copied) = (Order::default(), Vec::new(), Vec::new());
-        Ok(Self { file, ring, pool, wake, order, completed, copies: Copies::new(), copied, again: None })
+        Ok(Self {
+            file,
+            ring,
+            pool,
+            wake,
+            order: Order::default(),
+            completed: Vec::new(),
+            copies: Copies::new(),
+            cached: Cached::default(),
+            alone: None,
+            copied: Vec::new(),
+            again: None,
+        })
     }
 
     /// Who does the I/O: [`Executor::Uring`] or [`Executor::Threads`].
@@ -113,9 +129,42 @@ impl FileBacking {
             let answer = self.copies.watch(|| self.file.perform(work));
             return self.copied.push(Ended { id, answer });
         }
+        let Some(ring) = &self.ring else { return self.read_or_start(id, work) };
+        let first = self.alone.take();
+        if first.is_none() && !ring.has_waiting() && self.cached.takes(&self.file, &work) {
+            self.alone = Some((id, work));
+            return;
+        }
+        // Several go in one call, which is less work than one call for each.
+        if let Some((id, work)) = first {
+            self.hand_over(id, work, 0);
+        }
+        self.hand_over(id, work, 0);
+    }
+
+    /// What is done by threads, if it has to be.
+    fn read_or_start(&mut self, id: u64, work: Work) {
+        match self.cached.takes(&self.file, &work) {
+            true => self.read_cached(id, work),
+            false => self.pool.start(id, work),
+        }
+    }
+
+    fn read_cached(&mut self, id: u64, work: Work) {
+        let answer = match self.cached.read(&self.file, work) {
+            Tried::Whole(buffer) => Ok(buffer),
+            Tried::Failed(error) => Err(error.into()),
+            Tried::Part(work, done) => return self.hand_over(id, work, done),
+        };
+        self.copied.push(Ended { id, answer });
+    }
+
+    /// To the ring, `done` bytes of it being there already, or else all of it to the threads.
+    fn hand_over(&mut self, id: u64, work: Work, done: usize) {
+        let done_whole = (done as u64).is_multiple_of(self.file.block);
         let whole = work.range().is_none_or(|(offset, bytes)| bytes > 0 && self.file.is_whole(offset, bytes));
         let left = match &mut self.ring {
-            Some(ring) if whole => ring.start(id, work, 0).err(),
+            Some(ring) if whole && done_whole => ring.start(id, work, done).err(),
             _ => Some(work),
         };
         if let Some(work) = left {
@@ -140,19 +189,8 @@ impl FileBacking {
             // The disk has these bytes, the file does not any more.
             Work::Read { .. } if moved == 0 => ended.push(Ended { id, answer: Err(Errno::IO) }),
             Work::Write { .. } if moved == 0 => ended.push(Ended { id, answer: Err(Errno::NO_SPACE) }),
-            Work::Read { .. } | Work::Write { .. } => self.rest(id, work, done),
+            Work::Read { .. } | Work::Write { .. } => self.hand_over(id, work, done),
             _ => ended.push(Ended { id, answer: Ok(Buffer::default()) }),
-        }
-    }
-
-    /// The rest in the ring, or all of it again where the rest is not in whole blocks.
-    fn rest(&mut self, id: u64, work: Work, done: usize) {
-        let left = match &mut self.ring {
-            Some(ring) if (done as u64).is_multiple_of(self.file.block) => ring.start(id, work, done).err(),
-            _ => Some(work),
-        };
-        if let Some(work) = left {
-            self.pool.start(id, work);
         }
     }
 }
@@ -184,6 +222,9 @@ impl Backing for FileBacking {
     }
 
     fn push(&mut self, now: Nanos) -> io::Result<()> {
+        if let Some((id, work)) = self.alone.take() {
+            self.read_cached(id, work);
+        }
         if let Some(ring) = &mut self.ring {
             self.again = (!ring.push()?).then_some(now + AGAIN);
         }

@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::{NamedTempFile, TempDir};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -223,6 +223,60 @@ fn who_does_the_io_is_known_by_name() {
         Ok(uring) => assert_eq!((uring, uring.to_string()), (any, "uring".to_owned())),
         Err(error) => {
             assert_eq!((any, true), (Executor::Threads, error.to_string().starts_with("no io_uring")))
+        }
+    }
+}
+
+/// What has ended, after waiting for so many.
+fn ended(backing: &mut FileBacking, count: usize) -> Vec<Ended> {
+    let (mut ended, begun) = (Vec::new(), Instant::now());
+    while ended.len() < count {
+        assert!(begun.elapsed() < PATIENCE, "{} of {count} ended", ended.len());
+        backing.collect(Nanos::ZERO, &mut ended);
+        std::thread::yield_now();
+    }
+    ended
+}
+
+#[test]
+fn a_read_of_what_the_cache_holds_ends_while_it_is_handed_over() {
+    let file = sparse(1 << 20);
+    file.as_file().write_all_at(&[3; 1 << 20], 0).unwrap();
+    for executor in EXECUTORS {
+        let Ok(mut backing) = FileBacking::open(file.path(), options(executor, false)) else {
+            left_out(executor);
+            continue;
+        };
+        backing.start(7, read(4_096 + 10, 20_000), Nanos::ZERO);
+        backing.push(Nanos::ZERO).unwrap();
+        let mut ended = Vec::new();
+        backing.collect(Nanos::ZERO, &mut ended);
+        let [Ended { id: 7, answer: Ok(buffer) }] = &ended[..] else { panic!("{executor}: {ended:?}") };
+        assert_eq!(buffer.as_slice(), [3; 20_000]);
+    }
+}
+
+#[test]
+fn what_the_cache_has_lost_is_read_all_the_same() {
+    const PIECE: usize = 16_384;
+    let file = sparse(4 << 20);
+    for place in 0..256_u64 {
+        file.as_file().write_all_at(&[place as u8; PIECE], place * PIECE as u64).unwrap();
+    }
+    for options in ways(file.path()) {
+        let to = format!("of={}", file.path().display());
+        system("dd", &["if=/dev/null", &to, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"]);
+        let mut backing = FileBacking::open(file.path(), options).unwrap();
+        // One at a time, each followed by two at once.
+        for (id, place) in (0..240_u64).step_by(3).enumerate() {
+            let group: &[u64] = if id % 2 == 0 { &[place] } else { &[place + 1, place + 2] };
+            for &place in group {
+                backing.start(place, read(place * PIECE as u64, PIECE), Nanos::ZERO);
+            }
+            backing.push(Nanos::ZERO).unwrap();
+            for Ended { id, answer } in ended(&mut backing, group.len()) {
+                assert!(answer.unwrap().as_slice() == [id as u8; PIECE], "{options:?} at {id}");
+            }
         }
     }
 }
