@@ -101,6 +101,11 @@ impl Inbox {
         std::mem::swap(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner), taken);
     }
 
+    /// Whether there are any.
+    pub fn has_messages(&self) -> bool {
+        !self.messages.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Before the engine sleeps: whether it may. Whoever puts a message in after this wakes it.
     pub fn may_sleep(&self) -> bool {
         self.awake.store(false, Ordering::SeqCst);

@@ -18,6 +18,7 @@ impl Worker {
     pub(super) fn take_requests(&mut self) {
         let now = self.clock.now();
         let mut requests = std::mem::take(&mut self.requests);
+        self.moved += requests.len();
         for request in requests.drain(..) {
             match self.refusal(&request) {
                 Some(errno) => self.refuse(request, errno),
@@ -94,6 +95,7 @@ impl Worker {
         let mut ended = std::mem::take(&mut self.ended);
         self.disks.iter_mut().for_each(|disk| disk.backing.collect(now, &mut ended));
         let any = !ended.is_empty();
+        self.moved += ended.len();
         for one in ended.drain(..) {
             let id = one.id as usize;
             let Some(flying) = self.flying.get_mut(id).and_then(Option::take) else { continue };

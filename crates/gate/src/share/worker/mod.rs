@@ -1,6 +1,7 @@
 //! One turn after the other: what clients ask, what the window lets go, what has ended.
 
 mod flow;
+mod linger;
 
 use super::engine::{DiskPlan, Plan, ShareError};
 use super::front::{Front, TOKENS};
@@ -10,6 +11,7 @@ use crate::clock::Clock;
 use crate::sys::{Interest, Poller};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Admission, Cost, Sent};
+use linger::{LINGER, Linger};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
@@ -20,6 +22,9 @@ const WAKE: u64 = 1;
 const PATIENCE: Nanos = Nanos::from_millis(5_000);
 /// Tokens of backings, by place.
 const BACKINGS: u64 = 16;
+/// What one I/O moves: a socket is ready, a request comes, and ends. After more it sleeps at once: meanwhile clients with many
+/// at a time ask for more of them, which is less work for each.
+const FEW: usize = 3;
 
 struct Disk {
     name: String,
@@ -63,6 +68,10 @@ pub(super) struct Worker {
     ended: Vec<Ended>,
     requests: Vec<Request>,
     messages: Vec<Message>,
+    /// Sockets that were ready, and I/Os that came or ended, since it last waited.
+    moved: usize,
+    /// Whether looking pays while the storage has nothing to do, and while it has.
+    linger: [Linger; 2],
     /// The instant at which the timer fires, and the one at which time alone lets the next I/O go.
     alarm: Nanos,
     let_go_at: Nanos,
@@ -111,6 +120,8 @@ impl Worker {
             ended: Vec::new(),
             requests: Vec::new(),
             messages: Vec::new(),
+            moved: 0,
+            linger: Default::default(),
             alarm: Nanos::MAX,
             let_go_at: Nanos::MAX,
         })
@@ -146,13 +157,11 @@ impl Worker {
 
     /// Takes what there is, and waits where there is nothing.
     fn listen(&mut self) -> io::Result<()> {
-        let has_more = self.front.as_ref().is_some_and(|front| front.has_more());
-        let may_sleep = self.inbox.may_sleep() && !has_more;
         self.set_alarm()?;
-        let ready = self.poller.wait(may_sleep)?;
-        self.inbox.is_awake();
+        let ready = self.wait()?;
         for index in 0..ready {
             let ready = self.poller.ready(index);
+            self.moved += usize::from(ready.token != TIMER);
             match (ready.token, &mut self.front) {
                 (TIMER, _) => self.alarm = Nanos::MAX,
                 (TOKENS.., Some(front)) => front.ready(ready),
@@ -162,6 +171,42 @@ impl Worker {
         }
         self.take_messages();
         Ok(())
+    }
+
+    /// Waits until something is ready; says how many sockets are.
+    fn wait(&mut self) -> io::Result<usize> {
+        let has_more = self.front.as_ref().is_some_and(|front| front.has_more());
+        let moved = std::mem::take(&mut self.moved);
+        if has_more || !(1..=FEW).contains(&moved) {
+            return self.sleep(!has_more);
+        }
+        let busy = usize::from(self.free.len() < self.flying.len());
+        let (begun, looks) = (self.clock.now(), self.linger[busy].looks());
+        let seen = if looks { self.look(begun)? } else { None };
+        let ready = seen.map_or_else(|| self.sleep(true), Ok)?;
+        self.linger[busy].learn(looks, self.clock.now() - begun);
+        Ok(ready)
+    }
+
+    fn sleep(&mut self, may_sleep: bool) -> io::Result<usize> {
+        let may_sleep = self.inbox.may_sleep() && may_sleep;
+        let ready = self.poller.wait(may_sleep)?;
+        self.inbox.is_awake();
+        Ok(ready)
+    }
+
+    /// Looks for a moment; `None` where there was nothing to see.
+    fn look(&mut self, begun: Nanos) -> io::Result<Option<usize>> {
+        loop {
+            let ready = self.poller.wait(false)?;
+            if ready > 0 || self.inbox.has_messages() {
+                return Ok(Some(ready));
+            }
+            if self.clock.now() - begun > LINGER {
+                return Ok(None);
+            }
+            std::thread::yield_now();
+        }
     }
 
     fn take_messages(&mut self) {
