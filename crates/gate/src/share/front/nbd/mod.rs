@@ -24,7 +24,7 @@ const CLIENTS_MAX: usize = 1_000;
 /// Clients accepted before those who are in have their turn again.
 const ACCEPTS: usize = 64;
 /// Bytes read at once besides what a write carries, which goes where it belongs without a copy.
-const SCRATCH: usize = 16 << 10;
+const SCRATCH: usize = 64 << 10;
 /// Room for bytes on their way to a client on this machine.
 const ROOM: usize = 2 << 20;
 
