@@ -1,6 +1,7 @@
 //! Real files and devices, by io_uring and by threads, cached and past the cache.
 
 use super::*;
+use crate::clock::Clock;
 use crate::share::fixture::left_out;
 use crate::share::{Answer, DiskPlan, Engine, Plan, Reply, Request};
 use evenkeel_core::random::{Random, Seed};
@@ -10,7 +11,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::{NamedTempFile, TempDir};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -229,9 +230,9 @@ fn who_does_the_io_is_known_by_name() {
 
 /// What has ended, after waiting for so many.
 fn ended(backing: &mut FileBacking, count: usize) -> Vec<Ended> {
-    let (mut ended, begun) = (Vec::new(), Instant::now());
+    let (mut ended, clock) = (Vec::new(), Clock::start());
     while ended.len() < count {
-        assert!(begun.elapsed() < PATIENCE, "{} of {count} ended", ended.len());
+        assert!(clock.now() < Nanos::from_millis(60_000), "{} of {count} ended", ended.len());
         backing.collect(Nanos::ZERO, &mut ended);
         std::thread::yield_now();
     }
