@@ -132,6 +132,7 @@ impl<T> Admission<T> {
     pub fn measure(&mut self, now_s: f64) -> Measured {
         self.pass(now_s);
         let seconds = (now_s - self.begun_s).max(1e-9);
+        self.pacer.forgive(seconds, now_s);
         let disk = |wanted: &mut Wanted| DiskUse {
             shares: wanted.shares,
             wanted: std::mem::take(&mut wanted.area) / seconds,

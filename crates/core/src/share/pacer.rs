@@ -1,15 +1,20 @@
 //! A window that need not be a whole number, kept in the mean.
 
-/// How far credit may run up or down, in seconds of one I/O outstanding.
-const CREDIT_S: f64 = 0.25;
-
 /// Holds the mean of what is outstanding at a window, also below 1, by a sigma-delta rule: what fits goes at once; what
-/// fits only in part goes when the time integral of `window - outstanding` is not negative. Credit does not build up while
-/// nothing is wanted, so that there is no burst after idleness.
+/// fits only in part goes when the time integral of `window - outstanding` is not negative.
+///
+/// That integral, the credit, has no bound in seconds: a debt is what one I/O has had beyond the window, and whoever
+/// forgives a part of it lets the mean rise above the window, the more so the smaller the window and the larger the I/O. Two
+/// things are no debts. What is outstanding beyond a window that was lowered is *excused*: who sent it kept to the window of
+/// then. And after a stall of the storage a host does not wait for ever: [`forgive`](Pacer::forgive). Credit does not build
+/// up while nothing is wanted, so that there is no burst after idleness.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacer {
     window: f64,
     outstanding: f64,
+    /// Of that, what was within the window when it was sent and is beyond the one of now.
+    excused: f64,
+    /// In seconds of one I/O outstanding, at most 0.
     credit: f64,
     at_s: f64,
 }
@@ -17,13 +22,18 @@ pub struct Pacer {
 impl Pacer {
     /// With a window at an instant in seconds.
     pub fn new(window: f64, now_s: f64) -> Self {
-        Self { window, outstanding: 0.0, credit: 0.0, at_s: now_s }
+        Self { window, outstanding: 0.0, excused: 0.0, credit: 0.0, at_s: now_s }
     }
 
     /// Another window from now on.
     pub fn set(&mut self, window: f64, now_s: f64) {
         self.pass(now_s);
-        self.window = if window.is_finite() { window.max(0.0) } else { self.window };
+        if window.is_finite() {
+            let window = window.max(0.0);
+            self.excused += (self.window - window).max(0.0);
+            self.window = window;
+            self.excuse();
+        }
     }
 
     /// The window.
@@ -52,14 +62,26 @@ impl Pacer {
     pub fn complete(&mut self, cost: f64, now_s: f64) {
         self.pass(now_s);
         self.outstanding = (self.outstanding - cost).max(0.0);
+        self.excuse();
+    }
+
+    /// Forgives the debt that the window cannot pay in so many seconds. Called with the length of a period at the end of
+    /// each, it lets a host with a window send within two periods, however long the storage stood still.
+    pub fn forgive(&mut self, seconds: f64, now_s: f64) {
+        self.pass(now_s);
+        self.credit = self.credit.max(-self.window * seconds.max(0.0));
+    }
+
+    /// Nothing within the window needs an excuse.
+    fn excuse(&mut self) {
+        self.excused = self.excused.min((self.outstanding - self.window).max(0.0));
     }
 
     fn pass(&mut self, now_s: f64) {
         let seconds = (now_s - self.at_s).max(0.0);
         self.at_s = self.at_s.max(now_s);
-        // Credit up to nothing, debt up to a bound: idleness earns nothing, a slow I/O does not starve for ever.
-        self.credit = (self.credit + seconds * (self.window - self.outstanding))
-            .clamp(-CREDIT_S * self.window.max(1.0), 0.0);
+        let counted = self.outstanding - self.excused;
+        self.credit = (self.credit + seconds * (self.window - counted)).min(0.0);
     }
 }
 
@@ -67,8 +89,8 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    /// Mean outstanding over a second, of I/Os that take 10 ms each and are always wanted.
-    fn mean(window: f64, cost: f64) -> f64 {
+    /// Mean outstanding over ten seconds, of I/Os that take so long each and are always wanted.
+    fn mean(window: f64, cost: f64, latency_s: f64) -> f64 {
         let mut pacer = Pacer::new(window, 0.0);
         let (mut due, mut area): (Vec<f64>, f64) = (Vec::new(), 0.0);
         let step = 1e-5;
@@ -79,7 +101,7 @@ mod tests {
                 pacer.complete(cost, now);
             }
             while pacer.send(cost, now).is_ok() {
-                due.push(now + 0.01);
+                due.push(now + latency_s);
             }
             area += pacer.outstanding() * step;
         }
@@ -90,10 +112,45 @@ mod tests {
     fn the_mean_outstanding_is_the_window_also_below_one_and_between_numbers() {
         for window in [0.3, 1.0, 2.5, 7.9] {
             for cost in [1.0, 1.4] {
-                let mean = mean(window, cost);
+                let mean = mean(window, cost, 0.01);
                 assert!((mean / window - 1.0).abs() < 0.03, "{mean} of {window} with cost {cost}");
             }
         }
+    }
+
+    #[test]
+    fn the_mean_is_the_window_also_where_ios_are_many_times_larger_and_slow() {
+        let mean = mean(0.5, 4.8, 0.12);
+        assert!((mean / 0.5 - 1.0).abs() < 0.1, "{mean}");
+    }
+
+    #[test]
+    fn what_was_sent_within_a_larger_window_is_no_debt() {
+        let mut pacer = Pacer::new(70.0, 0.0);
+        (0..70).for_each(|_| assert_eq!(pacer.send(1.0, 0.0), Ok(())));
+        pacer.set(4.0, 0.0);
+        (0..70).for_each(|_| pacer.complete(1.0, 0.1));
+        assert_eq!(pacer.send(4.3, 0.1), Ok(()), "fits only in part, and nothing is owed");
+    }
+
+    #[test]
+    fn windows_that_change_a_little_excuse_nothing_that_is_beyond_all_of_them() {
+        let mut pacer = Pacer::new(0.5, 0.0);
+        assert_eq!(pacer.send(1.0, 0.0), Ok(()));
+        (1..=10).for_each(|tick| pacer.set(if tick % 2 == 0 { 0.5 } else { 0.49 }, f64::from(tick) * 0.01));
+        pacer.complete(1.0, 0.1);
+        let wait = pacer.send(1.0, 0.1).unwrap_err();
+        assert!((wait - 0.1).abs() < 0.01, "{wait}");
+    }
+
+    #[test]
+    fn after_a_stall_nobody_waits_longer_than_a_period() {
+        let mut pacer = Pacer::new(0.1, 0.0);
+        assert_eq!(pacer.send(1.0, 0.0), Ok(()));
+        pacer.complete(1.0, 1_000.0);
+        pacer.forgive(2.0, 1_000.0);
+        let wait = pacer.send(1.0, 1_000.0).unwrap_err();
+        assert!((wait - 2.0).abs() < 1e-9, "{wait}");
     }
 
     #[test]
