@@ -1,27 +1,37 @@
 //! Weighted water-filling: everybody gets his share, nobody more than he can use, and what is left goes to the others.
 
-/// Divides `total` by `weights`, each part at most its `cap`; the parts add up to `total` or to all caps, whichever is less.
-///
-/// Weights and caps that are not above zero get nothing. Of different lengths the shorter counts.
-pub fn fill(total: f64, weights: &[f64], caps: &[f64]) -> Vec<f64> {
-    let mut parts = vec![0.0; weights.len().min(caps.len())];
-    let mut open: Vec<usize> =
-        (0..parts.len()).filter(|&place| weights[place] > 0.0 && caps[place] > 0.0).collect();
+/// What somebody gets at a level: nothing where his weight or his cap is not above zero.
+pub fn under(level: f64, weight: f64, cap: f64) -> f64 {
+    if weight > 0.0 && cap > 0.0 { cap.min(level * weight) } else { 0.0 }
+}
+
+/// The level at which what all get adds up to `total`: the part of whoever is not full, over his weight; infinite where
+/// all are full before. Of different lengths the shorter counts.
+pub fn level(total: f64, weights: &[f64], caps: &[f64]) -> f64 {
+    let claims = weights.iter().copied().zip(caps.iter().copied());
+    let mut open: Vec<(f64, f64)> = claims.filter(|&(weight, cap)| weight > 0.0 && cap > 0.0).collect();
     // Whoever is full first has the least cap for its weight.
-    open.sort_by(|&a, &b| (caps[a] / weights[a]).total_cmp(&(caps[b] / weights[b])));
+    open.sort_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)));
     let mut left = if total.is_finite() { total.max(0.0) } else { 0.0 };
-    let mut weight: f64 = open.iter().map(|&place| weights[place]).sum();
-    for place in open {
-        parts[place] = caps[place].min(left * weights[place] / weight);
-        left -= parts[place];
-        weight -= weights[place];
+    let mut weights: f64 = open.iter().map(|(weight, _)| weight).sum();
+    for (weight, cap) in open {
+        if cap / weight > left / weights {
+            return left / weights;
+        }
+        left -= cap;
+        weights -= weight;
     }
-    parts
+    f64::INFINITY
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn fill(total: f64, weights: &[f64], caps: &[f64]) -> Vec<f64> {
+        let level = level(total, weights, caps);
+        weights.iter().zip(caps).map(|(&weight, &cap)| under(level, weight, cap)).collect()
+    }
 
     fn close(parts: &[f64], expected: &[f64]) {
         assert_eq!(parts.len(), expected.len());

@@ -18,7 +18,6 @@ pub mod simulation;
 
 pub use admission::{Admission, Measured, Sent};
 pub use array::{Array, ArrayPlan, Cache, Calendar, Cost, Io, Own, Service};
-pub use fill::fill;
 pub use law::{Law, WindowController};
 pub use pacer::Pacer;
 pub use queue::Queue;

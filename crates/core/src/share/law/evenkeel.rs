@@ -9,15 +9,16 @@
 //! period: in one period at saturation, without overshoot for `g e <= 1` and stable up to `g e < 2`.
 //! docs/decisions/0005 has the argument.
 //!
-//! - *Shares.* W is divided among all disks by [`fill`]: shares times their host's latency over the mean, because throughput
+//! - *Shares.* W is divided among all disks by [`divide`]: shares times their host's latency over the mean, because throughput
 //!   is window over latency and paths differ; capped by what each wants. What nobody wants goes to all by shares.
 //! - *Idle.* While the storage is not congested the total does not fall below the last one that met the threshold (`good`):
 //!   windows stay open, and who comes back is at the threshold at once, not beyond it.
 //! - *Outsiders.* Where others load the storage, the total does not fall below a share of that: hosts that keep to the
 //!   rules are not starved by one that does not. The threshold is then not met.
 
-use super::super::{DiskUse, Period, Report, fill, mean_latency};
+use super::super::{Period, Report, mean_latency};
 use super::WindowController;
+use super::division::divide;
 
 /// Weight of the new total where it differs little from the last.
 const CALM: f64 = 0.3;
@@ -33,10 +34,6 @@ const NEAR: f64 = 1.05;
 const FOLLOWS: f64 = 0.3;
 /// Share of the total when last at the threshold that is kept against outsiders.
 const FLOOR: f64 = 0.1;
-/// What a host may want more than it had before it is capped: a factor and I/Os.
-const MARGIN: (f64, f64) = (1.2, 1.0);
-/// A disk that wants less than this in the mean is idle.
-const IDLE: f64 = 0.05;
 /// I/Os of a period from which on a host's own latency counts.
 const ENOUGH: u64 = 20;
 /// Correction of a host's part for its path at most, and weight of the newest.
@@ -71,7 +68,7 @@ pub struct Evenkeel {
     good: Option<f64>,
     /// The total when the threshold was last met.
     met: Option<f64>,
-    /// Total and latency since which the latency is beyond the threshold, or has followed last.
+    /// What was outstanding and the latency since which the latency is beyond the threshold, or has followed last.
     beyond: Option<(f64, f64)>,
     /// Own latency over the mean.
     path: f64,
@@ -103,9 +100,9 @@ impl Evenkeel {
         let congested = latency >= CONGESTED * self.settings.threshold_s;
         let least = match self.good {
             Some(good) if congested => FLOOR * good,
-            Some(good) => good.max(self.way_back(before)),
+            Some(good) if self.met.is_some() => good.max(self.way_back(before)),
             None if congested => FLOOR * before,
-            None => before,
+            _ => before,
         };
         self.at_floor = congested && least > 0.0 && aim <= least && latency > self.settings.threshold_s;
         let aim = aim.max(least).clamp(STEP.0 * before, STEP.1 * before);
@@ -116,8 +113,11 @@ impl Evenkeel {
             if congested && outstanding >= 0.8 * before {
                 (self.good, self.met) = (Some(total), Some(total));
             }
-        } else if self.follows(before, latency) || self.good.is_none() {
+        } else if self.follows(outstanding, latency) {
             self.good = Some(before);
+        } else if self.good.is_none() {
+            // The total to begin with is a guess; what was outstanding is not.
+            self.good = Some(before.min(outstanding));
         }
         total
     }
@@ -129,12 +129,15 @@ impl Evenkeel {
     }
 
     /// Beyond the threshold the latency is that of others, unless it has followed the total down.
-    fn follows(&mut self, total: f64, latency: f64) -> bool {
-        let &mut (from, was) = self.beyond.get_or_insert((total, latency));
-        let cut = (from / total).ln();
+    ///
+    /// Down from what was outstanding and not from the total: that may have been a guess that nobody could fill, or not have
+    /// been in force for the time in which the latency was measured.
+    fn follows(&mut self, outstanding: f64, latency: f64) -> bool {
+        let &mut (from, was) = self.beyond.get_or_insert((outstanding, latency));
+        let cut = (from / outstanding).ln();
         let follows = cut > JUMP && (was / latency).ln() >= FOLLOWS * cut;
         if follows {
-            self.beyond = Some((total, latency));
+            self.beyond = Some((outstanding, latency));
         }
         follows
     }
@@ -153,63 +156,9 @@ impl Evenkeel {
             ENOUGH.. if report.latency > 0.0 => (report.latency / latency).clamp(1.0 / PATH.0, PATH.0),
             _ => 1.0,
         };
-        let disks = |(place, report): (usize, &Report)| -> Vec<Claim> {
-            let path = path(place, report);
-            let idle = report.disks.iter().all(|disk| disk.wanted < IDLE);
-            let claim = |disk: &DiskUse| Claim {
-                host: place,
-                weight: disk.shares.max(0.0) * path,
-                cap: cap(disk.wanted, idle),
-            };
-            report.disks.iter().map(claim).collect()
-        };
-        let claims: Vec<Claim> = all.iter().enumerate().flat_map(disks).collect();
-        let most: Vec<f64> =
-            all.iter().map(|report| if report.most > 0.0 { report.most } else { f64::MAX }).collect();
-        let parts = divide(total, claims, &most);
-        let left = (total - parts.iter().sum::<f64>()).max(0.0);
-        let weight: f64 = all.iter().map(shares).sum();
-        parts[own] + if weight > 0.0 { left * shares(&all[own]) / weight } else { 0.0 }
+        let paths: Vec<f64> = all.iter().enumerate().map(|(place, report)| path(place, report)).collect();
+        divide(total, all, &paths)[own]
     }
-}
-
-/// What a disk can use. One that is idle beside others needs no room of its own: its host's window is there when it comes
-/// back.
-fn cap(wanted: f64, host_is_idle: bool) -> f64 {
-    let more = if wanted >= IDLE || host_is_idle { MARGIN.1 } else { 0.0 };
-    MARGIN.0 * wanted.max(0.0) + more
-}
-
-/// A disk's claim to a part of the total.
-struct Claim {
-    host: usize,
-    weight: f64,
-    cap: f64,
-}
-
-/// Divides the total among disks and gives each host the sum of its own; who would have more than he may have has
-/// that, and the others divide the rest.
-fn divide(mut total: f64, mut claims: Vec<Claim>, most: &[f64]) -> Vec<f64> {
-    let mut parts = vec![0.0; most.len()];
-    loop {
-        let (weights, caps): (Vec<f64>, Vec<f64>) =
-            claims.iter().map(|claim| (claim.weight, claim.cap)).unzip();
-        let mut sums = vec![0.0; most.len()];
-        for (claim, part) in claims.iter().zip(fill(total, &weights, &caps)) {
-            sums[claim.host] += part;
-        }
-        let Some(full) = (0..most.len()).find(|&host| sums[host] > most[host]) else {
-            parts.iter_mut().zip(sums).for_each(|(part, sum)| *part += sum);
-            return parts;
-        };
-        parts[full] = most[full];
-        total -= most[full];
-        claims.retain(|claim| claim.host != full);
-    }
-}
-
-fn shares(report: &Report) -> f64 {
-    report.disks.iter().map(|disk| disk.shares.max(0.0)).sum()
 }
 
 /// What the others take for the total: the median, so that one who lies moves nothing.
@@ -253,6 +202,7 @@ impl WindowController for Evenkeel {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::DiskUse;
     use super::*;
 
     fn wants(shares: f64, outstanding: f64, latency: f64, wanted: f64) -> Report {
@@ -280,7 +230,7 @@ mod tests {
         let all = [report(1.0, 78.0, 0.025), little];
         let mut law = Evenkeel::new(Settings { initial: 40.0, ..Settings::new(0.025) });
         let window = law.update(&all, 0);
-        assert!((window - (80.0 - 3.4)).abs() < 1e-6, "{window}");
+        assert!((window - (80.0 - 2.0)).abs() < 1e-6, "{window}");
     }
 
     #[test]
@@ -381,6 +331,18 @@ mod tests {
         let window = after(&mut law, 50, |window| (1_000.0 + window) / 3_200.0);
         assert!((FLOOR * 80.0 - window).abs() < 0.5, "{window}");
         assert!(law.is_at_floor());
+    }
+
+    #[test]
+    fn a_total_that_never_met_the_threshold_is_no_floor() {
+        // 16 of each of 30 hosts is only where the law begins; 31 meet the threshold.
+        let mut law = Evenkeel::new(Settings { initial: 480.0, ..Settings::new(0.025) });
+        for outstanding in [70.0, 40.0, 38.0] {
+            law.update(&[report(1.0, outstanding, outstanding / 31.0 * 0.025)], 0);
+        }
+        let window = after(&mut law, 1, |_| 0.022);
+        assert!((25.0..45.0).contains(&window), "{window}");
+        assert!(!law.is_at_floor());
     }
 
     #[test]

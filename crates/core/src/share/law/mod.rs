@@ -1,5 +1,6 @@
 //! Laws by which a host sets its window.
 
+mod division;
 mod evenkeel;
 mod fixed;
 mod parda;
