@@ -3,14 +3,14 @@
 //! With `O` outstanding, as I/Os meet it, and mean latency `R`, throughput is `X = O / R` (Little) while there is any, and the
 //! window of all hosts together that puts the latency at the threshold `L` is `W = L X = O L / R`. What I/Os meet is more
 //! than the mean over time where they come in bursts, and the window where a pacer cannot fill it. Nothing is remembered in
-//! it, so a report that is old or
-//! missing biases it only by its own host, and hosts that act at different instants do not act twice. Where the latency
+//! it, so a report that is old or missing biases it only by its own host, and hosts that act at different instants do not
+//! act twice. For the same reason windows have to be filled: filled to `g` of themselves they rest at `g L`. Where the latency
 //! grows with `O` with an elasticity `e` (`R ~ O^e`, 0 below saturation, 1 at it), the error of ln W shrinks by `1 - g e` a
 //! period: in one period at saturation, without overshoot for `g e <= 1` and stable up to `g e < 2`.
 //! docs/decisions/0005 has the argument.
 //!
 //! - *Shares.* W is divided among all disks by [`divide`]: shares times their host's latency over the mean, because throughput
-//!   is window over latency and paths differ; capped by what each wants. What nobody wants goes to all by shares.
+//!   is window over latency and paths differ; capped by what each uses. What nobody wants goes to all by shares.
 //! - *Idle.* While the storage is not congested the total does not fall below the last one that met the threshold (`good`):
 //!   windows stay open, and who comes back is at the threshold at once, not beyond it.
 //! - *Outsiders.* Where others load the storage, the total does not fall below a share of that: hosts that keep to the
