@@ -7,6 +7,7 @@ use super::super::{DiskUse, Report};
 const MARGIN: (f64, f64) = (1.2, 1.0);
 /// A disk that wants less than this in the mean is idle.
 const IDLE: f64 = 0.05;
+
 /// What a disk can use. One that is idle beside others needs no room of its own: its host's window is there when it comes
 /// back.
 fn cap(wanted: f64, host_is_idle: bool) -> f64 {
