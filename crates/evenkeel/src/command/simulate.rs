@@ -1,5 +1,6 @@
 //! `evenkeel simulate`: controllers on the virtual clock.
 
+mod mix;
 mod plants;
 pub mod shares;
 mod show;
@@ -10,6 +11,7 @@ use crate::failure::WithHint;
 use crate::out;
 use anyhow::Result;
 use evenkeel_core::control::simulation::{Broken, Trace, simulate_with};
+use evenkeel_core::random::Seed;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,11 +23,12 @@ use std::process::ExitCode;
   evenkeel simulate --plants 100 --seed 7                random plants from limits 1, 8 and 1,024
   evenkeel simulate --steps --controller aimd            4 -> 512 and 512 -> 4 clients on measured curves
   evenkeel simulate --shares --mixes 100                 windows of hosts that share storage
+  evenkeel simulate --mix 186 --seed 1                   one of these mixes, period by period
 
 Exit code 1 when an expectation of a scenario is broken.")]
 pub struct Args {
     /// Scenario files; `examples/scenarios` shows every key
-    #[arg(value_name = "FILE", required_unless_present_any = ["plants", "steps", "search", "shares", "mixes"])]
+    #[arg(value_name = "FILE", required_unless_present_any = ["plants", "steps", "search", "shares", "mixes", "mix"])]
     pub files: Vec<PathBuf>,
     /// fixed, aimd, vegas, gradient2, reflection or evenkeel, in place of the scenario's own
     #[arg(long, value_name = "NAME")]
@@ -54,6 +57,9 @@ pub struct Args {
     /// How our windows do on this many random arrays and mixes of hosts
     #[arg(long, value_name = "N", conflicts_with = "files")]
     pub mixes: Option<u64>,
+    /// One of them, period by period, by its number
+    #[arg(long, value_name = "NUMBER", conflicts_with = "files")]
+    pub mix: Option<u64>,
     /// As JSON
     #[arg(long)]
     pub json: bool,
@@ -71,6 +77,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         plants::judge(session, args, count)?;
     }
     shares::show(session, args)?;
+    if let Some(number) = args.mix {
+        mix::show(args, Seed(args.seed.unwrap_or(1)), number)?;
+    }
     let mut broken = false;
     for path in &args.files {
         let instead = Instead { controller: args.controller.clone(), seed: args.seed };

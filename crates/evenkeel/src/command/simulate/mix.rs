@@ -1,0 +1,150 @@
+//! One random array and mix of hosts, period by period: what to look at where one has diverged.
+
+use super::Args;
+use crate::out;
+use anyhow::Result;
+use evenkeel_core::random::Seed;
+use evenkeel_core::share::experiment::{Mix, Stability, mix, stability};
+use evenkeel_core::share::simulation::{Row, run};
+use serde_json::json;
+use std::fmt::Write as _;
+
+/// What all hosts did in a period.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Period {
+    /// Windows from its end on, and what was outstanding in it, in units of cost.
+    window: f64,
+    outstanding: f64,
+    completions: u64,
+    /// Mean latency over I/Os in seconds; 0 where none completed.
+    latency_s: f64,
+}
+
+impl Period {
+    fn add(&mut self, row: &Row) {
+        self.window += row.window;
+        self.outstanding += row.outstanding;
+        let (before, new) = (self.completions as f64, row.completions as f64);
+        if let Some(latency_s) = row.latency_s.filter(|_| new > 0.0) {
+            self.latency_s = (before * self.latency_s + new * latency_s) / (before + new);
+        }
+        self.completions += row.completions;
+    }
+}
+
+/// Runs mix `number` of a seed again and shows every period.
+///
+/// # Errors
+/// Nothing can be printed.
+pub fn show(args: &Args, seed: Seed, number: u64) -> Result<()> {
+    let mix = mix(seed, number);
+    let periods = periods(&run(&mix.scenario).rows, mix.scenario.period_s);
+    let outcome = stability(&mix);
+    out::write(&match args.json {
+        true => as_json(seed, number, &mix, &outcome, &periods),
+        false => as_text(seed, number, &mix, &outcome, &periods),
+    })?;
+    Ok(())
+}
+
+/// Hosts end their periods at different instants; a row belongs to the period that ends next.
+fn periods(rows: &[Row], period_s: f64) -> Vec<Period> {
+    let place = |row: &Row| (row.at_s / period_s - 1e-6).ceil().max(1.0) as usize - 1;
+    let mut periods = vec![Period::default(); rows.iter().map(|row| place(row) + 1).max().unwrap_or(0)];
+    rows.iter().for_each(|row| periods[place(row)].add(row));
+    periods
+}
+
+fn as_text(seed: Seed, number: u64, mix: &Mix, outcome: &Stability, periods: &[Period]) -> String {
+    let Mix { scenario, threshold_s } = mix;
+    let mut text = format!(
+        "mix {number} of seed {}: {} hosts, {} spindles of {:.2} ms, threshold {:.2} ms, a window every {:.2} s\n\
+         period    windows  outstanding  I/Os per s  latency ms  of threshold\n",
+        seed.0,
+        scenario.hosts.len(),
+        scenario.array.spindles,
+        1e3 * scenario.array.mean_s,
+        1e3 * threshold_s,
+        scenario.period_s,
+    );
+    for (place, period) in periods.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "{:6} {:10.2} {:12.2} {:11.0} {:11.2} {:13.2}",
+            place + 1,
+            period.window,
+            period.outstanding,
+            period.completions as f64 / scenario.period_s,
+            1e3 * period.latency_s,
+            period.latency_s / threshold_s,
+        );
+    }
+    let verdict = if outcome.diverged() { "diverged" } else { "holds" };
+    let _ = writeln!(
+        text,
+        "{verdict}: latency {:.2} of the threshold, {:.0} % of what is wanted outstanding, windows swing by {:.0} %",
+        outcome.latency,
+        100.0 * outcome.filled,
+        100.0 * outcome.spread,
+    );
+    text
+}
+
+fn as_json(seed: Seed, number: u64, mix: &Mix, outcome: &Stability, periods: &[Period]) -> String {
+    let row = |period: &Period| {
+        json!({ "windows": period.window, "outstanding": period.outstanding, "completions": period.completions,
+                "latency_s": (period.completions > 0).then_some(period.latency_s) })
+    };
+    let told = json!({
+        "seed": seed.0,
+        "mix": number,
+        "hosts": mix.scenario.hosts.len(),
+        "spindles": mix.scenario.array.spindles,
+        "threshold_s": mix.threshold_s,
+        "period_s": mix.scenario.period_s,
+        "diverged": outcome.diverged(),
+        "latency": outcome.latency,
+        "filled": outcome.filled,
+        "spread": outcome.spread,
+        "periods": periods.iter().map(row).collect::<Vec<_>>(),
+    });
+    format!("{told}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_of_hosts_add_up_and_latency_is_the_mean_over_ios() {
+        let row = |at_s, host, completions, latency_s| Row {
+            at_s,
+            host,
+            window: 4.0,
+            outstanding: 3.0,
+            completions,
+            latency_s,
+            cost_per_s: 0.0,
+            seconds: 2.0,
+        };
+        let rows = [
+            row(1.2, 0, 30, Some(0.01)),
+            row(2.0, 1, 10, Some(0.03)),
+            row(3.2, 0, 0, None),
+            row(4.0, 1, 5, Some(0.02)),
+        ];
+        let periods = periods(&rows, 2.0);
+        assert_eq!(periods.len(), 2);
+        assert_eq!((periods[0].window, periods[0].outstanding, periods[0].completions), (8.0, 6.0, 40));
+        assert!((periods[0].latency_s - 0.015).abs() < 1e-12 && (periods[1].latency_s - 0.02).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_mix_is_shown_with_its_verdict() {
+        let mix = mix(Seed(1), 3);
+        let all = periods(&run(&mix.scenario).rows, mix.scenario.period_s);
+        let text = as_text(Seed(1), 3, &mix, &stability(&mix), &all);
+        assert!(text.starts_with("mix 3 of seed 1: ") && text.contains("\nholds: latency "), "{text}");
+        assert_eq!(text.lines().count(), all.len() + 3);
+    }
+}
