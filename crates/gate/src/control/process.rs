@@ -96,7 +96,9 @@ fn only_server(proc: &Path, sockets: &[Socket]) -> Option<u32> {
         let read = |file: &str| std::fs::read_to_string(proc.join(pid.to_string()).join(file)).ok();
         let serves = read("comm").is_some_and(|name| PROGRAMS.contains(&name.trim_end()));
         let uid = read("status").as_deref().and_then(effective_user);
-        serves && sockets.iter().any(|socket| Some(socket.uid) == uid)
+        // One whose files we may see would have been found by its socket.
+        let is_hidden = std::fs::read_dir(proc.join(pid.to_string()).join("fd")).is_err();
+        serves && is_hidden && sockets.iter().any(|socket| Some(socket.uid) == uid)
     });
     let only = servers.next()?;
     servers.next().is_none().then_some(only)

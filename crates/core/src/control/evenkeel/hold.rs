@@ -59,15 +59,17 @@ impl Evenkeel {
             self.base.cap(MEMORY / 10.0 * self.dispersion.scale());
             return Reason::NotFull { in_flight };
         };
-        probe.unfilled_s += sample.seconds();
-        if probe.unfilled_s < 0.1 {
+        let gone = !probe.trying || in_flight < 0.9 * f64::from(self.kept.min(probe.to));
+        let lasts_s = if gone { &mut probe.gone_s } else { &mut probe.unfilled_s };
+        *lasts_s += sample.seconds();
+        if *lasts_s < 0.1 {
             self.probe = Some(probe);
             return self.describe();
         }
         self.set(self.kept);
-        if in_flight < 0.9 * f64::from(self.kept.min(probe.to)) {
+        if gone {
             // Neither limit is filled: the clients went away, which says nothing about either.
-            let worth = probe.tried.seconds > 0.0 && probe.unfilled_s < SUSPENDED_S;
+            let worth = probe.tried.seconds > 0.0 && probe.gone_s < SUSPENDED_S;
             self.probe = worth.then(|| probe.suspended());
             return Reason::NotFull { in_flight };
         }

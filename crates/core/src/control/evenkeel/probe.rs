@@ -24,6 +24,8 @@ pub struct Probe {
     pub half: f64,
     /// Seconds in which the limit was not filled.
     pub unfilled_s: f64,
+    /// Seconds since the clients went away; 0 while they are here.
+    pub gone_s: f64,
 }
 
 impl Probe {
@@ -61,6 +63,7 @@ impl Evenkeel {
             trying: true,
             half: 0.0,
             unfilled_s: 0.0,
+            gone_s: 0.0,
         });
         self.set(to);
         Reason::Trying { kept: self.kept, because: hint }
@@ -95,6 +98,7 @@ impl Evenkeel {
             probe.kept.add(tick)
         }
         probe.half += tick.count;
+        probe.gone_s = 0.0;
         let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
         let test = Test::of(&probe.kept, &probe.tried, shift, self.dispersion.phi());
         let Some(test) = test else {
@@ -116,8 +120,10 @@ impl Evenkeel {
             None => {}
         }
         let apart = f64::from(probe.to.abs_diff(self.kept));
-        let lopsided = if probe.trying { probe.kept.count < 2.0 * probe.tried.count } else { true };
-        if probe.half >= self.horizon() / 3.0 && apart < self.horizon() / 16.0 && lopsided {
+        // One that was suspended goes on with the limit tried, however far that is.
+        let swaps =
+            !probe.trying || apart < self.horizon() / 16.0 && probe.kept.count < 2.0 * probe.tried.count;
+        if probe.half >= self.horizon() / 3.0 && swaps {
             probe.half = 0.0;
             probe.trying = !probe.trying;
             self.set(if probe.trying { probe.to } else { self.kept });

@@ -60,18 +60,20 @@ fn measured_curves_are_held_near_their_best() {
 
 #[test]
 fn clients_that_go_away_in_a_test_say_nothing_about_the_limit_tried() {
-    for filled in [0, 5] {
-        clients_go_away_after(filled);
+    for initial in [8, 64] {
+        for filled in [0, 7, 8] {
+            clients_go_away_after(initial, filled);
+        }
     }
 }
 
-/// In the first test, after so many ticks in which the limit tried was filled.
-fn clients_go_away_after(filled: u32) {
-    let mut controller = Evenkeel::new(Settings { initial: 8, ..Settings::default() });
-    let (mut limit, mut number, mut tried) = (8, 0, None);
+/// In the first test, after so many ticks in which the limit tried was in force; the curve is flat, so the test is long.
+fn clients_go_away_after(initial: u32, filled: u32) {
+    let mut controller = Evenkeel::new(Settings { initial, ..Settings::default() });
+    controller.descends = false;
+    let (mut limit, mut number, mut tried) = (initial, 0, None);
     let mut tick = |share: f64| {
-        let in_flight = share * f64::from(limit);
-        let decision = controller.update(&exact(number, limit, in_flight, 100.0 * in_flight));
+        let decision = controller.update(&exact(number, limit, share * f64::from(limit), 800.0 * share));
         (limit, number) = (decision.limit, number + 1);
         decision
     };
@@ -85,9 +87,9 @@ fn clients_go_away_after(filled: u32) {
     for _ in 0..200 {
         assert!(!matches!(tick(0.05).why, Reason::CannotFill { .. }));
     }
-    assert_eq!(tick(0.05).limit, 8, "meanwhile the limit kept is in force");
-    let next = (0..40).map(|_| tick(1.0).limit).find(|&limit| limit != 8);
-    assert_eq!(next, tried, "the same limit is tried again");
+    assert_eq!(tick(0.05).limit, initial, "meanwhile the limit kept is in force");
+    let next = (0..40).map(|_| tick(1.0).limit).find(|&limit| limit != initial);
+    assert_eq!(next, tried, "{initial} after {filled}: the same limit is tried again");
 }
 
 #[test]

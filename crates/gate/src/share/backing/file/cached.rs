@@ -21,8 +21,6 @@ pub(super) enum Tried {
     Whole(Buffer),
     /// So many bytes are; the rest has to be waited for.
     Part(Work, usize),
-    /// The storage, or the file system, failed.
-    Failed(io::Error),
 }
 
 /// Whether reads are tried.
@@ -57,8 +55,8 @@ impl Cached {
             Ok(read) if read == buffer.len() => Tried::Whole(buffer),
             // The end of the file, too: the long way says what that means.
             Ok(read) => Tried::Part(Work::Read { offset, buffer }, read),
-            Err(error) if says_nothing(&error) => Tried::Part(Work::Read { offset, buffer }, 0),
-            Err(error) => Tried::Failed(error),
+            // Whatever it is: the long way says what the storage says, and is not asked a second time.
+            Err(_) => Tried::Part(Work::Read { offset, buffer }, 0),
         }
     }
 
@@ -74,13 +72,9 @@ impl Cached {
     }
 }
 
-/// Whether an error is about this way to read and not about the storage.
-fn says_nothing(error: &io::Error) -> bool {
-    is_unknown(error) || matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR))
-}
-
+/// Whether an error says that this way to read is not there: by the file system, an older kernel, or a filter of calls.
 fn is_unknown(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS))
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM | libc::EINVAL))
 }
 
 #[cfg(test)]
@@ -151,12 +145,5 @@ mod tests {
         assert!(cached.takes(&opened, &read(0, 512)));
         cached.learn(&failed(libc::EOPNOTSUPP));
         assert!((0..1_000).all(|_| !cached.takes(&opened, &read(0, 512))), "it never works here");
-    }
-
-    #[test]
-    fn only_what_storage_says_is_an_error() {
-        let nothing = [libc::EAGAIN, libc::EINTR, libc::EOPNOTSUPP, libc::ENOSYS];
-        assert!(nothing.iter().all(|&errno| says_nothing(&io::Error::from_raw_os_error(errno))));
-        assert!(!says_nothing(&io::Error::from_raw_os_error(libc::EIO)));
     }
 }

@@ -151,12 +151,10 @@ impl FileBacking {
     }
 
     fn read_cached(&mut self, id: u64, work: Work) {
-        let answer = match self.cached.read(&self.file, work) {
-            Tried::Whole(buffer) => Ok(buffer),
-            Tried::Failed(error) => Err(error.into()),
-            Tried::Part(work, done) => return self.hand_over(id, work, done),
-        };
-        self.copied.push(Ended { id, answer });
+        match self.cached.read(&self.file, work) {
+            Tried::Whole(buffer) => self.copied.push(Ended { id, answer: Ok(buffer) }),
+            Tried::Part(work, done) => self.hand_over(id, work, done),
+        }
     }
 
     /// To the ring, `done` bytes of it being there already, or else all of it to the threads.
