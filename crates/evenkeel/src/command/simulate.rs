@@ -11,7 +11,6 @@ use crate::failure::WithHint;
 use crate::out;
 use anyhow::Result;
 use evenkeel_core::control::simulation::{Broken, Trace, simulate_with};
-use evenkeel_core::random::Seed;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -77,9 +76,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         plants::judge(session, args, count)?;
     }
     shares::show(session, args)?;
-    if let Some(number) = args.mix {
-        mix::show(args, Seed(args.seed.unwrap_or(1)), number)?;
-    }
     let mut broken = false;
     for path in &args.files {
         let instead = Instead { controller: args.controller.clone(), seed: args.seed };

@@ -93,12 +93,15 @@ fn owner(sockets: &[Socket]) -> Option<u32> {
 /// Whose files another user has open only root sees. Whose socket it is everybody does: the one server of that user.
 fn only_server(proc: &Path, sockets: &[Socket]) -> Option<u32> {
     let mut servers = processes(proc).filter(|pid| {
-        let read = |file: &str| std::fs::read_to_string(proc.join(pid.to_string()).join(file)).ok();
-        let serves = read("comm").is_some_and(|name| PROGRAMS.contains(&name.trim_end()));
-        let uid = read("status").as_deref().and_then(effective_user);
+        let place = |file: &str| proc.join(pid.to_string()).join(file);
+        let read = |file: &str| std::fs::read_to_string(place(file)).unwrap_or_default();
+        let listens = |status: &str| {
+            let uid = effective_user(status);
+            sockets.iter().any(|socket| Some(socket.uid) == uid)
+        };
         // One whose files we may see would have been found by its socket.
-        let is_hidden = std::fs::read_dir(proc.join(pid.to_string()).join("fd")).is_err();
-        serves && is_hidden && sockets.iter().any(|socket| Some(socket.uid) == uid)
+        let is_hidden = || std::fs::read_dir(place("fd")).is_err();
+        PROGRAMS.contains(&read("comm").trim_end()) && listens(&read("status")) && is_hidden()
     });
     let only = servers.next()?;
     servers.next().is_none().then_some(only)
@@ -181,6 +184,9 @@ mod tests {
         assert_eq!(only_server(proc_with(&one).path(), &sockets), Some(12));
         assert_eq!(only_server(proc_with(&one).path(), &[]), None);
         let two = [&one[..], &[(13, "mariadbd", 999)]].concat();
-        assert_eq!(only_server(proc_with(&two).path(), &sockets), None, "either could be it");
+        let both = proc_with(&two);
+        assert_eq!(only_server(both.path(), &sockets), None, "either could be it");
+        std::fs::create_dir(both.path().join("13/fd")).expect("a folder");
+        assert_eq!(only_server(both.path(), &sockets), Some(12), "what the other has open was seen");
     }
 }

@@ -1,7 +1,7 @@
 //! Random arrays and mixes: does the law stay where it should?
 
 use super::super::law::Settings;
-use super::super::simulation::{DiskPlan, HostPlan, Scenario, run};
+use super::super::simulation::{DiskPlan, HostPlan, Scenario, Trace, run};
 use super::super::{ArrayPlan, Cost, Io, Law, Service};
 use crate::random::{Random, Seed};
 
@@ -33,6 +33,29 @@ pub struct Stability {
 }
 
 impl Stability {
+    /// What the run of a mix came to.
+    pub fn of(mix: &Mix, trace: &Trace) -> Self {
+        let period_s = mix.scenario.period_s;
+        let from_s = SETTLE as f64 * period_s;
+        let stretch = (from_s, mix.scenario.duration_s);
+        let disks = mix.scenario.hosts.iter().flat_map(|host| &host.disks);
+        let wanted: f64 = disks.map(|disk| wanted(disk, mix.scenario.array.cost)).sum();
+        let outstanding: f64 = trace.outstanding(stretch).iter().sum();
+        let totals: Vec<f64> = (SETTLE..SETTLE + JUDGED)
+            .map(|number| {
+                let start_s = number as f64 * period_s;
+                trace.windows((start_s, start_s + period_s)).iter().sum()
+            })
+            .collect();
+        let mean = totals.iter().sum::<f64>() / totals.len() as f64;
+        let variance = totals.iter().map(|total| (total - mean).powi(2)).sum::<f64>() / totals.len() as f64;
+        Self {
+            latency: trace.latency_s(stretch, |_| true).unwrap_or(f64::INFINITY) / mix.threshold_s,
+            filled: outstanding / wanted,
+            spread: variance.sqrt() / mean,
+        }
+    }
+
     /// Beyond the threshold by a quarter, far below it although more is wanted, or swinging by a quarter.
     pub fn diverged(&self) -> bool {
         let low = self.latency < 0.75 && self.filled < 0.9;
@@ -86,26 +109,7 @@ fn disk(random: &mut Random) -> DiskPlan {
 
 /// Runs a mix.
 pub fn stability(mix: &Mix) -> Stability {
-    let trace = run(&mix.scenario);
-    let period_s = mix.scenario.period_s;
-    let from_s = SETTLE as f64 * period_s;
-    let stretch = (from_s, mix.scenario.duration_s);
-    let disks = mix.scenario.hosts.iter().flat_map(|host| &host.disks);
-    let wanted: f64 = disks.map(|disk| wanted(disk, mix.scenario.array.cost)).sum();
-    let outstanding: f64 = trace.outstanding(stretch).iter().sum();
-    let totals: Vec<f64> = (SETTLE..SETTLE + JUDGED)
-        .map(|number| {
-            let start_s = number as f64 * period_s;
-            trace.windows((start_s, start_s + period_s)).iter().sum()
-        })
-        .collect();
-    let mean = totals.iter().sum::<f64>() / totals.len() as f64;
-    let variance = totals.iter().map(|total| (total - mean).powi(2)).sum::<f64>() / totals.len() as f64;
-    Stability {
-        latency: trace.latency_s(stretch, |_| true).unwrap_or(f64::INFINITY) / mix.threshold_s,
-        filled: outstanding / wanted,
-        spread: variance.sqrt() / mean,
-    }
+    Stability::of(mix, &run(&mix.scenario))
 }
 
 /// Cost that the clients of a disk want outstanding, in the mean.

@@ -32,6 +32,7 @@ const BLOCK_MOST: u64 = 16 << 20;
 const MEMORY_MOST: u64 = 1 << 30;
 /// Most rounds.
 const ROUNDS_MOST: u32 = 100;
+
 /// Flags of `evenkeel share knee`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

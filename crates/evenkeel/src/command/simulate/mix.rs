@@ -1,10 +1,11 @@
 //! One random array and mix of hosts, period by period: what to look at where one has diverged.
 
 use super::Args;
+use super::shares::verdict;
 use crate::out;
 use anyhow::Result;
 use evenkeel_core::random::Seed;
-use evenkeel_core::share::experiment::{Mix, Stability, mix, stability};
+use evenkeel_core::share::experiment::{Mix, Stability, mix};
 use evenkeel_core::share::simulation::{Row, run};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -38,8 +39,8 @@ impl Period {
 /// Nothing can be printed.
 pub fn show(args: &Args, seed: Seed, number: u64) -> Result<()> {
     let mix = mix(seed, number);
-    let periods = periods(&run(&mix.scenario).rows, mix.scenario.period_s);
-    let outcome = stability(&mix);
+    let trace = run(&mix.scenario);
+    let (outcome, periods) = (Stability::of(&mix, &trace), periods(&trace.rows, mix.scenario.period_s));
     out::write(&match args.json {
         true => as_json(seed, number, &mix, &outcome, &periods),
         false => as_text(seed, number, &mix, &outcome, &periods),
@@ -79,14 +80,7 @@ fn as_text(seed: Seed, number: u64, mix: &Mix, outcome: &Stability, periods: &[P
             period.latency_s / threshold_s,
         );
     }
-    let verdict = if outcome.diverged() { "diverged" } else { "holds" };
-    let _ = writeln!(
-        text,
-        "{verdict}: latency {:.2} of the threshold, {:.0} % of what is wanted outstanding, windows swing by {:.0} %",
-        outcome.latency,
-        100.0 * outcome.filled,
-        100.0 * outcome.spread,
-    );
+    let _ = writeln!(text, "{}", verdict(outcome));
     text
 }
 
@@ -142,8 +136,9 @@ mod tests {
     #[test]
     fn a_mix_is_shown_with_its_verdict() {
         let mix = mix(Seed(1), 3);
-        let all = periods(&run(&mix.scenario).rows, mix.scenario.period_s);
-        let text = as_text(Seed(1), 3, &mix, &stability(&mix), &all);
+        let trace = run(&mix.scenario);
+        let all = periods(&trace.rows, mix.scenario.period_s);
+        let text = as_text(Seed(1), 3, &mix, &Stability::of(&mix, &trace), &all);
         assert!(text.starts_with("mix 3 of seed 1: ") && text.contains("\nholds: latency "), "{text}");
         assert_eq!(text.lines().count(), all.len() + 3);
     }

@@ -24,10 +24,10 @@ pub fn show(session: &Session, args: &Args) -> Result<()> {
     if args.shares {
         experiments(session, args, seed)?;
     }
-    match args.mixes {
-        Some(count) => mixes(session, args, seed, count),
-        None => Ok(()),
+    if let Some(count) = args.mixes {
+        mixes(session, args, seed, count)?;
     }
+    args.mix.map_or(Ok(()), |number| super::mix::show(args, seed, number))
 }
 
 fn experiments(session: &Session, args: &Args, seed: Seed) -> Result<()> {
@@ -112,12 +112,20 @@ fn mixes(session: &Session, args: &Args, seed: Seed, count: u64) -> Result<()> {
 
 fn one(number: u64, mix: &Mix, outcome: &Stability) -> String {
     format!(
-        "mix {number}: {} hosts on {} spindles, latency {:.2} of the threshold of {:.2} ms, {:.0} % of what is wanted \
-         outstanding, windows swing by {:.0} %\n",
+        "mix {number}: {} hosts on {} spindles, threshold {:.2} ms; {}\n",
         mix.scenario.hosts.len(),
         mix.scenario.array.spindles,
-        outcome.latency,
         1e3 * mix.threshold_s,
+        verdict(outcome),
+    )
+}
+
+/// What a run on a mix came to, in words.
+pub fn verdict(outcome: &Stability) -> String {
+    format!(
+        "{}: latency {:.2} of the threshold, {:.0} % of what is wanted outstanding, windows swing by {:.0} %",
+        if outcome.diverged() { "diverged" } else { "holds" },
+        outcome.latency,
         100.0 * outcome.filled,
         100.0 * outcome.spread,
     )

@@ -58,8 +58,7 @@ pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
     let played = stage::Stage::build(session, args).and_then(|stage| play::play(session, args, &stage));
     // The stage, with its server, is gone by now; its files go here, whatever happened.
     let removed = remove(session);
-    let trouble = played.as_ref().is_err_and(|error| error.downcast_ref::<play::Trouble>().is_some());
-    if session.stop.is_set() && !trouble {
+    if session.stop.is_set() {
         removed?;
         eprintln!("stopped; the server, the guard and their files are gone");
         return Ok(ExitCode::from(INTERRUPTED));

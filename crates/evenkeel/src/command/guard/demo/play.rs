@@ -12,8 +12,8 @@ use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, Protocol, SessionPolicy};
+use evenkeel_lab::stop::Stop;
 use evenkeel_lab::target::{Address, Control, Target};
-use std::fmt;
 
 /// So many clients the server carries well.
 const FEW: u32 = 8;
@@ -23,16 +23,6 @@ const SECOND: Nanos = Nanos::from_millis(900);
 const TIMEOUT: Nanos = Nanos::from_secs(60);
 /// What is under way at the end of an act is waited for so long, and then cut.
 const DRAIN: Nanos = Nanos::from_secs(2);
-
-/// What went wrong while nobody had asked to stop.
-#[derive(Debug)]
-pub struct Trouble;
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("watching the demo's server and guard")
-    }
-}
 
 /// Plays both acts; ends early where somebody asks.
 pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Show> {
@@ -107,14 +97,18 @@ impl Player<'_> {
         let plan = self.plan(clients, seconds, guard)?;
         let mut before = Before { deadlocks: deadlocks(&mut self.control)?, ..Before::default() };
         let (mut trouble, enough) = (Ok(()), self.show.len() + seconds as usize);
-        load::run(&plan, &self.session.stop, &mut |progress| {
+        // Trouble ends the load too, and is no wish to stop.
+        let ends = Stop::default();
+        load::run(&plan, &ends, &mut |progress| {
             if trouble.is_ok() && self.show.len() < enough {
-                let seen = self.look(progress, &mut before, guard);
-                trouble = if self.session.stop.is_set() { seen } else { seen.context(Trouble) };
+                trouble = self.look(progress, &mut before, guard);
+            }
+            if self.screen.as_ref().is_some_and(Screen::is_left) {
+                self.session.stop.set();
             }
             // Whatever went wrong, the load must not go on without being watched.
-            if trouble.is_err() || self.screen.as_ref().is_some_and(Screen::is_left) {
-                self.session.stop.set();
+            if trouble.is_err() || self.session.stop.is_set() {
+                ends.set();
             }
         })?;
         if self.session.stop.is_set() {

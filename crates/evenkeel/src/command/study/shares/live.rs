@@ -75,9 +75,10 @@ impl Live<'_> {
 
     fn config(&self, place: usize, plan: &HostPlan) -> HostFile {
         let held = plan.tells && self.way != Way::Uncontrolled;
-        let (law, initial, most) = match self.experiment.law(self.way) {
-            law if held => (self.way.name(), law.initial(), self.experiment.most),
-            _ => ("fixed", FREE, FREE),
+        let (law, initial, most) = if held {
+            (self.way.name(), self.experiment.law(self.way).initial(), self.experiment.most)
+        } else {
+            ("fixed", FREE, FREE)
         };
         let (threshold_s, period_s) = (self.experiment.threshold_s, self.period_s);
         let disk = |(number, disk): (usize, &DiskPlan)| DiskFile {
