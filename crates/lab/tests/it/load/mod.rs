@@ -7,7 +7,9 @@ mod protocols;
 use crate::sandbox::{settings, spec, up};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadResult, Protocol, SessionPolicy, run};
+use evenkeel_lab::load::{
+    ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult, Protocol, SessionPolicy, run,
+};
 use evenkeel_lab::sandbox::Sandbox;
 use evenkeel_lab::stop::Stop;
 use evenkeel_lab::target::{Control, Target};
@@ -147,8 +149,12 @@ impl Client for ScriptClient {
     }
 }
 
+/// Longer than any machine stands still.
+const PATIENCE: Nanos = Nanos::from_secs(60);
+
 const SELECT: &str = "SELECT c FROM t WHERE id = ?";
 
+/// Nothing is given up in it unless a test says so: a machine that stands still for seconds is no timeout.
 fn plan(target: Target, workload: Script, arrivals: ArrivalPlan) -> LoadPlan {
     LoadPlan {
         target,
@@ -156,8 +162,8 @@ fn plan(target: Target, workload: Script, arrivals: ArrivalPlan) -> LoadPlan {
         arrivals,
         warm_up: Nanos::from_millis(100),
         measure: Nanos::from_millis(1_500),
-        drain: Nanos::from_secs(5),
-        timeout: Nanos::from_secs(10),
+        drain: PATIENCE,
+        timeout: PATIENCE,
         seed: Seed(1),
         sessions: SessionPolicy::Pooled { max: 16 },
         protocol: Protocol::Prepared,
@@ -170,6 +176,23 @@ fn plan(target: Target, workload: Script, arrivals: ArrivalPlan) -> LoadPlan {
 
 fn load(plan: &LoadPlan) -> LoadResult {
     run(plan, &Stop::default(), &mut |_| {}).unwrap()
+}
+
+/// Loads until it has come as far as the test needs, however long the machine takes for that.
+fn load_until(plan: &LoadPlan, mut enough: impl FnMut(LoadProgress) -> bool) -> LoadResult {
+    let stop = Stop::default();
+    let mut plan = plan.clone();
+    // Below the length from which on intervals are seconds.
+    plan.measure = plan.measure.max(Nanos::from_secs(39));
+    let result = run(&plan, &stop, &mut |progress| {
+        if !stop.is_set() && enough(progress) {
+            stop.set();
+        }
+    });
+    let result = result.unwrap();
+    check_accounts(&result);
+    assert!(result.stopped, "not far enough after {:?}: {:?}", result.measured, result.counts);
+    result
 }
 
 /// The four ends add up to the arrivals, and every other count agrees with them.

@@ -1,6 +1,7 @@
 //! Prepared and text, kept sessions and fresh ones.
 
 use super::*;
+use crate::sandbox::eventually;
 use evenkeel_lab::target::TlsMode;
 
 /// Types whose values must not depend on how they travel.
@@ -87,8 +88,6 @@ fn ask(target: Target, protocol: Protocol, sql: &str, text: &Arc<[u8]>) -> Value
     let mut plan = plan(target, Script::new(&[SELECT]), ArrivalPlan::Constant(20.0));
     plan.workload = Arc::new(Echo(script, text.clone()));
     (plan.measure, plan.protocol) = (Nanos::from_millis(100), protocol);
-    // Megabytes through TLS without optimisation take a while on a busy machine.
-    (plan.timeout, plan.drain) = (Nanos::from_secs(60), Nanos::from_secs(60));
     let result = load(&plan);
     check_accounts(&result);
     assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
@@ -129,20 +128,47 @@ fn commands_larger_than_a_socket_buffer_or_a_packet_arrive_once_in_the_clear_and
     }
 }
 
+/// What the server says of itself, asked over one connection that is counted too.
+fn status(control: &mut Control, name: &str) -> u64 {
+    control.status().unwrap()[name].parse().unwrap()
+}
+
 #[test]
 fn a_request_on_a_fresh_connection_pays_for_it_and_leaves_none_behind() {
-    let server = Server::shared();
+    let server = Server::up();
+    // The server sleeps behind every login of an account without privileges, before it answers anything.
+    server.exec(&[
+        "CREATE USER plain@'%' IDENTIFIED BY 'secret'",
+        "GRANT SELECT ON d.* TO plain@'%'",
+        "SET GLOBAL init_connect = 'DO SLEEP(0.05)'",
+    ]);
+    let mut control = Control::connect(&server.sandbox.target()).unwrap();
+    let plain =
+        |target: Target| Target { user: "plain".to_owned(), password: Some("secret".to_owned()), ..target };
     for (target, protocol) in [(server.target(), Protocol::Prepared), (server.tcp_target(), Protocol::Text)] {
-        let kept = load(&plan(target.clone(), Script::new(&[SELECT]), ArrivalPlan::Poisson(100.0)));
-        let mut plan = plan(target, Script::new(&[SELECT]), ArrivalPlan::Poisson(100.0));
+        let mut plan = plan(plain(target), Script::new(&[SELECT]), ArrivalPlan::Poisson(100.0));
+        (plan.protocol, plan.warm_up) = (protocol, Nanos::ZERO);
+        let before = status(&mut control, "Connections");
+        let kept = load(&plan);
+        let between = status(&mut control, "Connections");
         plan.sessions = SessionPolicy::PerRequest { max: 20 };
-        plan.protocol = protocol;
         let fresh = load(&plan);
-        check_accounts(&fresh);
-        assert_eq!(fresh.counts.completed, fresh.counts.arrivals, "{:?}", fresh.error_texts);
+        let after = status(&mut control, "Connections");
+        for result in [&kept, &fresh] {
+            check_accounts(result);
+            assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
+        }
         assert_eq!(fresh.counts.arrivals, kept.counts.arrivals);
-        let median = |result: &LoadResult| result.response.value_at_quantile(0.5);
-        assert!(median(&fresh) > median(&kept), "{} {}", median(&fresh), median(&kept));
+        assert_eq!(between - before, u64::from(kept.sessions_max), "kept ones are opened once");
+        assert_eq!(
+            after - between,
+            1 + fresh.counts.arrivals,
+            "one to see whether we are let in, one for each"
+        );
+        // Lower bounds, which nothing but a request that does not wait for its login can fall short of.
+        assert!(fresh.response.min() >= 49_000_000, "{}", fresh.response.min());
+        assert!(fresh.service.min() >= 49_000_000, "it is sent when it starts to connect");
+        eventually("the end of every other session", || status(&mut control, "Threads_connected") == 1);
     }
 }
 
@@ -151,13 +177,23 @@ fn fresh_connections_beyond_the_most_allowed_wait() {
     let server = Server::shared();
     let mut plan = plan(server.target(), Script::new(&["SELECT SLEEP(0.05)"]), ArrivalPlan::Constant(100.0));
     plan.sessions = SessionPolicy::PerRequest { max: 3 };
-    plan.timeout = Nanos::from_millis(300);
+    // Waiting takes no CPU time. One run may be charged for what a hypervisor took; not all of them are.
+    eventually("a run that takes less than half a CPU", || {
+        let result = load(&plan);
+        check_accounts(&result);
+        assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
+        // Three at a time are sixty a second at most, and a hundred arrive.
+        assert!(result.session_wait.len() > 10 && result.sessions_max <= 3, "{:?}", result.counts);
+        result.cpu.0 < plan.measure.0 / 2
+    });
+    // Nobody is answered: who has a connection times out, and makes room for the next.
+    (plan.workload, plan.warm_up) = (Arc::new(Script::new(&["SELECT SLEEP(1000)"])), Nanos::ZERO);
+    (plan.arrivals, plan.timeout) = (ArrivalPlan::Constant(40.0), Nanos::from_millis(300));
     let result = load(&plan);
     check_accounts(&result);
-    let given_up = result.counts.timed_out + result.counts.unsent;
-    assert!(result.session_wait.len() > 10 && given_up > 0, "{:?}", result.counts);
-    assert!(result.sessions_max <= 3);
-    assert!(result.cpu.0 < plan.measure.0 / 2, "{:?} of CPU time spent waiting for a session", result.cpu);
+    let counts = &result.counts;
+    assert_eq!((counts.completed, counts.timed_out + counts.unsent), (0, counts.arrivals), "{counts:?}");
+    assert!(counts.timed_out > 0 && result.sessions_max <= 3, "{counts:?}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn play_victim(lifetime: Lifetime, when: &str) {
     let report = |text: String| {
         fs::write(home.join("new"), text).unwrap();
         fs::rename(home.join("new"), home.join("report")).unwrap();
-        std::thread::sleep(Duration::from_secs(60));
+        std::thread::sleep(Duration::from_secs(600));
     };
     let spec = SandboxSpec { cpus: Some("0".parse().unwrap()), lifetime, ..spec(&home, "victim") };
     let sandbox = Sandbox::up(&spec, &Stop::default(), &mut |event| {
