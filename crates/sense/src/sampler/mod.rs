@@ -62,6 +62,11 @@ impl Sampler {
         Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 
+    /// Whether the schedule is over.
+    pub fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Ends the sampling, at once even where the schedule is not over, and hands out what there is.
     pub fn finish(mut self) -> SenseRecord {
         self.join().unwrap_or_default()
