@@ -15,11 +15,15 @@ const TRIES: u32 = 25;
 /// Locks a file for us alone; false where somebody else keeps holding it. The kernel lets go of it when the file is
 /// closed, however the process ends.
 pub fn exclusive(file: &File) -> bool {
+    exclusive_with(file, || thread::sleep(PAUSE))
+}
+
+fn exclusive_with(file: &File, mut pause: impl FnMut()) -> bool {
     for _ in 1..TRIES {
         if try_exclusive(file) {
             return true;
         }
-        thread::sleep(PAUSE);
+        pause();
     }
     try_exclusive(file)
 }
@@ -38,12 +42,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         let (one, other) = (File::create(&path).unwrap(), File::create(&path).unwrap());
-        assert!(exclusive(&one) && !exclusive(&other));
-        let lets_go = thread::spawn(move || {
-            thread::sleep(3 * PAUSE);
-            drop(one);
-        });
-        assert!(exclusive(&other));
-        lets_go.join().unwrap();
+        assert!(exclusive(&one));
+        let mut pauses = 0;
+        assert!(!exclusive_with(&other, || pauses += 1));
+        assert_eq!(pauses, TRIES - 1);
+        let (mut one, mut pauses) = (Some(one), 0);
+        let lets_go_in_the_third = || {
+            pauses += 1;
+            one = one.take().filter(|_| pauses < 3);
+        };
+        assert!(exclusive_with(&other, lets_go_in_the_third));
     }
 }

@@ -58,7 +58,7 @@ mod tests {
     use std::time::Duration;
 
     fn sleeper() -> (Child, ProcessId) {
-        let child = Command::new("sleep").arg("60").spawn().unwrap();
+        let child = Command::new("sleep").arg("600").spawn().unwrap();
         let id = ProcessId::of(child.id() as i32).unwrap();
         (child, id)
     }
@@ -77,7 +77,7 @@ mod tests {
         let (mut child, id) = sleeper();
         let groups = [Cgroup { controllers: vec![], path }];
         crash(Janitor::hire(id, &groups).unwrap());
-        assert!(id.wait(Duration::from_secs(5)));
+        assert!(id.wait(Duration::from_secs(60)));
         assert!(!dir.path().join("evenkeel").exists());
         child.wait().unwrap();
     }

@@ -107,7 +107,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     fn sleeper() -> std::process::Child {
-        Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap()
+        Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap()
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
         let mut child = sleeper();
         let id = ProcessId::of(child.id() as i32).unwrap();
         assert!(id.is_alive());
-        id.end(Duration::from_secs(5));
+        id.end(Duration::from_secs(60));
         assert!(!id.is_alive());
         child.wait().unwrap();
     }
@@ -137,7 +137,7 @@ mod tests {
         let mut child = sleeper();
         let id = ProcessId::of(child.id() as i32).unwrap();
         assert!(id.signal(libc::SIGSTOP));
-        id.end(Duration::from_secs(5));
+        id.end(Duration::from_secs(60));
         assert!(!id.is_alive());
         child.wait().unwrap();
     }
