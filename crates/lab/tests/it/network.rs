@@ -1,11 +1,13 @@
 //! The network delay, where it is known: behind a relay that holds every message for a while.
 
+use super::sandbox::eventually;
 use super::study::{folder, measure, spec};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::RatePlan;
-use evenkeel_lab::sandbox::{Sandbox, SandboxSpec};
+use evenkeel_lab::sandbox::Sandbox;
 use evenkeel_lab::stop::Stop;
-use evenkeel_lab::study::{Place, Reset};
+use evenkeel_lab::store::format::SummaryFile;
+use evenkeel_lab::study::{Place, Reset, StudySpec};
 use evenkeel_lab::target::{Address, Target};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -21,25 +23,35 @@ fn the_network_delay_is_what_the_way_adds_and_the_server_does_not() {
     let home = tempfile::tempdir().unwrap();
     let mut spec = spec(home.path(), "tpcw.simple", RatePlan::List(vec![20.0]));
     spec.duration = Nanos::from_millis(1_500);
-    // Fills the data; then the same server by a slow way, as one of the user's.
-    let near = measure(&spec, &folder(&home.path().join("near"), &spec), usize::MAX);
-    let sandbox = SandboxSpec::new(home.path(), "study");
-    let server = Sandbox::up(&sandbox, &Stop::default(), &mut |_| ()).unwrap();
-    let way = home.path().join("slow.sock");
+    let held = 2e3 * HELD.as_secs_f64();
+    let mut tries = 0;
+    // A machine that stands still in a probe gives it another delay, or none; then it is asked again.
+    eventually("a network delay of what the way adds", || {
+        tries += 1;
+        let home = home.path().join(tries.to_string());
+        // Fills the data; then the same server by a slow way, as one of the user's.
+        let near = measure(&spec, &folder(&home.join("near"), &spec), usize::MAX);
+        let far = measured_by_a_slow_way(&spec, &home);
+        let (near, far) = (&near.cells[0], &far.cells[0]);
+        assert!(far.tau_ms.mean > held, "the requests take the same way: {:?}", far.tau_ms);
+        let added = far.mu_ms.mean - near.mu_ms.mean;
+        (0.8 * held..3.0 * held).contains(&added) && (near.mu_ms.n, far.mu_ms.n) == (2, 2)
+    });
+}
+
+fn measured_by_a_slow_way(near: &StudySpec, home: &Path) -> SummaryFile {
+    let Place::Sandbox { sandbox, .. } = &near.sites[0].place else { panic!("it is a private server") };
+    let server = Sandbox::up(sandbox, &Stop::default(), &mut |_| ()).unwrap();
+    let way = home.join("slow.sock");
     relay(&way, server.socket());
     let target = Target { database: Some("tpcw".into()), address: Address::Unix(way), ..server.target() };
+    let mut spec = near.clone();
     spec.sites[0].place = Place::Remote(target);
     spec.series[0].pool = None;
     spec.reset = Reset::Nothing;
-    let far = measure(&spec, &folder(&home.path().join("far"), &spec), usize::MAX);
+    let summary = measure(&spec, &folder(&home.join("far"), &spec), usize::MAX);
     server.down(&mut |_| ()).unwrap();
-
-    let (near, far) = (&near.cells[0], &far.cells[0]);
-    let added = far.mu_ms.mean - near.mu_ms.mean;
-    let held = 2e3 * HELD.as_secs_f64();
-    assert!((0.8 * held..3.0 * held).contains(&added), "{:?} {:?}", near.mu_ms, far.mu_ms);
-    assert_eq!((near.mu_ms.n, far.mu_ms.n), (2, 2));
-    assert!(far.tau_ms.mean > held, "the requests take the same way: {:?}", far.tau_ms);
+    summary
 }
 
 /// Listens at one socket and hands everything on to another, each message a while later.

@@ -26,6 +26,12 @@ fn tiny(via: Via) -> DataSpec {
     DataSpec { set, seed: Seed(7), today: Some(TODAY), via, threads: 2 }
 }
 
+/// About two million rows: more than goes in before anybody sees the first of them, however long a thread has to
+/// wait for its turn.
+fn large(via: Via) -> DataSpec {
+    DataSpec { set: Scale::new(100, 200).unwrap().into(), ..tiny(via) }
+}
+
 /// A server that takes LOAD DATA LOCAL, and its directory.
 fn server() -> (tempfile::TempDir, Sandbox) {
     let home = tempfile::tempdir().unwrap();
@@ -225,10 +231,10 @@ fn a_set_that_was_cut_short_is_recognised_and_refused_until_it_is_removed() {
     let (_home, sandbox) = server();
     for via in [Via::Insert, Via::Load] {
         let target = database(&sandbox, via.name());
-        let stopped = fill_partly(&target, &tiny(via), 1_500);
+        let stopped = fill_partly(&target, &large(via), 1_500);
         assert!(matches!(stopped, Err(DataError::Stopped)), "{stopped:?}");
-        assert!(matches!(found(&target, &tiny(via)), Found::HalfFinished(_)));
-        for spec in [tiny(via), tiny(Via::Dump)] {
+        assert!(matches!(found(&target, &large(via)), Found::HalfFinished(_)));
+        for spec in [large(via), large(Via::Dump)] {
             let refused = fill(&target, &spec);
             assert!(matches!(refused, Err(DataError::HalfFinished { .. })), "{refused:?}");
         }
