@@ -305,4 +305,29 @@ impl Worker {
 }
 
 #[cfg(test)]
+impl Worker {
+    /// One without a thread: a test lets it act, and time pass.
+    pub fn by_hand(plan: Plan, inbox: Arc<Inbox>, clock: Clock) -> Self {
+        Self { clock, ..Self::new(plan, None, inbox).expect("descriptors") }
+    }
+
+    /// Does all that there is to do at this instant.
+    pub fn act(&mut self) {
+        loop {
+            self.take_messages();
+            self.turn().expect("a turn");
+            if !self.inbox.has_messages() {
+                return;
+            }
+        }
+    }
+
+    /// When time alone brings the next thing to do.
+    pub fn due(&self) -> Nanos {
+        let due = self.disks.iter().filter_map(|disk| disk.backing.due()).min();
+        due.unwrap_or(Nanos::MAX).min(self.let_go_at)
+    }
+}
+
+#[cfg(test)]
 mod tests;

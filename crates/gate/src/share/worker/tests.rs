@@ -1,5 +1,9 @@
-//! An engine over a slow backing in memory: what is held back, in which order, and how it ends.
+//! An engine over a slow backing in memory: what is held back, in which order, and how it ends. Where time
+//! decides it passes by hand.
 
+use super::Worker;
+use crate::clock::Clock;
+use crate::share::handle::{Handle, Inbox};
 use crate::share::{Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, Plan, Reply, Request, Work};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::Cost;
@@ -10,7 +14,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The I/O that costs 1.
 const UNIT: usize = 16_384;
@@ -99,22 +103,62 @@ impl Slow {
     }
 }
 
-fn engine(takes: Nanos, window: f64, shares: &[f64]) -> (Engine, Arc<Site>) {
+fn plan(takes: Nanos, window: f64, shares: &[f64]) -> (Plan, Arc<Site>) {
     let site = Arc::new(Site::default());
     let disk = |&shares: &f64| {
         let backing = Slow { site: site.clone(), bytes: vec![0; 1 << 16], takes, under_way: Vec::new() };
         DiskPlan { name: "disk".to_owned(), shares, backing: Box::new(backing) }
     };
     let disks = shares.iter().map(disk).collect();
-    let plan = Plan { disks, window, cost: Cost::default(), memory: 1 << 20 };
+    (Plan { disks, window, cost: Cost::default(), memory: 1 << 20 }, site)
+}
+
+fn engine(takes: Nanos, window: f64, shares: &[f64]) -> (Engine, Arc<Site>) {
+    let (plan, site) = plan(takes, window, shares);
     (Engine::start(plan).unwrap(), site)
 }
 
-fn ask(engine: &Engine, disk: usize, work: Work) -> Receiver<Answer> {
+fn ask(engine: &Handle, disk: usize, work: Work) -> Receiver<Answer> {
     let (sender, receiver) = channel();
     let reply = Reply::Call(Box::new(move |answer| drop(sender.send(answer))));
-    engine.handle().submit(Request { disk, work, reply });
+    engine.submit(Request { disk, work, reply });
     receiver
+}
+
+/// An engine without a thread, whose time is that of the next thing to do.
+struct ByHand {
+    worker: Worker,
+    handle: Handle,
+    clock: Clock,
+    site: Arc<Site>,
+}
+
+impl ByHand {
+    fn new(takes: Nanos, window: f64, shares: &[f64]) -> Self {
+        let ((plan, site), clock) = (plan(takes, window, shares), Clock::by_hand());
+        let inbox = Arc::new(Inbox::new().unwrap());
+        let worker = Worker::by_hand(plan, inbox.clone(), clock);
+        Self { worker, handle: Handle(inbox), clock, site }
+    }
+
+    /// Goes on until it is so; panics where nothing is left to do before.
+    fn run_until(&mut self, is_so: impl Fn() -> bool) {
+        self.worker.act();
+        while !is_so() {
+            assert_ne!(self.worker.due(), Nanos::MAX, "nothing is left to do");
+            self.clock.set(self.worker.due());
+            self.worker.act();
+        }
+    }
+
+    /// Goes on until nothing is left to do.
+    fn run(&mut self) {
+        self.worker.act();
+        while self.worker.due() != Nanos::MAX {
+            self.clock.set(self.worker.due());
+            self.worker.act();
+        }
+    }
 }
 
 fn read(offset: u64) -> Work {
@@ -128,62 +172,64 @@ fn write(offset: u64, byte: u8) -> Work {
 #[test]
 fn what_was_written_is_read_again() {
     let (engine, _) = engine(Nanos::ZERO, f64::INFINITY, &[1.0]);
-    ask(&engine, 0, write(4_096, 7)).recv_timeout(PATIENCE).unwrap().unwrap();
-    let read = ask(&engine, 0, read(4_096)).recv_timeout(PATIENCE).unwrap().unwrap();
+    let handle = engine.handle();
+    ask(&handle, 0, write(4_096, 7)).recv_timeout(PATIENCE).unwrap().unwrap();
+    let read = ask(&handle, 0, read(4_096)).recv_timeout(PATIENCE).unwrap().unwrap();
     assert_eq!(read.as_slice(), [7; UNIT]);
 }
 
 #[test]
 fn no_more_are_outstanding_than_the_window_allows_and_the_rest_is_wanted() {
-    let (engine, site) = engine(Nanos::from_millis(5), 3.0, &[1.0]);
-    let answers: Vec<_> = (0..30).map(|_| ask(&engine, 0, read(0))).collect();
-    answers.iter().for_each(|answer| assert!(answer.recv_timeout(PATIENCE).unwrap().is_ok()));
-    assert_eq!(site.most.load(Ordering::SeqCst), 3);
-    let seen = engine.handle().measure(PATIENCE).unwrap();
+    let mut engine = ByHand::new(Nanos::from_millis(5), 3.0, &[1.0]);
+    let answers: Vec<_> = (0..30).map(|_| ask(&engine.handle, 0, read(0))).collect();
+    engine.run();
+    answers.iter().for_each(|answer| assert!(answer.try_recv().unwrap().is_ok()));
+    assert_eq!(engine.site.most.load(Ordering::SeqCst), 3);
+    let seen = engine.worker.seen();
     let period = &seen.measured.period;
     assert_eq!((period.completions, seen.counts.disks[0].reads, seen.waiting), (30, 30, 0));
-    assert!(period.wanted() > 1.5 * period.outstanding, "{period:?}");
+    // Ten times three of them, of 30 in the beginning and 3 in the end.
+    assert!((period.outstanding - 3.0).abs() < 1e-3 && (period.wanted() - 16.5).abs() < 1e-3, "{period:?}");
 }
 
 #[test]
 fn disks_of_one_host_get_their_shares_of_its_window() {
-    let (engine, _) = engine(Nanos::from_millis(1), 2.0, &[3.0, 1.0]);
+    let mut engine = ByHand::new(Nanos::from_millis(1), 2.0, &[3.0, 1.0]);
     let order = Arc::new(Mutex::new(Vec::new()));
-    let ended: Vec<_> = (0..200)
-        .map(|number| {
-            let ((sender, receiver), order, disk) = (channel(), order.clone(), number % 2);
-            let reply = Reply::Call(Box::new(move |_| {
-                order.lock().unwrap().push(disk);
-                let _ = sender.send(());
-            }));
-            engine.handle().submit(Request { disk, work: read(0), reply });
-            receiver
-        })
-        .collect();
-    ended.iter().for_each(|ended| ended.recv_timeout(PATIENCE).unwrap());
+    for number in 0..200 {
+        let (order, disk) = (order.clone(), number % 2);
+        let reply = Reply::Call(Box::new(move |_| order.lock().unwrap().push(disk)));
+        engine.handle.submit(Request { disk, work: read(0), reply });
+    }
+    engine.run();
+    assert_eq!(order.lock().unwrap().len(), 200);
     let first = order.lock().unwrap()[..100].iter().filter(|&&disk| disk == 0).count();
     assert!((70..=80).contains(&first), "{first}");
 }
 
 #[test]
 fn a_flush_does_not_wait_behind_the_window() {
-    let (engine, _) = engine(Nanos::from_millis(100), 1.0, &[1.0]);
-    let reads: Vec<_> = (0..5).map(|_| ask(&engine, 0, read(0))).collect();
-    ask(&engine, 0, Work::Flush).recv_timeout(PATIENCE).unwrap().unwrap();
-    assert!(reads[4].try_recv().is_err(), "the fifth read ends after half a second");
+    let mut engine = ByHand::new(Nanos::from_millis(100), 1.0, &[1.0]);
+    let reads: Vec<_> = (0..5).map(|_| ask(&engine.handle, 0, read(0))).collect();
+    let flush = ask(&engine.handle, 0, Work::Flush);
+    engine.run_until(|| flush.try_recv().is_ok_and(|answer| answer.is_ok()));
+    assert_eq!(engine.clock.now(), Nanos::from_millis(100), "a flush takes as long as a read");
+    let done = reads.iter().filter(|read| read.try_recv().is_ok()).count();
+    assert_eq!(done, 1, "the fifth read ends after half a second");
 }
 
 #[test]
 fn a_flush_that_failed_stays_failed() {
     let (engine, site) = engine(Nanos::ZERO, f64::INFINITY, &[1.0]);
+    let handle = engine.handle();
     site.flush_fails.store(true, Ordering::SeqCst);
     for _ in 0..2 {
-        let answer = ask(&engine, 0, Work::Flush).recv_timeout(PATIENCE).unwrap();
+        let answer = ask(&handle, 0, Work::Flush).recv_timeout(PATIENCE).unwrap();
         assert_eq!(answer.map(drop), Err(Errno::IO));
     }
     let durable = Work::Write { offset: 0, buffer: Buffer::zeroed(512), durable: true };
-    assert_eq!(ask(&engine, 0, durable).recv_timeout(PATIENCE).unwrap().map(drop), Err(Errno::IO));
-    assert!(ask(&engine, 0, write(0, 1)).recv_timeout(PATIENCE).unwrap().is_ok(), "nothing was promised");
+    assert_eq!(ask(&handle, 0, durable).recv_timeout(PATIENCE).unwrap().map(drop), Err(Errno::IO));
+    assert!(ask(&handle, 0, write(0, 1)).recv_timeout(PATIENCE).unwrap().is_ok(), "nothing was promised");
     assert!(engine.stop().is_err(), "and the end says that something may be lost");
 }
 
@@ -191,7 +237,7 @@ fn a_flush_that_failed_stays_failed() {
 fn who_stops_waits_for_what_was_asked_and_flushes() {
     let (engine, site) = engine(Nanos::from_millis(20), 1.0, &[1.0, 1.0]);
     let handle = engine.handle();
-    let answers: Vec<_> = (0..4).map(|number| ask(&engine, number % 2, write(0, 1))).collect();
+    let answers: Vec<_> = (0..4).map(|number| ask(&handle, number % 2, write(0, 1))).collect();
     engine.stop().unwrap();
     answers.iter().for_each(|answer| assert!(answer.try_recv().unwrap().is_ok()));
     assert_eq!(site.flushes.load(Ordering::SeqCst), 2);
@@ -203,9 +249,13 @@ fn who_stops_waits_for_what_was_asked_and_flushes() {
 
 #[test]
 fn a_window_below_one_is_kept_in_the_mean() {
-    let (engine, _) = engine(Nanos::from_millis(4), 0.25, &[1.0]);
-    let answers: Vec<_> = (0..20).map(|_| ask(&engine, 0, read(0))).collect();
-    answers.iter().for_each(|answer| assert!(answer.recv_timeout(PATIENCE).unwrap().is_ok()));
-    let outstanding = engine.handle().measure(PATIENCE).unwrap().measured.period.outstanding;
-    assert!((0.15..0.3).contains(&outstanding), "{outstanding}");
+    let mut engine = ByHand::new(Nanos::from_millis(4), 0.25, &[1.0]);
+    let answers: Vec<_> = (0..20).map(|_| ask(&engine.handle, 0, read(0))).collect();
+    engine.run();
+    answers.iter().for_each(|answer| assert!(answer.try_recv().unwrap().is_ok()));
+    // Each is outstanding for a quarter of the time until the next one goes; after the last one there is no
+    // next.
+    let outstanding = engine.worker.seen().measured.period.outstanding;
+    let expected = 20.0 * 4.0 / (19.0 * 16.0 + 4.0);
+    assert!((outstanding - expected).abs() < 1e-3, "{outstanding}");
 }
