@@ -157,6 +157,8 @@ pub struct Bus {
     joined: bool,
     note: Option<String>,
     clock: Clock,
+    /// The longest wait that follows from a period.
+    patience: fn(Nanos) -> Nanos,
 }
 
 impl Bus {
@@ -171,6 +173,16 @@ impl Bus {
         period: Nanos,
         clock: Clock,
     ) -> Result<Self, BusError> {
+        Self::open_with(carrier, name, (period, patience), clock)
+    }
+
+    /// As [`Bus::open`], with another bound on waits.
+    pub(crate) fn open_with(
+        carrier: Box<dyn Carrier>,
+        name: &str,
+        (period, patience): (Nanos, fn(Nanos) -> Nanos),
+        clock: Clock,
+    ) -> Result<Self, BusError> {
         if !message::is_name(name) {
             return Err(BusError::Name(name.to_owned()));
         }
@@ -182,7 +194,8 @@ impl Bus {
         } else {
             carrier
         };
-        let mut this = Self { carrier, own, roster, period, sequence: 0, joined: false, note, clock };
+        let mut this =
+            Self { carrier, own, roster, period, sequence: 0, joined: false, note, clock, patience };
         this.listen()?;
         let hello = this.next(0.0, &Report::default(), false);
         this.carrier.join(&hello)?;
@@ -244,7 +257,7 @@ impl Bus {
 
     /// Takes what the others told, and waits a little for what this member told.
     pub fn hear(&mut self, now: Nanos) -> Result<(), BusError> {
-        let end = self.clock.now() + patience(self.period);
+        let end = self.clock.now() + (self.patience)(self.period);
         loop {
             for piece in self.carrier.hear(LOOK)? {
                 self.roster.take(&piece, Some(now));
@@ -311,6 +324,12 @@ impl Drop for Bus {
         // The others find out by the silence too.
         let _ = self.carrier.tell(&last);
     }
+}
+
+/// Waits of tests in which the bus works: no machine stands still for as long.
+#[cfg(test)]
+pub(crate) fn patient(_: Nanos) -> Nanos {
+    Nanos::from_secs(60)
 }
 
 #[cfg(test)]

@@ -8,9 +8,16 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 const PERIOD: Nanos = Nanos::from_millis(100);
+/// When all that a test lets members tell and hear comes to pass: it takes no time.
+const NOW: Nanos = Nanos::from_secs(1_000_000);
 
-pub(super) fn join(path: &Path, name: &str, clock: Clock) -> Result<Bus, BusError> {
-    Bus::open(Box::new(Slots::open(path, 4)?), name, PERIOD, clock)
+/// Only who listens for the living does so by a real clock.
+fn join(path: &Path, name: &str) -> Result<Bus, BusError> {
+    join_with(path, name, PERIOD)
+}
+
+fn join_with(path: &Path, name: &str, period: Nanos) -> Result<Bus, BusError> {
+    Bus::open_with(Box::new(Slots::open(path, 4)?), name, (period, patient), Clock::start())
 }
 
 fn file() -> (tempfile::TempDir, PathBuf) {
@@ -23,21 +30,20 @@ fn report(shares: f64) -> Report {
     Report { disks: vec![DiskUse { shares, wanted: 8.0 }], outstanding: 4.0, ..Report::default() }
 }
 
-fn names(bus: &Bus, now: Nanos) -> Vec<String> {
-    bus.live(now).into_iter().map(|heard| heard.told.member).collect()
+fn names(bus: &Bus) -> Vec<String> {
+    bus.live(NOW).into_iter().map(|heard| heard.told.member).collect()
 }
 
 #[test]
 fn members_hear_each_other_and_themselves() {
     let (_dir, path) = file();
-    let clock = Clock::start();
-    let mut buses = ["a", "b", "c"].map(|name| join(&path, name, clock).unwrap());
+    let mut buses = ["a", "b", "c"].map(|name| join(&path, name).unwrap());
     for (place, bus) in buses.iter_mut().enumerate() {
-        bus.tell(5.0, &report(1.0 + place as f64), clock.now()).unwrap();
+        bus.tell(5.0, &report(1.0 + place as f64), NOW).unwrap();
     }
     for bus in &mut buses {
-        bus.hear(clock.now()).unwrap();
-        let live = bus.live(clock.now());
+        bus.hear(NOW).unwrap();
+        let live = bus.live(NOW);
         let heard: Vec<_> = live
             .iter()
             .map(|heard| (heard.told.member.as_str(), heard.told.report.disks[0].shares))
@@ -50,65 +56,60 @@ fn members_hear_each_other_and_themselves() {
 #[test]
 fn who_leaves_is_gone_at_once_and_may_come_back_at_once() {
     let (_dir, path) = file();
-    let clock = Clock::start();
-    let mut stays = join(&path, "stays", clock).unwrap();
-    let mut goes = join(&path, "goes", clock).unwrap();
-    goes.tell(1.0, &report(1.0), clock.now()).unwrap();
-    stays.tell(1.0, &report(1.0), clock.now()).unwrap();
-    stays.hear(clock.now()).unwrap();
-    assert_eq!(names(&stays, clock.now()), ["goes", "stays"]);
+    let mut stays = join(&path, "stays").unwrap();
+    let mut goes = join(&path, "goes").unwrap();
+    goes.tell(1.0, &report(1.0), NOW).unwrap();
+    stays.tell(1.0, &report(1.0), NOW).unwrap();
+    stays.hear(NOW).unwrap();
+    assert_eq!(names(&stays), ["goes", "stays"]);
     drop(goes);
-    // The thread of the one that goes writes its last report after it has gone.
-    while names(&stays, clock.now()) != ["stays"] {
-        stays.tell(1.0, &report(1.0), clock.now()).unwrap();
-        stays.hear(clock.now()).unwrap();
-    }
-    assert!(join(&path, "goes", clock).is_ok());
+    stays.tell(1.0, &report(1.0), NOW).unwrap();
+    stays.hear(NOW).unwrap();
+    assert_eq!(names(&stays), ["stays"]);
+    assert!(join(&path, "goes").is_ok());
 }
 
 #[test]
 fn a_name_that_is_live_cannot_be_had_twice() {
     let (_dir, path) = file();
-    let clock = Clock::start();
-    let mut first = join(&path, "a", clock).unwrap();
+    let mut first = join(&path, "a").unwrap();
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| join(&path, "a", clock).map(drop));
+        // It listens for two of its periods, which is longer than the first may stand still.
+        let second = scope.spawn(|| join_with(&path, "a", Nanos::from_secs(60)).map(drop));
         while !second.is_finished() {
-            first.tell(1.0, &report(1.0), clock.now()).unwrap();
+            first.tell(1.0, &report(1.0), NOW).unwrap();
         }
         assert!(matches!(second.join().unwrap(), Err(BusError::Twin(name)) if name == "a"));
     });
-    first.hear(clock.now()).unwrap();
-    assert!(!first.has_twin(clock.now()), "the second never told anything");
+    first.hear(NOW).unwrap();
+    assert!(!first.has_twin(NOW), "the second never told anything");
 }
 
 #[test]
 fn what_a_dead_member_left_neither_counts_nor_keeps_its_name() {
     let (_dir, path) = file();
-    let clock = Clock::start();
     let dead = Told { period: PERIOD, ..told("a", 1, 500, 1) }.encode();
     Slots::open(&path, 4).unwrap().join(&dead).unwrap();
-    let mut other = join(&path, "b", clock).unwrap();
-    other.tell(1.0, &report(1.0), clock.now()).unwrap();
-    other.hear(clock.now()).unwrap();
-    assert_eq!(names(&other, clock.now()), ["b"]);
-    assert!(join(&path, "a", clock).is_ok());
+    let mut other = join(&path, "b").unwrap();
+    other.tell(1.0, &report(1.0), NOW).unwrap();
+    other.hear(NOW).unwrap();
+    assert_eq!(names(&other), ["b"]);
+    assert!(join(&path, "a").is_ok());
 }
 
 #[test]
 fn of_two_of_one_name_that_meet_later_the_younger_falls_silent() {
     let (_dir, path) = file();
-    let clock = Clock::start();
-    let mut bus = join(&path, "a", clock).unwrap();
-    bus.tell(1.0, &report(1.0), clock.now()).unwrap();
+    let mut bus = join(&path, "a").unwrap();
+    bus.tell(1.0, &report(1.0), NOW).unwrap();
     // It was cut off when the name was taken, and comes back to a slot of its own.
     let twin = Told { period: PERIOD, ..told("a", 1, 1_000, 1) }.encode();
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all_at(&twin, 3 * 4_096).unwrap();
-    bus.hear(clock.now()).unwrap();
-    assert!(bus.has_twin(clock.now()));
-    assert!(matches!(bus.tell(1.0, &report(1.0), clock.now()), Err(BusError::Twin(_))));
-    let later = clock.now() + Nanos::from_secs(60);
+    bus.hear(NOW).unwrap();
+    assert!(bus.has_twin(NOW));
+    assert!(matches!(bus.tell(1.0, &report(1.0), NOW), Err(BusError::Twin(_))));
+    let later = NOW + Nanos::from_secs(60);
     assert!(bus.tell(1.0, &report(1.0), later).is_ok(), "the elder has died");
 }
 
@@ -116,6 +117,6 @@ fn of_two_of_one_name_that_meet_later_the_younger_falls_silent() {
 fn names_that_would_not_be_carried_are_refused() {
     let (_dir, path) = file();
     for name in ["", "a b", "a*", &"x".repeat(65)] {
-        assert!(matches!(join(&path, name, Clock::start()), Err(BusError::Name(_))), "{name}");
+        assert!(matches!(join(&path, name), Err(BusError::Name(_))), "{name}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Login, Nats, Plan};
 use crate::clock::Clock;
-use crate::share::bus::{Bus, BusError};
+use crate::share::bus::{Bus, BusError, patient};
 use evenkeel_core::Nanos;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -70,9 +70,14 @@ impl Server {
         }
     }
 
-    /// A member on it.
+    /// A member on it, with the bounds of users.
     pub fn join(&self, member: &str, period: Nanos, clock: Clock) -> Result<Bus, BusError> {
         Bus::open(Box::new(Nats::open(&self.plan(member))?), member, period, clock)
+    }
+
+    /// A member on it while it works: what was told comes back, however slow the machine is.
+    pub fn join_patiently(&self, member: &str, period: Nanos, clock: Clock) -> Result<Bus, BusError> {
+        Bus::open_with(Box::new(Nats::open(&self.plan(member))?), member, (period, patient), clock)
     }
 }
 
