@@ -1,14 +1,18 @@
 //! Hosts of tests: real engines in front of one toy array, with clients that always want more.
+//!
+//! Their time passes by hand, so that what they measure is the same on every machine. A thread lets them act
+//! in between: they are asked for what they have measured.
 
 use super::*;
-use crate::share::{Answer, Backing, Buffer, DiskPlan, Ended, Engine, Plan, Reply, Request, Work};
+use crate::share::handle::Inbox;
+use crate::share::worker::Worker;
+use crate::share::{Answer, Backing, Buffer, DiskPlan, Ended, Plan, Reply, Request, Work};
 use evenkeel_core::share::Cost;
 use evenkeel_core::share::law::Settings as Evenkeel;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Latency threshold of all hosts in seconds.
 pub const THRESHOLD_S: f64 = 0.02;
@@ -19,35 +23,67 @@ const SERVICE: Nanos = Nanos::from_millis(1);
 /// The I/O that costs 1.
 const UNIT: usize = 16_384;
 
-/// Storage that does one I/O after the other, for any number of hosts.
+/// How far storage is behind that others load.
+const BEHIND: Nanos = Nanos::from_millis(100);
+
+/// Storage that does one I/O after the other, for any number of hosts, and the engines of those.
 #[derive(Clone)]
 pub struct Station {
     clock: Clock,
     free_at: Arc<Mutex<Nanos>>,
+    is_burdened: Arc<AtomicBool>,
+    engines: Arc<Mutex<Vec<Worker>>>,
 }
 
 impl Station {
     /// An idle one.
     pub fn new() -> Self {
-        Self { clock: Clock::start(), free_at: Arc::default() }
+        let engines: Arc<Mutex<Vec<Worker>>> = Arc::default();
+        let known = Arc::downgrade(&engines);
+        std::thread::spawn(move || {
+            while let Some(engines) = known.upgrade() {
+                guard(&engines).iter_mut().for_each(Worker::act);
+                drop(engines);
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        });
+        Self { clock: Clock::by_hand(), free_at: Arc::default(), is_burdened: Arc::default(), engines }
     }
 
-    /// Load that keeps to no rules: it is busy for as long.
-    pub fn burden(&self, time: Nanos) {
-        self.take(time);
+    /// Lets so much time pass for all engines.
+    pub fn pass(&self, time: Nanos) {
+        let until = self.clock.now() + time;
+        let mut engines = guard(&self.engines);
+        loop {
+            engines.iter_mut().for_each(Worker::act);
+            let due = engines.iter().map(Worker::due).min().unwrap_or(Nanos::MAX);
+            if due > until {
+                return self.clock.set(until);
+            }
+            self.clock.set(due);
+        }
+    }
+
+    /// Load that keeps to no rules, or its end.
+    pub fn burden(&self, is_burdened: bool) {
+        self.is_burdened.store(is_burdened, Ordering::SeqCst);
     }
 
     fn take(&self, time: Nanos) -> Nanos {
-        let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-        *free_at = (*free_at).max(self.clock.now()) + time;
+        let least = if self.is_burdened.load(Ordering::SeqCst) { BEHIND } else { Nanos::ZERO };
+        let mut free_at = guard(&self.free_at);
+        *free_at = (*free_at).max(self.clock.now() + least) + time;
         *free_at
     }
+}
+
+fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A host's disk on it.
 struct Disk {
     station: Station,
-    /// By instants of the engine's clock.
     under_way: Vec<(Nanos, u64, Work)>,
 }
 
@@ -61,8 +97,7 @@ impl Backing for Disk {
     }
 
     fn start(&mut self, id: u64, work: Work, now: Nanos) {
-        let takes = if matches!(work, Work::Flush) { Nanos::ZERO } else { self.station.take(SERVICE) };
-        let due = now + (takes - self.station.clock.now());
+        let due = if matches!(work, Work::Flush) { now } else { self.station.take(SERVICE) };
         self.under_way.push((due, id, work));
     }
 
@@ -95,7 +130,6 @@ pub struct Host {
     pub board: Board<Snapshot>,
     pub events: Arc<Mutex<Vec<Event>>>,
     _wants: Wants,
-    _engine: Engine,
 }
 
 /// Whether clients ask again; not any more once this is dropped.
@@ -118,16 +152,19 @@ impl Host {
         let backing = Disk { station: station.clone(), under_way: Vec::new() };
         let disks = vec![DiskPlan { name: "disk".to_owned(), shares, backing: Box::new(backing) }];
         let plan = Plan { disks, window: 8.0, cost: Cost::default(), memory: 1 << 20 };
-        let engine = Engine::start(plan).expect("an engine");
+        let inbox = Arc::new(Inbox::new().expect("a descriptor"));
+        let engine = Handle(Arc::clone(&inbox));
+        guard(&station.engines).push(Worker::by_hand(plan, inbox, station.clock));
         let wants = Arc::new(AtomicBool::new(true));
-        (0..wanted).for_each(|_| ask(&engine.handle(), &wants));
+        (0..wanted).for_each(|_| ask(&engine, &wants));
         let (events, board) = (Arc::new(Mutex::new(Vec::new())), Board::new());
         let heard = Arc::clone(&events);
         let listener = Arc::new(move |event: &Event| heard.lock().expect("no panic").push(event.clone()));
         let settings = Settings { period: PERIOD, law: law() };
         let names = vec!["disk".to_owned()];
-        let looped = Loop::new((engine.handle(), names), (bus, clock), settings, (listener, board.clone()));
-        Self { looped, board, events, _wants: Wants(wants), _engine: engine }
+        let mut looped = Loop::new((engine, names), (bus, clock), settings, (listener, board.clone()));
+        looped.patience = Duration::from_secs(60);
+        Self { looped, board, events, _wants: Wants(wants) }
     }
 
     /// The window that its engine keeps to.
@@ -152,21 +189,4 @@ fn ask(engine: &Handle, wants: &Arc<AtomicBool>) {
     }));
     let work = Work::Read { offset: 0, buffer: Buffer::zeroed(UNIT) };
     engine.submit(Request { disk: 0, work, reply });
-}
-
-/// Lets load that keeps to no rules on a station until the sender is dropped.
-pub fn outsider(station: &Station) -> Sender<()> {
-    let (stop, stopped) = channel();
-    let station = station.clone();
-    std::thread::spawn(move || {
-        while matches!(
-            stopped.recv_timeout(Duration::from_millis(5)),
-            Err(std::sync::mpsc::RecvTimeoutError::Timeout)
-        ) {
-            // Always a tenth of a second behind.
-            let behind = *station.free_at.lock().expect("no panic") - station.clock.now();
-            station.burden(Nanos::from_millis(100) - behind);
-        }
-    });
-    stop
 }

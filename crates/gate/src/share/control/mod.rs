@@ -66,6 +66,7 @@ pub struct Loop {
     totals: Totals,
     listener: Arc<dyn Listener>,
     board: Board<Snapshot>,
+    patience: Duration,
 }
 
 /// What a period gave to go on with.
@@ -105,6 +106,7 @@ impl Loop {
             totals: Totals::default(),
             listener,
             board,
+            patience: PATIENCE,
         }
     }
 
@@ -147,7 +149,7 @@ impl Loop {
     /// Ends a period, at `now`.
     pub fn tick(&mut self, now: Nanos) {
         self.totals.periods += 1;
-        let Some(seen) = self.engine.measure(PATIENCE) else {
+        let Some(seen) = self.engine.measure(self.patience) else {
             return self.keep(Fault::Engine);
         };
         let report = self.keeper.report(&seen.measured.period);
