@@ -207,14 +207,18 @@ mod tests {
         let place = Place::Tcp(listener.local_addr().expect("an address"));
         let mut sensors = Sensors::new(Some(place), false, None);
         let clock = crate::clock::Clock::start();
+        let own = || evenkeel_sense::own::OwnReading::process().expect("an account").busy;
+        let begun = own();
         sensors.read(clock.now(), &interval(0));
         assert_eq!(sensors.available().process, Some(std::process::id()));
-        let own = || evenkeel_sense::own::OwnReading::process().expect("an account").busy;
         let before = own();
         while own() - before < Nanos::from_millis(30) {}
         let signals = sensors.read(clock.now(), &interval(10));
         let cpu = signals.cpu_per_commit.expect("this process can be read");
-        assert!((0.002..1.0).contains(&cpu), "{cpu}");
+        // Of ten commits. Other tests work in this process meanwhile; a tick of its account may be before or
+        // after.
+        let most = (own() - begun).as_secs_f64() / 10.0 + 0.002;
+        assert!((0.002..=most).contains(&cpu), "{cpu} of {most}");
         assert!(signals.user_cpu_share.is_some());
         assert!(signals.memory_free.expect("this machine tells") > 1e6);
         assert!(signals.memory_used.expect("this process can be read") > 1e6);

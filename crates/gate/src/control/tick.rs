@@ -402,14 +402,16 @@ mod tests {
         let looping = std::thread::spawn(move || scene.looped.run(&inbox));
         let fast = Settings { tick: Nanos::from_millis(5), limit_max: 4, ..settings(Options::default()) };
         orders.send(Order::Set(fast, Some(Box::new(Wants(9))))).expect("it runs");
-        while scene.board.latest().is_none_or(|shown| shown.totals.ticks < 3) {
+        // The loop may have ticked before it is told.
+        while scene.board.latest().is_none_or(|shown| shown.totals.ticks < 3) || scene.gate.limit() != 4 {
             std::thread::yield_now();
         }
         orders.send(Order::Journal(reply)).expect("it runs");
         let journal = journal.recv().expect("an answer");
         assert!(journal.entries().count() >= 3);
-        assert!(journal.entries().all(|entry| entry.verdict.limit == 4 || entry.verdict.limit == 7));
-        assert_eq!(scene.gate.limit(), 4);
+        // A tick before the order may have set 7, and one after a pause of the machine holds what was proven.
+        let limits: Vec<u32> = journal.entries().map(|entry| entry.verdict.limit).collect();
+        assert!(limits.contains(&4) && limits.iter().all(|limit| [2, 4, 7].contains(limit)), "{limits:?}");
         orders.send(Order::Stop).expect("it runs");
         looping.join().expect("it ends");
     }

@@ -12,7 +12,7 @@ use evenkeel_gate::share::{Address, Engine, NbdPlan, Plan, Seen, ShareError};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const PERMISSION: u32 = 1;
 const INVALID: u32 = 22;
 const NO_SPACE: u32 = 28;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use tempfile::{NamedTempFile, TempDir};
 
 const BYTES: u64 = 4 << 20;
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// A disk that is shown, and all behind it, taken down in this order.
 struct Shown {
@@ -71,7 +72,7 @@ fn what_threads_write_at_any_place_is_read_again() {
     for (number, piece) in bytes.chunks(8_192).enumerate() {
         assert!(piece[4_000..].iter().all(|&byte| byte == (number % 8) as u8 + 1), "{number}");
     }
-    let counts = shown.engine.handle().measure(std::time::Duration::from_secs(10)).unwrap().counts;
+    let counts = shown.engine.handle().measure(PATIENCE).unwrap().counts;
     assert!(counts.disks[0].writes >= 512 && counts.disks[0].flushes >= 8, "{:?}", counts.disks[0]);
 }
 
@@ -104,7 +105,7 @@ fn what_fio_writes_in_all_sizes_at_once_it_finds_again() {
     let said =
         String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && !said.contains("verify:"), "{said}");
-    let seen = shown.engine.handle().measure(std::time::Duration::from_secs(10)).unwrap();
+    let seen = shown.engine.handle().measure(PATIENCE).unwrap();
     assert!(
         seen.counts.disks[0].writes > 200 && seen.counts.disks[0].flushes > 0,
         "{:?}",
@@ -227,7 +228,7 @@ fn errors_of_what_is_below_a_disk_are_told_as_they_are() {
             let (sender, receiver) = std::sync::mpsc::channel();
             let reply = Reply::Call(Box::new(move |answer| drop(sender.send(answer))));
             above.handle().submit(Request { disk: 0, work, reply });
-            let answer = receiver.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
+            let answer = receiver.recv_timeout(PATIENCE).unwrap();
             assert_eq!(answer.map(drop), Err(Errno::SHUTDOWN), "{executor}");
         }
         assert!(above.stop().is_err(), "what was written may be lost");
