@@ -1,9 +1,9 @@
 //! The binary as a user runs it: bad input, and a kill in the middle.
 
+use crate::patience::eventually;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 pub fn evenkeel(home: &Path, arguments: &[&str]) -> Output {
     command(home, arguments).output().expect("the binary can be started")
@@ -189,15 +189,8 @@ fn killed_after_one_run(home: &Path) -> PathBuf {
 
 /// The kernel ends the server of a killed evenkeel; it takes a moment.
 fn await_no_server(home: &Path) {
-    let running = || {
-        let list = evenkeel(home, &["sandbox", "list", "--json"]).stdout;
-        String::from_utf8_lossy(&list).contains("running")
-    };
-    for _ in 0..100 {
-        if !running() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("a server outlived its evenkeel");
+    eventually("the end of the server of an evenkeel that ended", || {
+        let list = evenkeel(home, &["sandbox", "list", "--json"]);
+        list.status.success() && !String::from_utf8_lossy(&list.stdout).contains("running")
+    });
 }

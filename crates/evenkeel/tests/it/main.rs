@@ -6,6 +6,7 @@ mod house;
 mod knee;
 mod members;
 mod mounted;
+mod patience;
 mod sandbox;
 mod share;
 mod study;

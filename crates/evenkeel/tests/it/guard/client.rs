@@ -3,10 +3,13 @@
 use evenkeel_wire::packet::{self, PacketReader};
 use evenkeel_wire::relay::hello::{ServerHello, Verdict, verdict};
 use evenkeel_wire::relay::{CommandKind, CommandReader, Dialect, Reply, ReplyReader, Step};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
+
+/// A server that says nothing for so long will say nothing any more; no machine stands still for as long.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Protocol 4.1, passwords of 20 bytes, plugins, transactions, local files, databases by name, several
 /// statements and results.
@@ -36,7 +39,7 @@ impl Client {
     pub fn connect(address: &str, capabilities: u64) -> Self {
         let mut stream = TcpStream::connect(address).expect("the server listens");
         stream.set_nodelay(true).expect("an option");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("an option");
+        stream.set_read_timeout(Some(PATIENCE)).expect("an option");
         let mut packets = PacketReader::new(1 << 16);
         let (_, greeting) = read_packet(&mut stream, &mut packets);
         let hello = ServerHello::parse(greeting.clone()).expect("a greeting");
@@ -87,7 +90,7 @@ impl Client {
         let mut found = Vec::new();
         let mut buffer = vec![0; 1 << 16];
         while self.replies.pending() > 0 {
-            let count = self.stream.read(&mut buffer).expect("the end of a reply comes within 20 s");
+            let count = self.stream.read(&mut buffer).expect("the end of a reply comes within a minute");
             assert!(count > 0, "the server ended the connection after {found:?}");
             self.log(1, &buffer[..count]);
             let mut rest = &buffer[..count];
@@ -193,7 +196,7 @@ impl Client {
     pub fn streams(&mut self, wanted: &[u8]) -> bool {
         let (mut seen, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
         while !seen.windows(wanted.len()).any(|bytes| bytes == wanted) {
-            let count = self.stream.read(&mut buffer).expect("the stream goes on within 20 s");
+            let count = self.stream.read(&mut buffer).expect("the stream goes on within a minute");
             let mut rest = &buffer[..count];
             let reply = self.replies.next(&mut rest).expect("a stream");
             if count == 0 || reply.is_some() {
@@ -211,7 +214,7 @@ impl Client {
             && seen[seen.len() - 9..].starts_with(&[5, 0, 0])
             && seen[seen.len() - 5] == 0xfe)
         {
-            match self.stream.read(&mut buffer).expect("the stream goes on within 20 s") {
+            match self.stream.read(&mut buffer).expect("the stream goes on within a minute") {
                 0 => return false,
                 count => seen.extend_from_slice(&buffer[..count]),
             }
@@ -220,9 +223,12 @@ impl Client {
         true
     }
 
-    /// Whether the server has ended the connection.
+    /// Whether the server has ended the connection, and has not just been silent.
     pub fn is_ended(&mut self) -> bool {
-        matches!(self.stream.read(&mut [0; 1]), Ok(0) | Err(_))
+        match self.stream.read(&mut [0; 1]) {
+            Ok(count) => count == 0,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        }
     }
 }
 

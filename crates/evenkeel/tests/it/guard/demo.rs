@@ -5,9 +5,17 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-fn demo(home: &Path) -> Command {
+fn demo(home: &Path, seconds: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-    command.arg("--home").arg(home).args(["guard", "demo", "--plain", "--seconds", "3", "--clients", "32"]);
+    command.arg("--home").arg(home).args([
+        "guard",
+        "demo",
+        "--plain",
+        "--clients",
+        "32",
+        "--seconds",
+        seconds,
+    ]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -52,22 +60,28 @@ fn ends_as_stopped(child: &mut Child, mut stderr: impl Read) {
 #[test]
 fn the_demo_plays_three_loads_and_sums_them_up() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let output = demo(home.path()).output().expect("the demo starts");
+    let output = demo(home.path(), "3").output().expect("the demo starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    let summary: Vec<&str> = text.lines().filter(|line| line.contains(" deadlocks per commit  (")).collect();
-    for (line, load) in summary.iter().zip(["direct, 8 clients", "direct, 32 clients", "guarded, 32 clients"])
-    {
-        assert!(line.starts_with(load) && line.ends_with(" s)"), "{text}");
+    // Lines of seconds begin with their number. Where the machine stood still there may be too few of them
+    // for a figure.
+    let is_sum = |line: &&str| line.starts_with("direct, ") || line.starts_with("guarded, ");
+    let summary: Vec<&str> = text.lines().filter(is_sum).collect();
+    let loads = ["direct, 8 clients", "direct, 32 clients", "guarded, 32 clients"];
+    assert_eq!(summary.len(), loads.len(), "{text}");
+    for (line, load) in summary.iter().zip(loads) {
+        let has_figure = line.contains(" deadlocks per commit  (") && line.ends_with(" s)");
+        assert!(line.starts_with(load) && (has_figure || line.ends_with(" -")), "{text}");
     }
-    assert!(summary.len() == 3 && text.contains("limit ") && text.contains("Try it on yours"), "{text}");
+    assert!(text.contains("limit ") && text.contains("Try it on yours"), "{text}");
     assert!(is_empty(home.path()), "files stayed behind");
 }
 
 #[test]
 fn an_interrupt_in_front_of_the_guard_leaves_no_process_and_no_file() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let mut child = demo(home.path()).spawn().expect("the demo starts");
+    // Under the guard it plays for twice as long: nobody sees the first second of it so late that it is over.
+    let mut child = demo(home.path(), "8").spawn().expect("the demo starts");
     let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let mut stdout = BufReader::new(stdout);
     wait_for("guarded, ", &mut stdout);
@@ -82,7 +96,7 @@ fn an_interrupt_in_front_of_the_guard_leaves_no_process_and_no_file() {
 #[test]
 fn an_interrupt_while_the_server_is_made_leaves_no_file_either() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let mut child = demo(home.path()).spawn().expect("the demo starts");
+    let mut child = demo(home.path(), "8").spawn().expect("the demo starts");
     let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
     wait_for("making a data directory", &mut stderr);
     interrupt(&child);

@@ -10,11 +10,12 @@ use evenkeel_wire::relay::Reply;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-/// One permit, and a liveness rule that does not hide that one was lost.
-fn one(plan: &mut Plan) {
+/// One permit; neither the liveness rule nor an idle transaction that lends it hides that it was lost.
+pub fn one(plan: &mut Plan) {
+    const NEVER: Nanos = Nanos::from_secs(3_600);
     plan.limit = 1;
-    plan.lend_after = Nanos::from_secs(60);
-    plan.options = Options { liveness_min: Nanos::from_secs(60), ..Options::default() };
+    plan.lend_after = NEVER;
+    plan.options = Options { liveness_min: NEVER, ..Options::default() };
 }
 
 #[test]
@@ -74,11 +75,11 @@ fn clients_that_leave_the_queue_leave_it_at_once() {
 }
 
 #[test]
-fn a_full_queue_and_a_long_wait_are_refused_in_mysqls_words_and_the_session_lives_on() {
+fn a_full_queue_is_refused_in_mysqls_words_and_the_session_lives_on() {
     let server = Server::up(&[]);
     let proxy = Proxy::start(&server, |plan| {
         one(plan);
-        (plan.options.queue_max, plan.options.wait_max) = (Some(1), Some(Nanos::from_millis(200)));
+        plan.options.queue_max = Some(1);
     });
     let mut first = Client::connect(&proxy.address, MODERN);
     first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
@@ -88,16 +89,30 @@ fn a_full_queue_and_a_long_wait_are_refused_in_mysqls_words_and_the_session_live
     let mut third = Client::connect(&proxy.address, MODERN);
     assert_eq!(third.query("SELECT 1"), [Reply::Error { code: 1040 }]);
     third.expect_nothing_left("a refusal");
-    assert_eq!(second.replies(), [Reply::Error { code: 1040 }]);
     first.query("COMMIT");
-    for client in [&mut second, &mut third] {
-        assert!(matches!(client.query("SELECT 1")[..], [Reply::Result { rows: 1, .. }]));
-    }
-    let told = {
-        first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
-        failure(&proxy.mariadb(&[], "SELECT 1"))
-    };
+    assert!(matches!(second.replies()[..], [Reply::Result { rows: 1, .. }]), "it waited for its turn");
+    assert!(matches!(third.query("SELECT 1")[..], [Reply::Result { rows: 1, .. }]));
+    proxy.stop();
+}
+
+#[test]
+fn a_long_wait_is_refused_in_mysqls_words_and_the_session_lives_on() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| {
+        one(plan);
+        plan.options.wait_max = Some(Nanos::from_millis(200));
+    });
+    let mut first = Client::connect(&proxy.address, MODERN);
+    first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
+    let mut second = Client::connect(&proxy.address, MODERN);
+    assert_eq!(second.query("SELECT 1"), [Reply::Error { code: 1040 }]);
+    second.expect_nothing_left("a refusal");
+    let told = failure(&proxy.mariadb(&[], "SELECT 1"));
     assert!(told.contains("ERROR 1040 (08004)") && told.contains("waited 0.200 s"), "{told}");
+    first.query("COMMIT");
+    // The next one must not have to wait again.
+    proxy.becomes_empty();
+    assert!(matches!(second.query("SELECT 1")[..], [Reply::Result { rows: 1, .. }]));
     proxy.stop();
 }
 
@@ -155,7 +170,8 @@ fn a_client_that_does_not_read_holds_up_nobody_else() {
     for _ in 0..50 {
         assert!(matches!(quick.query("SELECT 1")[..], [Reply::Result { rows: 1, .. }]));
     }
-    assert_eq!(proxy.guard.census().running, 1);
+    // The last answer may be read before the permit of its command is back.
+    eventually("the slow one alone", || proxy.guard.census().running == 1);
     assert!(matches!(slow.replies()[..], [Reply::Result { rows: 50_000, .. }]));
     proxy.becomes_empty();
     proxy.stop();
@@ -176,7 +192,7 @@ fn a_server_that_speaks_something_else_ends_only_its_own_connection() {
     });
     let proxy = Proxy::of(Plan::new(tcp("127.0.0.1:0"), tcp(&backend)));
     for _ in answers {
-        let told = failure(&proxy.mariadb(&["--connect-timeout=5"], "SELECT 1"));
+        let told = failure(&proxy.mariadb(&["--connect-timeout=60"], "SELECT 1"));
         assert!(told.contains("evenkeel guard"), "{told}");
     }
     server.join().expect("the server ends");
@@ -210,7 +226,7 @@ fn a_guard_that_stops_lets_transactions_end() {
     let mut idle = Client::connect(&proxy.address, MODERN);
     let mut running = Client::connect(&proxy.address, MODERN);
     running.query("BEGIN; UPDATE item SET stock = -7 WHERE id = 7");
-    let stopping = std::thread::spawn(move || proxy.stop());
+    let stopping = std::thread::spawn(move || proxy.stop_in_order());
     assert!(idle.is_ended());
     assert!(matches!(running.query("COMMIT")[..], [Reply::Result { .. }]));
     assert!(running.is_ended());

@@ -1,8 +1,9 @@
 //! A client that is killed in any state of the protocol leaves nothing: `/status` says so.
 
 use super::client::{Client, MODERN, packets};
+use super::faults::one;
 use super::operation::Process;
-use super::proxy::eventually;
+use super::proxy::{Proxy, eventually};
 use super::server::Server;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -27,6 +28,9 @@ fn prepared(client: &mut Client, sql: &str, command: u8, rest: &[u8]) -> Vec<u8>
     packets(0, &[&[command][..], &client.statement.to_le_bytes(), rest].concat())
 }
 
+/// The state that time brings about.
+const LENT: &str = "in a transaction that lent its permit";
+
 /// A state in which a client can be killed, and how it gets there.
 type State = (&'static str, fn(&mut Client));
 
@@ -39,10 +43,7 @@ const STATES: [State; 12] = [
         client.send(&packets(0, b"\x03SELECT REPEAT('x', 1000) FROM seq_1_to_50000"));
     }),
     ("in a transaction", |client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 1"))),
-    ("in a transaction that lent its permit", |client| {
-        client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 2");
-        std::thread::sleep(std::time::Duration::from_millis(250));
-    }),
+    (LENT, |client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 2"))),
     ("in the middle of a file", |client| {
         client.query("LOAD DATA LOCAL INFILE 'x' INTO TABLE item (name)");
         client.send_raw(&packets(2, &[b'a'; 5_000])[..3_000]);
@@ -76,6 +77,9 @@ fn a_client_killed_in_any_state_leaves_nothing_in_flight_and_nothing_lent() {
         for resets in [false, true] {
             let mut client = Client::connect(&process.address, MODERN);
             reach(&mut client);
+            if when == LENT {
+                eventually(when, || held(&process) == Some([0, 1, 0]));
+            }
             client.leave(resets);
             empty(when);
         }
@@ -85,20 +89,31 @@ fn a_client_killed_in_any_state_leaves_nothing_in_flight_and_nothing_lent() {
         drop(TcpStream::connect(&process.address).expect("the guard listens"));
     }
     empty("in its login");
-    let mut first = Client::connect(&process.address, MODERN);
-    first.send(&packets(0, b"\x03SELECT SLEEP(1)"));
-    for resets in [false, true] {
-        let mut waiting = Client::connect(&process.address, MODERN);
-        waiting.send(&packets(0, b"\x03UPDATE item SET stock = 0 WHERE id = 3"));
-        eventually("one in the queue", || held(&process) == Some([1, 0, 1]));
-        waiting.leave(resets);
-        eventually("an empty queue", || held(&process) == Some([1, 0, 0]));
-    }
-    first.replies();
-    first.leave(false);
-    empty("the last");
     assert_eq!(server.sql("SELECT COUNT(*) FROM shop.item WHERE stock = 0 OR name LIKE 'aaa%'"), "0");
     eventually("the end of all sessions at the server", || {
         server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'") == "0"
     });
+}
+
+#[test]
+fn a_client_killed_in_the_queue_leaves_it() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, one);
+    let held = || {
+        let census = proxy.guard.census();
+        [census.running, census.lent, census.waiting]
+    };
+    let mut first = Client::connect(&proxy.address, MODERN);
+    first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
+    for resets in [false, true] {
+        let mut waiting = Client::connect(&proxy.address, MODERN);
+        waiting.send(&packets(0, b"\x03UPDATE item SET stock = 0 WHERE id = 3"));
+        eventually("one in the queue", || held() == [1, 0, 1]);
+        waiting.leave(resets);
+        eventually("an empty queue", || held() == [1, 0, 0]);
+    }
+    first.leave(false);
+    proxy.becomes_empty();
+    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 3"), "3");
+    proxy.stop();
 }

@@ -119,7 +119,7 @@ fn a_connection_cut_in_the_middle_of_a_packet_acknowledges_nothing() {
     let server = Server::up(&[]);
     let cutter = Cutter::start(&server.address());
     let mut plan = Plan::new(tcp("127.0.0.1:0"), tcp(&cutter.address));
-    (plan.limit, plan.options.liveness_min) = (1, Nanos::from_secs(60));
+    (plan.limit, plan.options.liveness_min) = (1, Nanos::from_secs(3_600));
     let proxy = Proxy::of(plan);
     // An OK packet without words has eleven bytes; rows are cut somewhere in the middle.
     let insert = b"\x03INSERT INTO item (name) VALUES ('cut')";

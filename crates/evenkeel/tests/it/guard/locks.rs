@@ -13,7 +13,7 @@ use evenkeel_wire::relay::Reply;
 
 fn one(plan: &mut Plan) {
     plan.limit = 1;
-    plan.options.liveness_min = Nanos::from_secs(60);
+    plan.options.liveness_min = Nanos::from_secs(3_600);
 }
 
 /// What A does to take a lock, what B does that waits for it, and what A does then.

@@ -1,11 +1,11 @@
 //! A guard in front of a private server.
 
 use super::server::Server;
+pub use crate::patience::eventually;
 use evenkeel_core::Nanos;
 use evenkeel_gate::guard::{Address, Guard, Plan};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 /// A guard and how to reach it.
 pub struct Proxy {
@@ -38,7 +38,7 @@ impl Proxy {
         text(&self.mariadb(arguments, sql))
     }
 
-    /// Nothing runs and nobody waits, within 5 s.
+    /// Waits until nothing runs and nobody waits.
     pub fn becomes_empty(&self) {
         eventually("an empty gate", || {
             let census = self.guard.census();
@@ -46,8 +46,14 @@ impl Proxy {
         });
     }
 
+    /// Sessions that hold nothing end at once; a transaction that a test has left open has five seconds.
     pub fn stop(self) {
         self.guard.stop(Nanos::from_secs(5)).expect("a guard stops");
+    }
+
+    /// Gives every transaction the time that it needs to end.
+    pub fn stop_in_order(self) {
+        assert_eq!(self.guard.stop(Nanos::from_secs(600)).expect("a guard stops"), 0, "sessions were cut");
     }
 }
 
@@ -79,16 +85,6 @@ pub fn text(output: &Output) -> String {
 pub fn failure(output: &Output) -> String {
     assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     String::from_utf8_lossy(&output.stderr).trim().to_owned()
-}
-
-pub fn eventually(what: &str, condition: impl Fn() -> bool) {
-    for _ in 0..500 {
-        if condition() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{what} did not come within 5 s");
 }
 
 pub fn signal(name: &str, pid: i32) {

@@ -23,7 +23,7 @@ const TINY: [&str; 17] = [
     "--warm-up",
     "1s",
     "--duration",
-    "3s",
+    "10s",
 ];
 
 #[test]
@@ -47,7 +47,8 @@ fn two_databases_get_orders_through_mounted_disks_that_are_gone_in_the_end() {
     let periods = fs::read_to_string(study.join("periods.csv")).expect("every period");
     for host in ["a", "b"] {
         let told = periods.lines().filter(|line| line.split(',').nth(4) == Some(host)).count();
-        assert!((3..=9).contains(&told), "{told} periods of host {host} in 4 s: {periods}");
+        // Twice a second, in 11 s; a host that stands still for a while misses some, and none counts twice.
+        assert!((1..=24).contains(&told), "{told} periods of host {host}: {periods}");
     }
     assert!(fs::read_to_string(study.join("report.html")).expect("the page").ends_with("</html>\n"));
     assert!(!study.join("work").exists(), "images stayed");

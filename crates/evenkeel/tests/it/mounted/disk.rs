@@ -1,10 +1,10 @@
 //! The process of a mounted disk, as a user starts it.
 
+use crate::patience::{eventually, found};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
 
 /// Whether file systems can be mounted here; a machine where they cannot says so and tests the rest.
 pub fn can_mount() -> bool {
@@ -70,13 +70,7 @@ impl Disk {
     }
 
     pub fn wait(&mut self) -> ExitStatus {
-        for _ in 0..3_000 {
-            if let Some(status) = self.child.try_wait().expect("a child") {
-                return status;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("the process of the disk did not end within 30 s");
+        found("the end of the process of the disk", || self.child.try_wait().expect("a child"))
     }
 
     /// Takes it down in order.
@@ -97,16 +91,13 @@ impl Disk {
 
     /// By hand. What a process had under way when it was killed keeps the mount a little longer than the process.
     pub fn unmount(&self) {
-        let mut said = String::new();
-        for _ in 0..1_000 {
+        eventually("an end of the mount", || {
             let output = Command::new("umount").arg(&self.at).output().expect("umount");
-            if output.status.success() {
-                return;
+            if !output.status.success() {
+                eprint!("{}", String::from_utf8_lossy(&output.stderr));
             }
-            said = String::from_utf8_lossy(&output.stderr).into_owned();
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("{said}");
+            output.status.success()
+        });
     }
 }
 

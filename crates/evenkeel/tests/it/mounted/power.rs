@@ -2,6 +2,7 @@
 
 use super::disk::{Disk, blank, can_mount};
 use crate::guard::client::{Client, MODERN};
+use crate::patience::{eventually, found};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_wire::relay::Reply;
 use std::collections::BTreeSet;
@@ -11,7 +12,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 use tempfile::tempdir;
 
 const WRITERS: u64 = 4;
@@ -59,14 +59,12 @@ impl Server {
         let child =
             command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("mariadbd is installed");
         let mut server = Self { child, address: format!("127.0.0.1:{port}") };
-        for _ in 0..6_000 {
-            if std::net::TcpStream::connect(&server.address).is_ok() {
-                return Ok(server);
-            }
-            if server.child.try_wait().expect("a child").is_some() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(10));
+        let listens = found("a server that listens, or its end", || {
+            let listens = std::net::TcpStream::connect(&server.address).is_ok();
+            (listens || server.child.try_wait().expect("a child").is_some()).then_some(listens)
+        });
+        if listens {
+            return Ok(server);
         }
         let log = std::fs::read_to_string(log).unwrap_or_default();
         let errors: Vec<_> = log.lines().filter(|line| line.contains("[ERROR]")).collect();
@@ -146,13 +144,10 @@ impl Trial<'_> {
             (0..WRITERS).map(|writer| write_rows(server.address.clone(), cut, writer, total.clone()));
         let writers: Vec<_> = writers.collect();
         let wanted = self.random.uniform(50, 400) as usize;
-        for _ in 0..12_000 {
-            if total.load(Ordering::Relaxed) >= wanted || writers.iter().any(JoinHandle::is_finished) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        assert!(total.load(Ordering::Relaxed) >= wanted, "{wanted} rows did not come within a minute");
+        eventually("some hundred rows, or the end of a writer", || {
+            total.load(Ordering::Relaxed) >= wanted || writers.iter().any(JoinHandle::is_finished)
+        });
+        assert!(total.load(Ordering::Relaxed) >= wanted, "a writer ended before there were {wanted} rows");
         disk.cut_power();
         drop(server);
         disk.unmount();
