@@ -17,7 +17,7 @@ const USUAL_PLACES: [&str; 6] =
 const OLDEST: (u16, u16, u16) = (10, 4, 0);
 
 /// How long `--version` may take; a program that waits for input is no server.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program that was asked for its version.
 #[derive(Clone, Debug, PartialEq, Eq)]

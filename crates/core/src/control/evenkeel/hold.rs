@@ -56,7 +56,7 @@ impl Evenkeel {
     pub(super) fn on_not_full(&mut self, sample: &Sample) -> Reason {
         let in_flight = sample.in_flight_mean;
         let Some(mut probe) = self.probe.take() else {
-            self.base.cap(MEMORY / 10.0 * self.dispersion.scale());
+            self.base.cap(MEMORY / 10.0 * self.scale());
             return Reason::NotFull { in_flight };
         };
         let gone = !probe.trying || in_flight < 0.9 * f64::from(self.kept.min(probe.to));

@@ -22,6 +22,7 @@
 //! After control-laws 9f (potential ascent with hysteresis on a geometric grid), whose 1,500 completions for each half
 //! and single steps it replaces. Sources of the test: `evidence`; of reflection: Elnikety and others.
 
+mod dispersion;
 mod evidence;
 mod grid;
 mod hold;
@@ -36,6 +37,7 @@ mod watch;
 pub use settings::{Memory, Settings};
 
 use super::{Controller, Decision, Evidence, Hint, Reason, Sample};
+use dispersion::Dispersion;
 use evidence::{Tally, Test};
 use grid::Offset;
 use known::Known;
@@ -43,12 +45,12 @@ use probe::Probe;
 use reopen::Reopen;
 use room::Room;
 use strain::{Strain, Strained};
-use watch::{Change, Dispersion, Silence, Watch};
+use watch::{Change, Silence, Watch};
 
 /// Price of a transaction in flight: a limit e times as high must bring this much more of ln X.
 const EPSILON: f64 = 0.02;
 /// Completions of a test at most, while nothing is known; doubles with each failed probe.
-const HORIZON: (f64, f64) = (300.0, 2_400.0);
+const HORIZON: (f64, f64) = (200.0, 2_400.0);
 /// From here on a drain is long: a much lower limit that gives no less is good, as long as none below is known.
 const HIGH: u32 = 32;
 /// Probability of taking an equal for better: while nothing is known, when a mistake is soon undone, and at least.
@@ -231,7 +233,12 @@ impl Evenkeel {
 
     fn horizon(&self) -> f64 {
         let many = HORIZON.0 * f64::from(1_u32 << (self.caution.min(8) / 2));
-        many.min(HORIZON.1) * self.dispersion.scale()
+        many.min(HORIZON.1) * self.scale()
+    }
+
+    /// How many completions say as much as one of a Poisson stream, in a half of a test.
+    fn scale(&self) -> f64 {
+        self.dispersion.scale(self.dispersion.best_s(self.lag_s))
     }
 
     fn alpha(&self) -> f64 {
@@ -241,7 +248,8 @@ impl Evenkeel {
     /// Before the server has settled, only what is far worse counts.
     fn on_unsettled(&mut self, tick: &Tally) -> Reason {
         if let Some(probe) = self.probe.take_if(|probe| probe.trying) {
-            let test = Test::of(&probe.kept, tick, 0.0, self.dispersion.phi());
+            let phi = self.dispersion.phi((probe.kept.seconds + tick.seconds) / 2.0);
+            let test = Test::of(&probe.kept, tick, 0.0, phi);
             if let Some(test) = test.filter(|test| test.clearly_worse(ALPHA_WORSE) && test.gain < -FAR_WORSE)
             {
                 let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
@@ -262,7 +270,7 @@ impl Evenkeel {
             0 => 16.0,
             failed => 100.0 * f64::from(failed.min(4)),
         };
-        let (enough, fresh) = (enough * self.dispersion.scale(), FRESH * self.dispersion.scale());
+        let (enough, fresh) = (enough * self.scale(), FRESH * self.scale());
         self.strain.tick(sample, tick, self.settled);
         if self.strain.pressed() && !self.braked {
             return self.brake(Strained(Hint::Memory));
@@ -275,7 +283,7 @@ impl Evenkeel {
             self.open_again(0.0);
             return Reason::StrainChanged;
         }
-        match self.watch.tick(tick, &self.base, self.dispersion.phi()) {
+        match self.watch.tick(tick, &self.base, &self.dispersion) {
             Change::None => {}
             Change::Of(gain) => {
                 self.base = Tally::default();
@@ -289,7 +297,7 @@ impl Evenkeel {
         }
         if self.watch.fresh().count >= self.base.count.clamp(100.0, fresh) {
             self.base.add(&self.watch.fresh());
-            self.base.cap(MEMORY * self.dispersion.scale());
+            self.base.cap(MEMORY * self.scale());
             self.watch.restart();
         }
         let lately = self.lately();
@@ -308,7 +316,8 @@ impl Evenkeel {
         if tick.count == 0.0 && self.usual.is_some() {
             return Some(self.describe());
         }
-        let test = Test::of(&self.base, tick, 0.0, self.dispersion.phi())?;
+        let phi = self.dispersion.phi((self.base.seconds + tick.seconds) / 2.0);
+        let test = Test::of(&self.base, tick, 0.0, phi)?;
         let back = test.z.abs() < 2.5 || test.gain.abs() < 0.05;
         if back && self.learns_lag {
             self.lag_s = (0.8 * self.lag_s).max(2.0 * (seconds - tick.seconds)).min(1.0);
@@ -363,7 +372,7 @@ impl Evenkeel {
     /// What the limit in use gave lately.
     fn lately(&self) -> Tally {
         let mut lately = self.watch.fresh();
-        let most = FRESH * self.dispersion.scale();
+        let most = FRESH * self.scale();
         if lately.count < most / 2.0 {
             lately.add(&self.base);
         }

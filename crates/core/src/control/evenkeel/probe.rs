@@ -20,8 +20,10 @@ pub struct Probe {
     pub prior: Option<Prior>,
     /// Which of the two is in force.
     pub trying: bool,
-    /// Completions in this half.
-    pub half: f64,
+    /// What was seen in this half.
+    pub half: Tally,
+    /// Halves begun.
+    pub halves: u32,
     /// Seconds in which the limit was not filled.
     pub unfilled_s: f64,
     /// Seconds since the clients went away; 0 while they are here.
@@ -31,7 +33,12 @@ pub struct Probe {
 impl Probe {
     /// Goes on with the limit kept, once there are clients again.
     pub fn suspended(self) -> Self {
-        Self { trying: false, half: 0.0, ..self }
+        Self { trying: false, half: Tally::default(), ..self }
+    }
+
+    /// Seconds of the stretches of which the two tallies consist, in the mean.
+    fn stretch_s(&self) -> f64 {
+        (self.kept.seconds + self.tried.seconds) / f64::from(self.halves.saturating_add(1))
     }
 }
 
@@ -61,7 +68,8 @@ impl Evenkeel {
             tried: Tally::default(),
             prior: self.known.prior(to, self.kept),
             trying: true,
-            half: 0.0,
+            half: Tally::default(),
+            halves: 1,
             unfilled_s: 0.0,
             gone_s: 0.0,
         });
@@ -97,10 +105,12 @@ impl Evenkeel {
         } else {
             probe.kept.add(tick)
         }
-        probe.half += tick.count;
+        probe.half.add(tick);
         probe.gone_s = 0.0;
         let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
-        let test = Test::of(&probe.kept, &probe.tried, shift, self.dispersion.phi());
+        self.dispersion.tick(tick, self.limit);
+        let phi = self.dispersion.phi(probe.stretch_s());
+        let test = Test::of(&probe.kept, &probe.tried, shift, phi);
         let Some(test) = test else {
             self.probe = Some(probe);
             return self.describe();
@@ -123,8 +133,11 @@ impl Evenkeel {
         // One that was suspended goes on with the limit tried, however far that is.
         let swaps =
             !probe.trying || apart < self.horizon() / 16.0 && probe.kept.count < 2.0 * probe.tried.count;
-        if probe.half >= self.horizon() / 3.0 && swaps {
-            probe.half = 0.0;
+        let enough = probe.half.count >= self.horizon() / 3.0
+            || probe.half.seconds >= 0.99 * self.dispersion.best_s(self.lag_s);
+        if enough && swaps {
+            probe.half = Tally::default();
+            probe.halves += 1;
             probe.trying = !probe.trying;
             self.set(if probe.trying { probe.to } else { self.kept });
         }
@@ -185,7 +198,7 @@ impl Evenkeel {
         self.learns_lag = evidence.gain < -FAR_WORSE;
         // A verdict that is hardly one is looked at again soon; one on a limit that is far worse, late.
         let weight = if evidence.sure < 0.9 {
-            0.25
+            0.1
         } else if evidence.gain < -FAR_WORSE {
             4.0
         } else {

@@ -1,6 +1,7 @@
-//! What a controller sees without probing: how the counts scatter, whether the server stands still, whether it changed.
+//! What a controller sees without probing: whether the server stands still, whether it changed.
 
 use super::CHANGE;
+use super::dispersion::Dispersion;
 use super::evidence::{Tally, Test};
 use crate::control::Sample;
 
@@ -8,63 +9,6 @@ use crate::control::Sample;
 const ALPHA: f64 = 0.003;
 /// Completions due in what is fresh before it is compared.
 const ENOUGH: f64 = 60.0;
-
-/// Weight of a tick in the mean that the next is compared with.
-const MEAN: f64 = 0.15;
-/// Variance of a tick less such a mean, over that of a tick.
-const MEAN_VARIANCE: f64 = 1.0 + MEAN / (2.0 - MEAN);
-/// Weight of a tick in the dispersion, at first and later.
-const LEARN: (f64, f64) = (0.2, 0.02);
-/// A jump above so many times the dispersion is a change, not scatter.
-const JUMP: f64 = 6.0;
-/// Least and most: a regular server does not make tests blind to drift.
-const PHI: (f64, f64) = (0.8, 100.0);
-
-/// Dispersion of counts: variance over mean from tick to tick, 1 for Poisson.
-///
-/// A machine whose speed wobbles by a share `w` from tick to tick has `1 + n w^2` at `n` completions a tick: on a fast
-/// server the machine, not chance, is what scatters.
-#[derive(Clone, Copy, Debug)]
-pub struct Dispersion {
-    /// Limit, and mean completions per second there.
-    mean: Option<(u32, f64)>,
-    phi: f64,
-    weight: f64,
-}
-
-impl Default for Dispersion {
-    fn default() -> Self {
-        Self { mean: None, phi: 1.0, weight: LEARN.0 }
-    }
-}
-
-impl Dispersion {
-    /// A tick, compared with the mean of those before it at the same limit.
-    pub fn tick(&mut self, tick: &Tally, limit: u32) {
-        let rate = tick.count / tick.seconds;
-        let Some((of, mean)) = self.mean.filter(|(of, _)| *of == limit) else {
-            self.mean = Some((limit, rate));
-            return;
-        };
-        let expected = mean * tick.seconds;
-        if expected > 0.0 {
-            let one = (tick.count - expected).powi(2) / expected / MEAN_VARIANCE;
-            self.phi += self.weight * (one.min(JUMP * self.phi.max(1.0)) - self.phi);
-            self.weight = (0.9 * self.weight).max(LEARN.1);
-        }
-        self.mean = Some((of, mean + MEAN * (rate - mean)));
-    }
-
-    /// The dispersion.
-    pub fn phi(&self) -> f64 {
-        self.phi.clamp(PHI.0, PHI.1)
-    }
-
-    /// How many completions say as much as one of a Poisson stream.
-    pub fn scale(&self) -> f64 {
-        self.phi().max(1.0)
-    }
-}
 
 /// Whether nothing completes although something should.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,8 +46,9 @@ pub struct Watch {
 
 impl Watch {
     /// A tick at the limit in use.
-    pub fn tick(&mut self, tick: &Tally, base: &Tally, phi: f64) -> Change {
+    pub fn tick(&mut self, tick: &Tally, base: &Tally, dispersion: &Dispersion) -> Change {
         self.fresh.add(tick);
+        let phi = dispersion.phi((self.fresh.seconds + base.seconds) / 2.0);
         let test = Test::of(base, &self.fresh, 0.0, phi);
         let due = base.rate().unwrap_or(0.0) * self.fresh.seconds;
         let changed = test.filter(|_| due >= ENOUGH * phi.max(1.0)).filter(|test| {

@@ -1,0 +1,200 @@
+//! How far counts scatter by themselves, by the length of the stretches that are compared.
+//!
+//! For Poisson counts variance over mean is 1, whatever the length. A machine whose speed wobbles by a share `w` has
+//! `1 + n w^2` at `n` completions a tick, and where the wobble lasts longer than a tick, more over longer stretches: a test
+//! that took ticks for independent would be far too sure. So neighbouring stretches of 1, 2, 4, ... ticks at one limit are
+//! compared, which is an A/A test of the machine on the scale on which the limits are compared (the two-sample variance of
+//! Allan, Proc. IEEE 54 (1966) 221, over that of Poisson counts):
+//!
+//! `phi(m) = E[(d s - c t)^2 / (s t (c + d))]`
+//!
+//! with counts `c` and `d` in neighbouring stretches of `s` and `t` seconds, `m` ticks each.
+
+use super::evidence::Tally;
+
+/// Lengths: 1, 2, 4, ... 32 ticks.
+const LENGTHS: usize = 6;
+/// Weight of a pair of ticks and of a pair of longer stretches at first, and of any later: what few long pairs say is
+/// chance more than anything, so it weighs less beside what the short ones said.
+const LEARN: (f64, f64, f64) = (0.2, 0.1, 0.02);
+/// A jump above so many times the dispersion is a change, not scatter.
+const JUMP: f64 = 6.0;
+/// Least and most: a regular server does not make tests blind to drift.
+const PHI: (f64, f64) = (0.8, 10_000.0);
+/// Wobble of a machine that nothing is known of yet.
+const WOBBLE: f64 = 0.05;
+/// Pairs seen before a length counts.
+const PAIRS: u32 = 3;
+/// By how much the dispersion is expected to grow with twice the length, and where what was seen of shorter ones ends.
+const GROWTH: (f64, f64) = (1.15, 2.0);
+
+/// What is known of stretches of one length.
+#[derive(Clone, Copy, Debug)]
+struct Length {
+    /// A stretch that waits for its neighbour.
+    waiting: Option<Tally>,
+    phi: f64,
+    weight: f64,
+    pairs: u32,
+}
+
+impl Length {
+    /// Two neighbours; `below` is the dispersion of half the length.
+    fn learn(&mut self, first: &Tally, second: &Tally, below: f64) {
+        let (count, product) = (first.count + second.count, first.seconds * second.seconds);
+        if count <= 0.0 || product <= 0.0 {
+            return;
+        }
+        if self.pairs == 0 {
+            self.phi = below;
+        }
+        let apart = second.count * first.seconds - first.count * second.seconds;
+        let seen = (apart.powi(2) / (product * count)).min(JUMP * self.phi.max(1.0));
+        self.phi += self.weight * (seen - self.phi);
+        self.weight = (0.9 * self.weight).max(LEARN.2);
+        self.pairs = self.pairs.saturating_add(1);
+    }
+}
+
+/// Dispersion of counts by length.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispersion {
+    /// Limit of the last tick.
+    limit: u32,
+    /// Seconds of a tick; 0 before the first.
+    tick_s: f64,
+    lengths: [Length; LENGTHS],
+}
+
+impl Default for Dispersion {
+    fn default() -> Self {
+        let length = Length { waiting: None, phi: 1.0, weight: LEARN.1, pairs: 0 };
+        let mut lengths = [length; LENGTHS];
+        lengths[0].weight = LEARN.0;
+        Self { limit: 0, tick_s: 0.0, lengths }
+    }
+}
+
+impl Dispersion {
+    /// A tick; neighbours are those at the same limit.
+    pub fn tick(&mut self, tick: &Tally, limit: u32) {
+        if self.tick_s == 0.0 {
+            self.lengths[0].phi = 1.0 + tick.count * WOBBLE.powi(2);
+            self.tick_s = tick.seconds;
+        }
+        self.tick_s += 0.1 * (tick.seconds - self.tick_s);
+        if limit != self.limit {
+            self.limit = limit;
+            self.lengths.iter_mut().for_each(|length| length.waiting = None);
+        }
+        let (mut stretch, mut below) = (*tick, self.lengths[0].phi);
+        for length in &mut self.lengths {
+            let Some(first) = length.waiting.take() else {
+                length.waiting = Some(stretch);
+                return;
+            };
+            length.learn(&first, &stretch, below);
+            below = length.phi;
+            stretch.add(&first);
+        }
+    }
+
+    /// That of stretches of so many seconds.
+    pub fn phi(&self, seconds: f64) -> f64 {
+        let most = (LENGTHS - 1) as f64;
+        let at = if self.tick_s > 0.0 { (seconds / self.tick_s).max(1.0).log2().min(most) } else { 0.0 };
+        let (low, part) = (at.floor(), at.fract());
+        let phi = (1.0 - part) * self.of(low as usize) + part * self.of(at.ceil() as usize);
+        phi.clamp(PHI.0, PHI.1)
+    }
+
+    /// That of a length; where it was not seen often enough, from the longest that was and the growth up to there, half
+    /// expected and half seen.
+    fn of(&self, length: usize) -> f64 {
+        let known = self.lengths.iter().rposition(|length| length.pairs >= PAIRS).unwrap_or(0);
+        let beyond = length.saturating_sub(known) as f64;
+        let seen = match known {
+            0 => GROWTH.0,
+            _ => (self.lengths[known].phi / self.lengths[0].phi).powf(1.0 / known as f64),
+        };
+        let growth = (GROWTH.0 * seen.clamp(1.0, GROWTH.1)).sqrt();
+        self.lengths[length.min(known)].phi * growth.powf(beyond)
+    }
+
+    /// Seconds of the stretch that tells most for its time, where each costs `lag_s` before it counts: long where chance
+    /// is what scatters, short where the machine's speed drifts.
+    pub fn best_s(&self, lag_s: f64) -> f64 {
+        let cost = |&seconds: &f64| self.phi(seconds) * (1.0 + lag_s / seconds);
+        let lengths = (0..LENGTHS).map(|length| self.tick_s.max(1e-3) * f64::from(1_u32 << length));
+        lengths.min_by(|one, other| cost(one).total_cmp(&cost(other))).unwrap_or(self.tick_s)
+    }
+
+    /// How many completions say as much as one of a Poisson stream, in stretches of so many seconds.
+    pub fn scale(&self, seconds: f64) -> f64 {
+        self.phi(seconds).max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Random, Seed};
+
+    /// Ticks of 0.1 s with a mean of `count`, whose speed wobbles by `wobble` with a memory of `memory` ticks.
+    fn learnt(count: f64, wobble: f64, memory: f64) -> Dispersion {
+        let mut random = Random::new(Seed(5));
+        let mut normal =
+            || (-2.0 * (1.0 - random.unit()).ln()).sqrt() * (std::f64::consts::TAU * random.unit()).cos();
+        let keep: f64 = if memory > 0.0 { (-1.0 / memory).exp() } else { 0.0 };
+        let (mut dispersion, mut speed) = (Dispersion::default(), 0.0);
+        for _ in 0..20_000 {
+            speed = keep * speed + (1.0 - keep * keep).sqrt() * wobble * normal();
+            let mean = count * (1.0 + speed);
+            let count = (mean + mean.max(0.0).sqrt() * normal()).max(0.0);
+            dispersion.tick(&Tally { count, work: count, seconds: 0.1 }, 8);
+        }
+        dispersion
+    }
+
+    #[test]
+    fn chance_alone_is_one_at_every_length_and_long_stretches_tell_most() {
+        let chance = learnt(1_000.0, 0.0, 0.0);
+        for seconds in [0.1, 0.4, 3.2] {
+            assert!((0.6..1.6).contains(&chance.phi(seconds)), "{seconds} s: {}", chance.phi(seconds));
+        }
+        assert!(chance.best_s(0.2) >= 0.8, "{}", chance.best_s(0.2));
+    }
+
+    #[test]
+    fn a_wobble_from_tick_to_tick_counts_by_its_square_and_one_that_lasts_grows_with_length() {
+        // 1 + 1,000 * 0.1^2 = 11.
+        let white = learnt(1_000.0, 0.1, 0.0);
+        assert!((7.0..16.0).contains(&white.phi(0.1)), "{}", white.phi(0.1));
+        assert!((7.0..16.0).contains(&white.phi(1.6)), "{}", white.phi(1.6));
+        let lasting = learnt(1_000.0, 0.1, 10.0);
+        assert!(lasting.phi(0.1) < 4.0 && lasting.phi(1.6) > 20.0, "{lasting:?}");
+        assert!(lasting.best_s(0.2) < white.best_s(0.2), "{} {}", lasting.best_s(0.2), white.best_s(0.2));
+    }
+
+    #[test]
+    fn before_anything_is_known_a_machine_is_taken_to_wobble_and_a_jump_is_no_scatter() {
+        let mut dispersion = Dispersion::default();
+        let tick = |count: f64| Tally { count, work: count, seconds: 0.1 };
+        dispersion.tick(&tick(1_000.0), 8);
+        // 1 + 1,000 * 0.05^2.
+        assert!((dispersion.phi(0.1) - 3.5).abs() < 1e-9);
+        assert!(dispersion.phi(1.6) > 3.5);
+        dispersion.tick(&tick(10.0), 8);
+        assert!(dispersion.phi(0.1) <= 3.5 + 0.2 * 5.0 * 3.5 + 1e-9, "{}", dispersion.phi(0.1));
+    }
+
+    #[test]
+    fn ticks_of_different_limits_are_no_neighbours() {
+        let mut dispersion = Dispersion::default();
+        for number in 0..1_000 {
+            let count = if number % 2 == 0 { 10.0 } else { 1_000.0 };
+            dispersion.tick(&Tally { count, work: count, seconds: 0.1 }, number % 2);
+        }
+        assert_eq!(dispersion.lengths[0].pairs, 0);
+    }
+}
