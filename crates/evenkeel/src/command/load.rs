@@ -2,7 +2,7 @@
 
 use super::{Session, place, servers};
 use crate::config::units;
-use crate::failure::{NOT_VALID, WithHint};
+use crate::failure::{INTERRUPTED, NOT_VALID, WithHint};
 use crate::progress::View;
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
@@ -118,7 +118,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         false => out::write(&text(&result, &caveats))?,
     }
     let invalid = caveats.iter().any(|caveat| caveat.severity() == Severity::Invalid);
-    Ok(if invalid { ExitCode::from(NOT_VALID) } else { ExitCode::SUCCESS })
+    Ok(match (session.stop.is_set(), invalid) {
+        (true, _) => ExitCode::from(INTERRUPTED),
+        (false, true) => ExitCode::from(NOT_VALID),
+        (false, false) => ExitCode::SUCCESS,
+    })
 }
 
 fn plan(session: &Session, args: &Args) -> Result<LoadPlan> {

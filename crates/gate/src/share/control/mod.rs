@@ -18,7 +18,7 @@ use super::{Handle, Seen};
 use crate::board::Board;
 use crate::clock::Clock;
 use evenkeel_core::Nanos;
-use evenkeel_core::share::{Law, Report, mean_latency};
+use evenkeel_core::share::{DiskUse, Law, Report, mean_latency};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -279,14 +279,16 @@ impl Loop {
 
 fn member(heard: &Heard, is_own: bool) -> Member {
     let report = &heard.told.report;
+    // From 0: the sum of nothing is -0.
+    let sum = |of: fn(&DiskUse) -> f64| report.disks.iter().fold(0.0, |sum, disk| sum + of(disk));
     Member {
         name: heard.told.member.clone(),
         is_own,
         age: heard.age,
-        shares: report.disks.iter().map(|disk| disk.shares).sum(),
+        shares: sum(|disk| disk.shares),
         window: heard.told.window,
         outstanding: report.outstanding,
-        wanted: report.disks.iter().map(|disk| disk.wanted).sum(),
+        wanted: sum(|disk| disk.wanted),
         latency_s: report.latency,
     }
 }
