@@ -118,7 +118,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         false => out::write(&text(&result, &caveats))?,
     }
     let invalid = caveats.iter().any(|caveat| caveat.severity() == Severity::Invalid);
-    Ok(match (session.stop.is_set(), invalid) {
+    Ok(match (result.stopped, invalid) {
         (true, _) => ExitCode::from(INTERRUPTED),
         (false, true) => ExitCode::from(NOT_VALID),
         (false, false) => ExitCode::SUCCESS,

@@ -25,6 +25,8 @@ const PHI: (f64, f64) = (0.8, 10_000.0);
 const WOBBLE: f64 = 0.05;
 /// Pairs seen before a length counts.
 const PAIRS: u32 = 3;
+/// Pairs of a length that could have been seen since the last one before what it said is too old to count.
+const STALE: u64 = 16;
 /// By how much the dispersion is expected to grow with twice the length, and where what was seen of shorter ones ends.
 const GROWTH: (f64, f64) = (1.15, 2.0);
 
@@ -36,6 +38,8 @@ struct Length {
     phi: f64,
     weight: f64,
     pairs: u32,
+    /// Tick of the last pair.
+    at: u64,
 }
 
 impl Length {
@@ -63,15 +67,17 @@ pub struct Dispersion {
     limit: u32,
     /// Seconds of a tick; 0 before the first.
     tick_s: f64,
+    /// Ticks so far.
+    ticks: u64,
     lengths: [Length; LENGTHS],
 }
 
 impl Default for Dispersion {
     fn default() -> Self {
-        let length = Length { waiting: None, phi: 1.0, weight: LEARN.1, pairs: 0 };
+        let length = Length { waiting: None, phi: 1.0, weight: LEARN.1, pairs: 0, at: 0 };
         let mut lengths = [length; LENGTHS];
         lengths[0].weight = LEARN.0;
-        Self { limit: 0, tick_s: 0.0, lengths }
+        Self { limit: 0, tick_s: 0.0, ticks: 0, lengths }
     }
 }
 
@@ -87,6 +93,14 @@ impl Dispersion {
             self.limit = limit;
             self.lengths.iter_mut().for_each(|length| length.waiting = None);
         }
+        self.ticks += 1;
+        // Halves may be too short for long stretches, for hours: what those said of another load is forgotten.
+        for (place, length) in self.lengths.iter_mut().enumerate().skip(1) {
+            if length.pairs > 0 && self.ticks - length.at > STALE << (place + 1) {
+                (length.pairs, length.weight) = (0, LEARN.1);
+            }
+        }
+        let ticks = self.ticks;
         let (mut stretch, mut below) = (*tick, self.lengths[0].phi);
         for length in &mut self.lengths {
             let Some(first) = length.waiting.take() else {
@@ -94,6 +108,7 @@ impl Dispersion {
                 return;
             };
             length.learn(&first, &stretch, below);
+            length.at = ticks;
             below = length.phi;
             stretch.add(&first);
         }
@@ -106,6 +121,16 @@ impl Dispersion {
         let (low, part) = (at.floor(), at.fract());
         let phi = (1.0 - part) * self.of(low as usize) + part * self.of(at.ceil() as usize);
         phi.clamp(PHI.0, PHI.1)
+    }
+
+    /// That of the difference between a stretch of `one` and a stretch of `other` seconds: with counts in proportion to
+    /// the seconds, the shorter one scatters most, and its dispersion counts most.
+    pub fn between(&self, one: f64, other: f64) -> f64 {
+        let both = one + other;
+        if one <= 0.0 || other <= 0.0 || !both.is_finite() {
+            return self.phi(one.max(other));
+        }
+        (self.phi(one) * other + self.phi(other) * one) / both
     }
 
     /// That of a length; where it was not seen often enough, from the longest that was and the growth up to there, half
@@ -186,6 +211,28 @@ mod tests {
         assert!(dispersion.phi(1.6) > 3.5);
         dispersion.tick(&tick(10.0), 8);
         assert!(dispersion.phi(0.1) <= 3.5 + 0.2 * 5.0 * 3.5 + 1e-9, "{}", dispersion.phi(0.1));
+    }
+
+    #[test]
+    fn what_long_stretches_said_of_another_load_is_forgotten() {
+        let mut random = Random::new(Seed(5));
+        let mut dispersion = Dispersion::default();
+        let mut tick =
+            |count: f64, limit| dispersion.tick(&Tally { count, work: count, seconds: 0.1 }, limit);
+        (0..3_000).for_each(|_| tick(2.0 + random.unit(), 8));
+        // Speed that lasts for four ticks, in halves of eight.
+        (0..6_000).for_each(|number| tick(if number % 8 < 4 { 400.0 } else { 600.0 }, 8 + number / 8 % 2));
+        assert!(dispersion.phi(3.2) >= dispersion.phi(0.4), "{dispersion:?}");
+    }
+
+    #[test]
+    fn between_a_short_stretch_and_a_long_one_the_short_one_counts_most() {
+        let lasting = learnt(500.0, 0.17, 10.0);
+        let (short, long) = (lasting.phi(0.1), lasting.phi(3.2));
+        assert!((lasting.between(0.4, 0.4) - lasting.phi(0.4)).abs() < 1e-9);
+        let mixed = lasting.between(0.1, 3.2);
+        assert!((short..long / 4.0).contains(&mixed), "{short} {mixed} {long}");
+        assert!((mixed - lasting.between(3.2, 0.1)).abs() < 1e-9);
     }
 
     #[test]

@@ -7,8 +7,8 @@
 //!
 //! `z^2 = 2 (a ln(a / (c (1 - p0))) + b ln(b / (c p0))) / phi`
 //!
-//! with `phi` the dispersion of the counts (1 for Poisson, estimated from tick to tick). It is looked at every tick,
-//! so it must hold at all times at once: with a normal prior of standard deviation `tau` on theta, mixing gives the
+//! with `phi` the dispersion of the counts (1 for Poisson; by the length of what is compared: `dispersion`). It is looked at
+//! every tick, so it must hold at all times at once: with a normal prior of standard deviation `tau` on theta, mixing gives the
 //! boundary (Robbins, Ann. Math. Stat. 41 (1970) 1397; Johari et al., KDD 2017)
 //!
 //! `z^2 >= (1 + v / tau^2) (2 ln(1 / alpha) + ln(1 + tau^2 / v))`, `v = phi (1 / (c p0) + 1 / (c (1 - p0)))`

@@ -49,7 +49,7 @@ use watch::{Change, Silence, Watch};
 
 /// Price of a transaction in flight: a limit e times as high must bring this much more of ln X.
 const EPSILON: f64 = 0.02;
-/// Completions of a test at most, while nothing is known; doubles with each failed probe.
+/// Completions of a test at most, while nothing is known; doubles with every second failed probe.
 const HORIZON: (f64, f64) = (200.0, 2_400.0);
 /// From here on a drain is long: a much lower limit that gives no less is good, as long as none below is known.
 const HIGH: u32 = 32;
@@ -248,7 +248,7 @@ impl Evenkeel {
     /// Before the server has settled, only what is far worse counts.
     fn on_unsettled(&mut self, tick: &Tally) -> Reason {
         if let Some(probe) = self.probe.take_if(|probe| probe.trying) {
-            let phi = self.dispersion.phi((probe.kept.seconds + tick.seconds) / 2.0);
+            let phi = self.dispersion.between(probe.kept.seconds, tick.seconds);
             let test = Test::of(&probe.kept, tick, 0.0, phi);
             if let Some(test) = test.filter(|test| test.clearly_worse(ALPHA_WORSE) && test.gain < -FAR_WORSE)
             {
@@ -316,7 +316,7 @@ impl Evenkeel {
         if tick.count == 0.0 && self.usual.is_some() {
             return Some(self.describe());
         }
-        let phi = self.dispersion.phi((self.base.seconds + tick.seconds) / 2.0);
+        let phi = self.dispersion.between(self.base.seconds, tick.seconds);
         let test = Test::of(&self.base, tick, 0.0, phi)?;
         let back = test.z.abs() < 2.5 || test.gain.abs() < 0.05;
         if back && self.learns_lag {

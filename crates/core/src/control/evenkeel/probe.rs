@@ -33,12 +33,15 @@ pub struct Probe {
 impl Probe {
     /// Goes on with the limit kept, once there are clients again.
     pub fn suspended(self) -> Self {
-        Self { trying: false, half: Tally::default(), ..self }
+        let halves = self.halves + u32::from(self.trying);
+        Self { trying: false, half: Tally::default(), halves, ..self }
     }
 
-    /// Seconds of the stretches of which the two tallies consist, in the mean.
-    fn stretch_s(&self) -> f64 {
-        (self.kept.seconds + self.tried.seconds) / f64::from(self.halves.saturating_add(1))
+    /// Seconds of the stretches of which the tallies of the limit kept and of the one tried consist, in the mean: the
+    /// first half is one of the limit tried, and what the limit kept gave before it is one too.
+    fn stretches_s(&self) -> (f64, f64) {
+        let (tried, kept) = (self.halves.div_ceil(2), self.halves / 2 + 1);
+        (self.kept.seconds / f64::from(kept), self.tried.seconds / f64::from(tried.max(1)))
     }
 }
 
@@ -109,7 +112,8 @@ impl Evenkeel {
         probe.gone_s = 0.0;
         let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
         self.dispersion.tick(tick, self.limit);
-        let phi = self.dispersion.phi(probe.stretch_s());
+        let (kept_s, tried_s) = probe.stretches_s();
+        let phi = self.dispersion.between(kept_s, tried_s);
         let test = Test::of(&probe.kept, &probe.tried, shift, phi);
         let Some(test) = test else {
             self.probe = Some(probe);

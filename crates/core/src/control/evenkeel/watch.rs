@@ -48,7 +48,7 @@ impl Watch {
     /// A tick at the limit in use.
     pub fn tick(&mut self, tick: &Tally, base: &Tally, dispersion: &Dispersion) -> Change {
         self.fresh.add(tick);
-        let phi = dispersion.phi((self.fresh.seconds + base.seconds) / 2.0);
+        let phi = dispersion.between(self.fresh.seconds, base.seconds);
         let test = Test::of(base, &self.fresh, 0.0, phi);
         let due = base.rate().unwrap_or(0.0) * self.fresh.seconds;
         let changed = test.filter(|_| due >= ENOUGH * phi.max(1.0)).filter(|test| {

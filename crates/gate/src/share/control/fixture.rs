@@ -29,10 +29,16 @@ const BEHIND: Nanos = Nanos::from_millis(100);
 /// Storage that does one I/O after the other, for any number of hosts, and the engines of those.
 #[derive(Clone)]
 pub struct Station {
+    array: Array,
+    engines: Arc<Mutex<Vec<Worker>>>,
+}
+
+/// What a disk knows of the storage: not the engines, which own the disks.
+#[derive(Clone)]
+struct Array {
     clock: Clock,
     free_at: Arc<Mutex<Nanos>>,
     is_burdened: Arc<AtomicBool>,
-    engines: Arc<Mutex<Vec<Worker>>>,
 }
 
 impl Station {
@@ -47,28 +53,33 @@ impl Station {
                 std::thread::sleep(Duration::from_micros(100));
             }
         });
-        Self { clock: Clock::by_hand(), free_at: Arc::default(), is_burdened: Arc::default(), engines }
+        let array = Array { clock: Clock::by_hand(), free_at: Arc::default(), is_burdened: Arc::default() };
+        Self { array, engines }
     }
 
     /// Lets so much time pass for all engines.
     pub fn pass(&self, time: Nanos) {
-        let until = self.clock.now() + time;
+        assert!(!self.engines.is_poisoned(), "the thread of the engines has panicked");
+        let clock = self.array.clock;
+        let until = clock.now() + time;
         let mut engines = guard(&self.engines);
         loop {
             engines.iter_mut().for_each(Worker::act);
             let due = engines.iter().map(Worker::due).min().unwrap_or(Nanos::MAX);
             if due > until {
-                return self.clock.set(until);
+                return clock.set(until);
             }
-            self.clock.set(due);
+            clock.set(due);
         }
     }
 
     /// Load that keeps to no rules, or its end.
     pub fn burden(&self, is_burdened: bool) {
-        self.is_burdened.store(is_burdened, Ordering::SeqCst);
+        self.array.is_burdened.store(is_burdened, Ordering::SeqCst);
     }
+}
 
+impl Array {
     fn take(&self, time: Nanos) -> Nanos {
         let least = if self.is_burdened.load(Ordering::SeqCst) { BEHIND } else { Nanos::ZERO };
         let mut free_at = guard(&self.free_at);
@@ -83,7 +94,7 @@ fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A host's disk on it.
 struct Disk {
-    station: Station,
+    array: Array,
     under_way: Vec<(Nanos, u64, Work)>,
 }
 
@@ -97,7 +108,7 @@ impl Backing for Disk {
     }
 
     fn start(&mut self, id: u64, work: Work, now: Nanos) {
-        let due = if matches!(work, Work::Flush) { now } else { self.station.take(SERVICE) };
+        let due = if matches!(work, Work::Flush) { now } else { self.array.take(SERVICE) };
         self.under_way.push((due, id, work));
     }
 
@@ -149,12 +160,12 @@ pub fn law() -> Law {
 impl Host {
     /// A host with one disk of these shares, and so many I/Os wanted at any time.
     pub fn start(station: &Station, shares: f64, wanted: usize, (bus, clock): (Bus, Clock)) -> Self {
-        let backing = Disk { station: station.clone(), under_way: Vec::new() };
+        let backing = Disk { array: station.array.clone(), under_way: Vec::new() };
         let disks = vec![DiskPlan { name: "disk".to_owned(), shares, backing: Box::new(backing) }];
         let plan = Plan { disks, window: 8.0, cost: Cost::default(), memory: 1 << 20 };
         let inbox = Arc::new(Inbox::new().expect("a descriptor"));
         let engine = Handle(Arc::clone(&inbox));
-        guard(&station.engines).push(Worker::by_hand(plan, inbox, station.clock));
+        guard(&station.engines).push(Worker::by_hand(plan, inbox, station.array.clock));
         let wants = Arc::new(AtomicBool::new(true));
         (0..wanted).for_each(|_| ask(&engine, &wants));
         let (events, board) = (Arc::new(Mutex::new(Vec::new())), Board::new());
