@@ -34,11 +34,13 @@ impl AttemptRecord {
 }
 
 /// Adds an attempt to the runs. Where there is one at the same repeat already, the less disturbed of the two stands
-/// and carries the other in its list; of two alike the earlier. The same attempts give the same runs in any order.
+/// and carries the other in its list; of two alike the earlier. The same attempts give the same runs, by order, however
+/// they come: sums over them are the same to the last bit, right after the last run and in a later resume.
 pub fn add(runs: &mut Vec<RunFile>, mut run: RunFile) {
     let same = |other: &&mut RunFile| (other.cell, other.repeat) == (run.cell, run.repeat);
     let Some(standing) = runs.iter_mut().find(same) else {
         runs.push(run);
+        runs.sort_by_key(|run| run.order);
         return;
     };
     let key = |run: &RunFile| (run.disturbance().weight(), run.attempt);
@@ -48,6 +50,7 @@ pub fn add(runs: &mut Vec<RunFile>, mut run: RunFile) {
     standing.set_aside.append(&mut run.set_aside);
     standing.set_aside.push(run.attempt_record());
     standing.set_aside.sort_by_key(|attempt| attempt.attempt);
+    runs.sort_by_key(|run| run.order);
 }
 
 #[cfg(test)]
@@ -78,6 +81,18 @@ mod tests {
             let aside: Vec<_> =
                 runs[0].set_aside.iter().map(|one| (one.attempt, one.steal_percent)).collect();
             assert_eq!(aside, [(1, Some(6.9)), (3, Some(4.0))]);
+        }
+    }
+
+    #[test]
+    fn the_runs_stand_in_one_order_however_they_come() {
+        let first_again = RunFile { order: 3, ..attempt(2, 1.0) };
+        let second = RunFile { repeat: 3, ..attempt(2, 1.0) };
+        let attempts = [attempt(1, 9.0), second, first_again];
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+            let mut runs = Vec::new();
+            order.iter().for_each(|at| add(&mut runs, attempts[*at].clone()));
+            assert_eq!(runs.iter().map(|run| run.order).collect::<Vec<_>>(), [2, 3]);
         }
     }
 

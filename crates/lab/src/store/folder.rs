@@ -200,7 +200,6 @@ impl StudyFolder {
                 attempts::add(&mut runs, read_json(&entry.join("run.json"))?);
             }
         }
-        runs.sort_by_key(|run| run.order);
         Ok(runs)
     }
 
