@@ -74,6 +74,12 @@ impl Random {
         -mean * (1.0 - self.unit()).ln()
     }
 
+    /// Standard normal (Box and Muller, Ann. Math. Stat. 29 (1958) 610).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (2.0 * self.exponential(1.0)).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
     /// Negative exponential duration with the given mean.
     pub fn exponential_nanos(&mut self, mean: Nanos) -> Nanos {
         Nanos(self.exponential(mean.0 as f64) as u64)

@@ -31,7 +31,7 @@ Examples:
   evenkeel explain sandbox:demo --workload tpcw.shopping
 
 Exit codes: 0 done, 1 a finding, 2 wrong use or configuration, 3 the measurement is not valid,
-130 stopped by Ctrl-C in a profile, a study or a demo.";
+130 stopped by Ctrl-C in a profile, a load, a study or a demo.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

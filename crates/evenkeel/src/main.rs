@@ -1,7 +1,7 @@
 //! Evenkeel's command line: flags and files in, reports out.
 //!
 //! The only place that prints and ends the process. Exit codes: 0 done, 1 a finding, 2 wrong use or
-//! configuration, 3 the measurement is not valid, 130 Ctrl-C in a study, a profile or a demo.
+//! configuration, 3 the measurement is not valid, 130 Ctrl-C in a profile, a load, a study or a demo.
 
 mod caveats;
 mod child;

@@ -63,8 +63,6 @@ impl Length {
 /// Dispersion of counts by length.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispersion {
-    /// Limit of the last tick.
-    limit: u32,
     /// Seconds of a tick; 0 before the first.
     tick_s: f64,
     /// Ticks so far.
@@ -77,22 +75,23 @@ impl Default for Dispersion {
         let length = Length { waiting: None, phi: 1.0, weight: LEARN.1, pairs: 0, at: 0 };
         let mut lengths = [length; LENGTHS];
         lengths[0].weight = LEARN.0;
-        Self { limit: 0, tick_s: 0.0, ticks: 0, lengths }
+        Self { tick_s: 0.0, ticks: 0, lengths }
     }
 }
 
 impl Dispersion {
-    /// A tick; neighbours are those at the same limit.
-    pub fn tick(&mut self, tick: &Tally, limit: u32) {
+    /// What comes next is no neighbour of what was: the limit changes, or ticks are left out.
+    pub fn part(&mut self) {
+        self.lengths.iter_mut().for_each(|length| length.waiting = None);
+    }
+
+    /// A tick, right after the one before.
+    pub fn tick(&mut self, tick: &Tally) {
         if self.tick_s == 0.0 {
             self.lengths[0].phi = 1.0 + tick.count * WOBBLE.powi(2);
             self.tick_s = tick.seconds;
         }
         self.tick_s += 0.1 * (tick.seconds - self.tick_s);
-        if limit != self.limit {
-            self.limit = limit;
-            self.lengths.iter_mut().for_each(|length| length.waiting = None);
-        }
         self.ticks += 1;
         // Halves may be too short for long stretches, for hours: what those said of another load is forgotten.
         for (place, length) in self.lengths.iter_mut().enumerate().skip(1) {
@@ -168,15 +167,13 @@ mod tests {
     /// Ticks of 0.1 s with a mean of `count`, whose speed wobbles by `wobble` with a memory of `memory` ticks.
     fn learnt(count: f64, wobble: f64, memory: f64) -> Dispersion {
         let mut random = Random::new(Seed(5));
-        let mut normal =
-            || (-2.0 * (1.0 - random.unit()).ln()).sqrt() * (std::f64::consts::TAU * random.unit()).cos();
         let keep: f64 = if memory > 0.0 { (-1.0 / memory).exp() } else { 0.0 };
         let (mut dispersion, mut speed) = (Dispersion::default(), 0.0);
         for _ in 0..20_000 {
-            speed = keep * speed + (1.0 - keep * keep).sqrt() * wobble * normal();
+            speed = keep * speed + (1.0 - keep * keep).sqrt() * wobble * random.normal();
             let mean = count * (1.0 + speed);
-            let count = (mean + mean.max(0.0).sqrt() * normal()).max(0.0);
-            dispersion.tick(&Tally { count, work: count, seconds: 0.1 }, 8);
+            let count = (mean + mean.max(0.0).sqrt() * random.normal()).max(0.0);
+            dispersion.tick(&Tally { count, work: count, seconds: 0.1 });
         }
         dispersion
     }
@@ -205,11 +202,11 @@ mod tests {
     fn before_anything_is_known_a_machine_is_taken_to_wobble_and_a_jump_is_no_scatter() {
         let mut dispersion = Dispersion::default();
         let tick = |count: f64| Tally { count, work: count, seconds: 0.1 };
-        dispersion.tick(&tick(1_000.0), 8);
+        dispersion.tick(&tick(1_000.0));
         // 1 + 1,000 * 0.05^2.
         assert!((dispersion.phi(0.1) - 3.5).abs() < 1e-9);
         assert!(dispersion.phi(1.6) > 3.5);
-        dispersion.tick(&tick(10.0), 8);
+        dispersion.tick(&tick(10.0));
         assert!(dispersion.phi(0.1) <= 3.5 + 0.2 * 5.0 * 3.5 + 1e-9, "{}", dispersion.phi(0.1));
     }
 
@@ -217,11 +214,15 @@ mod tests {
     fn what_long_stretches_said_of_another_load_is_forgotten() {
         let mut random = Random::new(Seed(5));
         let mut dispersion = Dispersion::default();
-        let mut tick =
-            |count: f64, limit| dispersion.tick(&Tally { count, work: count, seconds: 0.1 }, limit);
-        (0..3_000).for_each(|_| tick(2.0 + random.unit(), 8));
+        let tally = |count: f64| Tally { count, work: count, seconds: 0.1 };
+        (0..3_000).for_each(|_| dispersion.tick(&tally(2.0 + random.unit())));
         // Speed that lasts for four ticks, in halves of eight.
-        (0..6_000).for_each(|number| tick(if number % 8 < 4 { 400.0 } else { 600.0 }, 8 + number / 8 % 2));
+        for number in 0..6_000 {
+            if number % 8 == 0 {
+                dispersion.part();
+            }
+            dispersion.tick(&tally(if number % 8 < 4 { 400.0 } else { 600.0 }));
+        }
         assert!(dispersion.phi(3.2) >= dispersion.phi(0.4), "{dispersion:?}");
     }
 
@@ -236,11 +237,12 @@ mod tests {
     }
 
     #[test]
-    fn ticks_of_different_limits_are_no_neighbours() {
+    fn what_was_parted_is_no_neighbour() {
         let mut dispersion = Dispersion::default();
         for number in 0..1_000 {
             let count = if number % 2 == 0 { 10.0 } else { 1_000.0 };
-            dispersion.tick(&Tally { count, work: count, seconds: 0.1 }, number % 2);
+            dispersion.part();
+            dispersion.tick(&Tally { count, work: count, seconds: 0.1 });
         }
         assert_eq!(dispersion.lengths[0].pairs, 0);
     }

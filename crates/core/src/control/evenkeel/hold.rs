@@ -24,6 +24,7 @@ impl Evenkeel {
             // It was the server, not the limit.
             self.known.forget(limit);
         }
+        self.dispersion.part();
         self.watch.retract(seconds);
         self.skip_s = self.skip_s.max(PAUSE_S);
         Reason::Silent { seconds }
@@ -55,6 +56,7 @@ impl Evenkeel {
 
     pub(super) fn on_not_full(&mut self, sample: &Sample) -> Reason {
         let in_flight = sample.in_flight_mean;
+        self.dispersion.part();
         let Some(mut probe) = self.probe.take() else {
             self.base.cap(MEMORY / 10.0 * self.scale());
             return Reason::NotFull { in_flight };

@@ -219,6 +219,7 @@ impl Evenkeel {
     fn set(&mut self, limit: u32) {
         if limit != self.limit {
             self.limit = limit;
+            self.dispersion.part();
             let response = self.base.rate().map_or(0.0, |rate| f64::from(limit) / rate.max(1e-9));
             self.skip_s = response.min(1.0).max(self.lag_s);
             self.recovering = None;
@@ -264,7 +265,7 @@ impl Evenkeel {
         if let Some(reason) = self.recovers(tick) {
             return reason;
         }
-        self.dispersion.tick(tick, self.limit);
+        self.dispersion.tick(tick);
         let enough = match self.caution {
             0 if self.descends => 48.0,
             0 => 16.0,

@@ -111,7 +111,7 @@ impl Evenkeel {
         probe.half.add(tick);
         probe.gone_s = 0.0;
         let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
-        self.dispersion.tick(tick, self.limit);
+        self.dispersion.tick(tick);
         let (kept_s, tried_s) = probe.stretches_s();
         let phi = self.dispersion.between(kept_s, tried_s);
         let test = Test::of(&probe.kept, &probe.tried, shift, phi);

@@ -112,7 +112,11 @@ fn a_quiet_night_makes_nothing_worth_another_look() {
     let usual = run(400, 1.0);
     assert_eq!(run(600_000, 0.05), 0);
     let after = run(400, 1.0);
-    assert!(after <= usual, "{after} ticks of trying in the 20 s after the night, {usual} before it");
+    // Which looks fall into the time differs by a few; knowledge that grew old in the night would double them.
+    assert!(
+        after <= usual + usual / 2,
+        "{after} ticks of trying in the 20 s after the night, {usual} before it"
+    );
 }
 
 #[test]

@@ -109,7 +109,7 @@ impl Server {
 
     fn sway(&mut self, sd: f64, seconds: f64) {
         let keep = (-seconds / WOBBLE_MEMORY_S).exp();
-        self.wobble = keep * self.wobble + (1.0 - keep * keep).sqrt() * sd * normal(&mut self.random);
+        self.wobble = keep * self.wobble + (1.0 - keep * keep).sqrt() * sd * self.random.normal();
     }
 
     /// Goes on by one event, or by as much time as nothing changes; returns how long that was.
@@ -233,12 +233,6 @@ impl Server {
     }
 }
 
-/// Standard normal (Box and Muller, 1958).
-fn normal(random: &mut Random) -> f64 {
-    let radius = (2.0 * random.exponential(1.0)).sqrt();
-    radius * (std::f64::consts::TAU * random.unit()).cos()
-}
-
 /// Poisson: exact by multiplication up to a mean of 30, beyond that the rounded normal, whose error is below that of
 /// any controller's eye.
 fn poisson(random: &mut Random, mean: f64) -> u64 {
@@ -246,7 +240,7 @@ fn poisson(random: &mut Random, mean: f64) -> u64 {
         return 0;
     }
     if mean > 30.0 {
-        return (mean + mean.sqrt() * normal(random) + 0.5).max(0.0) as u64;
+        return (mean + mean.sqrt() * random.normal() + 0.5).max(0.0) as u64;
     }
     let (bound, mut product, mut count) = ((-mean).exp(), random.unit(), 0);
     while product > bound {
