@@ -6,9 +6,11 @@ use crate::config::units;
 use crate::out;
 use crate::view::picture::Frame;
 use crate::view::screen::Screen;
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// How often keys and Ctrl-C are looked at.
@@ -25,47 +27,62 @@ pub struct LiveFlags {
     once: bool,
 }
 
-/// Reads and draws until q or Ctrl-C; one picture where nobody looks at a terminal.
+/// Reads and draws until q or Ctrl-C; one picture where nobody looks at a terminal. A reading that takes long holds up
+/// the next picture, never the keys.
 ///
 /// # Errors
 /// A reading fails, or the terminal is gone.
-pub fn show<T>(
+pub fn show<T, S: Send + 'static>(
     session: &Session,
     flags: &LiveFlags,
     shown: &mut T,
-    read: impl Fn(&mut T) -> Result<()>,
+    read: impl Fn() -> Result<S> + Send + Sync + 'static,
+    add: impl Fn(&mut T, S),
     draw: impl Fn(&T, Frame) -> String,
 ) -> Result<ExitCode> {
     let every = Duration::from(units::duration(&flags.every)?);
-    read(shown)?;
+    add(shown, read()?);
     if flags.once || !std::io::stdout().is_terminal() {
         std::thread::sleep(every);
-        read(shown)?;
+        add(shown, read()?);
         out::line(draw(shown, Frame { width: 200, height: 1_000 }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let screen = Screen::enter()?;
+    let read = Arc::new(read);
     loop {
         let (width, height) = super::console_size();
         screen.draw(&draw(shown, Frame { width, height: height.saturating_sub(1) }))?;
-        if is_left(session, &screen, every) {
-            return Ok(ExitCode::SUCCESS);
-        }
-        read(shown)?;
+        let Some(reading) = next(session, &screen, every, &read) else { return Ok(ExitCode::SUCCESS) };
+        add(shown, reading?);
     }
 }
 
-/// Waits for the next picture; whether somebody wants no more of them.
-fn is_left(session: &Session, screen: &Screen, every: Duration) -> bool {
+/// What is read when it is time for it; `None` where somebody wants no more of them. A reading under way is left then.
+fn next<S: Send + 'static>(
+    session: &Session,
+    screen: &Screen,
+    every: Duration,
+    read: &Arc<impl Fn() -> Result<S> + Send + Sync + 'static>,
+) -> Option<Result<S>> {
+    let (sender, receiver) = mpsc::channel();
+    let read = Arc::clone(read);
     let clock = Clock::start();
+    let mut due = Some(move || drop(sender.send(read())));
     loop {
         if session.stop.is_set() || screen.is_left() {
-            return true;
+            return None;
         }
         let left = every.saturating_sub(clock.now().into());
-        if left.is_zero() {
-            return false;
+        if left.is_zero()
+            && let Some(due) = due.take()
+        {
+            std::thread::spawn(due);
         }
-        std::thread::sleep(left.min(NAP));
+        match receiver.recv_timeout(if left.is_zero() { NAP } else { left.min(NAP) }) {
+            Ok(reading) => return Some(reading),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Some(Err(anyhow!("the reading broke off"))),
+        }
     }
 }

@@ -92,11 +92,16 @@ fn converse(mut stream: TcpStream, answer: &dyn Fn(&str) -> Page) -> std::io::Re
     let mut piece = [0; 1024];
     while !is_whole(&request) {
         let late = std::time::Duration::from(clock.now()) > PATIENCE;
-        let count = if late || request.len() >= REQUEST_MAX { 0 } else { stream.read(&mut piece)? };
-        if count == 0 {
+        if late || request.len() >= REQUEST_MAX {
             return Ok(());
         }
-        request.extend_from_slice(&piece[..count]);
+        match stream.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(count) => request.extend_from_slice(&piece[..count]),
+            // Stopped and continued while it waited.
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
     let page = match path(&request) {
         Some(path) => answer(path),

@@ -47,8 +47,8 @@ pub struct ReplayArgs {
 /// Draws until q or Ctrl-C.
 pub fn top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
     let mut history = History::default();
-    let read = |history: &mut History| read(&args.address).map(|status| history.push(status));
-    live::show(session, &args.live, &mut history, read, History::draw)
+    let address = args.address.clone();
+    live::show(session, &args.live, &mut history, move || read(&address), History::push, History::draw)
 }
 
 /// Shows where a controller would have decided otherwise.

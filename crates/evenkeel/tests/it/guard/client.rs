@@ -90,7 +90,8 @@ impl Client {
         let mut found = Vec::new();
         let mut buffer = vec![0; 1 << 16];
         while self.replies.pending() > 0 {
-            let count = self.stream.read(&mut buffer).expect("the end of a reply comes within a minute");
+            let count =
+                read(&mut self.stream, &mut buffer).expect("the end of a reply comes within a minute");
             assert!(count > 0, "the server ended the connection after {found:?}");
             self.log(1, &buffer[..count]);
             let mut rest = &buffer[..count];
@@ -123,7 +124,7 @@ impl Client {
         self.replies.expect(CommandKind::of(payload[0]));
         let mut buffer = vec![0; 1 << 16];
         while self.replies.pending() > 0 {
-            let Ok(count @ 1..) = self.stream.read(&mut buffer) else { break };
+            let Ok(count @ 1..) = read(&mut self.stream, &mut buffer) else { break };
             let mut rest = &buffer[..count];
             while let Some(reply) = self.replies.next(&mut rest).expect("a reply that a server may send") {
                 found.push(reply);
@@ -196,7 +197,7 @@ impl Client {
     pub fn streams(&mut self, wanted: &[u8]) -> bool {
         let (mut seen, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
         while !seen.windows(wanted.len()).any(|bytes| bytes == wanted) {
-            let count = self.stream.read(&mut buffer).expect("the stream goes on within a minute");
+            let count = read(&mut self.stream, &mut buffer).expect("the stream goes on within a minute");
             let mut rest = &buffer[..count];
             let reply = self.replies.next(&mut rest).expect("a stream");
             if count == 0 || reply.is_some() {
@@ -214,7 +215,7 @@ impl Client {
             && seen[seen.len() - 9..].starts_with(&[5, 0, 0])
             && seen[seen.len() - 5] == 0xfe)
         {
-            match self.stream.read(&mut buffer).expect("the stream goes on within a minute") {
+            match read(&mut self.stream, &mut buffer).expect("the stream goes on within a minute") {
                 0 => return false,
                 count => seen.extend_from_slice(&buffer[..count]),
             }
@@ -225,9 +226,19 @@ impl Client {
 
     /// Whether the server has ended the connection, and has not just been silent.
     pub fn is_ended(&mut self) -> bool {
-        match self.stream.read(&mut [0; 1]) {
+        match read(&mut self.stream, &mut [0; 1]) {
             Ok(count) => count == 0,
             Err(error) => error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+}
+
+/// Reads what there is. A process that is stopped and goes on has its read with a timeout interrupted.
+fn read(stream: &mut TcpStream, buffer: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match stream.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            ended => return ended,
         }
     }
 }

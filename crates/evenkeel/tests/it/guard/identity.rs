@@ -56,7 +56,13 @@ fn masked(sent: Vec<u8>, mut received: Vec<Packet>) -> Exchange {
     let is_progress = |(_, payload): &Packet| payload.starts_with(b"\xff\xff\xff");
     let reports = received.iter().any(is_progress);
     received.retain(|packet| !is_progress(packet));
-    let lists_sessions = sent.get(4) == Some(&0x0a);
+    // How many sessions there are, and their ids, ports and times, depend on who else comes and goes. What stays is how
+    // many columns there are, and their definitions, which begin with their catalogue.
+    if sent.get(4) == Some(&0x0a) {
+        let columns = received.first().cloned();
+        received.retain(|(_, payload)| payload.starts_with(b"\x03def"));
+        received.extend(columns);
+    }
     for (number, payload) in &mut received {
         if reports {
             *number = 0;
@@ -68,10 +74,6 @@ fn masked(sent: Vec<u8>, mut received: Vec<Packet>) -> Exchange {
         {
             let name = payload.iter().position(|byte| *byte == 0).unwrap_or_default();
             payload.truncate(name);
-        }
-        // Ids, ports and times stand in the rows; the definitions begin with their catalogue.
-        if lists_sessions && !payload.starts_with(b"\x03def") {
-            payload.clear();
         }
     }
     Exchange { sent, received }
