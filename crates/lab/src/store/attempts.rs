@@ -40,7 +40,7 @@ pub fn add(runs: &mut Vec<RunFile>, mut run: RunFile) {
     let same = |other: &&mut RunFile| (other.cell, other.repeat) == (run.cell, run.repeat);
     let Some(standing) = runs.iter_mut().find(same) else {
         runs.push(run);
-        runs.sort_by_key(|run| run.order);
+        sort(runs);
         return;
     };
     let key = |run: &RunFile| (run.disturbance().weight(), run.attempt);
@@ -50,7 +50,12 @@ pub fn add(runs: &mut Vec<RunFile>, mut run: RunFile) {
     standing.set_aside.append(&mut run.set_aside);
     standing.set_aside.push(run.attempt_record());
     standing.set_aside.sort_by_key(|attempt| attempt.attempt);
-    runs.sort_by_key(|run| run.order);
+    sort(runs);
+}
+
+/// By order; where a run was taken away and measured again, two may have one.
+fn sort(runs: &mut [RunFile]) {
+    runs.sort_by_key(|run| (run.order, run.cell, run.repeat));
 }
 
 #[cfg(test)]
