@@ -34,6 +34,16 @@ pub struct Plan {
     pub administrators: Vec<String>,
     /// Time after which an idle transaction lends its permit.
     pub lend_after: Nanos,
+    /// Time for a client from its arrival to the end of its login.
+    pub login_max: Nanos,
+    /// Most clients at a time; as many as open files allow where it is not given.
+    pub clients_max: Option<usize>,
+    /// Time after which a server whose host does not answer any more is given up.
+    pub silence_max: Nanos,
+    /// Tells the server who the client is, by the PROXY protocol.
+    pub proxy_protocol: bool,
+    /// Refuses accounts that are bound to hosts: through a guard all clients come from its own.
+    pub refuse_host_accounts: bool,
     /// TLS towards clients.
     pub client_tls: ClientTls,
     /// TLS towards the server.
@@ -52,6 +62,11 @@ impl Plan {
             tenants: TenantBy::default(),
             administrators: Vec::new(),
             lend_after: Nanos::from_millis(100),
+            login_max: Nanos::from_secs(10),
+            clients_max: None,
+            silence_max: Nanos::from_secs(15),
+            proxy_protocol: false,
+            refuse_host_accounts: false,
             client_tls: ClientTls::default(),
             backend_tls: BackendTls::default(),
         }
