@@ -27,7 +27,8 @@ pub struct Link {
     readable: bool,
     /// The end was announced: short reads do not mean that nothing more is there.
     ending: bool,
-    /// Our own end was told.
+    /// Our own end is to be told once all is sent, and was told.
+    end_wanted: bool,
     ended: bool,
 }
 
@@ -39,7 +40,16 @@ impl AsRawFd for Link {
 
 impl Link {
     pub fn new(socket: Socket) -> Self {
-        Self { socket, tls: None, unsent: Vec::new(), sent: 0, readable: false, ending: false, ended: false }
+        Self {
+            socket,
+            tls: None,
+            unsent: Vec::new(),
+            sent: 0,
+            readable: false,
+            ending: false,
+            end_wanted: false,
+            ended: false,
+        }
     }
 
     pub fn socket(&self) -> &Socket {
@@ -118,6 +128,9 @@ impl Link {
         }
         // Idle sessions own no buffer.
         (self.unsent, self.sent) = (Vec::new(), 0);
+        if self.end_wanted {
+            self.tell_end();
+        }
         Ok(())
     }
 
@@ -191,8 +204,20 @@ impl Link {
         }
     }
 
-    /// Tells the other side that nothing more comes; once.
+    /// Tells the other side that nothing more comes, once all is sent.
     pub fn end(&mut self) {
+        self.end_wanted = true;
+        if !self.is_blocked() {
+            self.tell_end();
+        }
+    }
+
+    /// Whether all was sent and the end was told.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn tell_end(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }

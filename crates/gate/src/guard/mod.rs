@@ -7,13 +7,15 @@
 //! Compression is negotiated away: what is compressed cannot be read, and a guard stands near its server.
 
 mod account;
+mod arrivals;
+mod kinds;
 mod link;
-mod login;
 mod names;
+mod pair;
 mod plan;
 mod refusal;
-mod relay;
-mod session;
+mod seat;
+pub mod session;
 mod shared;
 mod stats;
 mod tls;

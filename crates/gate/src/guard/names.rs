@@ -2,7 +2,7 @@
 
 use super::shared::Shared;
 use crate::address::Address;
-use crate::sys::Endpoint;
+use crate::sys::{Endpoint, Socket};
 use std::net::IpAddr;
 use std::sync::{Arc, RwLock, Weak};
 use std::time::Duration;
@@ -25,6 +25,14 @@ impl Backend {
     pub fn endpoints(&self) -> Arc<Vec<Endpoint>> {
         // Nobody panics while he holds it: it is only read and replaced.
         self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// A socket for the first of them, connected to nobody yet.
+    pub fn socket(&self) -> std::io::Result<Socket> {
+        match self.endpoints().first() {
+            Some(endpoint) => Socket::unconnected(endpoint),
+            None => Err(std::io::ErrorKind::AddrNotAvailable.into()),
+        }
     }
 
     fn replace(&self, endpoints: Vec<Endpoint>) {

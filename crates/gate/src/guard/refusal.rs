@@ -37,6 +37,21 @@ pub enum Refusal {
     /// The account of a socket could not be read.
     #[error("cannot tell how the account authenticates: error {0}; hint: give the guard a TCP backend")]
     UnknownAccount(u16),
+    /// The account is bound to hosts, and the client is on another one.
+    #[error(
+        "account is bound to a host, and through the guard all clients come from the guard's own; hint: let the \
+         guard tell the server who its clients are (proxy_protocol), or use an account of any host ('%')"
+    )]
+    HostAccount,
+    /// The login took too long.
+    #[error("login took too long")]
+    LoginTooSlow,
+    /// There is no room for another client.
+    #[error("too many clients; hint: raise the guard's limit of clients or of open files")]
+    TooManyClients,
+    /// There are no descriptors for another client.
+    #[error("out of open files; hint: raise the guard's limit of open files")]
+    NoDescriptors,
     /// The gate refused a command.
     #[error("transaction refused: {0}")]
     Gate(crate::admission::Rejection),
@@ -58,7 +73,9 @@ impl Refusal {
             Self::ServerGone => (1053, b"08S01"),
             Self::TlsRequired => (3159, b"08004"),
             Self::UnequalTls(_) => (1251, b"08004"),
-            Self::SocketAccount | Self::UnknownAccount(_) => (1045, b"28000"),
+            Self::SocketAccount | Self::UnknownAccount(_) | Self::HostAccount => (1045, b"28000"),
+            Self::LoginTooSlow => (1159, b"08S01"),
+            Self::TooManyClients | Self::NoDescriptors => (1040, b"08004"),
             // "Too many connections" is what clients and their pools back off for and try again.
             Self::Gate(_) => (1040, b"08004"),
             Self::Idle => (1927, b"70100"),
@@ -68,7 +85,7 @@ impl Refusal {
 
     /// Whether it stands where the client expects an answer, or wants none: it can be told in any case.
     pub fn speaks_for_itself(&self) -> bool {
-        matches!(self, Self::Idle | Self::SocketAccount | Self::UnknownAccount(_))
+        matches!(self, Self::Idle | Self::SocketAccount | Self::UnknownAccount(_) | Self::HostAccount)
     }
 
     /// Appends the error packet; before a login it goes without SQLSTATE, which clients do not expect yet.

@@ -1,19 +1,25 @@
 //! What the threads of a guard share: the gate, the way to one another, and what was planned.
 
+use super::arrivals::{self, Room};
+use super::link::Link;
 use super::names::Backend;
 use super::plan::Plan;
+use super::seat::Door;
+use super::session::Terms;
 use super::stats::Stats;
 use super::tls::TlsSetup;
-use crate::admission::{Admission, Ended, Gate, Notice, SessionId, TenantId};
+use crate::admission::{Gate, Notice, SessionId};
 use crate::clock::Clock;
 use crate::sys::{Endpoint, Wake};
 use evenkeel_core::Nanos;
+use evenkeel_wire::relay::proxy::put_proxy_header;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One for a guard.
 pub struct Shared {
-    pub plan: Plan,
+    pub terms: Terms,
     pub backend: Backend,
     pub tls: TlsSetup,
     pub clock: Clock,
@@ -23,6 +29,9 @@ pub struct Shared {
     /// Sessions that were ended at the deadline, in the middle of something.
     pub cut: AtomicUsize,
     deadline: AtomicU64,
+    clients_max: usize,
+    /// The server that logins reached last, by its address, and the gate's count of it.
+    present: Mutex<Option<(Arc<str>, u32)>>,
     gate: Mutex<Gate>,
     mailboxes: Vec<Mailbox>,
 }
@@ -48,8 +57,12 @@ impl Shared {
         threads: usize,
     ) -> std::io::Result<Self> {
         let mailbox = |_| Ok(Mailbox { notices: Mutex::default(), wake: Wake::new()? });
+        let clients_max = arrivals::bound(plan.clients_max, crate::sys::open_files());
+        let (tls_offered, backend_tls) = (tls.is_offered(), tls.backend);
         Ok(Self {
-            plan,
+            terms: Terms { plan, tls_offered, backend_tls },
+            clients_max,
+            present: Mutex::new(None),
             backend: Backend::new(backend),
             tls,
             clock: Clock::start(),
@@ -60,6 +73,53 @@ impl Shared {
             gate: Mutex::new(gate),
             mailboxes: (0..threads).map(mailbox).collect::<std::io::Result<_>>()?,
         })
+    }
+
+    /// Whether there is room for the client that was counted last.
+    pub fn room(&self) -> Room {
+        let clients = self.stats.accepted.get().saturating_sub(self.stats.closed.get());
+        arrivals::room(clients, self.clients_max, !self.terms.plan.administrators.is_empty())
+    }
+
+    /// Says to a server that has just been reached who its client is, where that was asked for.
+    pub fn greet(&self, client: &Link, server: &mut Link) -> io::Result<()> {
+        server.socket().watch(self.terms.plan.silence_max)?;
+        if !self.terms.plan.proxy_protocol {
+            return Ok(());
+        }
+        let addresses = client.socket().peer().zip(client.socket().local());
+        let mut header = Vec::new();
+        put_proxy_header(&mut header, addresses);
+        server.send(&header)
+    }
+
+    /// A connection was made to the last of so many addresses: the number of its server. Where the server of before
+    /// could not be reached, or its name leads elsewhere now, this is another one, and its gate is empty. One whose
+    /// name has several addresses that all work counts as one.
+    pub fn arrived(&self, tried: usize) -> u32 {
+        let endpoints = self.backend.endpoints();
+        let Some(here) = endpoints.get(tried.saturating_sub(1)).map(|endpoint| &endpoint.label) else {
+            return self.with_gate(None, &mut Vec::new(), |gate| gate.server());
+        };
+        let mut present = lock(&self.present);
+        let server = match &*present {
+            Some((label, server)) if label == here => *server,
+            Some((label, server)) => {
+                let at = endpoints.iter().position(|endpoint| endpoint.label == *label);
+                match at.is_some_and(|at| at >= tried) {
+                    // It was not tried: both are there.
+                    true => return *server,
+                    false => {
+                        self.stats.failovers.add();
+                        let now = self.clock.now();
+                        self.with_gate(None, &mut Vec::new(), |gate| gate.new_server(now))
+                    }
+                }
+            }
+            None => self.with_gate(None, &mut Vec::new(), |gate| gate.server()),
+        };
+        *present = Some((Arc::clone(here), server));
+        server
     }
 
     pub fn mailbox(&self, thread: usize) -> &Mailbox {
@@ -131,50 +191,25 @@ pub fn place_of(session: SessionId) -> usize {
     session.0 as usize & (PLACES_MAX - 1)
 }
 
-/// A session's way to the gate.
-pub struct Desk<'a> {
-    pub shared: &'a Shared,
-    pub thread: usize,
-    pub now: Nanos,
-    /// What follows for other sessions of this thread.
-    pub notices: &'a mut Vec<Notice>,
+/// The way to the gate from one thread.
+pub struct ThreadDoor {
+    shared: Arc<Shared>,
+    thread: usize,
 }
 
-impl Desk<'_> {
-    fn gate<T>(&mut self, act: impl FnOnce(&mut Gate, Nanos) -> T) -> T {
-        let now = self.now;
-        self.shared.with_gate(Some(self.thread), self.notices, |gate| act(gate, now))
+impl ThreadDoor {
+    pub fn new(shared: &Arc<Shared>, thread: usize) -> Self {
+        Self { shared: Arc::clone(shared), thread }
     }
+}
 
-    pub fn tenant(&mut self, name: &str) -> TenantId {
-        self.gate(|gate, _| gate.tenant(name))
-    }
-
-    pub fn ask(&mut self, session: SessionId, tenant: TenantId) -> Admission {
-        self.gate(|gate, now| gate.ask(now, session, tenant))
-    }
-
-    pub fn enter(&mut self, session: SessionId, tenant: TenantId) {
-        self.gate(|gate, now| gate.enter(now, session, tenant));
-    }
-
-    pub fn settle(&mut self, session: SessionId, tenant: TenantId, ended: Option<Ended>, open: bool) {
-        self.gate(|gate, now| gate.settle(now, session, tenant, ended, open));
-    }
-
-    pub fn cancel(&mut self, session: SessionId) {
-        self.gate(|gate, now| gate.cancel(now, session));
-    }
-
-    pub fn lend(&mut self, session: SessionId) -> bool {
-        self.gate(|gate, now| gate.lend(now, session))
-    }
-
-    pub fn resume(&mut self, session: SessionId) {
-        self.gate(|gate, now| gate.resume(now, session));
-    }
-
-    pub fn tick(&mut self) {
-        self.gate(|gate, now| gate.tick(now));
+impl Door for ThreadDoor {
+    fn reach(&self, own: Option<&mut Vec<Notice>>, act: &mut dyn FnMut(&mut Gate, Nanos)) {
+        let now = self.shared.clock.now();
+        match own {
+            Some(own) => self.shared.with_gate(Some(self.thread), own, |gate| act(gate, now)),
+            // Who drops a permit is in the middle of something else: its thread hears of it as the others do.
+            None => self.shared.with_gate(None, &mut Vec::new(), |gate| act(gate, now)),
+        }
     }
 }

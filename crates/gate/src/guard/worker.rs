@@ -1,11 +1,16 @@
 //! One thread: its sockets, its sessions, its mail.
 
-use super::session::{Context, Flow, Session};
-use super::shared::{Desk, PLACES_MAX, Shared, place_of, session_id, session_of};
+use super::arrivals::{self, Refused};
+use super::kinds::Kinds;
+use super::pair::{Attempt, Desk, Flow, Pair};
+use super::seat::Door;
+use super::session::{Action, Arrival, Context, Event, Session, Side};
+use super::shared::{PLACES_MAX, Shared, ThreadDoor, place_of, session_id, session_of};
 use crate::admission::Notice;
 use crate::sys::{Interest, Listener, Poller, Ready, Socket};
 use evenkeel_core::Nanos;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -22,14 +27,13 @@ const PAUSE: Nanos = Nanos::from_millis(100);
 const WAKE: u64 = u64::MAX;
 const TIMER: u64 = WAKE - 1;
 const LISTENERS: u64 = TIMER - 1;
-/// Sides of a session in its tokens.
-const CLIENT: u64 = 0;
-const SERVER: u64 = 1;
+/// A login older than this gives way where there is no room for another client.
+const LOGIN_SPARED: Nanos = Nanos::from_secs(1);
 
 /// A place for a session.
 #[derive(Default)]
 struct Place {
-    session: Option<Box<Session>>,
+    pair: Option<Box<Pair>>,
     generation: u32,
     /// It has to be looked at from time to time.
     watched: bool,
@@ -54,6 +58,9 @@ pub struct Worker {
     /// The timer has fired.
     ticks: bool,
     notices: Vec<Notice>,
+    actions: Vec<Action>,
+    kinds: Kinds,
+    door: Arc<dyn Door>,
     buffer: Box<[u8]>,
 }
 
@@ -62,6 +69,7 @@ impl Worker {
         let poller = Poller::new(TICK, TIMER)?;
         poller.add(&shared.mailbox(thread).wake, WAKE, Interest::Read)?;
         let mut worker = Self {
+            door: Arc::new(ThreadDoor::new(&shared, thread)),
             shared,
             thread,
             poller,
@@ -74,6 +82,8 @@ impl Worker {
             again: Vec::new(),
             ticks: false,
             notices: Vec::new(),
+            actions: Vec::new(),
+            kinds: Kinds::default(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
         };
         worker.listen(true)?;
@@ -102,7 +112,7 @@ impl Worker {
                 self.handle(self.poller.ready(index))?;
             }
             for place in std::mem::take(&mut self.again) {
-                self.serve(place, Session::pump);
+                self.serve(place, Pair::pump);
             }
             self.deliver();
             self.free.append(&mut self.left);
@@ -128,25 +138,17 @@ impl Worker {
             return self.accept((LISTENERS - ready.token) as usize);
         }
         let place = (ready.token / 2) as usize;
-        let Some(session) = self.places.get_mut(place).and_then(|place| place.session.as_mut()) else {
+        let Some(pair) = self.places.get_mut(place).and_then(|place| place.pair.as_mut()) else {
             return Ok(());
         };
-        let is_server = ready.token % 2 == SERVER;
-        if is_server && session.is_connecting() {
+        let side = if ready.token % 2 == 0 { Side::Client } else { Side::Server };
+        if side == Side::Server && pair.session.is_connecting() {
             if ready.write {
                 self.connected(place);
             }
             return Ok(());
         }
-        let link = if is_server { &mut session.server } else { &mut session.client };
-        if ready.read {
-            link.set_readable(ready.ended);
-        }
-        // A link that cannot be written to any more says so when it is read or written next.
-        if ready.write && link.flush().is_err() {
-            link.set_readable(true);
-        }
-        self.serve(place, Session::pump);
+        self.serve(place, |pair, desk| pair.ready(side, ready, desk));
         Ok(())
     }
 
@@ -176,6 +178,15 @@ impl Worker {
     fn open(&mut self, client: Socket, local: bool) {
         let shared = Arc::clone(&self.shared);
         shared.stats.accepted.add();
+        let spare = match shared.room() {
+            arrivals::Room::Free => false,
+            _ if self.has_made_room() => false,
+            arrivals::Room::Spare => true,
+            arrivals::Room::None => return arrivals::turn_away(&client, Refused::TooMany, &shared),
+        };
+        let Ok(server) = shared.backend.socket() else {
+            return arrivals::turn_away(&client, Refused::NoDescriptors, &shared);
+        };
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(Place::default());
             self.places.len() - 1
@@ -183,73 +194,105 @@ impl Worker {
         let found = &mut self.places[place];
         found.generation = found.generation.wrapping_add(1);
         let id = session_id(self.thread, place, found.generation);
-        let Some((server, attempts, failed)) = connect(&shared) else {
-            shared.stats.closed.add();
-            return self.free.push(place);
-        };
-        let mut session = Session::new(id, client, server, local, shared.clock.now());
-        session.attempts = attempts;
-        found.session = Some(Box::new(session));
-        found.armed = [false, failed.is_none()];
+        let now = shared.clock.now();
+        let session = Session::new(id, Arrival { local, spare }, now);
+        let pair = Pair::new(session, client, server, Attempt::default());
+        let added = self.poller.add(&pair.client, place as u64 * 2, Interest::Read);
+        found.pair = Some(Box::new(pair));
+        found.armed = [false, true];
         found.watched = true;
-        let token = place as u64 * 2;
-        let Some(session) = &found.session else { return };
-        let interest = if failed.is_none() { Interest::ReadWrite } else { Interest::Read };
-        let added = self
-            .poller
-            .add(&session.client, token + CLIENT, Interest::Read)
-            .and_then(|()| self.poller.add(&session.server, token + SERVER, interest));
-        if let Err(error) = added.and(failed.map_or(Ok(()), Err)) {
-            self.serve(place, |session, cx| session.unreachable(error, cx));
+        match added {
+            Ok(()) => self.connect(place),
+            Err(error) => self.serve(place, |pair, desk| pair.happens(Event::Unreachable(error), desk)),
         }
+    }
+
+    /// Whether a login that takes long has given way to who comes now.
+    fn has_made_room(&mut self) -> bool {
+        let now = self.shared.clock.now();
+        let since = |place: &Place| place.pair.as_ref().and_then(|pair| pair.session.login_since());
+        let waiting = self.places.iter().enumerate().filter_map(|(place, found)| Some((since(found)?, place)));
+        let Some((_, place)) = waiting.min().filter(|(since, _)| now - *since >= LOGIN_SPARED) else {
+            return false;
+        };
+        self.serve(place, |pair, desk| pair.happens(Event::GiveWay, desk));
+        true
+    }
+
+    /// Tries the addresses that are left, until one of them may answer.
+    fn connect(&mut self, place: usize) {
+        let shared = Arc::clone(&self.shared);
+        let Some(pair) = &mut self.places[place].pair else { return };
+        let (endpoints, mut failed) = (shared.backend.endpoints(), io::ErrorKind::TimedOut.into());
+        while let Some(endpoint) = endpoints.get(pair.attempt.tried) {
+            let connected = Socket::connect(endpoint);
+            pair.attempt.full =
+                matches!(&connected, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+            if pair.attempt.full {
+                return;
+            }
+            pair.attempt.tried += 1;
+            pair.attempt.since = shared.clock.now();
+            let watched = connected.and_then(|socket| {
+                self.poller.add(&socket, place as u64 * 2 + 1, Interest::ReadWrite).map(|()| socket)
+            });
+            match watched {
+                Ok(socket) => {
+                    pair.server = super::link::Link::new(socket);
+                    self.places[place].armed[1] = true;
+                    return;
+                }
+                Err(error) => failed = error,
+            }
+        }
+        self.serve(place, |pair, desk| pair.happens(Event::Unreachable(failed), desk));
     }
 
     /// A connection to the server was made or refused.
     fn connected(&mut self, place: usize) {
         let shared = Arc::clone(&self.shared);
-        let Some(session) = &mut self.places[place].session else { return };
-        let Err(mut error) = session.connected() else { return self.serve(place, Session::pump) };
-        let endpoints = shared.backend.endpoints();
-        while let Some(endpoint) = endpoints.get(session.attempts) {
-            session.attempts += 1;
-            let again = Socket::connect(endpoint).and_then(|socket| {
-                self.poller.add(&socket, place as u64 * 2 + SERVER, Interest::ReadWrite).map(|()| socket)
-            });
-            match again {
-                Ok(socket) => {
-                    session.server = super::link::Link::new(socket);
-                    return;
-                }
-                Err(failed) => error = failed,
+        let Some(pair) = &mut self.places[place].pair else { return };
+        let prepared = pair.server.socket().connected().and_then(|()| shared.greet(&pair.client, &mut pair.server));
+        match prepared {
+            Ok(()) => {
+                let server = shared.arrived(pair.attempt.tried);
+                self.serve(place, |pair, desk| pair.happens(Event::Connected { server }, desk));
             }
+            Err(error) if pair.attempt.tried >= shared.backend.endpoints().len() => {
+                self.serve(place, |pair, desk| pair.happens(Event::Unreachable(error), desk));
+            }
+            Err(_) => self.connect(place),
         }
-        self.serve(place, |session, cx| session.unreachable(error, cx));
     }
 
-    /// Lets a session do something, and does what follows for its place.
-    fn serve(&mut self, place: usize, act: impl FnOnce(&mut Session, &mut Context<'_>) -> Flow) {
+    /// Lets a session do something, and does what follows for its place. A defect that panics ends this session alone:
+    /// its permit and its sockets go with it.
+    fn serve(&mut self, place: usize, act: impl FnOnce(&mut Pair, &mut Desk<'_>) -> Flow) {
         let Some(found) = self.places.get_mut(place) else { return };
-        let Some(session) = &mut found.session else { return };
-        let desk = Desk {
-            shared: &self.shared,
-            thread: self.thread,
+        let Some(pair) = &mut found.pair else { return };
+        let cx = Context {
+            terms: &self.shared.terms,
+            door: &self.door,
+            kinds: &mut self.kinds,
+            stats: &self.shared.stats,
             now: self.shared.clock.now(),
             notices: &mut self.notices,
+            actions: &mut self.actions,
         };
-        let mut cx = Context { desk, buffer: &mut self.buffer };
-        let flow = act(session, &mut cx);
-        if flow == Flow::Closed {
-            found.session = None;
-            self.left.push(place);
-            self.shared.stats.closed.add();
-            return;
+        let mut desk = Desk { cx, tls: &self.shared.tls, buffer: &mut self.buffer };
+        let flow = catch_unwind(AssertUnwindSafe(|| act(pair, &mut desk)));
+        if flow.is_err() {
+            self.shared.stats.panics.add();
+            self.actions.clear();
         }
-        if flow == Flow::Again {
-            self.again.push(place);
+        match flow {
+            Ok(Flow::Open) => {}
+            Ok(Flow::Again) => self.again.push(place),
+            Ok(Flow::Closed) | Err(_) => return self.close(place),
         }
-        found.watched = session.is_watched();
-        for (side, link) in [&session.client, &session.server].into_iter().enumerate() {
-            let blocked = link.is_blocked() || side as u64 == SERVER && session.is_connecting();
+        found.watched = pair.session.is_watched();
+        for (side, link) in [&pair.client, &pair.server].into_iter().enumerate() {
+            let blocked = link.is_blocked() || side == 1 && pair.session.is_connecting();
             if blocked != found.armed[side] {
                 let interest = if blocked { Interest::ReadWrite } else { Interest::Read };
                 // A socket that cannot be watched is closed: the poller reports that as well.
@@ -260,15 +303,22 @@ impl Worker {
         }
     }
 
+    fn close(&mut self, place: usize) {
+        self.places[place].pair = None;
+        self.left.push(place);
+        self.shared.stats.closed.add();
+    }
+
     /// Tells sessions what the gate has decided, and what follows from that, and so on.
     fn deliver(&mut self) {
         while !self.notices.is_empty() {
             for notice in std::mem::take(&mut self.notices) {
                 let id = session_of(notice);
                 let place = place_of(id);
-                let session = self.places.get(place).and_then(|place| place.session.as_ref());
-                if session.is_some_and(|session| session.id == id) {
-                    self.serve(place, |session, cx| tell(session, notice, cx));
+                let pair = self.places.get(place).and_then(|place| place.pair.as_ref());
+                if pair.is_some_and(|pair| pair.session.id() == id) {
+                    // One that left meanwhile has given its permit back by itself.
+                    self.serve(place, |pair, desk| pair.notice(notice, desk));
                 }
             }
         }
@@ -281,12 +331,11 @@ impl Worker {
         let now = self.shared.clock.now();
         let stops = self.shared.stop.load(Ordering::Relaxed);
         if self.thread == 0 {
-            let desk = &mut Desk { shared: &self.shared, thread: 0, now, notices: &mut self.notices };
-            desk.tick();
+            self.door.reach(Some(&mut self.notices), &mut |gate, now| gate.tick(now));
         }
         for place in 0..self.places.len() {
-            if self.places[place].watched && self.places[place].session.is_some() {
-                self.serve(place, Session::tick);
+            if self.places[place].watched {
+                self.look(place, now);
             }
         }
         self.deliver();
@@ -296,47 +345,35 @@ impl Worker {
         if stops { self.stop() } else { Ok(false) }
     }
 
+    /// What time brings about for one session.
+    fn look(&mut self, place: usize, now: Nanos) {
+        let Some(pair) = &self.places[place].pair else { return };
+        if pair.session.is_connecting() {
+            let addresses = self.shared.backend.endpoints().len();
+            let share = Nanos(self.shared.terms.plan.login_max.0 / addresses.max(1) as u64);
+            // The last address has all the time that is left.
+            let slow = pair.attempt.tried < addresses && now - pair.attempt.since >= share;
+            if pair.attempt.full || slow {
+                self.connect(place);
+            }
+        }
+        self.serve(place, |pair, desk| pair.happens(Event::Tick, desk));
+    }
+
     /// Whether the last session is gone, or the deadline is.
     fn stop(&mut self) -> io::Result<bool> {
         self.listen(false)?;
         self.listeners.iter().for_each(Listener::close);
         let late = self.shared.is_past_deadline();
         for place in &mut self.places {
-            let Some(session) = &place.session else { continue };
-            let idle = session.is_idle();
+            let Some(pair) = &place.pair else { continue };
+            let idle = pair.session.is_idle();
             if late || idle {
                 self.shared.cut.fetch_add(usize::from(!idle), Ordering::Relaxed);
-                place.session = None;
+                place.pair = None;
                 self.shared.stats.closed.add();
             }
         }
-        Ok(self.places.iter().all(|place| place.session.is_none()))
+        Ok(self.places.iter().all(|place| place.pair.is_none()))
     }
-}
-
-fn tell(session: &mut Session, notice: Notice, cx: &mut Context<'_>) -> Flow {
-    match notice {
-        // One that left meanwhile has given its permit back by itself.
-        Notice::Admitted(..) => {
-            session.admitted();
-            session.pump(cx)
-        }
-        Notice::Rejected(_, rejection) => session.rejected(rejection, cx),
-        Notice::Close(_) => session.close_idle(cx),
-    }
-}
-
-/// Starts to connect to the first address that can be tried: the socket, how many addresses
-/// were tried, and the error where none could be. `None` where there is not even a socket.
-fn connect(shared: &Shared) -> Option<(Socket, usize, Option<io::Error>)> {
-    let mut failed = None;
-    let endpoints = shared.backend.endpoints();
-    for (index, endpoint) in endpoints.iter().enumerate() {
-        match Socket::connect(endpoint) {
-            Ok(socket) => return Some((socket, index + 1, None)),
-            Err(error) => failed = Some(error),
-        }
-    }
-    let unconnected = endpoints.first().and_then(|endpoint| Socket::unconnected(endpoint).ok())?;
-    Some((unconnected, endpoints.len(), failed))
 }

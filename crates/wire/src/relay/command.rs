@@ -46,7 +46,8 @@ pub enum Step<'a> {
     Pass(usize),
     /// A command begins; nothing was taken. [`CommandReader::accept`] takes it.
     Command(Command<'a>),
-    /// A command begins while the server still asks the client who it is: not before the end of that.
+    /// A command begins while the server still asks the client who it is, or has not said whether it streams: not
+    /// before that.
     Wait,
     /// Not enough to say; the same bytes and more are needed. At most [`HEAD_MAX`] and a header.
     More,
@@ -60,6 +61,8 @@ enum Mode {
     Login,
     /// The server asked for a file, which an empty packet ends.
     File,
+    /// A stream was asked for; the server has not said yet whether there is one.
+    StreamAsked,
     /// Nothing is looked at.
     Stream,
 }
@@ -90,7 +93,8 @@ impl CommandReader {
 
     /// Whether the last command was taken to its end.
     pub fn is_between(&self) -> bool {
-        self.left == 0 && !self.continues && matches!(self.mode, Mode::Commands | Mode::Login)
+        let between = matches!(self.mode, Mode::Commands | Mode::Login | Mode::StreamAsked);
+        self.left == 0 && !self.continues && between
     }
 
     /// Whether nothing is looked at any more.
@@ -126,6 +130,20 @@ impl CommandReader {
         }
     }
 
+    /// The stream that was asked for begins: nothing is looked at any more.
+    pub fn stream_begins(&mut self) {
+        if self.mode == Mode::StreamAsked {
+            self.mode = Mode::Stream;
+        }
+    }
+
+    /// The stream that was asked for is refused: the next bytes are commands as before.
+    pub fn stream_refused(&mut self) {
+        if self.mode == Mode::StreamAsked {
+            self.mode = Mode::Commands;
+        }
+    }
+
     /// What the front of `input` is.
     pub fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, ProtocolError> {
         if input.is_empty() {
@@ -147,7 +165,7 @@ impl CommandReader {
         match self.mode {
             Mode::File => self.pass_file(length, *sequence),
             Mode::Login if *sequence != 0 => self.pass_packet(length, *sequence, false),
-            Mode::Login => Ok(Step::Wait),
+            Mode::Login | Mode::StreamAsked => Ok(Step::Wait),
             Mode::Commands | Mode::Stream => command(length as usize, *sequence, payload),
         }
     }
@@ -159,7 +177,7 @@ impl CommandReader {
         self.due = 1;
         self.mode = match command.kind.expect() {
             Expect::Login => Mode::Login,
-            Expect::Stream => Mode::Stream,
+            Expect::Stream => Mode::StreamAsked,
             _ => Mode::Commands,
         };
     }

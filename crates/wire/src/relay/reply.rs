@@ -41,6 +41,8 @@ pub enum Reply {
     FileRequest,
     /// The server asks the client who it is; [`ReplyReader::head`] says how.
     LoginRequest,
+    /// The stream that was asked for begins; nothing of it is looked at.
+    StreamBegins,
     /// An error though nobody asked: the server ends the connection and says why.
     Farewell {
         /// Error code.
@@ -54,7 +56,7 @@ impl Reply {
         match self {
             Self::Result { more, .. } => !more,
             Self::Error { .. } | Self::Prepared { .. } | Self::Text => true,
-            Self::FileRequest | Self::LoginRequest | Self::Farewell { .. } => false,
+            Self::FileRequest | Self::LoginRequest | Self::StreamBegins | Self::Farewell { .. } => false,
         }
     }
 }
@@ -158,9 +160,6 @@ impl ReplyReader {
                 self.after(reply);
                 return Ok(Some(reply));
             }
-            if self.pending.front() == Some(&Expect::Stream) && self.state == State::First {
-                self.state = State::Stream;
-            }
         }
     }
 
@@ -194,8 +193,10 @@ impl ReplyReader {
             (None, Some(0xff)) => Ok(Some(Reply::Farewell { code: self.error_code()? })),
             (None | Some(Expect::Nothing), _) => Err(ProtocolError::Unasked),
             // The first packet says only whether the stream begins.
-            (Some(Expect::Stream), Some(0xff)) => self.read_error(),
-            (Some(Expect::Stream), _) => Ok(None),
+            (Some(Expect::Stream), _) => {
+                self.state = State::Stream;
+                Ok(Some(Reply::StreamBegins))
+            }
             (_, Some(0xff)) => self.read_error(),
             (Some(Expect::Text), _) => Ok(Some(Reply::Text)),
             (Some(Expect::Prepared), Some(0)) => self.read_prepared(),

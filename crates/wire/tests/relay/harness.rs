@@ -1,7 +1,8 @@
 //! A relay without sockets: it passes what it is given and notes what it learns.
 
 use evenkeel_wire::ProtocolError;
-use evenkeel_wire::relay::{CommandReader, Dialect, HEAD_MAX, Reply, ReplyReader, Step, hello, sql};
+use evenkeel_wire::relay::{CommandKind, CommandReader, Dialect, Expect, HEAD_MAX, Reply, ReplyReader, Step};
+use evenkeel_wire::relay::{hello, sql};
 
 /// One session between its two sides.
 pub struct Session {
@@ -35,6 +36,12 @@ impl Session {
             && self.held.is_empty()
     }
 
+    /// A change of user waits until nothing else does, as everything waits where too much is pending.
+    fn may_go(&self, kind: CommandKind) -> bool {
+        let alone = kind != CommandKind::ChangeUser || self.replies.pending() == 0;
+        alone && !self.replies.is_full()
+    }
+
     /// Takes bytes of the client's.
     pub fn client(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
         self.held.extend_from_slice(bytes);
@@ -46,7 +53,7 @@ impl Session {
                     assert!(count > 0 && count <= self.held.len() - at, "{count} bytes of fewer");
                     at += count;
                 }
-                Step::Command(_) if self.replies.is_full() => waits = true,
+                Step::Command(command) if !self.may_go(command.kind) => waits = true,
                 Step::Command(command) => {
                     let text = sql(&command, self.dialect).map(<[u8]>::len);
                     let plugin = hello::plugin_of_change(command.head, self.dialect).map(<[u8]>::len);
@@ -68,14 +75,15 @@ impl Session {
 
     /// Takes bytes of the server's.
     pub fn server(&mut self, mut bytes: &[u8]) -> Result<(), ProtocolError> {
-        while let Some(reply) = self.replies.next(&mut bytes)? {
+        loop {
+            let due = self.replies.answers();
+            let Some(reply) = self.replies.next(&mut bytes)? else { break };
             self.notes.push(format!("{reply:?}"));
-            match reply {
-                Reply::FileRequest => self.commands.file_follows()?,
-                // What was prepared or who logged in is a question of numbers and names; only the end counts.
-                Reply::Result { .. } | Reply::Error { .. } if self.replies.pending() == 0 => {
-                    self.commands.login_ended();
-                }
+            match (reply, due) {
+                (Reply::FileRequest, _) => self.commands.file_follows()?,
+                (Reply::StreamBegins, _) => self.commands.stream_begins(),
+                (_, Some(Expect::Stream)) => self.commands.stream_refused(),
+                (_, Some(Expect::Login)) if reply.is_end() => self.commands.login_ended(),
                 _ => {}
             }
         }

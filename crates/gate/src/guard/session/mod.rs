@@ -1,44 +1,154 @@
-//! One client and its connection to the server.
+//! One client and its connection to the server, as a state machine: what both sides say and when they end goes in,
+//! what is to be done comes out. It knows no socket and no clock, so that what runs in production is what fuzzing
+//! and simulation drive.
 //!
 //! connecting -> login -> relay -> parting. Whatever happens, the session's permit goes back to the gate only
 //! when nothing of it runs at the server any more: after the last reply, after the answer to a reset, or after
 //! the server has ended the connection.
 
-mod parting;
+mod end;
+mod login;
+mod relay;
+mod understand;
 
-use crate::admission::{Rejection, SessionId};
-use crate::guard::link::{Link, Received};
-use crate::guard::login::{Accepted, Login, LoginEnd};
-use crate::guard::plan::TenantBy;
-use crate::guard::refusal::Refusal;
-use crate::guard::relay::{Leave, Permit, Relay, Todo};
-use crate::guard::shared::Desk;
-use crate::sys::Socket;
+use super::account::{is_bound_to_host, names_socket_plugin};
+use super::kinds::Kinds;
+use super::plan::{Plan, TenantBy};
+use super::refusal::Refusal;
+use super::seat::{Door, Seat, Standing};
+use super::stats::Stats;
+use super::tls::TlsMode;
+use crate::admission::{Notice, Rejection, SessionId, TenantId};
+use end::End;
 use evenkeel_core::Nanos;
+use login::{Login, LoginEnd};
+use relay::Relay;
 use std::io;
+use std::ops::Range;
+use std::sync::Arc;
 
-/// Largest read where short commands are likely: what must wait is kept, so that it should be little.
-const SMALL_READ: usize = 16 << 10;
-/// Reads of one session before others have their turn.
-const ROUNDS: usize = 32;
-/// Time for a connection to the server.
-const CONNECT: Nanos = Nanos::from_secs(10);
 /// Time for a client to read the last words and to leave.
 const PARTING: Nanos = Nanos::from_secs(2);
+/// Bytes of a result that are thrown away for a client that is gone, before the server is left too.
+const DISCARDED_MAX: u64 = 1 << 20;
 
-/// What a thread lends to the session that it serves.
-pub struct Context<'a> {
-    pub desk: Desk<'a>,
-    pub buffer: &'a mut [u8],
+/// The two ends of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Whoever came.
+    Client,
+    /// The database.
+    Server,
 }
 
-/// Whether the session goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    Open,
-    /// There is more to do than was its turn.
-    Again,
-    Closed,
+/// What happens to a session.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The connection to the server is there; which server it is, by the gate's count.
+    Connected {
+        /// As [`crate::admission::Gate::server`] counts them.
+        server: u32,
+    },
+    /// No address of the server takes connections.
+    Unreachable(io::Error),
+    /// A side said these bytes.
+    Said(Side, &'a [u8]),
+    /// A side says nothing more, and all that it said was taken.
+    Ended(Side),
+    /// A side has announced its end; what it said before may not have been taken yet.
+    Leaving(Side),
+    /// A side is gone: it neither reads nor says anything.
+    Lost(Side, io::Error),
+    /// Whether bytes for the client wait because it does not read.
+    Blocked(bool),
+    /// All that was to be said to the client has gone out, and the end behind it.
+    Told,
+    /// The gate lets in what waits.
+    Admitted,
+    /// The gate refuses what waits.
+    Rejected(Rejection),
+    /// The transaction has been idle for too long.
+    CloseIdle,
+    /// Others want the place of a login that takes long.
+    GiveWay,
+    /// Time has passed.
+    Tick,
+}
+
+/// What is to be done, in this order.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Action {
+    /// This part of what was said goes to the other side as it is.
+    Pass(Range<usize>),
+    /// These bytes go to a side.
+    Send(Side, Vec<u8>),
+    /// A TLS handshake with the client begins, with these bytes of it.
+    ClientTls(Vec<u8>),
+    /// A TLS handshake with the server begins.
+    ServerTls,
+    /// A side is to be told that nothing more comes, once all is sent.
+    End(Side),
+    /// Nothing is left to do: the session is over.
+    Close,
+}
+
+/// What all sessions of a guard have in common.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// What the operator chose.
+    pub plan: Plan,
+    /// Clients are offered TLS.
+    pub tls_offered: bool,
+    /// What is asked of the server.
+    pub backend_tls: TlsMode,
+}
+
+/// What a session is lent while it handles an event.
+pub struct Context<'a> {
+    /// What the operator chose.
+    pub terms: &'a Terms,
+    /// The way to the gate.
+    pub door: &'a Arc<dyn Door>,
+    /// How long statements usually take.
+    pub kinds: &'a mut Kinds,
+    /// Counts for metrics.
+    pub stats: &'a Stats,
+    /// On the clock of the gate.
+    pub now: Nanos,
+    /// What follows for other sessions of the same thread.
+    pub notices: &'a mut Vec<Notice>,
+    /// What is to be done.
+    pub actions: &'a mut Vec<Action>,
+}
+
+impl Context<'_> {
+    fn send(&mut self, side: Side, bytes: Vec<u8>) {
+        self.actions.push(Action::Send(side, bytes));
+    }
+
+    fn tenant(&mut self, user: &[u8], database: &[u8]) -> TenantId {
+        let name = match self.terms.plan.tenants {
+            TenantBy::User => user,
+            TenantBy::Database => database,
+        };
+        let (name, mut found) = (String::from_utf8_lossy(name), None);
+        self.door.reach(Some(self.notices), &mut |gate, _| found = Some(gate.tenant(&name)));
+        found.unwrap_or_default()
+    }
+
+    fn is_administrator(&self, user: &[u8]) -> bool {
+        self.terms.plan.administrators.iter().any(|name| name.as_bytes() == user)
+    }
+
+    /// Why an account may not come in, by the server's answer to the question for it.
+    fn objection(&self, answer: &[u8]) -> Option<Refusal> {
+        let plan = &self.terms.plan;
+        match () {
+            () if plan.backend.is_local() && names_socket_plugin(answer) => Some(Refusal::SocketAccount),
+            () if plan.refuse_host_accounts && is_bound_to_host(answer) => Some(Refusal::HostAccount),
+            () => None,
+        }
+    }
 }
 
 enum Stage {
@@ -49,60 +159,73 @@ enum Stage {
     Parting(Option<Box<Relay>>),
 }
 
+/// How a client came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Over a unix socket, where nobody can read along.
+    pub local: bool,
+    /// Beyond the bound of clients: only an administrator may stay.
+    pub spare: bool,
+}
+
 /// A session.
 pub struct Session {
-    pub id: SessionId,
-    pub client: Link,
-    pub server: Link,
+    id: SessionId,
     stage: Stage,
-    /// The client came over a unix socket.
-    local: bool,
-    /// When the stage began, where that matters.
+    arrival: Arrival,
+    client_tls: bool,
+    server_tls: bool,
+    /// Which server it is connected to, as the gate counts them.
+    server: u32,
+    /// When the session began, and from its end on when that was.
     since: Nanos,
     /// The client sends nothing any more.
     client_ended: bool,
     /// The client does not listen any more either.
     client_deaf: bool,
-    /// The other end of the address list, for the next attempt to connect.
-    pub attempts: usize,
-}
-
-/// Why a stage ends.
-enum End {
-    Refusal(Refusal),
-    Server,
-    Client,
-    /// Nothing is left to say or to wait for.
-    Over,
-}
-
-impl From<Refusal> for End {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refusal(refusal)
-    }
+    /// Since when the client has not read what waits for it.
+    client_blocked: Option<Nanos>,
+    discarded: u64,
 }
 
 impl Session {
-    pub fn new(id: SessionId, client: Socket, server: Socket, local: bool, now: Nanos) -> Self {
+    /// One whose connection to the server is being made.
+    pub fn new(id: SessionId, arrival: Arrival, now: Nanos) -> Self {
         Self {
             id,
-            client: Link::new(client),
-            server: Link::new(server),
             stage: Stage::Connecting,
-            local,
+            arrival,
+            client_tls: false,
+            server_tls: false,
+            server: 0,
             since: now,
             client_ended: false,
             client_deaf: false,
-            attempts: 1,
+            client_blocked: None,
+            discarded: 0,
         }
     }
 
-    /// Whether it has to be looked at from time to time.
+    /// Its number.
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Whether it waits for its connection to the server.
+    pub fn is_connecting(&self) -> bool {
+        matches!(self.stage, Stage::Connecting)
+    }
+
+    /// Since when its client has been trying to log in.
+    pub fn login_since(&self) -> Option<Nanos> {
+        matches!(self.stage, Stage::Connecting | Stage::Login(_)).then_some(self.since)
+    }
+
+    /// Whether it has to be told of time.
     pub fn is_watched(&self) -> bool {
         match &self.stage {
-            Stage::Connecting | Stage::Parting(_) => true,
-            Stage::Login(_) => false,
-            Stage::Relay(relay) => relay.permit == Permit::Held,
+            Stage::Connecting | Stage::Login(_) | Stage::Parting(_) => true,
+            Stage::Relay(relay) => relay.standing() == Some(Standing::Held),
         }
     }
 
@@ -111,239 +234,221 @@ impl Session {
         matches!(&self.stage, Stage::Relay(relay) if relay.is_idle())
     }
 
-    /// The connection to the server was made or refused.
-    pub fn connected(&mut self) -> io::Result<()> {
-        if matches!(self.stage, Stage::Connecting) {
-            self.server.socket().connected()?;
-            self.stage = Stage::Login(Box::new(Login::new()));
-        }
-        Ok(())
+    /// Whether so many bytes of a command are still to come that large reads pay.
+    pub fn is_in_long_command(&self) -> bool {
+        matches!(&self.stage, Stage::Relay(relay) if relay.is_in_long_command())
     }
 
-    pub fn is_connecting(&self) -> bool {
-        matches!(self.stage, Stage::Connecting)
+    /// Whether its client takes nothing any more, so that what the server says need not wait for it.
+    pub fn is_deaf(&self) -> bool {
+        self.client_deaf
     }
 
-    /// No address of the server takes connections.
-    pub fn unreachable(&mut self, error: io::Error, cx: &mut Context<'_>) -> Flow {
-        cx.desk.shared.stats.unreachable.add();
-        self.end(End::Refusal(Refusal::Unreachable(error)), cx)
-    }
-
-    /// Moves what can be moved.
-    pub fn pump(&mut self, cx: &mut Context<'_>) -> Flow {
-        for _ in 0..ROUNDS {
-            let moved = match &mut self.stage {
-                Stage::Connecting => Ok(false),
-                Stage::Login(_) => self.log_in(cx),
-                Stage::Relay(_) => self.relay(cx),
-                Stage::Parting(_) => self.part(cx),
-            };
-            match moved {
-                Ok(true) if !self.is_exhausted() => {}
-                Ok(_) => return Flow::Open,
-                Err(end) => match self.end(end, cx) {
-                    Flow::Open => {}
-                    flow => return flow,
-                },
-            }
-        }
-        Flow::Again
-    }
-
-    /// Whether another turn would find nothing to move. Asked after each command and each reply, so that both sides need
-    /// not be looked at once more.
-    fn is_exhausted(&self) -> bool {
-        let settled = matches!(&self.stage, Stage::Relay(relay) if !relay.look_again);
-        settled && !self.server.is_readable() && !self.client.is_readable() && !self.client.is_ending()
-    }
-
-    /// The gate has decided about what waits.
-    pub fn admitted(&mut self) {
-        if let Stage::Relay(relay) = &mut self.stage {
-            relay.admitted();
+    /// What it has of the gate.
+    pub fn standing(&self) -> Option<Standing> {
+        match &self.stage {
+            Stage::Relay(relay) | Stage::Parting(Some(relay)) => relay.standing(),
+            _ => None,
         }
     }
 
-    /// The gate has refused what waits.
-    pub fn rejected(&mut self, rejection: Rejection, cx: &mut Context<'_>) -> Flow {
-        let waited = match &mut self.stage {
-            Stage::Relay(relay) => relay.rejected(),
-            _ => false,
+    /// Bytes of the client's that it keeps because they may not go yet.
+    pub fn held(&self) -> usize {
+        match &self.stage {
+            Stage::Relay(relay) => relay.held.len(),
+            Stage::Login(login) => login.held(),
+            _ => 0,
+        }
+    }
+
+    /// Whether what that side says is wanted now.
+    pub fn hears(&self, side: Side) -> bool {
+        match (&self.stage, side) {
+            (Stage::Connecting, _) => false,
+            (Stage::Login(login), Side::Client) => login.is_clients_turn(),
+            (Stage::Relay(relay), Side::Client) => relay.takes_commands() && !self.client_ended,
+            (Stage::Parting(_), Side::Client) => !self.client_deaf && !self.client_ended,
+            (Stage::Login(_) | Stage::Relay(_), Side::Server) => true,
+            (Stage::Parting(relay), Side::Server) => relay.is_some(),
+        }
+    }
+
+    /// Takes an event. What is to be done stands in the context, which has to be done before the next event.
+    pub fn on(&mut self, event: Event<'_>, cx: &mut Context<'_>) {
+        let done = match (&self.stage, event) {
+            (Stage::Connecting, event) => self.connecting(event, cx),
+            (Stage::Login(_), event) => self.log_in(event, cx),
+            (Stage::Relay(_), event) => self.relay(event, cx),
+            (Stage::Parting(_), event) => self.part(event, cx),
         };
-        if !waited {
-            return Flow::Open;
-        }
-        match self.refuse_command(rejection, cx) {
-            Ok(()) => self.pump(cx),
-            Err(end) => self.end(end, cx),
+        if let Err(end) = done {
+            self.end(end, cx);
         }
     }
 
-    /// Ends a session whose transaction has been idle for too long.
-    pub fn close_idle(&mut self, cx: &mut Context<'_>) -> Flow {
-        match self.stage {
-            Stage::Relay(_) => self.end(End::Refusal(Refusal::Idle), cx),
-            _ => Flow::Open,
+    fn connecting(&mut self, event: Event<'_>, cx: &mut Context<'_>) -> Result<(), End> {
+        match event {
+            Event::Connected { server } => {
+                self.server = server;
+                self.stage = Stage::Login(Box::new(Login::new(self.arrival)));
+                Ok(())
+            }
+            Event::Unreachable(error) => {
+                cx.stats.unreachable.add();
+                Err(Refusal::Unreachable(error).into())
+            }
+            event => self.login_hangs(&event, cx),
         }
     }
 
-    /// What time alone brings about.
-    pub fn tick(&mut self, cx: &mut Context<'_>) -> Flow {
-        let now = cx.desk.now;
-        match &mut self.stage {
-            Stage::Connecting if now - self.since > CONNECT => {
-                self.unreachable(io::ErrorKind::TimedOut.into(), cx)
+    /// What ends a login that does not go on by itself.
+    fn login_hangs(&self, event: &Event<'_>, cx: &Context<'_>) -> Result<(), End> {
+        match event {
+            Event::Leaving(Side::Client) | Event::Ended(Side::Client) | Event::Lost(Side::Client, _) => {
+                Err(End::Client)
             }
-            Stage::Parting(relay) if now - self.since > PARTING => {
-                self.client_deaf = true;
-                if relay.is_none() { Flow::Closed } else { Flow::Open }
+            Event::Tick if cx.now - self.since < cx.terms.plan.login_max => Ok(()),
+            Event::Tick | Event::GiveWay => {
+                cx.stats.login_timeouts.add();
+                Err(Refusal::LoginTooSlow.into())
             }
-            Stage::Relay(relay) => {
-                relay.lend_if_idle(&mut cx.desk);
-                Flow::Open
-            }
-            _ => Flow::Open,
+            _ => Ok(()),
         }
     }
 
-    fn log_in(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
-        let Stage::Login(login) = &mut self.stage else { return Ok(false) };
-        let shared = cx.desk.shared;
-        let said = if login.is_clients_turn() {
-            match self.client.is_readable().then(|| self.client.receive(cx.buffer)) {
-                None | Some(Ok(Received::Nothing)) => return Ok(false),
-                Some(Ok(Received::Bytes(count))) => {
-                    let bytes = &cx.buffer[..count];
-                    let (client, server) = (&mut self.client, &mut self.server);
-                    login.client_said(bytes, client, server, shared, self.local).map(|()| None)
-                }
-                Some(Ok(Received::End) | Err(_)) => return Err(End::Client),
+    fn log_in(&mut self, event: Event<'_>, cx: &mut Context<'_>) -> Result<(), End> {
+        let Stage::Login(login) = &mut self.stage else { return Ok(()) };
+        let said = match event {
+            Event::Said(Side::Client, bytes) => login.client_said(bytes, cx).map(|()| None),
+            Event::Said(Side::Server, bytes) => login.server_said(bytes, cx),
+            Event::Ended(Side::Server) => Err(LoginEnd::Guard(Refusal::ServerGone)),
+            Event::Lost(Side::Server, error) if self.server_tls => {
+                Err(LoginEnd::Guard(Refusal::BackendTls(error)))
             }
-        } else {
-            match self.server.is_readable().then(|| self.server.receive(cx.buffer)) {
-                None | Some(Ok(Received::Nothing)) => return Ok(false),
-                Some(Ok(Received::Bytes(count))) => {
-                    login.server_said(&cx.buffer[..count], &mut self.client, shared)
-                }
-                Some(Err(error)) if self.server.has_tls() => Err(Refusal::BackendTls(error).into()),
-                Some(Ok(Received::End) | Err(_)) => Err(Refusal::ServerGone.into()),
-            }
+            Event::Lost(Side::Server, _) => Err(LoginEnd::Guard(Refusal::ServerGone)),
+            event => return self.login_hangs(&event, cx),
         };
+        self.client_tls = login.client_tls;
+        self.server_tls = login.server_tls;
         match said {
-            Ok(None) => Ok(true),
-            Ok(Some(accepted)) => self.begin_relay(accepted, cx).map(|()| true),
+            Ok(None) => Ok(()),
+            Ok(Some(accepted)) => self.begin_relay(accepted, cx),
             Err(LoginEnd::Refused) => Err(End::Server),
-            Err(LoginEnd::Lost) => Err(End::Client),
             Err(LoginEnd::Guard(refusal)) => Err(refusal.into()),
         }
     }
 
-    fn begin_relay(&mut self, accepted: Accepted, cx: &mut Context<'_>) -> Result<(), End> {
+    fn begin_relay(&mut self, accepted: login::Accepted, cx: &mut Context<'_>) -> Result<(), End> {
         let Stage::Login(login) = &mut self.stage else { return Ok(()) };
-        let shared = cx.desk.shared;
-        shared.stats.logins.add();
-        let name = match shared.plan.tenants {
-            TenantBy::User => &accepted.client.user,
-            TenantBy::Database => &accepted.client.database,
-        };
-        let tenant = cx.desk.tenant(&String::from_utf8_lossy(name));
-        let user = &accepted.client.user;
-        let administrator = shared.plan.administrators.iter().any(|name| name.as_bytes() == user);
-        let mut relay = Relay::new(self.id, tenant, &accepted, administrator, cx.desk.now);
-        relay.begin_with(std::mem::take(&mut login.early));
-        let mut todo = Todo::default();
-        match shared.plan.backend.is_local() {
-            true => relay.ask_account(accepted.packet, &mut todo),
-            false => todo.client = accepted.packet,
+        cx.stats.logins.add();
+        let tenant = cx.tenant(&accepted.client.user, &accepted.client.database);
+        let seat = Seat::new(Arc::clone(cx.door), self.id, tenant, self.server);
+        let mut relay = Relay::new(seat, &accepted, cx);
+        relay.begin_with(login.take_held());
+        let plan = &cx.terms.plan;
+        match plan.backend.is_local() || plan.refuse_host_accounts {
+            true => relay.ask_account(accepted.packet, cx),
+            false => cx.send(Side::Client, accepted.packet),
         }
         self.stage = Stage::Relay(Box::new(relay));
-        self.carry_out(&todo)
+        self.go_on(cx)
     }
 
-    fn relay(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
-        let down = self.down(cx)?;
-        let up = self.up(cx)?;
-        Ok(down || up)
+    fn relay(&mut self, event: Event<'_>, cx: &mut Context<'_>) -> Result<(), End> {
+        let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
+        match event {
+            Event::Said(Side::Server, bytes) => return self.down(bytes, cx),
+            Event::Said(Side::Client, bytes) => return self.up(bytes, cx),
+            Event::Ended(Side::Server) | Event::Lost(Side::Server, _) => return Err(End::Server),
+            Event::Leaving(Side::Server) => relay.server_leaves(),
+            Event::Ended(Side::Client) => return self.client_left(cx),
+            Event::Leaving(Side::Client) if relay.standing() == Some(Standing::Waiting) => {
+                return self.client_left(cx);
+            }
+            Event::Lost(Side::Client, _) => {
+                self.client_deaf = true;
+                return if self.client_ended { Ok(()) } else { self.client_left(cx) };
+            }
+            Event::Blocked(blocked) => self.client_blocked = blocked.then_some(cx.now),
+            Event::Admitted => {
+                relay.admitted();
+                return self.go_on(cx);
+            }
+            Event::Rejected(rejection) if relay.rejected() => return self.refuse_command(rejection, cx),
+            Event::CloseIdle => return Err(Refusal::Idle.into()),
+            Event::Tick => relay.lend(self.client_blocked, cx),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// From the server to the client.
-    fn down(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
-        let Stage::Relay(relay) = &mut self.stage else { return Ok(false) };
-        if !self.server.is_readable() || self.client.is_blocked() && !self.client_deaf {
-            return Ok(false);
+    fn down(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), End> {
+        let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
+        let range = relay.understand(bytes, cx)?;
+        if self.client_deaf {
+            self.discarded += range.len() as u64;
+        } else if !range.is_empty() {
+            cx.actions.push(Action::Pass(range));
         }
-        let count = match self.server.receive(cx.buffer) {
-            Ok(Received::Bytes(count)) => count,
-            Ok(Received::Nothing) => return Ok(false),
-            Ok(Received::End) | Err(_) => return Err(End::Server),
-        };
-        let mut todo = Todo::default();
-        let range = relay.understand(&cx.buffer[..count], &mut cx.desk, &mut todo)?;
-        if !range.is_empty() && !self.client_deaf {
-            self.client_deaf = self.client.send(&cx.buffer[range]).is_err();
+        let unheard = self.client_deaf && self.discarded > DISCARDED_MAX;
+        if relay.is_finished() || self.client_ended && relay.is_stream() || unheard {
+            return Err(End::Over);
         }
-        self.carry_out(&todo)?;
-        if self.client_deaf && !self.client_ended || self.client_ended && self.is_quiet() {
+        if self.client_deaf && !self.client_ended || self.client_ended && relay.is_quiet() {
             self.client_left(cx)?;
         }
-        Ok(true)
-    }
-
-    fn is_quiet(&self) -> bool {
-        matches!(&self.stage, Stage::Relay(relay) if relay.is_quiet())
+        self.go_on(cx)
     }
 
     /// From the client to the server.
-    fn up(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
-        let Stage::Relay(relay) = &mut self.stage else { return Ok(false) };
-        if self.client_ended || self.server.is_blocked() {
-            return Ok(false);
-        }
-        if !relay.takes_commands() {
-            return self.notice_client_end(cx);
-        }
-        let held = relay.held.len();
-        let room = if relay.is_in_long_command() { cx.buffer.len() } else { SMALL_READ.max(2 * held) };
-        let room = room.min(cx.buffer.len());
-        cx.buffer[..held].copy_from_slice(&relay.held);
-        let mut count = held;
-        if !relay.looks_again() {
-            if !self.client.is_readable() {
-                return Ok(false);
-            }
-            match self.client.receive(&mut cx.buffer[held..room]) {
-                Ok(Received::Bytes(received)) => count += received,
-                Ok(Received::Nothing) => return Ok(false),
-                Ok(Received::End) => return self.client_left(cx).map(|()| true),
-                Err(_) => {
-                    self.client_deaf = true;
-                    return self.client_left(cx).map(|()| true);
-                }
-            }
-        }
-        self.forward(count, cx)?;
-        Ok(true)
-    }
-
-    /// Sends of the first `count` bytes of the buffer what may go, and keeps the rest.
-    fn forward(&mut self, count: usize, cx: &mut Context<'_>) -> Result<(), End> {
+    fn up(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), End> {
         let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
-        let mut todo = Todo::default();
-        let bytes = &cx.buffer[..count];
-        let passed = match relay.take(bytes, &mut cx.desk, &mut todo) {
-            Ok(passed) => passed,
+        relay.heard(cx);
+        if !relay.held.is_empty() {
+            relay.held.extend_from_slice(bytes);
+            relay.look_again = true;
+            return self.go_on(cx);
+        }
+        let taken = match relay.take(bytes, cx) {
+            Ok(taken) => taken,
             Err(refusal) => {
                 relay.held = bytes.to_vec();
                 return Err(refusal.into());
             }
         };
-        if passed > 0 {
-            self.server.send(&bytes[..passed]).map_err(|_| End::Server)?;
+        if taken.passed > 0 {
+            cx.actions.push(Action::Pass(0..taken.passed));
         }
         // Mostly nothing is left, and an idle session owns no buffer.
-        relay.held = if passed < count { bytes[passed..].to_vec() } else { Vec::new() };
-        match todo.refused {
+        if taken.passed < bytes.len() {
+            relay.held = bytes[taken.passed..].to_vec();
+        }
+        match taken.refused {
+            Some(rejection) => self.refuse_command(rejection, cx),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends of what was held back what may go by now.
+    fn go_on(&mut self, cx: &mut Context<'_>) -> Result<(), End> {
+        let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
+        if !relay.looks_again() || self.client_ended {
+            return Ok(());
+        }
+        let mut held = std::mem::take(&mut relay.held);
+        let taken = match relay.take(&held, cx) {
+            Ok(taken) => taken,
+            Err(refusal) => {
+                relay.held = held;
+                return Err(refusal.into());
+            }
+        };
+        relay.held = held.split_off(taken.passed);
+        if taken.passed > 0 {
+            cx.send(Side::Server, held);
+        }
+        match taken.refused {
             Some(rejection) => self.refuse_command(rejection, cx),
             None => Ok(()),
         }
@@ -354,40 +459,23 @@ impl Session {
         if !relay.drop_refused() {
             return Err(Refusal::Gate(rejection).into());
         }
-        cx.desk.shared.stats.refused.add();
+        cx.stats.refused.add();
         let mut out = Vec::new();
         Refusal::Gate(rejection).put(&mut out, 1, true);
-        self.client.send(&out).map_err(|_| End::Client)
-    }
-
-    /// A client whose command waits is not read; its end is noticed all the same.
-    fn notice_client_end(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
-        let waits = matches!(&self.stage, Stage::Relay(relay) if relay.permit == Permit::Waiting);
-        if !waits || !self.client.is_ending() {
-            return Ok(false);
-        }
-        self.client_left(cx).map(|()| true)
+        cx.send(Side::Client, out);
+        self.go_on(cx)
     }
 
     fn client_left(&mut self, cx: &mut Context<'_>) -> Result<(), End> {
         let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
         self.client_ended = true;
-        let mut todo = Todo::default();
-        match relay.leave(&mut cx.desk, &mut todo) {
-            Leave::Close => return Err(End::Over),
-            Leave::EndServer => self.server.end(),
-            Leave::Drain | Leave::AwaitEnd => {}
+        match relay.leave(cx) {
+            relay::Leave::Close => Err(End::Over),
+            relay::Leave::EndServer => {
+                cx.actions.push(Action::End(Side::Server));
+                Ok(())
+            }
+            relay::Leave::Drain | relay::Leave::AwaitEnd => Ok(()),
         }
-        self.carry_out(&todo)
-    }
-
-    fn carry_out(&mut self, todo: &Todo) -> Result<(), End> {
-        if !todo.client.is_empty() {
-            self.client.send(&todo.client).map_err(|_| End::Client)?;
-        }
-        if !todo.server.is_empty() {
-            self.server.send(&todo.server).map_err(|_| End::Server)?;
-        }
-        if todo.finished { Err(End::Over) } else { Ok(()) }
     }
 }

@@ -1,14 +1,11 @@
 //! A session until the server has accepted it: what both sides say passes, and the guard knows no password.
 
-use super::link::Link;
-use super::refusal::Refusal;
-use super::shared::Shared;
-use super::tls::TlsMode;
+use super::{Action, Arrival, Context, Refusal, Side};
+use crate::guard::tls::TlsMode;
 use evenkeel_wire::ProtocolError;
 use evenkeel_wire::packet::{self, PacketReader};
 use evenkeel_wire::relay::Dialect;
 use evenkeel_wire::relay::hello::{self, ClientHello, ServerHello, Verdict};
-use std::io;
 
 /// Why a login ended without a session.
 #[derive(Debug)]
@@ -17,14 +14,6 @@ pub enum LoginEnd {
     Refused,
     /// The guard says no.
     Guard(Refusal),
-    /// A side is gone.
-    Lost,
-}
-
-impl From<io::Error> for LoginEnd {
-    fn from(_: io::Error) -> Self {
-        Self::Lost
-    }
 }
 
 impl From<ProtocolError> for LoginEnd {
@@ -66,18 +55,24 @@ enum Turn {
 
 /// The state of a login.
 pub struct Login {
+    arrival: Arrival,
     turn: Turn,
-    packets: PacketReader,
+    /// What each side says, as packets.
+    said: PacketReader,
+    judged: PacketReader,
     hello: Option<ServerHello>,
     client: Option<ClientHello>,
     plugin: Vec<u8>,
     equal: bool,
+    pub client_tls: bool,
+    pub server_tls: bool,
     /// What is added to the number of a client's packet to get that towards the server.
     shift: u8,
     /// Number of the next packet towards the client.
     pub next_number: u8,
-    /// What the client sent before it was its turn.
-    pub early: Vec<u8>,
+    /// What the client sent ahead: it is looked at in its next turn, before anything more is read, so that this is
+    /// never more than one read brought.
+    held: Vec<u8>,
 }
 
 /// Plugins whose proof does not depend on the channel.
@@ -86,17 +81,21 @@ fn is_free_of_channel(plugin: &[u8]) -> bool {
 }
 
 impl Login {
-    pub fn new() -> Self {
+    pub fn new(arrival: Arrival) -> Self {
         Self {
+            arrival,
             turn: Turn::Greeting,
-            packets: PacketReader::new(hello::PACKET_MAX),
+            said: PacketReader::new(hello::PACKET_MAX),
+            judged: PacketReader::new(hello::PACKET_MAX),
             hello: None,
             client: None,
             plugin: Vec::new(),
             equal: true,
+            client_tls: false,
+            server_tls: false,
             shift: 0,
             next_number: 0,
-            early: Vec::new(),
+            held: Vec::new(),
         }
     }
 
@@ -110,44 +109,62 @@ impl Login {
         self.hello.is_some()
     }
 
+    /// Bytes that the client sent ahead.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// What the client sent behind its login.
+    pub fn take_held(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+
     /// Takes bytes of the server's.
     pub fn server_said(
         &mut self,
         mut bytes: &[u8],
-        client: &mut Link,
-        shared: &Shared,
+        cx: &mut Context<'_>,
     ) -> Result<Option<Accepted>, LoginEnd> {
-        if self.is_clients_turn() {
-            return Err(ProtocolError::Unasked.into());
-        }
-        while let Some((number, payload)) = self.packets.next(&mut bytes)? {
+        while let Some((number, payload)) = self.judged.next(&mut bytes)? {
             let accepted = match self.turn {
                 Turn::Greeting => {
-                    self.greet(payload, client, shared)?;
+                    self.greet(payload, cx)?;
                     None
                 }
-                _ => self.judge(number, payload, client)?,
+                Turn::Server => self.judge(number, payload, cx)?,
+                // Out of turn it has only one thing to say: why it ends.
+                Turn::Answer | Turn::Client => return Err(self.farewell(&payload, cx)),
             };
-            if let (true, false) = (self.is_clients_turn() || accepted.is_some(), bytes.is_empty()) {
-                return Err(ProtocolError::Unasked.into());
-            }
             if accepted.is_some() {
-                return Ok(accepted);
+                return if bytes.is_empty() { Ok(accepted) } else { Err(ProtocolError::Unasked.into()) };
             }
+        }
+        // The client may have said ahead what it is asked for now.
+        if self.is_clients_turn() && !self.held.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            self.client_said(&held, cx)?;
         }
         Ok(None)
     }
 
-    fn greet(&mut self, payload: Vec<u8>, client: &mut Link, shared: &Shared) -> Result<(), LoginEnd> {
+    fn farewell(&self, payload: &[u8], cx: &mut Context<'_>) -> LoginEnd {
+        if payload.first() != Some(&0xff) {
+            return ProtocolError::Unasked.into();
+        }
+        send(Side::Client, self.next_number, payload, cx);
+        LoginEnd::Refused
+    }
+
+    fn greet(&mut self, payload: Vec<u8>, cx: &mut Context<'_>) -> Result<(), LoginEnd> {
         if payload.first() == Some(&0xff) {
-            send(client, 0, &payload)?;
+            send(Side::Client, 0, &payload, cx);
             return Err(LoginEnd::Refused);
         }
         let mut hello = ServerHello::parse(payload)?;
         // The server's own offer is needed later: the client sees the guard's.
         let offer = hello.clone();
-        hello.restrict(shared.tls.is_offered());
-        send(client, 0, hello.payload())?;
+        hello.restrict(cx.terms.tls_offered);
+        send(Side::Client, 0, hello.payload(), cx);
         self.hello = Some(offer);
         self.next_number = 2;
         self.turn = Turn::Answer;
@@ -158,27 +175,25 @@ impl Login {
         &mut self,
         number: u8,
         payload: Vec<u8>,
-        client: &mut Link,
+        cx: &mut Context<'_>,
     ) -> Result<Option<Accepted>, LoginEnd> {
         let number = number.wrapping_sub(self.shift);
         self.next_number = number;
         match hello::verdict(&payload)? {
             Verdict::Accepted { status } => return self.accept(number, status, &payload).map(Some),
             Verdict::Refused => {
-                send(client, number, &payload)?;
+                send(Side::Client, number, &payload, cx);
                 return Err(LoginEnd::Refused);
             }
             Verdict::Switch(plugin) => self.plugin = plugin.to_vec(),
             Verdict::More => {}
         }
-        if !self.equal && !is_free_of_channel(&self.plugin) {
-            return Err(unequal(&self.plugin).into());
-        }
+        check_plugin(&self.plugin, self.equal)?;
         // "You are known": the server goes on by itself.
         let goes_on = self.plugin == b"caching_sha2_password" && payload == [1, 3];
         self.turn = if goes_on { Turn::Server } else { Turn::Client };
         self.next_number = number.wrapping_add(2);
-        send(client, number, &payload)?;
+        send(Side::Client, number, &payload, cx);
         Ok(None)
     }
 
@@ -194,58 +209,48 @@ impl Login {
     }
 
     /// Takes bytes of the client's, in its turn.
-    pub fn client_said(
-        &mut self,
-        mut bytes: &[u8],
-        client: &mut Link,
-        server: &mut Link,
-        shared: &Shared,
-        local: bool,
-    ) -> Result<(), LoginEnd> {
+    pub fn client_said(&mut self, mut bytes: &[u8], cx: &mut Context<'_>) -> Result<(), LoginEnd> {
         while self.is_clients_turn() {
-            let Some((number, payload)) = self.packets.next(&mut bytes)? else { return Ok(()) };
+            let Some((number, payload)) = self.said.next(&mut bytes)? else { return Ok(()) };
             self.next_number = number.wrapping_add(1);
             match self.turn {
-                Turn::Answer if hello::is_tls_request(&payload) && !client.has_tls() => {
-                    let connection =
-                        shared.tls.accept().map_err(|_| ProtocolError::Malformed("request for TLS"))?;
-                    return client.start_tls(connection, bytes).map_err(|_| LoginEnd::Lost);
+                Turn::Answer if hello::is_tls_request(&payload) && !self.client_tls => {
+                    return self.begin_tls(bytes, cx);
                 }
-                Turn::Answer => self.answer(number, payload, client.has_tls() || local, server, shared)?,
-                _ => send(server, number.wrapping_add(self.shift), &payload)?,
+                Turn::Answer => self.answer(number, payload, cx)?,
+                _ => send(Side::Server, number.wrapping_add(self.shift), &payload, cx),
             }
             self.turn = Turn::Server;
         }
-        self.early.extend_from_slice(bytes);
+        self.held = bytes.to_vec();
         Ok(())
     }
 
-    fn answer(
-        &mut self,
-        number: u8,
-        mut payload: Vec<u8>,
-        secure: bool,
-        server: &mut Link,
-        shared: &Shared,
-    ) -> Result<(), LoginEnd> {
+    fn begin_tls(&mut self, early: &[u8], cx: &mut Context<'_>) -> Result<(), LoginEnd> {
+        if !cx.terms.tls_offered {
+            return Err(ProtocolError::Malformed("request for TLS").into());
+        }
+        self.client_tls = true;
+        cx.actions.push(Action::ClientTls(early.to_vec()));
+        Ok(())
+    }
+
+    fn answer(&mut self, number: u8, mut payload: Vec<u8>, cx: &mut Context<'_>) -> Result<(), LoginEnd> {
         let client = ClientHello::parse(&payload)?;
-        if shared.tls.clients == TlsMode::Required && !secure {
+        let secure = self.client_tls || self.arrival.local;
+        if cx.terms.plan.client_tls.mode == TlsMode::Required && !secure {
             return Err(Refusal::TlsRequired.into());
         }
-        let offered = self.hello.as_ref().is_some_and(ServerHello::offers_tls);
-        let local = shared.plan.backend.is_local();
-        let tls = match shared.tls.backend {
-            TlsMode::Disabled => false,
-            // As the client has it: an equal channel on both sides lets every plugin work.
-            TlsMode::Preferred => offered && secure && !local,
-            TlsMode::Required if !offered => return Err(Refusal::NoBackendTls.into()),
-            TlsMode::Required => true,
-        };
-        self.equal = secure == (tls || local);
+        if self.arrival.spare && !cx.is_administrator(&client.user) {
+            cx.stats.clients_refused.add();
+            return Err(Refusal::TooManyClients.into());
+        }
+        let tls = self.wants_server_tls(secure, cx)?;
+        self.equal = secure == (tls || cx.terms.plan.backend.is_local());
         self.plugin = client.plugin.clone();
         // The first word of caching_sha2 is a proof for the nonce and harmless; what follows would not be.
-        if !self.equal && !is_free_of_channel(&self.plugin) && self.plugin != b"caching_sha2_password" {
-            return Err(unequal(&self.plugin).into());
+        if self.plugin != b"caching_sha2_password" {
+            check_plugin(&self.plugin, self.equal)?;
         }
         hello::restrict_answer(&mut payload);
         hello::set_tls(&mut payload, tls);
@@ -253,28 +258,38 @@ impl Login {
         if tls {
             let request =
                 hello::tls_request(&payload).ok_or(ProtocolError::Malformed("answer to the greeting"))?;
-            send(server, 1, &request)?;
-            let connection =
-                shared.tls.connect().map_err(|error| Refusal::BackendTls(io::Error::other(error)))?;
-            server.start_tls(connection, &[]).map_err(Refusal::BackendTls)?;
+            send(Side::Server, 1, &request, cx);
+            cx.actions.push(Action::ServerTls);
+            self.server_tls = true;
         }
         self.shift = u8::wrapping_sub(own, number);
         self.client = Some(client);
-        Ok(send(server, own, &payload)?)
+        send(Side::Server, own, &payload, cx);
+        Ok(())
+    }
+
+    fn wants_server_tls(&self, secure: bool, cx: &Context<'_>) -> Result<bool, Refusal> {
+        let offered = self.hello.as_ref().is_some_and(ServerHello::offers_tls);
+        match cx.terms.backend_tls {
+            TlsMode::Disabled => Ok(false),
+            // As the client has it: an equal channel on both sides lets every plugin work.
+            TlsMode::Preferred => Ok(offered && secure && !cx.terms.plan.backend.is_local()),
+            TlsMode::Required if !offered => Err(Refusal::NoBackendTls),
+            TlsMode::Required => Ok(true),
+        }
     }
 }
 
-/// Whether a change of user may go on by this plugin where the channels differ.
+/// Whether a login may go on by this plugin where the channels differ.
 pub fn check_plugin(plugin: &[u8], equal: bool) -> Result<(), Refusal> {
-    if equal || is_free_of_channel(plugin) { Ok(()) } else { Err(unequal(plugin)) }
+    match equal || is_free_of_channel(plugin) {
+        true => Ok(()),
+        false => Err(Refusal::UnequalTls(String::from_utf8_lossy(plugin).into_owned())),
+    }
 }
 
-fn unequal(plugin: &[u8]) -> Refusal {
-    Refusal::UnequalTls(String::from_utf8_lossy(plugin).into_owned())
-}
-
-fn send(link: &mut Link, number: u8, payload: &[u8]) -> io::Result<()> {
+fn send(side: Side, number: u8, payload: &[u8], cx: &mut Context<'_>) {
     let mut out = Vec::with_capacity(payload.len() + packet::HEADER_BYTES);
     packet::put(&mut out, &mut number.clone(), |out| out.extend_from_slice(payload));
-    link.send(&out)
+    cx.send(side, out);
 }

@@ -1,0 +1,178 @@
+//! A session's standing with the gate: values that give back what they stand for when they are dropped.
+//!
+//! A permit that a path of the code forgets would close the gate a little for good. So nobody has to remember: a
+//! session owns its permit, and whatever ends the session, a panic too, gives it back.
+
+use crate::admission::{Admission, Caller, Ended, Gate, Loan, Notice, Rejection, SessionId, TenantId};
+use evenkeel_core::Nanos;
+use std::sync::Arc;
+
+/// The way to the gate. Whoever goes it delivers what follows for other sessions.
+pub trait Door: Send + Sync {
+    /// Calls `act` once with the gate and the time. Notices for sessions of the caller's own thread go to `own`
+    /// where it is given; all others find their way by themselves.
+    fn reach(&self, own: Option<&mut Vec<Notice>>, act: &mut dyn FnMut(&mut Gate, Nanos));
+}
+
+/// A session's place at the gate, from its login on.
+pub struct Seat {
+    door: Arc<dyn Door>,
+    caller: Caller,
+    /// Its commands pass the queue though it holds nothing but named locks.
+    exemption: Option<Exemption>,
+}
+
+/// Leave to pass the queue for the sake of a named lock; it ends when it is dropped.
+struct Exemption {
+    door: Arc<dyn Door>,
+    caller: Caller,
+}
+
+impl Drop for Exemption {
+    fn drop(&mut self) {
+        let caller = self.caller;
+        self.door.reach(None, &mut |gate, _| gate.unexempt(caller));
+    }
+}
+
+/// What a permit allows now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It stands for a place in the queue.
+    Waiting,
+    /// Its transaction runs.
+    Held,
+    /// Its transaction is open, and another runs in its place.
+    Lent,
+    /// It was given back.
+    Over,
+}
+
+/// A permit, or a place in the queue for one. It goes back when it is dropped.
+pub struct Permit {
+    door: Arc<dyn Door>,
+    caller: Caller,
+    standing: Standing,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.standing != Standing::Over {
+            let caller = self.caller;
+            self.door.reach(None, &mut |gate, now| gate.cancel(now, caller));
+        }
+    }
+}
+
+/// What came of asking for a permit.
+pub enum Asked {
+    /// It may run, or waits.
+    Permit(Permit),
+    /// It is refused.
+    Rejected(Rejection),
+}
+
+impl Seat {
+    /// Of a session whose connection leads to that server.
+    pub fn new(door: Arc<dyn Door>, session: SessionId, tenant: TenantId, server: u32) -> Self {
+        Self { door, caller: Caller { session, tenant, server }, exemption: None }
+    }
+
+    /// Another user's, from now on. The permit of before has gone back already.
+    pub fn set_tenant(&mut self, tenant: TenantId) {
+        self.exemption = None;
+        self.caller.tenant = tenant;
+    }
+
+    fn permit(&self, standing: Standing) -> Permit {
+        Permit { door: Arc::clone(&self.door), caller: self.caller, standing }
+    }
+
+    /// Asks for a permit, and waits for it if need be.
+    pub fn ask(&self, own: &mut Vec<Notice>) -> Asked {
+        let (caller, mut said) = (self.caller, Admission::Queued);
+        self.door.reach(Some(own), &mut |gate, now| said = gate.ask(now, caller));
+        match said {
+            Admission::Admitted => Asked::Permit(self.permit(Standing::Held)),
+            Admission::Queued => Asked::Permit(self.permit(Standing::Waiting)),
+            Admission::Rejected(rejection) => Asked::Rejected(rejection),
+        }
+    }
+
+    /// Takes a permit without waiting.
+    pub fn enter(&self, own: &mut Vec<Notice>) -> Permit {
+        let caller = self.caller;
+        self.door.reach(Some(own), &mut |gate, now| gate.enter(now, caller));
+        self.permit(Standing::Held)
+    }
+
+    /// Whether the session may pass the queue because of a named lock; as many may as the tenant's bound says.
+    pub fn is_exempt(&mut self, own: &mut Vec<Notice>) -> bool {
+        if self.exemption.is_none() {
+            let (caller, mut granted) = (self.caller, false);
+            self.door.reach(Some(own), &mut |gate, now| granted = gate.exempt(now, caller));
+            self.exemption = granted.then(|| Exemption { door: Arc::clone(&self.door), caller });
+        }
+        self.exemption.is_some()
+    }
+
+    /// The session holds no named lock any more, or something else too.
+    pub fn end_exemption(&mut self) {
+        self.exemption = None;
+    }
+}
+
+impl Permit {
+    /// What it allows.
+    pub fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// The gate has let it out of the queue. False where it did not wait.
+    pub fn admitted(&mut self) -> bool {
+        let waited = self.standing == Standing::Waiting;
+        if waited {
+            self.standing = Standing::Held;
+        }
+        waited
+    }
+
+    /// The gate has taken its place in the queue away. False where it did not wait.
+    pub fn rejected(&mut self) -> bool {
+        let waited = self.standing == Standing::Waiting;
+        if waited {
+            self.standing = Standing::Over;
+        }
+        waited
+    }
+
+    /// Its session is not using the server: another may run. False where too many have lent already.
+    pub fn lend(&mut self, loan: Loan, own: &mut Vec<Notice>) -> bool {
+        let (caller, mut lent) = (self.caller, false);
+        self.door.reach(Some(own), &mut |gate, now| lent = gate.lend(now, caller, loan));
+        if lent {
+            self.standing = Standing::Lent;
+        }
+        lent
+    }
+
+    /// Its session goes on, if need be above the limit.
+    pub fn resume(&mut self, own: &mut Vec<Notice>) {
+        if self.standing == Standing::Lent {
+            let caller = self.caller;
+            self.door.reach(Some(own), &mut |gate, now| gate.resume(now, caller));
+            self.standing = Standing::Held;
+        }
+    }
+
+    /// What an answer has changed: a transaction `ended`, and the permit goes on with the next one where it is `open`.
+    pub fn settle(mut self, ended: Option<Ended>, open: bool, own: &mut Vec<Notice>) -> Option<Self> {
+        let caller = self.caller;
+        self.door.reach(Some(own), &mut |gate, now| gate.settle(now, caller, ended, open));
+        if open {
+            return Some(self);
+        }
+        self.standing = Standing::Over;
+        None
+    }
+}

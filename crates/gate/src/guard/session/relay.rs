@@ -1,0 +1,404 @@
+//! A session after its login, the client's side: commands that wait or go, and what becomes of it when its client
+//! leaves. What the server says is in `understand`.
+
+use super::login::{self, Accepted};
+use super::{Context, Refusal, Side};
+use crate::admission::{Loan, Rejection};
+use crate::guard::seat::{Asked, Permit, Seat, Standing};
+use crate::policy::{self, Passage};
+use evenkeel_core::Nanos;
+use evenkeel_wire::command;
+use evenkeel_wire::packet::{HEADER_BYTES, PAYLOAD_MAX};
+use evenkeel_wire::relay::{Command, CommandKind, CommandReader, Dialect, Expect, ReplyReader, Step};
+use evenkeel_wire::relay::{hello, sql};
+
+/// A command of the guard's own, whose answer the client does not see.
+#[derive(Debug)]
+pub enum Question {
+    /// How the account authenticates; then the client is told that its login was accepted.
+    Account { accepted: Vec<u8>, answer: Vec<u8> },
+    /// Back to the state after login, for a client that is gone.
+    Reset,
+}
+
+/// What came of looking at bytes of the client's.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// So many may go to the server now; what is left waits.
+    pub passed: usize,
+    /// The command at the front of what is left was refused.
+    pub refused: Option<Rejection>,
+}
+
+/// The state of a session.
+pub struct Relay {
+    pub(super) commands: CommandReader,
+    pub(super) replies: ReplyReader,
+    pub(super) dialect: Dialect,
+    pub(super) policy: policy::Session,
+    pub(super) seat: Seat,
+    pub(super) permit: Option<Permit>,
+    /// The permit was lent because the session was not using the server, not because a statement takes long.
+    idles: bool,
+    /// What the client sent and may not go yet.
+    pub held: Vec<u8>,
+    /// Whether `held` waits for something else than more bytes.
+    pub(super) parked: bool,
+    /// What is held is to be looked at again before more is read.
+    pub look_again: bool,
+    pub(super) question: Option<Box<Question>>,
+    pub(super) reply: policy::Reply,
+    pub(super) results: u32,
+    /// Since when nothing has been in flight.
+    pub(super) idle_since: Nanos,
+    /// When the client said something last.
+    heard: Nanos,
+    /// Since when something has been in flight, and how long that was before in this transaction.
+    pub(super) busy_since: Nanos,
+    pub(super) busy: Nanos,
+    /// The client said goodbye itself.
+    quit: bool,
+    /// The server has told its end: nothing goes to it any more.
+    server_leaves: bool,
+    pub(super) finished: bool,
+    pub(super) equal_channels: bool,
+    pub(super) checks_account: bool,
+    /// User and database that a change of user asks for.
+    pub(super) becomes: Option<(Vec<u8>, Vec<u8>)>,
+    /// Number of the packet that would tell the client of an error.
+    pub error_number: u8,
+}
+
+impl Relay {
+    pub fn new(seat: Seat, accepted: &Accepted, cx: &Context<'_>) -> Self {
+        let administrator = cx.is_administrator(&accepted.client.user);
+        Self {
+            commands: CommandReader::new(),
+            replies: ReplyReader::new(accepted.dialect),
+            dialect: accepted.dialect,
+            policy: policy::Session::new(accepted.status, administrator),
+            seat,
+            permit: None,
+            idles: false,
+            held: Vec::new(),
+            parked: false,
+            look_again: false,
+            error_number: 1,
+            question: None,
+            reply: policy::Reply::default(),
+            results: 0,
+            idle_since: cx.now,
+            heard: cx.now,
+            busy_since: cx.now,
+            busy: Nanos::ZERO,
+            quit: false,
+            server_leaves: false,
+            finished: false,
+            equal_channels: accepted.equal,
+            checks_account: false,
+            becomes: None,
+        }
+    }
+
+    /// What it has of the gate.
+    pub fn standing(&self) -> Option<Standing> {
+        self.permit.as_ref().map(Permit::standing)
+    }
+
+    /// Whether so many bytes of a command are still to come that a large buffer pays.
+    pub fn is_in_long_command(&self) -> bool {
+        self.commands.left() > 0 || !self.commands.is_between()
+    }
+
+    /// Whether the client may be read: nothing of it waits.
+    pub fn takes_commands(&self) -> bool {
+        !self.parked && self.question.is_none()
+    }
+
+    /// Whether what is held is to be looked at now; then it will have been.
+    pub fn looks_again(&mut self) -> bool {
+        self.takes_commands() && std::mem::take(&mut self.look_again)
+    }
+
+    /// The client says something: it goes on with what it had begun.
+    pub fn heard(&mut self, cx: &mut Context<'_>) {
+        self.heard = cx.now;
+        if self.is_in_command() && self.idles {
+            self.resume(cx);
+        }
+    }
+
+    fn is_in_command(&self) -> bool {
+        !self.commands.is_between() || !self.held.is_empty()
+    }
+
+    /// A permit that was lent comes back, if need be above the limit.
+    pub(super) fn resume(&mut self, cx: &mut Context<'_>) {
+        self.idles = false;
+        if let Some(permit) = &mut self.permit {
+            permit.resume(cx.notices);
+        }
+    }
+
+    /// The same for one that was lent because its client did not read: the server has gone on.
+    pub(super) fn goes_on_reading(&mut self, cx: &mut Context<'_>) {
+        if self.idles && self.replies.pending() > 0 {
+            self.resume(cx);
+        }
+    }
+
+    /// Looks at what the client sent: what may go to the server now.
+    pub fn take(&mut self, input: &[u8], cx: &mut Context<'_>) -> Result<Taken, Refusal> {
+        let mut taken = Taken::default();
+        if self.server_leaves {
+            self.parked = true;
+            return Ok(taken);
+        }
+        loop {
+            match self.commands.next(&input[taken.passed..])? {
+                Step::Pass(count) => taken.passed += count,
+                Step::More => break,
+                Step::Wait => {
+                    self.parked = true;
+                    break;
+                }
+                Step::Command(command) => {
+                    if !self.decide(&command, &mut taken, cx)? {
+                        self.parked = true;
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Whether the command may go now.
+    fn decide(
+        &mut self,
+        command: &Command<'_>,
+        taken: &mut Taken,
+        cx: &mut Context<'_>,
+    ) -> Result<bool, Refusal> {
+        // Another user's commands are not answered by the rules of the one before.
+        let changes = command.kind == CommandKind::ChangeUser;
+        if self.replies.is_full() || changes && self.replies.pending() > 0 {
+            return Ok(false);
+        }
+        let seen = self.policy.look(&policy::Command {
+            code: command.head.first().copied().unwrap_or_default(),
+            text: sql(command, self.dialect),
+            whole: command.is_whole(),
+            statement: command.statement(),
+        });
+        let passage = self.policy.passage(&seen);
+        if passage != Passage::Bypass && !self.enter(passage, taken, cx) {
+            return Ok(false);
+        }
+        if changes {
+            self.change_user(command.head)?;
+        }
+        self.quit |= command.kind == CommandKind::Quit;
+        if self.policy.in_flight() == 0 {
+            self.busy_since = cx.now;
+        }
+        self.policy.sent(seen);
+        self.commands.accept(command);
+        self.replies.expect(command.kind);
+        cx.stats.commands.add();
+        self.lend_to_sleep(cx);
+        Ok(true)
+    }
+
+    fn change_user(&mut self, head: &[u8]) -> Result<(), Refusal> {
+        let plugin = hello::plugin_of_change(head, self.dialect).unwrap_or(b"of a long name");
+        login::check_plugin(plugin, self.equal_channels || plugin == b"caching_sha2_password")?;
+        self.becomes = hello::names_of_change(head).map(|(user, database)| (user.to_vec(), database.to_vec()));
+        Ok(())
+    }
+
+    /// Whether the session has a permit, or gets one at once.
+    fn enter(&mut self, passage: Passage, taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+        match self.standing() {
+            Some(Standing::Held) => true,
+            Some(Standing::Waiting) => false,
+            Some(Standing::Lent) => {
+                self.resume(cx);
+                true
+            }
+            Some(Standing::Over) | None => self.ask(passage, taken, cx),
+        }
+    }
+
+    fn ask(&mut self, passage: Passage, taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+        if passage == Passage::Unqueued && self.may_pass_the_queue(cx) {
+            self.permit = Some(self.seat.enter(cx.notices));
+            return true;
+        }
+        // The answer to a refusal would overtake theirs.
+        if self.replies.pending() > 0 {
+            return false;
+        }
+        match self.seat.ask(cx.notices) {
+            Asked::Permit(permit) => self.permit = Some(permit),
+            Asked::Rejected(rejection) => taken.refused = Some(rejection),
+        }
+        self.standing() == Some(Standing::Held)
+    }
+
+    /// Named locks cost their holder nothing, so that whoever takes one of his own for each session could pass the
+    /// queue with all of them: there is a bound.
+    fn may_pass_the_queue(&mut self, cx: &mut Context<'_>) -> bool {
+        !self.policy.hold().is_named_only() || self.seat.is_exempt(cx.notices)
+    }
+
+    pub(super) fn unpark(&mut self) {
+        self.parked = self.server_leaves;
+        self.look_again = !self.held.is_empty();
+    }
+
+    /// What the client said before the session was there comes first.
+    pub fn begin_with(&mut self, held: Vec<u8>) {
+        self.held = held;
+        self.unpark();
+    }
+
+    /// The gate has admitted the session, if it waits still.
+    pub fn admitted(&mut self) {
+        if self.permit.as_mut().is_some_and(Permit::admitted) {
+            self.unpark();
+        }
+    }
+
+    /// The gate has refused what waits. False where nothing does.
+    pub fn rejected(&mut self) -> bool {
+        let waited = self.permit.as_mut().is_some_and(Permit::rejected);
+        if waited {
+            self.permit = None;
+        }
+        waited
+    }
+
+    /// Takes the command that was refused from the front of what is held. False where it is not all there.
+    pub fn drop_refused(&mut self) -> bool {
+        let [a, b, c, _, ..] = self.held[..] else { return false };
+        let length = HEADER_BYTES + u32::from_le_bytes([a, b, c, 0]) as usize;
+        let whole = length < HEADER_BYTES + PAYLOAD_MAX && self.held.len() >= length;
+        if whole {
+            self.held.drain(..length);
+            self.unpark();
+        }
+        whole
+    }
+
+    /// The server has told its end: nothing of this session runs there any more.
+    pub fn server_leaves(&mut self) {
+        (self.server_leaves, self.parked) = (true, true);
+        self.permit = None;
+    }
+
+    /// The client has left: what becomes of its session. What it had not finished to say is never completed.
+    pub fn leave(&mut self, cx: &mut Context<'_>) -> Leave {
+        (self.held, self.parked) = (Vec::new(), true);
+        if self.standing() == Some(Standing::Waiting) {
+            self.permit = None;
+        }
+        let login_hangs = self.replies.answers() == Some(Expect::Login);
+        match () {
+            () if self.commands.is_stream() => Leave::Close,
+            () if self.quit => Leave::AwaitEnd,
+            () if !self.commands.is_between() || login_hangs => Leave::EndServer,
+            () if self.replies.pending() > 0 => Leave::Drain,
+            () if self.permit.is_none() && !self.policy.hold().is_any() => Leave::Close,
+            () => {
+                cx.stats.resets.add();
+                let mut reset = Vec::new();
+                command::reset(&mut reset);
+                cx.send(Side::Server, reset);
+                self.replies.expect(CommandKind::ResetConnection);
+                self.question = Some(Box::new(Question::Reset));
+                Leave::Drain
+            }
+        }
+    }
+
+    /// Whether a command of the client's has not been sent on.
+    pub fn is_waiting(&self) -> bool {
+        self.replies.pending() == 0 && !self.held.is_empty()
+    }
+
+    /// Whether nothing is due from the server.
+    pub fn is_quiet(&self) -> bool {
+        self.replies.pending() == 0 && self.question.is_none()
+    }
+
+    /// Whether a stream passes, of which nothing is looked at.
+    pub fn is_stream(&self) -> bool {
+        self.commands.is_stream()
+    }
+
+    /// The client has left, and the server has forgotten it.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Whether the session could end now without anybody noticing: nothing in flight, no transaction.
+    pub fn is_idle(&self) -> bool {
+        // A dump never ends by itself; its replica goes on from where it was.
+        let between = self.is_quiet() && self.commands.is_between() && self.held.is_empty();
+        self.commands.is_stream() || between && self.permit.is_none() && !self.policy.hold().is_any()
+    }
+
+    /// Whether an error packet would be understood as the answer to the command that waits.
+    pub fn awaits_answer(&self) -> bool {
+        self.replies.is_between() && (self.replies.pending() > 0 || !self.held.is_empty())
+    }
+
+    /// What does not use the server lends its permit: an idle transaction, half a command, a client that does not
+    /// read, a statement that sleeps or has outstayed its kind.
+    pub fn lend(&mut self, client_blocked: Option<Nanos>, cx: &mut Context<'_>) {
+        let long = |since: Nanos| cx.now - since >= cx.terms.plan.lend_after;
+        let quiet = self.replies.pending() == 0 && self.question.is_none();
+        let half = !self.commands.is_between() && self.replies.pending() <= 1;
+        let idle = match () {
+            () if quiet && !self.is_in_command() => long(self.idle_since),
+            () if quiet || half => !self.parked && long(self.heard),
+            () => client_blocked.is_some_and(long),
+        };
+        if idle {
+            return self.lend_for(Loan::Idle, cx);
+        }
+        let Some(statement) = self.policy.at_server() else { return };
+        let stays = statement.idles || cx.now - self.busy_since >= cx.kinds.patience(statement.digest);
+        if stays {
+            self.lend_for(Loan::AtServer { since: self.busy_since }, cx);
+        }
+    }
+
+    /// A statement that says itself that it will not use the server lends at once.
+    fn lend_to_sleep(&mut self, cx: &mut Context<'_>) {
+        if self.policy.in_flight() == 1 && self.policy.at_server().is_some_and(|statement| statement.idles) {
+            self.lend_for(Loan::AtServer { since: cx.now }, cx);
+        }
+    }
+
+    fn lend_for(&mut self, loan: Loan, cx: &mut Context<'_>) {
+        let Some(permit) = &mut self.permit else { return };
+        if permit.standing() == Standing::Held && permit.lend(loan, cx.notices) {
+            self.idles = matches!(loan, Loan::Idle);
+        }
+    }
+}
+
+/// What to do when a client has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// Nothing is left to wait for.
+    Close,
+    /// Read on until the server has answered everything.
+    Drain,
+    /// The server waits for something that does not come: tell it so, and wait for its end.
+    EndServer,
+    /// The server was told by the client; wait for its end.
+    AwaitEnd,
+}
