@@ -1,5 +1,6 @@
 //! What SQL text does to the holds of its session.
 
+use super::bare::{is_bare, is_plain};
 use super::digest;
 use super::token::{Token, Tokens};
 
@@ -69,24 +70,9 @@ impl Act {
                 | Doubt
         )
     }
-
-    fn only_gives(self) -> bool {
-        use Act::{Commit, Rollback, UnlockBackup, UnlockName, UnlockNames, UnlockSome, UnlockTables, XaEnd};
-        matches!(
-            self,
-            Commit
-                | Rollback
-                | UnlockTables
-                | UnlockBackup
-                | UnlockName(_)
-                | UnlockSome
-                | UnlockNames
-                | XaEnd
-        )
-    }
 }
 
-/// More steps than this in one text are [`Act::Doubt`].
+/// Of more steps than this in one text, those that take are [`Act::Doubt`] and those that give are forgotten.
 const ACTS_MAX: usize = 16;
 
 /// A text, classified.
@@ -96,6 +82,9 @@ pub struct Statement {
     pub acts: Vec<Act>,
     /// Whether it goes on without a permit: all that it does is to give something back, or to kill.
     pub bypass: bool,
+    /// Whether it sleeps or waits for a named lock, and does nothing else: while it runs, it does not use the
+    /// server.
+    pub idles: bool,
     /// Whether the text went on beyond what was read, and may do more than `acts` say.
     pub cut: bool,
     /// The same for all texts that differ in literals alone.
@@ -105,7 +94,7 @@ pub struct Statement {
 impl Statement {
     /// One whose text was never seen.
     pub fn unknown() -> Self {
-        Self { acts: vec![Act::Doubt], bypass: false, cut: false, digest: 0 }
+        Self { acts: vec![Act::Doubt], bypass: false, idles: false, cut: false, digest: 0 }
     }
 
     /// Reads `text`, which is `whole` or the head of a longer one.
@@ -118,12 +107,16 @@ impl Statement {
                 break;
             }
         }
-        if reader.acts.len() > ACTS_MAX {
-            reader.acts = vec![Act::Doubt];
+        let many = reader.acts.len() > ACTS_MAX;
+        if many {
+            reader.acts =
+                if reader.acts.iter().any(|act| act.takes()) { vec![Act::Doubt] } else { Vec::new() };
         }
-        let bypass = whole && reader.statements > 0 && reader.bypasses == reader.statements;
+        let bare = reader.statements > 0 && reader.bare == reader.statements;
+        let bypass = whole && bare && !many && is_plain(text);
+        let idles = whole && reader.statements == 1 && reader.idles;
         let digest = digest::digest(tokens.iter().copied());
-        Self { acts: reader.acts, bypass, cut: !whole && !reader.defines, digest }
+        Self { acts: reader.acts, bypass, idles, cut: !whole && !reader.defines, digest }
     }
 }
 
@@ -131,7 +124,10 @@ impl Statement {
 struct Reader {
     acts: Vec<Act>,
     statements: usize,
-    bypasses: usize,
+    /// Of these, such as need no permit.
+    bare: usize,
+    /// The last one sleeps or waits for a named lock.
+    idles: bool,
     /// A body of a procedure follows, which does nothing now.
     defines: bool,
 }
@@ -139,27 +135,23 @@ struct Reader {
 impl Reader {
     fn statement(&mut self, tokens: &[Token<'_>]) {
         let opening = tokens.iter().take_while(|token| **token == Token::Sign(b'(')).count();
-        let tokens = &tokens[opening..];
-        let Some(verb) = tokens.first() else { return };
+        let inside = &tokens[opening..];
+        let Some(verb) = inside.first() else { return };
         self.statements += 1;
-        let before = self.acts.len();
-        let (act, bypass) = verb_act(*verb, &tokens[1..]);
-        self.defines = verb.is("create") && defines_a_body(tokens);
-        self.acts.extend(act);
+        self.bare += usize::from(is_bare(tokens));
+        self.defines = verb.is("create") && defines_a_body(inside);
+        self.acts.extend(verb_act(*verb, &inside[1..]));
         if !self.defines {
-            self.functions(tokens);
+            self.functions(inside);
         }
-        let new = &self.acts[before..];
-        let asks_tables = tokens.iter().any(|token| token.is("from"));
-        let gives = !new.is_empty() && !asks_tables && new.iter().all(|act| act.only_gives());
-        self.bypasses += usize::from(bypass || gives);
     }
 
     fn functions(&mut self, tokens: &[Token<'_>]) {
-        // Evaluated once, unless there are rows to evaluate it for.
-        let once = !tokens.iter().any(|token| token.is("from") || token.is("where"));
+        let once = runs_once(tokens);
+        let (mut waits, mut works) = (false, false);
         for (index, token) in tokens.iter().enumerate() {
-            let Token::Word(word) = token else { continue };
+            // Servers take a quoted name of a function for that function, in double quotes too (ANSI_QUOTES).
+            let (Token::Word(word) | Token::Name(word) | Token::Text(word)) = token else { continue };
             if tokens.get(index + 1) != Some(&Token::Sign(b'(')) {
                 continue;
             }
@@ -168,8 +160,40 @@ impl Reader {
                 _ => None,
             };
             self.acts.extend(function_act(word, name, once));
+            waits |= is_one_of(word, &WAITING);
+            works |= !is_one_of(word, &WAITING) && !is_one_of(word, &TRIFLING);
         }
+        self.idles = once && waits && !works;
     }
+}
+
+/// Functions that wait and do nothing.
+const WAITING: [&str; 2] = ["sleep", "get_lock"];
+/// Functions that may stand beside them: they take no time, whatever they are given.
+const TRIFLING: [&str; 12] = [
+    "release_lock",
+    "release_all_locks",
+    "is_free_lock",
+    "is_used_lock",
+    "connection_id",
+    "database",
+    "concat",
+    "if",
+    "ifnull",
+    "coalesce",
+    "rand",
+    "now",
+];
+
+fn is_one_of(word: &[u8], known: &[&str]) -> bool {
+    known.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// Whether functions are evaluated once, and not for rows: for many, or for none.
+fn runs_once(tokens: &[Token<'_>]) -> bool {
+    let dual = |at: usize| tokens.get(at + 1).is_some_and(|token| token.is("dual"));
+    let rows = |(at, token): (usize, &Token<'_>)| token.is("where") || token.is("from") && !dual(at);
+    !tokens.iter().enumerate().any(rows)
 }
 
 fn function_act(word: &[u8], name: Option<u64>, once: bool) -> Option<Act> {
@@ -177,9 +201,9 @@ fn function_act(word: &[u8], name: Option<u64>, once: bool) -> Option<Act> {
     Some(match name {
         Some(name) if once && is("get_lock") => Act::LockName(name),
         _ if is("get_lock") || is("service_get_read_locks") || is("service_get_write_locks") => Act::LockSome,
-        Some(name) if is("release_lock") => Act::UnlockName(name),
-        _ if is("release_lock") || is("service_release_locks") => Act::UnlockSome,
-        _ if is("release_all_locks") => Act::UnlockNames,
+        Some(name) if once && is("release_lock") => Act::UnlockName(name),
+        _ if once && is("release_all_locks") => Act::UnlockNames,
+        _ if is("release_lock") || is("release_all_locks") || is("service_release_locks") => Act::UnlockSome,
         _ => return None,
     })
 }
@@ -189,16 +213,15 @@ fn defines_a_body(tokens: &[Token<'_>]) -> bool {
     tokens.iter().take(16).any(|token| kinds.iter().any(|kind| token.is(kind)))
 }
 
-/// What the verb does, and whether the statement bypasses for another reason than giving something back.
-fn verb_act(verb: Token<'_>, rest: &[Token<'_>]) -> (Option<Act>, bool) {
+/// What the verb does.
+fn verb_act(verb: Token<'_>, rest: &[Token<'_>]) -> Option<Act> {
     let at = |index: usize, keyword: &str| rest.get(index).is_some_and(|token| token.is(keyword));
     let has = |keyword: &str| rest.iter().any(|token| token.is(keyword));
-    let Token::Word(word) = verb else { return (None, false) };
-    let act = match word.to_ascii_lowercase().as_slice() {
+    let Token::Word(word) = verb else { return None };
+    match word.to_ascii_lowercase().as_slice() {
         b"begin" if at(0, "not") => Some(Act::Call),
         b"begin" => Some(Act::Begin),
         b"start" if at(0, "transaction") => Some(Act::Begin),
-        b"start" | b"stop" | b"kill" => return (None, true),
         b"commit" => Some(Act::Commit),
         b"rollback" if has("to") => None,
         b"rollback" => Some(Act::Rollback),
@@ -207,19 +230,17 @@ fn verb_act(verb: Token<'_>, rest: &[Token<'_>]) -> (Option<Act>, bool) {
         b"unlock" if at(0, "instance") || at(0, "binlog") => Some(Act::UnlockBackup),
         b"unlock" => Some(Act::UnlockTables),
         b"flush" => flush_act(rest),
-        b"backup" if at(0, "unlock") || at(1, "end") => Some(Act::UnlockBackup),
+        b"backup" if at(0, "unlock") || at(0, "stage") && at(1, "end") => Some(Act::UnlockBackup),
         b"backup" => Some(Act::LockBackup),
         b"handler" if has("open") => Some(Act::OpenHandler),
         b"handler" if has("close") => Some(Act::CloseHandler),
-        b"xa" if at(0, "recover") => return (None, true),
         b"xa" => xa_act(rest),
         b"call" => Some(Act::Call),
         b"prepare" | b"execute" if hides_locks(rest) => Some(Act::Doubt),
         // Compound statements outside of procedures (MariaDB).
         b"if" | b"case" | b"loop" | b"while" | b"repeat" | b"for" => Some(Act::Call),
         _ => None,
-    };
-    (act, false)
+    }
 }
 
 /// `FLUSH [LOCAL | NO_WRITE_TO_BINLOG] TABLE[S] [t, ...] {WITH READ LOCK | FOR EXPORT}`.

@@ -37,13 +37,16 @@ impl Hold {
 
     /// The same without the open transaction.
     pub fn is_lock(&self) -> bool {
-        self.xa
-            || self.tables
-            || self.global
-            || self.backup
-            || self.handlers > 0
-            || self.is_named()
-            || self.doubt
+        self.is_named() || self.is_unnamed_lock()
+    }
+
+    /// Whether named locks (GET_LOCK) are all that it holds.
+    pub fn is_named_only(&self) -> bool {
+        self.is_named() && !self.transaction && !self.is_unnamed_lock()
+    }
+
+    fn is_unnamed_lock(&self) -> bool {
+        self.xa || self.tables || self.global || self.backup || self.handlers > 0 || self.doubt
     }
 
     fn is_named(&self) -> bool {

@@ -11,6 +11,7 @@
 //! triggers do inside is not seen; the liveness rule of the gate is there for that.
 
 mod act;
+mod bare;
 mod code;
 mod digest;
 mod hold;
@@ -77,6 +78,17 @@ pub struct After {
     pub open: bool,
     /// What ended, by the digests of its first statements; 0 where nothing is known.
     pub digest: u64,
+    /// Digest of the statement that was answered, where it ran under a permit; else 0.
+    pub statement: u64,
+}
+
+/// The statement that the server has at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtServer {
+    /// Its digest; 0 where it is not known.
+    pub digest: u64,
+    /// Whether it sleeps or waits for a named lock, and so does not use the server.
+    pub idles: bool,
 }
 
 /// Statements that are remembered; the servers' own default for a whole server.
@@ -149,6 +161,17 @@ impl Session {
         self.pending.len()
     }
 
+    /// The oldest command under a permit that was not answered yet.
+    pub fn at_server(&self) -> Option<AtServer> {
+        if self.under_permit == 0 {
+            return None;
+        }
+        let pending = self.pending.iter().find(|pending| pending.permit)?;
+        let statement = pending.statement.as_ref();
+        let (digest, idles) = statement.map_or((0, false), |statement| (statement.digest, statement.idles));
+        Some(AtServer { digest, idles })
+    }
+
     /// Reads a command, once: while it waits it can be kept in this form.
     pub fn look(&self, command: &Command<'_>) -> Seen {
         let code = Code::of(command.code);
@@ -200,7 +223,7 @@ impl Session {
     /// The oldest command that was not answered has its answer.
     pub fn replied(&mut self, reply: &Reply) -> After {
         let Some(pending) = self.pending.pop_front() else {
-            return After { ended: None, open: self.is_open(), digest: 0 };
+            return After { ended: None, open: self.is_open(), digest: 0, statement: 0 };
         };
         self.under_permit -= usize::from(pending.permit);
         let before = self.hold.transaction;
@@ -225,7 +248,13 @@ impl Session {
         if ended.is_some() || !self.is_open() {
             (self.digest, self.statements, self.trouble) = (0, 0, None);
         }
-        After { ended: ended.filter(|_| !self.administrator), open: self.is_open(), digest }
+        let statement = pending.statement.as_ref().filter(|_| pending.permit && pending.code.is_work());
+        After {
+            ended: ended.filter(|_| !self.administrator),
+            open: self.is_open(),
+            digest,
+            statement: statement.map_or(0, |statement| statement.digest),
+        }
     }
 
     fn is_open(&self) -> bool {

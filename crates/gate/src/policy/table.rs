@@ -48,7 +48,11 @@ const TABLE: &[(&str, &str, bool)] = &[
     ("SELECT RELEASE_LOCK('a')", "UnlockName", true),
     ("DO RELEASE_LOCK(@x)", "UnlockSome", true),
     ("SELECT RELEASE_ALL_LOCKS()", "UnlockNames", true),
-    ("SELECT RELEASE_LOCK('a') FROM big", "UnlockName", false),
+    ("SELECT RELEASE_LOCK('a') FROM big", "UnlockSome", false),
+    ("SELECT RELEASE_LOCK('a') FROM DUAL", "UnlockName", false),
+    ("SELECT RELEASE_ALL_LOCKS() FROM none", "UnlockSome", false),
+    ("SELECT `get_lock` ('a', 1)", "LockName", false),
+    ("SELECT \"GET_LOCK\"('a', 1)", "LockName", false),
     ("SELECT IS_FREE_LOCK('a')", "", false),
     ("XA START 'x'", "XaStart", false),
     ("XA BEGIN 'x' JOIN", "XaStart", false),
@@ -73,6 +77,226 @@ const TABLE: &[(&str, &str, bool)] = &[
     ("", "", false),
     (";;", "", false),
 ];
+
+/// Work that tries to pass for a release.
+const WORK: &[&str] = &[
+    "UPDATE t SET a = 1 WHERE RELEASE_ALL_LOCKS() = 0",
+    "DELETE FROM t WHERE RELEASE_LOCK('a') IS NULL",
+    "INSERT INTO t VALUES (RELEASE_ALL_LOCKS())",
+    "INSERT INTO t SELECT RELEASE_LOCK('a')",
+    "REPLACE INTO t VALUES (RELEASE_LOCK('a'))",
+    "CREATE TABLE u AS SELECT RELEASE_LOCK('a')",
+    "EXPLAIN SELECT RELEASE_LOCK('a')",
+    "ANALYZE SELECT RELEASE_LOCK('a')",
+    "SET @a = RELEASE_ALL_LOCKS()",
+    "SET STATEMENT max_statement_time = (SELECT SLEEP(9)) FOR COMMIT",
+    "DO RELEASE_ALL_LOCKS(), BENCHMARK(1000000000, SHA1('a'))",
+    "DO BENCHMARK(1000000000, SHA1('a')), RELEASE_ALL_LOCKS()",
+    "DO RELEASE_LOCK(SLEEP(9))",
+    "DO RELEASE_LOCK((SELECT COUNT(*) FROM t, t u))",
+    "DO RELEASE_LOCK(CONCAT('a', SLEEP(9)))",
+    "DO RELEASE_LOCK(@a := SLEEP(9))",
+    "DO RELEASE_LOCK(@@hostname)",
+    "DO RELEASE_LOCK('a' + SLEEP(9))",
+    "DO RELEASE_LOCK('a', SLEEP(9))",
+    "DO RELEASE_LOCK('a') + SLEEP(9)",
+    "DO RELEASE_LOCK('a') AND GET_LOCK('b', 9)",
+    "DO RELEASE_LOCK('a') = (SELECT COUNT(*) FROM t)",
+    "DO -RELEASE_LOCK('a')",
+    "DO (RELEASE_LOCK('a'))",
+    "DO shop.RELEASE_LOCK('a')",
+    "DO `shop`.RELEASE_LOCK('a')",
+    "DO shop . RELEASE_ALL_LOCKS()",
+    "DO `RELEASE_LOCK`('a')",
+    "DO RELEASE_LOCK.work('a')",
+    "DO service_release_locks('a')",
+    "DO RELEASE_LOCKS('a')",
+    "DO work(RELEASE_LOCK('a'))",
+    "SELECT RELEASE_LOCK('a'), SLEEP(9)",
+    "SELECT RELEASE_LOCK('a'), (SELECT SLEEP(9))",
+    "SELECT RELEASE_LOCK('a') FROM t",
+    "SELECT RELEASE_LOCK('a') x FROM t",
+    "SELECT RELEASE_LOCK('a') FROM DUAL WHERE SLEEP(9)",
+    "SELECT RELEASE_LOCK('a') WHERE SLEEP(9)",
+    "SELECT RELEASE_LOCK('a') HAVING SLEEP(9)",
+    "SELECT RELEASE_LOCK('a') ORDER BY SLEEP(9)",
+    "SELECT RELEASE_LOCK('a') GROUP BY SLEEP(9)",
+    "SELECT RELEASE_LOCK('a') LIMIT 1",
+    "SELECT RELEASE_LOCK('a') UNION SELECT SLEEP(9)",
+    "SELECT RELEASE_LOCK('a') INTO OUTFILE '/tmp/a'",
+    "SELECT RELEASE_LOCK('a') PROCEDURE ANALYSE()",
+    "SELECT RELEASE_LOCK('a') FOR UPDATE",
+    "SELECT RELEASE_LOCK(a) FROM t",
+    "SELECT RELEASE_LOCK(GET_LOCK('a', 9))",
+    "SELECT RELEASE_LOCK('a') OVER (ORDER BY SLEEP(9))",
+    "SELECT *, RELEASE_LOCK('a')",
+    "SELECT RELEASE_ALL_LOCKS(SLEEP(9))",
+    "SELECT IF(RELEASE_LOCK('a'), SLEEP(9), 1)",
+    "(SELECT RELEASE_LOCK('a')) UNION (SELECT SLEEP(9))",
+    "WITH x AS (SELECT SLEEP(9)) SELECT RELEASE_LOCK('a')",
+    "VALUES (RELEASE_LOCK('a'), SLEEP(9))",
+    "CALL p(RELEASE_LOCK('a'))",
+    "HANDLER t READ FIRST WHERE RELEASE_LOCK('a')",
+    "KILL (SELECT SLEEP(9))",
+    "KILL QUERY (SELECT MAX(id) FROM t, t u)",
+    "KILL BENCHMARK(1000000000, SHA1('a'))",
+    "KILL 17 + SLEEP(9)",
+    "KILL 17, SLEEP(9)",
+    "KILL CONNECTION @a := SLEEP(9)",
+    "KILL @a",
+    "KILL shop.work(17)",
+    "KILL -17",
+    "KILL 17; DELETE FROM t",
+    "KILL USER CONCAT('a', SLEEP(9))",
+    "KILL",
+    "COMMIT; SELECT SLEEP(9)",
+    "COMMIT; BEGIN",
+    "SELECT SLEEP(9); COMMIT",
+    "COMMIT; DO RELEASE_LOCK(SLEEP(9))",
+    "COMMIT (SELECT 1)",
+    "COMMIT WORK AND CHAIN TO s",
+    "ROLLBACK TO s",
+    "UNLOCK TABLES t",
+    "UNLOCK TABLES; SELECT SLEEP(9)",
+    "BACKUP LOCK end",
+    "BACKUP STAGE END x",
+    "BACKUP STAGE FLUSH",
+    "XA COMMIT CONCAT('a', SLEEP(9))",
+    "XA COMMIT (SELECT 'a')",
+    "XA COMMIT 'a', SLEEP(9)",
+    "XA COMMIT @a",
+    "XA ROLLBACK 'a' + SLEEP(9)",
+    "XA RECOVER FORMAT = (SELECT 'SQL')",
+    "START SLAVE UNTIL master_log_pos = (SELECT SLEEP(9))",
+    "START TRANSACTION",
+    "STOP",
+    "PREPARE s FROM 'SELECT RELEASE_LOCK(\"a\")'",
+    "EXECUTE s",
+    "EXECUTE IMMEDIATE 'COMMIT'",
+    "EXECUTE IMMEDIATE CONCAT('COM', SLEEP(9))",
+    "BEGIN NOT ATOMIC DO RELEASE_LOCK('a'); END",
+    "IF RELEASE_LOCK('a') THEN SELECT SLEEP(9); END IF",
+    "DECLARE c CURSOR FOR SELECT RELEASE_LOCK('a')",
+    "OPEN c",
+    "CREATE FUNCTION RELEASE_LOCK(a INT) RETURNS INT RETURN SLEEP(9)",
+    "RETURN RELEASE_LOCK('a')",
+    "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = RELEASE_LOCK('a')",
+    // Executable comments, which servers of some versions run and others pass over.
+    "/*!50000 SELECT SLEEP(9), */ RELEASE_LOCK('a')",
+    "DO RELEASE_LOCK('a') /*! , SLEEP(9) */",
+    "DO RELEASE_LOCK('a') /*M!100000 , SLEEP(9) */",
+    "DO /*!99999 RELEASE_LOCK('a') -- */ SLEEP(9)",
+    "COMMIT /*!",
+    // A backslash that is part of a letter (gbk, sjis, big5) or of a quoted name (ANSI_QUOTES), and a backquote
+    // that is part of a letter: the server's literal ends before the one that is read here.
+    "DO RELEASE_LOCK(\"a\\\"), SLEEP(9) -- \")",
+    "DO RELEASE_LOCK('a\\'), SLEEP(9) -- ')",
+    "SELECT RELEASE_LOCK('a') AS `\u{7ff}``, SLEEP(9) -- `",
+    "DO RELEASE_LOCK('\u{7ff}')",
+    "COMMIT -- \0 ; SELECT SLEEP(9)",
+];
+
+#[test]
+fn work_does_not_pass_as_release() {
+    for text in WORK {
+        assert!(!Statement::read(text.as_bytes(), true, true).bypass, "{text}");
+    }
+}
+
+#[test]
+fn only_the_whole_text_can_be_a_release() {
+    assert!(!Statement::read(b"COMMIT", false, true).bypass);
+}
+
+/// What gives back, in all the forms that clients write.
+const RELEASES: &[&str] = &[
+    "SELECT RELEASE_LOCK('a')",
+    "select release_lock ( \"a\" ) as done;",
+    "SELECT RELEASE_LOCK('a') AS 'x', RELEASE_LOCK('b') y, RELEASE_ALL_LOCKS() `z`",
+    "SELECT RELEASE_LOCK(?)",
+    "SELECT RELEASE_LOCK(7)",
+    "/* shop */ SELECT RELEASE_LOCK(@name) -- done",
+    "DO RELEASE_ALL_LOCKS()",
+    "DO RELEASE_LOCK('a'), RELEASE_LOCK('it''s')",
+    "DO RELEASE_LOCK('; SELECT SLEEP(9)')",
+    "KILL 17",
+    "KILL ?",
+    "kill connection 17",
+    "KILL QUERY 17",
+    "KILL QUERY ID 17",
+    "KILL HARD QUERY 17",
+    "KILL SOFT CONNECTION 17;",
+    "COMMIT",
+    "COMMIT WORK AND NO CHAIN RELEASE",
+    "ROLLBACK AND CHAIN",
+    "COMMIT; UNLOCK TABLES",
+    "ROLLBACK;;",
+    "UNLOCK TABLE",
+    "UNLOCK BINLOG",
+    "BACKUP STAGE END",
+    "BACKUP UNLOCK",
+    "XA COMMIT 'a'",
+    "XA COMMIT 'a', 'b', 1 ONE PHASE",
+    "XA COMMIT 0x61, 0x62, 0x1",
+    "XA ROLLBACK X'61', x'62'",
+    "XA RECOVER",
+    "XA RECOVER FORMAT='SQL'",
+    "XA RECOVER CONVERT XID",
+    "START SLAVE",
+    "START ALL SLAVES",
+    "STOP REPLICA",
+    "STOP SLAVE 'one' SQL_THREAD",
+    "START SLAVE UNTIL master_gtid_pos = '0-1-2'",
+    "START GROUP_REPLICATION",
+];
+
+#[test]
+fn what_gives_back_needs_no_permit() {
+    for text in RELEASES {
+        assert!(Statement::read(text.as_bytes(), true, true).bypass, "{text}");
+    }
+}
+
+#[test]
+fn a_long_list_of_releases_is_no_doubt_and_needs_a_permit() {
+    let long = Statement::read(
+        format!("DO RELEASE_LOCK('a'){}", ", RELEASE_LOCK('a')".repeat(16)).as_bytes(),
+        true,
+        true,
+    );
+    assert_eq!((names(&long.acts).as_str(), long.bypass), ("", false));
+    let taken = Statement::read("DO GET_LOCK('a', 1);".repeat(17).as_bytes(), true, true);
+    assert_eq!(names(&taken.acts), "Doubt");
+}
+
+#[test]
+fn a_statement_idles_where_it_sleeps_or_waits_for_a_named_lock_and_does_nothing_else() {
+    for (text, idles) in [
+        ("SELECT SLEEP(60)", true),
+        ("select /* x */ sleep ( 60 ) as x", true),
+        ("SELECT `sleep`(60)", true),
+        ("DO SLEEP(?)", true),
+        ("SET @a = GET_LOCK('a', 10)", true),
+        ("SELECT GET_LOCK(CONCAT(DATABASE(), '.a'), 10), CONNECTION_ID()", true),
+        ("SELECT SLEEP(1) FROM DUAL", true),
+        ("SELECT SLEEP(RAND() * 2)", true),
+        ("SELECT SLEEP(1) FROM t", false),
+        ("SELECT GET_LOCK(a, 1) FROM t", false),
+        ("SELECT SLEEP(1), (SELECT COUNT(*) FROM t)", false),
+        ("UPDATE t SET a = 1 WHERE SLEEP(1)", false),
+        ("SELECT SLEEP(0), BENCHMARK(1000000000, SHA1('a'))", false),
+        ("SELECT SLEEP(work())", false),
+        ("SELECT 'SLEEP(60)'", false),
+        ("SELECT sleep FROM t", false),
+        ("SELECT SLEEP(0); SELECT BENCHMARK(1000000000, SHA1('a'))", false),
+        ("SELECT 1", false),
+        ("DO RELEASE_LOCK('a')", false),
+        ("CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO SELECT SLEEP(1)", false),
+    ] {
+        assert_eq!(Statement::read(text.as_bytes(), true, true).idles, idles, "{text}");
+    }
+    assert!(!Statement::read(b"SELECT SLEEP(60)", false, true).idles, "more may follow");
+}
 
 fn names(acts: &[Act]) -> String {
     let name = |act: &Act| format!("{act:?}").split('(').next().unwrap_or_default().to_owned();

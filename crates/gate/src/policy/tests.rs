@@ -69,7 +69,10 @@ fn an_unknown_command_does_not_queue() {
 fn an_administrator_never_needs_a_permit() {
     let mut session = Session::new(IDLE, true);
     assert_eq!(session.passage_at(&query("UPDATE t SET a = 1")), Passage::Bypass);
-    assert_eq!(run(&mut session, "BEGIN", ok(TRX)), After { ended: None, open: false, digest: 0 });
+    assert_eq!(
+        run(&mut session, "BEGIN", ok(TRX)),
+        After { ended: None, open: false, digest: 0, statement: 0 }
+    );
 }
 
 #[test]
@@ -361,5 +364,54 @@ fn transactions_of_the_same_statements_share_a_digest() {
 #[test]
 fn an_answer_that_nobody_asked_for_changes_nothing() {
     let mut session = after(&[("BEGIN", TRX)]);
-    assert_eq!(session.replied(&error(1213)), After { ended: None, open: true, digest: 0 });
+    assert_eq!(session.replied(&error(1213)), After { ended: None, open: true, digest: 0, statement: 0 });
+}
+
+#[test]
+fn the_oldest_statement_under_a_permit_is_the_one_at_the_server() {
+    let mut session = session();
+    assert_eq!(session.at_server(), None);
+    session.send(&other(0x0e));
+    assert_eq!(session.at_server(), None, "a ping runs under no permit");
+    session.send(&query("SELECT SLEEP(60)"));
+    session.send(&query("SELECT a FROM t"));
+    session.replied(&ok(IDLE));
+    let digest = |text: &str| Statement::read(text.as_bytes(), true, true).digest;
+    let sleeper = AtServer { digest: digest("SELECT SLEEP(60)"), idles: true };
+    assert_eq!(session.at_server(), Some(sleeper));
+    assert_eq!(session.replied(&ok(IDLE)).statement, sleeper.digest);
+    let reader = AtServer { digest: digest("SELECT a FROM t"), idles: false };
+    assert_eq!(session.at_server(), Some(reader));
+    assert_eq!(session.replied(&error(1969)).statement, reader.digest);
+    assert_eq!(session.at_server(), None);
+}
+
+#[test]
+fn statements_without_a_permit_are_of_no_kind() {
+    let mut session = session();
+    session.send(&Command { code: 0x16, ..query("SELECT 1") });
+    assert_eq!(session.at_server(), None);
+    assert_eq!(session.replied(&Reply { statement: Some(1), ..Reply::default() }).statement, 0);
+    assert_eq!(run(&mut session, "COMMIT", ok(IDLE)).statement, 0);
+    let mut administrator = Session::new(IDLE, true);
+    administrator.send(&query("SELECT SLEEP(60)"));
+    assert_eq!(administrator.at_server(), None);
+    assert_eq!(administrator.replied(&ok(IDLE)).statement, 0);
+}
+
+#[test]
+fn a_session_can_hold_named_locks_and_nothing_else() {
+    for (text, status, only) in [
+        ("SELECT 1", IDLE, false),
+        ("DO GET_LOCK('a', 1)", IDLE, true),
+        ("DO GET_LOCK(?, 1)", IDLE, true),
+        ("DO GET_LOCK('a', 1)", TRX, false),
+        ("DO GET_LOCK('a', 1); LOCK TABLES t READ", IDLE, false),
+        ("DO GET_LOCK('a', 1); HANDLER t OPEN", IDLE, false),
+        ("DO GET_LOCK('a', 1); PREPARE s FROM @text", IDLE, false),
+        ("LOCK TABLES t READ", IDLE, false),
+    ] {
+        let session = after(&[(text, status)]);
+        assert_eq!(session.hold().is_named_only(), only, "{text}");
+    }
 }
