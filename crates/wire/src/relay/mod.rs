@@ -12,11 +12,13 @@ mod dialect;
 mod frame;
 pub mod hello;
 mod kind;
+mod proxy;
 mod query;
 mod reply;
 
 pub use command::{Command, CommandReader, HEAD_MAX, Step};
 pub use dialect::Dialect;
 pub use kind::{CommandKind, Expect};
+pub use proxy::put_proxy_header;
 pub use query::sql;
 pub use reply::{PENDING_MAX, Reply, ReplyReader};
