@@ -2,15 +2,42 @@
 
 use super::check;
 use crate::address::Address;
+use evenkeel_core::Nanos;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, SocketAddrV6, ToSocketAddrs};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Most parts that are sent or received at once.
 pub const PARTS: usize = 128;
+
+/// When the other machine of a client is asked whether it is there, how often, and how many times without an answer.
+const CLIENT_ALIVE: Alive = Alive { idle: 60, interval: 10, count: 6 };
+/// Questions that a server's machine leaves unanswered before it counts as gone.
+const QUESTIONS: libc::c_int = 5;
+/// Time for an answer to what was sent last, in milliseconds: far above that of any way between a guard and its server.
+const ANSWER_MS: u32 = 1_000;
+
+/// Keepalive, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Alive {
+    idle: libc::c_int,
+    interval: libc::c_int,
+    count: libc::c_int,
+}
+
+impl Alive {
+    /// One that finds out in about so much time; the kernel counts whole seconds.
+    fn within(silence: Nanos) -> Self {
+        // Above this a server's machine would be found gone by nobody; the kernel itself ends at 32,767 s.
+        let seconds = silence.as_secs_f64().clamp(2.0, 30_000.0);
+        let interval = ((seconds * 2.0 / 3.0 / f64::from(QUESTIONS)).floor() as libc::c_int).max(1);
+        let idle = (seconds.ceil() as libc::c_int - interval * QUESTIONS).max(1);
+        Self { idle, interval, count: QUESTIONS }
+    }
+}
 
 /// A socket address in the form the kernel takes.
 #[derive(Clone)]
@@ -60,6 +87,26 @@ impl Endpoint {
         }
     }
 
+    /// The address inside, where it is one of TCP.
+    fn address(&self) -> Option<SocketAddr> {
+        let storage = &raw const self.storage;
+        match self.family() {
+            libc::AF_INET => {
+                // SAFETY: all of the storage is initialised, and it is larger than this and aligned for it.
+                let v4 = unsafe { storage.cast::<libc::sockaddr_in>().read() };
+                let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
+                Some(SocketAddrV4::new(ip, u16::from_be(v4.sin_port)).into())
+            }
+            libc::AF_INET6 => {
+                // SAFETY: as above.
+                let v6 = unsafe { storage.cast::<libc::sockaddr_in6>().read() };
+                let (ip, port) = (v6.sin6_addr.s6_addr.into(), u16::from_be(v6.sin6_port));
+                Some(SocketAddrV6::new(ip, port, v6.sin6_flowinfo, v6.sin6_scope_id).into())
+            }
+            _ => None,
+        }
+    }
+
     fn unix(path: &Path) -> io::Result<Self> {
         let bytes = path.as_os_str().as_bytes();
         let mut address =
@@ -97,6 +144,10 @@ impl AsRawFd for Socket {
 
 impl Socket {
     /// Starts to connect; a unix socket is connected at once.
+    ///
+    /// `WouldBlock` comes from unix sockets alone: so many connections wait to be accepted there already that no more
+    /// fit. A program that connects by itself would be put to sleep until one does. The kernel tells nobody when, so
+    /// it has to be tried again a little later.
     pub fn connect(endpoint: &Endpoint) -> io::Result<Self> {
         let socket = endpoint.socket()?;
         if endpoint.family() != libc::AF_UNIX {
@@ -116,10 +167,73 @@ impl Socket {
         endpoint.socket()
     }
 
-    /// Sends at once what is sent, and finds out when the other machine is gone.
+    /// Sends at once what is sent, and finds out within two minutes when an idle client's machine is gone.
     pub fn prompt(&self) -> io::Result<()> {
         self.set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+        self.keep_alive(CLIENT_ALIVE)
+    }
+
+    /// Finds out in about this time, and not below six seconds, when the other machine is gone, while nothing is on its way there: on an idle
+    /// connection, or one that waits for an answer, however long that takes on a machine that lives. For the rest
+    /// there is [`Socket::is_lost`]. A unix socket has no other machine.
+    ///
+    /// TCP_USER_TIMEOUT, which would cover the rest, is not set on purpose: it also ends connections to machines that
+    /// live and take nothing for so long, as a server does in the middle of LOAD DATA while it waits for a lock.
+    pub fn watch(&self, silence: Nanos) -> io::Result<()> {
+        match self.peer() {
+            Some(_) => self.keep_alive(Alive::within(silence)),
+            None => Ok(()),
+        }
+    }
+
+    fn keep_alive(&self, alive: Alive) -> io::Result<()> {
+        self.set(libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, alive.idle)?;
+        self.set(libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, alive.interval)?;
+        self.set(libc::IPPROTO_TCP, libc::TCP_KEEPCNT, alive.count)?;
         self.set(libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1)
+    }
+
+    /// Whether nothing was heard of the other machine for this time although it owes an answer: to what was sent, or
+    /// to the kernel's questions whether it is there. One that lives owes none for long, also when its program reads
+    /// nothing and its window is closed. To be asked now and then on sockets under [`Socket::watch`], where something
+    /// is due: what was sent into the void the kernel itself would repeat for a quarter of an hour.
+    pub fn is_lost(&self, silence: Nanos) -> bool {
+        // SAFETY: all zeroes are a valid tcp_info.
+        let mut info: libc::tcp_info = unsafe { mem::zeroed() };
+        let mut length = mem::size_of_val(&info) as libc::socklen_t;
+        let pointer = (&raw mut info).cast();
+        // SAFETY: both pointers are to variables of this function, of the size told.
+        let told = check(unsafe {
+            libc::getsockopt(
+                self.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                pointer,
+                &raw mut length,
+            )
+        });
+        // Other kinds of sockets have no such option, and no other machine.
+        told.is_ok() && Nanos::from_millis(u64::from(info.tcpi_last_ack_recv)) >= silence && owes(&info)
+    }
+
+    /// The other side's address, where it is one of TCP.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.name(libc::getpeername)
+    }
+
+    /// The own address, where it is one of TCP.
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.name(libc::getsockname)
+    }
+
+    fn name(&self, ask: Ask) -> Option<SocketAddr> {
+        // SAFETY: all zeroes are a valid sockaddr_storage.
+        let storage: libc::sockaddr_storage = unsafe { mem::zeroed() };
+        let mut endpoint = Endpoint { storage, length: mem::size_of_val(&storage) as libc::socklen_t };
+        let pointer = (&raw mut endpoint.storage).cast();
+        // SAFETY: both pointers are to the endpoint, whose storage has the size told.
+        check(unsafe { ask(self.as_raw_fd(), pointer, &raw mut endpoint.length) }).ok()?;
+        endpoint.address()
     }
 
     pub(super) fn set(&self, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
@@ -181,6 +295,17 @@ impl Socket {
     }
 }
 
+/// getpeername or getsockname.
+type Ask = unsafe extern "C" fn(libc::c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> libc::c_int;
+
+/// Whether something was sent after the other machine was heard last, and not just now. Of questions without data, as
+/// keepalive's, the kernel counts those since then.
+fn owes(info: &libc::tcp_info) -> bool {
+    let sent = ANSWER_MS..info.tcpi_last_ack_recv;
+    let data = info.tcpi_unacked > 0 && sent.contains(&info.tcpi_last_data_sent);
+    data || info.tcpi_probes >= 2
+}
+
 /// A message of parts alone.
 fn message(parts: *mut libc::iovec, count: usize) -> libc::msghdr {
     // SAFETY: all zeroes are a valid msghdr: no address, no control data.
@@ -192,3 +317,6 @@ fn message(parts: *mut libc::iovec, count: usize) -> libc::msghdr {
 fn transferred(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
+
+#[cfg(test)]
+mod tests;
