@@ -41,7 +41,9 @@ pub struct Totals {
     pub held: u64,
     /// Transactions that ended well.
     pub completions: u64,
-    /// The same, weighted by cost.
+    /// Of these, such as had lent their permits to others while they were at the server.
+    pub on_loan: u64,
+    /// Those that had not, weighted by cost.
     pub work: f64,
     /// Failed by overload.
     pub overloads: u64,
@@ -60,13 +62,14 @@ pub struct Totals {
 impl Totals {
     pub(crate) fn add(&mut self, interval: &Interval) {
         self.ticks += 1;
-        self.completions += interval.completions;
+        self.completions += interval.completions + interval.on_loan;
+        self.on_loan += interval.on_loan;
         self.work += interval.work;
         self.overloads += interval.overloads;
         self.rolled_back += interval.rolled_back;
         self.ignored += interval.ignored;
         self.rejected += interval.rejected;
-        self.response_s +=
-            interval.response_mean.map_or(0.0, Nanos::as_secs_f64) * interval.completions as f64;
+        let mean_s = interval.response_mean.map_or(0.0, Nanos::as_secs_f64);
+        self.response_s += mean_s * interval.completions as f64 + interval.on_loan_s;
     }
 }

@@ -18,8 +18,19 @@ pub struct Census {
     pub lent: usize,
     /// Most that may lend.
     pub lent_max: usize,
-    /// Loans refused since the start, because that many had lent already.
+    /// Times since the start that this bound kept one from lending.
+    pub lent_refused: u64,
+    /// Transactions that have lent their permit while a statement of theirs is at the server: one that does
+    /// not use it, or that takes longer than its kind.
+    pub loans: usize,
+    /// Most such loans now.
+    pub loans_max: usize,
+    /// Such loans since the start.
+    pub loans_total: u64,
+    /// Times since the start that their bound kept one from lending.
     pub loans_refused: u64,
+    /// Age of the oldest statement whose permit is lent.
+    pub oldest: Option<Nanos>,
     /// Running transactions that took a permit without queueing, because their session may hold locks.
     pub unqueued: usize,
     /// Running or lent transactions that the liveness rule admitted.
@@ -44,18 +55,23 @@ impl Gate {
     /// All that is held, and why.
     pub fn census(&self, now: Nanos) -> Census {
         let tenants = self.tenants.iter().map(|tenant| TenantCensus::of(tenant, now)).collect();
-        Census { tenants, ..self.brief_census() }
+        Census { tenants, ..self.brief_census(now) }
     }
 
     /// The same without the tenants: a thousand of them are too much to copy ten times a second.
-    pub fn brief_census(&self) -> Census {
+    pub fn brief_census(&self, now: Nanos) -> Census {
         let waiting = self.tenants.waiting();
         Census {
             limit: self.limit,
             running: self.running,
             lent: self.lent.len(),
             lent_max: self.options.lent_max,
+            lent_refused: self.lent_refused,
+            loans: self.on_loan.len(),
+            loans_max: self.loans_max(),
+            loans_total: self.loans_total,
             loans_refused: self.loans_refused,
+            oldest: self.oldest_on_loan(now),
             unqueued: self.unqueued,
             by_liveness: self.by_liveness,
             liveness_total: self.liveness_total,
@@ -86,6 +102,11 @@ pub struct TenantCensus {
     pub longest_waiting: Nanos,
     /// Transactions admitted and not ended, lent ones included.
     pub in_flight: usize,
+    /// Sessions that pass the queue because they hold named locks, and nothing else.
+    pub exempt: usize,
+    /// Times since the start that the bound on these ([`Options::named_max`](super::Options::named_max))
+    /// kept one in the queue.
+    pub exempt_refused: u64,
     /// Admissions since the start.
     pub admitted: u64,
     /// Of these and of what is still waiting: had to queue.
@@ -106,6 +127,8 @@ impl TenantCensus {
             waiting: tenant.waiting.len(),
             longest_waiting: tenant.waiting.first_key_value().map_or(Nanos::ZERO, |(_, w)| now - w.since),
             in_flight: tenant.in_flight,
+            exempt: tenant.exempt,
+            exempt_refused: tenant.exempt_refused,
             admitted: tenant.admitted,
             queued: tenant.queued,
             rejected: tenant.rejected,

@@ -18,7 +18,8 @@ pub struct Interval {
     pub in_flight_max: usize,
     /// Time average of the sessions that waited.
     pub queued_mean: f64,
-    /// Transactions that ended well.
+    /// Transactions that ended well. Those that were on loan at the server are counted apart: their time is
+    /// not that of what the limit is for.
     pub completions: u64,
     /// The same, each weighted with what it usually costs.
     pub work: f64,
@@ -36,6 +37,10 @@ pub struct Interval {
     pub response_min: Option<Nanos>,
     /// Longest response time.
     pub response_max: Option<Nanos>,
+    /// Transactions that ended well and were on loan at the server once.
+    pub on_loan: u64,
+    /// Their response times added up, in seconds.
+    pub on_loan_s: f64,
 }
 
 /// Counts until it is read.
@@ -86,6 +91,20 @@ impl Meter {
                 self.recent.fade();
             }
             self.recent.record(response);
+        }
+    }
+
+    /// A transaction that was on loan at the server ended after `response`, which tells nothing about others.
+    pub fn ended_on_loan(&mut self, outcome: Outcome, response: Nanos) {
+        let current = &mut self.current;
+        match outcome {
+            Outcome::Success => {
+                current.on_loan += 1;
+                current.on_loan_s += response.as_secs_f64();
+            }
+            Outcome::Overload => current.overloads += 1,
+            Outcome::RolledBack => current.rolled_back += 1,
+            Outcome::Ignored => current.ignored += 1,
         }
     }
 

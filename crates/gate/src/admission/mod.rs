@@ -6,10 +6,14 @@
 //!
 //! What may be in flight at any moment: at most the largest limit at which one of them was admitted, plus
 //! loans, plus what the liveness rule let in, plus what may not queue ([`Gate::enter`]). No call takes a
-//! permit away: a lower limit only lets nobody new in.
+//! permit away: a lower limit only lets nobody new in. Only a failover ends what runs, for the gate: it was
+//! at the server that is gone ([`Gate::new_server`]).
 
 mod census;
 mod cost;
+mod exempt;
+mod failover;
+mod loans;
 mod meter;
 #[cfg(test)]
 mod properties;
@@ -22,7 +26,7 @@ pub use census::{Census, TenantCensus, WaitReason};
 pub use cost::Costs;
 pub use meter::Interval;
 pub use tenant::TenantId;
-pub use terms::{Admission, Ended, Notice, Options, Outcome, Rejection, SessionId};
+pub use terms::{Admission, Caller, Ended, Loan, Notice, Options, Outcome, Rejection, SessionId};
 
 use crate::numbers::NumberMap;
 use evenkeel_core::Nanos;
@@ -49,6 +53,16 @@ enum Stage {
         since: Nanos,
         told: bool,
     },
+    /// Its permit is lent while a statement that began then is at the server.
+    OnLoan {
+        since: Nanos,
+    },
+}
+
+impl Stage {
+    fn is_lent(self) -> bool {
+        matches!(self, Self::Lent { .. } | Self::OnLoan { .. })
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +71,8 @@ struct Session {
     stage: Stage,
     entrance: Entrance,
     admitted: Nanos,
+    /// Its transaction was on loan at the server once: its time says nothing about others.
+    was_on_loan: bool,
 }
 
 /// The gate.
@@ -64,16 +80,24 @@ struct Session {
 pub struct Gate {
     options: Options,
     limit: usize,
+    /// Counts servers that were behind the gate, one after the other.
+    server: u32,
     sessions: NumberMap<SessionId, Session>,
     tenants: Tenants,
     notices: VecDeque<Notice>,
     meter: Meter,
     costs: Costs,
     running: usize,
+    /// Idle ones that lent their permits.
     lent: BTreeSet<SessionId>,
+    /// Those that lent it while a statement is at the server, by its beginning.
+    on_loan: BTreeSet<(Nanos, SessionId)>,
+    loans_beyond: Option<usize>,
+    loans_total: u64,
     unqueued: usize,
     by_liveness: usize,
     liveness_total: u64,
+    lent_refused: u64,
     loans_refused: u64,
     would_have_queued: u64,
     next_ticket: Ticket,
@@ -87,6 +111,7 @@ impl Gate {
         Self {
             options,
             limit: limit.max(1),
+            server: 0,
             sessions: NumberMap::default(),
             tenants: Tenants::default(),
             notices: VecDeque::new(),
@@ -94,9 +119,13 @@ impl Gate {
             costs: Costs::default(),
             running: 0,
             lent: BTreeSet::new(),
+            on_loan: BTreeSet::new(),
+            loans_beyond: None,
+            loans_total: 0,
             unqueued: 0,
             by_liveness: 0,
             liveness_total: 0,
+            lent_refused: 0,
             loans_refused: 0,
             would_have_queued: 0,
             next_ticket: 0,
@@ -127,12 +156,15 @@ impl Gate {
     }
 
     /// A session wants to start a transaction. One that runs already, or waits, is told so again.
-    pub fn ask(&mut self, now: Nanos, session: SessionId, tenant: TenantId) -> Admission {
-        match self.sessions.get(&session).map(|s| s.stage) {
+    pub fn ask(&mut self, now: Nanos, caller: Caller) -> Admission {
+        if self.is_of_old(caller) {
+            return Admission::Admitted;
+        }
+        match self.sessions.get(&caller.session).map(|s| s.stage) {
             Some(Stage::Waiting(_)) => return Admission::Queued,
             Some(Stage::Running) => return Admission::Admitted,
-            Some(Stage::Lent { .. }) => {
-                self.resume(now, session);
+            Some(Stage::Lent { .. } | Stage::OnLoan { .. }) => {
+                self.resume(now, caller);
                 return Admission::Admitted;
             }
             None => {}
@@ -140,14 +172,14 @@ impl Gate {
         let room = self.running < self.limit && self.tenants.waiting() == 0;
         if room || self.options.dry_run {
             self.would_have_queued += u64::from(!room);
-            self.tenants.charge(tenant);
-            self.start(now, session, tenant, Entrance::Permit, Nanos::ZERO);
+            self.tenants.charge(caller.tenant);
+            self.start(now, caller.session, caller.tenant, Entrance::Permit, Nanos::ZERO);
             return Admission::Admitted;
         }
-        self.queue(now, session, tenant)
+        self.queue(now, caller)
     }
 
-    fn queue(&mut self, now: Nanos, session: SessionId, tenant: TenantId) -> Admission {
+    fn queue(&mut self, now: Nanos, Caller { session, tenant, .. }: Caller) -> Admission {
         let waiting = self.tenants.waiting();
         if let Some(bound) = self.options.queue_max.filter(|&bound| waiting >= bound) {
             self.tenants.get(tenant).rejected += 1;
@@ -160,25 +192,27 @@ impl Gate {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         self.tenants.push(tenant, ticket, Waiter { session, since: now });
-        let stage = Stage::Waiting(ticket);
-        self.sessions.insert(session, Session { tenant, stage, entrance: Entrance::Permit, admitted: now });
+        self.know(now, session, (tenant, Stage::Waiting(ticket), Entrance::Permit));
         self.measure(now);
         Admission::Queued
     }
 
     /// A session that may hold what others wait for starts a transaction: it never queues. One that waits
     /// leaves the queue for it.
-    pub fn enter(&mut self, now: Nanos, session: SessionId, tenant: TenantId) {
-        match self.sessions.get(&session).copied() {
+    pub fn enter(&mut self, now: Nanos, caller: Caller) {
+        if self.is_of_old(caller) {
+            return;
+        }
+        match self.sessions.get(&caller.session).copied() {
             Some(Session { stage: Stage::Running, .. }) => return,
-            Some(Session { stage: Stage::Lent { .. }, .. }) => return self.resume(now, session),
             Some(Session { stage: Stage::Waiting(ticket), tenant, .. }) => {
                 self.tenants.remove(tenant, ticket);
             }
+            Some(_) => return self.resume(now, caller),
             None => {}
         }
-        self.tenants.count(tenant);
-        self.start(now, session, tenant, Entrance::Unqueued, Nanos::ZERO);
+        self.tenants.count(caller.tenant);
+        self.start(now, caller.session, caller.tenant, Entrance::Unqueued, Nanos::ZERO);
     }
 
     /// A transaction has ended and its session has nothing else in flight: the permit goes on. `work` is
@@ -199,43 +233,48 @@ impl Gate {
         {
             let response = now - known.admitted;
             known.admitted = now;
-            self.meter.ended(outcome, response, work);
+            if std::mem::take(&mut known.was_on_loan) {
+                self.meter.ended_on_loan(outcome, response);
+            } else {
+                self.meter.ended(outcome, response, work);
+            }
             self.progress = self.progress.max(now);
         }
     }
 
     /// Where a session stands after an answer: `ended` as [`Gate::complete`] has it, and `open` as long as it
     /// needs its permit, which it gets here if it has none (a COMMIT that began the next transaction).
-    pub fn settle(
-        &mut self,
-        now: Nanos,
-        session: SessionId,
-        tenant: TenantId,
-        ended: Option<Ended>,
-        open: bool,
-    ) {
-        let runs = self.sessions.get(&session).is_some_and(|s| !matches!(s.stage, Stage::Waiting(_)));
-        match (runs, ended, open) {
-            (true, _, _) => {
-                if let Some(ended) = ended {
-                    let work = match ended.outcome {
-                        Outcome::Success => self.costs.weigh(ended.digest, ended.busy),
-                        _ => 1.0,
-                    };
-                    self.complete(now, session, ended.outcome, work);
-                }
-                if !open {
-                    self.end(now, session);
-                }
+    pub fn settle(&mut self, now: Nanos, caller: Caller, ended: Option<Ended>, open: bool) {
+        if self.is_of_old(caller) {
+            return;
+        }
+        let session = caller.session;
+        let known = self.sessions.get(&session).filter(|s| !matches!(s.stage, Stage::Waiting(_)));
+        let Some(&Session { was_on_loan, .. }) = known else {
+            if open {
+                self.enter(now, caller);
             }
-            (false, _, true) => self.enter(now, session, tenant),
-            (false, _, false) => {}
+            return;
+        };
+        if let Some(ended) = ended {
+            let work = match ended.outcome {
+                Outcome::Success if !was_on_loan => self.costs.weigh(ended.digest, ended.busy),
+                _ => 1.0,
+            };
+            self.complete(now, session, ended.outcome, work);
+        }
+        if !open {
+            self.end(now, session);
         }
     }
 
     /// The session is gone, in whatever state: it leaves the queue, or gives its permit back. Only for one
     /// that has nothing running at the server any more.
-    pub fn cancel(&mut self, now: Nanos, session: SessionId) {
+    pub fn cancel(&mut self, now: Nanos, caller: Caller) {
+        let session = caller.session;
+        if self.is_of_old(caller) {
+            return;
+        }
         match self.sessions.get(&session).copied() {
             Some(Session { stage: Stage::Waiting(ticket), tenant, .. }) => {
                 self.tenants.remove(tenant, ticket);
@@ -245,36 +284,6 @@ impl Gate {
             }
             Some(_) => self.release(now, session, Outcome::Ignored, 0.0),
             None => {}
-        }
-    }
-
-    /// A running transaction waits for its client: another may have its permit. False where as many have
-    /// lent already as may, or the session does not run.
-    pub fn lend(&mut self, now: Nanos, session: SessionId) -> bool {
-        let full = self.lent.len() >= self.options.lent_max;
-        let Some(known) = self.sessions.get_mut(&session) else { return false };
-        match known.stage {
-            Stage::Lent { .. } => return true,
-            Stage::Waiting(_) => return false,
-            Stage::Running if full => {
-                self.loans_refused += 1;
-                return false;
-            }
-            Stage::Running => known.stage = Stage::Lent { since: now, told: false },
-        }
-        self.lent.insert(session);
-        self.set_running(now, self.running - 1);
-        self.fill(now);
-        true
-    }
-
-    /// The client of a transaction that lent its permit goes on: it runs at once, if need be above the limit.
-    pub fn resume(&mut self, now: Nanos, session: SessionId) {
-        if self.lent.remove(&session) {
-            if let Some(known) = self.sessions.get_mut(&session) {
-                known.stage = Stage::Running;
-            }
-            self.set_running(now, self.running + 1);
         }
     }
 
@@ -339,8 +348,18 @@ impl Gate {
         }
     }
 
+    fn know(
+        &mut self,
+        now: Nanos,
+        session: SessionId,
+        (tenant, stage, entrance): (TenantId, Stage, Entrance),
+    ) {
+        let known = Session { tenant, stage, entrance, admitted: now, was_on_loan: false };
+        self.sessions.insert(session, known);
+    }
+
     fn start(&mut self, now: Nanos, session: SessionId, tenant: TenantId, entrance: Entrance, wait: Nanos) {
-        self.sessions.insert(session, Session { tenant, stage: Stage::Running, entrance, admitted: now });
+        self.know(now, session, (tenant, Stage::Running, entrance));
         let counted = self.tenants.get(tenant);
         counted.in_flight += 1;
         counted.waits.record(wait);
@@ -357,7 +376,9 @@ impl Gate {
             *count -= 1;
         }
         // A lent permit is with another already.
-        if !self.lent.remove(&session) {
+        if known.stage.is_lent() {
+            self.forget_loan(session, known.stage);
+        } else {
             self.set_running(now, self.running - 1);
         }
         self.fill(now);
@@ -392,18 +413,5 @@ impl Gate {
             self.notices.push_back(Notice::Rejected(session, Rejection::WaitedTooLong { bound }));
         }
         self.measure(now);
-    }
-
-    fn close_idle(&mut self, now: Nanos) {
-        let Some(after) = self.options.close_after else { return };
-        for &session in &self.lent {
-            if let Some(Session { stage: Stage::Lent { since, told }, .. }) = self.sessions.get_mut(&session)
-                && !*told
-                && now - *since >= after
-            {
-                *told = true;
-                self.notices.push_back(Notice::Close(session));
-            }
-        }
     }
 }

@@ -10,7 +10,7 @@ use evenkeel_core::Nanos;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A user or database whose sessions share a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantId(u32);
 
 /// Place in a queue; also the order of arrival over all tenants.
@@ -26,6 +26,8 @@ pub(super) struct Tenant {
     pub weight: u32,
     pub waiting: BTreeMap<Ticket, Waiter>,
     pub in_flight: usize,
+    pub exempt: usize,
+    pub exempt_refused: u64,
     pub admitted: u64,
     pub queued: u64,
     pub rejected: u64,
@@ -115,6 +117,18 @@ impl Tenants {
         }
         self.waiting -= 1;
         Some(waiter)
+    }
+
+    /// Nobody waits, runs or is exempt any more: who waited, those of a tenant in their order.
+    pub fn clear(&mut self) -> Vec<(TenantId, Waiter)> {
+        self.backlog.clear();
+        self.waiting = 0;
+        let mut left = Vec::new();
+        for (id, tenant) in (0..).map(TenantId).zip(&mut self.all) {
+            (tenant.in_flight, tenant.exempt) = (0, 0);
+            left.extend(std::mem::take(&mut tenant.waiting).into_values().map(|waiter| (id, waiter)));
+        }
+        left
     }
 
     /// Whose turn it is; the tenant is charged.

@@ -6,6 +6,31 @@ use evenkeel_core::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub u64);
 
+/// Who calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The session.
+    pub session: SessionId,
+    /// Its user or database.
+    pub tenant: super::TenantId,
+    /// The server that its connection leads to ([`Gate::server`](super::Gate::server) when it was made).
+    /// Calls for another one than the present change nothing: it is admitted, and not counted.
+    pub server: u32,
+}
+
+/// Why a running transaction can do without its permit for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loan {
+    /// The server has nothing to do for it: its client pauses, does not read, or has sent half a command.
+    Idle,
+    /// A statement is at the server that does not use it (it sleeps, it waits for a named lock), or that has
+    /// taken longer than its kind ever does.
+    AtServer {
+        /// When the statement began.
+        since: Nanos,
+    },
+}
+
 /// Answer to a session that asks for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
@@ -81,6 +106,8 @@ pub struct Options {
     pub wait_max: Option<Nanos>,
     /// Most idle transactions that may lend their permits at a time.
     pub lent_max: usize,
+    /// Most sessions of a tenant that pass the queue because they hold named locks.
+    pub named_max: usize,
     /// Asks for an end of sessions whose transaction lent its permit this long ago.
     pub close_after: Option<Nanos>,
     /// Shortest time without any end of a transaction after which the liveness rule admits one more.
@@ -95,6 +122,7 @@ impl Default for Options {
             queue_max: None,
             wait_max: None,
             lent_max: 1_000,
+            named_max: 64,
             close_after: None,
             liveness_min: Nanos::from_secs(1),
             dry_run: false,

@@ -177,7 +177,7 @@ impl Loop {
         let mut seen = None;
         self.gate.reach(&mut |gate| {
             gate.tick(now);
-            let census = if whole { gate.census(now) } else { gate.brief_census() };
+            let census = if whole { gate.census(now) } else { gate.brief_census(now) };
             seen = Some((gate.take_interval(now), census));
         });
         let (interval, mut census) = seen.unwrap_or_default();

@@ -68,11 +68,6 @@ impl Link {
         self.flush().map(|_| ())
     }
 
-    /// Whether TLS is on this side.
-    pub fn has_tls(&self) -> bool {
-        self.tls.is_some()
-    }
-
     /// The kernel said that something is there to read, or the end.
     pub fn set_readable(&mut self, ending: bool) {
         self.readable = true;

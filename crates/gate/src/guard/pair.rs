@@ -102,6 +102,14 @@ impl Pair {
         self.pump(desk)
     }
 
+    /// Gives up a server whose machine does not answer any more, where anything is due from it.
+    pub fn look_for_server(&mut self, silence: Nanos, desk: &mut Desk<'_>) -> Flow {
+        if self.session.standing().is_some() && self.server.socket().is_lost(silence) {
+            self.lost(Side::Server, io::ErrorKind::TimedOut.into(), desk);
+        }
+        self.pump(desk)
+    }
+
     /// Tells the session something, does what it wants, and moves what can be moved.
     pub fn happens(&mut self, event: Event<'_>, desk: &mut Desk<'_>) -> Flow {
         self.tell(event, desk);

@@ -12,7 +12,7 @@ use crate::admission::{Gate, Notice, SessionId};
 use crate::clock::Clock;
 use crate::sys::{Endpoint, Wake};
 use evenkeel_core::Nanos;
-use evenkeel_wire::relay::proxy::put_proxy_header;
+use evenkeel_wire::relay::put_proxy_header;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -21,6 +21,14 @@ pub struct Stats {
     pub commands: Count,
     /// Sessions that were reset because their client left in the middle.
     pub resets: Count,
+    /// Logins that took too long, and were ended.
+    pub login_timeouts: Count,
+    /// Clients turned away because there was no room for another.
+    pub clients_refused: Count,
+    /// Sessions that a defect of the guard ended.
+    pub panics: Count,
+    /// Times when another server took the place of the one before.
+    pub failovers: Count,
 }
 
 /// One of them.

@@ -18,6 +18,8 @@ use std::sync::atomic::Ordering;
 const BUFFER: usize = 64 << 10;
 /// Time between two looks at what time alone brings about.
 const TICK: Nanos = Nanos::from_millis(50);
+/// Ticks between two looks at whether the servers' machines are there.
+const SERVERS_EVERY: u32 = 20;
 /// Clients accepted before those who are in have their turn again.
 const ACCEPTS: usize = 64;
 /// Time to wait for free descriptors when there are none.
@@ -55,8 +57,9 @@ pub struct Worker {
     /// Places that were left in this round: an event of the old session may still be in it.
     left: Vec<usize>,
     again: Vec<usize>,
-    /// The timer has fired.
+    /// The timer has fired, and how often it did.
     ticks: bool,
+    turns: u32,
     notices: Vec<Notice>,
     actions: Vec<Action>,
     kinds: Kinds,
@@ -81,6 +84,7 @@ impl Worker {
             left: Vec::new(),
             again: Vec::new(),
             ticks: false,
+            turns: 0,
             notices: Vec::new(),
             actions: Vec::new(),
             kinds: Kinds::default(),
@@ -338,11 +342,26 @@ impl Worker {
                 self.look(place, now);
             }
         }
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(SERVERS_EVERY) {
+            self.look_for_servers();
+        }
         self.deliver();
         if !self.listening && now >= self.paused_until && !stops {
             self.listen(true)?;
         }
         if stops { self.stop() } else { Ok(false) }
+    }
+
+    /// Whether servers are there still, which their machines' silence alone would not tell for a quarter of an hour.
+    fn look_for_servers(&mut self) {
+        let silence = self.shared.terms.plan.silence_max;
+        for place in 0..self.places.len() {
+            let standing = self.places[place].pair.as_ref().and_then(|pair| pair.session.standing());
+            if standing.is_some() {
+                self.serve(place, |pair, desk| pair.look_for_server(silence, desk));
+            }
+        }
     }
 
     /// What time brings about for one session.

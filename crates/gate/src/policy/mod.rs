@@ -151,6 +151,11 @@ impl Session {
         session
     }
 
+    /// Whether all its commands bypass, from now on: another user's.
+    pub fn set_administrator(&mut self, administrator: bool) {
+        self.administrator = administrator;
+    }
+
     /// What the session may hold.
     pub fn hold(&self) -> &Hold {
         &self.hold

@@ -49,6 +49,17 @@ pub fn allow_descriptors() {
     }
 }
 
+/// How many descriptors this process may have.
+pub fn open_files() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is a variable of this function, written through the call alone.
+    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } {
+        0 => limit.rlim_cur,
+        // The smallest that systems give.
+        _ => 256,
+    }
+}
+
 /// PR_SET_IO_FLUSHER and PR_GET_IO_FLUSHER of linux/prctl.h, which libc has for Android alone.
 const SET_IO_FLUSHER: libc::c_int = 57;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, SocketAddrV6, ToSocketAddrs};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Most parts that are sent or received at once.
 pub const PARTS: usize = 128;
@@ -44,6 +45,8 @@ impl Alive {
 pub struct Endpoint {
     pub(super) storage: libc::sockaddr_storage,
     pub(super) length: libc::socklen_t,
+    /// The address as text: two endpoints are the same where it is.
+    pub label: Arc<str>,
 }
 
 impl Endpoint {
@@ -58,7 +61,7 @@ impl Endpoint {
         }
     }
 
-    fn of<T>(address: T) -> Self {
+    fn of<T>(address: T, label: &str) -> Self {
         assert!(mem::size_of::<T>() <= mem::size_of::<libc::sockaddr_storage>());
         // SAFETY: all zeroes are a valid sockaddr_storage; it is larger than any address and aligned for it.
         let storage = unsafe {
@@ -66,24 +69,31 @@ impl Endpoint {
             (&raw mut storage).cast::<T>().write(address);
             storage
         };
-        Self { storage, length: mem::size_of::<T>() as libc::socklen_t }
+        Self { storage, length: mem::size_of::<T>() as libc::socklen_t, label: label.into() }
     }
 
     fn tcp(address: SocketAddr) -> Self {
+        let label = address.to_string();
         match address {
-            SocketAddr::V4(v4) => Self::of(libc::sockaddr_in {
-                sin_family: libc::AF_INET as libc::sa_family_t,
-                sin_port: v4.port().to_be(),
-                sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
-                sin_zero: [0; 8],
-            }),
-            SocketAddr::V6(v6) => Self::of(libc::sockaddr_in6 {
-                sin6_family: libc::AF_INET6 as libc::sa_family_t,
-                sin6_port: v6.port().to_be(),
-                sin6_flowinfo: v6.flowinfo(),
-                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
-                sin6_scope_id: v6.scope_id(),
-            }),
+            SocketAddr::V4(v4) => {
+                let address = libc::sockaddr_in {
+                    sin_family: libc::AF_INET as libc::sa_family_t,
+                    sin_port: v4.port().to_be(),
+                    sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
+                    sin_zero: [0; 8],
+                };
+                Self::of(address, &label)
+            }
+            SocketAddr::V6(v6) => {
+                let address = libc::sockaddr_in6 {
+                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                    sin6_port: v6.port().to_be(),
+                    sin6_flowinfo: v6.flowinfo(),
+                    sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                    sin6_scope_id: v6.scope_id(),
+                };
+                Self::of(address, &label)
+            }
         }
     }
 
@@ -117,7 +127,7 @@ impl Endpoint {
         for (to, from) in address.sun_path.iter_mut().zip(bytes) {
             *to = *from as libc::c_char;
         }
-        Ok(Self::of(address))
+        Ok(Self::of(address, &path.to_string_lossy()))
     }
 
     pub(super) fn family(&self) -> libc::c_int {
@@ -229,7 +239,8 @@ impl Socket {
     fn name(&self, ask: Ask) -> Option<SocketAddr> {
         // SAFETY: all zeroes are a valid sockaddr_storage.
         let storage: libc::sockaddr_storage = unsafe { mem::zeroed() };
-        let mut endpoint = Endpoint { storage, length: mem::size_of_val(&storage) as libc::socklen_t };
+        let length = mem::size_of_val(&storage) as libc::socklen_t;
+        let mut endpoint = Endpoint { storage, length, label: "".into() };
         let pointer = (&raw mut endpoint.storage).cast();
         // SAFETY: both pointers are to the endpoint, whose storage has the size told.
         check(unsafe { ask(self.as_raw_fd(), pointer, &raw mut endpoint.length) }).ok()?;

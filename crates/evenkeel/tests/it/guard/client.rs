@@ -2,7 +2,7 @@
 
 use evenkeel_wire::packet::{self, PacketReader};
 use evenkeel_wire::relay::hello::{ServerHello, Verdict, verdict};
-use evenkeel_wire::relay::{CommandKind, CommandReader, Dialect, Reply, ReplyReader, Step};
+use evenkeel_wire::relay::{CommandKind, CommandReader, Dialect, Expect, Reply, ReplyReader, Step};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
@@ -95,13 +95,16 @@ impl Client {
             assert!(count > 0, "the server ended the connection after {found:?}");
             self.log(1, &buffer[..count]);
             let mut rest = &buffer[..count];
-            while let Some(reply) = self.replies.next(&mut rest).expect("a reply that a server may send") {
-                match reply {
-                    Reply::Prepared { statement } => self.statement = statement,
-                    Reply::FileRequest => self.commands.file_follows().expect("a file is due"),
-                    Reply::Result { .. } | Reply::Error { .. } if self.replies.pending() == 0 => {
-                        self.commands.login_ended();
-                    }
+            loop {
+                let due = self.replies.answers();
+                let next = self.replies.next(&mut rest).expect("a reply that a server may send");
+                let Some(reply) = next else { break };
+                match (reply, due) {
+                    (Reply::Prepared { statement }, _) => self.statement = statement,
+                    (Reply::FileRequest, _) => self.commands.file_follows().expect("a file is due"),
+                    (Reply::StreamBegins, _) => self.commands.stream_begins(),
+                    (_, Some(Expect::Stream)) => self.commands.stream_refused(),
+                    (_, Some(Expect::Login)) if reply.is_end() => self.commands.login_ended(),
                     _ => {}
                 }
                 found.push(reply);
@@ -200,7 +203,7 @@ impl Client {
             let count = read(&mut self.stream, &mut buffer).expect("the stream goes on within a minute");
             let mut rest = &buffer[..count];
             let reply = self.replies.next(&mut rest).expect("a stream");
-            if count == 0 || reply.is_some() {
+            if count == 0 || !matches!(reply, None | Some(Reply::StreamBegins)) {
                 return false;
             }
             seen.extend_from_slice(&buffer[..count]);

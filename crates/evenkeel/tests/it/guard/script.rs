@@ -33,6 +33,7 @@ fn short(reply: &Reply) -> String {
         Reply::Text => "text".to_owned(),
         Reply::FileRequest => "file?".to_owned(),
         Reply::LoginRequest => "who?".to_owned(),
+        Reply::StreamBegins => "stream".to_owned(),
         Reply::Farewell { code } => format!("bye{code}"),
     }
 }

@@ -131,9 +131,9 @@ impl Context<'_> {
             TenantBy::User => user,
             TenantBy::Database => database,
         };
-        let (name, mut found) = (String::from_utf8_lossy(name), None);
-        self.door.reach(Some(self.notices), &mut |gate, _| found = Some(gate.tenant(&name)));
-        found.unwrap_or_default()
+        let (name, mut found) = (String::from_utf8_lossy(name), TenantId::default());
+        self.door.reach(Some(self.notices), &mut |gate, _| found = gate.tenant(&name));
+        found
     }
 
     fn is_administrator(&self, user: &[u8]) -> bool {

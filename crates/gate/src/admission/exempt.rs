@@ -1,0 +1,28 @@
+//! Sessions that never queue because they hold named locks: anybody may take one of his own, so that each
+//! tenant may have only so many.
+
+use super::{Caller, Gate};
+
+impl Gate {
+    /// A session holds named locks and nothing else: whether it may pass the queue for that. Once for a
+    /// session; [`Gate::unexempt`] ends it.
+    pub fn exempt(&mut self, caller: Caller) -> bool {
+        if self.is_of_old(caller) {
+            return true;
+        }
+        let (most, dry_run) = (self.options.named_max, self.options.dry_run);
+        let tenant = self.tenants.get(caller.tenant);
+        let room = tenant.exempt < most || dry_run;
+        tenant.exempt += usize::from(room);
+        tenant.exempt_refused += u64::from(!room);
+        room
+    }
+
+    /// An exempted session holds something else too, or nothing any more, or is gone.
+    pub fn unexempt(&mut self, caller: Caller) {
+        if !self.is_of_old(caller) {
+            let tenant = self.tenants.get(caller.tenant);
+            tenant.exempt = tenant.exempt.saturating_sub(1);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Permits that are lent: a transaction that does not use the server, or has had more of it than its kind ever
+//! takes, makes room for another. It goes on meanwhile, and takes its permit back without queueing.
+
+use super::{Caller, Gate, Loan, Notice, SessionId, Session, Stage};
+use evenkeel_core::Nanos;
+
+impl Gate {
+    /// A running transaction makes room for another. False where as many have lent already as may, or the
+    /// session does not run. One that has lent stays as it is.
+    pub fn lend(&mut self, now: Nanos, caller: Caller, loan: Loan) -> bool {
+        if self.is_of_old(caller) {
+            return false;
+        }
+        let full = match loan {
+            Loan::Idle => self.lent.len() >= self.options.lent_max,
+            Loan::AtServer { .. } => self.on_loan.len() >= self.loans_max(),
+        };
+        let Some(known) = self.sessions.get_mut(&caller.session) else { return false };
+        match (known.stage, loan) {
+            (Stage::Lent { .. } | Stage::OnLoan { .. }, _) => return true,
+            (Stage::Waiting(_), _) => return false,
+            (Stage::Running, Loan::Idle) if full => {
+                self.lent_refused += 1;
+                return false;
+            }
+            (Stage::Running, Loan::AtServer { .. }) if full => {
+                self.loans_refused += 1;
+                return false;
+            }
+            (Stage::Running, Loan::Idle) => {
+                known.stage = Stage::Lent { since: now, told: false };
+                self.lent.insert(caller.session);
+            }
+            (Stage::Running, Loan::AtServer { since }) => {
+                (known.stage, known.was_on_loan) = (Stage::OnLoan { since }, true);
+                self.on_loan.insert((since, caller.session));
+                self.loans_total += 1;
+            }
+        }
+        self.set_running(now, self.running - 1);
+        self.fill(now);
+        true
+    }
+
+    /// A transaction that lent its permit uses the server again: it runs at once, if need be above the limit.
+    pub fn resume(&mut self, now: Nanos, caller: Caller) {
+        if self.is_of_old(caller) {
+            return;
+        }
+        let Some(known) = self.sessions.get_mut(&caller.session).filter(|known| known.stage.is_lent()) else {
+            return;
+        };
+        let stage = std::mem::replace(&mut known.stage, Stage::Running);
+        self.forget_loan(caller.session, stage);
+        self.set_running(now, self.running + 1);
+    }
+
+    /// Most loans of permits while a statement is at the server; without it, and never less than, as many as
+    /// the limit. What is out stays out.
+    pub fn set_loans_max(&mut self, most: Option<usize>) {
+        self.loans_beyond = most;
+    }
+
+    /// Most loans of permits while a statement is at the server.
+    pub fn loans_max(&self) -> usize {
+        self.loans_beyond.map_or(self.limit, |most| most.max(self.limit))
+    }
+
+    /// Age of the oldest statement whose permit is lent.
+    pub(super) fn oldest_on_loan(&self, now: Nanos) -> Option<Nanos> {
+        self.on_loan.first().map(|(since, _)| now - *since)
+    }
+
+    pub(super) fn forget_loan(&mut self, session: SessionId, stage: Stage) {
+        match stage {
+            Stage::Lent { .. } => self.lent.remove(&session),
+            Stage::OnLoan { since } => self.on_loan.remove(&(since, session)),
+            Stage::Waiting(_) | Stage::Running => false,
+        };
+    }
+
+    pub(super) fn close_idle(&mut self, now: Nanos) {
+        let Some(after) = self.options.close_after else { return };
+        for &session in &self.lent {
+            if let Some(Session { stage: Stage::Lent { since, told }, .. }) = self.sessions.get_mut(&session)
+                && !*told
+                && now - *since >= after
+            {
+                *told = true;
+                self.notices.push_back(Notice::Close(session));
+            }
+        }
+    }
+}
