@@ -2,7 +2,7 @@
 
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Decision, Reason, Response, Sample};
-use evenkeel_gate::admission::{Gate, Options, Outcome, SessionId};
+use evenkeel_gate::admission::{Caller, Gate, Options, Outcome, SessionId};
 use evenkeel_gate::control::{Available, Baseline, Verdict};
 use evenkeel_gate::snapshot::{Snapshot, Totals};
 
@@ -33,12 +33,13 @@ pub fn sample() -> Sample {
 pub fn snapshot() -> Snapshot {
     let mut gate = Gate::new(4, Options::default());
     let tenant = gate.tenant("sh\"op");
+    let by = |session| Caller { session: SessionId(session), tenant, server: 0 };
     for session in 0..10 {
-        gate.ask(Nanos::ZERO, SessionId(session), tenant);
+        gate.ask(Nanos::ZERO, by(session));
         gate.release(Nanos::from_millis(4), SessionId(session), Outcome::Success, 1.0);
     }
     for session in 0..6 {
-        gate.ask(Nanos::from_millis(500), SessionId(session), tenant);
+        gate.ask(Nanos::from_millis(500), by(session));
     }
     let interval_totals =
         Totals { ticks: 10, completions: 10, work: 10.0, response_s: 0.04, ..Totals::default() };

@@ -1,7 +1,7 @@
 //! Permits that are lent: a transaction that does not use the server, or has had more of it than its kind ever
 //! takes, makes room for another. It goes on meanwhile, and takes its permit back without queueing.
 
-use super::{Caller, Gate, Loan, Notice, SessionId, Session, Stage};
+use super::{Caller, Gate, Loan, Notice, Session, SessionId, Stage};
 use evenkeel_core::Nanos;
 
 impl Gate {

@@ -10,6 +10,11 @@ fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
 }
 
+/// A session whose connection leads to the first server.
+pub(super) fn by(session: SessionId, tenant: TenantId) -> Caller {
+    Caller { session, tenant, server: 0 }
+}
+
 fn gate(limit: usize) -> (Gate, TenantId) {
     gate_with(limit, Options::default())
 }
@@ -27,8 +32,8 @@ fn notices(gate: &mut Gate) -> Vec<Notice> {
 #[test]
 fn at_limit_one_the_second_waits_until_the_first_has_ended() {
     let (mut gate, shop) = gate(1);
-    assert_eq!(gate.ask(ms(0), A, shop), Admission::Admitted);
-    assert_eq!(gate.ask(ms(1), B, shop), Admission::Queued);
+    assert_eq!(gate.ask(ms(0), by(A, shop)), Admission::Admitted);
+    assert_eq!(gate.ask(ms(1), by(B, shop)), Admission::Queued);
     assert_eq!(notices(&mut gate), []);
     gate.release(ms(5), A, Outcome::Success, 1.0);
     assert_eq!(notices(&mut gate), [Notice::Admitted(B, ms(4))]);
@@ -40,7 +45,7 @@ fn at_limit_one_the_second_waits_until_the_first_has_ended() {
 fn a_session_is_counted_once_however_often_it_asks() {
     let (mut gate, shop) = gate(2);
     for _ in 0..3 {
-        assert_eq!(gate.ask(ms(0), A, shop), Admission::Admitted);
+        assert_eq!(gate.ask(ms(0), by(A, shop)), Admission::Admitted);
     }
     assert_eq!(gate.running(), 1);
     gate.release(ms(1), A, Outcome::Success, 1.0);
@@ -51,12 +56,12 @@ fn a_session_is_counted_once_however_often_it_asks() {
 #[test]
 fn a_cancelled_client_leaves_the_queue_at_once() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
-    gate.ask(ms(0), B, shop);
-    gate.ask(ms(0), C, shop);
-    gate.cancel(ms(1), B);
+    gate.ask(ms(0), by(A, shop));
+    gate.ask(ms(0), by(B, shop));
+    gate.ask(ms(0), by(C, shop));
+    gate.cancel(ms(1), by(B, shop));
     assert_eq!(gate.waiting(), 1);
-    gate.cancel(ms(2), A);
+    gate.cancel(ms(2), by(A, shop));
     assert_eq!(notices(&mut gate), [Notice::Admitted(C, ms(2))]);
     assert_eq!(gate.census(ms(2)).tenants[0].cancelled, 1);
 }
@@ -65,11 +70,11 @@ fn a_cancelled_client_leaves_the_queue_at_once() {
 fn a_lower_limit_stops_nobody_and_lets_nobody_in() {
     let (mut gate, shop) = gate(3);
     for session in [A, B, C] {
-        gate.ask(ms(0), session, shop);
+        gate.ask(ms(0), by(session, shop));
     }
     gate.set_limit(ms(1), 1);
     let waiting = SessionId(4);
-    assert_eq!(gate.ask(ms(1), waiting, shop), Admission::Queued);
+    assert_eq!(gate.ask(ms(1), by(waiting, shop)), Admission::Queued);
     assert_eq!(gate.census(ms(1)).reason, WaitReason::Overdrawn);
     gate.release(ms(2), A, Outcome::Success, 1.0);
     gate.release(ms(2), B, Outcome::Success, 1.0);
@@ -82,7 +87,7 @@ fn a_lower_limit_stops_nobody_and_lets_nobody_in() {
 fn a_higher_limit_lets_in_as_many_as_there_is_room_for() {
     let (mut gate, shop) = gate(1);
     for session in 0..5 {
-        gate.ask(ms(0), SessionId(session), shop);
+        gate.ask(ms(0), by(SessionId(session), shop));
     }
     gate.set_limit(ms(1), 3);
     assert_eq!(notices(&mut gate).len(), 2);
@@ -92,14 +97,14 @@ fn a_higher_limit_lets_in_as_many_as_there_is_room_for() {
 #[test]
 fn an_idle_transaction_lends_its_permit_and_comes_back_unqueued() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
-    gate.ask(ms(0), B, shop);
-    assert!(gate.lend(ms(100), A));
+    gate.ask(ms(0), by(A, shop));
+    gate.ask(ms(0), by(B, shop));
+    assert!(gate.lend(ms(100), by(A, shop), Loan::Idle));
     assert_eq!(notices(&mut gate), [Notice::Admitted(B, ms(100))]);
-    gate.resume(ms(200), A);
+    gate.resume(ms(200), by(A, shop));
     assert_eq!((gate.running(), gate.census(ms(200)).lent), (2, 0));
     // The debt is paid before anybody new comes in.
-    gate.ask(ms(201), C, shop);
+    gate.ask(ms(201), by(C, shop));
     gate.release(ms(202), B, Outcome::Success, 1.0);
     assert_eq!(notices(&mut gate), []);
     gate.release(ms(203), A, Outcome::Success, 1.0);
@@ -109,23 +114,23 @@ fn an_idle_transaction_lends_its_permit_and_comes_back_unqueued() {
 #[test]
 fn loans_are_capped_and_the_refused_are_counted() {
     let (mut gate, shop) = gate_with(2, Options { lent_max: 1, ..Options::default() });
-    gate.ask(ms(0), A, shop);
-    gate.ask(ms(0), B, shop);
-    assert!(gate.lend(ms(1), A));
-    assert!(!gate.lend(ms(1), B));
+    gate.ask(ms(0), by(A, shop));
+    gate.ask(ms(0), by(B, shop));
+    assert!(gate.lend(ms(1), by(A, shop), Loan::Idle));
+    assert!(!gate.lend(ms(1), by(B, shop), Loan::Idle));
     let census = gate.census(ms(1));
-    assert_eq!((census.lent, census.lent_max, census.loans_refused), (1, 1, 1));
+    assert_eq!((census.lent, census.lent_max, census.lent_refused), (1, 1, 1));
 }
 
 #[test]
 fn a_lender_that_leaves_takes_nobody_elses_permit() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
-    gate.lend(ms(1), A);
-    gate.ask(ms(1), B, shop);
-    gate.cancel(ms(2), A);
+    gate.ask(ms(0), by(A, shop));
+    gate.lend(ms(1), by(A, shop), Loan::Idle);
+    gate.ask(ms(1), by(B, shop));
+    gate.cancel(ms(2), by(A, shop));
     assert_eq!((gate.running(), gate.census(ms(2)).lent), (1, 0));
-    gate.cancel(ms(3), B);
+    gate.cancel(ms(3), by(B, shop));
     assert_eq!(gate.running(), 0);
 }
 
@@ -133,8 +138,8 @@ fn a_lender_that_leaves_takes_nobody_elses_permit() {
 fn idle_transactions_are_closed_only_where_the_operator_asked_for_it() {
     for (close_after, expected) in [(None, vec![]), (Some(ms(500)), vec![Notice::Close(A)])] {
         let (mut gate, shop) = gate_with(1, Options { close_after, ..Options::default() });
-        gate.ask(ms(0), A, shop);
-        gate.lend(ms(0), A);
+        gate.ask(ms(0), by(A, shop));
+        gate.lend(ms(0), by(A, shop), Loan::Idle);
         gate.tick(ms(400));
         assert_eq!(notices(&mut gate), []);
         gate.tick(ms(500));
@@ -146,8 +151,8 @@ fn idle_transactions_are_closed_only_where_the_operator_asked_for_it() {
 #[test]
 fn what_may_not_queue_runs_at_once_and_is_shown() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
-    gate.enter(ms(0), B, shop);
+    gate.ask(ms(0), by(A, shop));
+    gate.enter(ms(0), by(B, shop));
     assert_eq!((gate.running(), gate.census(ms(0)).unqueued), (2, 1));
     gate.release(ms(1), B, Outcome::Success, 1.0);
     assert_eq!((gate.running(), gate.census(ms(1)).unqueued), (1, 0));
@@ -156,9 +161,9 @@ fn what_may_not_queue_runs_at_once_and_is_shown() {
 #[test]
 fn a_waiter_found_to_hold_locks_leaves_the_queue_and_runs() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
-    gate.ask(ms(0), B, shop);
-    gate.enter(ms(1), B, shop);
+    gate.ask(ms(0), by(A, shop));
+    gate.ask(ms(0), by(B, shop));
+    gate.enter(ms(1), by(B, shop));
     assert_eq!((gate.running(), gate.waiting()), (2, 0));
 }
 
@@ -166,7 +171,7 @@ fn a_waiter_found_to_hold_locks_leaves_the_queue_and_runs() {
 fn without_any_end_for_a_second_the_liveness_rule_admits_one_more() {
     let (mut gate, shop) = gate(1);
     for session in [A, B, C] {
-        gate.ask(ms(0), session, shop);
+        gate.ask(ms(0), by(session, shop));
     }
     gate.tick(ms(999));
     assert_eq!(notices(&mut gate), []);
@@ -186,11 +191,11 @@ fn without_any_end_for_a_second_the_liveness_rule_admits_one_more() {
 fn the_liveness_rule_waits_for_five_times_the_usual_response() {
     let (mut gate, shop) = gate(1);
     for round in 0..100 {
-        gate.ask(ms(round * 1_000), A, shop);
+        gate.ask(ms(round * 1_000), by(A, shop));
         gate.release(ms(round * 1_000 + 900), A, Outcome::Success, 1.0);
     }
-    gate.ask(ms(100_000), A, shop);
-    gate.ask(ms(100_000), B, shop);
+    gate.ask(ms(100_000), by(A, shop));
+    gate.ask(ms(100_000), by(B, shop));
     gate.tick(ms(104_400));
     assert_eq!(notices(&mut gate), []);
     gate.tick(ms(105_200));
@@ -200,9 +205,9 @@ fn the_liveness_rule_waits_for_five_times_the_usual_response() {
 #[test]
 fn the_liveness_rule_counts_from_the_first_waiter_not_from_the_last_end() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
+    gate.ask(ms(0), by(A, shop));
     gate.tick(ms(60_000));
-    gate.ask(ms(60_000), B, shop);
+    gate.ask(ms(60_000), by(B, shop));
     gate.tick(ms(60_050));
     assert_eq!(notices(&mut gate), []);
 }
@@ -211,7 +216,7 @@ fn the_liveness_rule_counts_from_the_first_waiter_not_from_the_last_end() {
 fn nobody_is_refused_unless_the_operator_sets_a_bound() {
     let (mut gate, shop) = gate(1);
     for session in 0..10_000 {
-        assert_ne!(gate.ask(ms(0), SessionId(session), shop), Admission::Rejected(queue_full(0, 0)));
+        assert_ne!(gate.ask(ms(0), by(SessionId(session), shop)), Admission::Rejected(queue_full(0, 0)));
     }
     assert_eq!(gate.waiting(), 9_999);
 }
@@ -223,9 +228,9 @@ fn queue_full(waiting: usize, bound: usize) -> Rejection {
 #[test]
 fn a_full_queue_refuses_with_its_reason() {
     let (mut gate, shop) = gate_with(1, Options { queue_max: Some(1), ..Options::default() });
-    gate.ask(ms(0), A, shop);
-    gate.ask(ms(0), B, shop);
-    let refused = gate.ask(ms(0), C, shop);
+    gate.ask(ms(0), by(A, shop));
+    gate.ask(ms(0), by(B, shop));
+    let refused = gate.ask(ms(0), by(C, shop));
     assert_eq!(refused, Admission::Rejected(queue_full(1, 1)));
     assert_eq!(queue_full(1, 1).to_string(), "queue is full: 1 sessions wait, the bound is 1");
     assert_eq!((gate.take_interval(ms(1)).rejected, gate.census(ms(1)).tenants[0].rejected), (1, 1));
@@ -234,9 +239,9 @@ fn a_full_queue_refuses_with_its_reason() {
 #[test]
 fn a_wait_that_reaches_its_bound_ends_with_a_reason() {
     let (mut gate, shop) = gate_with(1, Options { wait_max: Some(ms(200)), ..Options::default() });
-    gate.ask(ms(0), A, shop);
-    gate.ask(ms(10), B, shop);
-    gate.ask(ms(150), C, shop);
+    gate.ask(ms(0), by(A, shop));
+    gate.ask(ms(10), by(B, shop));
+    gate.ask(ms(150), by(C, shop));
     gate.tick(ms(209));
     assert_eq!(notices(&mut gate), []);
     gate.tick(ms(210));
@@ -248,7 +253,7 @@ fn a_wait_that_reaches_its_bound_ends_with_a_reason() {
 fn a_dry_run_holds_nothing_back_and_says_what_it_would_have_held() {
     let (mut gate, shop) = gate_with(1, Options { dry_run: true, ..Options::default() });
     for session in [A, B, C] {
-        assert_eq!(gate.ask(ms(0), session, shop), Admission::Admitted);
+        assert_eq!(gate.ask(ms(0), by(session, shop)), Admission::Admitted);
     }
     assert_eq!(gate.census(ms(0)).would_have_queued, 2);
 }
@@ -257,7 +262,7 @@ fn a_dry_run_holds_nothing_back_and_says_what_it_would_have_held() {
 fn switching_to_a_dry_run_lets_all_waiters_in() {
     let (mut gate, shop) = gate(1);
     for session in [A, B, C] {
-        gate.ask(ms(0), session, shop);
+        gate.ask(ms(0), by(session, shop));
     }
     gate.set_options(ms(1), Options { dry_run: true, ..Options::default() });
     assert_eq!((notices(&mut gate).len(), gate.waiting()), (2, 0));
@@ -268,9 +273,9 @@ fn tenants_share_by_weight_while_both_wait() {
     let (mut gate, shop) = gate(1);
     let batch = gate.tenant("batch");
     gate.set_weight(shop, 3);
-    gate.ask(ms(0), SessionId(9_999), shop);
+    gate.ask(ms(0), by(SessionId(9_999), shop));
     for session in 0..400 {
-        gate.ask(ms(0), SessionId(session), if session % 2 == 0 { shop } else { batch });
+        gate.ask(ms(0), by(SessionId(session), if session % 2 == 0 { shop } else { batch }));
     }
     let mut last = SessionId(9_999);
     let mut served = [0; 2];
@@ -289,12 +294,12 @@ fn absence_saves_up_no_claim() {
     let (mut gate, shop) = gate(1);
     let batch = gate.tenant("batch");
     for session in 0..1_000 {
-        gate.ask(ms(session), SessionId(session), shop);
+        gate.ask(ms(session), by(SessionId(session), shop));
         gate.release(ms(session), SessionId(session), Outcome::Success, 1.0);
     }
-    gate.ask(ms(1_000), A, shop);
+    gate.ask(ms(1_000), by(A, shop));
     for session in 10..30 {
-        gate.ask(ms(1_000), SessionId(session), if session < 20 { shop } else { batch });
+        gate.ask(ms(1_000), by(SessionId(session), if session < 20 { shop } else { batch }));
     }
     let mut last = A;
     let mut of_batch = 0;
@@ -320,8 +325,8 @@ fn tenants_beyond_the_most_share_one() {
 #[test]
 fn an_interval_says_what_happened_in_it() {
     let (mut gate, shop) = gate(2);
-    gate.ask(ms(0), A, shop);
-    gate.ask(ms(50), B, shop);
+    gate.ask(ms(0), by(A, shop));
+    gate.ask(ms(50), by(B, shop));
     gate.release(ms(100), A, Outcome::Success, 2.5);
     gate.release(ms(100), B, Outcome::Overload, 1.0);
     let interval = gate.take_interval(ms(200));
@@ -336,10 +341,10 @@ fn an_interval_says_what_happened_in_it() {
 #[test]
 fn an_interval_knows_how_many_waited_on_average() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
-    gate.ask(ms(50), B, shop);
-    gate.ask(ms(50), C, shop);
-    gate.cancel(ms(75), C);
+    gate.ask(ms(0), by(A, shop));
+    gate.ask(ms(50), by(B, shop));
+    gate.ask(ms(50), by(C, shop));
+    gate.cancel(ms(75), by(C, shop));
     gate.release(ms(100), A, Outcome::Success, 1.0);
     let interval = gate.take_interval(ms(200));
     assert!((interval.queued_mean - 0.375).abs() < 1e-9, "{interval:?}");
@@ -349,7 +354,7 @@ fn an_interval_knows_how_many_waited_on_average() {
 #[test]
 fn a_chained_transaction_completes_and_keeps_its_permit() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
+    gate.ask(ms(0), by(A, shop));
     gate.complete(ms(10), A, Outcome::Success, 1.0);
     gate.release(ms(15), A, Outcome::Success, 1.0);
     let interval = gate.take_interval(ms(20));
@@ -362,7 +367,7 @@ fn a_chained_transaction_completes_and_keeps_its_permit() {
 #[test]
 fn a_cost_that_is_no_number_counts_as_one() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
+    gate.ask(ms(0), by(A, shop));
     gate.complete(ms(1), A, Outcome::Success, f64::NAN);
     gate.complete(ms(2), A, Outcome::Success, -3.0);
     assert_eq!(gate.take_interval(ms(3)).work, 1.0);
@@ -371,23 +376,131 @@ fn a_cost_that_is_no_number_counts_as_one() {
 #[test]
 fn an_answer_settles_what_its_session_holds() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
-    gate.settle(ms(1), A, shop, None, true);
+    gate.ask(ms(0), by(A, shop));
+    gate.settle(ms(1), by(A, shop), None, true);
     let ended = Ended { outcome: Outcome::Success, digest: 5, busy: ms(1) };
-    gate.settle(ms(2), A, shop, Some(ended), true);
+    gate.settle(ms(2), by(A, shop), Some(ended), true);
     assert_eq!(gate.running(), 1);
-    gate.settle(ms(3), A, shop, None, false);
+    gate.settle(ms(3), by(A, shop), None, false);
     assert_eq!((gate.running(), gate.take_interval(ms(3)).completions), (0, 1));
-    gate.settle(ms(4), A, shop, None, false);
-    gate.settle(ms(4), A, shop, None, true);
+    gate.settle(ms(4), by(A, shop), None, false);
+    gate.settle(ms(4), by(A, shop), None, true);
     assert_eq!((gate.running(), gate.census(ms(4)).unqueued), (1, 1));
 }
 
 #[test]
 fn an_answer_to_a_command_before_the_one_that_waits_leaves_that_one_waiting() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), A, shop);
-    gate.ask(ms(0), B, shop);
-    gate.settle(ms(1), B, shop, None, false);
+    gate.ask(ms(0), by(A, shop));
+    gate.ask(ms(0), by(B, shop));
+    gate.settle(ms(1), by(B, shop), None, false);
     assert_eq!((gate.running(), gate.waiting()), (1, 1));
+}
+
+fn at_server(since: u64) -> Loan {
+    Loan::AtServer { since: ms(since) }
+}
+
+#[test]
+fn a_statement_that_does_not_use_the_server_makes_room_and_comes_back_unqueued() {
+    let (mut gate, shop) = gate(1);
+    gate.ask(ms(0), by(A, shop));
+    gate.ask(ms(0), by(B, shop));
+    assert!(gate.lend(ms(100), by(A, shop), at_server(20)));
+    assert_eq!(notices(&mut gate), [Notice::Admitted(B, ms(100))]);
+    let census = gate.brief_census(ms(1_020));
+    assert_eq!((census.running, census.lent, census.loans, census.loans_total), (1, 0, 1, 1));
+    assert_eq!(census.oldest, Some(ms(1_000)));
+    gate.resume(ms(1_500), by(A, shop));
+    let census = gate.brief_census(ms(1_500));
+    assert_eq!((census.running, census.loans, census.oldest), (2, 0, None));
+}
+
+#[test]
+fn loans_at_the_server_are_as_many_as_the_limit_until_more_are_allowed() {
+    let (mut gate, shop) = gate(2);
+    for session in 0..8 {
+        gate.ask(ms(0), by(SessionId(session), shop));
+    }
+    let lend = |gate: &mut Gate, session| gate.lend(ms(1), by(SessionId(session), shop), at_server(0));
+    assert!(lend(&mut gate, 0) && lend(&mut gate, 1));
+    assert!(!lend(&mut gate, 2));
+    assert!(lend(&mut gate, 0), "it has lent already");
+    gate.set_loans_max(Some(3));
+    assert!(lend(&mut gate, 2) && !lend(&mut gate, 3));
+    gate.set_loans_max(Some(0));
+    let census = gate.brief_census(ms(1));
+    assert_eq!((census.loans, census.loans_max, census.loans_refused), (3, 2, 2), "never below the limit");
+    assert!(gate.lend(ms(2), by(SessionId(3), shop), Loan::Idle), "another bound");
+    assert_eq!(gate.brief_census(ms(2)).lent, 1);
+}
+
+#[test]
+fn a_session_has_one_loan_at_most() {
+    let (mut gate, shop) = gate(2);
+    gate.ask(ms(0), by(A, shop));
+    assert!(gate.lend(ms(1), by(A, shop), Loan::Idle));
+    assert!(gate.lend(ms(2), by(A, shop), at_server(0)));
+    let census = gate.brief_census(ms(2));
+    assert_eq!((census.running, census.lent, census.loans), (0, 1, 0));
+}
+
+#[test]
+fn what_was_on_loan_tells_the_controller_nothing_and_is_counted() {
+    let (mut gate, shop) = gate(2);
+    let ended = Some(Ended { outcome: Outcome::Success, digest: 5, busy: ms(60_000) });
+    gate.ask(ms(0), by(A, shop));
+    gate.lend(ms(1), by(A, shop), at_server(0));
+    gate.settle(ms(60_000), by(A, shop), ended, false);
+    gate.ask(ms(0), by(B, shop));
+    gate.lend(ms(1), by(B, shop), at_server(0));
+    gate.resume(ms(2), by(B, shop));
+    gate.settle(ms(60_000), by(B, shop), ended, true);
+    let interval = gate.take_interval(ms(60_000));
+    assert_eq!((interval.completions, interval.on_loan, interval.on_loan_s), (0, 2, 120.0));
+    assert_eq!((gate.running(), gate.brief_census(ms(60_000)).response_p99), (1, None));
+    // The next transaction of the same session counts like any other.
+    gate.settle(ms(60_010), by(B, shop), ended, false);
+    let interval = gate.take_interval(ms(60_010));
+    assert_eq!((interval.completions, interval.on_loan, interval.response_mean), (1, 0, Some(ms(10))));
+}
+
+#[test]
+fn after_a_failover_nothing_of_the_old_server_is_counted() {
+    let (mut gate, shop) = gate(2);
+    let sessions: Vec<Caller> = (0..5).map(|session| by(SessionId(session), shop)).collect();
+    for caller in &sessions {
+        gate.ask(ms(0), *caller);
+    }
+    assert!(gate.lend(ms(1), sessions[0], Loan::Idle) && gate.lend(ms(1), sessions[1], at_server(0)));
+    gate.enter(ms(1), by(SessionId(9), shop));
+    assert!(gate.exempt(sessions[0]));
+    assert_eq!(notices(&mut gate).len(), 2);
+    let server = gate.new_server(ms(10));
+    assert_eq!((server, gate.server()), (1, 1));
+    assert_eq!(notices(&mut gate), [Notice::Admitted(SessionId(4), ms(10))]);
+    let census = gate.census(ms(10));
+    assert_eq!((census.running, census.lent, census.loans, census.unqueued), (0, 0, 0, 0));
+    assert_eq!((census.waiting, census.tenants[0].in_flight, census.tenants[0].exempt), (0, 0, 0));
+    // Two may run at the new server, whatever the sessions of the old one do.
+    let new = |session| Caller { server, ..by(SessionId(session), shop) };
+    sessions.iter().for_each(|caller| gate.settle(ms(11), *caller, None, true));
+    assert_eq!(gate.ask(ms(11), new(20)), Admission::Admitted);
+    assert_eq!(gate.ask(ms(11), new(21)), Admission::Admitted);
+    assert_eq!(gate.ask(ms(11), new(22)), Admission::Queued);
+    sessions.iter().for_each(|caller| gate.cancel(ms(12), *caller));
+    assert_eq!((gate.running(), gate.waiting()), (2, 1));
+}
+
+#[test]
+fn a_tenant_has_only_so_many_sessions_that_pass_the_queue_for_named_locks() {
+    let (mut gate, shop) = gate_with(1, Options { named_max: 2, ..Options::default() });
+    let batch = gate.tenant("batch");
+    assert!(gate.exempt(by(A, shop)) && gate.exempt(by(B, shop)));
+    assert!(!gate.exempt(by(C, shop)));
+    assert!(gate.exempt(by(C, batch)), "each tenant has its own");
+    gate.unexempt(by(A, shop));
+    assert!(gate.exempt(by(C, shop)));
+    let shown = gate.census(ms(0)).tenants.iter().map(|t| (t.exempt, t.exempt_refused)).collect::<Vec<_>>();
+    assert_eq!(shown, [(2, 1), (1, 0)]);
 }

@@ -263,7 +263,7 @@ fn sample(interval: &Interval, limit: u32) -> Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::{Outcome, SessionId};
+    use crate::admission::{Caller, Outcome, SessionId};
     use evenkeel_core::control::{Decision, Reason};
     use std::sync::{Mutex, mpsc};
 
@@ -329,7 +329,7 @@ mod tests {
             for session in 0..count {
                 self.gate.reach(&mut |gate| {
                     let tenant = gate.tenant("shop");
-                    gate.ask(at, SessionId(session), tenant);
+                    gate.ask(at, Caller { session: SessionId(session), tenant, server: 0 });
                     gate.release(at + Nanos::from_millis(10), SessionId(session), Outcome::Success, 1.0);
                 });
             }
