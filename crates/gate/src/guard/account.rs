@@ -38,4 +38,3 @@ mod tests {
         assert!(!names_socket_plugin(password.as_bytes()));
     }
 }
-pub fn is_bound_to_host(_: &[u8]) -> bool { false }

@@ -1,6 +1,7 @@
 //! One side of a session: a socket, TLS on it if there is any, and what waits to be sent.
 
 use crate::sys::Socket;
+use evenkeel_core::Nanos;
 use rustls::Connection;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -16,9 +17,39 @@ pub enum Received {
     End,
 }
 
+/// What carries bytes without waiting: a socket, or one of a simulation.
+pub trait Transport {
+    /// Sends what fits; `WouldBlock` where nothing does.
+    fn send(&self, bytes: &[u8]) -> io::Result<usize>;
+    /// Receives what is there; `WouldBlock` where nothing is, 0 at the end.
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Tells the other side that nothing more is sent.
+    fn end(&self);
+    /// Whether the other machine owes an answer for so long that it must be gone.
+    fn is_lost(&self, silence: Nanos) -> bool;
+}
+
+impl Transport for Socket {
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        Socket::send(self, bytes)
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        Socket::receive(self, buffer)
+    }
+
+    fn end(&self) {
+        Socket::end(self);
+    }
+
+    fn is_lost(&self, silence: Nanos) -> bool {
+        Socket::is_lost(self, silence)
+    }
+}
+
 /// A side.
-pub struct Link {
-    socket: Socket,
+pub struct Link<T> {
+    socket: T,
     tls: Option<Box<Connection>>,
     /// What was to be sent and did not fit, from `sent` on.
     unsent: Vec<u8>,
@@ -32,14 +63,14 @@ pub struct Link {
     ended: bool,
 }
 
-impl AsRawFd for Link {
+impl AsRawFd for Link<Socket> {
     fn as_raw_fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
 }
 
-impl Link {
-    pub fn new(socket: Socket) -> Self {
+impl<T: Transport> Link<T> {
+    pub fn new(socket: T) -> Self {
         Self {
             socket,
             tls: None,
@@ -52,7 +83,7 @@ impl Link {
         }
     }
 
-    pub fn socket(&self) -> &Socket {
+    pub fn socket(&self) -> &T {
         &self.socket
     }
 
@@ -87,6 +118,11 @@ impl Link {
     /// Whether something waits for room.
     pub fn is_blocked(&self) -> bool {
         self.sent < self.unsent.len() || self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+    }
+
+    /// Bytes that wait for room.
+    pub fn unsent(&self) -> usize {
+        self.unsent.len() - self.sent
     }
 
     /// Sends bytes, or keeps those that do not fit. The caller stops reading the other side while
@@ -226,15 +262,15 @@ impl Link {
 }
 
 /// The socket as what rustls reads from and writes to.
-struct Raw<'a>(&'a Socket);
+struct Raw<'a, T>(&'a T);
 
-impl Read for Raw<'_> {
+impl<T: Transport> Read for Raw<'_, T> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.receive(buffer)
     }
 }
 
-impl Write for Raw<'_> {
+impl<T: Transport> Write for Raw<'_, T> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.send(bytes)
     }

@@ -17,6 +17,7 @@ mod refusal;
 mod seat;
 pub mod session;
 mod shared;
+pub mod simulation;
 mod stats;
 mod tls;
 mod worker;

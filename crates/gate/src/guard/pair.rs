@@ -1,10 +1,10 @@
 //! A session with its two connections: bytes are moved and what the session wants is done. It decides nothing.
 
-use super::link::{Link, Received};
+use super::link::{Link, Received, Transport};
 use super::session::{Action, Context, Event, Session, Side};
 use super::tls::TlsSetup;
 use crate::admission::Notice;
-use crate::sys::{Ready, Socket};
+use crate::sys::Ready;
 use evenkeel_core::Nanos;
 use std::io;
 
@@ -34,10 +34,10 @@ pub struct Attempt {
 }
 
 /// A session and its sockets.
-pub struct Pair {
+pub struct Pair<T> {
     pub session: Session,
-    pub client: Link,
-    pub server: Link,
+    pub client: Link<T>,
+    pub server: Link<T>,
     pub attempt: Attempt,
     /// Which side says nothing more, and which is gone altogether, as the session knows it.
     over: [bool; 2],
@@ -54,8 +54,8 @@ pub struct Desk<'a> {
     pub buffer: &'a mut [u8],
 }
 
-impl Pair {
-    pub fn new(session: Session, client: Socket, server: Socket, attempt: Attempt) -> Self {
+impl<T: Transport> Pair<T> {
+    pub fn new(session: Session, client: T, server: T, attempt: Attempt) -> Self {
         Self {
             session,
             client: Link::new(client),
@@ -69,7 +69,7 @@ impl Pair {
         }
     }
 
-    pub fn link(&mut self, side: Side) -> &mut Link {
+    pub fn link(&mut self, side: Side) -> &mut Link<T> {
         match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,

@@ -10,7 +10,7 @@ use super::stats::Stats;
 use super::tls::TlsSetup;
 use crate::admission::{Gate, Notice, SessionId};
 use crate::clock::Clock;
-use crate::sys::{Endpoint, Wake};
+use crate::sys::{Endpoint, Socket, Wake};
 use evenkeel_core::Nanos;
 use evenkeel_wire::relay::put_proxy_header;
 use std::io;
@@ -82,7 +82,7 @@ impl Shared {
     }
 
     /// Says to a server that has just been reached who its client is, where that was asked for.
-    pub fn greet(&self, client: &Link, server: &mut Link) -> io::Result<()> {
+    pub fn greet(&self, client: &Link<Socket>, server: &mut Link<Socket>) -> io::Result<()> {
         server.socket().watch(self.terms.plan.silence_max)?;
         if !self.terms.plan.proxy_protocol {
             return Ok(());

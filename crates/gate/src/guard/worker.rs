@@ -35,7 +35,7 @@ const LOGIN_SPARED: Nanos = Nanos::from_secs(1);
 /// A place for a session.
 #[derive(Default)]
 struct Place {
-    pair: Option<Box<Pair>>,
+    pair: Option<Box<Pair<Socket>>>,
     generation: u32,
     /// It has to be looked at from time to time.
     watched: bool,
@@ -271,7 +271,7 @@ impl Worker {
 
     /// Lets a session do something, and does what follows for its place. A defect that panics ends this session alone:
     /// its permit and its sockets go with it.
-    fn serve(&mut self, place: usize, act: impl FnOnce(&mut Pair, &mut Desk<'_>) -> Flow) {
+    fn serve(&mut self, place: usize, act: impl FnOnce(&mut Pair<Socket>, &mut Desk<'_>) -> Flow) {
         let Some(found) = self.places.get_mut(place) else { return };
         let Some(pair) = &mut found.pair else { return };
         let cx = Context {

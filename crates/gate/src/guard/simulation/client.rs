@@ -1,0 +1,208 @@
+//! A model of a client: it logs in, says what it likes, ahead too, in pieces too, reads or does not, and leaves as
+//! clients do.
+
+use super::ledger::Ledger;
+use super::pipe::Conduit;
+use super::script::{Command, account, packet};
+use evenkeel_core::random::Random;
+use evenkeel_wire::packet::PacketReader;
+
+/// Commands of one client before it has had enough.
+const COMMANDS_MAX: usize = 40;
+/// PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH, CONNECT_WITH_DB, TRANSACTIONS and the like.
+const CAPABILITIES: u32 = 1 << 9 | 1 << 15 | 1 << 19 | 1 << 13 | 1 << 3 | 1 << 7;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Greeting,
+    /// It said who it is, and may be asked for a proof.
+    Answered,
+    In,
+    Gone,
+}
+
+/// One client of the model.
+#[derive(Debug)]
+pub struct Client {
+    phase: Phase,
+    packets: PacketReader,
+    unsaid: Vec<u8>,
+    /// It reads nothing.
+    pub stalled: bool,
+    /// It says nothing more.
+    pub silent: bool,
+    last: Option<Command>,
+}
+
+impl Client {
+    pub fn new() -> Self {
+        Self {
+            phase: Phase::Greeting,
+            packets: PacketReader::new(1 << 20),
+            unsaid: Vec::new(),
+            stalled: false,
+            silent: false,
+            last: None,
+        }
+    }
+
+    pub fn is_gone(&self) -> bool {
+        self.phase == Phase::Gone
+    }
+
+    /// Leaves without a word: its machine ends the connection for it.
+    pub fn leave(&mut self, conduit: &mut Conduit, resets: bool) {
+        self.phase = Phase::Gone;
+        conduit.end();
+        conduit.broken |= resets;
+    }
+
+    /// Does a little; what is wrong with what it heard.
+    pub fn act(
+        &mut self,
+        conduit: &mut Conduit,
+        ledger: &mut Ledger,
+        random: &mut Random,
+    ) -> Result<(), String> {
+        if self.is_gone() {
+            return Ok(());
+        }
+        if conduit.broken {
+            self.phase = Phase::Gone;
+            return Ok(());
+        }
+        // In pieces, so that half a command is on its way for a while.
+        let piece = self.unsaid.len().min(random.uniform(1, 900) as usize);
+        let said = conduit.say(&self.unsaid[..piece]);
+        self.unsaid.drain(..said);
+        if !self.stalled {
+            self.listen(conduit, ledger, random)?;
+        }
+        if self.phase == Phase::In && self.unsaid.is_empty() && !self.silent {
+            self.say_more(ledger, random);
+        }
+        Ok(())
+    }
+
+    fn listen(
+        &mut self,
+        conduit: &mut Conduit,
+        ledger: &mut Ledger,
+        random: &mut Random,
+    ) -> Result<(), String> {
+        let Some(bytes) = conduit.hear(random.uniform(1, 2_000) as usize) else { return Ok(()) };
+        if bytes.is_empty() {
+            self.leave(conduit, false);
+            return Ok(());
+        }
+        let mut rest = &bytes[..];
+        while self.phase != Phase::In && !rest.is_empty() {
+            let packet = self.packets.next(&mut rest).map_err(|error| format!("at the client: {error}"))?;
+            match packet {
+                Some((number, payload)) => self.log_in(number, &payload, ledger, random),
+                None => break,
+            }
+        }
+        ledger.hear(rest)
+    }
+
+    fn log_in(&mut self, number: u8, payload: &[u8], ledger: &mut Ledger, random: &mut Random) {
+        match (self.phase, payload.first()) {
+            // Refused; what follows is the end.
+            (_, Some(0xff)) => ledger.over = true,
+            (Phase::Greeting, _) => {
+                self.phase = Phase::Answered;
+                self.unsaid.extend(packet(1, &hello(account(random))));
+                self.run_ahead(ledger, random);
+            }
+            (_, Some(0xfe)) => {
+                // A client that ran ahead has no place left for its proof: the server took what came instead.
+                self.unsaid.extend(packet(number.wrapping_add(1), b"12345678901234567890"));
+                self.run_ahead(ledger, random);
+            }
+            _ => self.phase = Phase::In,
+        }
+    }
+
+    /// Says a lot before it is its turn, which no honest client does.
+    fn run_ahead(&mut self, ledger: &mut Ledger, random: &mut Random) {
+        if random.chance(0.05) {
+            ledger.over = true;
+            self.unsaid.extend(vec![0; random.uniform(1, 4_000) as usize]);
+        }
+    }
+
+    fn say_more(&mut self, ledger: &mut Ledger, random: &mut Random) {
+        if ledger.over || ledger.streams {
+            return;
+        }
+        if ledger.heard < ledger.answered.len() && (ledger.proof_wanted || ledger.file_wanted) {
+            return;
+        }
+        if ledger.proof_wanted {
+            ledger.proof_wanted = false;
+            self.unsaid.extend(packet(ledger.number.wrapping_add(1), b"12345678901234567890"));
+            return;
+        }
+        if ledger.file_wanted {
+            self.send_file(ledger, random);
+            return;
+        }
+        let waits = self.last.as_ref().is_some_and(Command::is_alone) && ledger.pending() > 0;
+        let ahead = ledger.pending() > random.uniform(0, 4) as usize;
+        if waits || ahead || random.chance(0.3) {
+            return;
+        }
+        let enough = ledger.sent.len() >= COMMANDS_MAX;
+        let command = if enough { Command::Quit } else { Command::any(random) };
+        if command.is_alone() && ledger.pending() > 0 {
+            return;
+        }
+        self.send(command, ledger, random);
+    }
+
+    fn send(&mut self, command: Command, ledger: &mut Ledger, random: &mut Random) {
+        // The attack: a change of user in the middle of other commands, with a made-up proof behind it.
+        let attack = random.chance(0.02);
+        let commands = match attack {
+            true => vec![Command::NoDatabase, Command::ChangeUser(super::script::SYSTEM), Command::Select(1)],
+            false => vec![command],
+        };
+        for command in commands {
+            self.unsaid.extend(packet(0, &command.payload()));
+            self.last = Some(command.clone());
+            ledger.send(command);
+        }
+    }
+
+    fn send_file(&mut self, ledger: &mut Ledger, random: &mut Random) {
+        ledger.file_wanted = false;
+        let mut number = ledger.number.wrapping_add(1);
+        for _ in 0..random.uniform(0, 3) {
+            self.unsaid.extend(packet(number, &vec![b'x'; random.uniform(1, 500) as usize]));
+            number = number.wrapping_add(1);
+        }
+        self.unsaid.extend(packet(number, b""));
+    }
+
+    /// Waits for nothing any more: says goodbye as soon as nothing of it is under way.
+    pub fn finish(&mut self, ledger: &mut Ledger) {
+        self.stalled = false;
+        let at_rest = self.unsaid.is_empty() && !ledger.file_wanted && !ledger.proof_wanted;
+        if self.phase == Phase::In && at_rest && self.last != Some(Command::Quit) && ledger.pending() == 0 {
+            self.silent = true;
+            self.unsaid.extend(packet(0, &Command::Quit.payload()));
+            self.last = Some(Command::Quit);
+            ledger.send(Command::Quit);
+        }
+    }
+}
+
+fn hello(user: &str) -> Vec<u8> {
+    let mut out = CAPABILITIES.to_le_bytes().to_vec();
+    out.extend_from_slice(&[0, 0, 0, 64, 45]);
+    out.extend_from_slice(&[0; 23]);
+    out.extend_from_slice(user.as_bytes());
+    out.extend_from_slice(b"\0\0shop\0mysql_native_password\0");
+    out
+}

@@ -1,0 +1,86 @@
+//! A deterministic simulation of guarded sessions, which runs the code that runs in production: sessions, links, gate
+//! and policy, over a virtual network and a virtual clock, between model clients and a model server.
+//!
+//! The network delays, splits, cuts and resets; clients pipeline, stall, lie and die; the server has accounts,
+//! locks and errors, is replaced, and vanishes. One seed is one history, step by step, so that what was found once is
+//! found again. What must never happen is judged after every step ([`Violation`]).
+
+mod client;
+mod door;
+mod ledger;
+mod pipe;
+mod script;
+mod server;
+mod world;
+
+use evenkeel_core::random::{Random, Seed};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Steps of one history before everybody leaves and all must come to rest.
+const STEPS: u64 = 20_000;
+
+/// What must never happen, and did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which history.
+    pub seed: u64,
+    /// After how many steps of it.
+    pub step: u64,
+    /// What.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {}, step {}: {}", self.seed, self.step, self.what)
+    }
+}
+
+/// Plays one history to its end: its steps.
+///
+/// # Errors
+/// The first thing that must never happen.
+pub fn play(seed: u64) -> Result<u64, Violation> {
+    let mut world = world::World::new(Random::new(Seed(seed).child("sessions")));
+    let mut step = 0;
+    let mut failed = |step: &mut u64| -> Result<(), String> {
+        while *step < STEPS {
+            *step += 1;
+            world.step()?;
+        }
+        *step += world.come_to_rest()?;
+        Ok(())
+    };
+    // A panic is one of the things that must not happen.
+    let ended = catch_unwind(AssertUnwindSafe(|| failed(&mut step)));
+    let what = match ended {
+        Ok(Ok(())) => return Ok(step),
+        Ok(Err(what)) => what,
+        Err(_) => "a session panicked".to_owned(),
+    };
+    Err(Violation { seed, step, what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Histories of each test run: three million steps.
+    const HISTORIES: u64 = 150;
+
+    #[test]
+    fn nothing_that_must_never_happen_does_in_millions_of_steps() {
+        let played: Result<Vec<u64>, Violation> = (1..=HISTORIES).map(play).collect();
+        let steps: u64 = match played {
+            Ok(steps) => steps.iter().sum(),
+            Err(violation) => panic!("{violation}\nreplay: evenkeel simulate --sessions 1 --seed {}", violation.seed),
+        };
+        assert!(steps >= HISTORIES * STEPS, "only {steps} steps");
+    }
+
+    #[test]
+    fn a_seed_is_one_history() {
+        assert_eq!(play(7), play(7));
+    }
+}

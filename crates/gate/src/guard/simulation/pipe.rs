@@ -1,0 +1,143 @@
+//! A connection of the virtual network: bytes are on their way, then there; ends and breaks too.
+
+use crate::guard::link::Transport;
+use evenkeel_core::Nanos;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+
+/// One direction.
+#[derive(Debug, Default)]
+pub struct Pipe {
+    on_the_way: VecDeque<u8>,
+    there: VecDeque<u8>,
+    ended: bool,
+    end_is_there: bool,
+}
+
+impl Pipe {
+    fn send(&mut self, bytes: &[u8], room: usize) -> usize {
+        let free = room.saturating_sub(self.on_the_way.len() + self.there.len());
+        let count = bytes.len().min(free);
+        self.on_the_way.extend(&bytes[..count]);
+        count
+    }
+
+    /// Brings so many bytes nearer, and the end behind the last of them; false where nothing was on its way.
+    fn carry(&mut self, count: usize) -> bool {
+        let moved = count.min(self.on_the_way.len());
+        self.there.extend(self.on_the_way.drain(..moved));
+        let ends = self.ended && self.on_the_way.is_empty() && !self.end_is_there;
+        self.end_is_there |= ends;
+        moved > 0 || ends
+    }
+
+    fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        let count = buffer.len().min(self.there.len());
+        for (to, from) in buffer.iter_mut().zip(self.there.drain(..count)) {
+            *to = from;
+        }
+        (count > 0 || self.end_is_there && !buffer.is_empty()).then_some(count)
+    }
+}
+
+/// A connection between somebody and the guard.
+#[derive(Debug)]
+pub struct Conduit {
+    pub to_guard: Pipe,
+    pub to_other: Pipe,
+    /// Bytes that each direction holds.
+    room: usize,
+    /// It was reset by the other side or by the network.
+    pub broken: bool,
+    /// The other machine has been gone since then, and nobody says so.
+    pub vanished: Option<Nanos>,
+    /// The guard has closed its end.
+    pub left: bool,
+}
+
+impl Conduit {
+    pub fn new(room: usize) -> Self {
+        let pipe = Pipe::default;
+        Self { to_guard: pipe(), to_other: pipe(), room, broken: false, vanished: None, left: false }
+    }
+
+    /// The other side says so many of these bytes; none where there is no room.
+    pub fn say(&mut self, bytes: &[u8]) -> usize {
+        self.to_guard.send(bytes, self.room)
+    }
+
+    /// The other side hears what is there: `None` at the moment nothing, empty at the end.
+    pub fn hear(&mut self, most: usize) -> Option<Vec<u8>> {
+        let mut buffer = vec![0; most];
+        let count = self.to_other.take(&mut buffer)?;
+        buffer.truncate(count);
+        Some(buffer)
+    }
+
+    /// The other side says nothing more.
+    pub fn end(&mut self) {
+        self.to_guard.ended = true;
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.to_guard.ended
+    }
+
+    /// Whether the guard can see that the other side has ended.
+    pub fn end_is_there(&self) -> bool {
+        self.to_guard.end_is_there
+    }
+
+    pub fn carry(&mut self, to_guard: bool, count: usize) -> bool {
+        if self.vanished.is_some() || self.broken {
+            return false;
+        }
+        if to_guard { self.to_guard.carry(count) } else { self.to_other.carry(count) }
+    }
+}
+
+/// The guard's end of a conduit.
+pub struct Plug {
+    pub conduit: Rc<RefCell<Conduit>>,
+    pub now: Rc<Cell<Nanos>>,
+}
+
+impl Drop for Plug {
+    fn drop(&mut self) {
+        let mut conduit = self.conduit.borrow_mut();
+        conduit.left = true;
+        conduit.to_other.ended = true;
+    }
+}
+
+impl Transport for Plug {
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut conduit = self.conduit.borrow_mut();
+        if conduit.broken {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let room = conduit.room;
+        match conduit.to_other.send(bytes, room) {
+            0 if !bytes.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
+            count => Ok(count),
+        }
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut conduit = self.conduit.borrow_mut();
+        if conduit.broken {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        conduit.to_guard.take(buffer).ok_or_else(|| io::ErrorKind::WouldBlock.into())
+    }
+
+    fn end(&self) {
+        self.conduit.borrow_mut().to_other.ended = true;
+    }
+
+    fn is_lost(&self, silence: Nanos) -> bool {
+        self.conduit.borrow().vanished.is_some_and(|since| self.now.get() - since >= silence)
+    }
+}

@@ -1,0 +1,464 @@
+//! Everything of a simulation, and what is judged after each step.
+
+use super::client::Client;
+use super::door::Gateway;
+use super::ledger::Ledger;
+use super::pipe::{Conduit, Plug};
+use super::server::{Connection, Deed, Locks};
+use crate::address::Address;
+use crate::admission::{Census, Gate, Notice, Options, SessionId};
+use crate::guard::kinds::Kinds;
+use crate::guard::pair::{Attempt, Desk, Flow, Pair};
+use crate::guard::plan::Plan;
+use crate::guard::seat::{Door, Standing};
+use crate::guard::session::{Arrival, Context, Event, Session, Side, Terms};
+use crate::guard::shared::session_of;
+use crate::guard::stats::Stats;
+use crate::guard::tls::{BackendTls, ClientTls, TlsMode, TlsSetup};
+use crate::sys::Ready;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Random;
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Sessions at a time.
+const SLOTS: usize = 6;
+/// One read of a session, as the guard's buffer.
+const BUFFER: usize = 2_048;
+/// Most bytes that one session may keep: what waits of the client's, and what the sides do not take.
+const KEPT_MAX: usize = 6 * BUFFER;
+/// From one tick to the next.
+const TICK: Nanos = Nanos::from_millis(50);
+/// Virtual time after which everything is at rest once everybody has left.
+const REST: Nanos = Nanos::from_secs(60);
+
+struct Slot {
+    id: SessionId,
+    pair: Pair<Plug>,
+    /// Which server it is connected to, once it is.
+    server: Option<u32>,
+    client: Client,
+    connection: Connection,
+    ledger: Ledger,
+    near: Rc<RefCell<Conduit>>,
+    far: Rc<RefCell<Conduit>>,
+    closed: bool,
+}
+
+pub struct World {
+    random: Random,
+    now: Rc<Cell<Nanos>>,
+    ticked: Nanos,
+    looked: Nanos,
+    gateway: Arc<Gateway>,
+    door: Arc<dyn Door>,
+    terms: Terms,
+    tls: TlsSetup,
+    stats: Stats,
+    kinds: Kinds,
+    locks: Locks,
+    slots: Vec<Slot>,
+    sessions: u64,
+    buffer: Vec<u8>,
+    /// Nobody comes any more.
+    ending: bool,
+}
+
+impl World {
+    pub fn new(mut random: Random) -> Self {
+        let options = Options { named_max: SLOTS, ..Options::default() };
+        let limit = random.uniform(1, 4) as usize;
+        let gateway = Arc::new(Gateway::new(Gate::new(limit, options)));
+        let address = Address::Unix(PathBuf::from("/model"));
+        let mut plan = Plan::new(address.clone(), address);
+        plan.administrators = vec![super::script::ADMINISTRATOR.to_owned()];
+        let tls = TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost");
+        let mut world = Self {
+            random,
+            now: Rc::new(Cell::new(Nanos::ZERO)),
+            ticked: Nanos::ZERO,
+            looked: Nanos::ZERO,
+            door: gateway.clone(),
+            gateway,
+            terms: Terms { plan, tls_offered: false, backend_tls: TlsMode::Disabled },
+            tls: tls.unwrap_or_else(|error| unreachable!("TLS without files can be set up: {error}")),
+            stats: Stats::default(),
+            kinds: Kinds::default(),
+            locks: Locks::default(),
+            slots: Vec::new(),
+            sessions: 0,
+            buffer: vec![0; BUFFER],
+            ending: false,
+        };
+        for _ in 0..SLOTS {
+            let slot = world.arrival();
+            world.slots.push(slot);
+        }
+        world
+    }
+
+    fn arrival(&mut self) -> Slot {
+        self.sessions += 1;
+        let id = SessionId(self.sessions);
+        let mut conduit = || Rc::new(RefCell::new(Conduit::new(self.random.uniform(200, 4_000) as usize)));
+        let (near, far) = (conduit(), conduit());
+        let plug = |conduit: &Rc<RefCell<Conduit>>| Plug { conduit: Rc::clone(conduit), now: Rc::clone(&self.now) };
+        let session = Session::new(id, Arrival { local: false, spare: false }, self.now.get());
+        let pair = Pair::new(session, plug(&near), plug(&far), Attempt::default());
+        Slot {
+            id,
+            pair,
+            server: None,
+            client: Client::new(),
+            connection: Connection::new(self.sessions as usize),
+            ledger: Ledger::default(),
+            near,
+            far,
+            closed: false,
+        }
+    }
+
+    /// One thing happens.
+    pub fn step(&mut self) -> Result<(), String> {
+        let at = self.random.uniform(0, SLOTS as u64 - 1) as usize;
+        self.pass_time()?;
+        match self.random.uniform(0, 999) {
+            0..=549 => self.carry(at),
+            550..=769 => self.let_client_act(at)?,
+            770..=979 => self.let_server_act(at)?,
+            980..=997 => self.disturb(at),
+            _ if self.random.chance(0.05) => self.fail_over(),
+            _ => {}
+        }
+        self.replace(at);
+        self.judge(at)
+    }
+
+    fn pass_time(&mut self) -> Result<(), String> {
+        let time = match self.random.uniform(0, 99) {
+            0 => Nanos::from_millis(self.random.uniform(1, 120)),
+            _ => Nanos::from_micros(self.random.uniform(0, 60)),
+        };
+        self.set_time(self.now.get() + time);
+        if self.now.get() - self.ticked < TICK {
+            return Ok(());
+        }
+        self.ticked = self.now.get();
+        self.reach(&mut |gate, now| gate.tick(now));
+        let looks = self.now.get() - self.looked >= Nanos::from_secs(1);
+        for at in 0..SLOTS {
+            self.serve(at, |pair, desk| pair.happens(Event::Tick, desk));
+            if looks {
+                let silence = self.terms.plan.silence_max;
+                self.serve(at, |pair, desk| pair.look_for_server(silence, desk));
+            }
+            self.judge(at)?;
+        }
+        if looks {
+            self.looked = self.now.get();
+        }
+        Ok(())
+    }
+
+    fn set_time(&mut self, now: Nanos) {
+        self.now.set(now);
+        self.gateway.set(now);
+    }
+
+    fn reach(&self, act: &mut dyn FnMut(&mut Gate, Nanos)) {
+        self.gateway.reach(None, act);
+    }
+
+    /// The network brings some bytes nearer.
+    fn carry(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        let (is_near, to_guard) = (self.random.chance(0.5), self.random.chance(0.6));
+        let count = match self.random.uniform(0, 3) {
+            0 => 1,
+            1 => self.random.uniform(1, 40) as usize,
+            _ => 4_000,
+        };
+        let conduit = if is_near { &slot.near } else { &slot.far };
+        let moved = conduit.borrow_mut().carry(to_guard, count);
+        if moved && to_guard {
+            let ended = conduit.borrow().end_is_there();
+            self.ready(at, if is_near { Side::Client } else { Side::Server }, ended, false);
+        }
+    }
+
+    /// The kernel tells the guard of a socket.
+    fn ready(&mut self, at: usize, side: Side, ended: bool, write: bool) {
+        let slot = &mut self.slots[at];
+        if side == Side::Server && slot.pair.session.is_connecting() {
+            return self.connect(at);
+        }
+        let ready = Ready { token: 0, read: true, write, ended };
+        self.serve(at, |pair, desk| pair.ready(side, ready, desk));
+    }
+
+    fn connect(&mut self, at: usize) {
+        let mut server = 0;
+        self.reach(&mut |gate, _| server = gate.server());
+        self.slots[at].server = Some(server);
+        self.serve(at, |pair, desk| pair.happens(Event::Connected { server }, desk));
+        self.serve(at, |pair, desk| {
+            pair.ready(Side::Server, Ready { token: 0, read: true, write: false, ended: false }, desk)
+        });
+    }
+
+    fn let_client_act(&mut self, at: usize) -> Result<(), String> {
+        let slot = &mut self.slots[at];
+        let (was_gone, was_broken) = (slot.client.is_gone(), slot.near.borrow().broken);
+        slot.client.act(&mut slot.near.borrow_mut(), &mut slot.ledger, &mut self.random)?;
+        if !was_gone && !was_broken {
+            // Room that it made, and the end that it told, are seen.
+            self.room(at, Side::Client);
+        }
+        Ok(())
+    }
+
+    fn room(&mut self, at: usize, side: Side) {
+        let slot = &mut self.slots[at];
+        let broken = match side {
+            Side::Client => slot.near.borrow().broken,
+            Side::Server => slot.far.borrow().broken,
+        };
+        if slot.pair.link(side).is_blocked() || broken {
+            self.ready(at, side, broken, true);
+        }
+    }
+
+    fn let_server_act(&mut self, at: usize) -> Result<(), String> {
+        let slot = &mut self.slots[at];
+        let now = self.now.get();
+        let deed = slot.connection.act(
+            &mut slot.far.borrow_mut(),
+            &mut self.locks,
+            &mut slot.ledger,
+            (now, &mut self.random),
+        )?;
+        let reachable = !slot.far.borrow().broken && slot.far.borrow().vanished.is_none();
+        match deed {
+            Some(Deed::Usurped(command)) => {
+                return Err(format!("the server obeyed {command:02x?} as an account of the system"));
+            }
+            Some(Deed::Works(command)) if command.is_work() && reachable => self.has_permit(at, &command)?,
+            _ => {}
+        }
+        self.room(at, Side::Server);
+        Ok(())
+    }
+
+    /// What the server works for has a permit.
+    fn has_permit(&self, at: usize, command: &super::script::Command) -> Result<(), String> {
+        let slot = &self.slots[at];
+        let permitted = matches!(slot.pair.session.standing(), Some(Standing::Held | Standing::Lent));
+        match permitted || slot.connection.is_administrator() {
+            true => Ok(()),
+            false => Err(format!("{command:?} runs without a permit")),
+        }
+    }
+
+    /// What goes wrong in the world.
+    fn disturb(&mut self, at: usize) {
+        let what = self.random.uniform(0, 99);
+        let slot = &mut self.slots[at];
+        match what {
+            0..=39 => slot.client.stalled = !slot.client.stalled,
+            40..=54 => slot.client.silent = !slot.client.silent,
+            55..=69 => {
+                let resets = self.random.chance(0.5);
+                slot.client.leave(&mut slot.near.borrow_mut(), resets);
+                if resets {
+                    self.ready(at, Side::Client, true, true);
+                }
+            }
+            // Says nothing more and goes on reading.
+            70..=79 => slot.near.borrow_mut().end(),
+            80..=84 => {
+                slot.far.borrow_mut().broken = true;
+                self.ready(at, Side::Server, true, true);
+            }
+            85..=86 => {
+                let now = self.now.get();
+                slot.far.borrow_mut().vanished.get_or_insert(now);
+            }
+            _ => {}
+        }
+    }
+
+    /// Another server takes the place of this one: new sessions go there.
+    fn fail_over(&mut self) {
+        self.reach(&mut |gate, now| {
+            gate.new_server(now);
+        });
+        self.deliver(Vec::new());
+    }
+
+    fn replace(&mut self, at: usize) {
+        let slot = &self.slots[at];
+        let over = slot.closed && (slot.client.is_gone() || slot.near.borrow().broken);
+        if over && slot.connection.is_closed() && !self.ending {
+            self.slots[at] = self.arrival();
+        }
+    }
+
+    /// Lets the guard do something with a session, and all that follows for others.
+    fn serve(&mut self, at: usize, act: impl FnOnce(&mut Pair<Plug>, &mut Desk<'_>) -> Flow) {
+        let mut notices = Vec::new();
+        self.serve_one(at, &mut notices, act);
+        self.deliver(notices);
+    }
+
+    fn serve_one(
+        &mut self,
+        at: usize,
+        notices: &mut Vec<Notice>,
+        act: impl FnOnce(&mut Pair<Plug>, &mut Desk<'_>) -> Flow,
+    ) {
+        let slot = &mut self.slots[at];
+        if slot.closed {
+            return;
+        }
+        let mut actions = Vec::new();
+        let cx = Context {
+            terms: &self.terms,
+            door: &self.door,
+            kinds: &mut self.kinds,
+            stats: &self.stats,
+            now: self.now.get(),
+            notices,
+            actions: &mut actions,
+        };
+        let mut desk = Desk { cx, tls: &self.tls, buffer: &mut self.buffer };
+        let mut flow = act(&mut slot.pair, &mut desk);
+        while flow == Flow::Again {
+            flow = slot.pair.pump(&mut desk);
+        }
+        if flow == Flow::Closed {
+            self.close(at);
+        }
+    }
+
+    /// The guard drops a session with its sockets and with what it had of the gate.
+    fn close(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        slot.closed = true;
+        let spare = || Plug {
+            conduit: Rc::new(RefCell::new(Conduit::new(0))),
+            now: Rc::clone(&self.now),
+        };
+        let nobody = Session::new(slot.id, Arrival { local: false, spare: false }, self.now.get());
+        slot.pair = Pair::new(nobody, spare(), spare(), Attempt::default());
+    }
+
+    fn deliver(&mut self, mut notices: Vec<Notice>) {
+        loop {
+            notices.extend(self.gateway.take());
+            if notices.is_empty() {
+                return;
+            }
+            for notice in std::mem::take(&mut notices) {
+                let id = session_of(notice);
+                if let Some(at) = self.slots.iter().position(|slot| slot.id == id && !slot.closed) {
+                    self.serve_one(at, &mut notices, |pair, desk| pair.notice(notice, desk));
+                }
+            }
+        }
+    }
+
+    fn judge(&self, at: usize) -> Result<(), String> {
+        self.judge_gate()?;
+        let slot = &self.slots[at];
+        if slot.closed {
+            return Ok(());
+        }
+        let now = self.now.get();
+        let session = &slot.pair.session;
+        if session.standing() == Some(Standing::Waiting) && self.locks.holds(slot.connection.number()) {
+            return Err("a command waits in a session that holds a lock".into());
+        }
+        let kept = session.held() + slot.pair.client.unsent() + slot.pair.server.unsent();
+        if kept > KEPT_MAX {
+            return Err(format!("a session keeps {kept} bytes"));
+        }
+        let late = self.terms.plan.login_max + Nanos::from_secs(1);
+        if session.login_since().is_some_and(|since| now - since > late) {
+            return Err("a login has gone on for longer than it may".into());
+        }
+        let gone = slot.far.borrow().vanished.is_some_and(|since| {
+            now - since > self.terms.plan.silence_max + Nanos::from_secs(3)
+        });
+        if gone && session.standing().is_some() {
+            return Err("the permit of a server that is gone is still out".into());
+        }
+        Ok(())
+    }
+
+    /// The gate knows of as many permits as sessions have.
+    fn judge_gate(&self) -> Result<(), String> {
+        let (mut server, mut census) = (0, Census::default());
+        self.reach(&mut |gate, now| (server, census) = (gate.server(), gate.brief_census(now)));
+        let count = |wanted: Standing| {
+            let present = self.slots.iter().filter(|slot| !slot.closed && slot.server == Some(server));
+            present.filter(|slot| slot.pair.session.standing() == Some(wanted)).count()
+        };
+        let found = (census.running, census.lent + census.loans, census.waiting);
+        let held = (count(Standing::Held), count(Standing::Lent), count(Standing::Waiting));
+        match found == held {
+            true => Ok(()),
+            false => Err(format!("running, lent, waiting: the gate knows {found:?}, sessions have {held:?}")),
+        }
+    }
+
+    /// Everybody leaves; whatever was wrong with the network is over. How many steps it took until all was at rest.
+    pub fn come_to_rest(&mut self) -> Result<u64, String> {
+        self.ending = true;
+        let (end, mut steps) = (self.now.get() + REST, 0);
+        while self.slots.iter().any(|slot| !slot.closed || slot.connection.is_busy()) {
+            if self.now.get() > end {
+                return Err(format!("no rest: {}", self.restless()));
+            }
+            steps += 1;
+            self.set_time(self.now.get() + Nanos::from_millis(2));
+            for at in 0..SLOTS {
+                self.finish(at)?;
+            }
+            self.pass_time()?;
+        }
+        let mut census = Census::default();
+        self.reach(&mut |gate, now| census = gate.brief_census(now));
+        let left = census.running + census.lent + census.loans + census.waiting + census.unqueued;
+        if left == 0 { Ok(steps) } else { Err(format!("permits are left behind: {census:?}")) }
+    }
+
+    fn finish(&mut self, at: usize) -> Result<(), String> {
+        let slot = &mut self.slots[at];
+        slot.client.finish(&mut slot.ledger);
+        if slot.ledger.streams || slot.ledger.over {
+            slot.client.leave(&mut slot.near.borrow_mut(), false);
+        }
+        for (is_near, to_guard) in [(true, true), (true, false), (false, true), (false, false)] {
+            let conduit = if is_near { &self.slots[at].near } else { &self.slots[at].far };
+            let moved = conduit.borrow_mut().carry(to_guard, 4_000);
+            let ended = conduit.borrow().end_is_there();
+            if moved && to_guard {
+                self.ready(at, if is_near { Side::Client } else { Side::Server }, ended, false);
+            }
+        }
+        self.let_client_act(at)?;
+        self.let_server_act(at)?;
+        self.judge(at)
+    }
+
+    fn restless(&self) -> String {
+        let open = self.slots.iter().filter(|slot| !slot.closed || slot.connection.is_busy());
+        let one = |slot: &Slot| {
+            let session = &slot.pair.session;
+            format!("{:?} {:?} {:?} {:?}", session.standing(), slot.client, slot.connection, slot.ledger.pending())
+        };
+        open.map(one).collect::<Vec<_>>().join("; ")
+    }
+}
