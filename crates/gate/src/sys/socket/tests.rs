@@ -1,4 +1,7 @@
+//! What the kernel does with sockets whose other side is slow, dead or far away.
+
 use super::*;
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::process::Command;
@@ -86,17 +89,22 @@ fn in_a_network_of_its_own(test: impl FnOnce() + Send + 'static) {
     let run = move || {
         // SAFETY: a system call without pointers; it changes this thread alone, which ends with the test.
         if let Err(error) = check(unsafe { libc::unshare(libc::CLONE_NEWNET) }) {
-            eprintln!("not tested: no network namespace: {error}");
-            return;
+            return not_tested(&format!("no network namespace: {error}"));
         }
         match Command::new("ip").args(["link", "set", "lo", "up"]).status() {
             Ok(status) if status.success() => test(),
-            other => eprintln!("not tested: ip link: {other:?}"),
+            other => not_tested(&format!("ip link: {other:?}")),
         }
     };
     thread::spawn(run).join().unwrap();
 }
 
+/// Says why, in the output of the tests.
+fn not_tested(why: &str) {
+    writeln!(io::stderr(), "not tested: {why}").unwrap();
+}
+
+/// The other machine is gone, and nobody says so.
 fn vanish() {
     assert!(Command::new("ip").args(["link", "set", "lo", "down"]).status().unwrap().success());
 }
