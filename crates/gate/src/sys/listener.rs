@@ -1,24 +1,83 @@
 //! Where clients arrive.
 
-use super::check;
 use super::socket::{Endpoint, Socket};
+use super::{check, try_lock};
 use crate::address::Address;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::UnixStream;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr;
+use std::thread;
+use std::time::Duration;
 
 /// Connections that the kernel keeps until they are accepted.
 const BACKLOG: libc::c_int = 4096;
+
+/// How often, and after which pause, a folder is asked for that somebody else has locked.
+const TURNS: u32 = 50;
+const TURN_PAUSE: Duration = Duration::from_millis(10);
 
 /// A listening socket; the file of a unix socket goes with it.
 #[derive(Debug)]
 pub struct Listener {
     socket: Socket,
-    path: Option<PathBuf>,
+    file: Option<SocketFile>,
+}
+
+/// The file of a unix socket, and which one it was when it was made: a successor may have put its own in its place.
+#[derive(Debug)]
+struct SocketFile {
+    path: PathBuf,
+    identity: Option<(u64, u64)>,
+}
+
+impl SocketFile {
+    fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), identity: identity(path) }
+    }
+
+    /// Removes it, if it is still this one.
+    fn remove(&self) {
+        // Guards take turns, so that none of them can put its own file there between the look and the removal.
+        let _turn = Turn::take(&self.path);
+        if self.identity.is_some() && self.identity == identity(&self.path) {
+            // Nothing can be done about a file that cannot be removed.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Device and inode of what lies at a path.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// A turn at the folder of a socket's file: a lock on the folder itself, which leaves no file behind and ends with its
+/// process.
+struct Turn {
+    _folder: Option<File>,
+}
+
+impl Turn {
+    /// Waits for its turn, but not for ever: anybody who may read the folder could keep it locked. Then, or where the
+    /// file system has no locks, it goes on without, and only guards that start and end in the same instant can meet.
+    fn take(path: &Path) -> Self {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let Ok(folder) = File::open(folder) else { return Self { _folder: None } };
+        for _ in 0..TURNS {
+            match try_lock(folder.as_fd()) {
+                Ok(true) => return Self { _folder: Some(folder) },
+                Ok(false) => thread::sleep(TURN_PAUSE),
+                Err(_) => break,
+            }
+        }
+        Self { _folder: None }
+    }
 }
 
 impl AsRawFd for Listener {
@@ -30,17 +89,26 @@ impl AsRawFd for Listener {
 impl Listener {
     /// Listens at an address; the file of a unix socket that nobody listens at any more is replaced.
     pub fn bind(address: &Address) -> io::Result<Self> {
-        let path = match address {
-            Address::Unix(path) => Some(path.clone()),
-            Address::Tcp { .. } => None,
-        };
-        if let Some(path) = &path {
-            remove_stale(path)?;
+        match address {
+            Address::Unix(path) => Self::bind_file(path),
+            Address::Tcp { .. } => Self::listen_at(address).map(|socket| Self { socket, file: None }),
         }
+    }
+
+    fn bind_file(path: &Path) -> io::Result<Self> {
+        // Of two guards that start at once the second would otherwise take the first one's new socket for a stale one:
+        // it is there before it listens.
+        let _turn = Turn::take(path);
+        remove_stale(path)?;
+        let socket = Self::listen_at(&Address::Unix(path.to_owned()))?;
+        Ok(Self { socket, file: Some(SocketFile::new(path)) })
+    }
+
+    fn listen_at(address: &Address) -> io::Result<Socket> {
         let mut failed = io::Error::other("no address of that name");
         for endpoint in Endpoint::resolve(address)? {
             match Self::listen(&endpoint) {
-                Ok(socket) => return Ok(Self { socket, path }),
+                Ok(socket) => return Ok(socket),
                 Err(error) => failed = error,
             }
         }
@@ -62,7 +130,7 @@ impl Listener {
     /// them: who may log in the server says. Who may come near the socket its folder says.
     pub fn open_to_all(&self) -> io::Result<()> {
         let all = fs::Permissions::from_mode(0o777);
-        self.path.as_ref().map_or(Ok(()), |path| fs::set_permissions(path, all))
+        self.file.as_ref().map_or(Ok(()), |file| fs::set_permissions(&file.path, all))
     }
 
     /// The port, where the system chose it.
@@ -86,7 +154,7 @@ impl Listener {
             let fd = check(libc::accept4(self.as_raw_fd(), ptr::null_mut(), ptr::null_mut(), flags))?;
             Socket(OwnedFd::from_raw_fd(fd))
         };
-        if self.path.is_none() {
+        if self.file.is_none() {
             socket.prompt()?;
         }
         Ok(socket)
@@ -100,23 +168,31 @@ impl Listener {
 
     /// Whether its clients are on this machine and nobody can read along.
     pub fn is_local(&self) -> bool {
-        self.path.is_some()
+        self.file.is_some()
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
-            // Nothing can be done about a file that somebody else has removed or replaced.
-            let _ = fs::remove_file(path);
+        if let Some(file) = &self.file {
+            file.remove();
         }
     }
 }
 
+/// Removes the file of a socket where nobody listens any more. One whose queue is full, or that this user may not
+/// connect to, is somebody's.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-    match is_socket && UnixStream::connect(path).is_err() {
+    let refused = |endpoint: &Endpoint| {
+        Socket::connect(endpoint).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    };
+    let endpoints = Endpoint::resolve(&Address::Unix(path.to_owned()))?;
+    match is_socket && endpoints.iter().all(refused) {
         true => fs::remove_file(path),
         false => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

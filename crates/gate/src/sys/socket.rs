@@ -214,13 +214,7 @@ impl Socket {
         let pointer = (&raw mut info).cast();
         // SAFETY: both pointers are to variables of this function, of the size told.
         let told = check(unsafe {
-            libc::getsockopt(
-                self.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_INFO,
-                pointer,
-                &raw mut length,
-            )
+            libc::getsockopt(self.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, pointer, &raw mut length)
         });
         // Other kinds of sockets have no such option, and no other machine.
         told.is_ok() && Nanos::from_millis(u64::from(info.tcpi_last_ack_recv)) >= silence && owes(&info)

@@ -65,10 +65,8 @@ mod tests {
 
     #[test]
     fn a_client_over_ipv6_is_told_by_both_addresses_and_ports() {
-        let (client, reached) = (
-            b"\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x07",
-            b"\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01",
-        );
+        let (client, reached) =
+            (b"\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x07", b"\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01");
         let expected = [&b"\x21\x21\x00\x24"[..], client, reached, b"\x15\xb3\x0c\xea"].concat();
         assert_eq!(header(Some(("[2001:db8::7]:5555", "[2001:db8::1]:3306"))), expected);
     }

@@ -1,0 +1,72 @@
+//! Listeners that come and go at the same path.
+
+use super::*;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Barrier;
+
+fn at(path: &Path) -> io::Result<Listener> {
+    Listener::bind(&Address::Unix(path.to_owned()))
+}
+
+#[test]
+fn the_file_of_a_socket_goes_with_its_listener_and_a_successors_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("guard.sock");
+    let first = at(&path).unwrap();
+    assert!(at(&path).is_err(), "somebody listens there");
+    // By another file under the same name, as a successor does that must not leave clients without a socket.
+    let next = home.path().join("next.sock");
+    let second = UnixListener::bind(&next).unwrap();
+    fs::rename(&next, &path).unwrap();
+    drop(first);
+    assert!(UnixStream::connect(&path).is_ok(), "the successor's file is there");
+    drop(second);
+    // By removing the old one and binding anew.
+    let third = at(&path).expect("nobody listens at the second one's file any more");
+    fs::remove_file(&path).unwrap();
+    let fourth = at(&path).unwrap();
+    drop(third);
+    assert!(UnixStream::connect(&path).is_ok());
+    drop(fourth);
+    assert!(!path.exists());
+}
+
+#[test]
+fn what_is_no_socket_is_not_removed() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("guard.sock");
+    fs::write(&path, "of value").unwrap();
+    assert!(at(&path).is_err());
+    assert_eq!(fs::read_to_string(&path).unwrap(), "of value");
+}
+
+#[test]
+fn of_listeners_that_start_at_once_where_one_has_died_one_gets_the_path() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("guard.sock");
+    for _ in 0..50 {
+        drop(UnixListener::bind(&path).unwrap());
+        let barrier = Barrier::new(4);
+        let start = || {
+            barrier.wait();
+            at(&path)
+        };
+        let listeners: Vec<_> = thread::scope(|scope| {
+            let started: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
+            started.into_iter().filter_map(|thread| thread.join().unwrap().ok()).collect()
+        });
+        assert_eq!(listeners.len(), 1);
+        assert!(UnixStream::connect(&path).is_ok());
+        drop(listeners);
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn a_folder_that_somebody_keeps_locked_stops_nobody() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = File::open(home.path()).unwrap();
+    assert!(try_lock(folder.as_fd()).unwrap());
+    let path = home.path().join("guard.sock");
+    assert!(at(&path).is_ok());
+}
