@@ -8,7 +8,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::control::{Law, evenkeel, law};
 use evenkeel_gate::admission::Options;
 use evenkeel_gate::control::Settings;
-use evenkeel_gate::guard::{Address, BackendTls, ClientTls, Plan, TenantBy, TlsMode};
+use evenkeel_gate::guard::{Address, BackendMode, BackendTls, ClientTls, Identity, Plan, TenantBy, TlsMode};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -149,9 +149,10 @@ impl GuardConfig {
     }
 
     fn tls(&mut self, mut client: Fields, mut backend: Fields) -> Result<()> {
-        self.plan.client_tls = ClientTls { mode: mode(&mut client)?, identity: identity(&mut client)? };
+        let clients = mode(&mut client, tls_mode)?.unwrap_or_default();
+        self.plan.client_tls = ClientTls { mode: clients, identity: identity(&mut client)? };
         let authorities = backend.optional::<String>("authorities")?.map(PathBuf::from);
-        self.plan.backend_tls = BackendTls { mode: mode(&mut backend)?, authorities };
+        self.plan.backend_tls = BackendTls { mode: mode(&mut backend, backend_mode)?, authorities };
         client.finish()?;
         backend.finish()
     }
@@ -175,6 +176,7 @@ impl GuardConfig {
                 self.plan.threads
             );
         }
+        self.plan.backend_tls.mode()?;
         self.law().map(|_| ())
     }
 
@@ -237,12 +239,10 @@ fn weights(value: Option<Value>) -> Result<BTreeMap<String, u32>> {
     table.into_iter().map(weight).collect()
 }
 
-fn mode(fields: &mut Fields) -> Result<TlsMode> {
+fn mode<T>(fields: &mut Fields, read: fn(&str) -> Result<T>) -> Result<Option<T>> {
     let entry = fields.entry().to_owned();
-    match fields.optional::<String>("mode")? {
-        None => Ok(TlsMode::default()),
-        Some(text) => tls_mode(&text).map_err(|error| anyhow!("{entry}: `mode` {error}")),
-    }
+    let text = fields.optional::<String>("mode")?;
+    text.map(|text| read(&text).map_err(|error| anyhow!("{entry}: `mode` {error}"))).transpose()
 }
 
 /// In the clients' own words.
@@ -258,11 +258,28 @@ pub fn tls_mode(text: &str) -> Result<TlsMode> {
     }
 }
 
-fn identity(fields: &mut Fields) -> Result<Option<(PathBuf, PathBuf)>> {
-    match (fields.optional::<String>("certificate")?, fields.optional::<String>("key")?) {
-        (Some(certificate), Some(key)) => Ok(Some((certificate.into(), key.into()))),
-        (None, None) => Ok(None),
-        _ => bail!("{}: `certificate` and `key` belong together", fields.entry()),
+/// As the clients say it, and the lab.
+///
+/// # Errors
+/// Another word.
+pub fn backend_mode(text: &str) -> Result<BackendMode> {
+    let found = BackendMode::NAMES.iter().find(|(name, _)| *name == text);
+    let names = || BackendMode::NAMES.map(|(name, _)| format!("{name:?}")).join(", ");
+    found.map(|(_, mode)| *mode).ok_or_else(|| anyhow!("is {text:?}, and must be one of {}", names()))
+}
+
+fn identity(fields: &mut Fields) -> Result<Option<Identity>> {
+    let files = (fields.optional::<String>("certificate")?, fields.optional::<String>("key")?);
+    match (files, fields.optional("self_signed")?.unwrap_or(false)) {
+        ((Some(certificate), Some(key)), false) => {
+            Ok(Some(Identity::Files { certificate: certificate.into(), key: key.into() }))
+        }
+        ((None, None), true) => Ok(Some(Identity::SelfSigned)),
+        ((None, None), false) => Ok(None),
+        ((Some(_), None) | (None, Some(_)), _) => {
+            bail!("{}: `certificate` and `key` belong together", fields.entry())
+        }
+        (_, true) => bail!("{}: `self_signed` and `certificate` exclude each other", fields.entry()),
     }
 }
 
@@ -306,6 +323,17 @@ mod tests {
     }
 
     #[test]
+    fn a_certificate_is_one_of_files_or_its_own() {
+        let identity = |more| {
+            GuardConfig::parse(&format!("{SHORT}[client_tls]\n{more}")).unwrap().plan.client_tls.identity
+        };
+        assert_eq!(identity(""), None);
+        assert_eq!(identity("self_signed = true"), Some(Identity::SelfSigned));
+        let files = Identity::Files { certificate: "x".into(), key: "y".into() };
+        assert_eq!(identity("certificate = 'x'\nkey = 'y'\nself_signed = false"), Some(files));
+    }
+
+    #[test]
     fn fitted_parameters_keep_the_limits_of_the_file() {
         let law = |more| {
             GuardConfig::parse(&format!("{SHORT}[control]\ncontroller = 'aimd'\n{more}")).unwrap().law()
@@ -330,6 +358,11 @@ mod tests {
             ("[queue]\nwait = 'long'", "`wait`"),
             ("[queue]\nby = 'host'", "`by` is \"host\""),
             ("[client_tls]\ncertificate = 'x'", "belong together"),
+            ("[client_tls]\nself_signed = true\ncertificate = 'x'\nkey = 'y'", "exclude each other"),
+            ("[client_tls]\nmode = 'verify-ca'", "\"required\", \"preferred\" or \"disabled\""),
+            ("[backend_tls]\nmode = 'on'", "\"verify-ca\", \"verify-identity\""),
+            ("[backend_tls]\nmode = 'preferred'\nauthorities = 'x'", "hint: verify-identity"),
+            ("[backend_tls]\nmode = 'verify-ca'", "no authorities"),
             ("threads = 0", "`threads` must be between"),
             ("log = 'xml'", "`log` is \"xml\""),
         ] {

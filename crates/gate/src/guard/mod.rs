@@ -25,7 +25,7 @@ mod worker;
 pub use crate::address::{Address, NoAddress};
 pub use plan::{Plan, TenantBy};
 pub use stats::{Count, Stats};
-pub use tls::{BackendTls, ClientTls, TlsError, TlsMode};
+pub use tls::{BackendMode, BackendTls, ClientTls, Identity, TlsError, TlsMode};
 
 use crate::admission::{Census, Gate};
 use crate::clock::Clock;
@@ -86,6 +86,11 @@ impl Handle {
     /// Counts of what passed.
     pub fn stats(&self) -> &Stats {
         &self.0.stats
+    }
+
+    /// SHA-256 of the certificate that clients are shown, as openssl writes it, so that they can pin it.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.0.tls.fingerprint()
     }
 }
 

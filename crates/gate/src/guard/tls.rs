@@ -1,15 +1,14 @@
 //! TLS on either side, each by itself.
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::verify_server_cert_signed_by_trust_anchor;
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+mod certificate;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{
-    ClientConfig, ClientConnection, Connection, DigitallySignedStruct, RootCertStore, ServerConfig,
-    ServerConnection, SignatureScheme,
-};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,23 +25,87 @@ pub enum TlsMode {
     Required,
 }
 
+/// What the guard shows to its clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// What lies in PEM files.
+    Files {
+        /// The certificate, and those that lead from it to an authority.
+        certificate: PathBuf,
+        /// Its key.
+        key: PathBuf,
+    },
+    /// A key and a certificate of its own, made at the start and kept in memory.
+    SelfSigned,
+}
+
 /// TLS that the guard offers to its clients.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientTls {
     /// Whether clients have to use it.
     pub mode: TlsMode,
-    /// Certificate chain and key in PEM files; without them there is no TLS.
-    pub identity: Option<(PathBuf, PathBuf)>,
+    /// Without one there is no TLS.
+    pub identity: Option<Identity>,
+}
+
+/// What the guard asks of its server, in the clients' own words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackendMode {
+    /// No TLS.
+    Disabled,
+    /// TLS where the client has it too and the server offers it; any certificate. Whoever sits between guard and server
+    /// can take the offer away.
+    Preferred,
+    /// TLS; the certificate is not checked, except for its signature where there are authorities.
+    Required,
+    /// TLS, and an authority has signed the certificate, for whatever name.
+    VerifyCa,
+    /// TLS, and an authority has signed the certificate for the name or the address by which the server is known here.
+    VerifyIdentity,
+}
+
+impl BackendMode {
+    /// All of them by their names.
+    pub const NAMES: [(&str, Self); 5] = [
+        ("disabled", Self::Disabled),
+        ("preferred", Self::Preferred),
+        ("required", Self::Required),
+        ("verify-ca", Self::VerifyCa),
+        ("verify-identity", Self::VerifyIdentity),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// TLS that the guard asks of its server.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackendTls {
-    /// Whether it has to be there.
-    pub mode: TlsMode,
-    /// Authorities that have to have signed the server's certificate; without them any is taken, which
-    /// keeps out who listens, not who pretends to be the server.
+    /// What is asked; where nobody says, [`BackendMode::VerifyIdentity`] with authorities and
+    /// [`BackendMode::Preferred`] without.
+    pub mode: Option<BackendMode>,
+    /// Authorities of which one has to have signed the server's certificate. Without them any certificate is taken,
+    /// which keeps out who listens, not who pretends to be the server; only [`BackendMode::VerifyIdentity`] asks the
+    /// system's then.
     pub authorities: Option<PathBuf>,
+}
+
+impl BackendTls {
+    /// What is asked of the server.
+    ///
+    /// # Errors
+    /// Mode and authorities contradict each other.
+    pub fn mode(&self) -> Result<BackendMode, TlsError> {
+        use BackendMode::{Disabled, Preferred, VerifyCa, VerifyIdentity};
+        match (self.mode, &self.authorities) {
+            (None, Some(_)) => Ok(VerifyIdentity),
+            (None, None) => Ok(Preferred),
+            (Some(mode @ (Disabled | Preferred)), Some(_)) => Err(TlsError::Unchecked(mode.name())),
+            (Some(VerifyCa), None) => Err(TlsError::NoAuthorities),
+            (Some(mode), _) => Ok(mode),
+        }
+    }
 }
 
 /// Why TLS cannot be set up.
@@ -59,6 +122,21 @@ pub enum TlsError {
     /// Clients must use TLS, and there is no certificate to show them.
     #[error("TLS is required of clients, and no certificate is given")]
     NoCertificate,
+    /// A certificate is to be checked, and there are no authorities to check it by.
+    #[error("verify-ca towards the server, and no authorities are given")]
+    NoAuthorities,
+    /// Authorities are given, and a mode in which whoever is in between can do without a certificate.
+    #[error(
+        "authorities for the server's certificate, and mode {0}, which does without one; hint: verify-identity or \
+         verify-ca"
+    )]
+    Unchecked(&'static str),
+    /// The server's certificate is to be checked for a name that none can have.
+    #[error("no certificate can be for the server's name {0:?}; hint: verify-ca")]
+    Name(String),
+    /// The system gives no random numbers for a key.
+    #[error("cannot make a certificate")]
+    NotMade,
     /// Certificate and key do not go together, and the like.
     #[error("TLS: {0}")]
     Setup(#[from] rustls::Error),
@@ -70,35 +148,41 @@ pub(super) struct TlsSetup {
     server: Option<Arc<ServerConfig>>,
     client: Arc<ClientConfig>,
     pub clients: TlsMode,
+    /// Whether TLS is asked of the server; what is asked of its certificate is in `client`.
     pub backend: TlsMode,
     name: ServerName<'static>,
+    fingerprint: Option<String>,
 }
 
 impl TlsSetup {
     pub fn new(clients: &ClientTls, backend: &BackendTls, host: &str) -> Result<Self, TlsError> {
         let provider = Arc::new(ring::default_provider());
-        let server = match (&clients.identity, clients.mode) {
-            (_, TlsMode::Disabled) => None,
-            (Some((chain, key)), _) => Some(Arc::new(server_config(provider.clone(), chain, key)?)),
+        let identity = match (&clients.identity, clients.mode) {
+            (_, TlsMode::Disabled) | (None, TlsMode::Preferred) => None,
             (None, TlsMode::Required) => return Err(TlsError::NoCertificate),
-            (None, TlsMode::Preferred) => None,
+            (Some(identity), _) => Some(shown(identity)?),
         };
-        let roots = backend.authorities.as_deref().map(read_roots).transpose()?;
-        let client = ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(AnyName { provider, roots }))
-            .with_no_client_auth();
-        // A name that is none only leaves out the hint which certificate is wanted.
-        let name = ServerName::try_from(host.to_owned())
-            .or_else(|_| ServerName::try_from("localhost"))
-            .map_err(|_| rustls::Error::General("no name for the server".to_owned()))?;
-        Ok(Self { server, client: Arc::new(client), clients: clients.mode, backend: backend.mode, name })
+        let fingerprint =
+            identity.as_ref().and_then(|(chain, _)| chain.first()).map(|own| certificate::fingerprint(own));
+        let server = identity.map(|identity| server_config(provider.clone(), identity)).transpose()?;
+        let (client, name) = verify::client_config(provider, backend, host)?;
+        let backend = match backend.mode()? {
+            BackendMode::Disabled => TlsMode::Disabled,
+            BackendMode::Preferred => TlsMode::Preferred,
+            BackendMode::Required | BackendMode::VerifyCa | BackendMode::VerifyIdentity => TlsMode::Required,
+        };
+        let (server, client) = (server.map(Arc::new), Arc::new(client));
+        Ok(Self { server, client, clients: clients.mode, backend, name, fingerprint })
     }
 
     /// Whether clients are offered TLS.
     pub fn is_offered(&self) -> bool {
         self.server.is_some()
+    }
+
+    /// SHA-256 of the certificate that clients are shown, as openssl writes it.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.as_deref()
     }
 
     /// The guard's end towards a client.
@@ -115,13 +199,26 @@ impl TlsSetup {
     }
 }
 
-fn server_config(provider: Arc<CryptoProvider>, chain: &Path, key: &Path) -> Result<ServerConfig, TlsError> {
-    let certificates = read_chain(chain)?;
-    let key = PrivateKeyDer::from_pem_file(key).map_err(|error| file(key, io::Error::other(error)))?;
-    Ok(ServerConfig::builder_with_provider(provider)
+type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+fn shown(identity: &Identity) -> Result<Shown, TlsError> {
+    match identity {
+        Identity::Files { certificate, key } => {
+            let failed = |error| file(key, io::Error::other(error));
+            Ok((read_chain(certificate)?, PrivateKeyDer::from_pem_file(key).map_err(failed)?))
+        }
+        Identity::SelfSigned => {
+            let (own, key) = certificate::own().map_err(|_| TlsError::NotMade)?;
+            Ok((vec![own], key))
+        }
+    }
+}
+
+fn server_config(provider: Arc<CryptoProvider>, (chain, key): Shown) -> Result<ServerConfig, rustls::Error> {
+    ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(certificates, key)?)
+        .with_single_cert(chain, key)
 }
 
 fn file(path: &Path, source: io::Error) -> TlsError {
@@ -134,62 +231,5 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         Ok(chain) if chain.is_empty() => Err(file(path, io::Error::other("no certificate in it"))),
         Ok(chain) => Ok(chain),
         Err(error) => Err(file(path, io::Error::other(error))),
-    }
-}
-
-fn read_roots(path: &Path) -> Result<RootCertStore, TlsError> {
-    let mut roots = RootCertStore::empty();
-    for certificate in read_chain(path)? {
-        roots.add(certificate)?;
-    }
-    Ok(roots)
-}
-
-/// Takes a certificate for any name: one that an authority among `roots` signed, or any without roots.
-#[derive(Debug)]
-struct AnyName {
-    provider: Arc<CryptoProvider>,
-    roots: Option<RootCertStore>,
-}
-
-impl ServerCertVerifier for AnyName {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        if let Some(roots) = &self.roots {
-            let certificate = ParsedCertificate::try_from(certificate)?;
-            let algorithms = self.provider.signature_verification_algorithms.all;
-            verify_server_cert_signed_by_trust_anchor(&certificate, roots, intermediates, now, algorithms)?;
-        }
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

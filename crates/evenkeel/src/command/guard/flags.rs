@@ -1,12 +1,12 @@
 //! Flags of a running guard, over its configuration file.
 
-use crate::config::guard::{GuardConfig, tls_mode};
+use crate::config::guard::{GuardConfig, backend_mode, tls_mode};
 use crate::config::units;
 use crate::failure::WithHint;
 use crate::view::log::Form;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::control::law;
-use evenkeel_gate::guard::TenantBy;
+use evenkeel_gate::guard::{Identity, TenantBy};
 use std::path::PathBuf;
 
 /// Flags that a file has as well; a flag wins.
@@ -81,10 +81,14 @@ pub struct Flags {
     /// Key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// TLS towards the server; preferred: where the client has it too and the server offers it
-    #[arg(long, value_name = "MODE", value_parser = MODES)]
+    /// Make a key and a certificate at the start, in memory: keeps out who listens; the log tells its fingerprint
+    #[arg(long, conflicts_with = "tls_cert")]
+    tls_self_signed: bool,
+    /// TLS towards the server; preferred: where the client has it too and the server offers it, which whoever sits
+    /// between can take away [default: verify-identity with authorities, else preferred]
+    #[arg(long, value_name = "MODE", value_parser = BACKEND_MODES)]
     backend_tls: Option<String>,
-    /// Authorities that must have signed the server's certificate (PEM)
+    /// Authorities of which one must have signed the server's certificate (PEM)
     #[arg(long, value_name = "FILE")]
     backend_tls_ca: Option<PathBuf>,
     /// Read the configuration, say whether it is right, and end
@@ -160,10 +164,13 @@ impl Flags {
             plan.client_tls.mode = tls_mode(text)?;
         }
         if let Some(text) = &self.backend_tls {
-            plan.backend_tls.mode = tls_mode(text)?;
+            plan.backend_tls.mode = Some(backend_mode(text)?);
         }
-        if let Some(identity) = self.tls_cert.clone().zip(self.tls_key.clone()) {
-            plan.client_tls.identity = Some(identity);
+        if let Some((certificate, key)) = self.tls_cert.clone().zip(self.tls_key.clone()) {
+            plan.client_tls.identity = Some(Identity::Files { certificate, key });
+        }
+        if self.tls_self_signed {
+            plan.client_tls.identity = Some(Identity::SelfSigned);
         }
         if let Some(authorities) = &self.backend_tls_ca {
             plan.backend_tls.authorities = Some(authorities.clone());
@@ -173,3 +180,4 @@ impl Flags {
 }
 
 const MODES: [&str; 3] = ["disabled", "preferred", "required"];
+const BACKEND_MODES: [&str; 5] = ["disabled", "preferred", "required", "verify-ca", "verify-identity"];

@@ -3,29 +3,39 @@
 use super::client::packets;
 use super::proxy::{Proxy, eventually, failure, mariadb, tcp, text, unix};
 use super::server::Server;
-use evenkeel_gate::guard::{Plan, TlsMode};
+use evenkeel_gate::guard::{BackendMode, Identity, Plan, TlsMode};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
+/// The same, for a guard to show.
+fn shown(home: &Path) -> Option<Identity> {
+    let (certificate, key) = certificate(home, "guard");
+    Some(Identity::Files { certificate, key })
+}
+
 /// A certificate for `localhost` and its key, signed by itself.
 fn certificate(home: &Path, name: &str) -> (PathBuf, PathBuf) {
+    made(home, name, &[])
+}
+
+/// One that the authority `by` signed for these names.
+fn signed(home: &Path, name: &str, by: &(PathBuf, PathBuf), names: &str) -> (PathBuf, PathBuf) {
+    let (chain, key) = (by.0.display().to_string(), by.1.display().to_string());
+    let names = format!("subjectAltName={names}");
+    let leaf = "basicConstraints=critical,CA:FALSE";
+    made(home, name, &["-CA", &chain, "-CAkey", &key, "-addext", &names, "-addext", leaf])
+}
+
+fn made(home: &Path, name: &str, more: &[&str]) -> (PathBuf, PathBuf) {
     let (chain, key) = (home.join(format!("{name}.pem")), home.join(format!("{name}.key")));
+    let subject = format!("/CN={}", if more.is_empty() { "localhost" } else { name });
     let made = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=localhost",
-            "-keyout",
-        ])
+        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", &subject])
+        .args(more)
+        .arg("-keyout")
         .arg(&key)
         .arg("-out")
         .arg(&chain)
@@ -35,18 +45,28 @@ fn certificate(home: &Path, name: &str) -> (PathBuf, PathBuf) {
     (chain, key)
 }
 
+/// Lets a server offer TLS by this certificate.
+fn offers_tls(server: &mut Server, (chain, key): &(PathBuf, PathBuf)) {
+    let set = [("ssl_cert", chain), ("ssl_key", key)];
+    let set = set.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
+    server.sandbox.restart(&set, &Default::default(), &mut |_| {}).expect("a server with TLS");
+}
+
 const CIPHER: &str = "SHOW SESSION STATUS LIKE 'Ssl_cipher'";
 
 #[test]
 fn tls_is_there_on_either_side_as_the_modes_say() {
     let mut server = Server::up(&[]);
-    let (chain, key) = certificate(server.home.path(), "server");
-    let set = [("ssl_cert", chain), ("ssl_key", key)];
-    let set = set.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-    server.sandbox.restart(&set, &Default::default(), &mut |_| {}).expect("a server with TLS");
+    let own = certificate(server.home.path(), "server");
+    offers_tls(&mut server, &own);
     server.sql("SET GLOBAL max_connections = 500; CREATE USER native@'%' IDENTIFIED BY 'secret'; GRANT ALL ON *.* TO native@'%'");
-    let identity = certificate(server.home.path(), "guard");
+    let identity = shown(server.home.path());
     use TlsMode::{Disabled, Preferred, Required};
+    let as_asked = |mode| match mode {
+        Disabled => BackendMode::Disabled,
+        Preferred => BackendMode::Preferred,
+        Required => BackendMode::Required,
+    };
     for (clients, backend, arguments, encrypted) in [
         (Disabled, Disabled, "--skip-ssl", Ok(false)),
         (Preferred, Preferred, "--skip-ssl", Ok(false)),
@@ -59,8 +79,8 @@ fn tls_is_there_on_either_side_as_the_modes_say() {
     ] {
         let proxy = Proxy::start(&server, |plan: &mut Plan| {
             plan.client_tls.mode = clients;
-            plan.client_tls.identity = Some(identity.clone());
-            plan.backend_tls.mode = backend;
+            plan.client_tls.identity = identity.clone();
+            plan.backend_tls.mode = Some(as_asked(backend));
         });
         let case = format!("{clients:?} {backend:?} {arguments}");
         let output = proxy.mariadb(&[arguments, "--user=native", "--password=secret"], CIPHER);
@@ -132,7 +152,7 @@ fn read_packet(stream: &mut TcpStream) -> Option<u8> {
 #[test]
 fn plugins_that_depend_on_the_channel_are_refused_where_the_channels_differ() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let identity = certificate(home.path(), "guard");
+    let identity = shown(home.path());
     for (plugin, tls, told) in [
         ("mysql_native_password", "--ssl", "the server itself says no"),
         ("mysql_native_password", "--skip-ssl", "the server itself says no"),
@@ -143,8 +163,8 @@ fn plugins_that_depend_on_the_channel_are_refused_where_the_channels_differ() {
     ] {
         let (address, server) = asks_for(plugin, 1);
         let mut plan = Plan::new(tcp("127.0.0.1:0"), tcp(&address));
-        plan.client_tls.identity = Some(identity.clone());
-        plan.backend_tls.mode = TlsMode::Disabled;
+        plan.client_tls.identity = identity.clone();
+        plan.backend_tls.mode = Some(BackendMode::Disabled);
         let proxy = Proxy::of(plan);
         let found = failure(&proxy.mariadb(&[tls, "--user=me", "--password=secret"], "SELECT 1"));
         assert!(found.contains(told), "{plugin} {tls}: {found}");
@@ -179,6 +199,22 @@ fn on_a_unix_socket_accounts_of_the_system_are_refused_and_others_are_not() {
 }
 
 #[test]
+fn on_a_unix_socket_an_account_is_known_by_its_plugin_and_not_by_the_words_of_its_name() {
+    let server = Server::up(&[]);
+    let bare = "via unix_socket";
+    let password = "VIA mysql_native_password USING PASSWORD('x')";
+    server.sql(&format!("CREATE USER '{bare}'@'%' IDENTIFIED {password}"));
+    server.sql(&format!("CREATE USER nobody IDENTIFIED {password} OR unix_socket"));
+    let proxy = Proxy::start(&server, |plan| plan.backend = unix(server.socket()));
+    let user = format!("--user={bare}");
+    assert_eq!(proxy.rows(&[&user, "--password=x"], "SELECT CURRENT_USER()"), format!("{bare}@%"));
+    // Whoever knows the password could have come by the socket too: the server does not say which it was.
+    let told = failure(&proxy.mariadb(&["--user=nobody", "--password=x"], "SELECT 1"));
+    assert!(told.contains("unix_socket"), "{told}");
+    proxy.stop();
+}
+
+#[test]
 fn another_user_on_the_same_connection_is_checked_too() {
     use super::client::{Client, MODERN};
     let server = Server::up(&[]);
@@ -205,8 +241,8 @@ fn told(proxy: &Proxy, bytes: &[u8]) -> String {
 #[test]
 fn whoever_speaks_first_or_something_else_is_told_so_and_disturbs_nobody() {
     let server = Server::up(&[]);
-    let identity = certificate(server.home.path(), "guard");
-    let proxy = Proxy::start(&server, |plan| plan.client_tls.identity = Some(identity));
+    let identity = shown(server.home.path());
+    let proxy = Proxy::start(&server, |plan| plan.client_tls.identity = identity);
     let tls_request = packets(1, &[&[0x0d, 0xaa, 0, 0, 0, 0, 0, 1, 45][..], &[0; 23]].concat());
     let before_4_1 = packets(1, b"\x05\x24\0\0\0me\0");
     for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &before_4_1, &packets(7, &[0xff; 200])] {
@@ -224,16 +260,110 @@ fn whoever_speaks_first_or_something_else_is_told_so_and_disturbs_nobody() {
 #[test]
 fn a_server_whose_certificate_nobody_signed_is_refused() {
     let mut server = Server::up(&[]);
-    let (chain, key) = certificate(server.home.path(), "server");
-    let set = [("ssl_cert", &chain), ("ssl_key", &key)];
-    let set = set.into_iter().map(|(name, path)| (name.to_owned(), path.display().to_string())).collect();
-    server.sandbox.restart(&set, &Default::default(), &mut |_| {}).expect("a server with TLS");
+    let own = certificate(server.home.path(), "server");
+    offers_tls(&mut server, &own);
     let (other, _) = certificate(server.home.path(), "other");
     let proxy = Proxy::start(&server, |plan: &mut Plan| {
-        plan.backend_tls.mode = TlsMode::Required;
+        plan.backend_tls.mode = Some(BackendMode::Required);
         plan.backend_tls.authorities = Some(other);
     });
     let refused = failure(&proxy.mariadb(&["--skip-ssl"], "SELECT 1"));
     assert!(refused.contains("TLS towards the server"), "{refused}");
+    proxy.stop();
+}
+
+#[test]
+fn a_server_is_taken_for_itself_only_by_a_certificate_for_its_name() {
+    let mut server = Server::up(&[]);
+    let home = server.home.path().to_owned();
+    let (authority, other) = (certificate(&home, "authority"), certificate(&home, "other"));
+    offers_tls(&mut server, &signed(&home, "server", &authority, "DNS:localhost"));
+    let by_number = server.address();
+    let by_name = by_number.replace("127.0.0.1", "localhost");
+    let cases = [
+        (&by_name, None, &authority, ""),
+        (&by_name, Some(BackendMode::VerifyIdentity), &authority, ""),
+        (&by_name, None, &other, "invalid peer certificate"),
+        (&by_number, None, &authority, "not valid for name"),
+        (&by_number, Some(BackendMode::VerifyCa), &authority, ""),
+        (&by_number, Some(BackendMode::VerifyCa), &other, "invalid peer certificate"),
+        (&by_number, Some(BackendMode::VerifyIdentity), &authority, "not valid for name"),
+    ];
+    for (address, mode, authority, refused) in cases {
+        let proxy = Proxy::start(&server, |plan| {
+            plan.backend = tcp(address);
+            plan.backend_tls.mode = mode;
+            plan.backend_tls.authorities = Some(authority.0.clone());
+        });
+        let output = proxy.mariadb(&["--skip-ssl"], CIPHER);
+        let case = format!("{address} {mode:?} {}", authority.0.display());
+        match refused {
+            "" => assert!(text(&output).len() > "Ssl_cipher".len() + 1, "{case}"),
+            _ => {
+                let told = failure(&output);
+                assert!(told.contains("TLS towards the server") && told.contains(refused), "{case}: {told}");
+            }
+        }
+        proxy.stop();
+    }
+}
+
+#[test]
+fn a_server_whose_offer_of_tls_is_gone_is_refused_where_authorities_are_given() {
+    // To the guard a server that offers none and a man in the middle who took the offer away are the same.
+    let server = Server::up(&[]);
+    let (authority, _) = certificate(server.home.path(), "authority");
+    let identity = shown(server.home.path());
+    for mode in
+        [None, Some(BackendMode::Required), Some(BackendMode::VerifyCa), Some(BackendMode::VerifyIdentity)]
+    {
+        let proxy = Proxy::start(&server, |plan| {
+            plan.client_tls.identity = identity.clone();
+            plan.backend_tls.mode = mode;
+            plan.backend_tls.authorities = Some(authority.clone());
+        });
+        for client in ["--skip-ssl", "--ssl"] {
+            let told = failure(&proxy.mariadb(&[client], "SELECT 1"));
+            assert!(told.contains("TLS is required towards the server"), "{mode:?} {client}: {told}");
+        }
+        proxy.stop();
+    }
+}
+
+/// The certificate that a guard shows, as PEM.
+fn fetched(proxy: &Proxy, path: PathBuf) -> PathBuf {
+    let output = Command::new("openssl")
+        .args(["s_client", "-starttls", "mysql", "-connect", &proxy.address])
+        .stdin(Stdio::null())
+        .output()
+        .expect("openssl can be started");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----");
+    let from = told.find(begin).expect("a certificate");
+    let to = told.find(end).expect("the end of the certificate") + end.len();
+    std::fs::write(&path, &told[from..to]).expect("the certificate can be kept");
+    path
+}
+
+#[test]
+fn a_guard_makes_a_certificate_of_its_own_that_clients_can_pin() {
+    let server = Server::up(&[]);
+    let guard = || Proxy::start(&server, |plan| plan.client_tls.identity = Some(Identity::SelfSigned));
+    let (proxy, other) = (guard(), guard());
+    let (own, others) = (fetched(&proxy, server.file("own.pem")), fetched(&other, server.file("other.pem")));
+    let output = Command::new("openssl")
+        .args(["x509", "-noout", "-fingerprint", "-sha256", "-in"])
+        .arg(&own)
+        .output()
+        .expect("openssl can be started");
+    let handle = proxy.guard.handle();
+    assert_eq!(text(&output).split('=').nth(1), handle.fingerprint());
+    let pinned = |file: &Path| format!("--ssl-ca={}", file.display());
+    let check = "--ssl-verify-server-cert";
+    assert_eq!(proxy.rows(&["--ssl"], "SELECT 1"), "1");
+    assert_eq!(proxy.rows(&[&pinned(&own), check], "SELECT 1"), "1");
+    let told = failure(&proxy.mariadb(&[&pinned(&others), check], "SELECT 1"));
+    assert!(told.contains("ERROR 2026"), "{told}");
+    other.stop();
     proxy.stop();
 }

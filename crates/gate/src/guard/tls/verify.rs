@@ -1,0 +1,109 @@
+//! What the guard makes of its server's certificate.
+
+use super::{BackendMode, BackendTls, TlsError, file, read_chain};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Authorities that Debian and its relatives trust.
+const SYSTEM_ROOTS: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+/// What the guard's end towards its server needs, and the server's name in it.
+pub(super) fn client_config(
+    provider: Arc<CryptoProvider>,
+    backend: &BackendTls,
+    host: &str,
+) -> Result<(ClientConfig, ServerName<'static>), TlsError> {
+    let builder =
+        ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    let mode = backend.mode()?;
+    let name = ServerName::try_from(host.to_owned());
+    if mode == BackendMode::VerifyIdentity {
+        let roots = match &backend.authorities {
+            Some(path) => read_roots(path)?,
+            None => system_roots()?,
+        };
+        let name = name.map_err(|_| TlsError::Name(host.to_owned()))?;
+        return Ok((builder.with_root_certificates(roots).with_no_client_auth(), name));
+    }
+    let roots = backend.authorities.as_deref().map(read_roots).transpose()?;
+    let verifier = Arc::new(AnyName { provider, roots });
+    let config = builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth();
+    // Here a name that is none only leaves out the hint which certificate is wanted.
+    let name =
+        name.or_else(|_| ServerName::try_from("localhost")).map_err(|_| TlsError::Name(host.to_owned()))?;
+    Ok((config, name))
+}
+
+fn read_roots(path: &Path) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in read_chain(path)? {
+        roots.add(certificate)?;
+    }
+    Ok(roots)
+}
+
+/// Of many authorities one that cannot be read is no reason to trust none.
+fn system_roots() -> Result<RootCertStore, TlsError> {
+    let path = Path::new(SYSTEM_ROOTS);
+    let found = CertificateDer::pem_file_iter(path).map_err(|error| file(path, io::Error::other(error)))?;
+    let mut roots = RootCertStore::empty();
+    let (added, _) = roots.add_parsable_certificates(found.flatten());
+    if added == 0 { Err(file(path, io::Error::other("no certificate in it"))) } else { Ok(roots) }
+}
+
+/// Takes a certificate for any name: one that an authority among `roots` signed, or any without roots.
+#[derive(Debug)]
+struct AnyName {
+    provider: Arc<CryptoProvider>,
+    roots: Option<RootCertStore>,
+}
+
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(roots) = &self.roots {
+            let certificate = ParsedCertificate::try_from(certificate)?;
+            let algorithms = self.provider.signature_verification_algorithms.all;
+            verify_server_cert_signed_by_trust_anchor(&certificate, roots, intermediates, now, algorithms)?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
