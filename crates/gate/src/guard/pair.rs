@@ -104,7 +104,7 @@ impl<T: Transport> Pair<T> {
 
     /// Gives up a server whose machine does not answer any more, where anything is due from it.
     pub fn look_for_server(&mut self, silence: Nanos, desk: &mut Desk<'_>) -> Flow {
-        if self.session.standing().is_some() && self.server.socket().is_lost(silence) {
+        if self.session.awaits_server() && self.server.socket().is_lost(silence) {
             self.lost(Side::Server, io::ErrorKind::TimedOut.into(), desk);
         }
         self.pump(desk)

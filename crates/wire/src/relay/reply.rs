@@ -192,12 +192,12 @@ impl ReplyReader {
         match (expect, first) {
             (None, Some(0xff)) => Ok(Some(Reply::Farewell { code: self.error_code()? })),
             (None | Some(Expect::Nothing), _) => Err(ProtocolError::Unasked),
+            (_, Some(0xff)) => self.read_error(),
             // The first packet says only whether the stream begins.
             (Some(Expect::Stream), _) => {
                 self.state = State::Stream;
                 Ok(Some(Reply::StreamBegins))
             }
-            (_, Some(0xff)) => self.read_error(),
             (Some(Expect::Text), _) => Ok(Some(Reply::Text)),
             (Some(Expect::Prepared), Some(0)) => self.read_prepared(),
             (Some(Expect::Ok | Expect::Results | Expect::Login), Some(0)) => self.read_ok(),

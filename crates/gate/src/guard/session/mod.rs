@@ -229,6 +229,16 @@ impl Session {
         }
     }
 
+    /// Whether anything is due from the server.
+    pub fn awaits_server(&self) -> bool {
+        match &self.stage {
+            Stage::Connecting => false,
+            Stage::Login(_) => true,
+            Stage::Relay(relay) => self.client_ended || relay.awaits_server(),
+            Stage::Parting(relay) => relay.is_some(),
+        }
+    }
+
     /// Whether it could end now without anybody noticing.
     pub fn is_idle(&self) -> bool {
         matches!(&self.stage, Stage::Relay(relay) if relay.is_idle())
@@ -394,6 +404,10 @@ impl Session {
         let unheard = self.client_deaf && self.discarded > DISCARDED_MAX;
         if relay.is_finished() || self.client_ended && relay.is_stream() || unheard {
             return Err(End::Over);
+        }
+        // It was asked for a file after it had left: what does not come must not be waited for.
+        if self.client_ended && relay.is_in_long_command() {
+            cx.actions.push(Action::End(Side::Server));
         }
         if self.client_deaf && !self.client_ended || self.client_ended && relay.is_quiet() {
             self.client_left(cx)?;

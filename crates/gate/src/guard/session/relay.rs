@@ -332,6 +332,11 @@ impl Relay {
         self.replies.pending() == 0 && self.question.is_none()
     }
 
+    /// Whether anything is due from the server: an answer, its end, or what a permit stands for.
+    pub fn awaits_server(&self) -> bool {
+        self.quit || self.permit.is_some() || !self.is_quiet()
+    }
+
     /// Whether a stream passes, of which nothing is looked at.
     pub fn is_stream(&self) -> bool {
         self.commands.is_stream()

@@ -31,6 +31,8 @@ pub struct Client {
     pub stalled: bool,
     /// It says nothing more.
     pub silent: bool,
+    /// It begins nothing new.
+    finishes: bool,
     last: Option<Command>,
 }
 
@@ -42,6 +44,7 @@ impl Client {
             unsaid: Vec::new(),
             stalled: false,
             silent: false,
+            finishes: false,
             last: None,
         }
     }
@@ -53,7 +56,7 @@ impl Client {
     /// Leaves without a word: its machine ends the connection for it.
     pub fn leave(&mut self, conduit: &mut Conduit, resets: bool) {
         self.phase = Phase::Gone;
-        conduit.end();
+        conduit.close();
         conduit.broken |= resets;
     }
 
@@ -150,7 +153,7 @@ impl Client {
         }
         let waits = self.last.as_ref().is_some_and(Command::is_alone) && ledger.pending() > 0;
         let ahead = ledger.pending() > random.uniform(0, 4) as usize;
-        if waits || ahead || random.chance(0.3) {
+        if waits || ahead || self.finishes || random.chance(0.3) {
             return;
         }
         let enough = ledger.sent.len() >= COMMANDS_MAX;
@@ -187,10 +190,9 @@ impl Client {
 
     /// Waits for nothing any more: says goodbye as soon as nothing of it is under way.
     pub fn finish(&mut self, ledger: &mut Ledger) {
-        self.stalled = false;
+        (self.stalled, self.silent, self.finishes) = (false, false, true);
         let at_rest = self.unsaid.is_empty() && !ledger.file_wanted && !ledger.proof_wanted;
         if self.phase == Phase::In && at_rest && self.last != Some(Command::Quit) && ledger.pending() == 0 {
-            self.silent = true;
             self.unsaid.extend(packet(0, &Command::Quit.payload()));
             self.last = Some(Command::Quit);
             ledger.send(Command::Quit);

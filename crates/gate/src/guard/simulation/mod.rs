@@ -16,6 +16,7 @@ mod world;
 use evenkeel_core::random::{Random, Seed};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use world::World;
 
 /// Steps of one history before everybody leaves and all must come to rest.
 const STEPS: u64 = 20_000;
@@ -42,15 +43,29 @@ impl fmt::Display for Violation {
 /// # Errors
 /// The first thing that must never happen.
 pub fn play(seed: u64) -> Result<u64, Violation> {
-    let mut world = world::World::new(Random::new(Seed(seed).child("sessions")));
+    history(seed, &mut world(seed))
+}
+
+/// Plays one history and tells it: what happened, and how it ended.
+pub fn tell(seed: u64) -> (Vec<String>, Result<u64, Violation>) {
+    let mut world = world(seed);
+    world.story = Some(Vec::new());
+    let ended = history(seed, &mut world);
+    (world.story.unwrap_or_default(), ended)
+}
+
+fn world(seed: u64) -> World {
+    World::new(Random::new(Seed(seed).child("sessions")))
+}
+
+fn history(seed: u64, world: &mut World) -> Result<u64, Violation> {
     let mut step = 0;
     let mut failed = |step: &mut u64| -> Result<(), String> {
         while *step < STEPS {
             *step += 1;
             world.step()?;
         }
-        *step += world.come_to_rest()?;
-        Ok(())
+        world.come_to_rest(step)
     };
     // A panic is one of the things that must not happen.
     let ended = catch_unwind(AssertUnwindSafe(|| failed(&mut step)));

@@ -53,14 +53,14 @@ pub struct Conduit {
     pub broken: bool,
     /// The other machine has been gone since then, and nobody says so.
     pub vanished: Option<Nanos>,
-    /// The guard has closed its end.
-    pub left: bool,
+    /// The other side has closed its socket: what still comes there, its kernel answers with a reset.
+    closed: bool,
 }
 
 impl Conduit {
     pub fn new(room: usize) -> Self {
         let pipe = Pipe::default;
-        Self { to_guard: pipe(), to_other: pipe(), room, broken: false, vanished: None, left: false }
+        Self { to_guard: pipe(), to_other: pipe(), room, broken: false, vanished: None, closed: false }
     }
 
     /// The other side says so many of these bytes; none where there is no room.
@@ -81,8 +81,16 @@ impl Conduit {
         self.to_guard.ended = true;
     }
 
-    pub fn has_ended(&self) -> bool {
-        self.to_guard.ended
+    /// The other side closes its socket: it neither says nor hears anything more.
+    pub fn close(&mut self) {
+        self.end();
+        self.closed = true;
+        self.broken |= !self.to_other.there.is_empty();
+    }
+
+    /// Whether nothing of the guard's is on its way.
+    pub fn is_idle(&self) -> bool {
+        self.to_other.on_the_way.is_empty()
     }
 
     /// Whether the guard can see that the other side has ended.
@@ -94,7 +102,12 @@ impl Conduit {
         if self.vanished.is_some() || self.broken {
             return false;
         }
-        if to_guard { self.to_guard.carry(count) } else { self.to_other.carry(count) }
+        if to_guard {
+            return self.to_guard.carry(count);
+        }
+        let moved = self.to_other.carry(count);
+        self.broken |= self.closed && !self.to_other.there.is_empty();
+        moved
     }
 }
 
@@ -106,9 +119,7 @@ pub struct Plug {
 
 impl Drop for Plug {
     fn drop(&mut self) {
-        let mut conduit = self.conduit.borrow_mut();
-        conduit.left = true;
-        conduit.to_other.ended = true;
+        self.conduit.borrow_mut().to_other.ended = true;
     }
 }
 

@@ -64,6 +64,8 @@ pub struct World {
     buffer: Vec<u8>,
     /// Nobody comes any more.
     ending: bool,
+    /// What happened, where somebody wants to read it.
+    pub story: Option<Vec<String>>,
 }
 
 impl World {
@@ -91,6 +93,7 @@ impl World {
             sessions: 0,
             buffer: vec![0; BUFFER],
             ending: false,
+            story: None,
         };
         for _ in 0..SLOTS {
             let slot = world.arrival();
@@ -151,8 +154,7 @@ impl World {
         for at in 0..SLOTS {
             self.serve(at, |pair, desk| pair.happens(Event::Tick, desk));
             if looks {
-                let silence = self.terms.plan.silence_max;
-                self.serve(at, |pair, desk| pair.look_for_server(silence, desk));
+                self.look_for_server(at);
             }
             self.judge(at)?;
         }
@@ -162,9 +164,30 @@ impl World {
         Ok(())
     }
 
+    fn look_for_server(&mut self, at: usize) {
+        let silence = self.terms.plan.silence_max;
+        self.serve(at, |pair, desk| pair.look_for_server(silence, desk));
+        // The kernel's own questions whether the other machine is there, which it asks where nothing else is on its way.
+        let slot = &self.slots[at];
+        let unheard = slot.far.borrow().vanished.is_some_and(|since| self.now.get() - since > silence);
+        if unheard && slot.far.borrow().is_idle() && !slot.closed {
+            slot.far.borrow_mut().broken = true;
+            self.ready(at, Side::Server, true, true);
+        }
+    }
+
     fn set_time(&mut self, now: Nanos) {
         self.now.set(now);
         self.gateway.set(now);
+    }
+
+    /// Notes what happens to a session, and what has come of it.
+    fn note(&mut self, at: usize, what: impl FnOnce(&Slot) -> String) {
+        if let Some(story) = &mut self.story {
+            let slot = &self.slots[at];
+            let standing = slot.pair.session.standing();
+            story.push(format!("{:?} session {}: {} {standing:?}", self.now.get(), slot.id.0, what(slot)));
+        }
     }
 
     fn reach(&self, act: &mut dyn FnMut(&mut Gate, Nanos)) {
@@ -182,9 +205,19 @@ impl World {
         };
         let conduit = if is_near { &slot.near } else { &slot.far };
         let moved = conduit.borrow_mut().carry(to_guard, count);
-        if moved && to_guard {
-            let ended = conduit.borrow().end_is_there();
-            self.ready(at, if is_near { Side::Client } else { Side::Server }, ended, false);
+        if moved {
+            self.arrived(at, is_near, to_guard);
+        }
+    }
+
+    /// Something has come to where it was to go: the guard hears of it where it is for it, or where it broke the
+    /// connection.
+    fn arrived(&mut self, at: usize, is_near: bool, to_guard: bool) {
+        let side = if is_near { Side::Client } else { Side::Server };
+        let conduit = if is_near { &self.slots[at].near } else { &self.slots[at].far };
+        let (broken, ended) = (conduit.borrow().broken, conduit.borrow().end_is_there());
+        if to_guard || broken {
+            self.ready(at, side, ended || broken, broken);
         }
     }
 
@@ -196,6 +229,10 @@ impl World {
         }
         let ready = Ready { token: 0, read: true, write, ended };
         self.serve(at, |pair, desk| pair.ready(side, ready, desk));
+        self.note(at, |slot| {
+            let (keeps, hears) = (slot.pair.session.held(), slot.pair.session.hears(Side::Client));
+            format!("{side:?} is ready, ended {ended}, room {write}; keeps {keeps}, hears the client {hears}:")
+        });
     }
 
     fn connect(&mut self, at: usize) {
@@ -211,7 +248,11 @@ impl World {
     fn let_client_act(&mut self, at: usize) -> Result<(), String> {
         let slot = &mut self.slots[at];
         let (was_gone, was_broken) = (slot.client.is_gone(), slot.near.borrow().broken);
+        let sent = slot.ledger.sent.len();
         slot.client.act(&mut slot.near.borrow_mut(), &mut slot.ledger, &mut self.random)?;
+        if slot.ledger.sent.len() > sent {
+            self.note(at, |slot| format!("the client says {:?}", &slot.ledger.sent[sent..]));
+        }
         if !was_gone && !was_broken {
             // Room that it made, and the end that it told, are seen.
             self.room(at, Side::Client);
@@ -240,6 +281,9 @@ impl World {
             (now, &mut self.random),
         )?;
         let reachable = !slot.far.borrow().broken && slot.far.borrow().vanished.is_none();
+        if deed.is_some() {
+            self.note(at, |_| format!("the server: {deed:?}"));
+        }
         match deed {
             Some(Deed::Usurped(command)) => {
                 return Err(format!("the server obeyed {command:02x?} as an account of the system"));
@@ -264,6 +308,7 @@ impl World {
     /// What goes wrong in the world.
     fn disturb(&mut self, at: usize) {
         let what = self.random.uniform(0, 99);
+        self.note(at, |_| format!("disturbance {what}"));
         let slot = &mut self.slots[at];
         match what {
             0..=39 => slot.client.stalled = !slot.client.stalled,
@@ -271,9 +316,7 @@ impl World {
             55..=69 => {
                 let resets = self.random.chance(0.5);
                 slot.client.leave(&mut slot.near.borrow_mut(), resets);
-                if resets {
-                    self.ready(at, Side::Client, true, true);
-                }
+                self.arrived(at, true, false);
             }
             // Says nothing more and goes on reading.
             70..=79 => slot.near.borrow_mut().end(),
@@ -413,15 +456,15 @@ impl World {
         }
     }
 
-    /// Everybody leaves; whatever was wrong with the network is over. How many steps it took until all was at rest.
-    pub fn come_to_rest(&mut self) -> Result<u64, String> {
+    /// Everybody leaves; whatever was wrong with the network is over. All has to come to rest.
+    pub fn come_to_rest(&mut self, steps: &mut u64) -> Result<(), String> {
         self.ending = true;
-        let (end, mut steps) = (self.now.get() + REST, 0);
+        let end = self.now.get() + REST;
         while self.slots.iter().any(|slot| !slot.closed || slot.connection.is_busy()) {
             if self.now.get() > end {
                 return Err(format!("no rest: {}", self.restless()));
             }
-            steps += 1;
+            *steps += 1;
             self.set_time(self.now.get() + Nanos::from_millis(2));
             for at in 0..SLOTS {
                 self.finish(at)?;
@@ -431,7 +474,7 @@ impl World {
         let mut census = Census::default();
         self.reach(&mut |gate, now| census = gate.brief_census(now));
         let left = census.running + census.lent + census.loans + census.waiting + census.unqueued;
-        if left == 0 { Ok(steps) } else { Err(format!("permits are left behind: {census:?}")) }
+        if left == 0 { Ok(()) } else { Err(format!("permits are left behind: {census:?}")) }
     }
 
     fn finish(&mut self, at: usize) -> Result<(), String> {
@@ -439,13 +482,13 @@ impl World {
         slot.client.finish(&mut slot.ledger);
         if slot.ledger.streams || slot.ledger.over {
             slot.client.leave(&mut slot.near.borrow_mut(), false);
+            self.arrived(at, true, false);
         }
         for (is_near, to_guard) in [(true, true), (true, false), (false, true), (false, false)] {
             let conduit = if is_near { &self.slots[at].near } else { &self.slots[at].far };
             let moved = conduit.borrow_mut().carry(to_guard, 4_000);
-            let ended = conduit.borrow().end_is_there();
-            if moved && to_guard {
-                self.ready(at, if is_near { Side::Client } else { Side::Server }, ended, false);
+            if moved {
+                self.arrived(at, is_near, to_guard);
             }
         }
         self.let_client_act(at)?;
