@@ -4,6 +4,7 @@ use super::Baseline;
 use super::check::Fault;
 use super::journal::{Entry, Journal};
 use super::keeper::{Keeper, Verdict};
+use super::loans::Loans;
 use super::sensors::{Available, Sensors};
 use crate::admission::{Census, Gate, Interval, Options, TenantCensus};
 use crate::board::Board;
@@ -65,6 +66,7 @@ pub struct Loop {
     journal: Journal,
     totals: Totals,
     limit: u32,
+    loans: Loans,
     fault: Option<Fault>,
     available: Option<Available>,
     liveness: u64,
@@ -97,6 +99,7 @@ impl Loop {
             journal: Journal::new(JOURNAL_MAX),
             totals: Totals::default(),
             limit,
+            loans: Loans::default(),
             fault: None,
             available: None,
             liveness: 0,
@@ -161,11 +164,12 @@ impl Loop {
         self.totals.sensing_s += reading.now().as_secs_f64();
         let mut sample = Sample { signals, ..sample(&interval, self.limit) };
         let verdict = self.keeper.tick(&mut sample);
+        let loans = self.loans.update(now, &interval, &census, &sample.signals);
         self.totals.add(&interval);
         self.totals.held += u64::from(verdict.is_held());
         self.baseline.learn(&sample);
         self.tell(&verdict, &census);
-        self.enforce(now, verdict);
+        self.enforce(now, verdict, loans);
         let entry = Entry { sample, verdict };
         (self.record)(&entry);
         self.show(now, census, &entry);
@@ -189,7 +193,8 @@ impl Loop {
         (interval, census)
     }
 
-    fn enforce(&mut self, now: Nanos, verdict: Verdict) {
+    fn enforce(&mut self, now: Nanos, verdict: Verdict, loans: Option<usize>) {
+        self.gate.reach(&mut |gate| gate.set_loans_max(loans));
         if verdict.limit != self.limit {
             let dry_run = self.settings.options.dry_run;
             self.listener.tell(&Event::Limit { from: self.limit, verdict, dry_run });
@@ -263,7 +268,7 @@ fn sample(interval: &Interval, limit: u32) -> Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::{Caller, Outcome, SessionId};
+    use crate::admission::{Caller, Loan, Outcome, SessionId};
     use evenkeel_core::control::{Decision, Reason};
     use std::sync::{Mutex, mpsc};
 
@@ -357,6 +362,27 @@ mod tests {
         assert_eq!((shown.totals.ticks, shown.totals.completions, shown.totals.changes), (4, 12, 1));
         assert_eq!((shown.sample.completions, shown.sample.limit, shown.proven), (3, 7, 7));
         assert!((shown.totals.response_s - 0.12).abs() < 1e-9);
+    }
+
+    #[test]
+    fn loans_that_are_refused_bring_more_loans() {
+        let mut scene = scene(2, Options::default());
+        let mut lent = 0;
+        for tick in 1..40 {
+            let at = Nanos::from_millis(tick * 100);
+            scene.gate.reach(&mut |gate| {
+                let tenant = gate.tenant("shop");
+                let lends = |session| {
+                    let caller = Caller { session: SessionId(session), tenant, server: 0 };
+                    gate.enter(at, caller);
+                    gate.lend(at, caller, Loan::AtServer { since: at })
+                };
+                lent = (0..9).map(lends).filter(|lent| *lent).count();
+            });
+            scene.looped.tick(at);
+        }
+        let census = &scene.board.latest().expect("ticks").census;
+        assert!(lent > 2 && census.loans == lent && census.loans_max >= lent, "{lent}: {census:?}");
     }
 
     #[test]
