@@ -132,6 +132,7 @@ impl GuardConfig {
         let options = &mut self.plan.options;
         options.queue_max = fields.optional::<u64>("length")?.map(|length| length as usize);
         options.wait_max = fields.time("wait")?;
+        set(&mut options.named_max, fields.optional::<u64>("named_max")?.map(|most| most as usize));
         match fields.optional::<String>("by")?.as_deref() {
             None | Some("user") => {}
             Some("database") => self.plan.tenants = TenantBy::Database,
@@ -299,6 +300,12 @@ mod tests {
         let config = GuardConfig::parse(SHORT).unwrap();
         assert_eq!((config.controller.as_str(), config.limit, config.limit_max), ("evenkeel", 8, 1_024));
         assert_eq!(config.plan.options, Options::default());
+    }
+
+    #[test]
+    fn sessions_exempt_by_named_locks_can_be_bounded_otherwise() {
+        let config = GuardConfig::parse(&format!("{SHORT}[queue]\nnamed_max = 5")).unwrap();
+        assert_eq!(config.plan.options.named_max, 5);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! A snapshot for tests: limit 4, ten done, four running, two waiting.
+//! A snapshot for tests: limit 4, ten done, four running, one on loan, two waiting, one exempt.
 
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Decision, Reason, Response, Sample};
-use evenkeel_gate::admission::{Caller, Gate, Options, Outcome, SessionId};
+use evenkeel_gate::admission::{Caller, Gate, Loan, Options, Outcome, SessionId};
 use evenkeel_gate::control::{Available, Baseline, Verdict};
 use evenkeel_gate::snapshot::{Snapshot, Totals};
 
@@ -38,9 +38,11 @@ pub fn snapshot() -> Snapshot {
         gate.ask(Nanos::ZERO, by(session));
         gate.release(Nanos::from_millis(4), SessionId(session), Outcome::Success, 1.0);
     }
-    for session in 0..6 {
+    for session in 0..7 {
         gate.ask(Nanos::from_millis(500), by(session));
     }
+    gate.lend(Nanos::from_millis(600), by(0), Loan::AtServer { since: Nanos::from_millis(500) });
+    gate.exempt(by(9));
     let interval_totals =
         Totals { ticks: 10, completions: 10, work: 10.0, response_s: 0.04, ..Totals::default() };
     Snapshot {

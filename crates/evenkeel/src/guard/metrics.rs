@@ -3,7 +3,7 @@
 use super::watch::Counts;
 use crate::view::prometheus::{Text, escaped};
 use evenkeel_core::Nanos;
-use evenkeel_gate::admission::TenantCensus;
+use evenkeel_gate::admission::{Census, TenantCensus};
 use evenkeel_gate::control::{Sensor, values};
 use evenkeel_gate::snapshot::Snapshot;
 
@@ -28,7 +28,8 @@ fn gate(out: &mut Text, snapshot: &Snapshot) {
     out.gauge("running", "Transactions that run, lent ones left out.", census.running as f64);
     out.gauge("lent", "Idle transactions that have lent their permit.", census.lent as f64);
     out.gauge("lent_max", "Most that may lend.", census.lent_max as f64);
-    out.counter("loans_refused_total", "Loans refused for that bound.", census.loans_refused as f64);
+    out.counter("lent_refused_total", "Times this bound kept one from lending.", census.lent_refused as f64);
+    loans(out, census);
     out.gauge(
         "unqueued",
         "Running without a place in the queue, as they may hold locks.",
@@ -41,6 +42,24 @@ fn gate(out: &mut Text, snapshot: &Snapshot) {
     out.counter("would_have_queued_total", "Let through by the dry run.", census.would_have_queued as f64);
     if let Some(p99) = census.response_p99 {
         out.gauge("response_p99_seconds", "Recent response time at the server, p99.", p99.as_secs_f64());
+    }
+}
+
+fn loans(out: &mut Text, census: &Census) {
+    out.gauge(
+        "loans",
+        "Transactions whose statement idles at the server or outstays its kind, permit lent.",
+        census.loans as f64,
+    );
+    out.gauge("loans_max", "Most such loans.", census.loans_max as f64);
+    out.counter("loans_total", "Such loans so far.", census.loans_total as f64);
+    out.counter(
+        "loans_refused_total",
+        "Times their bound kept one from lending.",
+        census.loans_refused as f64,
+    );
+    if let Some(oldest) = census.oldest {
+        out.gauge("oldest_statement_seconds", "Age of the oldest such statement.", oldest.as_secs_f64());
     }
 }
 
@@ -58,7 +77,12 @@ fn totals(out: &mut Text, snapshot: &Snapshot) {
     ] {
         out.value("transactions_total", &format!("outcome=\"{outcome}\""), count as f64);
     }
-    out.counter("work_total", "Successful transactions, weighted by cost.", totals.work);
+    out.counter(
+        "on_loan_total",
+        "Of the successful, such as were on loan at the server.",
+        totals.on_loan as f64,
+    );
+    out.counter("work_total", "The successful that were not on loan, weighted by cost.", totals.work);
     out.counter("rejected_total", "Sessions refused.", totals.rejected as f64);
     out.counter(
         "response_seconds_total",
@@ -113,13 +137,17 @@ fn connections(out: &mut Text, counts: &Counts) {
 
 fn tenants(out: &mut Text, tenants: &[TenantCensus]) {
     type Column = (&'static str, &'static str, &'static str, fn(&TenantCensus) -> f64);
-    let columns: [Column; 8] = [
+    let columns: [Column; 10] = [
         ("tenant_weight", "gauge", "Share of admissions while others wait.", |t| f64::from(t.weight)),
         ("tenant_waiting", "gauge", "Sessions in the queue.", |t| t.waiting as f64),
         ("tenant_longest_waiting_seconds", "gauge", "How long the first has waited.", |t| {
             t.longest_waiting.as_secs_f64()
         }),
         ("tenant_in_flight", "gauge", "Admitted and not ended, lent ones included.", |t| t.in_flight as f64),
+        ("tenant_exempt", "gauge", "Sessions that pass the queue for named locks.", |t| t.exempt as f64),
+        ("tenant_exempt_refused_total", "counter", "Times the bound on these kept one queueing.", |t| {
+            t.exempt_refused as f64
+        }),
         ("tenant_admitted_total", "counter", "Admissions.", |t| t.admitted as f64),
         ("tenant_queued_total", "counter", "Had to queue.", |t| t.queued as f64),
         ("tenant_rejected_total", "counter", "Refused.", |t| t.rejected as f64),
@@ -155,13 +183,19 @@ mod tests {
             "evenkeel_guard_limit 4",
             "evenkeel_guard_running 4",
             "evenkeel_guard_waiting 2",
+            "evenkeel_guard_loans 1",
+            "evenkeel_guard_loans_max 4",
+            "evenkeel_guard_loans_total 1",
+            "evenkeel_guard_loans_refused_total 0",
+            "evenkeel_guard_oldest_statement_seconds 0.5",
+            "evenkeel_guard_tenant_exempt{tenant=\"sh\\\"op\"} 1",
             "evenkeel_guard_connections 7",
             "evenkeel_guard_transactions_total{outcome=\"success\"} 10",
             "evenkeel_guard_controller_info{name=\"fixed\"} 1",
             "evenkeel_guard_signal{name=\"cpu_per_commit\"} 0.002",
             "evenkeel_guard_tenant_waiting{tenant=\"sh\\\"op\"} 2",
-            "evenkeel_guard_wait_seconds_bucket{tenant=\"sh\\\"op\",le=\"+Inf\"} 14",
-            "evenkeel_guard_wait_seconds_count{tenant=\"sh\\\"op\"} 14",
+            "evenkeel_guard_wait_seconds_bucket{tenant=\"sh\\\"op\",le=\"+Inf\"} 15",
+            "evenkeel_guard_wait_seconds_count{tenant=\"sh\\\"op\"} 15",
         ] {
             assert!(text.lines().any(|known| known == line), "{line} is missing in\n{text}");
         }

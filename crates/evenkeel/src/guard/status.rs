@@ -9,7 +9,7 @@ use evenkeel_gate::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
 
 /// Version of the form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +32,18 @@ pub struct Status {
     pub running: usize,
     /// Idle ones that lent their permit.
     pub lent: usize,
+    /// Times a bound kept an idle one from lending.
+    pub lent_refused: u64,
+    /// Transactions that lent their permit while a statement of theirs is at the server.
+    pub loans: usize,
+    /// Most such loans.
+    pub loans_max: usize,
+    /// Such loans since the start.
+    pub loans_total: u64,
+    /// Times their bound kept one from lending.
+    pub loans_refused: u64,
+    /// Age of the oldest such statement in seconds.
+    pub oldest_statement_s: Option<f64>,
     /// Running without queueing.
     pub unqueued: usize,
     /// Running by the liveness rule.
@@ -84,6 +96,10 @@ pub struct Tenant {
     pub longest_waiting_s: f64,
     /// Admitted and not ended.
     pub in_flight: usize,
+    /// Sessions that pass the queue because they hold named locks.
+    pub exempt: usize,
+    /// Times the bound on these kept one in the queue.
+    pub exempt_refused: u64,
     /// Admitted since the start.
     pub admitted: u64,
     /// Wait that half of them and 99 % of them stayed below, in seconds.
@@ -112,6 +128,12 @@ impl From<&Snapshot> for Status {
             limit: census.limit,
             running: census.running,
             lent: census.lent,
+            lent_refused: census.lent_refused,
+            loans: census.loans,
+            loans_max: census.loans_max,
+            loans_total: census.loans_total,
+            loans_refused: census.loans_refused,
+            oldest_statement_s: census.oldest.map(Nanos::as_secs_f64),
             unqueued: census.unqueued,
             by_liveness: census.by_liveness,
             waiting: census.waiting,
@@ -165,6 +187,8 @@ impl From<&evenkeel_gate::admission::TenantCensus> for Tenant {
             waiting: census.waiting,
             longest_waiting_s: census.longest_waiting.as_secs_f64(),
             in_flight: census.in_flight,
+            exempt: census.exempt,
+            exempt_refused: census.exempt_refused,
             admitted: census.admitted,
             wait_p50_s: quantile(0.5),
             wait_p99_s: quantile(0.99),
@@ -183,6 +207,7 @@ mod tests {
         let text = serde_json::to_string(&status).unwrap();
         assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), status);
         assert_eq!((status.limit, status.waiting), (4, 2));
+        assert_eq!((status.loans, status.loans_max, status.oldest_statement_s), (1, 4, Some(0.5)));
         assert_eq!(status.decision, "limit 4, because it is fixed");
         assert_eq!(status.signals.iter().filter(|signal| signal.value.is_some()).count(), 1);
     }

@@ -62,6 +62,7 @@ impl History {
                 "running     {:>8}  lent {}, unqueued {}, by liveness {}",
                 status.running, status.lent, status.unqueued, status.by_liveness
             ),
+            loans(status),
             format!("response    {response:>8}  p99 {p99}"),
             format!(
                 "ended badly {:>8}  rolled back {}, overload {}, refused {}",
@@ -73,6 +74,16 @@ impl History {
             format!("sensing     {:>7.2} % of one CPU at most", status.sensing_share * 100.0),
         ]
     }
+}
+
+/// Statements that are at the server without a permit.
+fn loans(status: &Status) -> String {
+    let oldest =
+        status.oldest_statement_s.map_or(String::new(), |age| format!(", the oldest for {}", seconds(age)));
+    format!(
+        "on loan     {:>8}  of {} at most{oldest}; {} so far, refused {} times",
+        status.loans, status.loans_max, status.loans_total, status.loans_refused
+    )
 }
 
 fn signal(signal: &Signal) -> String {
@@ -130,6 +141,7 @@ mod tests {
         let drawn = history.draw(FRAME);
         for text in [
             "limit 4, because it is fixed",
+            "on loan            1  of 4 at most, the oldest for 500.0 ms; 1 so far, refused 0 times",
             "200/s",
             "4.0 ms",
             "cycles_per_commit     not available",
