@@ -13,6 +13,8 @@ mod census;
 mod cost;
 mod exempt;
 mod failover;
+#[cfg(test)]
+mod loan_tests;
 mod loans;
 mod meter;
 #[cfg(test)]

@@ -236,6 +236,13 @@ mod tests {
     }
 
     #[test]
+    fn a_few_completions_more_or_less_tell_nothing() {
+        let mut scene = Scene::new(Signals::default());
+        scene.run(200, 64, |loans| (if loans > 8 { 10 } else { 40 }, 0));
+        assert_eq!(scene.census.loans, 64);
+    }
+
+    #[test]
     fn a_step_that_cost_throughput_is_tried_again_after_a_while() {
         let mut scene = Scene::new(calm());
         scene.run(100, 500, |loans| (if loans > 8 { 100 } else { 400 }, 0));

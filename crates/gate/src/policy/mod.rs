@@ -253,7 +253,7 @@ impl Session {
         if ended.is_some() || !self.is_open() {
             (self.digest, self.statements, self.trouble) = (0, 0, None);
         }
-        let statement = pending.statement.as_ref().filter(|_| pending.permit && pending.code.is_work());
+        let statement = pending.statement.as_ref().filter(|_| pending.permit);
         After {
             ended: ended.filter(|_| !self.administrator),
             open: self.is_open(),

@@ -289,6 +289,7 @@ fn a_statement_idles_where_it_sleeps_or_waits_for_a_named_lock_and_does_nothing_
         ("SELECT 'SLEEP(60)'", false),
         ("SELECT sleep FROM t", false),
         ("SELECT SLEEP(0); SELECT BENCHMARK(1000000000, SHA1('a'))", false),
+        ("SELECT BENCHMARK(1000000000, SHA1('a')); SELECT SLEEP(9)", false),
         ("SELECT 1", false),
         ("DO RELEASE_LOCK('a')", false),
         ("CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO SELECT SLEEP(1)", false),
