@@ -100,7 +100,9 @@ impl Statement {
     /// Reads `text`, which is `whole` or the head of a longer one.
     pub fn read(text: &[u8], whole: bool, backslash_escapes: bool) -> Self {
         let mut reader = Reader::default();
-        let tokens: Vec<_> = Tokens::new(text, backslash_escapes).collect();
+        // Enough for most texts: a list that grows is copied each time.
+        let mut tokens = Vec::with_capacity((text.len() / 4).clamp(4, 64));
+        tokens.extend(Tokens::new(text, backslash_escapes));
         for statement in tokens.split(|token| *token == Token::Sign(b';')) {
             reader.statement(statement);
             if reader.defines {
@@ -160,8 +162,11 @@ impl Reader {
                 _ => None,
             };
             self.acts.extend(function_act(word, name, once));
-            waits |= is_one_of(word, &WAITING);
-            works |= !is_one_of(word, &WAITING) && !is_one_of(word, &TRIFLING);
+            if is_one_of(word, &WAITING) {
+                waits = true;
+            } else {
+                works = works || !once || !is_one_of(word, &TRIFLING);
+            }
         }
         self.idles = once && waits && !works;
     }
@@ -218,7 +223,12 @@ fn verb_act(verb: Token<'_>, rest: &[Token<'_>]) -> Option<Act> {
     let at = |index: usize, keyword: &str| rest.get(index).is_some_and(|token| token.is(keyword));
     let has = |keyword: &str| rest.iter().any(|token| token.is(keyword));
     let Token::Word(word) = verb else { return None };
-    match word.to_ascii_lowercase().as_slice() {
+    // No verb that does anything here is longer, and statements are too many for a piece of memory each.
+    let mut lower = [0; "rollback".len()];
+    let lower = lower.get_mut(..word.len())?;
+    lower.copy_from_slice(word);
+    lower.make_ascii_lowercase();
+    match &*lower {
         b"begin" if at(0, "not") => Some(Act::Call),
         b"begin" => Some(Act::Begin),
         b"start" if at(0, "transaction") => Some(Act::Begin),

@@ -17,6 +17,7 @@ pub(super) enum Token<'a> {
 
 impl Token<'_> {
     /// Whether it is this keyword, in any case. A quoted name never is.
+    #[inline]
     pub fn is(self, keyword: &str) -> bool {
         matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword.as_bytes()))
     }
