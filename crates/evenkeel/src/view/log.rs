@@ -1,11 +1,12 @@
 //! Events as lines on stderr: `key=value`, or JSON for machines.
 
+use crate::format::instant;
 use serde_json::{Map, Value, json};
 
 /// Form of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Form {
-    /// `time=... level=info event=limit from=4 to=5 why="..."`
+    /// `time=2026-11-23T01:02:03.456Z level=info event=limit from=4 to=5 why="..."`
     #[default]
     Text,
     /// One JSON object a line
@@ -17,12 +18,13 @@ pub type Parts = (&'static str, &'static str, Value);
 
 /// One event as a line without its end; `unix_ms` is the time of day.
 pub fn line((level, name, fields): Parts, unix_ms: u128, form: Form) -> String {
-    let time = json!(u64::try_from(unix_ms).unwrap_or(u64::MAX));
-    let mut all = vec![
-        ("time_ms".to_owned(), time),
-        ("level".to_owned(), json!(level)),
-        ("event".to_owned(), json!(name)),
-    ];
+    let unix_ms = u64::try_from(unix_ms).unwrap_or(u64::MAX);
+    let mut all = vec![("time".to_owned(), json!(instant(unix_ms)))];
+    if form == Form::Json {
+        // A number is what machines compare.
+        all.push(("time_ms".to_owned(), json!(unix_ms)));
+    }
+    all.extend([("level".to_owned(), json!(level)), ("event".to_owned(), json!(name))]);
     if let Value::Object(fields) = fields {
         all.extend(fields);
     }

@@ -1,0 +1,30 @@
+//! Asks a server of this kind.
+
+use anyhow::{Context, Result};
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+/// A server is waited for so long: it may be on a machine that is at its limit.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Longest answer that is read: a thousand tenants with their histograms.
+const ANSWER_MAX: u64 = 16 << 20;
+
+/// Asks a server of this kind, or any that closes after its answer: code and body.
+pub fn get(address: &str, path: &str) -> Result<(u16, String)> {
+    let place = ToSocketAddrs::to_socket_addrs(address)
+        .with_context(|| format!("looking up {address}"))?
+        .next()
+        .with_context(|| format!("{address} has no address"))?;
+    let mut stream =
+        TcpStream::connect_timeout(&place, ANSWER).with_context(|| format!("connecting to {address}"))?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_write_timeout(Some(ANSWER))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = Vec::new();
+    stream.take(ANSWER_MAX).read_to_end(&mut answer).with_context(|| format!("reading from {address}"))?;
+    let text = String::from_utf8_lossy(&answer);
+    let (head, body) = text.split_once("\r\n\r\n").context("the answer is no HTTP")?;
+    let code = head.split(' ').nth(1).and_then(|code| code.parse().ok()).context("the answer is no HTTP")?;
+    Ok((code, body.to_owned()))
+}

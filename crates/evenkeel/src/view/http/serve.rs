@@ -1,0 +1,171 @@
+//! The thread of the server: all clients in turn, none of them waited for.
+//!
+//! A client costs a descriptor, a request of some kilobytes and its answer. Each has a deadline for its request and one
+//! for taking its answer; where too many are there, or answers that nobody takes fill the memory, the one goes that has
+//! kept the server waiting longest. So a client that is quick is answered, whatever others do or leave undone.
+
+use super::connection::{Connection, Step};
+use super::{Answer, Bounds, Job, Page};
+use crate::clock::Clock;
+use evenkeel_core::Nanos;
+use std::net::TcpListener;
+use std::os::fd::AsRawFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
+/// How often the thread looks whether it should end, and whether answers of the other thread are there.
+const NAP_MS: i32 = 50;
+const SHORT_NAP_MS: i32 = 5;
+/// Clients that are accepted before others get their turn: in a flood each has some rounds to say what it wants.
+const ACCEPTS: usize = 16;
+/// What a client with this number is to get.
+pub type For<T> = (u64, T);
+/// Answers that may wait to be made elsewhere.
+pub const JOBS_MAX: usize = 8;
+
+/// What the thread owns.
+pub struct Serving<'a> {
+    listener: TcpListener,
+    answer: &'a dyn Fn(&str) -> Answer,
+    bounds: Bounds,
+    clients: Vec<(u64, Connection)>,
+    next: u64,
+    /// The system gave no descriptor for a client: it is asked again after a nap.
+    starved: bool,
+    jobs: mpsc::SyncSender<For<Job>>,
+    made: mpsc::Receiver<For<Page>>,
+}
+
+impl<'a> Serving<'a> {
+    /// On a listener that does not block. `jobs` go to [`make`] in another thread, and come back by `made`.
+    pub fn new(
+        listener: TcpListener,
+        answer: &'a dyn Fn(&str) -> Answer,
+        bounds: Bounds,
+        (jobs, made): (mpsc::SyncSender<For<Job>>, mpsc::Receiver<For<Page>>),
+    ) -> Self {
+        Self { listener, answer, bounds, clients: Vec::new(), next: 0, starved: false, jobs, made }
+    }
+
+    /// Serves until told to stop.
+    pub fn run(mut self, stop: &AtomicBool) {
+        let clock = Clock::start();
+        while !stop.load(Ordering::Relaxed) {
+            let (ready, arrivals) = self.poll();
+            let now = clock.now();
+            self.deliver(now);
+            ready.iter().for_each(|number| self.advance(*number, now));
+            if arrivals {
+                self.accept(now);
+            }
+            self.clients.retain(|(_, client)| !client.is_late(now, &self.bounds));
+        }
+    }
+
+    /// Waits until something can be done: the clients that can go on, and whether new ones are there.
+    fn poll(&mut self) -> (Vec<u64>, bool) {
+        let listener = if std::mem::take(&mut self.starved) { -1 } else { self.listener.as_raw_fd() };
+        let mut polled = vec![libc::pollfd { fd: listener, events: libc::POLLIN, revents: 0 }];
+        polled.extend(self.clients.iter().map(|(_, client)| match client.interest() {
+            Some((fd, true)) => libc::pollfd { fd, events: libc::POLLOUT, revents: 0 },
+            Some((fd, false)) => libc::pollfd { fd, events: libc::POLLIN, revents: 0 },
+            // The kernel passes over a descriptor below zero.
+            None => libc::pollfd { fd: -1, events: 0, revents: 0 },
+        }));
+        let awaited = self.clients.iter().any(|(_, client)| client.is_waiting());
+        let nap = if awaited { SHORT_NAP_MS } else { NAP_MS };
+        // SAFETY: the pointer and the length are those of a vector that lives through the call.
+        unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, nap) };
+        let ready = polled[1..].iter().zip(&self.clients).filter(|(polled, _)| polled.revents != 0);
+        (ready.map(|(_, (number, _))| *number).collect(), polled[0].revents != 0)
+    }
+
+    /// Answers that were made elsewhere; their clients may have gone.
+    fn deliver(&mut self, now: Nanos) {
+        while let Ok((number, page)) = self.made.try_recv() {
+            self.tell(number, &page, now);
+        }
+    }
+
+    fn place(&self, number: u64) -> Option<usize> {
+        self.clients.iter().position(|(known, _)| *known == number)
+    }
+
+    fn advance(&mut self, number: u64, now: Nanos) {
+        let Some(place) = self.place(number) else { return };
+        match self.clients[place].1.advance(now) {
+            Step::Wait => {}
+            Step::Done => drop(self.clients.remove(place)),
+            Step::Asks(path) => match path.map(|path| self.answer(&path)) {
+                None => self.tell(number, &Page::text(405, "only GET is answered\n"), now),
+                Some(Answer::Now(page)) => self.tell(number, &page, now),
+                Some(Answer::Later(job)) => match self.jobs.try_send((number, job)) {
+                    Ok(()) => self.clients[place].1.wait(now),
+                    Err(_) => self.tell(number, &Page::text(503, "too many ask for this\n"), now),
+                },
+            },
+        }
+    }
+
+    fn answer(&self, path: &str) -> Answer {
+        let made = catch_unwind(AssertUnwindSafe(|| (self.answer)(path)));
+        made.unwrap_or_else(|_| Answer::Now(defect()))
+    }
+
+    fn tell(&mut self, number: u64, page: &Page, now: Nanos) {
+        let Some(place) = self.place(number) else { return };
+        self.clients[place].1.tell(page, now);
+        self.advance(number, now);
+        while self.clients.iter().map(|(_, client)| client.held()).sum::<usize>() > self.bounds.answers {
+            let others = |(known, client): &(u64, Connection)| *known != number && client.held() > 0;
+            if !self.evict(others) {
+                break;
+            }
+        }
+    }
+
+    /// Lets go of one of those: who has kept us waiting longest.
+    fn evict(&mut self, of: impl Fn(&(u64, Connection)) -> bool) -> bool {
+        let longest =
+            self.clients.iter().filter(|client| of(client)).min_by_key(|(_, client)| client.claim());
+        let Some(number) = longest.map(|(number, _)| *number) else { return false };
+        self.clients.retain(|(known, _)| *known != number);
+        true
+    }
+
+    fn accept(&mut self, now: Nanos) {
+        for _ in 0..ACCEPTS {
+            let accepted = match self.listener.accept() {
+                Ok((stream, _)) => Connection::new(stream, now),
+                Err(error) => {
+                    // Out of descriptors, or a client that left while it waited: later is better than never.
+                    self.starved = error.kind() != std::io::ErrorKind::WouldBlock;
+                    return;
+                }
+            };
+            if self.clients.len() >= self.bounds.clients {
+                self.evict(|_| true);
+            }
+            let Ok(client) = accepted else { continue };
+            self.next += 1;
+            self.clients.push((self.next, client));
+            self.advance(self.next, now);
+        }
+    }
+}
+
+/// Makes answers that may take a while, one after the other, until nobody asks for them any more.
+pub fn make(jobs: &mpsc::Receiver<For<Job>>, made: &mpsc::Sender<For<Page>>) {
+    while let Ok((number, job)) = jobs.recv() {
+        let page = catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|_| defect());
+        if made.send((number, page)).is_err() {
+            return;
+        }
+    }
+}
+
+/// What is answered where making the answer panicked: one page is lost, not the server.
+fn defect() -> Page {
+    Page::text(500, "a defect: this page cannot be made\n")
+}

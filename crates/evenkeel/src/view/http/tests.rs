@@ -1,0 +1,176 @@
+//! The server against clients that are slow, silent, endless, or many.
+
+use super::connection::REQUEST_MAX;
+use super::*;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+
+/// What [`get`] brings in the end: a client that the machine holds up for too long is left, and may ask
+/// again.
+pub fn answer(address: &str, path: &str) -> (u16, String) {
+    (0..30).find_map(|_| get(address, path).ok()).expect("an answer to one of thirty requests")
+}
+
+/// More than sockets keep of what nobody reads.
+const BIG: usize = 12 << 20;
+
+fn pages(path: &str) -> Page {
+    match path {
+        "/metrics" => Page::text(200, "x 1\n"),
+        "/big" => Page::text(200, "x".repeat(BIG)),
+        other => Page::text(404, format!("no {other}\n")),
+    }
+}
+
+fn server() -> Server {
+    Server::start("127.0.0.1:0", pages).expect("a port")
+}
+
+/// One that never leaves a client for being late.
+fn patient(clients: usize, answers: usize) -> Server {
+    let forever = Nanos::from_secs(86_400);
+    let bounds = Bounds { clients, answers, request: forever, answer: forever };
+    Server::within(bounds, "127.0.0.1:0", |path| pages(path).into()).expect("a port")
+}
+
+fn says(server: &Server, words: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).expect("a connection");
+    stream.write_all(words).expect("room for a few bytes");
+    stream
+}
+
+/// Whether the server has neither said anything nor closed.
+fn is_waited_for(stream: &mut TcpStream) -> bool {
+    stream.set_nonblocking(true).expect("a socket");
+    stream.read(&mut [0; 1]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+}
+
+#[test]
+fn pages_are_served_by_path() {
+    let server = server();
+    let address = server.address().to_string();
+    assert_eq!(answer(&address, "/metrics?x=1"), (200, "x 1\n".to_owned()));
+    assert_eq!(answer(&address, "/else"), (404, "no /else\n".to_owned()));
+    assert_eq!(answer(&address, "/big").1.len(), BIG);
+}
+
+#[test]
+fn a_quick_client_is_answered_while_ten_others_are_still_waited_for() {
+    let server = patient(64, 32 << 20);
+    let words: [&[u8]; 3] = [b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nHost: a\r\n"];
+    let mut slow: Vec<TcpStream> = (0..10).map(|number| says(&server, words[number % 3])).collect();
+    assert_eq!(answer(&server.address().to_string(), "/metrics").0, 200);
+    assert!(slow.iter_mut().all(is_waited_for), "the answer did not wait for the end of another client");
+}
+
+#[test]
+fn two_hundred_silent_clients_do_not_keep_a_quick_one_out() {
+    let server = patient(64, 32 << 20);
+    let mut slow: Vec<TcpStream> = (0..200).map(|_| says(&server, b"GET /metrics HT")).collect();
+    for _ in 0..5 {
+        assert_eq!(answer(&server.address().to_string(), "/metrics").0, 200);
+    }
+    let waited_for = slow.iter_mut().filter_map(|stream| is_waited_for(stream).then_some(())).count();
+    assert!(
+        (1..64).contains(&waited_for),
+        "{waited_for} of 200 silent clients are kept, and 64 at most may be"
+    );
+}
+
+#[test]
+fn clients_that_do_not_read_cost_a_bounded_memory_and_nobody_s_time() {
+    let server = patient(64, 3 * BIG);
+    let unread: Vec<TcpStream> = (0..20).map(|_| says(&server, b"GET /big HTTP/1.1\r\n\r\n")).collect();
+    let address = server.address().to_string();
+    assert_eq!(answer(&address, "/metrics").0, 200);
+    assert_eq!(answer(&address, "/big").1.len(), BIG);
+    // Who reads at last finds that the first ones were left in the middle, for the sake of the later ones.
+    let whole = |mut stream: TcpStream| {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).is_ok() && bytes.len() > BIG
+    };
+    let whole = unread.into_iter().map(whole).filter(|whole| *whole).count();
+    assert!((1..=3).contains(&whole), "{whole} answers of 20 were kept, and 3 at most may be");
+}
+
+#[test]
+fn clients_that_are_late_are_left() {
+    let moment = Nanos::from_millis(1);
+    let bounds = Bounds { request: moment, answer: moment, ..Bounds::USUAL };
+    let server = Server::within(bounds, "127.0.0.1:0", |path| pages(path).into()).expect("a port");
+    for words in [&b""[..], b"GET /big HTTP/1.1\r\n\r\n"] {
+        let mut stream = says(&server, words);
+        // Nothing is read before the server has closed, which a write tells sooner or later.
+        while stream.write_all(b"a").is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        assert!(bytes.len() < BIG, "{} bytes", bytes.len());
+    }
+}
+
+#[test]
+fn a_page_that_takes_a_while_holds_up_nobody_who_wants_another_one() {
+    let (release, held) = mpsc::channel::<()>();
+    let held = Arc::new(std::sync::Mutex::new(held));
+    let answers = move |path: &str| match path {
+        "/slow" => {
+            let held = Arc::clone(&held);
+            Answer::Later(Box::new(move || {
+                // Whoever holds the other end lets go of it at the end of the test.
+                let _ = held.lock().map(|held| held.recv());
+                Page::text(200, "at last\n")
+            }))
+        }
+        other => pages(other).into(),
+    };
+    let server = Server::start("127.0.0.1:0", answers).expect("a port");
+    let mut slow: Vec<TcpStream> =
+        (0..2 * JOBS_MAX).map(|_| says(&server, b"GET /slow HTTP/1.1\r\n\r\n")).collect();
+    assert_eq!(answer(&server.address().to_string(), "/metrics").0, 200);
+    assert!(is_waited_for(&mut slow[0]));
+    drop(release);
+    slow[0].set_nonblocking(false).expect("a socket");
+    let mut said = String::new();
+    slow[0].read_to_string(&mut said).expect("an answer");
+    assert!(said.ends_with("at last\n"), "{said}");
+}
+
+#[test]
+fn a_page_that_panics_is_a_page_and_no_end() {
+    let server = Server::start("127.0.0.1:0", |path: &str| match path {
+        "/defect" => panic!("told to"),
+        other => pages(other),
+    });
+    let address = server.as_ref().expect("a port").address().to_string();
+    assert_eq!(answer(&address, "/defect").0, 500);
+    assert_eq!(answer(&address, "/metrics").0, 200);
+}
+
+#[test]
+fn what_is_no_request_ends_that_connection_alone() {
+    let server = server();
+    let endless = vec![b'a'; 4 * REQUEST_MAX];
+    for garbage in [&b"\0\xff\n\n"[..], b"POST /metrics HTTP/1.1\r\n\r\nx=1", b"\n\n", b"GET\n\n", &endless] {
+        let mut stream = says(&server, garbage);
+        let mut said = String::new();
+        stream.read_to_string(&mut said).expect("an answer");
+        assert!(said.starts_with("HTTP/1.1 405"), "{said:?}");
+    }
+    assert_eq!(answer(&server.address().to_string(), "/metrics").0, 200);
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let server = server();
+    let address = server.address().to_string();
+    let error = Server::start(&address, |_| Page::text(200, "")).err().expect("taken");
+    assert!(format!("{error:#}").contains(&address), "{error:#}");
+}
+
+#[test]
+fn the_port_is_free_once_the_server_is_dropped() {
+    let address = server().address().to_string();
+    assert!(get(&address, "/metrics").is_err());
+}
