@@ -24,6 +24,13 @@ pub enum Event {
         /// Nothing is held back: it is what would hold.
         dry_run: bool,
     },
+    /// The limit comes down because the operator lowered the greatest one; no controller decided it.
+    LimitMax {
+        /// Until now.
+        from: u32,
+        /// From now on.
+        to: u32,
+    },
     /// The controller or a sensor failed; told once until it is well again.
     Fault {
         /// What.
@@ -52,6 +59,30 @@ pub enum Event {
         /// How many since this was told last.
         count: u64,
     },
+    /// Clients took longer for their login than they may, and were left.
+    LoginTimeouts {
+        /// How many since this was told last.
+        count: u64,
+    },
+    /// Clients came beyond the most that may be connected at a time.
+    ClientsRefused {
+        /// How many since this was told last.
+        count: u64,
+    },
+    /// Sessions ended because of a defect of the guard itself; all others went on.
+    Panics {
+        /// How many since this was told last.
+        count: u64,
+    },
+    /// Something that works and that the operator may not want so; looked at once, at the start.
+    Warned {
+        /// What it is about, in a word.
+        about: &'static str,
+        /// What was seen.
+        text: String,
+        /// What to do next.
+        hint: String,
+    },
     /// The server does not take connections.
     BackendDown {
         /// Connections that failed since this was told last.
@@ -59,8 +90,13 @@ pub enum Event {
     },
     /// It does again.
     BackendUp,
-    /// A new configuration holds.
-    Reloaded,
+    /// A new configuration was read.
+    Reloaded {
+        /// Keys that changed and hold from now on.
+        applied: Vec<&'static str>,
+        /// Keys that changed and hold only after a restart: what they said before holds until then.
+        restart: Vec<&'static str>,
+    },
     /// A new configuration could not be read; the old one holds.
     ReloadFailed {
         /// Why.

@@ -60,9 +60,25 @@ pub fn stamp(unix_s: u64) -> String {
     date(unix_s).trim_end_matches(" UTC").replace(['-', ':'], "").replace(' ', "-")
 }
 
-/// `2026-11-21 21:05 UTC` from seconds since 1970, by the proleptic Gregorian calendar
-/// (days to civil date after Howard Hinnant's `civil_from_days`).
+/// `2026-11-21 21:05 UTC` from seconds since 1970.
 pub fn date(unix_s: u64) -> String {
+    let (year, month, day) = civil(unix_s);
+    let (hour, minute) = (unix_s / 3600 % 24, unix_s / 60 % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+/// `2026-11-21T21:05:09.123Z` from milliseconds since 1970: as RFC 3339 writes it, in UTC, so that lines sort and no
+/// zone is needed to read them.
+pub fn instant(unix_ms: u64) -> String {
+    let (unix_s, ms) = (unix_ms / 1_000, unix_ms % 1_000);
+    let (year, month, day) = civil(unix_s);
+    let (hour, minute, second) = (unix_s / 3600 % 24, unix_s / 60 % 60, unix_s % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}
+
+/// Year, month and day of seconds since 1970, by the proleptic Gregorian calendar
+/// (days to civil date after Howard Hinnant's `civil_from_days`).
+fn civil(unix_s: u64) -> (u64, u64, u64) {
     let days = unix_s / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -70,9 +86,7 @@ pub fn date(unix_s: u64) -> String {
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
     let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute) = (unix_s / 3600 % 24, unix_s / 60 % 60);
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
 /// `1 run`, `3 runs`.
@@ -114,6 +128,16 @@ mod tests {
         assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(date(1_795_296_640), "2026-11-21 21:30 UTC");
     }
+
+    #[test]
+    fn instants_are_written_to_the_millisecond() {
+        // As `date -u -d @SECONDS +%FT%TZ` writes them.
+        assert_eq!(instant(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(instant(951_868_799_999), "2000-02-29T23:59:59.999Z");
+        assert_eq!(instant(1_795_395_723_456), "2026-11-23T01:02:03.456Z");
+        assert_eq!(instant(4_107_542_400_007), "2100-03-01T00:00:00.007Z");
+    }
+
     #[test]
     fn text_from_outside_cannot_steer_the_terminal() {
         assert_eq!(plain("a\u{1b}[2J\nb"), "a[2J b");

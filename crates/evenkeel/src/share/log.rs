@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn a_line_says_what_failed_and_what_holds() {
         let fault = Fault::Bus("NATS is not connected".into());
-        let expected = "time_ms=1000 level=error event=fault \
+        let expected = "time=1970-01-01T00:00:01.000Z level=error event=fault \
                         fault=\"the bus is down: NATS is not connected\" window=8.5";
         assert_eq!(line(&Event::Fault { fault, window: 8.5 }, 1_000, Form::Text), expected);
         let came = line(&Event::Came { member: "a".into() }, 7, Form::Json);

@@ -138,7 +138,13 @@ impl Loop {
                 if let Some(controller) = controller {
                     self.keeper.replace(controller, settings.limit_max);
                 }
-                self.apply(self.limit.min(settings.limit_max.max(1)));
+                let (from, to) = (self.limit, self.limit.min(settings.limit_max.max(1)));
+                if from != to {
+                    // No tick sees this change, and none may pass untold or uncounted.
+                    self.totals.changes += 1;
+                    self.listener.tell(&Event::LimitMax { from, to });
+                }
+                self.apply(to);
             }
             // Who asked may have gone.
             Order::Journal(reply) => drop(reply.send(self.journal.clone())),
@@ -418,6 +424,18 @@ mod tests {
         scene.looped.tick(Nanos::from_millis(100));
         let events = scene.events.lock().expect("no panic").clone();
         assert!(events.iter().any(|e| matches!(e, Event::Limit { from: 2, dry_run: true, .. })));
+    }
+
+    #[test]
+    fn a_limit_that_the_operator_lowers_is_told_and_counted() {
+        let mut scene = scene(7, Options::default());
+        scene.looped.tick(Nanos::from_millis(100));
+        let lower = Settings { limit_max: 4, ..settings(Options::default()) };
+        scene.looped.obey(Order::Set(lower, None));
+        scene.looped.tick(Nanos::from_millis(200));
+        let events = scene.events.lock().expect("no panic").clone();
+        assert!(events.contains(&Event::LimitMax { from: 7, to: 4 }), "{events:?}");
+        assert_eq!((scene.gate.limit(), scene.board.latest().expect("ticks").totals.changes), (4, 2));
     }
 
     #[test]

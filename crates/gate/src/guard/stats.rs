@@ -21,11 +21,11 @@ pub struct Stats {
     pub commands: Count,
     /// Sessions that were reset because their client left in the middle.
     pub resets: Count,
-    /// Logins that took too long, and were ended.
+    /// Clients that took longer for their login than they may.
     pub login_timeouts: Count,
-    /// Clients turned away because there was no room for another.
+    /// Clients beyond the most that may be connected at a time; they were told so. Not among `refused`.
     pub clients_refused: Count,
-    /// Sessions that a defect of the guard ended.
+    /// Sessions that ended because of a defect of the guard itself, each alone.
     pub panics: Count,
     /// Times when another server took the place of the one before.
     pub failovers: Count,
