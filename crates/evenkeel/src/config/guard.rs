@@ -1,7 +1,13 @@
 //! The guard's configuration: `examples/guard.toml` shows every key.
 
+mod changes;
+mod distinct;
+
+pub use changes::Changes;
+
 use super::fields::{Fields, load, set};
 use super::simulate::{fitted, law_named, memory, with_memory};
+use crate::guard::decisions::Told;
 use crate::view::log::Form;
 use anyhow::{Result, anyhow, bail};
 use evenkeel_core::Nanos;
@@ -45,6 +51,8 @@ pub struct GuardConfig {
     pub journal: Option<PathBuf>,
     /// Form of the log.
     pub log: Form,
+    /// Which changes of the limit have a line each there.
+    pub log_decisions: Told,
     /// Time for transactions to end after SIGTERM.
     pub drain: Nanos,
 }
@@ -66,6 +74,7 @@ impl GuardConfig {
             metrics: None,
             journal: None,
             log: Form::Text,
+            log_decisions: Told::default(),
             drain: Nanos::from_secs(10),
         }
     }
@@ -105,11 +114,24 @@ impl GuardConfig {
         set(&mut self.plan.administrators, fields.optional("administrators")?);
         self.metrics = fields.optional("metrics")?;
         set(&mut self.drain, fields.time("drain")?);
+        set(&mut self.plan.login_max, fields.time("login_max")?);
+        self.plan.clients_max = fields.optional::<u64>("clients_max")?.map(|most| most as usize);
+        set(&mut self.plan.silence_max, fields.time("backend_silence")?);
+        set(&mut self.plan.proxy_protocol, fields.optional("proxy_protocol")?);
+        set(&mut self.plan.refuse_host_accounts, fields.optional("refuse_host_accounts")?);
         match fields.optional::<String>("log")?.as_deref() {
             None => {}
             Some("text") => self.log = Form::Text,
             Some("json") => self.log = Form::Json,
             Some(other) => bail!("guard: `log` is {other:?}, and must be \"text\" or \"json\""),
+        }
+        match fields.optional::<String>("log_decisions")?.as_deref() {
+            None => {}
+            Some("decisive") => self.log_decisions = Told::Decisive,
+            Some("all") => self.log_decisions = Told::All,
+            Some(other) => {
+                bail!("guard: `log_decisions` is {other:?}, and must be \"decisive\" or \"all\"")
+            }
         }
         Ok(())
     }
@@ -178,7 +200,20 @@ impl GuardConfig {
             );
         }
         self.plan.backend_tls.mode()?;
+        self.check_clients()?;
+        distinct::check(&self.plan.listen, &self.plan.backend)?;
         self.law().map(|_| ())
+    }
+
+    fn check_clients(&self) -> Result<()> {
+        let times = [("login_max", self.plan.login_max), ("backend_silence", self.plan.silence_max)];
+        if let Some((key, time)) = times.iter().find(|(_, time)| *time < Nanos::from_secs(1)) {
+            bail!("`{key}` must be 1s or more, and is {} ms", time.as_millis_f64());
+        }
+        if self.plan.clients_max == Some(0) {
+            bail!("`clients_max` must be 1 or more: with 0 nobody could connect");
+        }
+        Ok(())
     }
 
     /// The controller that was chosen.
@@ -321,6 +356,7 @@ mod tests {
             .collect();
         let full = GuardConfig::parse(&all).unwrap();
         assert_eq!(full.plan.options.queue_max, Some(10_000));
+        assert_eq!(full.plan.clients_max, Some(10_000));
         assert!(
             full.monitor.is_some()
                 && full.journal.is_some()
@@ -372,6 +408,10 @@ mod tests {
             ("[backend_tls]\nmode = 'verify-ca'", "no authorities"),
             ("threads = 0", "`threads` must be between"),
             ("log = 'xml'", "`log` is \"xml\""),
+            ("log_decisions = 'some'", "`log_decisions` is \"some\""),
+            ("clients_max = 0", "`clients_max` must be 1 or more"),
+            ("login_max = '20ms'", "`login_max` must be 1s or more"),
+            ("backend_silence = '0s'", "`backend_silence` must be 1s or more"),
         ] {
             let error = error(more);
             assert!(error.contains(expected), "{more}: {error}");

@@ -1,24 +1,8 @@
 //! Events of a guard as lines on stderr.
 
 use crate::view::log::{self, Form, Parts};
-use evenkeel_core::control::Reason;
 use evenkeel_gate::event::Event;
-use serde_json::json;
-
-/// Whether the event is one of the many probes of a controller, there and back again: the journal has them,
-/// and a log of some lines a second would hide everything else.
-pub fn is_routine(event: &Event) -> bool {
-    let Event::Limit { verdict, .. } = event else { return false };
-    verdict.decision.is_some_and(|decision| {
-        matches!(
-            decision.why,
-            Reason::Trying { .. }
-                | Reason::Measuring { .. }
-                | Reason::NotBetter(_)
-                | Reason::CannotFill { .. }
-        )
-    })
-}
+use serde_json::{Value, json};
 
 /// One event as a line without its end; `unix_ms` is the time of day.
 pub fn line(event: &Event, unix_ms: u128, form: Form) -> String {
@@ -35,6 +19,10 @@ fn parts(event: &Event) -> Parts {
             "limit",
             json!({ "from": from, "to": verdict.limit, "why": verdict.to_string(), "dry_run": dry_run }),
         ),
+        Event::LimitMax { from, to } => {
+            let why = format!("limit {to}, because `limit_max` allows no more than {to} from now on");
+            ("info", "limit", json!({ "from": from, "to": to, "why": why, "dry_run": false }))
+        }
         Event::Fault { fault, limit } => {
             ("error", "fault", json!({ "fault": fault.to_string(), "limit": limit }))
         }
@@ -52,11 +40,17 @@ fn parts(event: &Event) -> Parts {
         Event::Liveness { admitted, after } => {
             ("warn", "liveness", json!({ "admitted": admitted, "after_s": after.as_secs_f64() }))
         }
-        Event::Refused { count } => ("warn", "refused", json!({ "count": count })),
-        Event::Malformed { count } => ("warn", "malformed", json!({ "count": count })),
+        Event::Refused { count } => counted("warn", "refused", *count, ""),
+        Event::Malformed { count } => counted("warn", "malformed", *count, ""),
+        Event::LoginTimeouts { count } => counted("warn", "login_timeouts", *count, LOGIN_TIMEOUTS),
+        Event::ClientsRefused { count } => counted("error", "clients_refused", *count, CLIENTS_REFUSED),
+        Event::Panics { count } => counted("error", "panics", *count, PANICS),
         Event::BackendDown { failed } => ("error", "backend_down", json!({ "failed": failed })),
         Event::BackendUp => ("info", "backend_up", json!({})),
-        Event::Reloaded => ("info", "reloaded", json!({})),
+        Event::Warned { about, text, hint } => {
+            ("warn", "warning", json!({ "about": about, "text": text, "hint": hint }))
+        }
+        Event::Reloaded { applied, restart } => reloaded(applied, restart),
         Event::ReloadFailed { reason } => ("error", "reload_failed", json!({ "reason": reason })),
         Event::JournalLost { reason } => ("error", "journal_lost", json!({ "reason": reason })),
         Event::Draining { running, deadline } => {
@@ -66,34 +60,65 @@ fn parts(event: &Event) -> Parts {
     }
 }
 
+const LOGIN_TIMEOUTS: &str =
+    "clients that said too little in time (`login_max`), or a server that greets too late: see its back_log";
+const CLIENTS_REFUSED: &str = "more clients than may be connected: raise `clients_max`, or, without it, open files \
+                               (LimitNOFILE= in the unit, or ulimit -n)";
+const PANICS: &str =
+    "a defect of the guard ended these sessions and no others: report it with the lines above";
+
+/// What happened so many times since it was told last, and what to do about it.
+fn counted(level: &'static str, name: &'static str, count: u64, hint: &str) -> Parts {
+    let mut fields = json!({ "count": count });
+    if let (false, Value::Object(fields)) = (hint.is_empty(), &mut fields) {
+        fields.insert("hint".into(), json!(hint));
+    }
+    (level, name, fields)
+}
+
+/// Which changes hold; one that needs a restart is no small matter, as the file says what is not so.
+fn reloaded(applied: &[&'static str], restart: &[&'static str]) -> Parts {
+    let mut fields = json!({ "applied": applied.join(", ") });
+    if let (false, Value::Object(fields)) = (restart.is_empty(), &mut fields) {
+        fields.insert("restart_needed".into(), json!(restart.join(", ")));
+        let hint = "these keep what they said before until the guard is restarted";
+        fields.insert("hint".into(), json!(hint));
+    }
+    (if restart.is_empty() { "info" } else { "warn" }, "reloaded", fields)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::fixture::verdict;
     use super::*;
-    use evenkeel_gate::control::Verdict;
-    use serde_json::Value;
 
     #[test]
     fn a_line_can_be_read_by_people() {
         let event = Event::Limit { from: 5, verdict: verdict(), dry_run: false };
-        let expected = "time_ms=1000 level=info event=limit dry_run=false from=5 to=4 why=\"limit 4, because it is fixed\"";
+        let expected = "time=1970-01-01T00:00:01.000Z level=info event=limit dry_run=false from=5 to=4 why=\"limit 4, because it is fixed\"";
         assert_eq!(line(&event, 1_000, Form::Text), expected);
     }
 
     #[test]
-    fn probes_are_routine_and_everything_else_is_told() {
-        let limit = |why| {
-            let decision = evenkeel_core::control::Decision { limit: 4, why };
-            Event::Limit {
-                from: 5,
-                verdict: Verdict { decision: Some(decision), ..verdict() },
-                dry_run: false,
-            }
-        };
-        assert!(is_routine(&limit(Reason::Measuring { completions: 7 })));
-        assert!(!is_routine(&limit(Reason::Fixed)) && !is_routine(&Event::Reloaded));
-        let held = Verdict { decision: None, ..verdict() };
-        assert!(!is_routine(&Event::Limit { from: 5, verdict: held, dry_run: false }));
+    fn a_reload_names_what_holds_and_what_needs_a_restart() {
+        let told = |restart| line(&Event::Reloaded { applied: vec!["drain"], restart }, 0, Form::Text);
+        assert!(told(vec![]).ends_with("level=info event=reloaded applied=drain"), "{}", told(vec![]));
+        let partly = told(vec!["backend", "listen"]);
+        assert!(partly.contains("level=warn event=reloaded applied=drain"), "{partly}");
+        assert!(partly.contains("restart_needed=\"backend, listen\""), "{partly}");
+    }
+
+    #[test]
+    fn what_is_counted_comes_with_a_way_out() {
+        for event in [
+            Event::LoginTimeouts { count: 3 },
+            Event::ClientsRefused { count: 3 },
+            Event::Panics { count: 3 },
+        ] {
+            let line = line(&event, 0, Form::Text);
+            assert!(line.contains(" count=3 hint="), "{line}");
+        }
+        assert!(line(&Event::Refused { count: 3 }, 0, Form::Text).ends_with("event=refused count=3"));
     }
 
     #[test]
@@ -103,8 +128,13 @@ mod tests {
         assert!(!json.contains('\n'));
         let value: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(
-            (&value["event"], &value["reason"]),
-            (&json!("reload_failed"), &json!("line 1\nline \"2\""))
+            (&value["event"], &value["reason"], &value["time_ms"], &value["time"]),
+            (
+                &json!("reload_failed"),
+                &json!("line 1\nline \"2\""),
+                &json!(7),
+                &json!("1970-01-01T00:00:00.007Z")
+            )
         );
         assert!(!line(&event, 7, Form::Text).contains('\n'));
     }

@@ -133,6 +133,9 @@ fn connections(out: &mut Text, counts: &Counts) {
     );
     out.counter("commands_total", "Commands that were sent on.", counts.commands as f64);
     out.counter("resets_total", "Sessions reset for clients that left.", counts.resets as f64);
+    out.counter("login_timeouts_total", "Clients too slow with their login.", counts.login_timeouts as f64);
+    out.counter("clients_refused_total", "Clients beyond the most at a time.", counts.clients_refused as f64);
+    out.counter("panics_total", "Sessions ended by a defect of the guard.", counts.panics as f64);
 }
 
 fn tenants(out: &mut Text, tenants: &[TenantCensus]) {

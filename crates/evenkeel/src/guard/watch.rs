@@ -1,6 +1,7 @@
 //! What connections do, as counts that only grow, and what there is to tell about them.
 
 use evenkeel_gate::event::Event;
+use evenkeel_gate::guard::Stats;
 
 /// Counts since the start of the guard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,30 @@ pub struct Counts {
     pub commands: u64,
     /// Sessions reset because their client left in the middle.
     pub resets: u64,
+    /// Clients that took too long for their login.
+    pub login_timeouts: u64,
+    /// Clients beyond the most that may be connected.
+    pub clients_refused: u64,
+    /// Sessions ended by a defect of the guard.
+    pub panics: u64,
+}
+
+impl From<&Stats> for Counts {
+    fn from(stats: &Stats) -> Self {
+        Self {
+            accepted: stats.accepted.get(),
+            closed: stats.closed.get(),
+            logins: stats.logins.get(),
+            refused: stats.refused.get(),
+            malformed: stats.malformed.get(),
+            unreachable: stats.unreachable.get(),
+            commands: stats.commands.get(),
+            resets: stats.resets.get(),
+            login_timeouts: stats.login_timeouts.get(),
+            clients_refused: stats.clients_refused.get(),
+            panics: stats.panics.get(),
+        }
+    }
 }
 
 /// Turns counts into events, at most one of each kind for each look.
@@ -42,6 +67,11 @@ impl Watch {
         };
         tell(now.refused.saturating_sub(last.refused), |count| Event::Refused { count });
         tell(now.malformed.saturating_sub(last.malformed), |count| Event::Malformed { count });
+        let timeouts = now.login_timeouts.saturating_sub(last.login_timeouts);
+        tell(timeouts, |count| Event::LoginTimeouts { count });
+        let beyond = now.clients_refused.saturating_sub(last.clients_refused);
+        tell(beyond, |count| Event::ClientsRefused { count });
+        tell(now.panics.saturating_sub(last.panics), |count| Event::Panics { count });
         let failed = now.unreachable.saturating_sub(last.unreachable);
         if failed > 0 && !self.down {
             events.push(Event::BackendDown { failed });
@@ -75,6 +105,14 @@ mod tests {
         let mut watch = Watch::default();
         let now = Counts { refused: 1_000, malformed: 2, ..Counts::default() };
         assert_eq!(watch.look(now), [Event::Refused { count: 1_000 }, Event::Malformed { count: 2 }]);
+        assert_eq!(watch.look(now), []);
+        let now = Counts { login_timeouts: 7, clients_refused: 40, panics: 1, ..now };
+        let told = [
+            Event::LoginTimeouts { count: 7 },
+            Event::ClientsRefused { count: 40 },
+            Event::Panics { count: 1 },
+        ];
+        assert_eq!(watch.look(now), told);
         assert_eq!(watch.look(now), []);
     }
 }

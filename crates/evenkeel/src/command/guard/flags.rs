@@ -3,6 +3,7 @@
 use crate::config::guard::{GuardConfig, backend_mode, tls_mode};
 use crate::config::units;
 use crate::failure::WithHint;
+use crate::guard::decisions::Told;
 use crate::view::log::Form;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::control::law;
@@ -48,7 +49,8 @@ pub struct Flags {
     /// File for a line of JSON with each tick, for `evenkeel guard replay`; at most 128 MB
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// Account to ask the server's status with, for lock waits, as mysql://user@host:port
+    /// Account to ask the server's status with, for lock waits and warnings at the start, as mysql://user@host:port;
+    /// its password from EVENKEEL_PASSWORD or ?defaults-file=FILE, as every user sees this command line
     #[arg(long, value_name = "URL")]
     monitor: Option<String>,
     /// Count cycles and misses on the server's CPUs, which it has to itself
@@ -57,6 +59,10 @@ pub struct Flags {
     /// Form of the log on stderr [default: text]
     #[arg(long, value_enum, value_name = "FORM")]
     log: Option<Form>,
+    /// Which changes of the limit have a line of their own in the log; the others are told together, every 10 s at
+    /// most [default: decisive]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    log_decisions: Option<Told>,
     /// Time for transactions to end after SIGTERM [default: 10s]
     #[arg(long, value_name = "TIME")]
     drain: Option<String>,
@@ -72,6 +78,22 @@ pub struct Flags {
     /// A user whose commands never wait; may be given several times
     #[arg(long, value_name = "USER")]
     admin: Vec<String>,
+    /// Time for a client from its arrival to the end of its login [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    login_max: Option<String>,
+    /// Most clients at a time; others are told so [default: as many as open files allow]
+    #[arg(long, value_name = "N")]
+    clients_max: Option<usize>,
+    /// Give up a server whose host has not answered for so long, as one that lost its power [default: 15s]
+    #[arg(long, value_name = "TIME")]
+    backend_silence: Option<String>,
+    /// Tell the server who each client is, by the PROXY protocol; its proxy_protocol_networks must name this host, or
+    /// nobody can log in
+    #[arg(long)]
+    proxy_protocol: bool,
+    /// Refuse accounts that are bound to hosts, as app@localhost: behind a guard every client comes from its host
+    #[arg(long)]
+    refuse_host_accounts: bool,
     /// TLS towards clients [default: preferred]
     #[arg(long, value_name = "MODE", value_parser = MODES)]
     tls: Option<String>,
@@ -131,6 +153,7 @@ impl Flags {
         set(&mut config.limit_max, &self.limit_max);
         set(&mut config.plan.threads, &self.threads);
         set(&mut config.log, &self.log);
+        set(&mut config.log_decisions, &self.log_decisions);
         config.plan.options.dry_run |= self.dry_run;
         config.fitted |= self.fitted;
         config.counters |= self.counters;
@@ -138,6 +161,7 @@ impl Flags {
         config.journal = self.journal.clone().or(config.journal.take());
         config.monitor = self.monitor.clone().or(config.monitor.take());
         self.over_gate(config)?;
+        self.over_clients(config)?;
         self.over_tls(config)?;
         if let Some(drain) = &self.drain {
             config.drain = units::duration(drain).context("reading --drain")?;
@@ -155,6 +179,20 @@ impl Flags {
             plan.options.wait_max = Some(units::duration(wait).context("reading --wait-max")?);
         }
         plan.administrators.extend(self.admin.iter().cloned());
+        Ok(())
+    }
+
+    fn over_clients(&self, config: &mut GuardConfig) -> Result<()> {
+        let plan = &mut config.plan;
+        if let Some(time) = &self.login_max {
+            plan.login_max = units::duration(time).context("reading --login-max")?;
+        }
+        if let Some(time) = &self.backend_silence {
+            plan.silence_max = units::duration(time).context("reading --backend-silence")?;
+        }
+        plan.clients_max = self.clients_max.or(plan.clients_max);
+        plan.proxy_protocol |= self.proxy_protocol;
+        plan.refuse_host_accounts |= self.refuse_host_accounts;
         Ok(())
     }
 

@@ -4,6 +4,8 @@ mod demo;
 mod flags;
 mod monitor;
 mod run;
+mod start;
+mod tell;
 mod view;
 
 use super::Session;

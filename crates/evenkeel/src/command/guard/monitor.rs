@@ -1,5 +1,6 @@
 //! The server's own status, asked with an account of the operator's.
 
+use super::start::Account;
 use anyhow::Result;
 use evenkeel_gate::clock::Clock;
 use evenkeel_gate::control::StatusBoard;
@@ -24,15 +25,15 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Asks the server behind `url` and posts what it says, with the time of `clock`.
+    /// Asks the server behind `url` and posts what it says, with the time of `clock`. `first` looks at it once.
     ///
     /// # Errors
     /// A URL that is none; a server that does not answer is no error, and asked again later.
-    pub fn start(url: &str, board: StatusBoard, clock: Clock) -> Result<Self> {
+    pub fn start(url: &str, (board, clock): (StatusBoard, Clock), first: Account) -> Result<Self> {
         let target = Target::parse(url)?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let watch = move || watch(&target, &board, &clock, &stopped);
+        let watch = move || watch(&target, (&board, &clock), first, &stopped);
         let thread = std::thread::Builder::new().name("monitor".into()).spawn(watch)?;
         Ok(Self { stop, thread: Some(thread) })
     }
@@ -49,14 +50,18 @@ impl Drop for Monitor {
     }
 }
 
-fn watch(target: &Target, board: &StatusBoard, clock: &Clock, stop: &AtomicBool) {
+fn watch(target: &Target, (board, clock): (&StatusBoard, &Clock), mut first: Account, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
-        if let Ok(mut control) = Control::connect(target) {
-            while let Some(reading) = read(&mut control) {
-                board.post(clock.now(), Some(reading));
-                std::thread::park_timeout(EVERY);
-                if stop.load(Ordering::Relaxed) {
-                    return;
+        match Control::connect(target) {
+            Err(error) => first.fail(&error),
+            Ok(mut control) => {
+                first.ask(&mut control);
+                while let Some(reading) = read(&mut control) {
+                    board.post(clock.now(), Some(reading));
+                    std::thread::park_timeout(EVERY);
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
                 }
             }
         }

@@ -3,13 +3,13 @@
 use super::super::Session;
 use super::Flags;
 use super::monitor::Monitor;
-use crate::clock::unix_time;
-use crate::config::guard::GuardConfig;
+use super::start;
+use super::tell::Teller;
+use crate::config::guard::{Changes, GuardConfig};
 use crate::failure::WithHint;
 use crate::guard::watch::{Counts, Watch};
-use crate::guard::{journal, log, metrics, status::Status};
-use crate::view::http::{Page, Server};
-use crate::view::log::Form;
+use crate::guard::{journal, metrics, status::Status};
+use crate::view::http::{Answer, Page, Server};
 use crate::view::prometheus;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
@@ -19,9 +19,10 @@ use evenkeel_gate::control::{Loop, Order, Place, Recorder, Sensors, ServerStatus
 use evenkeel_gate::event::{Event, Listener};
 use evenkeel_gate::guard::{Address, Guard, Handle};
 use evenkeel_gate::snapshot::Snapshot;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::collections::BTreeMap;
+use std::net::ToSocketAddrs;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -33,42 +34,45 @@ const LOOKS: u32 = 20;
 const ANSWER: Duration = Duration::from_secs(1);
 /// A controller that has not ticked for so long is not well.
 const SILENCE: Nanos = Nanos::from_secs(5);
+/// A guard that refused clients so recently is not as well as it should be.
+const RECENTLY: Nanos = Nanos::from_secs(5);
 
 /// Runs until SIGTERM.
-pub fn run(session: &Session, flags: &Flags, config: GuardConfig) -> Result<ExitCode> {
+pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<ExitCode> {
     let hangup = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
         .context("installing the handler for SIGHUP")?;
     if flags.require_backend {
         reach(&config.plan.backend)?;
     }
-    let form = config.log;
-    let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
+    let teller = Arc::new(Teller::new(&config));
     let guard = Guard::start(config.plan.clone())?;
-    let mut running = Running::start(&guard, &config, Arc::clone(&listener))?;
-    listener.tell(&Event::Listening {
+    let mut running = Running::start(&guard, &config, Arc::clone(&teller))?;
+    teller.tell(&Event::Listening {
         address: listening(&config.plan.listen, &guard.ports()),
         backend: config.plan.backend.to_string(),
         metrics: running.metrics.as_ref().map(|server| server.address().to_string()),
     });
+    start::greet(&config, teller.clone(), &running.ended)?;
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
     while !session.stop.is_set() && !guard.has_failed() {
         std::thread::sleep(NAP);
         looks = (looks + 1) % LOOKS;
         if looks == 0 {
-            watch.look(counts(&guard.handle())).iter().for_each(|event| listener.tell(event));
+            running.look(&guard, &mut watch, &teller);
         }
         if hangup.swap(false, Ordering::Relaxed) {
-            let event = match flags.read().and_then(|config| running.reload(&guard, &config)) {
-                Ok(()) => Event::Reloaded,
+            let event = match flags.read().and_then(|new| running.reload(&guard, &mut config, &new)) {
+                Ok(Changes { applied, restart }) => Event::Reloaded { applied, restart },
                 Err(error) => {
                     Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") }
                 }
             };
-            listener.tell(&event);
+            teller.set(&config);
+            teller.tell(&event);
         }
     }
-    drain(guard, running, &config, &*listener)
+    drain(guard, running, &config, &teller)
 }
 
 /// The addresses with the ports that the system chose where port 0 was asked for.
@@ -86,37 +90,21 @@ fn listening(asked: &[Address], ports: &[u16]) -> String {
 
 /// Whether something listens at the server's address.
 fn reach(backend: &Address) -> Result<()> {
-    let reached = match backend {
-        Address::Unix(path) => std::os::unix::net::UnixStream::connect(path).map(drop),
-        Address::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().and_then(|mut addresses| {
-            let mut failed = std::io::Error::other("no address of that name");
-            let mut tried =
-                |address| TcpStream::connect_timeout(&address, ANSWER).map_err(|error| failed = error);
-            if addresses.any(|address| tried(address).is_ok()) { Ok(()) } else { Err(failed) }
-        }),
-    };
+    let reached = start::connect(backend, ANSWER).map(drop);
     let told = reached.with_context(|| format!("reaching the server at {backend}"));
     told.hint("start it, or leave out --require-backend: the guard then waits for it")
 }
 
-fn drain(guard: Guard, running: Running, config: &GuardConfig, listener: &dyn Listener) -> Result<ExitCode> {
+fn drain(guard: Guard, running: Running, config: &GuardConfig, teller: &Teller) -> Result<ExitCode> {
     let census = guard.census();
-    listener.tell(&Event::Draining { running: census.running + census.lent, deadline: config.drain });
+    teller.tell(&Event::Draining { running: census.running + census.lent, deadline: config.drain });
     // The controller goes on while transactions end.
     let cut = guard.stop(config.drain)?;
-    listener.tell(&Event::Drained { cut });
+    teller.tell(&Event::Drained { cut });
     drop(running);
+    // The controller has ended: what it changed last is told as well.
+    teller.rest();
     Ok(ExitCode::SUCCESS)
-}
-
-/// Events go to stderr; a stderr that is gone stops no guard.
-fn tell(event: &Event, form: Form) {
-    use std::io::Write;
-    if log::is_routine(event) {
-        return;
-    }
-    let line = log::line(event, unix_time().as_millis(), form);
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// What runs beside the data plane; dropping it stops the controller and the metrics.
@@ -125,47 +113,75 @@ struct Running {
     law: Law,
     looping: Option<std::thread::JoinHandle<()>>,
     metrics: Option<Server>,
+    /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
+    refused: Arc<AtomicU64>,
+    /// Set when this is dropped, for what looks at the server at the start.
+    ended: Arc<AtomicBool>,
     _monitor: Option<Monitor>,
 }
 
 impl Running {
-    fn start(guard: &Guard, config: &GuardConfig, listener: Arc<dyn Listener>) -> Result<Self> {
+    fn start(guard: &Guard, config: &GuardConfig, teller: Arc<Teller>) -> Result<Self> {
         let (handle, board, status) = (guard.handle(), Board::new(), StatusBoard::new());
         let clock = handle.clock();
-        let monitor =
-            config.monitor.as_ref().map(|url| Monitor::start(url, status.clone(), clock)).transpose()?;
+        let monitor = config.monitor.as_ref();
+        let first = start::Account::new(config, teller.clone());
+        let monitor = monitor.map(|url| Monitor::start(url, (status.clone(), clock), first)).transpose()?;
         let server_status = monitor.as_ref().map(|_| ServerStatus::new(status));
         let sensors = Sensors::new(place(&config.plan.backend), config.counters, server_status);
         let looped = Loop::new(
             (Arc::new(handle.clone()), clock),
             (config.law()?.build(), sensors),
             config.settings(),
-            (listener, board.clone()),
-            recorder(config)?,
+            (teller.clone(), board.clone()),
+            recorder(config, teller)?,
         );
-        weigh(guard, config);
+        weigh(guard, &config.weights, &BTreeMap::new());
         let (orders, inbox) = mpsc::channel();
         let metrics = config.metrics.as_ref();
-        let metrics = metrics.map(|address| serve(address, board, handle, orders.clone())).transpose()?;
+        let refused = Arc::new(AtomicU64::new(0));
+        let health = Health { handle, refused: Arc::clone(&refused) };
+        let metrics = metrics.map(|address| serve(address, board, health, orders.clone())).transpose()?;
         let looping =
             std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
-        Ok(Self { orders, law: config.law()?, looping: Some(looping), metrics, _monitor: monitor })
+        Ok(Self {
+            orders,
+            law: config.law()?,
+            looping: Some(looping),
+            metrics,
+            refused,
+            ended: Arc::default(),
+            _monitor: monitor,
+        })
     }
 
-    fn reload(&mut self, guard: &Guard, config: &GuardConfig) -> Result<()> {
+    /// Tells what connections did since the last look, and what the limit did.
+    fn look(&self, guard: &Guard, watch: &mut Watch, teller: &Teller) {
+        for event in watch.look(Counts::from(guard.stats())) {
+            if matches!(event, Event::ClientsRefused { .. }) {
+                self.refused.store(guard.now().0, Ordering::Relaxed);
+            }
+            teller.tell(&event);
+        }
+        teller.look();
+    }
+
+    /// What changed, by what became of it; `held` is what holds, before and afterwards.
+    fn reload(&mut self, guard: &Guard, held: &mut GuardConfig, new: &GuardConfig) -> Result<Changes> {
         // One that is asked for as before keeps what it has learnt.
-        let wanted = config.law()?;
+        let wanted = new.law()?;
         let controller = (wanted != self.law).then(|| wanted.build());
         self.law = wanted;
-        let order = Order::Set(config.settings(), controller);
+        let order = Order::Set(new.settings(), controller);
         self.orders.send(order).map_err(|_| anyhow!("the controller's thread has ended"))?;
-        weigh(guard, config);
-        Ok(())
+        weigh(guard, &new.weights, &held.weights);
+        Ok(Changes::take_over(held, new))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
         // A loop that has ended already needs no order.
         let _ = self.orders.send(Order::Stop);
         if let Some(looping) = self.looping.take() {
@@ -174,9 +190,11 @@ impl Drop for Running {
     }
 }
 
-fn weigh(guard: &Guard, config: &GuardConfig) {
+/// Sets the weights; those that are not there any more are one again.
+fn weigh(guard: &Guard, weights: &BTreeMap<String, u32>, before: &BTreeMap<String, u32>) {
+    let gone = before.keys().filter(|name| !weights.contains_key(*name)).map(|name| (name, &1));
     guard.with_gate(|gate, _| {
-        for (name, weight) in &config.weights {
+        for (name, weight) in weights.iter().chain(gone) {
             let tenant = gate.tenant(name);
             gate.set_weight(tenant, *weight);
         }
@@ -192,51 +210,81 @@ fn place(backend: &Address) -> Option<Place> {
     }
 }
 
-fn recorder(config: &GuardConfig) -> Result<Recorder> {
+fn recorder(config: &GuardConfig, teller: Arc<Teller>) -> Result<Recorder> {
     let Some(path) = &config.journal else { return Ok(Box::new(|_| ())) };
     let mut writer = Some(journal::Writer::open(path, journal::FILE_MAX)?);
-    let form = config.log;
     Ok(Box::new(move |entry| {
         if let Some(Err(error)) = writer.as_mut().map(|writer| writer.write(entry)) {
             // A full disk costs the journal, not the guard.
-            tell(&Event::JournalLost { reason: format!("{error:#}") }, form);
+            teller.tell(&Event::JournalLost { reason: format!("{error:#}") });
             writer = None;
         }
     }))
 }
 
+/// How the guard itself is.
+struct Health {
+    handle: Handle,
+    refused: Arc<AtomicU64>,
+}
+
+impl Health {
+    /// For a load balancer: a guard that is up and does what it decided last is one to send clients to, and says where
+    /// it falls short of that.
+    fn page(&self, snapshot: &Snapshot) -> Page {
+        let now = self.handle.clock().now();
+        let age = now - snapshot.at;
+        if age > SILENCE {
+            return Page::text(
+                503,
+                format!("the controller has not ticked for {:.1} s\n", age.as_secs_f64()),
+            );
+        }
+        let refused = self.refused.load(Ordering::Relaxed);
+        if refused > 0 && now - Nanos(refused) < RECENTLY {
+            let stats = self.handle.stats();
+            let open = stats.accepted.get().saturating_sub(stats.closed.get());
+            return Page::text(200, format!("degraded: clients are refused, {open} are connected\n"));
+        }
+        Page::text(200, format!("ok: {}\n", snapshot.verdict))
+    }
+}
+
 fn serve(
     address: &str,
     board: Board<Snapshot>,
-    handle: Handle,
+    health: Health,
     orders: mpsc::Sender<Order>,
 ) -> Result<Server> {
     Server::start(address, move |path| {
         let Some(snapshot) = board.latest() else {
-            return Page::text(503, "the controller has not ticked yet\n");
+            return Page::text(503, "the controller has not ticked yet\n").into();
         };
-        let age = handle.clock().now() - snapshot.at;
-        match path {
+        let page = match path {
             "/metrics" => Page {
                 code: 200,
                 content_type: prometheus::CONTENT_TYPE,
-                body: metrics::text(&snapshot, &counts(&handle)),
+                body: metrics::text(&snapshot, &Counts::from(health.handle.stats())),
             },
-            "/journal" => match journal_text(&orders) {
-                Ok(body) => Page { code: 200, content_type: "application/x-ndjson", body },
-                Err(error) => Page::text(503, format!("{error:#}\n")),
-            },
-            "/healthz" if age > SILENCE => {
-                Page::text(503, format!("the controller has not ticked for {:.1} s\n", age.as_secs_f64()))
-            }
-            "/healthz" => Page::text(200, format!("ok: {}\n", snapshot.verdict)),
+            "/journal" => return later(&orders),
+            "/healthz" => health.page(&snapshot),
             "/status" => match serde_json::to_string(&Status::from(&*snapshot)) {
                 Ok(body) => Page { code: 200, content_type: "application/json", body },
                 Err(error) => Page::text(503, format!("{error}\n")),
             },
             _ => Page::text(404, "there are /metrics, /healthz, /status and /journal\n"),
-        }
+        };
+        page.into()
     })
+}
+
+/// The journal, once the controller has handed it over.
+fn later(orders: &mpsc::Sender<Order>) -> Answer {
+    let orders = orders.clone();
+    Answer::Later(Box::new(move || match journal_text(&orders) {
+        Ok(body) => Page { code: 200, content_type: "application/x-ndjson", body },
+        Err(error) => Page::text(503, format!("{error:#}\n")),
+    }))
 }
 
 /// What the loop remembers: the last quarter of an hour.
@@ -244,20 +292,6 @@ fn journal_text(orders: &mpsc::Sender<Order>) -> Result<String> {
     let (reply, answer) = mpsc::channel();
     orders.send(Order::Journal(reply)).map_err(|_| anyhow!("the controller's thread has ended"))?;
     journal::text(&answer.recv_timeout(ANSWER).context("waiting for the controller")?)
-}
-
-fn counts(handle: &Handle) -> Counts {
-    let stats = handle.stats();
-    Counts {
-        accepted: stats.accepted.get(),
-        closed: stats.closed.get(),
-        logins: stats.logins.get(),
-        refused: stats.refused.get(),
-        malformed: stats.malformed.get(),
-        unreachable: stats.unreachable.get(),
-        commands: stats.commands.get(),
-        resets: stats.resets.get(),
-    }
 }
 
 #[cfg(test)]

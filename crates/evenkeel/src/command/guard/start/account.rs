@@ -1,0 +1,212 @@
+//! What the account of --monitor sees of the server, looked at once, when it is first let in.
+
+use crate::config::guard::GuardConfig;
+use evenkeel_gate::event::{Event, Listener};
+use evenkeel_gate::guard::Address;
+use evenkeel_lab::target::{Control, TargetError, file_limit};
+use std::sync::Arc;
+
+/// Accounts that are named; more would fill a line and say no more.
+const NAMED_MAX: usize = 5;
+/// Descriptors of one client: its own connection and the server's.
+const EACH: u64 = 2;
+
+/// Accounts that are bound to a host and may log in, the local ones first. Those in the list are the servers' own, and
+/// locked. A role of MariaDB has an empty host.
+const ACCOUNTS: &str = "SELECT User, Host FROM mysql.user WHERE Host NOT IN ('%', '') \
+     AND User NOT IN ('mariadb.sys', 'mysql.sys', 'mysql.session', 'mysql.infoschema') \
+     ORDER BY Host NOT IN ('localhost', '127.0.0.1', '::1'), User, Host LIMIT 1000";
+
+/// What it looks for, and whom it tells.
+pub struct Account {
+    teller: Arc<dyn Listener>,
+    listen: String,
+    clients_max: Option<usize>,
+    proxy_protocol: bool,
+    refuse_host_accounts: bool,
+    has_asked: bool,
+    has_failed: bool,
+}
+
+impl Account {
+    /// One that has not looked yet.
+    pub fn new(config: &GuardConfig, teller: Arc<dyn Listener>) -> Self {
+        let plan = &config.plan;
+        Self {
+            teller,
+            listen: plan.listen.iter().map(Address::to_string).collect::<Vec<_>>().join(", "),
+            clients_max: plan.clients_max,
+            proxy_protocol: plan.proxy_protocol,
+            refuse_host_accounts: plan.refuse_host_accounts,
+            has_asked: false,
+            has_failed: false,
+        }
+    }
+
+    /// It was not let in. That the server is not there yet the clients' own logins tell.
+    pub fn fail(&mut self, error: &TargetError) {
+        let is_absent = matches!(
+            error,
+            TargetError::Refused { .. } | TargetError::Unreachable { .. } | TargetError::Timeout { .. }
+        );
+        if !is_absent && !self.has_failed {
+            self.has_failed = true;
+            let text =
+                format!("{error}; lock waits are not seen, and what a start looks at is not looked at");
+            self.warn("monitor", text, "set the account of `monitor` right; it is tried again all the time");
+        }
+    }
+
+    /// Looks, the first time that it can.
+    pub fn ask(&mut self, control: &mut Control) {
+        if std::mem::replace(&mut self.has_asked, true) {
+            return;
+        }
+        let variable = |control: &mut Control, name: &str| {
+            control.query_value(&format!("SELECT @@GLOBAL.{name}")).ok().flatten()
+        };
+        if let Some(clients) = variable(control, "max_connections").and_then(|text| text.parse().ok()) {
+            self.open_files(clients, file_limit());
+        }
+        if self.proxy_protocol {
+            let networks = variable(control, "proxy_protocol_networks");
+            self.proxy_networks(networks.as_deref());
+        } else if !self.refuse_host_accounts {
+            self.host_accounts(control.query(ACCOUNTS).map(|rows| names(rows.rows)));
+        }
+    }
+
+    fn warn(&self, about: &'static str, text: String, hint: &str) {
+        self.teller.tell(&Event::Warned { about, text, hint: hint.into() });
+    }
+
+    fn open_files(&self, server: u64, files: u64) {
+        let clients = self.clients_max.map_or(server, |most| server.min(most as u64));
+        if files < clients.saturating_mul(EACH) {
+            let text = format!(
+                "{files} open files are enough for {} clients at most, and the server takes {server} \
+                 (max_connections)",
+                files / EACH
+            );
+            let hint = format!(
+                "allow {} or more: LimitNOFILE= in the unit, or ulimit -n; or say --clients-max",
+                clients.saturating_mul(EACH) + 256
+            );
+            self.warn("open_files", text, &hint);
+        }
+    }
+
+    fn proxy_networks(&self, networks: Option<&str>) {
+        if networks.is_none_or(|networks| networks.trim().is_empty()) {
+            let seen = networks.map_or(
+                "the server has no proxy_protocol_networks",
+                |_| "the server's proxy_protocol_networks is empty",
+            );
+            let text = format!("{seen}: it takes the PROXY protocol from nobody, and no client can log in");
+            let hint = "set proxy_protocol_networks in the server to this host's address, or localhost for its \
+                        socket; MySQL has no such setting: leave out --proxy-protocol";
+            self.warn("proxy_protocol", text, hint);
+        }
+    }
+
+    fn host_accounts(&self, accounts: Result<Vec<String>, TargetError>) {
+        let accounts = match accounts {
+            Ok(accounts) => accounts,
+            Err(error) => {
+                let text = format!("whether accounts are bound to hosts is not known: {error}");
+                return self.warn(
+                    "host_accounts",
+                    text,
+                    "GRANT SELECT (User, Host) ON mysql.user TO the account",
+                );
+            }
+        };
+        if accounts.is_empty() {
+            return;
+        }
+        let named = accounts.iter().take(NAMED_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = match accounts.len().saturating_sub(NAMED_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let text = format!(
+            "accounts are bound to hosts: {named}{more}; to the server every client of this guard comes from the \
+             guard's own host, so whoever reaches {} may log in to those of that host, and nobody to the others",
+            self.listen
+        );
+        let hint = "--proxy-protocol, with proxy_protocol_networks in the server, shows it where clients come from; \
+                    --refuse-host-accounts refuses such accounts";
+        self.warn("host_accounts", text, hint);
+    }
+}
+
+fn names(rows: Vec<Vec<Option<String>>>) -> Vec<String> {
+    let name = |row: Vec<Option<String>>| {
+        let mut values = row.into_iter().map(Option::unwrap_or_default);
+        Some(format!("{}@{}", values.next()?, values.next()?))
+    };
+    rows.into_iter().filter_map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::log::line;
+    use crate::view::log::Form;
+    use std::sync::Mutex;
+
+    /// What an account tells, as lines of a log.
+    fn told(more: &str, look: impl FnOnce(&mut Account)) -> String {
+        let text = format!("listen = '0.0.0.0:3307'\nbackend = 'db:3306'\n{more}");
+        let config = GuardConfig::parse(&text).unwrap();
+        let heard = Arc::new(Mutex::new(String::new()));
+        let lines = Arc::clone(&heard);
+        let listener = move |event: &Event| lines.lock().unwrap().push_str(&line(event, 0, Form::Text));
+        look(&mut Account::new(&config, Arc::new(listener)));
+        heard.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn too_few_open_files_are_told_with_the_number_that_is_enough() {
+        let few = told("", |account| account.open_files(1_000, 1_024));
+        assert!(few.contains("about=open_files") && few.contains("1024 open files"), "{few}");
+        assert!(few.contains("enough for 512 clients") && few.contains("allow 2256 or more"), "{few}");
+        assert_eq!(told("", |account| account.open_files(1_000, 2_000)), "");
+        assert_eq!(told("clients_max = 500", |account| account.open_files(1_000, 1_024)), "");
+    }
+
+    #[test]
+    fn accounts_of_hosts_are_named_and_the_way_out_with_them() {
+        let accounts = |count: usize| (0..count).map(|number| format!("u{number}@localhost")).collect();
+        assert_eq!(told("", |account| account.host_accounts(Ok(Vec::new()))), "");
+        let two = told("", |account| account.host_accounts(Ok(accounts(2))));
+        assert!(two.contains("u0@localhost, u1@localhost;") && two.contains("0.0.0.0:3307"), "{two}");
+        assert!(two.contains("--proxy-protocol") && two.contains("--refuse-host-accounts"), "{two}");
+        let nine = told("", |account| account.host_accounts(Ok(accounts(9))));
+        assert!(nine.contains("u4@localhost and 4 more;") && !nine.contains("u5@"), "{nine}");
+    }
+
+    #[test]
+    fn a_server_that_takes_no_proxy_protocol_is_told_before_clients_find_out() {
+        for networks in [None, Some(""), Some(" ")] {
+            let told = told("proxy_protocol = true", |account| account.proxy_networks(networks));
+            assert!(told.contains("no client can log in"), "{told}");
+        }
+        assert_eq!(told("", |account| account.proxy_networks(Some("10.0.0.1"))), "");
+    }
+
+    #[test]
+    fn an_account_that_is_not_let_in_is_told_once_and_a_server_that_is_not_there_not_at_all() {
+        let denied = TargetError::Login {
+            address: "db:3306".into(),
+            user: "m".into(),
+            with_password: "with password",
+            message: "Access denied".into(),
+        };
+        let refused = TargetError::Refused { address: "db:3306".into() };
+        let told =
+            told("", |account| [&refused, &denied, &denied].iter().for_each(|error| account.fail(error)));
+        assert_eq!(told.matches("about=monitor").count(), 1, "{told}");
+        assert!(told.contains("Access denied"), "{told}");
+    }
+}

@@ -1,0 +1,59 @@
+//! What a start looks at beside its own work, and tells as warnings: none of it delays or ends a guard.
+
+mod account;
+mod greeting;
+
+pub use account::Account;
+pub use greeting::connect;
+
+use crate::config::guard::GuardConfig;
+use anyhow::Result;
+use evenkeel_gate::event::{Event, Listener};
+use evenkeel_gate::guard::{Plan, TlsMode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Longest that a look at the server takes: connecting, or the next bytes.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Until a server that was not there is looked at again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Reads the server's greeting in a thread of its own, as soon as there is one, and warns where the guard takes away TLS
+/// that the server offers.
+///
+/// # Errors
+/// The system gives no thread.
+pub fn greet(config: &GuardConfig, teller: Arc<dyn Listener>, ended: &Arc<AtomicBool>) -> Result<()> {
+    if offers_tls(&config.plan) {
+        return Ok(());
+    }
+    let (backend, ended) = (config.plan.backend.clone(), Arc::clone(ended));
+    let look = move || {
+        while !ended.load(Ordering::Relaxed) {
+            match greeting::offers_tls(&backend, PATIENCE) {
+                Ok(true) => return teller.tell(&without_tls()),
+                Ok(false) => return,
+                // That it is not there the first client hears, and the log.
+                Err(_) => std::thread::park_timeout(PAUSE),
+            }
+        }
+    };
+    std::thread::Builder::new().name("greeting".into()).spawn(look)?;
+    Ok(())
+}
+
+/// Whether clients are offered TLS.
+fn offers_tls(plan: &Plan) -> bool {
+    plan.client_tls.mode != TlsMode::Disabled && plan.client_tls.identity.is_some()
+}
+
+fn without_tls() -> Event {
+    Event::Warned {
+        about: "tls",
+        text: "the server offers TLS and this guard offers none: clients that prefer it (`--ssl`) go in clear up to \
+               here, those that insist on it cannot connect, and accounts with REQUIRE SSL cannot log in"
+            .into(),
+        hint: "give the guard a certificate: --tls-cert and --tls-key, or --tls-self-signed".into(),
+    }
+}

@@ -1,0 +1,204 @@
+//! What a configuration that is read again changes: what holds at once, and what only a restart brings.
+
+use super::GuardConfig;
+use evenkeel_gate::admission::Options;
+use evenkeel_gate::guard::{BackendTls, ClientTls, Plan};
+
+/// The keys that differ, by what became of them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// They hold from now on.
+    pub applied: Vec<&'static str>,
+    /// They hold after a restart.
+    pub restart: Vec<&'static str>,
+}
+
+impl Changes {
+    /// Takes over what can be taken over while clients are connected; `old` is what holds afterwards, so that the next
+    /// reload is compared with the truth.
+    ///
+    /// Every field is named here once: a new one does not compile until somebody says which kind it is.
+    pub fn take_over(old: &mut GuardConfig, new: &GuardConfig) -> Self {
+        let GuardConfig {
+            plan,
+            weights,
+            controller,
+            fitted,
+            limit,
+            limit_max,
+            memory,
+            tick,
+            counters,
+            monitor,
+            metrics,
+            journal,
+            log,
+            log_decisions,
+            drain,
+        } = new;
+        let mut changes = Self::default();
+        changes.now("weights", &mut old.weights, weights);
+        changes.now("controller", &mut old.controller, controller);
+        changes.now("fitted", &mut old.fitted, fitted);
+        changes.now("limit", &mut old.limit, limit);
+        changes.now("limit_max", &mut old.limit_max, limit_max);
+        changes.now("memory", &mut old.memory, memory);
+        changes.now("tick", &mut old.tick, tick);
+        changes.now("log", &mut old.log, log);
+        changes.now("log_decisions", &mut old.log_decisions, log_decisions);
+        changes.now("drain", &mut old.drain, drain);
+        changes.later("counters", &old.counters, counters);
+        changes.later("monitor", &old.monitor, monitor);
+        changes.later("metrics", &old.metrics, metrics);
+        changes.later("journal", &old.journal, journal);
+        changes.plan(&mut old.plan, plan);
+        changes
+    }
+
+    fn plan(&mut self, old: &mut Plan, new: &Plan) {
+        let Plan {
+            listen,
+            backend,
+            threads,
+            // The controller's `limit` is what counts.
+            limit: _,
+            options,
+            tenants,
+            administrators,
+            lend_after,
+            login_max,
+            clients_max,
+            silence_max,
+            proxy_protocol,
+            refuse_host_accounts,
+            client_tls,
+            backend_tls,
+        } = new;
+        self.options(&mut old.options, options);
+        self.later("listen", &old.listen, listen);
+        self.later("backend", &old.backend, backend);
+        self.later("threads", &old.threads, threads);
+        self.later("queue.by", &old.tenants, tenants);
+        self.later("administrators", &old.administrators, administrators);
+        self.later("idle.lend_after", &old.lend_after, lend_after);
+        self.later("login_max", &old.login_max, login_max);
+        self.later("clients_max", &old.clients_max, clients_max);
+        self.later("backend_silence", &old.silence_max, silence_max);
+        self.later("proxy_protocol", &old.proxy_protocol, proxy_protocol);
+        self.later("refuse_host_accounts", &old.refuse_host_accounts, refuse_host_accounts);
+        let ClientTls { mode, identity } = client_tls;
+        self.later("client_tls.mode", &old.client_tls.mode, mode);
+        self.later("client_tls.certificate", &old.client_tls.identity, identity);
+        let BackendTls { mode, authorities } = backend_tls;
+        self.later("backend_tls.mode", &old.backend_tls.mode, mode);
+        self.later("backend_tls.authorities", &old.backend_tls.authorities, authorities);
+    }
+
+    fn options(&mut self, old: &mut Options, new: &Options) {
+        // No key says `liveness_min`.
+        let Options { dry_run, queue_max, wait_max, lent_max, close_after, liveness_min: _ } = new;
+        self.now("dry_run", &mut old.dry_run, dry_run);
+        self.now("queue.length", &mut old.queue_max, queue_max);
+        self.now("queue.wait", &mut old.wait_max, wait_max);
+        self.now("idle.lent_max", &mut old.lent_max, lent_max);
+        self.now("idle.close_after", &mut old.close_after, close_after);
+    }
+
+    fn now<T: PartialEq + Clone>(&mut self, key: &'static str, old: &mut T, new: &T) {
+        if *old != *new {
+            *old = new.clone();
+            self.applied.push(key);
+        }
+    }
+
+    fn later<T: PartialEq>(&mut self, key: &'static str, old: &T, new: &T) {
+        if *old != *new {
+            self.restart.push(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
+
+    /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
+    const KEYS: [(&str, &str, bool); 34] = [
+        ("listen", "listen = '127.0.0.1:3308'", false),
+        ("backend", "backend = '127.0.0.1:3309'", false),
+        ("threads", "threads = 33", false),
+        ("administrators", "administrators = ['root']", false),
+        ("metrics", "metrics = '127.0.0.1:9307'", false),
+        ("login_max", "login_max = '11s'", false),
+        ("clients_max", "clients_max = 9", false),
+        ("backend_silence", "backend_silence = '16s'", false),
+        ("proxy_protocol", "proxy_protocol = true", false),
+        ("refuse_host_accounts", "refuse_host_accounts = true", false),
+        ("log", "log = 'json'", true),
+        ("log_decisions", "log_decisions = 'all'", true),
+        ("drain", "drain = '11s'", true),
+        ("controller", "control.controller = 'aimd'", true),
+        ("fitted", "control.fitted = true", true),
+        ("limit", "control.limit = 9", true),
+        ("limit_max", "control.limit_max = 99", true),
+        ("tick", "control.tick = '99ms'", true),
+        ("dry_run", "control.dry_run = true", true),
+        ("memory", "control.memory = { budget = '2G', each = '40M' }", true),
+        ("counters", "control.counters = true", false),
+        ("monitor", "control.monitor = 'mysql://m@127.0.0.1:3306'", false),
+        ("journal", "control.journal = '/tmp/journal'", false),
+        ("queue.by", "queue.by = 'database'", false),
+        ("queue.length", "queue.length = 9", true),
+        ("queue.wait", "queue.wait = '9s'", true),
+        ("weights", "weights.shop = 3", true),
+        ("idle.lend_after", "idle.lend_after = '99ms'", false),
+        ("idle.lent_max", "idle.lent_max = 9", true),
+        ("idle.close_after", "idle.close_after = '9s'", true),
+        ("client_tls.mode", "client_tls.mode = 'disabled'", false),
+        ("client_tls.certificate", "client_tls.certificate = 'a'\nclient_tls.key = 'b'", false),
+        ("backend_tls.mode", "backend_tls.mode = 'required'", false),
+        ("backend_tls.authorities", "backend_tls.authorities = 'c'", false),
+    ];
+
+    fn parse(lines: &[&str]) -> GuardConfig {
+        let mut text = String::new();
+        for short in SHORT.lines() {
+            let key = short.split(' ').next().unwrap_or_default();
+            if !lines.iter().any(|line| line.split(' ').next() == Some(key)) {
+                text.push_str(&format!("{short}\n"));
+            }
+        }
+        lines.iter().for_each(|line| text.push_str(&format!("{line}\n")));
+        GuardConfig::parse(&text).unwrap()
+    }
+
+    /// `fitted` goes with a controller that has fitted parameters, and is in the second test alone.
+    #[test]
+    fn every_key_is_taken_over_or_named_as_one_that_needs_a_restart() {
+        for (key, line, now) in KEYS.iter().filter(|(key, ..)| *key != "fitted") {
+            let (mut held, new) = (parse(&[]), parse(&[line]));
+            let expected = match now {
+                true => Changes { applied: vec![key], restart: vec![] },
+                false => Changes { applied: vec![], restart: vec![key] },
+            };
+            assert_eq!(Changes::take_over(&mut held, &new), expected, "{key}");
+            // A second reload finds nothing new, and still says what the running guard does not do.
+            let again = Changes { applied: vec![], ..expected };
+            assert_eq!(Changes::take_over(&mut held, &new), again, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_file_in_which_everything_is_new_has_all_of_its_keys_named() {
+        let lines: Vec<&str> = KEYS.iter().map(|(_, line, _)| *line).collect();
+        let (mut held, new) = (parse(&[]), parse(&lines));
+        let changes = Changes::take_over(&mut held, &new);
+        let mut named: Vec<&str> = changes.applied.into_iter().chain(changes.restart).collect();
+        let mut keys: Vec<&str> = KEYS.iter().map(|(key, ..)| *key).collect();
+        named.sort_unstable();
+        keys.sort_unstable();
+        assert_eq!(named, keys);
+    }
+}
