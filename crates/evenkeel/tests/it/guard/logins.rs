@@ -17,7 +17,7 @@ fn shown(home: &Path) -> Option<Identity> {
 }
 
 /// A certificate for `localhost` and its key, signed by itself.
-fn certificate(home: &Path, name: &str) -> (PathBuf, PathBuf) {
+pub fn certificate(home: &Path, name: &str) -> (PathBuf, PathBuf) {
     made(home, name, &[])
 }
 

@@ -16,3 +16,4 @@ mod proxy;
 mod replication;
 mod script;
 mod server;
+mod told;

@@ -16,7 +16,7 @@ pub struct Process {
     config: PathBuf,
     log: PathBuf,
     pub address: String,
-    metrics: String,
+    pub metrics: String,
 }
 
 fn free_port() -> String {
@@ -24,7 +24,7 @@ fn free_port() -> String {
     listener.local_addr().expect("an address").to_string()
 }
 
-fn evenkeel(arguments: &[&str]) -> Command {
+pub fn evenkeel(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command.arg("guard").args(arguments).stdin(Stdio::null());
     command
@@ -32,21 +32,30 @@ fn evenkeel(arguments: &[&str]) -> Command {
 
 impl Process {
     pub fn start(server: &Server, control: &str) -> Self {
+        Self::start_with(server, "", control, evenkeel)
+    }
+
+    /// With `top` before the configuration's tables, and started as `command` says.
+    pub fn start_with(
+        server: &Server,
+        top: &str,
+        control: &str,
+        command: impl FnOnce(&[&str]) -> Command,
+    ) -> Self {
         let (address, metrics) = (free_port(), free_port());
         let (config, log) = (server.file("guard.toml"), server.file("guard.log"));
         let stderr = std::fs::File::create(&log).expect("a log");
         let mut process = Self { child: dead(), config, log, address, metrics };
-        process.configure(server, control);
+        process.configure(server, &format!("{top}\n[control]\ntick = '50ms'\n{control}"));
         let path = process.config.clone();
-        process.child = evenkeel(&["--config"]).arg(path).stderr(stderr).spawn().expect("the guard starts");
+        process.child = command(&["--config"]).arg(path).stderr(stderr).spawn().expect("the guard starts");
         eventually("metrics", || process.get("/healthz").contains("200 OK"));
         process
     }
 
-    fn configure(&self, server: &Server, control: &str) {
+    pub fn configure(&self, server: &Server, more: &str) {
         let text = format!(
-            "listen = '{}'\nbackend = '{}'\nmetrics = '{}'\ndrain = '600s'\n\
-             [control]\ntick = '50ms'\n{control}\n",
+            "listen = '{}'\nbackend = '{}'\nmetrics = '{}'\ndrain = '600s'\n{more}\n",
             self.address,
             server.address(),
             self.metrics
@@ -65,23 +74,31 @@ impl Process {
     }
 
     /// Its answer, with this in it in the end.
-    fn shows(&self, path: &str, wanted: &str) -> String {
+    pub fn shows(&self, path: &str, wanted: &str) -> String {
         found(wanted, || Some(self.get(path)).filter(|answer| answer.contains(wanted)))
     }
 
-    fn limit(&self) -> u32 {
+    pub fn limit(&self) -> u32 {
         let answer = self.shows("/metrics", "\nevenkeel_guard_limit ");
         let limit = answer.split("\nevenkeel_guard_limit ").nth(1).and_then(|rest| rest.lines().next());
         limit.and_then(|limit| limit.parse().ok()).expect("a number")
     }
 
-    fn signal(&self, signal: i32) {
+    pub fn signal(&self, signal: i32) {
         // SAFETY: the process is a child that was not waited for, so that its number is its own.
         unsafe { libc::kill(self.child.id() as i32, signal) };
     }
 
-    fn log(&self) -> String {
+    pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+impl Process {
+    /// Ends it and waits for that.
+    pub fn end(&mut self) {
+        self.signal(libc::SIGTERM);
+        self.child.wait().expect("it ends");
     }
 }
 
@@ -112,7 +129,7 @@ fn a_reload_drops_nothing_and_an_unreadable_file_changes_nothing() {
     let mut client = Client::connect(&process.address, MODERN);
     client.query("BEGIN; UPDATE item SET stock = -1 WHERE id = 1");
     assert_eq!(process.limit(), 3);
-    process.configure(&server, "controller = 'fixed'\nlimit = 0");
+    process.configure(&server, "[control]\ntick = '50ms'\ncontroller = 'fixed'\nlimit = 0");
     process.signal(libc::SIGHUP);
     eventually("a refusal", || process.log().contains("event=reload_failed"));
     assert!(process.log().contains("`limit` must be between 1"), "{}", process.log());
@@ -121,7 +138,7 @@ fn a_reload_drops_nothing_and_an_unreadable_file_changes_nothing() {
     process.signal(libc::SIGHUP);
     eventually("another refusal", || process.log().contains("cannot read"));
     assert_eq!(process.limit(), 3);
-    process.configure(&server, "controller = 'fixed'\nlimit = 5");
+    process.configure(&server, "[control]\ntick = '50ms'\ncontroller = 'fixed'\nlimit = 5");
     process.signal(libc::SIGHUP);
     eventually("the new limit", || process.limit() == 5);
     assert!(matches!(client.query("COMMIT")[..], [Reply::Result { affected: 0, .. }]));
