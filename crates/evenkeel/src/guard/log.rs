@@ -21,7 +21,7 @@ fn parts(event: &Event) -> Parts {
         ),
         Event::LimitMax { from, to } => {
             let why = format!("limit {to}, because `limit_max` allows no more than {to} from now on");
-            ("info", "limit", json!({ "from": from, "to": to, "why": why, "dry_run": false }))
+            ("info", "limit", json!({ "from": from, "to": to, "why": why }))
         }
         Event::Fault { fault, limit } => {
             ("error", "fault", json!({ "fault": fault.to_string(), "limit": limit }))

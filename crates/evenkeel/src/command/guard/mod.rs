@@ -4,6 +4,7 @@ mod demo;
 mod flags;
 mod monitor;
 mod run;
+mod serve;
 mod start;
 mod tell;
 mod view;

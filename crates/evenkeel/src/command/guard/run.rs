@@ -3,22 +3,20 @@
 use super::super::Session;
 use super::Flags;
 use super::monitor::Monitor;
+use super::serve::{Health, serve};
 use super::start;
 use super::tell::Teller;
 use crate::config::guard::{Changes, GuardConfig};
 use crate::failure::WithHint;
+use crate::guard::journal;
 use crate::guard::watch::{Counts, Watch};
-use crate::guard::{journal, metrics, status::Status};
-use crate::view::http::{Answer, Page, Server};
-use crate::view::prometheus;
+use crate::view::http::Server;
 use anyhow::{Context, Result, anyhow};
-use evenkeel_core::Nanos;
 use evenkeel_core::control::Law;
 use evenkeel_gate::board::Board;
 use evenkeel_gate::control::{Loop, Order, Place, Recorder, Sensors, ServerStatus, StatusBoard};
 use evenkeel_gate::event::{Event, Listener};
-use evenkeel_gate::guard::{Address, Guard, Handle};
-use evenkeel_gate::snapshot::Snapshot;
+use evenkeel_gate::guard::{Address, Guard};
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
 use std::process::ExitCode;
@@ -30,12 +28,8 @@ use std::time::Duration;
 const NAP: Duration = Duration::from_millis(50);
 /// Naps between two looks at what connections do.
 const LOOKS: u32 = 20;
-/// The controller answers between two ticks.
+/// A server that is needed at the start is there within this time.
 const ANSWER: Duration = Duration::from_secs(1);
-/// A controller that has not ticked for so long is not well.
-const SILENCE: Nanos = Nanos::from_secs(5);
-/// A guard that refused clients so recently is not as well as it should be.
-const RECENTLY: Nanos = Nanos::from_secs(5);
 
 /// Runs until SIGTERM.
 pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<ExitCode> {
@@ -140,7 +134,7 @@ impl Running {
         let (orders, inbox) = mpsc::channel();
         let metrics = config.metrics.as_ref();
         let refused = Arc::new(AtomicU64::new(0));
-        let health = Health { handle, refused: Arc::clone(&refused) };
+        let health = Health::new(handle, Arc::clone(&refused));
         let metrics = metrics.map(|address| serve(address, board, health, orders.clone())).transpose()?;
         let looping =
             std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
@@ -220,78 +214,6 @@ fn recorder(config: &GuardConfig, teller: Arc<Teller>) -> Result<Recorder> {
             writer = None;
         }
     }))
-}
-
-/// How the guard itself is.
-struct Health {
-    handle: Handle,
-    refused: Arc<AtomicU64>,
-}
-
-impl Health {
-    /// For a load balancer: a guard that is up and does what it decided last is one to send clients to, and says where
-    /// it falls short of that.
-    fn page(&self, snapshot: &Snapshot) -> Page {
-        let now = self.handle.clock().now();
-        let age = now - snapshot.at;
-        if age > SILENCE {
-            return Page::text(
-                503,
-                format!("the controller has not ticked for {:.1} s\n", age.as_secs_f64()),
-            );
-        }
-        let refused = self.refused.load(Ordering::Relaxed);
-        if refused > 0 && now - Nanos(refused) < RECENTLY {
-            let stats = self.handle.stats();
-            let open = stats.accepted.get().saturating_sub(stats.closed.get());
-            return Page::text(200, format!("degraded: clients are refused, {open} are connected\n"));
-        }
-        Page::text(200, format!("ok: {}\n", snapshot.verdict))
-    }
-}
-
-fn serve(
-    address: &str,
-    board: Board<Snapshot>,
-    health: Health,
-    orders: mpsc::Sender<Order>,
-) -> Result<Server> {
-    Server::start(address, move |path| {
-        let Some(snapshot) = board.latest() else {
-            return Page::text(503, "the controller has not ticked yet\n").into();
-        };
-        let page = match path {
-            "/metrics" => Page {
-                code: 200,
-                content_type: prometheus::CONTENT_TYPE,
-                body: metrics::text(&snapshot, &Counts::from(health.handle.stats())),
-            },
-            "/journal" => return later(&orders),
-            "/healthz" => health.page(&snapshot),
-            "/status" => match serde_json::to_string(&Status::from(&*snapshot)) {
-                Ok(body) => Page { code: 200, content_type: "application/json", body },
-                Err(error) => Page::text(503, format!("{error}\n")),
-            },
-            _ => Page::text(404, "there are /metrics, /healthz, /status and /journal\n"),
-        };
-        page.into()
-    })
-}
-
-/// The journal, once the controller has handed it over.
-fn later(orders: &mpsc::Sender<Order>) -> Answer {
-    let orders = orders.clone();
-    Answer::Later(Box::new(move || match journal_text(&orders) {
-        Ok(body) => Page { code: 200, content_type: "application/x-ndjson", body },
-        Err(error) => Page::text(503, format!("{error:#}\n")),
-    }))
-}
-
-/// What the loop remembers: the last quarter of an hour.
-fn journal_text(orders: &mpsc::Sender<Order>) -> Result<String> {
-    let (reply, answer) = mpsc::channel();
-    orders.send(Order::Journal(reply)).map_err(|_| anyhow!("the controller's thread has ended"))?;
-    journal::text(&answer.recv_timeout(ANSWER).context("waiting for the controller")?)
 }
 
 #[cfg(test)]

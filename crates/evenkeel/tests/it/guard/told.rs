@@ -5,9 +5,11 @@ use super::logins::certificate;
 use super::operation::{Process, evenkeel};
 use super::proxy::eventually;
 use super::server::Server;
+use crate::patience::found;
 use std::io::Write;
 use std::net::TcpStream;
-use std::process::Command;
+use std::os::unix::net::UnixListener;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The numbers behind `key=` in lines of an event.
@@ -140,6 +142,44 @@ fn a_start_warns_of_what_an_operator_may_not_want() {
     let denied = Process::start_with(&server, "", &secret, evenkeel);
     eventually("a refusal", || denied.log().contains("event=warning about=monitor "));
     assert!(!denied.log().contains("secret"), "{}", denied.log());
+}
+
+/// The greeting of a MariaDB that offers TLS.
+const GREETING: &[u8] =
+    b"\x54\0\0\0\x0a10.11.14-MariaDB\0\x01\0\0\0abcdefgh\0\xfe\xff\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\
+    \x1d\0\0\0ijklmnopqrst\0mysql_native_password\0";
+
+#[test]
+fn a_server_that_comes_later_is_looked_at_when_it_is_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("server.sock");
+    let path = folder.path().join("log");
+    let log = || std::fs::read_to_string(&path).unwrap_or_default();
+    let backend = socket.display().to_string();
+    let mut command = evenkeel(&["--listen", "127.0.0.1:0", "--backend", &backend]);
+    let stderr = std::fs::File::create(&path).expect("a log");
+    let _guard = Killed(command.stderr(stderr).spawn().expect("it starts"));
+    eventually("its start", || log().contains("event=listening"));
+    assert!(!log().contains("event=warning"), "{}", log());
+    let server = UnixListener::bind(&socket).expect("a socket");
+    server.set_nonblocking(true).expect("a socket");
+    found("the warning", || {
+        // Whoever looks for the server's process connects too, and waits for no greeting.
+        if let Ok((mut stream, _)) = server.accept() {
+            let _ = stream.write_all(GREETING);
+        }
+        log().contains("event=warning about=tls ").then_some(())
+    });
+}
+
+/// Ends with the test, however that ends.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]

@@ -16,8 +16,10 @@ use std::time::Duration;
 
 /// Longest that a look at the server takes: connecting, or the next bytes.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Until a server that was not there is looked at again.
+/// Until a server that was not there is looked at again; twice as long each time, up to the longest. A server that answers
+/// with an error is not asked each second for ever.
 const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_secs(64);
 
 /// Reads the server's greeting in a thread of its own, as soon as there is one, and warns where the guard takes away TLS
 /// that the server offers.
@@ -30,13 +32,15 @@ pub fn greet(config: &GuardConfig, teller: Arc<dyn Listener>, ended: &Arc<Atomic
     }
     let (backend, ended) = (config.plan.backend.clone(), Arc::clone(ended));
     let look = move || {
+        let mut pause = PAUSE;
         while !ended.load(Ordering::Relaxed) {
             match greeting::offers_tls(&backend, PATIENCE) {
                 Ok(true) => return teller.tell(&without_tls()),
                 Ok(false) => return,
                 // That it is not there the first client hears, and the log.
-                Err(_) => std::thread::park_timeout(PAUSE),
+                Err(_) => std::thread::sleep(pause),
             }
+            pause = PAUSE_MAX.min(2 * pause);
         }
     };
     std::thread::Builder::new().name("greeting".into()).spawn(look)?;
