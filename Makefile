@@ -3,7 +3,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Server and client programs without a system service; they are installed where they are missing.
 PACKAGES := mariadb-server-core mariadb-client-core
-BENCH_PACKAGES := $(PACKAGES) sysbench haproxy
+BENCH_PACKAGES := $(PACKAGES) sysbench haproxy openssl iproute2
 # Clients of disks that others have made, and the servers that ours is measured against.
 DISK_PACKAGES := libnbd-bin qemu-utils fio fuse3 e2fsprogs mount
 DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit qemu-system-common
@@ -41,7 +41,7 @@ check: lint ## Without a server: form, lints, house rules, dependencies
 	 else echo "cargo-deny is not installed: dependencies not checked (cargo install cargo-deny)"; fi
 
 bench: bench-tools build ## Every benchmark, roughly (each takes --quick; without it the full figures)
-	@for bench in generator arrivals stall load variation plants collapse overhead steps shares bus realtime disk tenants dvdstore; do echo "== $$bench"; bench/$$bench --quick || exit 1; done
+	@for bench in generator arrivals stall load variation plants collapse overhead steps attack shares bus realtime disk tenants dvdstore; do echo "== $$bench"; bench/$$bench --quick || exit 1; done
 
 fmt:
 	$(CARGO) fmt --all
@@ -69,7 +69,7 @@ tools:
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BUS_PACKAGES); }
 
 bench-tools: tools
-	@PATH="$$PATH:/usr/sbin"; { command -v sysbench && command -v haproxy; } >/dev/null \
+	@PATH="$$PATH:/usr/sbin:/sbin"; { command -v sysbench && command -v haproxy && command -v openssl && command -v ip; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BENCH_PACKAGES); }
 	@{ command -v nbdkit && command -v fio && command -v qemu-storage-daemon; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_BENCH_PACKAGES); }

@@ -1,0 +1,171 @@
+"""Attacks by way of hosts: one that vanishes, one that takes another's place, clients of this one and of others."""
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+import time
+
+from ..process import LIBC
+from ..server import PATH, Server
+from ..wire import Session
+from .scene import FIXED, NotRun, prepare, seconds, select, until
+
+CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
+MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
+VANISH_S = 40
+
+
+class Elsewhere(Server):
+    """A server on a host of its own: a network namespace behind a pair of virtual cables."""
+
+    def __init__(self, name, port, address):
+        super().__init__(settings=[f"--bind-address={address}", f"--port={port}", "--skip-ssl"])
+        self.name = name
+
+    def _confine(self, before):
+        confined = super()._confine(before)
+        path = f"/run/netns/{self.name}".encode()
+
+        def moved():
+            confined()
+            place = os.open(path, os.O_RDONLY)
+            if LIBC.setns(place, CLONE_NEWNET) != 0:
+                os._exit(1)
+            os.close(place)
+        return moved
+
+
+def ip(*words):
+    done = subprocess.run([shutil.which("ip", path=PATH) or "ip", *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NotRun(f"ip {' '.join(words)}: {done.stderr.strip()}")
+
+
+def quietly(*words):
+    """At the end, when what is to go may be gone already."""
+    with contextlib.suppress(NotRun):
+        ip(*words)
+
+
+def network(stack):
+    """A namespace with a cable to it: its name, the near and the far address, and the name of its end."""
+    number = os.getpid() % 60_000
+    name, near, far = f"evenkeel{number}", f"ek{number}a", f"ek{number}b"
+    net = f"10.{200 + number % 50}.{number // 50 % 250}"
+    ip("netns", "add", name)
+    stack.callback(quietly, "netns", "del", name)
+    ip("link", "add", near, "type", "veth", "peer", "name", far, "netns", name)
+    stack.callback(quietly, "link", "del", near)
+    ip("addr", "add", f"{net}.1/30", "dev", near)
+    ip("link", "set", near, "up")
+    ip("-n", name, "addr", "add", f"{net}.2/30", "dev", far)
+    ip("-n", name, "link", "set", far, "up")
+    ip("-n", name, "link", "set", "lo", "up")
+    return name, f"{net}.2", far
+
+
+def with_hosts(path):
+    """What a child does to have a hosts file of its own, that nobody else sees."""
+    source = path.encode()
+
+    def before():
+        private, bound = ctypes.c_ulong(MS_REC | MS_PRIVATE), ctypes.c_ulong(MS_BIND)
+        if LIBC.unshare(CLONE_NEWNS) or LIBC.mount(b"none", b"/", None, private, None) \
+                or LIBC.mount(source, b"/etc/hosts", None, bound, None):
+            os._exit(1)
+    return before
+
+
+def a_backend_host_that_vanishes(scene):
+    if os.geteuid() != 0:
+        raise NotRun("it needs root, for network namespaces")
+    near = scene.site.server
+    name, address, cable = network(scene.stack)
+    far = scene.stack.enter_context(Elsewhere(name, near.port, address))
+    prepare(far)
+    scene.clear(near)
+    hosts = os.path.join(far.home, "hosts")
+
+    def point(to):
+        # The same file: it is mounted.
+        with open(hosts, "w", encoding="utf-8") as file:
+            file.write(f"127.0.0.1 localhost\n{to} database.example\n")
+    point(address)
+    by_name = scene.guard(f"database.example:{near.port}", *FIXED, "2", before=with_hosts(hosts))
+    by_address = scene.guard(f"{address}:{near.port}", *FIXED, "2")
+    for guard in (by_name, by_address):
+        for client_ in scene.sessions(6, guard.address):
+            client_.ask("SELECT SLEEP(200)")
+        if not until(lambda: guard.busy() >= 2, 5):
+            raise NotRun("no statement runs at the server that is to vanish")
+    failover(scene, by_name, point, near)
+    ip("-n", name, "link", "set", cable, "down")
+    begun = time.monotonic()
+    until(lambda: by_address.busy() == 0, VANISH_S, 0.5)
+    left, waited = by_address.busy(), time.monotonic() - begun
+    scene.judge(left == 0, f"the host vanished: {left} permits out after {waited:.0f} s")
+    ip("-n", name, "link", "set", cable, "up")
+    answer = until(lambda: select(by_address.address, seconds=10), 20, 0.5)
+    scene.judge(answer and answer < 0.7, f"and when it is back SELECT 1 in {seconds(answer)}")
+
+
+def failover(scene, guard, point, successor):
+    """The name leads to another server while the old one still works on what fills the limit."""
+    point("127.0.0.1")
+
+    def arrived():
+        with contextlib.suppress(Exception):
+            with Session(guard.address, seconds=10) as session:
+                begun = time.monotonic()
+                if session.query("SELECT @@hostname, @@port, @@socket")[0][2] == successor.socket:
+                    return time.monotonic() - begun
+        return None
+    if not until(arrived, 50, 1):
+        return scene.unknown("the guard did not follow the server's name")
+    times = sorted(until(arrived, 5) or 99 for _ in range(3))
+    scene.judge(times[1] < 0.5, f"after a failover a statement at the new server takes {times[1]:.2f} s"
+                + ("" if times[1] < 0.5 else ": it waits for permits of the old one"))
+    return None
+
+
+def host_based_accounts(scene):
+    """Accounts of this host, through a guard on it."""
+    server = scene.site.server
+    server.sql("CREATE USER IF NOT EXISTS near@'127.0.0.1', far@'127.0.0.2'; GRANT ALL ON shop.* TO near@'127.0.0.1'")
+    scene.stack.callback(server.sql, "DROP USER near@'127.0.0.1', far@'127.0.0.2'")
+    if select(server.port, user=b"near") is None or select(server.port, user=b"near", source="127.0.0.2") is not None:
+        raise NotRun("the server does not tell hosts apart")
+    guard = scene.guard(server.port, "--monitor", f"mysql://watcher@127.0.0.1:{server.port}")
+    said = until(lambda: guard.warnings("near"), 8)
+    scene.judge(said, "the start warns" if said else "the start says nothing of them")
+    stranger = select(guard.address, user=b"near", source="127.0.0.2") is not None
+    flag = scene.has("--refuse-host-accounts")
+    if flag:
+        guard = scene.guard(server.port, "--refuse-host-accounts")
+        near, app = (select(guard.address, user=user) for user in (b"near", b"app"))
+        scene.judge(near is None and app is not None,
+                    f"--refuse-host-accounts: near@127.0.0.1 {seconds(near)}, app@% {seconds(app)}")
+    else:
+        scene.judge(not stranger, f"a client of 127.0.0.2 {'gets in' if stranger else 'is refused'} as near@127.0.0.1")
+    proxied(scene, server)
+
+
+def proxied(scene, server):
+    """Who the server takes a client for that comes from 127.0.0.2."""
+    asked = "SELECT USER()"
+    with Session(server.port, b"app", source="127.0.0.2") as direct:
+        if direct.query(asked) != [["app@127.0.0.2"]]:
+            raise NotRun("the server does not see the address of a client")
+    with Session(server.port, b"app", first=b"PROXY TCP4 127.0.0.2 127.0.0.1 4000 3306\r\n") as told:
+        if told.query(asked) != [["app@127.0.0.2"]]:
+            raise NotRun("the server does not take the PROXY protocol from this host")
+    if not scene.has("--proxy-protocol"):
+        return
+    guard = scene.guard(server.port, "--proxy-protocol")
+    with Session(guard.address, b"app", source="127.0.0.2") as client:
+        ((who,),) = client.query(asked)
+    scene.judge(who == "app@127.0.0.2", f"--proxy-protocol: a client of 127.0.0.2 is {who}")
+    stranger, far = (select(guard.address, user=user, source="127.0.0.2") for user in (b"near", b"far"))
+    scene.judge(stranger is None and far is not None,
+                f"it logs in as near@127.0.0.1: {seconds(stranger)}, as far@127.0.0.2: {seconds(far)}")

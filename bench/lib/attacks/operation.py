@@ -1,0 +1,132 @@
+"""Attacks on those who run a guard: health, log, configuration."""
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from ..guarded import START_S
+from ..proxy import free_port
+from ..wire import Session, SqlError
+from .scene import NotRun, select, took, until
+
+
+def healthz_is_one_thread(scene):
+    guard = scene.guard(scene.site.server.port)
+    if took(lambda: guard.get("/healthz", 3)) is None:
+        raise NotRun("/healthz does not answer before the attack")
+    ways = {"say nothing": b"", "say half": b"GET /healthz HTTP/1.1\r\nHost: a\r\n",
+            "do not read": b"GET /metrics HTTP/1.1\r\n\r\n"}
+    for way, words in ways.items():
+        slow = []
+        for _ in range(10):
+            link = socket.socket()
+            if way == "do not read":
+                link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+            link.settimeout(5)
+            link.connect(("127.0.0.1", guard.observed))
+            link.sendall(words)
+            slow.append(link)
+        answer = took(lambda: guard.get("/healthz", 12))
+        scene.judge(answer is not None and answer < 3, f"ten that {way}: /healthz in "
+                    + ("more than 12 s" if answer is None else f"{answer:.2f} s"))
+        for link in slow:
+            link.close()
+        until(lambda: (took(lambda: guard.get("/healthz", 3)) or 9) < 1, 40)
+
+
+RFC_3339 = re.compile(r"\btime=\"?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+def every_decision_says_why(scene):
+    changes_are_told(scene)
+    reload_says_what_needs_a_restart(scene)
+    refused = refuses_itself(scene)
+    scene.judge(refused, f"--listen equal to --backend is {'refused' if refused else 'taken'}")
+
+
+def changes_are_told(scene):
+    """Changes of the limit that were made, and those that the log accounts for."""
+    server = scene.site.server
+    guard = scene.guard(server.port)
+    end = time.monotonic() + (15 if scene.quick else 40)
+
+    def work(number):
+        with Session(guard.address, seconds=30) as client:
+            while time.monotonic() < end:
+                try:
+                    client.query(f"UPDATE shop.t SET v = v + 1 WHERE id = {1 + number % 2}")
+                except SqlError:
+                    pass
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    time.sleep(0.3)
+    changes = int(guard.metric("limit_changes_total"))
+    if changes < 3:
+        raise NotRun(f"the limit changed only {changes} times under load")
+    guard.stop()
+    told = accounted(guard.log())
+    scene.judge(told >= changes, f"{changes} changes of the limit, {told} in the log")
+    lines = [line for line in guard.log().splitlines() if "event=" in line]
+    readable = [line for line in lines if RFC_3339.search(line)]
+    scene.judge(lines and len(readable) == len(lines), "times of the log can be read" if readable
+                else f"times as {lines[0].split()[0]}")
+
+
+def accounted(log):
+    """Changes of the limit that a log accounts for: one a line, or as many as a line that gathers them says."""
+    total = 0
+    for line in log.splitlines():
+        gathered = re.search(r"\bchanges=\"?(\d+)", line)
+        if gathered:
+            total += int(gathered[1])
+        elif "event=limit " in line:
+            total += 1
+    return total
+
+
+def reload_says_what_needs_a_restart(scene):
+    server = scene.site.server
+
+    def config(listen, backend):
+        return f'listen = "{listen}"\nbackend = "{backend}"\n'
+    guard = scene.guard(server.port, config=config)
+    path, backend = f"{guard.home}/guard.toml", f"127.0.0.1:{free_port()}"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(config(f"127.0.0.1:{guard.port}", backend))
+    before = len(guard.log())
+    guard.process.send_signal(signal.SIGHUP)
+    said = until(lambda: guard.log()[before:].strip(), 5)
+    if not said:
+        raise NotRun("SIGHUP left no word in the log")
+    time.sleep(0.5)
+    said = guard.log()[before:]
+    moved = select(guard.address) is None
+    honest = "restart" in said or moved
+    scene.judge(honest, "SIGHUP with another backend " + ("says that it needs a restart" if honest else
+                f"says {re.search(r'event=[a-z_]+', said)[0]} and changes nothing"))
+
+
+def refuses_itself(scene):
+    """Whether a guard whose server would be itself ends at the start, and says which address it is about."""
+    port = free_port()
+    for backend in (f"127.0.0.1:{port}", f"localhost:{port}"):
+        command = [scene.site.binary, "--home", scene.site.folder, "guard", "--listen", f"127.0.0.1:{port}",
+                   "--backend", backend]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            process.wait(START_S / 5)
+            if process.returncode == 0 or str(port) not in process.stderr.read():
+                return False
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            process.stderr.close()
+    return True
