@@ -76,8 +76,10 @@ impl Refusal {
             Self::SocketAccount | Self::UnknownAccount(_) | Self::HostAccount => (1045, b"28000"),
             Self::LoginTooSlow => (1159, b"08S01"),
             Self::TooManyClients | Self::NoDescriptors => (1040, b"08004"),
-            // "Too many connections" is what clients and their pools back off for and try again.
-            Self::Gate(_) => (1040, b"08004"),
+            // "Too many active concurrent transactions", with the state by which a rolled back transaction may be tried
+            // again. In the middle of a session a state of class 08 would tell pools that the connection is broken: they
+            // would close it and open another, while the server has too much to do already.
+            Self::Gate(_) => (1637, b"40001"),
             Self::Idle => (1927, b"70100"),
             Self::Malformed(_) => (1835, b"HY000"),
         }

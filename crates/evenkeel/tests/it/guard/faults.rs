@@ -87,7 +87,7 @@ fn a_full_queue_is_refused_in_mysqls_words_and_the_session_lives_on() {
     second.send(&packets(0, b"\x03SELECT 1"));
     eventually("one in the queue", || proxy.guard.census().waiting == 1);
     let mut third = Client::connect(&proxy.address, MODERN);
-    assert_eq!(third.query("SELECT 1"), [Reply::Error { code: 1040 }]);
+    assert_eq!(third.query("SELECT 1"), [Reply::Error { code: 1637 }]);
     third.expect_nothing_left("a refusal");
     first.query("COMMIT");
     assert!(matches!(second.replies()[..], [Reply::Result { rows: 1, .. }]), "it waited for its turn");
@@ -105,10 +105,10 @@ fn a_long_wait_is_refused_in_mysqls_words_and_the_session_lives_on() {
     let mut first = Client::connect(&proxy.address, MODERN);
     first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
     let mut second = Client::connect(&proxy.address, MODERN);
-    assert_eq!(second.query("SELECT 1"), [Reply::Error { code: 1040 }]);
+    assert_eq!(second.query("SELECT 1"), [Reply::Error { code: 1637 }]);
     second.expect_nothing_left("a refusal");
     let told = failure(&proxy.mariadb(&[], "SELECT 1"));
-    assert!(told.contains("ERROR 1040 (08004)") && told.contains("waited 0.200 s"), "{told}");
+    assert!(told.contains("ERROR 1637 (40001)") && told.contains("waited 0.200 s"), "{told}");
     first.query("COMMIT");
     // The next one must not have to wait again.
     proxy.becomes_empty();
