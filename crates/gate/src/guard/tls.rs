@@ -147,7 +147,6 @@ pub enum TlsError {
 pub(super) struct TlsSetup {
     server: Option<Arc<ServerConfig>>,
     client: Arc<ClientConfig>,
-    pub clients: TlsMode,
     /// Whether TLS is asked of the server; what is asked of its certificate is in `client`.
     pub backend: TlsMode,
     name: ServerName<'static>,
@@ -172,7 +171,7 @@ impl TlsSetup {
             BackendMode::Required | BackendMode::VerifyCa | BackendMode::VerifyIdentity => TlsMode::Required,
         };
         let (server, client) = (server.map(Arc::new), Arc::new(client));
-        Ok(Self { server, client, clients: clients.mode, backend, name, fingerprint })
+        Ok(Self { server, client, backend, name, fingerprint })
     }
 
     /// Whether clients are offered TLS.

@@ -37,16 +37,13 @@ impl Hold {
 
     /// The same without the open transaction.
     pub fn is_lock(&self) -> bool {
-        self.is_named() || self.is_unnamed_lock()
+        let unnamed = self.xa || self.tables || self.global || self.backup || self.handlers > 0 || self.doubt;
+        unnamed || self.is_named()
     }
 
-    /// Whether named locks (GET_LOCK) are all that it holds.
-    pub fn is_named_only(&self) -> bool {
-        self.is_named() && !self.transaction && !self.is_unnamed_lock()
-    }
-
-    fn is_unnamed_lock(&self) -> bool {
-        self.xa || self.tables || self.global || self.backup || self.handlers > 0 || self.doubt
+    /// Whether what it holds costs it nothing: locks that no transaction holds.
+    pub fn is_free(&self) -> bool {
+        self.is_lock() && !self.transaction
     }
 
     fn is_named(&self) -> bool {

@@ -400,18 +400,18 @@ fn statements_without_a_permit_are_of_no_kind() {
 }
 
 #[test]
-fn a_session_can_hold_named_locks_and_nothing_else() {
-    for (text, status, only) in [
+fn a_lock_outside_of_a_transaction_is_free() {
+    for (text, status, free) in [
         ("SELECT 1", IDLE, false),
+        ("SELECT 1", TRX, false),
         ("DO GET_LOCK('a', 1)", IDLE, true),
         ("DO GET_LOCK(?, 1)", IDLE, true),
         ("DO GET_LOCK('a', 1)", TRX, false),
-        ("DO GET_LOCK('a', 1); LOCK TABLES t READ", IDLE, false),
-        ("DO GET_LOCK('a', 1); HANDLER t OPEN", IDLE, false),
-        ("DO GET_LOCK('a', 1); PREPARE s FROM @text", IDLE, false),
-        ("LOCK TABLES t READ", IDLE, false),
+        ("HANDLER t OPEN", IDLE, true),
+        ("PREPARE s FROM @text", IDLE, true),
+        ("LOCK TABLES t READ", IDLE, true),
     ] {
         let session = after(&[(text, status)]);
-        assert_eq!(session.hold().is_named_only(), only, "{text}");
+        assert_eq!(session.hold().is_free(), free, "{text}");
     }
 }

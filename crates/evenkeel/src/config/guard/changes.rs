@@ -96,9 +96,10 @@ impl Changes {
 
     fn options(&mut self, old: &mut Options, new: &Options) {
         // No key says `liveness_min`.
-        let Options { dry_run, queue_max, wait_max, lent_max, close_after, liveness_min: _ } = new;
+        let Options { dry_run, queue_max, wait_max, lent_max, close_after, named_max, liveness_min: _ } = new;
         self.now("dry_run", &mut old.dry_run, dry_run);
         self.now("queue.length", &mut old.queue_max, queue_max);
+        self.now("queue.named_max", &mut old.named_max, named_max);
         self.now("queue.wait", &mut old.wait_max, wait_max);
         self.now("idle.lent_max", &mut old.lent_max, lent_max);
         self.now("idle.close_after", &mut old.close_after, close_after);
@@ -125,7 +126,7 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 34] = [
+    const KEYS: [(&str, &str, bool); 35] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
@@ -151,6 +152,7 @@ mod tests {
         ("journal", "control.journal = '/tmp/journal'", false),
         ("queue.by", "queue.by = 'database'", false),
         ("queue.length", "queue.length = 9", true),
+        ("queue.named_max", "queue.named_max = 9", true),
         ("queue.wait", "queue.wait = '9s'", true),
         ("weights", "weights.shop = 3", true),
         ("idle.lend_after", "idle.lend_after = '99ms'", false),

@@ -39,7 +39,7 @@ pub struct Relay {
     pub(super) seat: Seat,
     pub(super) permit: Option<Permit>,
     /// The permit was lent because the session was not using the server, not because a statement takes long.
-    idles: bool,
+    pub(super) idles: bool,
     /// What the client sent and may not go yet.
     pub held: Vec<u8>,
     /// Whether `held` waits for something else than more bytes.
@@ -246,10 +246,10 @@ impl Relay {
         self.standing() == Some(Standing::Held)
     }
 
-    /// Named locks cost their holder nothing, so that whoever takes one of his own for each session could pass the
-    /// queue with all of them: there is a bound.
+    /// A lock outside of a transaction costs its holder nothing (GET_LOCK, HANDLER, LOCK TABLES), so that whoever takes
+    /// one of his own for each session could pass the queue with all of them: there is a bound.
     fn may_pass_the_queue(&mut self, cx: &mut Context<'_>) -> bool {
-        !self.policy.hold().is_named_only() || self.seat.is_exempt(cx.notices)
+        !self.policy.hold().is_free() || self.seat.is_exempt(cx.notices)
     }
 
     pub(super) fn unpark(&mut self) {

@@ -103,7 +103,7 @@ impl Relay {
         }
         let ended = after.ended.map(|outcome| Ended { outcome, digest: after.digest, busy });
         self.settle(ended, after.open, cx);
-        if !self.policy.hold().is_named_only() {
+        if !self.policy.hold().is_free() {
             self.seat.end_exemption();
         }
         if due == Some(Expect::Login) {
@@ -117,10 +117,15 @@ impl Relay {
 
     fn settle(&mut self, ended: Option<Ended>, open: bool, cx: &mut Context<'_>) {
         match self.standing() {
-            Some(Standing::Held | Standing::Lent) if ended.is_some() || !open => {
-                self.permit = self.permit.take().and_then(|permit| permit.settle(ended, open, cx.notices));
+            Some(Standing::Held | Standing::Lent) => {
+                if ended.is_some() || !open {
+                    self.permit = self.permit.take().and_then(|permit| permit.settle(ended, open, cx.notices));
+                }
+                // The statement that was on loan is over, and its transaction goes on.
+                if !self.idles {
+                    self.resume(cx);
+                }
             }
-            Some(Standing::Held | Standing::Lent) => {}
             // It began what needs a permit without having one.
             None if open => self.permit = Some(self.seat.enter(cx.notices)),
             // What waits has nothing in flight that could have been answered.

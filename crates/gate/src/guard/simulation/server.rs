@@ -190,7 +190,15 @@ impl Connection {
             return Ok(None);
         }
         let mut rest = &self.unread[..];
-        let packet = self.packets.next(&mut rest).map_err(|error| format!("at the server: {error}"))?;
+        let packet = match self.packets.next(&mut rest) {
+            Ok(packet) => packet,
+            // Who said what is no packet is left to himself.
+            Err(_) if ledger.over => {
+                (self.ended, self.unread) = (true, Vec::new());
+                return Ok(None);
+            }
+            Err(error) => return Err(format!("at the server: {error}")),
+        };
         self.unread = rest.to_vec();
         let Some((number, payload)) = packet else { return Ok(None) };
         match &self.phase {
