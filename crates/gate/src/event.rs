@@ -14,6 +14,8 @@ pub enum Event {
         backend: String,
         /// Where metrics are, if anywhere.
         metrics: Option<String>,
+        /// SHA-256 of the certificate that clients are shown.
+        fingerprint: Option<String>,
     },
     /// The limit changes.
     Limit {

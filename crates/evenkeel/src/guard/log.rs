@@ -11,8 +11,11 @@ pub fn line(event: &Event, unix_ms: u128, form: Form) -> String {
 
 fn parts(event: &Event) -> Parts {
     match event {
-        Event::Listening { address, backend, metrics } => {
-            ("info", "listening", json!({ "address": address, "backend": backend, "metrics": metrics }))
+        Event::Listening { address, backend, metrics, fingerprint } => {
+            let told = json!({
+                "address": address, "backend": backend, "metrics": metrics, "certificate_sha256": fingerprint,
+            });
+            ("info", "listening", told)
         }
         Event::Limit { from, verdict, dry_run } => (
             "info",

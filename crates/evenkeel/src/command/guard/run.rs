@@ -46,6 +46,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
         address: listening(&config.plan.listen, &guard.ports()),
         backend: config.plan.backend.to_string(),
         metrics: running.metrics.as_ref().map(|server| server.address().to_string()),
+        fingerprint: guard.handle().fingerprint().map(str::to_owned),
     });
     start::greet(&config, teller.clone(), &running.ended)?;
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
