@@ -105,15 +105,7 @@ impl Onlooker {
     fn step(&mut self, step: &Step) {
         let now = self.now;
         match *step {
-            Step::Ask(s) => match self.gate.ask(now, self.by(s)) {
-                Admission::Admitted => drop(self.seen.insert(s, Seen::Running)),
-                Admission::Queued => {
-                    if self.seen.insert(s, Seen::Waiting).is_none() {
-                        self.order.entry(s % 3).or_default().push(s);
-                    }
-                }
-                Admission::Rejected(reason) => panic!("refused without a bound: {reason}"),
-            },
+            Step::Ask(s) => self.ask(s),
             Step::Enter(s) => {
                 self.entered += usize::from(matches!(self.seen.get(&s), None | Some(Seen::Waiting)));
                 self.gate.enter(now, self.by(s));
@@ -131,25 +123,10 @@ impl Onlooker {
                 self.leave_queue(s);
                 self.seen.remove(&s);
             }
-            Step::Lend(s) => {
-                if self.gate.lend(now, self.by(s), Loan::Idle) {
-                    self.seen.entry(s).and_modify(|seen| {
-                        if *seen == Seen::Running {
-                            *seen = Seen::Lent
-                        }
-                    });
-                }
-            }
+            Step::Lend(s) => self.lend(s, Loan::Idle, Seen::Lent),
             Step::LendAtServer(s, ago) => {
                 let since = now - Nanos::from_millis(ago);
-                if self.gate.lend(now, self.by(s), Loan::AtServer { since }) {
-                    let lends = |seen: &mut Seen| {
-                        if *seen == Seen::Running {
-                            *seen = Seen::OnLoan(since)
-                        }
-                    };
-                    self.seen.entry(s).and_modify(lends);
-                }
+                self.lend(s, Loan::AtServer { since }, Seen::OnLoan(since));
             }
             Step::Resume(s) => {
                 self.gate.resume(now, self.by(s));
@@ -185,6 +162,24 @@ impl Onlooker {
         }
         self.drain();
         self.check();
+    }
+
+    fn ask(&mut self, s: u64) {
+        match self.gate.ask(self.now, self.by(s)) {
+            Admission::Admitted => drop(self.seen.insert(s, Seen::Running)),
+            Admission::Queued => {
+                if self.seen.insert(s, Seen::Waiting).is_none() {
+                    self.order.entry(s % 3).or_default().push(s);
+                }
+            }
+            Admission::Rejected(reason) => panic!("refused without a bound: {reason}"),
+        }
+    }
+
+    fn lend(&mut self, s: u64, loan: Loan, becomes: Seen) {
+        if self.gate.lend(self.now, self.by(s), loan) && self.seen.get(&s) == Some(&Seen::Running) {
+            self.seen.insert(s, becomes);
+        }
     }
 
     /// Who waited is let through, in the order of its tenant; nothing of what was is there any more.

@@ -215,7 +215,8 @@ impl Worker {
     fn has_made_room(&mut self) -> bool {
         let now = self.shared.clock.now();
         let since = |place: &Place| place.pair.as_ref().and_then(|pair| pair.session.login_since());
-        let waiting = self.places.iter().enumerate().filter_map(|(place, found)| Some((since(found)?, place)));
+        let waiting =
+            self.places.iter().enumerate().filter_map(|(place, found)| Some((since(found)?, place)));
         let Some((_, place)) = waiting.min().filter(|(since, _)| now - *since >= LOGIN_SPARED) else {
             return false;
         };
@@ -230,8 +231,7 @@ impl Worker {
         let (endpoints, mut failed) = (shared.backend.endpoints(), io::ErrorKind::TimedOut.into());
         while let Some(endpoint) = endpoints.get(pair.attempt.tried) {
             let connected = Socket::connect(endpoint);
-            pair.attempt.full =
-                matches!(&connected, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+            pair.attempt.full = matches!(&connected, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
             if pair.attempt.full {
                 return;
             }
@@ -256,7 +256,8 @@ impl Worker {
     fn connected(&mut self, place: usize) {
         let shared = Arc::clone(&self.shared);
         let Some(pair) = &mut self.places[place].pair else { return };
-        let prepared = pair.server.socket().connected().and_then(|()| shared.greet(&pair.client, &mut pair.server));
+        let prepared =
+            pair.server.socket().connected().and_then(|()| shared.greet(&pair.client, &mut pair.server));
         match prepared {
             Ok(()) => {
                 let server = shared.arrived(pair.attempt.tried);

@@ -3,7 +3,7 @@
 
 use super::login::{self, Accepted};
 use super::{Context, Refusal, Side};
-use crate::admission::{Loan, Rejection};
+use crate::admission::Rejection;
 use crate::guard::seat::{Asked, Permit, Seat, Standing};
 use crate::policy::{self, Passage};
 use evenkeel_core::Nanos;
@@ -52,7 +52,7 @@ pub struct Relay {
     /// Since when nothing has been in flight.
     pub(super) idle_since: Nanos,
     /// When the client said something last.
-    heard: Nanos,
+    pub(super) heard: Nanos,
     /// Since when something has been in flight, and how long that was before in this transaction.
     pub(super) busy_since: Nanos,
     pub(super) busy: Nanos,
@@ -128,23 +128,8 @@ impl Relay {
         }
     }
 
-    fn is_in_command(&self) -> bool {
+    pub(super) fn is_in_command(&self) -> bool {
         !self.commands.is_between() || !self.held.is_empty()
-    }
-
-    /// A permit that was lent comes back, if need be above the limit.
-    pub(super) fn resume(&mut self, cx: &mut Context<'_>) {
-        self.idles = false;
-        if let Some(permit) = &mut self.permit {
-            permit.resume(cx.notices);
-        }
-    }
-
-    /// The same for one that was lent because its client did not read: the server has gone on.
-    pub(super) fn goes_on_reading(&mut self, cx: &mut Context<'_>) {
-        if self.idles && self.replies.pending() > 0 {
-            self.resume(cx);
-        }
     }
 
     /// Looks at what the client sent: what may go to the server now.
@@ -213,7 +198,8 @@ impl Relay {
     fn change_user(&mut self, head: &[u8]) -> Result<(), Refusal> {
         let plugin = hello::plugin_of_change(head, self.dialect).unwrap_or(b"of a long name");
         login::check_plugin(plugin, self.equal_channels || plugin == b"caching_sha2_password")?;
-        self.becomes = hello::names_of_change(head).map(|(user, database)| (user.to_vec(), database.to_vec()));
+        self.becomes =
+            hello::names_of_change(head).map(|(user, database)| (user.to_vec(), database.to_vec()));
         Ok(())
     }
 
@@ -357,41 +343,6 @@ impl Relay {
     /// Whether an error packet would be understood as the answer to the command that waits.
     pub fn awaits_answer(&self) -> bool {
         self.replies.is_between() && (self.replies.pending() > 0 || !self.held.is_empty())
-    }
-
-    /// What does not use the server lends its permit: an idle transaction, half a command, a client that does not
-    /// read, a statement that sleeps or has outstayed its kind.
-    pub fn lend(&mut self, client_blocked: Option<Nanos>, cx: &mut Context<'_>) {
-        let long = |since: Nanos| cx.now - since >= cx.terms.plan.lend_after;
-        let quiet = self.replies.pending() == 0 && self.question.is_none();
-        let half = !self.commands.is_between() && self.replies.pending() <= 1;
-        let idle = match () {
-            () if quiet && !self.is_in_command() => long(self.idle_since),
-            () if quiet || half => !self.parked && long(self.heard),
-            () => client_blocked.is_some_and(long),
-        };
-        if idle {
-            return self.lend_for(Loan::Idle, cx);
-        }
-        let Some(statement) = self.policy.at_server() else { return };
-        let stays = statement.idles || cx.now - self.busy_since >= cx.kinds.patience(statement.digest);
-        if stays {
-            self.lend_for(Loan::AtServer { since: self.busy_since }, cx);
-        }
-    }
-
-    /// A statement that says itself that it will not use the server lends at once.
-    fn lend_to_sleep(&mut self, cx: &mut Context<'_>) {
-        if self.policy.in_flight() == 1 && self.policy.at_server().is_some_and(|statement| statement.idles) {
-            self.lend_for(Loan::AtServer { since: cx.now }, cx);
-        }
-    }
-
-    fn lend_for(&mut self, loan: Loan, cx: &mut Context<'_>) {
-        let Some(permit) = &mut self.permit else { return };
-        if permit.standing() == Standing::Held && permit.lend(loan, cx.notices) {
-            self.idles = matches!(loan, Loan::Idle);
-        }
     }
 }
 

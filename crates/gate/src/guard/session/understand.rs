@@ -119,7 +119,8 @@ impl Relay {
         match self.standing() {
             Some(Standing::Held | Standing::Lent) => {
                 if ended.is_some() || !open {
-                    self.permit = self.permit.take().and_then(|permit| permit.settle(ended, open, cx.notices));
+                    self.permit =
+                        self.permit.take().and_then(|permit| permit.settle(ended, open, cx.notices));
                 }
                 // The statement that was on loan is over, and its transaction goes on.
                 if !self.idles {

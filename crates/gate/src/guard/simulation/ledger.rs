@@ -86,7 +86,9 @@ impl Ledger {
 fn is_error(bytes: &[u8]) -> bool {
     let text = b"evenkeel guard: ";
     match bytes {
-        [_, _, _, _, 0xff, rest @ ..] => rest.windows(text.len()).any(|found| found == text) || rest.len() < 26,
+        [_, _, _, _, 0xff, rest @ ..] => {
+            rest.windows(text.len()).any(|found| found == text) || rest.len() < 26
+        }
         _ => bytes.len() < 5,
     }
 }

@@ -89,7 +89,9 @@ mod tests {
         let played: Result<Vec<u64>, Violation> = (1..=HISTORIES).map(play).collect();
         let steps: u64 = match played {
             Ok(steps) => steps.iter().sum(),
-            Err(violation) => panic!("{violation}\nreplay: evenkeel simulate --sessions 1 --seed {}", violation.seed),
+            Err(violation) => {
+                panic!("{violation}\nreplay: evenkeel simulate --sessions 1 --seed {}", violation.seed)
+            }
         };
         assert!(steps >= HISTORIES * STEPS, "only {steps} steps");
     }

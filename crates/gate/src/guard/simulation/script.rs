@@ -76,10 +76,7 @@ impl Command {
     /// Whether the server works for it, so that it needs a permit.
     pub fn is_work(&self) -> bool {
         use Command::{Begin, GetLock, Load, Rows, Select, Sleep, Smuggled, Update};
-        matches!(
-            self,
-            Begin | GetLock(_) | Load | Rows(_) | Select(_) | Sleep | Smuggled(_) | Update(_)
-        )
+        matches!(self, Begin | GetLock(_) | Load | Rows(_) | Select(_) | Sleep | Smuggled(_) | Update(_))
     }
 
     /// Whether its client says nothing more before it is answered.

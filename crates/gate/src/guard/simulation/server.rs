@@ -330,7 +330,11 @@ impl Connection {
     /// Rows of one column, into the ledger if they are for the client.
     fn result(&mut self, rows: &[Vec<u8>], mut ledger: Option<&mut Ledger>) {
         let eof = self.eof();
-        let head = [b"\x01".to_vec(), b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0".to_vec(), eof.clone()];
+        let head = [
+            b"\x01".to_vec(),
+            b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0".to_vec(),
+            eof.clone(),
+        ];
         let count = head.len() + rows.len();
         for (index, payload) in head.iter().chain(rows).chain([&eof]).enumerate() {
             let number = (index as u8).wrapping_add(1);
@@ -389,7 +393,9 @@ impl Connection {
             Command::Begin => self.in_transaction = true,
             Command::Commit | Command::Rollback => self.in_transaction = false,
             // What looks like a release is one too, where it is evaluated.
-            Command::ReleaseAll | Command::Smuggled(1 | 2) => locks.names.retain(|_, owner| *owner != self.who),
+            Command::ReleaseAll | Command::Smuggled(1 | 2) => {
+                locks.names.retain(|_, owner| *owner != self.who)
+            }
             _ => {}
         }
         if !self.in_transaction {
@@ -408,7 +414,8 @@ impl Connection {
         if !self.in_transaction {
             locks.drop_rows(self.who);
         }
-        let code: &[u8] = if deadlock { b"\xff\xbd\x04#40001deadlock" } else { b"\xff\xb5\x04#HY000lock wait" };
+        let code: &[u8] =
+            if deadlock { b"\xff\xbd\x04#40001deadlock" } else { b"\xff\xb5\x04#HY000lock wait" };
         self.answer(ledger, 1, code, true);
     }
 

@@ -107,7 +107,8 @@ impl World {
         let id = SessionId(self.sessions);
         let mut conduit = || Rc::new(RefCell::new(Conduit::new(self.random.uniform(200, 4_000) as usize)));
         let (near, far) = (conduit(), conduit());
-        let plug = |conduit: &Rc<RefCell<Conduit>>| Plug { conduit: Rc::clone(conduit), now: Rc::clone(&self.now) };
+        let plug =
+            |conduit: &Rc<RefCell<Conduit>>| Plug { conduit: Rc::clone(conduit), now: Rc::clone(&self.now) };
         let session = Session::new(id, Arrival { local: false, spare: false }, self.now.get());
         let pair = Pair::new(session, plug(&near), plug(&far), Attempt::default());
         Slot {
@@ -231,7 +232,9 @@ impl World {
         self.serve(at, |pair, desk| pair.ready(side, ready, desk));
         self.note(at, |slot| {
             let (keeps, hears) = (slot.pair.session.held(), slot.pair.session.hears(Side::Client));
-            format!("{side:?} is ready, ended {ended}, room {write}; keeps {keeps}, hears the client {hears}:")
+            format!(
+                "{side:?} is ready, ended {ended}, room {write}; keeps {keeps}, hears the client {hears}:"
+            )
         });
     }
 
@@ -389,10 +392,7 @@ impl World {
     fn close(&mut self, at: usize) {
         let slot = &mut self.slots[at];
         slot.closed = true;
-        let spare = || Plug {
-            conduit: Rc::new(RefCell::new(Conduit::new(0))),
-            now: Rc::clone(&self.now),
-        };
+        let spare = || Plug { conduit: Rc::new(RefCell::new(Conduit::new(0))), now: Rc::clone(&self.now) };
         let nobody = Session::new(slot.id, Arrival { local: false, spare: false }, self.now.get());
         slot.pair = Pair::new(nobody, spare(), spare(), Attempt::default());
     }
@@ -431,9 +431,11 @@ impl World {
         if session.login_since().is_some_and(|since| now - since > late) {
             return Err("a login has gone on for longer than it may".into());
         }
-        let gone = slot.far.borrow().vanished.is_some_and(|since| {
-            now - since > self.terms.plan.silence_max + Nanos::from_secs(3)
-        });
+        let gone = slot
+            .far
+            .borrow()
+            .vanished
+            .is_some_and(|since| now - since > self.terms.plan.silence_max + Nanos::from_secs(3));
         if gone && session.standing().is_some() {
             return Err("the permit of a server that is gone is still out".into());
         }
@@ -500,7 +502,13 @@ impl World {
         let open = self.slots.iter().filter(|slot| !slot.closed || slot.connection.is_busy());
         let one = |slot: &Slot| {
             let session = &slot.pair.session;
-            format!("{:?} {:?} {:?} {:?}", session.standing(), slot.client, slot.connection, slot.ledger.pending())
+            format!(
+                "{:?} {:?} {:?} {:?}",
+                session.standing(),
+                slot.client,
+                slot.connection,
+                slot.ledger.pending()
+            )
         };
         open.map(one).collect::<Vec<_>>().join("; ")
     }

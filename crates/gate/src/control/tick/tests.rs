@@ -1,0 +1,186 @@
+use super::*;
+use crate::admission::{Caller, Loan, Outcome, SessionId};
+use evenkeel_core::control::{Decision, Reason};
+use std::sync::{Mutex, mpsc};
+
+/// Wants a limit, until it is told to fail.
+struct Wants(u32);
+
+impl Controller for Wants {
+    fn name(&self) -> &'static str {
+        "wants"
+    }
+
+    fn update(&mut self, _: &Sample) -> Decision {
+        assert!(self.0 < 1_000, "told to fail");
+        Decision { limit: self.0, why: Reason::Additive }
+    }
+}
+
+struct OneGate(Mutex<Gate>);
+
+impl Reach for OneGate {
+    fn reach(&self, act: &mut dyn FnMut(&mut Gate)) {
+        let mut gate = self.0.lock().expect("no panic");
+        act(&mut gate);
+        while gate.notice().is_some() {}
+    }
+}
+
+impl OneGate {
+    fn limit(&self) -> usize {
+        self.0.lock().expect("no panic").limit()
+    }
+}
+
+struct Scene {
+    gate: Arc<OneGate>,
+    looped: Loop,
+    events: Arc<Mutex<Vec<Event>>>,
+    board: Board<Snapshot>,
+}
+
+fn settings(options: Options) -> Settings {
+    Settings { tick: Nanos::from_millis(100), start: 2, limit_max: 50, options }
+}
+
+fn scene(wanted: u32, options: Options) -> Scene {
+    let gate = Arc::new(OneGate(Mutex::new(Gate::new(1, options))));
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let (heard, board) = (Arc::clone(&events), Board::new());
+    let listener = Arc::new(move |event: &Event| heard.lock().expect("no panic").push(event.clone()));
+    let looped = Loop::new(
+        (gate.clone(), Clock::start()),
+        (Box::new(Wants(wanted)), Sensors::new(None, false, None)),
+        settings(options),
+        (listener, board.clone()),
+        Box::new(|_| ()),
+    );
+    Scene { gate, looped, events, board }
+}
+
+impl Scene {
+    fn work(&self, at: u64, count: u64) {
+        let at = Nanos::from_millis(at);
+        for session in 0..count {
+            self.gate.reach(&mut |gate| {
+                let tenant = gate.tenant("shop");
+                gate.ask(at, Caller { session: SessionId(session), tenant, server: 0 });
+                gate.release(at + Nanos::from_millis(10), SessionId(session), Outcome::Success, 1.0);
+            });
+        }
+    }
+
+    fn limits(&self) -> Vec<u32> {
+        let events = self.events.lock().expect("no panic");
+        events
+            .iter()
+            .filter_map(|e| if let Event::Limit { verdict, .. } = e { Some(verdict.limit) } else { None })
+            .collect()
+    }
+}
+
+#[test]
+fn a_decision_becomes_the_limit_of_the_gate_and_is_told_once() {
+    let mut scene = scene(7, Options::default());
+    assert_eq!(scene.gate.limit(), 2);
+    for tick in 1..5 {
+        scene.work(tick * 100 - 50, 3);
+        scene.looped.tick(Nanos::from_millis(tick * 100));
+    }
+    assert_eq!((scene.gate.limit(), scene.limits()), (7, vec![7]));
+    let shown = scene.board.latest().expect("four ticks");
+    assert_eq!((shown.totals.ticks, shown.totals.completions, shown.totals.changes), (4, 12, 1));
+    assert_eq!((shown.sample.completions, shown.sample.limit, shown.proven), (3, 7, 7));
+    assert!((shown.totals.response_s - 0.12).abs() < 1e-9);
+}
+
+#[test]
+fn loans_that_are_refused_bring_more_loans() {
+    let mut scene = scene(2, Options::default());
+    let mut lent = 0;
+    for tick in 1..40 {
+        let at = Nanos::from_millis(tick * 100);
+        scene.gate.reach(&mut |gate| {
+            let tenant = gate.tenant("shop");
+            let lends = |session| {
+                let caller = Caller { session: SessionId(session), tenant, server: 0 };
+                gate.enter(at, caller);
+                gate.lend(at, caller, Loan::AtServer { since: at })
+            };
+            lent = (0..9).map(lends).filter(|lent| *lent).count();
+        });
+        scene.looped.tick(at);
+    }
+    let census = &scene.board.latest().expect("ticks").census;
+    assert!(lent > 2 && census.loans == lent && census.loans_max >= lent, "{lent}: {census:?}");
+}
+
+#[test]
+fn a_controller_that_fails_holds_the_limit_and_the_operator_hears_of_it() {
+    let mut scene = scene(5_000, Options::default());
+    for tick in 1..4 {
+        scene.looped.tick(Nanos::from_millis(tick * 100));
+    }
+    assert_eq!(scene.gate.limit(), 2);
+    let events = scene.events.lock().expect("no panic").clone();
+    let faults =
+        events.iter().filter(|e| matches!(e, Event::Fault { fault: Fault::Panic, limit: 2 })).count();
+    assert_eq!(faults, 1, "{events:?}");
+    assert_eq!(scene.board.latest().expect("ticks").totals.held, 3);
+}
+
+#[test]
+fn a_clock_that_stands_still_is_told_and_over_when_it_goes_on() {
+    let mut scene = scene(7, Options::default());
+    scene.looped.tick(Nanos::from_millis(100));
+    scene.looped.tick(Nanos::from_millis(100));
+    scene.looped.tick(Nanos::from_millis(200));
+    let events = scene.events.lock().expect("no panic").clone();
+    let place = |wanted: fn(&Event) -> bool| events.iter().position(wanted);
+    let fault = place(|e| matches!(e, Event::Fault { fault: Fault::Clock, .. })).expect("told");
+    let over = place(|e| matches!(e, Event::Recovered)).expect("told");
+    assert!(fault < over);
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_do() {
+    let mut scene = scene(7, Options { dry_run: true, ..Options::default() });
+    scene.looped.tick(Nanos::from_millis(100));
+    let events = scene.events.lock().expect("no panic").clone();
+    assert!(events.iter().any(|e| matches!(e, Event::Limit { from: 2, dry_run: true, .. })));
+}
+
+#[test]
+fn a_limit_that_the_operator_lowers_is_told_and_counted() {
+    let mut scene = scene(7, Options::default());
+    scene.looped.tick(Nanos::from_millis(100));
+    let lower = Settings { limit_max: 4, ..settings(Options::default()) };
+    scene.looped.obey(Order::Set(lower, None));
+    scene.looped.tick(Nanos::from_millis(200));
+    let events = scene.events.lock().expect("no panic").clone();
+    assert!(events.contains(&Event::LimitMax { from: 7, to: 4 }), "{events:?}");
+    assert_eq!((scene.gate.limit(), scene.board.latest().expect("ticks").totals.changes), (4, 2));
+}
+
+#[test]
+fn orders_are_obeyed_between_ticks() {
+    let scene = scene(7, Options::default());
+    let (orders, inbox) = mpsc::channel();
+    let (reply, journal) = mpsc::channel();
+    let looping = std::thread::spawn(move || scene.looped.run(&inbox));
+    let fast = Settings { tick: Nanos::from_millis(5), limit_max: 4, ..settings(Options::default()) };
+    orders.send(Order::Set(fast, Some(Box::new(Wants(9))))).expect("it runs");
+    // The loop may have ticked before it is told.
+    while scene.board.latest().is_none_or(|shown| shown.totals.ticks < 3) || scene.gate.limit() != 4 {
+        std::thread::yield_now();
+    }
+    orders.send(Order::Journal(reply)).expect("it runs");
+    let journal = journal.recv().expect("an answer");
+    assert!(journal.entries().count() >= 3);
+    // A tick before the order may have set 7, and one after a pause of the machine holds what was proven.
+    let limits: Vec<u32> = journal.entries().map(|entry| entry.verdict.limit).collect();
+    assert!(limits.contains(&4) && limits.iter().all(|limit| [2, 4, 7].contains(limit)), "{limits:?}");
+    orders.send(Order::Stop).expect("it runs");
+    looping.join().expect("it ends");
+}
