@@ -134,11 +134,7 @@ impl Onlooker {
                     self.seen.insert(s, Seen::Running);
                 }
             }
-            Step::Exempt(s) => {
-                if !self.exempt.contains(&s) && self.gate.exempt(self.by(s)) {
-                    self.exempt.insert(s);
-                }
-            }
+            Step::Exempt(s) => self.exempt(s),
             Step::Unexempt(s) => {
                 if self.exempt.remove(&s) {
                     self.gate.unexempt(self.by(s));
@@ -173,6 +169,12 @@ impl Onlooker {
                 }
             }
             Admission::Rejected(reason) => panic!("refused without a bound: {reason}"),
+        }
+    }
+
+    fn exempt(&mut self, s: u64) {
+        if !self.exempt.contains(&s) && self.gate.exempt(self.by(s)) {
+            self.exempt.insert(s);
         }
     }
 

@@ -145,7 +145,7 @@ impl Worker {
         let Some(pair) = self.places.get_mut(place).and_then(|place| place.pair.as_mut()) else {
             return Ok(());
         };
-        let side = if ready.token % 2 == 0 { Side::Client } else { Side::Server };
+        let side = if ready.token.is_multiple_of(2) { Side::Client } else { Side::Server };
         if side == Side::Server && pair.session.is_connecting() {
             if ready.write {
                 self.connected(place);

@@ -1,3 +1,5 @@
+//! The loop on a gate without sockets.
+
 use super::*;
 use crate::admission::{Caller, Loan, Outcome, SessionId};
 use evenkeel_core::control::{Decision, Reason};
