@@ -98,7 +98,7 @@ class Guard:
     def busy(self):
         """Transactions that have a permit, lent ones included; older guards know fewer kinds of these."""
         status = self.status()
-        return sum(status.get(kind, 0) for kind in ("running", "lent", "loans"))
+        return sum(status.get(kind, 0) for kind in ("running", "lent", "loans", "asleep"))
 
     def metric(self, name):
         """The sum of a metric over its labels."""

@@ -35,8 +35,8 @@ def work_passes_as_release(scene):
         except SqlError as error:
             if error.code == 1064:
                 return None
-        # The page is made anew with every tick.
-        until(lambda: guard.metric("tenant_admitted_total") > before, 0.4)
+        # Tenants are counted every half second.
+        until(lambda: guard.metric("tenant_admitted_total") > before, 1.2)
         return guard.metric("tenant_admitted_total") - before
     if not admitted(client.query, "SELECT 1"):
         raise NotRun("the guard does not count the permit of a SELECT")

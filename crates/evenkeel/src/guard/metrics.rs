@@ -48,8 +48,13 @@ fn gate(out: &mut Text, snapshot: &Snapshot) {
 fn loans(out: &mut Text, census: &Census) {
     out.gauge(
         "loans",
-        "Transactions whose statement idles at the server or outstays its kind, permit lent.",
+        "Transactions whose statement outstays its kind at the server, permit lent.",
         census.loans as f64,
+    );
+    out.gauge(
+        "asleep",
+        "Transactions whose statement sleeps at the server, permit lent.",
+        census.asleep as f64,
     );
     out.gauge("loans_max", "Most such loans.", census.loans_max as f64);
     out.counter("loans_total", "Such loans so far.", census.loans_total as f64);

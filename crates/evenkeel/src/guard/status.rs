@@ -36,6 +36,8 @@ pub struct Status {
     pub lent_refused: u64,
     /// Transactions that lent their permit while a statement of theirs is at the server.
     pub loans: usize,
+    /// The same for statements that sleep.
+    pub asleep: usize,
     /// Most such loans.
     pub loans_max: usize,
     /// Such loans since the start.
@@ -130,6 +132,7 @@ impl From<&Snapshot> for Status {
             lent: census.lent,
             lent_refused: census.lent_refused,
             loans: census.loans,
+            asleep: census.asleep,
             loans_max: census.loans_max,
             loans_total: census.loans_total,
             loans_refused: census.loans_refused,

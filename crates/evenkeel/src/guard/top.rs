@@ -81,8 +81,8 @@ fn loans(status: &Status) -> String {
     let oldest =
         status.oldest_statement_s.map_or(String::new(), |age| format!(", the oldest for {}", seconds(age)));
     format!(
-        "on loan     {:>8}  of {} at most{oldest}; {} so far, refused {} times",
-        status.loans, status.loans_max, status.loans_total, status.loans_refused
+        "on loan     {:>8}  of {} at most, {} asleep{oldest}; {} so far, refused {} times",
+        status.loans, status.loans_max, status.asleep, status.loans_total, status.loans_refused
     )
 }
 
@@ -141,7 +141,7 @@ mod tests {
         let drawn = history.draw(FRAME);
         for text in [
             "limit 4, because it is fixed",
-            "on loan            1  of 4 at most, the oldest for 500.0 ms; 1 so far, refused 0 times",
+            "on loan            1  of 4 at most, 0 asleep, the oldest for 500.0 ms; 1 so far, refused 0 times",
             "200/s",
             "4.0 ms",
             "cycles_per_commit     not available",

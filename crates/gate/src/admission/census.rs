@@ -20,9 +20,11 @@ pub struct Census {
     pub lent_max: usize,
     /// Times since the start that this bound kept one from lending.
     pub lent_refused: u64,
-    /// Transactions that have lent their permit while a statement of theirs is at the server: one that does
-    /// not use it, or that takes longer than its kind.
+    /// Transactions that have lent their permit while a statement of theirs is at the server, one that takes longer
+    /// than its kind.
     pub loans: usize,
+    /// The same for a statement that sleeps; bounded as `lent` is.
+    pub asleep: usize,
     /// Most such loans now.
     pub loans_max: usize,
     /// Such loans since the start.
@@ -68,6 +70,7 @@ impl Gate {
             lent_max: self.options.lent_max,
             lent_refused: self.lent_refused,
             loans: self.on_loan.len(),
+            asleep: self.asleep.len(),
             loans_max: self.loans_max(),
             loans_total: self.loans_total,
             loans_refused: self.loans_refused,

@@ -22,6 +22,7 @@ impl Gate {
         self.sessions.clear();
         self.lent.clear();
         self.on_loan.clear();
+        self.asleep.clear();
         (self.unqueued, self.by_liveness) = (0, 0);
         self.progress = self.progress.max(now);
         self.set_running(now, 0);

@@ -14,12 +14,13 @@ impl Gate {
         let full = match loan {
             Loan::Idle => self.lent.len() >= self.options.lent_max,
             Loan::AtServer { .. } => self.on_loan.len() >= self.loans_max(),
+            Loan::Asleep { .. } => self.asleep.len() >= self.options.lent_max,
         };
         let Some(known) = self.sessions.get_mut(&caller.session) else { return false };
         match (known.stage, loan) {
-            (Stage::Lent { .. } | Stage::OnLoan { .. }, _) => return true,
+            (Stage::Lent { .. } | Stage::OnLoan { .. } | Stage::Asleep { .. }, _) => return true,
             (Stage::Waiting(_), _) => return false,
-            (Stage::Running, Loan::Idle) if full => {
+            (Stage::Running, Loan::Idle | Loan::Asleep { .. }) if full => {
                 self.lent_refused += 1;
                 return false;
             }
@@ -34,6 +35,11 @@ impl Gate {
             (Stage::Running, Loan::AtServer { since }) => {
                 (known.stage, known.was_on_loan) = (Stage::OnLoan { since }, true);
                 self.on_loan.insert((since, caller.session));
+                self.loans_total += 1;
+            }
+            (Stage::Running, Loan::Asleep { since }) => {
+                (known.stage, known.was_on_loan) = (Stage::Asleep { since }, true);
+                self.asleep.insert((since, caller.session));
                 self.loans_total += 1;
             }
         }
@@ -68,13 +74,15 @@ impl Gate {
 
     /// Age of the oldest statement whose permit is lent.
     pub(super) fn oldest_on_loan(&self, now: Nanos) -> Option<Nanos> {
-        self.on_loan.first().map(|(since, _)| now - *since)
+        let first = [&self.on_loan, &self.asleep].into_iter().filter_map(|loans| loans.first());
+        first.map(|(since, _)| now - *since).max()
     }
 
     pub(super) fn forget_loan(&mut self, session: SessionId, stage: Stage) {
         match stage {
             Stage::Lent { .. } => self.lent.remove(&session),
             Stage::OnLoan { since } => self.on_loan.remove(&(since, session)),
+            Stage::Asleep { since } => self.asleep.remove(&(since, session)),
             Stage::Waiting(_) | Stage::Running => false,
         };
     }

@@ -59,11 +59,15 @@ enum Stage {
     OnLoan {
         since: Nanos,
     },
+    /// The same while a statement sleeps there, as its text says.
+    Asleep {
+        since: Nanos,
+    },
 }
 
 impl Stage {
     fn is_lent(self) -> bool {
-        matches!(self, Self::Lent { .. } | Self::OnLoan { .. })
+        matches!(self, Self::Lent { .. } | Self::OnLoan { .. } | Self::Asleep { .. })
     }
 }
 
@@ -94,6 +98,8 @@ pub struct Gate {
     lent: BTreeSet<SessionId>,
     /// Those that lent it while a statement is at the server, by its beginning.
     on_loan: BTreeSet<(Nanos, SessionId)>,
+    /// Those of them whose statement sleeps.
+    asleep: BTreeSet<(Nanos, SessionId)>,
     loans_beyond: Option<usize>,
     loans_total: u64,
     unqueued: usize,
@@ -122,6 +128,7 @@ impl Gate {
             running: 0,
             lent: BTreeSet::new(),
             on_loan: BTreeSet::new(),
+            asleep: BTreeSet::new(),
             loans_beyond: None,
             loans_total: 0,
             unqueued: 0,
@@ -165,7 +172,7 @@ impl Gate {
         match self.sessions.get(&caller.session).map(|s| s.stage) {
             Some(Stage::Waiting(_)) => return Admission::Queued,
             Some(Stage::Running) => return Admission::Admitted,
-            Some(Stage::Lent { .. } | Stage::OnLoan { .. }) => {
+            Some(Stage::Lent { .. } | Stage::OnLoan { .. } | Stage::Asleep { .. }) => {
                 self.resume(now, caller);
                 return Admission::Admitted;
             }

@@ -51,11 +51,12 @@ enum Seen {
     Lent,
     /// On loan since.
     OnLoan(Nanos),
+    Asleep(Nanos),
 }
 
 impl Seen {
     fn is_lent(self) -> bool {
-        matches!(self, Self::Lent | Self::OnLoan(_))
+        matches!(self, Self::Lent | Self::OnLoan(_) | Self::Asleep(_))
     }
 }
 
@@ -126,7 +127,10 @@ impl Onlooker {
             Step::Lend(s) => self.lend(s, Loan::Idle, Seen::Lent),
             Step::LendAtServer(s, ago) => {
                 let since = now - Nanos::from_millis(ago);
-                self.lend(s, Loan::AtServer { since }, Seen::OnLoan(since));
+                match ago % 2 {
+                    0 => self.lend(s, Loan::AtServer { since }, Seen::OnLoan(since)),
+                    _ => self.lend(s, Loan::Asleep { since }, Seen::Asleep(since)),
+                }
             }
             Step::Resume(s) => {
                 self.gate.resume(now, self.by(s));
@@ -238,17 +242,24 @@ impl Onlooker {
         let running = self.count(|seen| seen == Seen::Running);
         let lent = self.count(|seen| seen == Seen::Lent);
         let loans = self.count(|seen| matches!(seen, Seen::OnLoan(_)));
+        let asleep = self.count(|seen| matches!(seen, Seen::Asleep(_)));
         let waiting = self.count(|seen| seen == Seen::Waiting);
-        assert_eq!((census.running, census.lent, census.loans), (running, lent, loans));
+        assert_eq!((census.running, census.lent), (running, lent));
+        assert_eq!((census.loans, census.asleep), (loans, asleep));
         assert_eq!(census.waiting, waiting);
         let in_flight: usize = census.tenants.iter().map(|t| t.in_flight).sum();
-        assert_eq!(in_flight, running + lent + loans);
-        assert!(lent <= self.lent_max && loans <= self.loans_max && census.loans_max >= census.limit);
-        let most = self.limit_max + self.lent_max + self.loans_max + census.unqueued + census.by_liveness;
+        assert_eq!(in_flight, running + lent + loans + asleep);
+        assert!(
+            lent.max(asleep) <= self.lent_max && loans <= self.loans_max && census.loans_max >= census.limit
+        );
+        let most = self.limit_max + 2 * self.lent_max + self.loans_max + census.unqueued + census.by_liveness;
         assert!(in_flight <= most, "{in_flight} in flight, at most {most}");
         assert!(census.unqueued <= self.entered);
         assert!(waiting == 0 || running >= census.limit, "a permit is free while somebody waits");
-        let since = |seen: &Seen| if let Seen::OnLoan(since) = seen { Some(*since) } else { None };
+        let since = |seen: &Seen| match seen {
+            Seen::OnLoan(since) | Seen::Asleep(since) => Some(*since),
+            _ => None,
+        };
         assert_eq!(census.oldest, self.seen.values().filter_map(since).min().map(|since| self.now - since));
         assert_eq!(census.tenants.iter().map(|t| t.exempt).sum::<usize>(), self.exempt.len());
         assert!(census.tenants.iter().all(|t| t.exempt <= NAMED_MAX));
@@ -260,7 +271,11 @@ fn figures(gate: &Gate) -> String {
     let tenants: Vec<_> =
         gate.tenants.iter().map(|t| (t.in_flight, t.exempt, t.admitted, t.queued)).collect();
     let refused = (gate.lent_refused, gate.loans_refused, gate.loans_total);
-    format!("{:?} {tenants:?} {refused:?} {:?}", (gate.running, &gate.sessions), (&gate.lent, &gate.on_loan))
+    format!(
+        "{:?} {tenants:?} {refused:?} {:?}",
+        (gate.running, &gate.sessions),
+        (&gate.lent, &gate.on_loan, &gate.asleep)
+    )
 }
 
 proptest! {

@@ -23,9 +23,13 @@ pub struct Caller {
 pub enum Loan {
     /// The server has nothing to do for it: its client pauses, does not read, or has sent half a command.
     Idle,
-    /// A statement is at the server that does not use it (it sleeps, it waits for a named lock), or that has
-    /// taken longer than its kind ever does.
+    /// A statement is at the server that has taken longer than its kind ever does.
     AtServer {
+        /// When the statement began.
+        since: Nanos,
+    },
+    /// A statement is at the server that says itself that it does not use it: it sleeps, or waits for a named lock.
+    Asleep {
         /// When the statement began.
         since: Nanos,
     },

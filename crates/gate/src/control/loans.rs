@@ -4,8 +4,9 @@
 //! bound goes up by steps, and each step is a trial: a loan is free as long as what lent does not use the
 //! server, and that shows in what else gets done. The bound goes back where throughput falls or memory ends. It
 //! must not go up because all are slow: in a collapse every statement outstays its kind, and loans would
-//! make it worse. So two figures are watched, the work of what was not on loan and all that ended, and where
-//! too little ends to tell, a server whose CPUs are busy gets no more.
+//! make it worse. So two figures are watched, the work of what was not on loan and all that ended. Where too little
+//! ends to tell, a server whose CPUs are busy gets no more, with one exception: where short work went on before and has
+//! all but stopped since loans were wanted, there is nothing left to lose, and a few steps are tried.
 
 use crate::admission::{Census, Interval};
 use evenkeel_core::Nanos;
@@ -24,6 +25,12 @@ const KEPT: f64 = 0.8;
 const HOLD: Nanos = Nanos::from_secs(30);
 /// A server that uses this share of its machine's CPU time in user mode is busy.
 const BUSY: f64 = 0.5;
+/// Short work has all but stopped where less than this share of what it was is left.
+const STARVED: f64 = 0.25;
+/// What short work usually does is forgotten by this share with each spell.
+const FORGET: f64 = 1.0 / 128.0;
+/// Steps for starved work that may bring nothing back before they are taken back.
+const STEPS_BLIND: u32 = 8;
 /// Less free memory than this share of what the server holds and what is free is too little.
 const MEMORY_LEFT: f64 = 0.1;
 
@@ -50,6 +57,12 @@ impl Spell {
     fn lasted(&self, time: Nanos) -> bool {
         // Ticks are not exact: a tenth less is enough.
         self.seconds >= 0.9 * time.as_secs_f64()
+    }
+
+    /// Of what was not on loan, by number and second.
+    fn plain_rate(&self) -> f64 {
+        let [(number, _), _] = self.ended;
+        if self.seconds > 0.0 { number / self.seconds } else { 0.0 }
     }
 
     /// Whether too little ended to tell anything.
@@ -80,6 +93,10 @@ pub struct Loans {
     trial: Option<(Option<usize>, Spell)>,
     /// No step until then.
     held_until: Nanos,
+    /// What was not on loan, per second, while no loan was wanted; slowly forgotten.
+    usual: f64,
+    /// Steps since starved work was last better off.
+    blind: u32,
 }
 
 impl Loans {
@@ -110,20 +127,34 @@ impl Loans {
 
     fn decide(&mut self, now: Nanos, spell: Spell, census: &Census, busy: bool) {
         let wanted = std::mem::take(&mut self.wanted);
+        let starved = self.is_starved(&spell, wanted) && wanted;
         match self.trial.take() {
             Some((from, before)) if spell.fell_below(&before) => self.hold(now, from),
             _ if !wanted => self.sink(census),
-            _ if now < self.held_until || busy && spell.is_blind() => {}
+            _ if now < self.held_until => {}
+            // All that was tried has brought nothing back: it is not loans that are wanting.
+            _ if starved && self.blind >= STEPS_BLIND => self.hold(now, None),
+            _ if busy && spell.is_blind() && !starved => {}
             _ => {
+                self.blind = if starved { self.blind + 1 } else { 0 };
                 self.trial = Some((self.most, spell));
                 self.most = Some(census.loans_max + (census.loans_max / 4).max(1));
             }
         }
     }
 
+    /// Whether short work went on before and has all but stopped since loans are wanted.
+    fn is_starved(&mut self, spell: &Spell, wanted: bool) -> bool {
+        let rate = spell.plain_rate();
+        if !wanted {
+            self.usual = rate.max(self.usual * (1.0 - FORGET));
+        }
+        self.usual >= ENOUGH && rate < STARVED * self.usual
+    }
+
     fn hold(&mut self, now: Nanos, most: Option<usize>) {
         self.most = most;
-        self.trial = None;
+        (self.trial, self.blind) = (None, 0);
         self.held_until = now + HOLD;
     }
 
@@ -256,6 +287,22 @@ mod tests {
         let mut scene = Scene::new(Signals { user_cpu_share: Some(0.9), ..Signals::default() });
         scene.run(600, 64, |_| (10, 10));
         assert_eq!(scene.loans.most, None);
+    }
+
+    #[test]
+    fn short_work_that_a_busy_server_has_stopped_doing_is_given_a_few_steps() {
+        let busy = Signals { user_cpu_share: Some(0.9), ..Signals::default() };
+        let mut scene = Scene::new(busy.clone());
+        scene.run(50, 0, |_| (370, 0));
+        // Twelve sorts at a limit of 8, and what is left of short work.
+        scene.run(100, 12, |loans| (if loans >= 12 { 80 } else { 10 }, 10));
+        assert_eq!(scene.census.loans, 12);
+        let mut scene = Scene::new(busy);
+        scene.run(50, 0, |_| (370, 0));
+        // A collapse: more of it brings nothing back.
+        scene.run(120, 500, |_| (10, 10));
+        assert_eq!(scene.loans.most, None);
+        assert!(scene.loans.held_until > scene.now);
     }
 
     #[test]

@@ -23,16 +23,18 @@ impl Relay {
             return self.lend_for(Loan::Idle, cx);
         }
         let Some(statement) = self.policy.at_server() else { return };
-        let stays = statement.idles || cx.now - self.busy_since >= cx.kinds.patience(statement.digest);
-        if stays {
-            self.lend_for(Loan::AtServer { since: self.busy_since }, cx);
+        let since = self.busy_since;
+        if statement.idles {
+            self.lend_for(Loan::Asleep { since }, cx);
+        } else if cx.now - since >= cx.kinds.patience(statement.digest) {
+            self.lend_for(Loan::AtServer { since }, cx);
         }
     }
 
     /// A statement that says itself that it will not use the server lends at once.
     pub(super) fn lend_to_sleep(&mut self, cx: &mut Context<'_>) {
         if self.policy.in_flight() == 1 && self.policy.at_server().is_some_and(|statement| statement.idles) {
-            self.lend_for(Loan::AtServer { since: cx.now }, cx);
+            self.lend_for(Loan::Asleep { since: cx.now }, cx);
         }
     }
 

@@ -450,7 +450,7 @@ impl World {
             let present = self.slots.iter().filter(|slot| !slot.closed && slot.server == Some(server));
             present.filter(|slot| slot.pair.session.standing() == Some(wanted)).count()
         };
-        let found = (census.running, census.lent + census.loans, census.waiting);
+        let found = (census.running, census.lent + census.loans + census.asleep, census.waiting);
         let held = (count(Standing::Held), count(Standing::Lent), count(Standing::Waiting));
         match found == held {
             true => Ok(()),
@@ -475,7 +475,8 @@ impl World {
         }
         let mut census = Census::default();
         self.reach(&mut |gate, now| census = gate.brief_census(now));
-        let left = census.running + census.lent + census.loans + census.waiting + census.unqueued;
+        let left =
+            census.running + census.lent + census.loans + census.asleep + census.waiting + census.unqueued;
         if left == 0 { Ok(()) } else { Err(format!("permits are left behind: {census:?}")) }
     }
 
