@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn short_work_that_a_busy_server_has_stopped_doing_is_given_a_few_steps() {
         let busy = Signals { user_cpu_share: Some(0.9), ..Signals::default() };
-        let mut scene = Scene::new(busy.clone());
+        let mut scene = Scene::new(busy);
         scene.run(50, 0, |_| (370, 0));
         // Twelve sorts at a limit of 8, and what is left of short work.
         scene.run(100, 12, |loans| (if loans >= 12 { 80 } else { 10 }, 10));

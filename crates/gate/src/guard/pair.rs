@@ -138,7 +138,8 @@ impl<T: Transport> Pair<T> {
     /// Reads a side, if it is its turn; false where that moved nothing.
     fn hear(&mut self, side: Side, desk: &mut Desk<'_>) -> bool {
         let other_blocked = match side {
-            Side::Client => self.server.is_blocked(),
+            // A client that takes no answers is not asked for more: it could be refused for ever.
+            Side::Client => self.server.is_blocked() || self.client.is_blocked(),
             Side::Server => self.client.is_blocked() && !self.session.is_deaf(),
         };
         if self.over[side as usize] {

@@ -313,39 +313,35 @@ impl Session {
         }
     }
 
-    /// Sends of what was held back what may go by now.
+    /// Sends of what was held back what may go by now. One refusal after the other in a loop: a client may have said
+    /// thousands of commands ahead, and a call for each would need more stack than there is.
     fn go_on(&mut self, cx: &mut Context<'_>) -> Result<(), End> {
-        let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
-        if !relay.looks_again() || self.client_ended {
-            return Ok(());
-        }
-        let mut held = std::mem::take(&mut relay.held);
-        let taken = match relay.take(&held, cx) {
-            Ok(taken) => taken,
-            Err(refusal) => {
-                relay.held = held;
-                return Err(refusal.into());
+        while let Stage::Relay(relay) = &mut self.stage {
+            if !relay.looks_again() || self.client_ended {
+                return Ok(());
             }
-        };
-        relay.held = held.split_off(taken.passed);
-        if taken.passed > 0 {
-            cx.send(Side::Server, held);
+            let mut held = std::mem::take(&mut relay.held);
+            let taken = match relay.take(&held, cx) {
+                Ok(taken) => taken,
+                Err(refusal) => {
+                    relay.held = held;
+                    return Err(refusal.into());
+                }
+            };
+            relay.held = held.split_off(taken.passed);
+            if taken.passed > 0 {
+                cx.send(Side::Server, held);
+            }
+            let Some(rejection) = taken.refused else { return Ok(()) };
+            relay.refuse(rejection, cx)?;
         }
-        match taken.refused {
-            Some(rejection) => self.refuse_command(rejection, cx),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
+    /// The command at the front of what is held is refused, and what stands behind it goes on.
     fn refuse_command(&mut self, rejection: Rejection, cx: &mut Context<'_>) -> Result<(), End> {
         let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
-        if !relay.drop_refused() {
-            return Err(Refusal::Gate(rejection).into());
-        }
-        cx.stats.refused.add();
-        let mut out = Vec::new();
-        Refusal::Gate(rejection).put(&mut out, 1, true);
-        cx.send(Side::Client, out);
+        relay.refuse(rejection, cx)?;
         self.go_on(cx)
     }
 

@@ -265,8 +265,20 @@ impl Relay {
         waited
     }
 
-    /// Takes the command that was refused from the front of what is held. False where it is not all there.
-    pub fn drop_refused(&mut self) -> bool {
+    /// Tells the client that the command at the front of what is held is refused, and forgets it. One that is not all
+    /// there cannot be refused alone: the session ends.
+    pub fn refuse(&mut self, rejection: Rejection, cx: &mut Context<'_>) -> Result<(), Refusal> {
+        if !self.drop_refused() {
+            return Err(Refusal::Gate(rejection));
+        }
+        cx.stats.refused.add();
+        let mut out = Vec::new();
+        Refusal::Gate(rejection).put(&mut out, 1, true);
+        cx.send(Side::Client, out);
+        Ok(())
+    }
+
+    fn drop_refused(&mut self) -> bool {
         let [a, b, c, _, ..] = self.held[..] else { return false };
         let length = HEADER_BYTES + u32::from_le_bytes([a, b, c, 0]) as usize;
         let whole = length < HEADER_BYTES + PAYLOAD_MAX && self.held.len() >= length;

@@ -8,7 +8,12 @@ use evenkeel_core::random::Random;
 use evenkeel_wire::packet::PacketReader;
 
 /// Commands of one client before it has had enough.
-const COMMANDS_MAX: usize = 40;
+const COMMANDS_MAX: u32 = 40;
+/// Bytes that a dishonest one says ahead of each of its login's packets.
+const AHEAD_MAX: u64 = 20_000;
+/// Commands of one that floods, and how many of them it says ahead.
+const FLOOD: u32 = 2_000;
+const AHEAD_OF_FLOOD: usize = 1_000;
 /// PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH, CONNECT_WITH_DB, TRANSACTIONS and the like.
 const CAPABILITIES: u32 = 1 << 9 | 1 << 15 | 1 << 19 | 1 << 13 | 1 << 3 | 1 << 7;
 
@@ -33,11 +38,15 @@ pub struct Client {
     pub silent: bool,
     /// It begins nothing new.
     finishes: bool,
+    /// It takes locks, and seldom anything else.
+    locks: bool,
+    /// It says far more ahead than others.
+    floods: bool,
     last: Option<Command>,
 }
 
 impl Client {
-    pub fn new() -> Self {
+    pub fn new(random: &mut Random) -> Self {
         Self {
             phase: Phase::Greeting,
             packets: PacketReader::new(1 << 20),
@@ -45,6 +54,8 @@ impl Client {
             stalled: false,
             silent: false,
             finishes: false,
+            locks: random.chance(0.3),
+            floods: random.chance(0.03),
             last: None,
         }
     }
@@ -117,9 +128,14 @@ impl Client {
                 self.phase = Phase::Answered;
                 self.unsaid.extend(packet(1, &hello(account(random))));
                 self.run_ahead(ledger, random);
+                // Some do not wait to be told that they are in.
+                if !ledger.over && random.chance(0.1) {
+                    self.send(Command::Select(7), ledger, random);
+                }
             }
             (_, Some(0xfe)) => {
                 // A client that ran ahead has no place left for its proof: the server took what came instead.
+                ledger.over |= ledger.sent_total() > 0;
                 self.unsaid.extend(packet(number.wrapping_add(1), b"12345678901234567890"));
                 self.run_ahead(ledger, random);
             }
@@ -131,7 +147,7 @@ impl Client {
     fn run_ahead(&mut self, ledger: &mut Ledger, random: &mut Random) {
         if random.chance(0.05) {
             ledger.over = true;
-            self.unsaid.extend(vec![0; random.uniform(1, 4_000) as usize]);
+            self.unsaid.extend(vec![0; random.uniform(1, AHEAD_MAX) as usize]);
         }
     }
 
@@ -139,7 +155,7 @@ impl Client {
         if ledger.over || ledger.streams {
             return;
         }
-        if ledger.heard < ledger.answered.len() && (ledger.proof_wanted || ledger.file_wanted) {
+        if !ledger.is_all_heard() && (ledger.proof_wanted || ledger.file_wanted) {
             return;
         }
         if ledger.proof_wanted {
@@ -152,14 +168,23 @@ impl Client {
             return;
         }
         let waits = self.last.as_ref().is_some_and(Command::is_alone) && ledger.pending() > 0;
-        let ahead = ledger.pending() > random.uniform(0, 4) as usize;
+        let most = if self.floods { AHEAD_OF_FLOOD } else { random.uniform(0, 4) as usize };
+        let ahead = ledger.pending() > most;
         if waits || ahead || self.finishes || random.chance(0.3) {
             return;
         }
-        let enough = ledger.sent.len() >= COMMANDS_MAX;
-        let command = if enough { Command::Quit } else { Command::any(random) };
+        let enough = ledger.sent_total() >= if self.floods { FLOOD } else { COMMANDS_MAX };
+        let command = match () {
+            () if enough => Command::Quit,
+            () if self.floods => Command::Select(0),
+            () if self.locks => Command::of_locker(random),
+            () => Command::any(random),
+        };
         if command.is_alone() && ledger.pending() > 0 {
             return;
+        }
+        if random.chance(0.003) {
+            return self.babble(ledger);
         }
         self.send(command, ledger, random);
     }
@@ -171,11 +196,19 @@ impl Client {
             true => vec![Command::NoDatabase, Command::ChangeUser(super::script::SYSTEM), Command::Select(1)],
             false => vec![command],
         };
-        for command in commands {
-            self.unsaid.extend(packet(0, &command.payload()));
-            self.last = Some(command.clone());
-            ledger.send(command);
+        if self.floods && self.last.is_none() {
+            self.stalled = true;
         }
+        for command in commands {
+            self.last = Some(command.clone());
+            self.unsaid.extend(packet(0, &ledger.send(command)));
+        }
+    }
+
+    /// Says what is no packet, while it may be waiting for an answer.
+    fn babble(&mut self, ledger: &mut Ledger) {
+        ledger.over = true;
+        self.unsaid.extend([1, 0, 0, 7, 3]);
     }
 
     fn send_file(&mut self, ledger: &mut Ledger, random: &mut Random) {
@@ -193,9 +226,8 @@ impl Client {
         (self.stalled, self.silent, self.finishes) = (false, false, true);
         let at_rest = self.unsaid.is_empty() && !ledger.file_wanted && !ledger.proof_wanted;
         if self.phase == Phase::In && at_rest && self.last != Some(Command::Quit) && ledger.pending() == 0 {
-            self.unsaid.extend(packet(0, &Command::Quit.payload()));
             self.last = Some(Command::Quit);
-            ledger.send(Command::Quit);
+            self.unsaid.extend(packet(0, &ledger.send(Command::Quit)));
         }
     }
 }

@@ -1,22 +1,25 @@
 //! The gate, as the sessions of a simulation reach it.
 
-use crate::admission::{Gate, Notice};
+use crate::admission::{Census, Gate, Notice};
 use crate::guard::seat::Door;
 use evenkeel_core::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A gate behind the virtual clock.
+/// A gate behind the virtual clock. Whatever is done with it is watched: nobody is let in above the limit.
 pub struct Gateway {
     gate: Mutex<Gate>,
     now: AtomicU64,
     /// What dropped permits brought about.
-    pub notices: Mutex<Vec<Notice>>,
+    notices: Mutex<Vec<Notice>>,
+    /// The first admission that must not have been.
+    overrun: Mutex<Option<String>>,
 }
 
 impl Gateway {
     pub fn new(gate: Gate) -> Self {
-        Self { gate: Mutex::new(gate), now: AtomicU64::new(0), notices: Mutex::default() }
+        let now = AtomicU64::new(0);
+        Self { gate: Mutex::new(gate), now, notices: Mutex::default(), overrun: Mutex::default() }
     }
 
     pub fn set(&self, now: Nanos) {
@@ -25,16 +28,49 @@ impl Gateway {
 
     /// The notices that nobody has delivered yet.
     pub fn take(&self) -> Vec<Notice> {
-        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.notices))
+    }
+
+    /// What was wrong with an admission.
+    pub fn verdict(&self) -> Result<(), String> {
+        lock(&self.overrun).clone().map_or(Ok(()), Err)
     }
 }
 
 impl Door for Gateway {
     fn reach(&self, own: Option<&mut Vec<Notice>>, act: &mut dyn FnMut(&mut Gate, Nanos)) {
-        let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        act(&mut gate, Nanos(self.now.load(Ordering::Relaxed)));
-        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-        let to = own.unwrap_or(&mut notices);
-        to.extend(std::iter::from_fn(|| gate.notice()));
+        let (mut gate, now) = (lock(&self.gate), Nanos(self.now.load(Ordering::Relaxed)));
+        let before = (gate.server(), gate.brief_census(now));
+        act(&mut gate, now);
+        let notices: Vec<Notice> = std::iter::from_fn(|| gate.notice()).collect();
+        if gate.server() == before.0
+            && let Some(overrun) = overrun(&before.1, &gate.brief_census(now), &notices)
+        {
+            lock(&self.overrun).get_or_insert(overrun);
+        }
+        match own {
+            Some(own) => own.extend(notices),
+            None => lock(&self.notices).extend(notices),
+        }
     }
+}
+
+/// More run than before, none of them because it may not wait, by the liveness rule or because its permit was lent: then
+/// the limit had room for them.
+fn overrun(before: &Census, after: &Census, notices: &[Notice]) -> Option<String> {
+    let grown = |old: usize, new: usize| new.saturating_sub(old);
+    let lent = |census: &Census| census.lent + census.loans + census.asleep;
+    let excused = grown(before.unqueued, after.unqueued)
+        + grown(before.by_liveness, after.by_liveness)
+        + grown(lent(after), lent(before));
+    let let_in = notices.iter().any(|notice| matches!(notice, Notice::Admitted(..)));
+    let by_liveness = after.liveness_total > before.liveness_total;
+    let more = grown(before.running, after.running) > excused || let_in && !by_liveness;
+    (more && after.running > after.limit).then(|| {
+        format!("let in above the limit of {}: {} run, before {}", after.limit, after.running, before.running)
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

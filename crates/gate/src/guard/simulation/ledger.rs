@@ -1,22 +1,42 @@
 //! What was said in one session, as both models know it: the yardstick for what the guard made of it.
 
 use super::script::Command;
+use std::collections::VecDeque;
+
+/// Code of the error by which the guard refuses a command in the middle of a session.
+const REFUSED: u16 = 1637;
+/// What every error of the guard's own says.
+const GUARD: &[u8] = b"evenkeel guard: ";
+
+/// A command with its payload, which no other command of its session has.
+#[derive(Debug)]
+struct Sent {
+    command: Command,
+    payload: Vec<u8>,
+}
 
 /// One session's.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// Commands of the client, in their order.
-    pub sent: Vec<Command>,
+    /// Commands of the client, in their order; without those that the guard has refused.
+    sent: Vec<Sent>,
+    /// How many there were in all.
+    sent_total: u32,
+    /// Of each command that the server was not told, how many others were sent before it: the client has to hear that
+    /// it was refused.
+    withheld: VecDeque<usize>,
     /// How many of them the server has read.
-    pub read: usize,
-    /// What the server answered to them, byte for byte, and where each answer ends.
-    pub answered: Vec<u8>,
-    pub ends: Vec<usize>,
+    read: usize,
+    /// What the server answered to them, byte for byte, and where the answer to each ends.
+    answered: Vec<u8>,
+    ends: Vec<usize>,
     /// How much of it the client has heard.
-    pub heard: usize,
+    heard: usize,
+    /// An error packet of the guard's own, of which the client has heard so much.
+    aside: Vec<u8>,
     /// The guard has said its last words, or a side has broken the protocol: nothing more is compared.
     pub over: bool,
-    /// The server asked for a file in its last words, and the client has sent so many bytes of it.
+    /// The server asks for a file.
     pub file_wanted: bool,
     /// A stream passes.
     pub streams: bool,
@@ -27,21 +47,49 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The client has sent a command.
-    pub fn send(&mut self, command: Command) {
-        self.sent.push(command);
+    /// The client sends a command: its payload.
+    pub fn send(&mut self, command: Command) -> Vec<u8> {
+        self.sent_total += 1;
+        let payload = command.payload(self.sent_total);
+        self.sent.push(Sent { command, payload: payload.clone() });
+        payload
+    }
+
+    /// Commands that the client has sent.
+    pub fn sent_total(&self) -> u32 {
+        self.sent_total
+    }
+
+    /// The command that was sent last.
+    pub fn last(&self) -> Option<&Command> {
+        self.sent.last().map(|sent| &sent.command)
+    }
+
+    /// Whether the next command that the server will read is this one.
+    pub fn is_next(&self, command: &Command) -> bool {
+        self.sent.get(self.read).is_some_and(|sent| sent.command == *command)
     }
 
     /// The server has read the next command; what is wrong with it.
     pub fn read(&mut self, payload: &[u8]) -> Result<Command, String> {
-        let Some(command) = self.sent.get(self.read) else {
-            return Err(format!("the server read {payload:02x?}, which the client never sent"));
-        };
-        if command.payload() != payload {
-            return Err(format!("the server read {payload:02x?} for {command:?}"));
+        let due = self.sent.get(self.read).map(|sent| sent.command.clone());
+        // What stands before it was refused, and its client will hear that.
+        while self.sent.get(self.read).is_some_and(|sent| sent.payload != payload) {
+            self.sent.remove(self.read);
+            self.withheld.push_back(self.read);
         }
+        let Some(Sent { command, .. }) = self.sent.get(self.read) else {
+            return Err(format!(
+                "the server read {:?} where {due:?} was due",
+                String::from_utf8_lossy(payload)
+            ));
+        };
+        let command = command.clone();
         self.read += 1;
-        Ok(command.clone())
+        if !command.is_answered() {
+            self.ends.push(self.answered.len());
+        }
+        Ok(command)
     }
 
     /// The server answers, to the end of an answer or not.
@@ -53,42 +101,92 @@ impl Ledger {
     }
 
     /// The client has heard bytes; what is wrong with them.
-    pub fn hear(&mut self, bytes: &[u8]) -> Result<(), String> {
-        if self.over {
-            return Ok(());
+    pub fn hear(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        while !bytes.is_empty() && !self.over {
+            if self.aside.is_empty() {
+                let due = &self.answered[self.heard..];
+                let same = bytes.iter().zip(due).take_while(|(one, other)| one == other).count();
+                self.heard += same;
+                bytes = &bytes[same..];
+            }
+            bytes = self.hear_guard(bytes)?;
         }
-        let due = &self.answered[self.heard..];
-        let same = bytes.iter().zip(due).take_while(|(one, other)| one == other).count();
-        self.heard += same;
-        if same == bytes.len() {
-            return Ok(());
+        Ok(())
+    }
+
+    /// Where it was not the server, it can only have been the guard, with an error: what is behind it.
+    fn hear_guard<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
+        for (at, byte) in bytes.iter().enumerate() {
+            self.aside.push(*byte);
+            let error = self.aside.get(4).is_none_or(|first| *first == 0xff);
+            if !error {
+                return Err(format!("the client heard {:02x?}, which the server never said", self.aside));
+            }
+            if let [a, b, c, _, packet @ ..] = &self.aside[..]
+                && packet.len() == u32::from_le_bytes([*a, *b, *c, 0]) as usize
+            {
+                let packet = packet.to_vec();
+                self.aside.clear();
+                self.take_guards_words(&packet)?;
+                return Ok(&bytes[at + 1..]);
+            }
         }
-        // Behind what the server said only the guard's own last words may come, and only between packets.
-        self.over = true;
-        match is_error(&bytes[same..]) {
-            true => Ok(()),
-            false => Err(format!("the client heard {:02x?}, which the server never said", &bytes[same..])),
+        Ok(&[])
+    }
+
+    fn take_guards_words(&mut self, packet: &[u8]) -> Result<(), String> {
+        if !packet.windows(GUARD.len()).any(|found| found == GUARD) {
+            return Err(format!("the client heard {packet:02x?}, which nobody said"));
         }
+        let refuses = packet.get(1..3) == Some(&REFUSED.to_le_bytes());
+        // Between answers a refusal stands for one command; anywhere else the guard's words are its last.
+        let from = self.heard_answers();
+        let withheld = self.withheld.front().is_some_and(|at| self.is_answered_to(*at)) && self.is_between();
+        match () {
+            () if refuses && withheld => {
+                self.withheld.pop_front();
+            }
+            () if refuses && self.is_all_heard() => return self.refuse_next(from),
+            () => self.over = true,
+        }
+        Ok(())
+    }
+
+    /// The first command from there on that would be answered was refused: the server must not see it any more.
+    fn refuse_next(&mut self, from: usize) -> Result<(), String> {
+        let Some(at) = (from..self.sent.len()).find(|at| self.sent[*at].command.is_answered()) else {
+            return Err("the client heard that a command was refused, and waited for none".into());
+        };
+        if at < self.read {
+            return Err(format!("{:?} was refused, and the server had read it", self.sent[at].command));
+        }
+        self.sent.remove(at);
+        Ok(())
+    }
+
+    /// Whether the client has heard the answers to all that was sent before that command, and to nothing behind it.
+    fn is_answered_to(&self, at: usize) -> bool {
+        let heard = self.heard_answers();
+        at <= heard && self.sent[at..heard].iter().all(|sent| !sent.command.is_answered())
+    }
+
+    /// Whether the client has heard answers to their ends.
+    fn is_between(&self) -> bool {
+        self.heard == 0 || self.ends.binary_search(&self.heard).is_ok()
+    }
+
+    /// Whether the client has heard all that the server has said.
+    pub fn is_all_heard(&self) -> bool {
+        self.heard == self.answered.len()
     }
 
     /// Answers that the client has heard to their end.
-    pub fn heard_answers(&self) -> usize {
+    fn heard_answers(&self) -> usize {
         self.ends.partition_point(|end| *end <= self.heard)
     }
 
     /// Commands that the client waits for.
     pub fn pending(&self) -> usize {
-        self.sent.len() - self.heard_answers()
-    }
-}
-
-/// Whether these bytes begin an error packet of the guard's.
-fn is_error(bytes: &[u8]) -> bool {
-    let text = b"evenkeel guard: ";
-    match bytes {
-        [_, _, _, _, 0xff, rest @ ..] => {
-            rest.windows(text.len()).any(|found| found == text) || rest.len() < 26
-        }
-        _ => bytes.len() < 5,
+        (self.sent.len() + self.withheld.len()).saturating_sub(self.heard_answers())
     }
 }

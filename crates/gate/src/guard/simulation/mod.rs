@@ -7,7 +7,9 @@
 
 mod client;
 mod door;
+pub mod harness;
 mod ledger;
+mod locks;
 mod pipe;
 mod script;
 mod server;
@@ -78,26 +80,4 @@ fn history(seed: u64, world: &mut World) -> Result<u64, Violation> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Histories of each test run: three million steps.
-    const HISTORIES: u64 = 150;
-
-    #[test]
-    fn nothing_that_must_never_happen_does_in_millions_of_steps() {
-        let played: Result<Vec<u64>, Violation> = (1..=HISTORIES).map(play).collect();
-        let steps: u64 = match played {
-            Ok(steps) => steps.iter().sum(),
-            Err(violation) => {
-                panic!("{violation}\nreplay: evenkeel simulate --sessions 1 --seed {}", violation.seed)
-            }
-        };
-        assert!(steps >= HISTORIES * STEPS, "only {steps} steps");
-    }
-
-    #[test]
-    fn a_seed_is_one_history() {
-        assert_eq!(play(7), play(7));
-    }
-}
+mod tests;

@@ -14,6 +14,8 @@ pub struct Pipe {
     there: VecDeque<u8>,
     ended: bool,
     end_is_there: bool,
+    /// All that was ever sent.
+    total: u64,
 }
 
 impl Pipe {
@@ -21,6 +23,7 @@ impl Pipe {
         let free = room.saturating_sub(self.on_the_way.len() + self.there.len());
         let count = bytes.len().min(free);
         self.on_the_way.extend(&bytes[..count]);
+        self.total += count as u64;
         count
     }
 
@@ -86,6 +89,11 @@ impl Conduit {
         self.end();
         self.closed = true;
         self.broken |= !self.to_other.there.is_empty();
+    }
+
+    /// Bytes that the guard has ever sent.
+    pub fn sent(&self) -> u64 {
+        self.to_other.total
     }
 
     /// Whether nothing of the guard's is on its way.

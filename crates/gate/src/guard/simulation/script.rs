@@ -3,16 +3,19 @@
 use evenkeel_core::random::Random;
 use evenkeel_wire::packet;
 
-/// Accounts of the model server. Both have no password; the second authenticates by the system user of a socket,
-/// which is the guard's own.
+/// An account of the model server. None has a password.
 pub const ORDINARY: &str = "app";
+/// One that authenticates by the system user of a socket, which is the guard's own: nobody may get in as this one.
 pub const SYSTEM: &str = "root";
+/// One whose commands never wait.
 pub const ADMINISTRATOR: &str = "boss";
-/// Not known to the server.
+/// One that the server does not know.
 pub const STRANGER: &str = "nobody";
 
 /// Rows and names that can be locked.
 pub const KEYS: u64 = 3;
+/// MariaDB's number for the statement that was prepared last.
+pub const LAST_PREPARED: u32 = u32::MAX;
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,19 @@ pub enum Command {
     GetLock(u64),
     ReleaseLock(u64),
     ReleaseAll,
+    LockTables,
+    UnlockTables,
+    OpenHandler,
+    CloseHandler,
+    /// Two results of one command; the second takes a named lock.
+    Two(u64),
+    /// Prepares one of the others.
+    Prepare(Box<Command>),
+    /// Runs the prepared statement of this number.
+    Execute(u32),
+    /// Forgets it; not answered.
+    Close(u32),
+    Reset,
     Sleep,
     Kill,
     /// Work that looks like a release.
@@ -36,6 +52,7 @@ pub enum Command {
     ChangeUser(&'static str),
     /// A stream; granted or not.
     Dump,
+    /// Asks the client for a file.
     Load,
     Quit,
 }
@@ -48,10 +65,24 @@ const SMUGGLED: [&str; 4] = [
 ];
 
 impl Command {
+    /// One of a client that takes locks and seldom anything else.
+    pub fn of_locker(random: &mut Random) -> Self {
+        let key = random.uniform(0, 1);
+        match random.uniform(0, 9) {
+            0..=1 => Self::GetLock(key),
+            2 => Self::ReleaseLock(key),
+            3 => Self::Prepare(Box::new(Self::GetLock(key))),
+            4..=5 => Self::Execute(number(random)),
+            6 => Self::LockTables,
+            7 => Self::Select(random.uniform(0, 9)),
+            _ => Self::any(random),
+        }
+    }
+
     /// One at random.
     pub fn any(random: &mut Random) -> Self {
         let key = random.uniform(0, KEYS - 1);
-        match random.uniform(0, 99) {
+        match random.uniform(0, 123) {
             0..=4 => Self::Ping,
             5..=7 => Self::NoDatabase,
             8..=27 => Self::Select(random.uniform(0, 1 << 40)),
@@ -69,14 +100,53 @@ impl Command {
             88..=91 => Self::ChangeUser(account(random)),
             92..=93 => Self::Dump,
             94..=96 => Self::Load,
+            97..=99 => Self::LockTables,
+            100..=101 => Self::UnlockTables,
+            102..=104 => Self::OpenHandler,
+            105..=106 => Self::CloseHandler,
+            107..=110 => Self::Two(key),
+            111..=114 => Self::Prepare(Box::new(Self::to_prepare(key, random))),
+            115..=120 => Self::Execute(number(random)),
+            121 => Self::Close(number(random)),
+            122 => Self::Reset,
             _ => Self::Quit,
+        }
+    }
+
+    fn to_prepare(key: u64, random: &mut Random) -> Self {
+        match random.uniform(0, 4) {
+            0 => Self::Select(key),
+            1 => Self::Update(key),
+            2 => Self::ReleaseLock(key),
+            3 => Self::Rows(20),
+            _ => Self::GetLock(key),
         }
     }
 
     /// Whether the server works for it, so that it needs a permit.
     pub fn is_work(&self) -> bool {
-        use Command::{Begin, GetLock, Load, Rows, Select, Sleep, Smuggled, Update};
-        matches!(self, Begin | GetLock(_) | Load | Rows(_) | Select(_) | Sleep | Smuggled(_) | Update(_))
+        use Command::{
+            Begin, GetLock, Load, LockTables, OpenHandler, Rows, Select, Sleep, Smuggled, Two, Update,
+        };
+        matches!(
+            self,
+            Begin
+                | GetLock(_)
+                | Load
+                | LockTables
+                | OpenHandler
+                | Rows(_)
+                | Select(_)
+                | Sleep
+                | Smuggled(_)
+                | Two(_)
+                | Update(_)
+        )
+    }
+
+    /// Whether it says of itself that it does not use the server.
+    pub fn idles(&self) -> bool {
+        matches!(self, Self::Sleep | Self::GetLock(_))
     }
 
     /// Whether its client says nothing more before it is answered.
@@ -84,31 +154,62 @@ impl Command {
         matches!(self, Self::Load | Self::Quit | Self::ChangeUser(_))
     }
 
-    /// Its payload.
-    pub fn payload(&self) -> Vec<u8> {
-        let sql = |text: String| [b"\x03", text.as_bytes()].concat();
+    /// Whether the server answers it.
+    pub fn is_answered(&self) -> bool {
+        !matches!(self, Self::Quit | Self::Close(_))
+    }
+
+    /// Its payload. A number makes what may be refused one of its kind: which of two was it, else?
+    pub fn payload(&self, number: u32) -> Vec<u8> {
         match self {
             Self::Ping => vec![0x0e],
             Self::NoDatabase => b"\x02nowhere".to_vec(),
-            Self::Select(number) => sql(format!("SELECT {number}")),
-            Self::Rows(count) => sql(format!("SELECT a FROM t LIMIT {count}")),
-            Self::Update(key) => sql(format!("UPDATE t SET a = a + 1 WHERE k = {key}")),
-            Self::Begin => sql("BEGIN".into()),
-            Self::Commit => sql("COMMIT".into()),
-            Self::Rollback => sql("ROLLBACK".into()),
-            Self::GetLock(name) => sql(format!("SELECT GET_LOCK('{name}', 10)")),
-            Self::ReleaseLock(name) => sql(format!("SELECT RELEASE_LOCK('{name}')")),
-            Self::ReleaseAll => sql("DO RELEASE_ALL_LOCKS()".into()),
-            Self::Sleep => sql("SELECT SLEEP(3)".into()),
-            Self::Kill => sql("KILL QUERY 17".into()),
-            Self::Smuggled(index) => sql(SMUGGLED[*index].into()),
             Self::ChangeUser(user) => {
                 format!("\x11{user}\0\0shop\0\x2d\0mysql_native_password\0").into_bytes()
             }
             Self::Dump => b"\x12\x04\0\0\0\0\0\x09\0\0\0binlog.000001".to_vec(),
-            Self::Load => sql("LOAD DATA LOCAL INFILE 'x' INTO TABLE t".into()),
+            Self::Prepare(of) => [b"\x16", of.sql().as_bytes()].concat(),
+            Self::Execute(statement) => {
+                [&b"\x17"[..], &statement.to_le_bytes(), &[0], &number.to_le_bytes()].concat()
+            }
+            Self::Close(statement) => [&b"\x19"[..], &statement.to_le_bytes()].concat(),
+            Self::Reset => vec![0x1f],
             Self::Quit => vec![0x01],
+            other => format!("\x03{} /* {number} */", other.sql()).into_bytes(),
         }
+    }
+
+    /// The text of a query; empty for what is none.
+    fn sql(&self) -> String {
+        match self {
+            Self::Select(number) => format!("SELECT {number}"),
+            Self::Rows(count) => format!("SELECT a FROM t LIMIT {count}"),
+            Self::Update(key) => format!("UPDATE t SET a = a + 1 WHERE k = {key}"),
+            Self::Begin => "BEGIN".into(),
+            Self::Commit => "COMMIT".into(),
+            Self::Rollback => "ROLLBACK".into(),
+            Self::GetLock(name) => format!("SELECT GET_LOCK('{name}', 10)"),
+            Self::ReleaseLock(name) => format!("SELECT RELEASE_LOCK('{name}')"),
+            Self::ReleaseAll => "DO RELEASE_ALL_LOCKS()".into(),
+            Self::LockTables => "LOCK TABLES t WRITE".into(),
+            Self::UnlockTables => "UNLOCK TABLES".into(),
+            Self::OpenHandler => "HANDLER t OPEN".into(),
+            Self::CloseHandler => "HANDLER t CLOSE".into(),
+            Self::Two(name) => format!("SELECT 1; SELECT GET_LOCK('{name}', 10)"),
+            Self::Sleep => "SELECT SLEEP(3)".into(),
+            Self::Kill => "KILL QUERY 17".into(),
+            Self::Smuggled(index) => SMUGGLED[*index].into(),
+            Self::Load => "LOAD DATA LOCAL INFILE 'x' INTO TABLE t".into(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The number of a prepared statement that there may be.
+fn number(random: &mut Random) -> u32 {
+    match random.uniform(0, 4) {
+        0 => LAST_PREPARED,
+        number => number as u32,
     }
 }
 

@@ -1,52 +1,25 @@
 //! A model of a database server: accounts, transactions, row locks, named locks, errors. It takes its time.
 
 use super::ledger::Ledger;
+use super::locks::Locks;
 use super::pipe::Conduit;
-use super::script::{ADMINISTRATOR, Command, ORDINARY, SYSTEM, packet};
+use super::script::{ADMINISTRATOR, Command, LAST_PREPARED, ORDINARY, SYSTEM, packet};
 use crate::guard::account::QUESTION;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
-use evenkeel_wire::packet::PacketReader;
-use std::collections::HashMap;
+use evenkeel_wire::packet::{HEADER_BYTES, PacketReader};
+use std::collections::BTreeMap;
 
 const IN_TRANSACTION: u16 = 1;
 const AUTOCOMMIT: u16 = 2;
+const MORE_RESULTS: u16 = 8;
 /// A wait for a lock ends with an error.
 const LOCK_WAIT: Nanos = Nanos::from_millis(400);
+const LOCK_WAIT_ENDED: &[u8] = b"\xff\xb5\x04#HY000lock wait";
 const REFUSED: &[u8] = b"\xff\xcb\x04#42000no right";
+/// A definition of a column.
+const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
 const DENIED: &[u8] = b"\xff\x15\x04#28000denied";
-
-/// What is locked, by whom.
-#[derive(Debug, Default)]
-pub struct Locks {
-    rows: HashMap<u64, usize>,
-    names: HashMap<u64, usize>,
-}
-
-impl Locks {
-    /// Whether a connection holds what others may wait for.
-    pub fn holds(&self, who: usize) -> bool {
-        self.rows.values().chain(self.names.values()).any(|owner| *owner == who)
-    }
-
-    fn drop_rows(&mut self, who: usize) {
-        self.rows.retain(|_, owner| *owner != who);
-    }
-
-    fn drop_all(&mut self, who: usize) {
-        self.drop_rows(who);
-        self.names.retain(|_, owner| *owner != who);
-    }
-
-    /// Whether the lock that a command wants is its connection's now.
-    fn takes(&mut self, who: usize, command: &Command) -> bool {
-        match command {
-            Command::Update(key) => *self.rows.entry(*key).or_insert(who) == who,
-            Command::GetLock(name) => *self.names.entry(*name).or_insert(who) == who,
-            _ => true,
-        }
-    }
-}
 
 #[derive(Debug, PartialEq)]
 enum Phase {
@@ -63,6 +36,8 @@ enum Phase {
         since: Nanos,
         until: Nanos,
     },
+    /// It says no more, and waits for the other side to end.
+    Leaving,
     File,
     Stream,
     Closed,
@@ -71,8 +46,8 @@ enum Phase {
 /// What a connection was seen to do, for the judge.
 #[derive(Debug, PartialEq)]
 pub enum Deed {
-    /// It began to work for a command of the client's.
-    Works(Command),
+    /// It began to work for a command of the client's, which begins at this byte of all that it was told.
+    Works { command: Command, at: u64 },
     /// It obeyed a client as the account of the system.
     Usurped(Vec<u8>),
     /// It closed.
@@ -87,20 +62,35 @@ pub struct Connection {
     packets: PacketReader,
     unread: Vec<u8>,
     unsaid: Vec<u8>,
+    /// Bytes that it was told.
+    heard: u64,
     user: String,
+    /// Who it was that logged in first.
+    first_user: String,
+    /// The account of the system is only somebody else where the server sees the client's own system.
+    trusts_socket: bool,
+    prepared: BTreeMap<u32, Command>,
+    /// Statements that were prepared, which is the number of the last.
+    prepared_total: u32,
     in_transaction: bool,
     ended: bool,
 }
 
 impl Connection {
-    pub fn new(who: usize) -> Self {
+    /// One that `trusts_socket` takes the guard's system user for the client's.
+    pub fn new(who: usize, trusts_socket: bool) -> Self {
         Self {
             who,
             phase: Phase::Greeting,
             packets: PacketReader::new(1 << 20),
             unread: Vec::new(),
             unsaid: Vec::new(),
+            heard: 0,
             user: String::new(),
+            first_user: String::new(),
+            trusts_socket,
+            prepared: BTreeMap::new(),
+            prepared_total: 0,
             in_transaction: false,
             ended: false,
         }
@@ -118,6 +108,49 @@ impl Connection {
     /// Whether it is logged in as somebody whose commands never wait.
     pub fn is_administrator(&self) -> bool {
         self.user == ADMINISTRATOR
+    }
+
+    /// Whether it was an administrator who logged in.
+    pub fn came_as_administrator(&self) -> bool {
+        self.first_user == ADMINISTRATOR
+    }
+
+    /// Whether a transaction is open.
+    pub fn is_in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    /// The work that it does now.
+    pub fn works_for(&self) -> Option<&Command> {
+        match &self.phase {
+            Phase::Busy { command, .. } if command.is_work() => Some(command),
+            _ => None,
+        }
+    }
+
+    /// Says out of turn why it will end, and ends.
+    pub fn say_farewell(&mut self, ledger: &mut Ledger) {
+        if self.phase == Phase::Ready && !self.ended {
+            self.answer(ledger, 0, b"\xff\x87\x07#70100killed", false);
+            self.ended = true;
+        }
+    }
+
+    /// Ends at once, in the middle of whatever it says or does.
+    pub fn crash(&mut self, conduit: &mut Conduit, locks: &mut Locks) {
+        if !self.is_closed() {
+            self.close(conduit, locks);
+        }
+    }
+
+    /// Says no more, and goes on listening until the other side ends.
+    pub fn half_close(&mut self, conduit: &mut Conduit, locks: &mut Locks) {
+        if matches!(self.phase, Phase::Ready | Phase::File) {
+            locks.drop_all(self.who);
+            self.unsaid.clear();
+            self.phase = Phase::Leaving;
+            conduit.end();
+        }
     }
 
     /// Whether a statement runs.
@@ -150,7 +183,7 @@ impl Connection {
             self.phase = Phase::Login;
             return Ok(None);
         }
-        self.listen(conduit, ledger, (now, random))
+        self.listen(conduit, locks, ledger, (now, random))
     }
 
     fn close(&mut self, conduit: &mut Conduit, locks: &mut Locks) -> Deed {
@@ -175,17 +208,21 @@ impl Connection {
     fn listen(
         &mut self,
         conduit: &mut Conduit,
+        locks: &mut Locks,
         ledger: &mut Ledger,
         (now, random): (Nanos, &mut Random),
     ) -> Result<Option<Deed>, String> {
         if self.unread.is_empty() {
             match conduit.hear(random.uniform(1, 600) as usize) {
                 Some(bytes) if bytes.is_empty() => self.ended = true,
-                Some(bytes) => self.unread = bytes,
+                Some(bytes) => {
+                    self.heard += bytes.len() as u64;
+                    self.unread = bytes;
+                }
                 None => {}
             }
         }
-        if self.phase == Phase::Stream {
+        if matches!(self.phase, Phase::Stream | Phase::Leaving) {
             self.unread.clear();
             return Ok(None);
         }
@@ -205,6 +242,9 @@ impl Connection {
             Phase::Login => self.log_in(&payload, random),
             Phase::Proof { user, login } => {
                 let (user, login) = (user.clone(), *login);
+                if !login {
+                    self.start_again(locks);
+                }
                 self.proved(ledger, number, user, login);
             }
             Phase::File if payload.is_empty() => {
@@ -236,6 +276,7 @@ impl Connection {
 
     fn judge(&mut self, number: u8, user: String) {
         if [ORDINARY, SYSTEM, ADMINISTRATOR].contains(&user.as_str()) {
+            self.first_user.clone_from(&user);
             self.user = user;
             self.phase = Phase::Ready;
             let ok = self.ok();
@@ -277,13 +318,13 @@ impl Connection {
             self.tell_account();
             return Ok(None);
         }
-        if payload == [0x1f] {
+        if payload == [0x1f] && (ledger.over || !ledger.is_next(&Command::Reset)) {
             self.in_transaction = false;
             self.phase = Phase::Busy { command: Command::Rollback, since: now, until: now };
             ledger.over = true;
             return Ok(None);
         }
-        if self.user == SYSTEM {
+        if self.user == SYSTEM && self.trusts_socket {
             return Ok(Some(Deed::Usurped(payload.to_vec())));
         }
         if ledger.over {
@@ -292,8 +333,12 @@ impl Connection {
             return Ok(None);
         }
         let command = ledger.read(payload)?;
+        let command = self.resolved(command);
         match &command {
             Command::Quit => self.ended = true,
+            Command::Close(number) => {
+                self.prepared.remove(number);
+            }
             Command::ChangeUser(user) if *user != SYSTEM && random.chance(0.4) => {
                 self.answer(ledger, 1, b"\xfemysql_native_password\0abcdefghijklmnopqrst\0", false);
                 ledger.proof_wanted = true;
@@ -302,17 +347,25 @@ impl Connection {
             _ => {
                 let time = Nanos::from_micros(random.uniform(1, 3_000));
                 self.phase = Phase::Busy { command: command.clone(), since: now, until: now + time };
-                return Ok(Some(Deed::Works(command)));
+                let at = self.heard - (self.unread.len() + HEADER_BYTES + payload.len()) as u64;
+                return Ok(Some(Deed::Works { command, at }));
             }
         }
         Ok(None)
+    }
+
+    /// What a prepared statement does; the same where there is none of this number.
+    fn resolved(&self, command: Command) -> Command {
+        let Command::Execute(number) = command else { return command };
+        let number = if number == LAST_PREPARED { self.prepared_total } else { number };
+        self.prepared.get(&number).cloned().unwrap_or(command)
     }
 
     fn tell_account(&mut self) {
         let how = if self.user == SYSTEM { "VIA unix_socket" } else { "IDENTIFIED BY ''" };
         let row = format!("CREATE USER `{}`@`%` {how}", self.user);
         let row = [&[row.len() as u8][..], row.as_bytes()].concat();
-        self.result(&[row], None);
+        self.result((1, 0), &[row], None);
     }
 
     fn status(&self) -> u16 {
@@ -323,26 +376,23 @@ impl Connection {
         [&b"\0\0\0"[..], &self.status().to_le_bytes(), b"\0\0"].concat()
     }
 
-    fn eof(&self) -> Vec<u8> {
-        [&b"\xfe\0\0"[..], &self.status().to_le_bytes()].concat()
-    }
-
-    /// Rows of one column, into the ledger if they are for the client.
-    fn result(&mut self, rows: &[Vec<u8>], mut ledger: Option<&mut Ledger>) {
-        let eof = self.eof();
-        let head = [
-            b"\x01".to_vec(),
-            b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0".to_vec(),
-            eof.clone(),
-        ];
+    /// Rows of one column, into the ledger if they are for the client. The first packet has the number `from`, and
+    /// `flags` are those of the status that the session's state does not have; the number behind the last packet.
+    fn result(&mut self, (from, flags): (u8, u16), rows: &[Vec<u8>], mut ledger: Option<&mut Ledger>) -> u8 {
+        let eof = [&b"\xfe\0\0"[..], &(self.status() | flags).to_le_bytes()].concat();
+        let head = [b"\x01".to_vec(), COLUMN.to_vec(), eof.clone()];
         let count = head.len() + rows.len();
+        let mut number = from;
         for (index, payload) in head.iter().chain(rows).chain([&eof]).enumerate() {
-            let number = (index as u8).wrapping_add(1);
             match &mut ledger {
-                Some(ledger) => self.answer(ledger, number, payload, index == count),
+                Some(ledger) => {
+                    self.answer(ledger, number, payload, index == count && flags & MORE_RESULTS == 0)
+                }
                 None => self.say(number, payload),
             }
+            number = number.wrapping_add(1);
         }
+        number
     }
 
     fn work(&mut self, locks: &mut Locks, ledger: &mut Ledger, (now, random): (Nanos, &mut Random)) {
@@ -361,16 +411,10 @@ impl Connection {
         }
         match command {
             Command::Update(_) if !locked || random.chance(0.03) => self.fail(locks, ledger, random),
-            Command::NoDatabase => self.answer(ledger, 1, b"\xff\x19\x04#42000unknown database", true),
-            Command::Select(number) => self.result(&[text(number)], Some(ledger)),
-            Command::Rows(count) => self.result(&(0..count).map(text).collect::<Vec<_>>(), Some(ledger)),
-            Command::GetLock(_) | Command::ReleaseLock(_) | Command::Sleep => {
-                if let Command::ReleaseLock(name) = command
-                    && locks.names.get(&name) == Some(&self.who)
-                {
-                    locks.names.remove(&name);
-                }
-                self.result(&[text(u64::from(locked))], Some(ledger));
+            Command::LockTables if !locked => self.answer(ledger, 1, LOCK_WAIT_ENDED, true),
+            Command::Two(_) if !locked => {
+                let number = self.result((1, MORE_RESULTS), &[text(1)], Some(ledger));
+                self.answer(ledger, number, LOCK_WAIT_ENDED, true);
             }
             Command::Dump => self.dump(ledger, random),
             Command::Load => {
@@ -379,23 +423,72 @@ impl Connection {
                 self.answer(ledger, 1, b"\xfbx", false);
             }
             Command::ChangeUser(user) => {
-                locks.drop_all(self.who);
-                self.in_transaction = false;
+                self.start_again(locks);
                 self.change_to(ledger, 1, user.to_owned());
             }
-            other => self.simple(&other, locks, ledger),
+            Command::Select(_)
+            | Command::Rows(_)
+            | Command::GetLock(_)
+            | Command::ReleaseLock(_)
+            | Command::Sleep => {
+                let rows = self.rows(&command, locked, locks);
+                self.result((1, 0), &rows, Some(ledger));
+            }
+            Command::Two(name) => {
+                locks.count(name);
+                let number = self.result((1, MORE_RESULTS), &[text(1)], Some(ledger));
+                self.result((number, 0), &[text(1)], Some(ledger));
+            }
+            other => self.simple(other, locks, ledger),
         }
     }
 
-    /// What is answered by OK.
-    fn simple(&mut self, command: &Command, locks: &mut Locks, ledger: &mut Ledger) {
+    fn rows(&self, command: &Command, locked: bool, locks: &mut Locks) -> Vec<Vec<u8>> {
         match command {
-            Command::Begin => self.in_transaction = true,
-            Command::Commit | Command::Rollback => self.in_transaction = false,
-            // What looks like a release is one too, where it is evaluated.
-            Command::ReleaseAll | Command::Smuggled(1 | 2) => {
-                locks.names.retain(|_, owner| *owner != self.who)
+            Command::Select(number) => vec![text(*number)],
+            Command::Rows(count) => (0..*count).map(text).collect(),
+            Command::GetLock(name) => {
+                if locked {
+                    locks.count(*name);
+                }
+                vec![text(u64::from(locked))]
             }
+            Command::ReleaseLock(name) => vec![text(u64::from(locks.release(self.who, *name)))],
+            _ => vec![text(0)],
+        }
+    }
+
+    /// Back to the state after a login.
+    fn start_again(&mut self, locks: &mut Locks) {
+        locks.drop_all(self.who);
+        self.prepared.clear();
+        self.in_transaction = false;
+    }
+
+    /// What is answered by one packet.
+    fn simple(&mut self, command: Command, locks: &mut Locks, ledger: &mut Ledger) {
+        match command {
+            Command::NoDatabase => {
+                return self.answer(ledger, 1, b"\xff\x19\x04#42000unknown database", true);
+            }
+            Command::Execute(_) => {
+                return self.answer(ledger, 1, b"\xff\xdb\x04#HY000no such statement", true);
+            }
+            Command::CloseHandler if !locks.close_handler(self.who) => {
+                return self.answer(ledger, 1, b"\xff\x55\x04#42S02no such handler", true);
+            }
+            Command::Prepare(of) => return self.prepare(*of, ledger),
+            Command::Begin => {
+                locks.drop_tables(self.who);
+                locks.drop_rows(self.who);
+                self.in_transaction = true;
+            }
+            Command::LockTables | Command::Commit | Command::Rollback => self.in_transaction = false,
+            Command::UnlockTables => locks.drop_tables(self.who),
+            Command::OpenHandler => locks.open_handler(self.who),
+            Command::Reset => self.start_again(locks),
+            // What looks like a release is one too, where it is evaluated.
+            Command::ReleaseAll | Command::Smuggled(1 | 2) => locks.drop_names(self.who),
             _ => {}
         }
         if !self.in_transaction {
@@ -403,6 +496,13 @@ impl Connection {
         }
         let ok = self.ok();
         self.answer(ledger, 1, &ok, true);
+    }
+
+    fn prepare(&mut self, of: Command, ledger: &mut Ledger) {
+        self.prepared_total += 1;
+        self.prepared.insert(self.prepared_total, of);
+        let told = [&b"\0"[..], &self.prepared_total.to_le_bytes(), &[0; 7]].concat();
+        self.answer(ledger, 1, &told, true);
     }
 
     /// A lock wait that took too long leaves the transaction open, a deadlock ends it.
@@ -414,8 +514,7 @@ impl Connection {
         if !self.in_transaction {
             locks.drop_rows(self.who);
         }
-        let code: &[u8] =
-            if deadlock { b"\xff\xbd\x04#40001deadlock" } else { b"\xff\xb5\x04#HY000lock wait" };
+        let code: &[u8] = if deadlock { b"\xff\xbd\x04#40001deadlock" } else { LOCK_WAIT_ENDED };
         self.answer(ledger, 1, code, true);
     }
 

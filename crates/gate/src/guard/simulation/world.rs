@@ -1,12 +1,16 @@
 //! Everything of a simulation, and what is judged after each step.
 
+mod disturb;
+mod judge;
+
 use super::client::Client;
 use super::door::Gateway;
 use super::ledger::Ledger;
+use super::locks::Locks;
 use super::pipe::{Conduit, Plug};
-use super::server::{Connection, Deed, Locks};
+use super::server::{Connection, Deed};
 use crate::address::Address;
-use crate::admission::{Census, Gate, Notice, Options, SessionId};
+use crate::admission::{Gate, Notice, Options, SessionId};
 use crate::guard::kinds::Kinds;
 use crate::guard::pair::{Attempt, Desk, Flow, Pair};
 use crate::guard::plan::Plan;
@@ -27,8 +31,9 @@ use std::sync::Arc;
 const SLOTS: usize = 6;
 /// One read of a session, as the guard's buffer.
 const BUFFER: usize = 2_048;
-/// Most bytes that one session may keep: what waits of the client's, and what the sides do not take.
-const KEPT_MAX: usize = 6 * BUFFER;
+/// Most bytes that one session may keep: what waits of the client's, and what the sides do not take;
+/// a short command that is refused makes an error that is longer.
+const KEPT_MAX: usize = 10 * BUFFER;
 /// From one tick to the next.
 const TICK: Nanos = Nanos::from_millis(50);
 /// Virtual time after which everything is at rest once everybody has left.
@@ -44,6 +49,12 @@ struct Slot {
     ledger: Ledger,
     near: Rc<RefCell<Conduit>>,
     far: Rc<RefCell<Conduit>>,
+    /// Bytes that the guard had for the server when the session's permit was lent.
+    lent_at: Option<u64>,
+    /// Since when its client's end has been there to be seen.
+    left: Option<Nanos>,
+    /// It came beyond the bound of clients.
+    spare: bool,
     closed: bool,
 }
 
@@ -70,11 +81,11 @@ pub struct World {
 
 impl World {
     pub fn new(mut random: Random) -> Self {
-        let options = Options { named_max: SLOTS, ..Options::default() };
+        let options = options(&mut random);
         let limit = random.uniform(1, 4) as usize;
         let gateway = Arc::new(Gateway::new(Gate::new(limit, options)));
-        let address = Address::Unix(PathBuf::from("/model"));
-        let mut plan = Plan::new(address.clone(), address);
+        let mut plan = Plan::new(Address::Unix(PathBuf::from("/guard")), backend(&mut random));
+        plan.options = options;
         plan.administrators = vec![super::script::ADMINISTRATOR.to_owned()];
         let tls = TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost");
         let mut world = Self {
@@ -109,17 +120,21 @@ impl World {
         let (near, far) = (conduit(), conduit());
         let plug =
             |conduit: &Rc<RefCell<Conduit>>| Plug { conduit: Rc::clone(conduit), now: Rc::clone(&self.now) };
-        let session = Session::new(id, Arrival { local: false, spare: false }, self.now.get());
+        let spare = self.random.chance(0.05);
+        let session = Session::new(id, Arrival { local: false, spare }, self.now.get());
         let pair = Pair::new(session, plug(&near), plug(&far), Attempt::default());
         Slot {
             id,
             pair,
             server: None,
-            client: Client::new(),
-            connection: Connection::new(self.sessions as usize),
+            client: Client::new(&mut self.random),
+            connection: Connection::new(self.sessions as usize, self.terms.plan.backend.is_local()),
             ledger: Ledger::default(),
             near,
             far,
+            lent_at: None,
+            left: None,
+            spare,
             closed: false,
         }
     }
@@ -133,8 +148,7 @@ impl World {
             550..=769 => self.let_client_act(at)?,
             770..=979 => self.let_server_act(at)?,
             980..=997 => self.disturb(at),
-            _ if self.random.chance(0.05) => self.fail_over(),
-            _ => {}
+            _ => self.govern(),
         }
         self.replace(at);
         self.judge(at)
@@ -157,8 +171,10 @@ impl World {
             if looks {
                 self.look_for_server(at);
             }
+            self.watch_end(at);
             self.judge(at)?;
         }
+        self.judge_tenants()?;
         if looks {
             self.looked = self.now.get();
         }
@@ -174,6 +190,13 @@ impl World {
         if unheard && slot.far.borrow().is_idle() && !slot.closed {
             slot.far.borrow_mut().broken = true;
             self.ready(at, Side::Server, true, true);
+        }
+    }
+
+    fn watch_end(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        if slot.near.borrow().end_is_there() || slot.near.borrow().broken {
+            slot.left.get_or_insert(self.now.get());
         }
     }
 
@@ -251,10 +274,10 @@ impl World {
     fn let_client_act(&mut self, at: usize) -> Result<(), String> {
         let slot = &mut self.slots[at];
         let (was_gone, was_broken) = (slot.client.is_gone(), slot.near.borrow().broken);
-        let sent = slot.ledger.sent.len();
+        let sent = slot.ledger.sent_total();
         slot.client.act(&mut slot.near.borrow_mut(), &mut slot.ledger, &mut self.random)?;
-        if slot.ledger.sent.len() > sent {
-            self.note(at, |slot| format!("the client says {:?}", &slot.ledger.sent[sent..]));
+        if slot.ledger.sent_total() > sent {
+            self.note(at, |slot| format!("the client says {:?}", slot.ledger.last()));
         }
         if !was_gone && !was_broken {
             // Room that it made, and the end that it told, are seen.
@@ -291,56 +314,11 @@ impl World {
             Some(Deed::Usurped(command)) => {
                 return Err(format!("the server obeyed {command:02x?} as an account of the system"));
             }
-            Some(Deed::Works(command)) if command.is_work() && reachable => self.has_permit(at, &command)?,
+            Some(Deed::Works { command, at: from }) if reachable => self.judge_work(at, &command, from)?,
             _ => {}
         }
         self.room(at, Side::Server);
         Ok(())
-    }
-
-    /// What the server works for has a permit.
-    fn has_permit(&self, at: usize, command: &super::script::Command) -> Result<(), String> {
-        let slot = &self.slots[at];
-        let permitted = matches!(slot.pair.session.standing(), Some(Standing::Held | Standing::Lent));
-        match permitted || slot.connection.is_administrator() {
-            true => Ok(()),
-            false => Err(format!("{command:?} runs without a permit")),
-        }
-    }
-
-    /// What goes wrong in the world.
-    fn disturb(&mut self, at: usize) {
-        let what = self.random.uniform(0, 99);
-        self.note(at, |_| format!("disturbance {what}"));
-        let slot = &mut self.slots[at];
-        match what {
-            0..=39 => slot.client.stalled = !slot.client.stalled,
-            40..=54 => slot.client.silent = !slot.client.silent,
-            55..=69 => {
-                let resets = self.random.chance(0.5);
-                slot.client.leave(&mut slot.near.borrow_mut(), resets);
-                self.arrived(at, true, false);
-            }
-            // Says nothing more and goes on reading.
-            70..=79 => slot.near.borrow_mut().end(),
-            80..=84 => {
-                slot.far.borrow_mut().broken = true;
-                self.ready(at, Side::Server, true, true);
-            }
-            85..=86 => {
-                let now = self.now.get();
-                slot.far.borrow_mut().vanished.get_or_insert(now);
-            }
-            _ => {}
-        }
-    }
-
-    /// Another server takes the place of this one: new sessions go there.
-    fn fail_over(&mut self) {
-        self.reach(&mut |gate, now| {
-            gate.new_server(now);
-        });
-        self.deliver(Vec::new());
     }
 
     fn replace(&mut self, at: usize) {
@@ -383,9 +361,22 @@ impl World {
         while flow == Flow::Again {
             flow = slot.pair.pump(&mut desk);
         }
+        self.watch_loan(at);
         if flow == Flow::Closed {
             self.close(at);
         }
+    }
+
+    /// Notes what had gone to the server when a permit was lent.
+    fn watch_loan(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        slot.lent_at = match slot.pair.session.standing() {
+            Some(Standing::Lent) => {
+                let handed = slot.far.borrow().sent() + slot.pair.server.unsent() as u64;
+                slot.lent_at.or(Some(handed))
+            }
+            _ => None,
+        };
     }
 
     /// The guard drops a session with its sockets and with what it had of the gate.
@@ -412,52 +403,6 @@ impl World {
         }
     }
 
-    fn judge(&self, at: usize) -> Result<(), String> {
-        self.judge_gate()?;
-        let slot = &self.slots[at];
-        if slot.closed {
-            return Ok(());
-        }
-        let now = self.now.get();
-        let session = &slot.pair.session;
-        if session.standing() == Some(Standing::Waiting) && self.locks.holds(slot.connection.number()) {
-            return Err("a command waits in a session that holds a lock".into());
-        }
-        let kept = session.held() + slot.pair.client.unsent() + slot.pair.server.unsent();
-        if kept > KEPT_MAX {
-            return Err(format!("a session keeps {kept} bytes"));
-        }
-        let late = self.terms.plan.login_max + Nanos::from_secs(1);
-        if session.login_since().is_some_and(|since| now - since > late) {
-            return Err("a login has gone on for longer than it may".into());
-        }
-        let gone = slot
-            .far
-            .borrow()
-            .vanished
-            .is_some_and(|since| now - since > self.terms.plan.silence_max + Nanos::from_secs(3));
-        if gone && session.standing().is_some() {
-            return Err("the permit of a server that is gone is still out".into());
-        }
-        Ok(())
-    }
-
-    /// The gate knows of as many permits as sessions have.
-    fn judge_gate(&self) -> Result<(), String> {
-        let (mut server, mut census) = (0, Census::default());
-        self.reach(&mut |gate, now| (server, census) = (gate.server(), gate.brief_census(now)));
-        let count = |wanted: Standing| {
-            let present = self.slots.iter().filter(|slot| !slot.closed && slot.server == Some(server));
-            present.filter(|slot| slot.pair.session.standing() == Some(wanted)).count()
-        };
-        let found = (census.running, census.lent + census.loans + census.asleep, census.waiting);
-        let held = (count(Standing::Held), count(Standing::Lent), count(Standing::Waiting));
-        match found == held {
-            true => Ok(()),
-            false => Err(format!("running, lent, waiting: the gate knows {found:?}, sessions have {held:?}")),
-        }
-    }
-
     /// Everybody leaves; whatever was wrong with the network is over. All has to come to rest.
     pub fn come_to_rest(&mut self, steps: &mut u64) -> Result<(), String> {
         self.ending = true;
@@ -473,11 +418,7 @@ impl World {
             }
             self.pass_time()?;
         }
-        let mut census = Census::default();
-        self.reach(&mut |gate, now| census = gate.brief_census(now));
-        let left =
-            census.running + census.lent + census.loans + census.asleep + census.waiting + census.unqueued;
-        if left == 0 { Ok(()) } else { Err(format!("permits are left behind: {census:?}")) }
+        self.judge_rest()
     }
 
     fn finish(&mut self, at: usize) -> Result<(), String> {
@@ -512,5 +453,28 @@ impl World {
             )
         };
         open.map(one).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What the operator of this history chose: bounds of everything, some of them tight.
+fn options(random: &mut Random) -> Options {
+    let most = SLOTS as u64;
+    let mut some =
+        |chance: f64, low: u64, high: u64| random.chance(chance).then(|| random.uniform(low, high));
+    Options {
+        queue_max: some(0.3, 0, 3).map(|most| most as usize),
+        wait_max: some(0.3, 50, 500).map(Nanos::from_millis),
+        close_after: some(0.2, 200, 1_500).map(Nanos::from_millis),
+        named_max: some(0.3, 0, 2).unwrap_or(most) as usize,
+        lent_max: some(0.3, 0, 2).unwrap_or(most) as usize,
+        ..Options::default()
+    }
+}
+
+/// A server of the same system, where socket accounts would be open to everybody, or one far away.
+fn backend(random: &mut Random) -> Address {
+    match random.chance(0.8) {
+        true => Address::Unix(PathBuf::from("/model")),
+        false => Address::Tcp { host: "model".to_owned(), port: 3306 },
     }
 }
