@@ -63,6 +63,8 @@ pub struct Worker {
     notices: Vec<Notice>,
     actions: Vec<Action>,
     kinds: Kinds,
+    /// The way to the gate, as this thread and as its sessions know it.
+    way: Arc<ThreadDoor>,
     door: Arc<dyn Door>,
     buffer: Box<[u8]>,
 }
@@ -71,8 +73,10 @@ impl Worker {
     pub fn new(shared: Arc<Shared>, thread: usize, listeners: Arc<Vec<Listener>>) -> io::Result<Self> {
         let poller = Poller::new(TICK, TIMER)?;
         poller.add(&shared.mailbox(thread).wake, WAKE, Interest::Read)?;
+        let way = Arc::new(ThreadDoor::new(&shared, thread));
         let mut worker = Self {
-            door: Arc::new(ThreadDoor::new(&shared, thread)),
+            door: way.clone(),
+            way,
             shared,
             thread,
             poller,
@@ -275,12 +279,14 @@ impl Worker {
     fn serve(&mut self, place: usize, act: impl FnOnce(&mut Pair<Socket>, &mut Desk<'_>) -> Flow) {
         let Some(found) = self.places.get_mut(place) else { return };
         let Some(pair) = &mut found.pair else { return };
+        let now = self.shared.clock.now();
+        self.way.set_now(now);
         let cx = Context {
             terms: &self.shared.terms,
             door: &self.door,
             kinds: &mut self.kinds,
             stats: &self.shared.stats,
-            now: self.shared.clock.now(),
+            now,
             notices: &mut self.notices,
             actions: &mut self.actions,
         };
@@ -336,6 +342,7 @@ impl Worker {
         let now = self.shared.clock.now();
         let stops = self.shared.stop.load(Ordering::Relaxed);
         if self.thread == 0 {
+            self.way.set_now(now);
             self.door.reach(Some(&mut self.notices), &mut |gate, now| gate.tick(now));
         }
         for place in 0..self.places.len() {
