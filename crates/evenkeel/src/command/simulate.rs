@@ -1,7 +1,8 @@
-//! `evenkeel simulate`: controllers on the virtual clock.
+//! `evenkeel simulate`: controllers and guarded sessions on the virtual clock.
 
 mod mix;
 mod plants;
+mod sessions;
 pub mod shares;
 mod show;
 
@@ -23,11 +24,13 @@ use std::process::ExitCode;
   evenkeel simulate --steps --controller aimd            4 -> 512 and 512 -> 4 clients on measured curves
   evenkeel simulate --shares --mixes 100                 windows of hosts that share storage
   evenkeel simulate --mix 186 --seed 1                   one of these mixes, period by period
+  evenkeel simulate --sessions 1000                      guarded sessions: what must never happen
+  evenkeel simulate --sessions 1 --seed 17 --story       one of these histories, step by step
 
-Exit code 1 when an expectation of a scenario is broken.")]
+Exit code 1 when an expectation of a scenario is broken, or something happened to a session that must not.")]
 pub struct Args {
     /// Scenario files; `examples/scenarios` shows every key
-    #[arg(value_name = "FILE", required_unless_present_any = ["plants", "steps", "search", "shares", "mixes", "mix"])]
+    #[arg(value_name = "FILE", required_unless_present_any = ["plants", "steps", "search", "shares", "mixes", "mix", "sessions"])]
     pub files: Vec<PathBuf>,
     /// fixed, aimd, vegas, gradient2, reflection or evenkeel, in place of the scenario's own
     #[arg(long, value_name = "NAME")]
@@ -59,12 +62,18 @@ pub struct Args {
     /// One of them, period by period, by its number
     #[arg(long, value_name = "NUMBER", conflicts_with = "files")]
     pub mix: Option<u64>,
+    /// Plays this many histories of guarded sessions, from --seed on, up to the first that breaks a rule
+    #[arg(long, value_name = "COUNT", conflicts_with = "files")]
+    pub sessions: Option<u64>,
+    /// With --sessions: tells what happens in them, step by step
+    #[arg(long, requires = "sessions")]
+    pub story: bool,
     /// As JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Runs scenarios, random plants, steps or the search.
+/// Runs scenarios, random plants, steps, sessions or the search.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.search {
         return plants::search(args);
@@ -76,6 +85,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         plants::judge(session, args, count)?;
     }
     shares::show(session, args)?;
+    if let Some(count) = args.sessions {
+        return sessions::show(session, args, count);
+    }
     let mut broken = false;
     for path in &args.files {
         let instead = Instead { controller: args.controller.clone(), seed: args.seed };
