@@ -35,7 +35,7 @@ impl Backend {
         }
     }
 
-    fn replace(&self, endpoints: Vec<Endpoint>) {
+    pub(super) fn replace(&self, endpoints: Vec<Endpoint>) {
         *self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(endpoints);
     }
 }

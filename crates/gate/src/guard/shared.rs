@@ -226,3 +226,43 @@ impl Door for ThreadDoor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Address;
+    use crate::guard::tls::{BackendTls, ClientTls};
+
+    fn endpoints(ports: &[u16]) -> Vec<Endpoint> {
+        let of = |port: &u16| Endpoint::resolve(&Address::Tcp { host: "127.0.0.1".into(), port: *port });
+        ports.iter().flat_map(|port| of(port).expect("a number has an address")).collect()
+    }
+
+    fn shared(ports: &[u16]) -> Shared {
+        let address = Address::Tcp { host: "127.0.0.1".into(), port: ports[0] };
+        let plan = Plan::new(address.clone(), address);
+        let tls =
+            TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost").expect("no files");
+        let gate = Gate::new(1, plan.options);
+        Shared::new(plan, endpoints(ports), tls, gate, 1).expect("a mailbox")
+    }
+
+    #[test]
+    fn after_a_failover_the_new_server_begins_with_an_empty_gate() {
+        let shared = shared(&[1, 2]);
+        assert_eq!((shared.arrived(1), shared.arrived(1)), (0, 0));
+        // The first does not answer any more, and the second one does.
+        assert_eq!((shared.arrived(2), shared.arrived(2)), (1, 1));
+        // The name leads to a machine that was not there before.
+        shared.backend.replace(endpoints(&[3]));
+        assert_eq!((shared.arrived(1), shared.stats.failovers.get()), (2, 2));
+    }
+
+    #[test]
+    fn addresses_that_change_places_are_one_server() {
+        let shared = shared(&[1, 2]);
+        assert_eq!(shared.arrived(1), 0);
+        shared.backend.replace(endpoints(&[2, 1]));
+        assert_eq!((shared.arrived(1), shared.arrived(1), shared.stats.failovers.get()), (0, 0, 0));
+    }
+}

@@ -136,6 +136,11 @@ impl Client {
         found
     }
 
+    /// The port that it came from.
+    pub fn local_port(&self) -> u16 {
+        self.stream.local_addr().expect("an address").port()
+    }
+
     /// Ends the connection as a process that is killed does, or as a machine that forgot it.
     pub fn leave(self, resets: bool) {
         if resets {

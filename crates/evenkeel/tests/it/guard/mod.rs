@@ -14,6 +14,7 @@ mod operation;
 mod passage;
 mod proxy;
 mod replication;
+mod review;
 mod script;
 mod server;
 mod told;

@@ -1,0 +1,210 @@
+//! What an outside review got past the guard, each against a real server.
+
+use super::client::{Client, MODERN, packets};
+use super::faults::one;
+use super::proxy::{Proxy, eventually, failure, unix};
+use super::server::Server;
+use evenkeel_core::Nanos;
+use evenkeel_wire::relay::Reply;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+fn query(sql: &str) -> Vec<u8> {
+    packets(0, &[b"\x03", sql.as_bytes()].concat())
+}
+
+/// What the guard says before it ends the connection.
+fn last_words(stream: &mut TcpStream) -> String {
+    let mut said = Vec::new();
+    // One that resets the connection behind its last words has said them.
+    let _ = stream.read_to_end(&mut said);
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+#[test]
+fn a_change_of_user_behind_other_commands_is_checked_like_any_other() {
+    let server = Server::up(&[]);
+    server.sql("CREATE OR REPLACE USER root@localhost IDENTIFIED VIA unix_socket; GRANT ALL ON *.* TO root@localhost");
+    for ahead in [&b"\x02nowhere"[..], b"\x0e", b"\x03SELECT 1"] {
+        let proxy = Proxy::start(&server, |plan| plan.backend = unix(server.socket()));
+        let mut client = Client::connect(&proxy.address, MODERN);
+        let attack = [
+            packets(0, ahead),
+            packets(0, b"\x11root\0\0shop\0\x2d\0mysql_native_password\0"),
+            packets(1, b"12345678901234567890"),
+            query("UPDATE shop.item SET stock = -1 WHERE id = 1"),
+        ];
+        client.send_raw(&attack.concat());
+        eventually("the end of the session", || {
+            proxy.guard.stats().closed.get() == proxy.guard.stats().accepted.get()
+        });
+        assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 1"), "1", "behind {ahead:?}");
+        proxy.stop();
+    }
+}
+
+#[test]
+fn a_client_that_dies_while_it_does_not_read_leaves_no_permit_and_no_session() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, one);
+    for resets in [false, true] {
+        let mut client = Client::connect(&proxy.address, MODERN);
+        client.send(&query("SELECT REPEAT('x', 1000) FROM seq_1_to_300000"));
+        eventually("rows that nobody takes", || {
+            server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Writing to net'")
+                == "1"
+        });
+        client.leave(resets);
+        proxy.becomes_empty();
+        eventually("the end of the session", || {
+            proxy.guard.stats().closed.get() == proxy.guard.stats().accepted.get()
+        });
+    }
+    proxy.stop();
+}
+
+#[test]
+fn much_behind_both_packets_of_a_login_ends_nobody_else() {
+    let server = Server::up(&[]);
+    server
+        .sql("INSTALL SONAME 'auth_ed25519'; CREATE USER ed@'%' IDENTIFIED VIA ed25519 USING PASSWORD('x')");
+    let proxy = Proxy::start(&server, |_| ());
+    let mut other = Client::connect(&proxy.address, MODERN);
+    let mut stream = TcpStream::connect(&proxy.address).expect("the guard listens");
+    assert!(stream.read(&mut [0; 1_000]).expect("a greeting") > 0);
+    let capabilities = (MODERN as u32).to_le_bytes();
+    let hello =
+        [&capabilities[..], &[0, 0, 0, 64, 45], &[0; 23], b"ed\0\0shop\0mysql_native_password\0"].concat();
+    let junk = vec![0; 60_000];
+    stream.write_all(&[packets(1, &hello), junk.clone()].concat()).expect("the guard reads");
+    // The server asks for another plugin; the answer is as wrong as what stands behind it.
+    let _ = stream.read(&mut [0; 1_000]);
+    let _ = stream.write_all(&[packets(3, &[7; 64]), junk].concat());
+    last_words(&mut stream);
+    assert!(matches!(other.query("SELECT 1")[..], [Reply::Result { rows: 1, .. }]));
+    assert_eq!((proxy.rows(&[], "SELECT 2"), proxy.guard.stats().panics.get()), ("2".to_owned(), 0));
+    proxy.stop();
+}
+
+#[test]
+fn a_login_that_takes_too_long_is_ended_with_words() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| plan.login_max = Nanos::from_millis(300));
+    for sent in [&b""[..], b"\x20\0\0\x01half"] {
+        let mut silent = TcpStream::connect(&proxy.address).expect("the guard listens");
+        silent.write_all(sent).expect("the guard reads");
+        let words = last_words(&mut silent);
+        assert!(words.contains("login took too long"), "{words:?}");
+    }
+    assert_eq!(proxy.guard.stats().login_timeouts.get(), 2);
+    proxy.stop();
+}
+
+#[test]
+fn a_client_too_many_is_told_so_and_a_login_that_hangs_gives_way() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| {
+        plan.clients_max = Some(1);
+        plan.administrators = vec!["boss".into()];
+        plan.login_max = Nanos::from_secs(3_600);
+    });
+    server.sql("CREATE USER boss@'%' IDENTIFIED VIA mysql_native_password");
+    let first = Client::connect(&proxy.address, MODERN);
+    let refused = failure(&proxy.mariadb(&[], "SELECT 1"));
+    assert!(refused.contains("ERROR 1040") && refused.contains("too many clients"), "{refused}");
+    assert_eq!(proxy.rows(&["--user=boss"], "SELECT 1"), "1", "there is room for an administrator");
+    assert!(proxy.guard.stats().clients_refused.get() >= 1);
+    drop(first);
+    eventually("the end of the first", || {
+        proxy.guard.stats().closed.get() == proxy.guard.stats().accepted.get()
+    });
+    let _silent = TcpStream::connect(&proxy.address).expect("the guard listens");
+    // It gives way as soon as it has had a second.
+    eventually("room for an honest client", || proxy.mariadb(&[], "SELECT 1").status.success());
+    proxy.stop();
+}
+
+#[test]
+fn what_follows_a_refused_stream_command_needs_permits_as_before() {
+    let server = Server::up(&[]);
+    server.sql("CREATE USER low@'%' IDENTIFIED VIA mysql_native_password; GRANT SELECT ON shop.* TO low@'%'");
+    let proxy = Proxy::start(&server, one);
+    let mut first = Client::connect(&proxy.address, MODERN);
+    first.query("BEGIN; SELECT * FROM item WHERE id = 1 FOR UPDATE");
+    for stream in [
+        &b"\x12\x04\0\0\0\0\0\x4d\0\0\0log.000001"[..],
+        b"\x13\x04shop\x04item",
+        b"\x1e\0\0\x4d\0\0\0\0\0\0\0",
+        b"\x20",
+        b"\x21\0\0\0\0\0\0\0\0",
+    ] {
+        let mut client = Client::connect(&proxy.address, MODERN);
+        client.change_user("low");
+        client.send_raw(&[packets(0, stream), query("SELECT 1")].concat());
+        eventually("one in the queue", || proxy.guard.census().waiting == 1);
+        drop(client);
+        eventually("an empty queue", || proxy.guard.census().waiting == 0);
+    }
+    proxy.stop();
+}
+
+#[test]
+fn who_does_not_use_the_server_does_not_close_the_gate() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
+    let mut sleepers: Vec<Client> = (0..3).map(|_| Client::connect(&proxy.address, MODERN)).collect();
+    for sleeper in &mut sleepers {
+        sleeper.send(&query("SELECT SLEEP(600)"));
+    }
+    eventually("three that sleep", || proxy.guard.census().asleep == 3);
+    let mut half = Client::connect(&proxy.address, MODERN);
+    half.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 1");
+    half.send_raw(&query("UPDATE item SET stock = 0 WHERE id = 2")[..20]);
+    let mut stalled = Client::connect(&proxy.address, MODERN);
+    stalled.send(&query("SELECT REPEAT('x', 1000) FROM seq_1_to_300000"));
+    eventually("two that are idle", || proxy.guard.census().lent == 2);
+    let census = proxy.guard.census();
+    assert!((census.running, census.asleep) == (0, 3) && census.oldest.is_some(), "{census:?}");
+    assert_eq!(proxy.rows(&[], "SELECT 1"), "1");
+    drop((sleepers, half, stalled));
+    let ids = "SELECT GROUP_CONCAT('KILL QUERY ', id SEPARATOR ';') FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'";
+    server.sql(&server.sql(ids));
+    proxy.becomes_empty();
+    eventually("nobody asleep", || proxy.guard.census().asleep == 0);
+    proxy.stop();
+}
+
+#[test]
+fn a_statement_that_outstays_its_kind_lends_its_permit() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
+    let mut long = Client::connect(&proxy.address, MODERN);
+    long.send(&query("SELECT BENCHMARK(40000000, MD5('a'))"));
+    eventually("a loan", || proxy.guard.census().loans == 1);
+    assert_eq!(proxy.rows(&[], "SELECT 1"), "1");
+    assert_eq!(proxy.guard.census().loans_total, 1);
+    drop(long);
+    proxy.stop();
+}
+
+#[test]
+fn accounts_that_are_bound_to_a_host_are_refused_where_that_was_asked_for() {
+    let server = Server::up(&[]);
+    server.sql("CREATE USER near@'127.0.0.1' IDENTIFIED VIA mysql_native_password; CREATE USER far@'%' IDENTIFIED VIA mysql_native_password");
+    let proxy = Proxy::start(&server, |plan| plan.refuse_host_accounts = true);
+    let refused = failure(&proxy.mariadb(&["--user=near"], "SELECT 1"));
+    assert!(refused.contains("ERROR 1045") && refused.contains("bound to a host"), "{refused}");
+    assert_eq!(proxy.rows(&["--user=far"], "SELECT 1"), "1");
+    proxy.stop();
+}
+
+#[test]
+fn a_server_that_trusts_the_guard_sees_its_clients_addresses() {
+    let server = Server::up(&[("proxy_protocol_networks", "127.0.0.1")]);
+    let proxy = Proxy::start(&server, |plan| plan.proxy_protocol = true);
+    let client = Client::connect(&proxy.address, MODERN);
+    let port = client.local_port();
+    let seen = server.sql("SELECT host FROM information_schema.processlist WHERE user = 'app'");
+    assert!(seen.ends_with(&format!(":{port}")), "{seen} is not the client's port {port}");
+    proxy.stop();
+}
