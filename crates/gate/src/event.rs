@@ -76,6 +76,11 @@ pub enum Event {
         /// How many since this was told last.
         count: u64,
     },
+    /// Logins reach another server than before: its gate is empty, and what still runs at the old one counts no more.
+    Failover {
+        /// How many since this was told last.
+        count: u64,
+    },
     /// Something that works and that the operator may not want so; looked at once, at the start.
     Warned {
         /// What it is about, in a word.

@@ -48,6 +48,7 @@ fn parts(event: &Event) -> Parts {
         Event::LoginTimeouts { count } => counted("warn", "login_timeouts", *count, LOGIN_TIMEOUTS),
         Event::ClientsRefused { count } => counted("error", "clients_refused", *count, CLIENTS_REFUSED),
         Event::Panics { count } => counted("error", "panics", *count, PANICS),
+        Event::Failover { count } => counted("warn", "failover", *count, FAILOVER),
         Event::BackendDown { failed } => ("error", "backend_down", json!({ "failed": failed })),
         Event::BackendUp => ("info", "backend_up", json!({})),
         Event::Warned { about, text, hint } => {
@@ -67,6 +68,7 @@ const LOGIN_TIMEOUTS: &str =
     "clients that said too little in time (`login_max`), or a server that greets too late: see its back_log";
 const CLIENTS_REFUSED: &str = "more clients than may be connected: raise `clients_max`, or, without it, open files \
                                (LimitNOFILE= in the unit, or ulimit -n)";
+const FAILOVER: &str = "logins reach another server than before; what still runs at the old one counts no more";
 const PANICS: &str =
     "a defect of the guard ended these sessions and no others: report it with the lines above";
 

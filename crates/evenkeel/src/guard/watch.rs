@@ -28,6 +28,8 @@ pub struct Counts {
     pub clients_refused: u64,
     /// Sessions ended by a defect of the guard.
     pub panics: u64,
+    /// Times when another server took the place of the one before.
+    pub failovers: u64,
 }
 
 impl From<&Stats> for Counts {
@@ -44,6 +46,7 @@ impl From<&Stats> for Counts {
             login_timeouts: stats.login_timeouts.get(),
             clients_refused: stats.clients_refused.get(),
             panics: stats.panics.get(),
+            failovers: stats.failovers.get(),
         }
     }
 }
@@ -72,6 +75,7 @@ impl Watch {
         let beyond = now.clients_refused.saturating_sub(last.clients_refused);
         tell(beyond, |count| Event::ClientsRefused { count });
         tell(now.panics.saturating_sub(last.panics), |count| Event::Panics { count });
+        tell(now.failovers.saturating_sub(last.failovers), |count| Event::Failover { count });
         let failed = now.unreachable.saturating_sub(last.unreachable);
         if failed > 0 && !self.down {
             events.push(Event::BackendDown { failed });

@@ -38,8 +38,14 @@ pub fn is_bound_to_host(answer: &[u8]) -> bool {
     host_of(answer).is_none_or(|host| host != b"%")
 }
 
+/// The user in the name of the account, empty for an anonymous one.
+pub fn user_of(answer: &[u8]) -> Option<Vec<u8>> {
+    Account::read(answer).map(|account| account.user)
+}
+
 /// What the statement that would create the account says of it.
 struct Account {
+    user: Vec<u8>,
     host: Vec<u8>,
     rest: Vec<Token>,
 }
@@ -53,8 +59,8 @@ impl Account {
             return None;
         }
         match (tokens.next()?, tokens.next()?, tokens.next()?) {
-            (Token::Quoted(_), Token::Sign(b'@'), Token::Quoted(host)) => {
-                Some(Self { host, rest: tokens.collect() })
+            (Token::Quoted(user), Token::Sign(b'@'), Token::Quoted(host)) => {
+                Some(Self { user, host, rest: tokens.collect() })
             }
             _ => None,
         }

@@ -4,8 +4,8 @@ use super::refusal::Refusal;
 use super::shared::Shared;
 use crate::sys::Socket;
 
-/// Descriptors that are kept for what is not a client: files, the monitor's connection, metrics.
-const RESERVED: usize = 64;
+/// Descriptors that are kept for what is not a client: 64 scrapers of metrics, files, the monitor's connection.
+const RESERVED: usize = 96;
 /// Clients beyond the bound that may try to log in, if they are administrators.
 const SPARE: usize = 8;
 
@@ -28,7 +28,9 @@ pub enum Refused {
 /// As many clients as open files allow, each with two, where the operator has not said less.
 pub fn bound(asked: Option<usize>, open_files: u64) -> usize {
     let open_files = usize::try_from(open_files).unwrap_or(usize::MAX);
-    let possible = (open_files.saturating_sub(RESERVED) / 2).saturating_sub(SPARE).max(1);
+    // Where there are hardly any, a quarter has to do.
+    let reserved = RESERVED.min(open_files / 4);
+    let possible = (open_files.saturating_sub(reserved) / 2).saturating_sub(SPARE).max(1);
     asked.map_or(possible, |asked| asked.clamp(1, possible))
 }
 
@@ -63,9 +65,9 @@ mod tests {
 
     #[test]
     fn every_client_has_two_descriptors_and_others_keep_theirs() {
-        assert_eq!(bound(None, 1_024), 472);
-        assert_eq!((bound(Some(100), 1_024), bound(Some(1_000), 1_024)), (100, 472));
-        assert_eq!((bound(None, 10), bound(Some(0), 1_024)), (1, 1));
+        assert_eq!(bound(None, 1_024), 456);
+        assert_eq!((bound(Some(100), 1_024), bound(Some(1_000), 1_024)), (100, 456));
+        assert_eq!((bound(None, 10), bound(None, 128), bound(Some(0), 1_024)), (1, 40, 1));
         assert_eq!(2 * (bound(None, 1_024) + SPARE) + RESERVED, 1_024);
     }
 

@@ -35,7 +35,7 @@ impl Backend {
         }
     }
 
-    pub(super) fn replace(&self, endpoints: Vec<Endpoint>) {
+    fn replace(&self, endpoints: Vec<Endpoint>) {
         *self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(endpoints);
     }
 }

@@ -4,9 +4,10 @@ use super::link::{Link, Received, Transport};
 use super::session::{Action, Context, Event, Session, Side};
 use super::tls::TlsSetup;
 use crate::admission::Notice;
-use crate::sys::Ready;
+use crate::sys::{Endpoint, Ready};
 use evenkeel_core::Nanos;
 use std::io;
+use std::sync::Arc;
 
 /// Largest read where short commands are likely: what must wait is kept, so that it should be little.
 const SMALL_READ: usize = 16 << 10;
@@ -23,8 +24,10 @@ pub enum Flow {
 }
 
 /// How the connection to the server is made.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Attempt {
+    /// The addresses, as they were when it began.
+    pub endpoints: Arc<Vec<Endpoint>>,
     /// Addresses that were tried, the present one included.
     pub tried: usize,
     /// When the present one was.
@@ -45,6 +48,8 @@ pub struct Pair<T> {
     blocked: bool,
     told: bool,
     closed: bool,
+    /// The server said something since the worker looked last.
+    heard: bool,
 }
 
 /// What a thread lends to the pair that it serves.
@@ -66,6 +71,7 @@ impl<T: Transport> Pair<T> {
             blocked: false,
             told: false,
             closed: false,
+            heard: false,
         }
     }
 
@@ -116,6 +122,11 @@ impl<T: Transport> Pair<T> {
         self.pump(desk)
     }
 
+    /// Whether the server has said something since this was asked last.
+    pub fn server_was_heard(&mut self) -> bool {
+        std::mem::take(&mut self.heard)
+    }
+
     /// Moves what can be moved.
     pub fn pump(&mut self, desk: &mut Desk<'_>) -> Flow {
         for _ in 0..ROUNDS {
@@ -161,7 +172,10 @@ impl<T: Transport> Pair<T> {
         }
         match link.receive(&mut desk.buffer[..room]) {
             Ok(Received::Nothing) => return false,
-            Ok(Received::Bytes(count)) => self.said(side, count, desk),
+            Ok(Received::Bytes(count)) => {
+                self.heard |= side == Side::Server;
+                self.said(side, count, desk);
+            }
             Ok(Received::End) => {
                 self.over[side as usize] = true;
                 self.tell(Event::Ended(side), desk);

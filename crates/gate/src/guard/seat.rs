@@ -84,6 +84,17 @@ impl Seat {
         self.caller.tenant = tenant;
     }
 
+    /// The server that it counts at.
+    pub fn server(&self) -> u32 {
+        self.caller.server
+    }
+
+    /// It counts at that server from now on.
+    pub fn count_at(&mut self, server: u32) {
+        self.exemption = None;
+        self.caller.server = server;
+    }
+
     fn permit(&self, standing: Standing) -> Permit {
         Permit { door: Arc::clone(&self.door), caller: self.caller, standing }
     }

@@ -3,6 +3,7 @@
 use super::arrivals::{self, Room};
 use super::link::Link;
 use super::names::Backend;
+use super::pair::Attempt;
 use super::plan::Plan;
 use super::seat::Door;
 use super::session::Terms;
@@ -14,8 +15,11 @@ use crate::sys::{Endpoint, Socket, Wake};
 use evenkeel_core::Nanos;
 use evenkeel_wire::relay::put_proxy_header;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A server that its sessions have not heard for so long may be gone, if logins say so too.
+const SILENT: Nanos = Nanos::from_secs(1);
 
 /// One for a guard.
 pub struct Shared {
@@ -30,8 +34,10 @@ pub struct Shared {
     pub cut: AtomicUsize,
     deadline: AtomicU64,
     clients_max: usize,
-    /// The server that logins reached last, by its address, and the gate's count of it.
-    present: Mutex<Option<(Arc<str>, u32)>>,
+    /// The server that logins reach, by its address and by the gate's count, and when it was heard last.
+    present: Mutex<Option<Arc<str>>>,
+    server: AtomicU32,
+    heard: AtomicU64,
     gate: Mutex<Gate>,
     mailboxes: Vec<Mailbox>,
 }
@@ -63,6 +69,8 @@ impl Shared {
             terms: Terms { plan, tls_offered, backend_tls },
             clients_max,
             present: Mutex::new(None),
+            server: AtomicU32::new(gate.server()),
+            heard: AtomicU64::new(0),
             backend: Backend::new(backend),
             tls,
             clock: Clock::start(),
@@ -93,33 +101,43 @@ impl Shared {
         server.send(&header)
     }
 
-    /// A connection was made to the last of so many addresses: the number of its server. Where the server of before
-    /// could not be reached, or its name leads elsewhere now, this is another one, and its gate is empty. One whose
-    /// name has several addresses that all work counts as one.
-    pub fn arrived(&self, tried: usize) -> u32 {
-        let endpoints = self.backend.endpoints();
-        let Some(here) = endpoints.get(tried.saturating_sub(1)).map(|endpoint| &endpoint.label) else {
-            return self.with_gate(None, &mut Vec::new(), |gate| gate.server());
+    /// The server that logins reach now, as the gate counts them.
+    pub fn server(&self) -> u32 {
+        self.server.load(Ordering::Relaxed)
+    }
+
+    /// A session heard its server.
+    pub fn heard(&self, server: Option<u32>, now: Nanos) {
+        if server == Some(self.server()) {
+            self.heard.store(now.0, Ordering::Relaxed);
+        }
+    }
+
+    /// A connection was made to the last address that was tried: the number of its server. It is another server, whose
+    /// gate is empty, where the one before could not be reached, or is not among the addresses any more, and none of its
+    /// sessions has heard of it lately. Addresses that all answer count as one server.
+    pub fn arrived(&self, attempt: &Attempt) -> u32 {
+        let (endpoints, now) = (&attempt.endpoints, self.clock.now());
+        let Some(here) = endpoints.get(attempt.tried.saturating_sub(1)).map(|endpoint| &endpoint.label)
+        else {
+            return self.server();
         };
         let mut present = lock(&self.present);
-        let server = match &*present {
-            Some((label, server)) if label == here => *server,
-            Some((label, server)) => {
-                let at = endpoints.iter().position(|endpoint| endpoint.label == *label);
-                match at.is_some_and(|at| at >= tried) {
-                    // It was not tried: both are there.
-                    true => return *server,
-                    false => {
-                        self.stats.failovers.add();
-                        let now = self.clock.now();
-                        self.with_gate(None, &mut Vec::new(), |gate| gate.new_server(now))
-                    }
-                }
+        if let Some(label) = present.as_ref().filter(|label| *label != here) {
+            let at = endpoints.iter().position(|endpoint| endpoint.label == *label);
+            let untried = at.is_some_and(|at| at >= attempt.tried);
+            if untried || now - Nanos(self.heard.load(Ordering::Relaxed)) < SILENT {
+                return self.server();
             }
-            None => self.with_gate(None, &mut Vec::new(), |gate| gate.server()),
-        };
-        *present = Some((Arc::clone(here), server));
-        server
+            self.stats.failovers.add();
+            let number = self.with_gate(None, &mut Vec::new(), |gate| gate.new_server(now));
+            self.server.store(number, Ordering::Relaxed);
+        }
+        if present.as_ref() != Some(here) {
+            *present = Some(Arc::clone(here));
+            self.heard.store(now.0, Ordering::Relaxed);
+        }
+        self.server()
     }
 
     pub fn mailbox(&self, thread: usize) -> &Mailbox {
@@ -244,25 +262,43 @@ mod tests {
         let tls =
             TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost").expect("no files");
         let gate = Gate::new(1, plan.options);
-        Shared::new(plan, endpoints(ports), tls, gate, 1).expect("a mailbox")
+        let shared = Shared::new(plan, endpoints(ports), tls, gate, 1).expect("a mailbox");
+        Shared { clock: Clock::by_hand(), ..shared }
+    }
+
+    /// A connection to the last of these, of which so many were tried.
+    fn reached(ports: &[u16], tried: usize) -> Attempt {
+        Attempt { endpoints: Arc::new(endpoints(ports)), tried, ..Attempt::default() }
     }
 
     #[test]
     fn after_a_failover_the_new_server_begins_with_an_empty_gate() {
         let shared = shared(&[1, 2]);
-        assert_eq!((shared.arrived(1), shared.arrived(1)), (0, 0));
+        assert_eq!(shared.arrived(&reached(&[1, 2], 1)), 0);
+        shared.clock.set(Nanos::from_secs(5));
         // The first does not answer any more, and the second one does.
-        assert_eq!((shared.arrived(2), shared.arrived(2)), (1, 1));
+        assert_eq!(shared.arrived(&reached(&[1, 2], 2)), 1);
+        shared.clock.set(Nanos::from_secs(9));
         // The name leads to a machine that was not there before.
-        shared.backend.replace(endpoints(&[3]));
-        assert_eq!((shared.arrived(1), shared.stats.failovers.get()), (2, 2));
+        assert_eq!((shared.arrived(&reached(&[3], 1)), shared.server()), (2, 2));
+        assert_eq!(shared.stats.failovers.get(), 2);
+    }
+
+    #[test]
+    fn a_server_that_still_answers_its_sessions_is_not_replaced_by_a_slow_login() {
+        let shared = shared(&[1, 2]);
+        assert_eq!(shared.arrived(&reached(&[1, 2], 1)), 0);
+        shared.clock.set(Nanos::from_secs(60));
+        shared.heard(Some(0), Nanos::from_millis(59_500));
+        assert_eq!((shared.arrived(&reached(&[1, 2], 2)), shared.arrived(&reached(&[3], 1))), (0, 0));
+        assert_eq!(shared.stats.failovers.get(), 0);
     }
 
     #[test]
     fn addresses_that_change_places_are_one_server() {
         let shared = shared(&[1, 2]);
-        assert_eq!(shared.arrived(1), 0);
-        shared.backend.replace(endpoints(&[2, 1]));
-        assert_eq!((shared.arrived(1), shared.arrived(1), shared.stats.failovers.get()), (0, 0, 0));
+        assert_eq!(shared.arrived(&reached(&[1, 2], 1)), 0);
+        shared.clock.set(Nanos::from_secs(60));
+        assert_eq!((shared.arrived(&reached(&[2, 1], 1)), shared.arrived(&reached(&[1, 2], 1))), (0, 0));
     }
 }

@@ -204,7 +204,12 @@ impl Worker {
         let id = session_id(self.thread, place, found.generation);
         let now = shared.clock.now();
         let session = Session::new(id, Arrival { local, spare }, now);
-        let pair = Pair::new(session, client, server, Attempt::default());
+        let pair = Pair::new(
+            session,
+            client,
+            server,
+            Attempt { endpoints: shared.backend.endpoints(), ..Attempt::default() },
+        );
         let added = self.poller.add(&pair.client, place as u64 * 2, Interest::Read);
         found.pair = Some(Box::new(pair));
         found.armed = [false, true];
@@ -232,7 +237,7 @@ impl Worker {
     fn connect(&mut self, place: usize) {
         let shared = Arc::clone(&self.shared);
         let Some(pair) = &mut self.places[place].pair else { return };
-        let (endpoints, mut failed) = (shared.backend.endpoints(), io::ErrorKind::TimedOut.into());
+        let (endpoints, mut failed) = (Arc::clone(&pair.attempt.endpoints), io::ErrorKind::TimedOut.into());
         while let Some(endpoint) = endpoints.get(pair.attempt.tried) {
             let connected = Socket::connect(endpoint);
             pair.attempt.full = matches!(&connected, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
@@ -264,10 +269,10 @@ impl Worker {
             pair.server.socket().connected().and_then(|()| shared.greet(&pair.client, &mut pair.server));
         match prepared {
             Ok(()) => {
-                let server = shared.arrived(pair.attempt.tried);
+                let server = shared.arrived(&pair.attempt);
                 self.serve(place, |pair, desk| pair.happens(Event::Connected { server }, desk));
             }
-            Err(error) if pair.attempt.tried >= shared.backend.endpoints().len() => {
+            Err(error) if pair.attempt.tried >= pair.attempt.endpoints.len() => {
                 self.serve(place, |pair, desk| pair.happens(Event::Unreachable(error), desk));
             }
             Err(_) => self.connect(place),
@@ -286,6 +291,7 @@ impl Worker {
             door: &self.door,
             kinds: &mut self.kinds,
             stats: &self.shared.stats,
+            server: self.shared.server(),
             now,
             notices: &mut self.notices,
             actions: &mut self.actions,
@@ -300,6 +306,9 @@ impl Worker {
             Ok(Flow::Open) => {}
             Ok(Flow::Again) => self.again.push(place),
             Ok(Flow::Closed) | Err(_) => return self.close(place),
+        }
+        if pair.server_was_heard() {
+            self.shared.heard(pair.session.server(), now);
         }
         found.watched = pair.session.is_watched();
         for (side, link) in [&pair.client, &pair.server].into_iter().enumerate() {
@@ -375,7 +384,7 @@ impl Worker {
     fn look(&mut self, place: usize, now: Nanos) {
         let Some(pair) = &self.places[place].pair else { return };
         if pair.session.is_connecting() {
-            let addresses = self.shared.backend.endpoints().len();
+            let addresses = pair.attempt.endpoints.len();
             let share = Nanos(self.shared.terms.plan.login_max.0 / addresses.max(1) as u64);
             // The last address has all the time that is left.
             let slow = pair.attempt.tried < addresses && now - pair.attempt.since >= share;

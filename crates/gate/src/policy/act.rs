@@ -85,6 +85,8 @@ pub struct Statement {
     /// Whether it sleeps or waits for a named lock, and does nothing else: while it runs, it does not use the
     /// server.
     pub idles: bool,
+    /// Whether it may call functions: servers work out constants while they prepare a statement.
+    pub calls: bool,
     /// Whether the text went on beyond what was read, and may do more than `acts` say.
     pub cut: bool,
     /// The same for all texts that differ in literals alone.
@@ -94,7 +96,7 @@ pub struct Statement {
 impl Statement {
     /// One whose text was never seen.
     pub fn unknown() -> Self {
-        Self { acts: vec![Act::Doubt], bypass: false, idles: false, cut: false, digest: 0 }
+        Self { acts: vec![Act::Doubt], bypass: false, idles: false, calls: true, cut: false, digest: 0 }
     }
 
     /// Reads `text`, which is `whole` or the head of a longer one.
@@ -118,7 +120,8 @@ impl Statement {
         let bypass = whole && bare && !many && is_plain(text);
         let idles = whole && reader.statements == 1 && reader.idles;
         let digest = digest::digest(tokens.iter().copied());
-        Self { acts: reader.acts, bypass, idles, cut: !whole && !reader.defines, digest }
+        let calls = !whole || tokens.contains(&Token::Sign(b'('));
+        Self { acts: reader.acts, bypass, idles, calls, cut: !whole && !reader.defines, digest }
     }
 }
 
@@ -168,7 +171,10 @@ impl Reader {
                 works = works || !once || !is_one_of(word, &TRIFLING);
             }
         }
-        self.idles = once && waits && !works;
+        // In other statements the server does something besides, or what the text does not show.
+        let bare =
+            ["select", "do", "set"].iter().any(|verb| tokens.first().is_some_and(|token| token.is(verb)));
+        self.idles = bare && once && waits && !works;
     }
 }
 

@@ -27,8 +27,11 @@ pub(super) fn is_bare(tokens: &[Token<'_>]) -> bool {
     match () {
         () if is("select") => is_list(rest, true),
         () if is("do") => is_list(rest, false),
+        // AND CHAIN begins the next transaction, which is work.
         () if is("commit") || is("rollback") => {
-            after_any(rest, &["work", "and", "no", "chain", "release"]).is_empty()
+            let chains =
+                rest.iter().any(|token| token.is("chain")) && !rest.iter().any(|token| token.is("no"));
+            !chains && after_any(rest, &["work", "and", "no", "chain", "release"]).is_empty()
         }
         () if is("kill") => is_number(after_any(rest, &["hard", "soft", "connection", "query", "id"])),
         () if is("unlock") => {

@@ -41,9 +41,9 @@ impl Hold {
         unnamed || self.is_named()
     }
 
-    /// Whether what it holds costs it nothing: locks that no transaction holds.
-    pub fn is_free(&self) -> bool {
-        self.is_lock() && !self.transaction
+    /// Whether it holds what others are sure to wait for: more than locks by name, and more than a doubt.
+    pub fn is_solid(&self) -> bool {
+        self.transaction || self.xa || self.tables || self.global || self.backup || self.handlers > 0
     }
 
     fn is_named(&self) -> bool {

@@ -156,6 +156,11 @@ impl Session {
         self.administrator = administrator;
     }
 
+    /// Whether all its commands bypass.
+    pub fn is_administrator(&self) -> bool {
+        self.administrator
+    }
+
     /// What the session may hold.
     pub fn hold(&self) -> &Hold {
         &self.hold
@@ -194,7 +199,9 @@ impl Session {
     /// no other one.
     pub fn passage(&self, seen: &Seen) -> Passage {
         let statement = seen.statement.as_ref();
-        if self.administrator || seen.code.bypasses() || statement.is_some_and(|s| s.bypass) {
+        let computes = seen.code == Code::Prepare && statement.is_some_and(|s| s.calls);
+        let aside = seen.code.bypasses() && !computes;
+        if self.administrator || aside || statement.is_some_and(|s| s.bypass) {
             return Passage::Bypass;
         }
         let doubt = seen.code == Code::Unknown || statement.is_some_and(|s| s.acts.contains(&Act::Doubt));

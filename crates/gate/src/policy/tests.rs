@@ -400,18 +400,44 @@ fn statements_without_a_permit_are_of_no_kind() {
 }
 
 #[test]
-fn a_lock_outside_of_a_transaction_is_free() {
-    for (text, status, free) in [
+fn locks_by_name_and_doubts_are_not_solid() {
+    for (text, status, solid) in [
         ("SELECT 1", IDLE, false),
-        ("SELECT 1", TRX, false),
-        ("DO GET_LOCK('a', 1)", IDLE, true),
-        ("DO GET_LOCK(?, 1)", IDLE, true),
-        ("DO GET_LOCK('a', 1)", TRX, false),
+        ("SELECT 1", TRX, true),
+        ("DO GET_LOCK('a', 1)", IDLE, false),
+        ("DO GET_LOCK('a', 1)", TRX, true),
+        ("DO GET_LOCK('a', 1); LOCK TABLES t READ", IDLE, true),
         ("HANDLER t OPEN", IDLE, true),
-        ("PREPARE s FROM @text", IDLE, true),
+        ("PREPARE s FROM @text", IDLE, false),
         ("LOCK TABLES t READ", IDLE, true),
     ] {
         let session = after(&[(text, status)]);
-        assert_eq!(session.hold().is_free(), free, "{text}");
+        assert_eq!(session.hold().is_solid(), solid, "{text}");
+    }
+}
+
+#[test]
+fn a_preparation_that_may_compute_something_needs_a_permit() {
+    let session = Session::new(IDLE, false);
+    let passage = |text: &str, whole| {
+        let command = Command { code: 0x16, text: Some(text.as_bytes()), whole, statement: None };
+        session.passage(&session.look(&command))
+    };
+    assert_eq!(passage("SELECT a FROM t WHERE b = ?", true), Passage::Bypass);
+    assert_eq!(passage("SELECT ROUND(1.5, BENCHMARK(20000000, SHA1('a')))", true), Passage::Queued);
+    assert_eq!(passage("SELECT a FROM t", false), Passage::Queued, "what was not read may compute");
+}
+
+#[test]
+fn only_a_query_that_sleeps_and_nothing_else_idles() {
+    for (text, idles) in [
+        ("SELECT SLEEP(5)", true),
+        ("DO SLEEP(5)", true),
+        ("SET @a = SLEEP(5)", true),
+        ("EXECUTE s USING SLEEP(0)", false),
+        ("UPDATE t SET b = CONCAT(b, IF(SLEEP(0), 'y', 'z'))", false),
+        ("LOAD DATA INFILE 'x' INTO TABLE t (a) SET b = SLEEP(0)", false),
+    ] {
+        assert_eq!(Statement::read(text.as_bytes(), true, true).idles, idles, "{text}");
     }
 }

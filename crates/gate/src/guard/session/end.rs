@@ -42,7 +42,8 @@ impl Session {
             }
         }
         cx.actions.push(Action::End(Side::Server));
-        self.client_deaf |= matches!(end, End::Client);
+        // Whoever hangs in a login is not waited for: his place is wanted.
+        self.client_deaf |= matches!(end, End::Client | End::Refusal(Refusal::LoginTooSlow));
         if !self.client_deaf {
             cx.actions.push(Action::End(Side::Client));
         }
@@ -81,7 +82,13 @@ impl Session {
             Event::Ended(Side::Client) | Event::Lost(Side::Client, _) => self.client_deaf = true,
             // A client that had ended before has no more to tell: its last words were all it waited for.
             Event::Told => self.client_deaf |= self.client_ended,
-            Event::Tick => self.client_deaf |= cx.now - self.since > PARTING,
+            Event::Tick => {
+                // A statement that runs on holds up nobody else meanwhile.
+                if let Stage::Parting(Some(relay)) = &mut self.stage {
+                    relay.lend(self.client_blocked, cx);
+                }
+                self.client_deaf |= cx.now - self.since > PARTING;
+            }
             _ => return Ok(()),
         }
         self.close_if_over(cx);

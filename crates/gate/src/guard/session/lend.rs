@@ -15,8 +15,10 @@ impl Relay {
         let quiet = self.replies.pending() == 0 && self.question.is_none();
         let half = !self.commands.is_between() && self.replies.pending() <= 1;
         let idle = match () {
-            () if quiet && !self.is_in_command() => long(self.idle_since),
-            () if quiet || half => !self.parked && long(self.heard),
+            () if self.is_in_login() => long(self.busy_since),
+            // Nothing of it is at the server: half a head, however slowly it grows, is a pause like any other.
+            () if quiet => !self.parked && long(self.idle_since),
+            () if half => !self.parked && long(self.heard),
             () => client_blocked.is_some_and(long),
         };
         if idle {

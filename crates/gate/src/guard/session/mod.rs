@@ -94,7 +94,7 @@ impl Session {
     pub fn is_watched(&self) -> bool {
         match &self.stage {
             Stage::Connecting | Stage::Login(_) | Stage::Parting(_) => true,
-            Stage::Relay(relay) => relay.standing() == Some(Standing::Held),
+            Stage::Relay(relay) => relay.standing() == Some(Standing::Held) || relay.is_in_login(),
         }
     }
 
@@ -116,6 +116,14 @@ impl Session {
     /// Whether so many bytes of a command are still to come that large reads pay.
     pub fn is_in_long_command(&self) -> bool {
         matches!(&self.stage, Stage::Relay(relay) if relay.is_in_long_command())
+    }
+
+    /// The server that it counts at, once it is logged in.
+    pub fn server(&self) -> Option<u32> {
+        match &self.stage {
+            Stage::Relay(relay) | Stage::Parting(Some(relay)) => Some(relay.server()),
+            _ => None,
+        }
     }
 
     /// Whether its client takes nothing any more, so that what the server says need not wait for it.
@@ -224,8 +232,7 @@ impl Session {
         let seat = Seat::new(Arc::clone(cx.door), self.id, tenant, self.server);
         let mut relay = Relay::new(seat, &accepted, cx);
         relay.begin_with(login.take_held());
-        let plan = &cx.terms.plan;
-        match plan.backend.is_local() || plan.refuse_host_accounts {
+        match relay.has_to_ask(cx) {
             true => relay.ask_account(accepted.packet, cx),
             false => cx.send(Side::Client, accepted.packet),
         }
@@ -241,8 +248,11 @@ impl Session {
             Event::Ended(Side::Server) | Event::Lost(Side::Server, _) => return Err(End::Server),
             Event::Leaving(Side::Server) => relay.server_leaves(),
             Event::Ended(Side::Client) => return self.client_left(cx),
-            Event::Leaving(Side::Client) if relay.standing() == Some(Standing::Waiting) => {
-                return self.client_left(cx);
+            // What it still had to say is not waited for where it could not be said before something else happens.
+            Event::Leaving(Side::Client)
+                if relay.standing() == Some(Standing::Waiting) || relay.is_in_login() =>
+            {
+                return if self.client_ended { Ok(()) } else { self.client_left(cx) };
             }
             Event::Lost(Side::Client, _) => {
                 self.client_deaf = true;
@@ -255,6 +265,10 @@ impl Session {
             }
             Event::Rejected(rejection) if relay.rejected() => return self.refuse_command(rejection, cx),
             Event::CloseIdle => return Err(Refusal::Idle.into()),
+            Event::Tick if relay.is_late(cx) => {
+                cx.stats.login_timeouts.add();
+                return Err(Refusal::LoginTooSlow.into());
+            }
             Event::Tick => relay.lend(self.client_blocked, cx),
             _ => {}
         }

@@ -21,6 +21,9 @@ pub enum Question {
     Reset,
 }
 
+/// Commands that a client may have under way before its next one waits for the answers.
+const TURN: u32 = 16;
+
 /// What came of looking at bytes of the client's.
 #[derive(Debug, Default)]
 pub struct Taken {
@@ -56,13 +59,14 @@ pub struct Relay {
     /// Since when something has been in flight, and how long that was before in this transaction.
     pub(super) busy_since: Nanos,
     pub(super) busy: Nanos,
+    /// Commands under the present permit.
+    turn: u32,
     /// The client said goodbye itself.
     quit: bool,
     /// The server has told its end: nothing goes to it any more.
     server_leaves: bool,
     pub(super) finished: bool,
     pub(super) equal_channels: bool,
-    pub(super) checks_account: bool,
     /// User and database that a change of user asks for.
     pub(super) becomes: Option<(Vec<u8>, Vec<u8>)>,
     /// Number of the packet that would tell the client of an error.
@@ -91,13 +95,18 @@ impl Relay {
             heard: cx.now,
             busy_since: cx.now,
             busy: Nanos::ZERO,
+            turn: 0,
             quit: false,
             server_leaves: false,
             finished: false,
             equal_channels: accepted.equal,
-            checks_account: false,
             becomes: None,
         }
+    }
+
+    /// The server that it counts at.
+    pub fn server(&self) -> u32 {
+        self.seat.server()
     }
 
     /// What it has of the gate.
@@ -123,13 +132,9 @@ impl Relay {
     /// The client says something: it goes on with what it had begun.
     pub fn heard(&mut self, cx: &mut Context<'_>) {
         self.heard = cx.now;
-        if self.is_in_command() && self.idles {
+        if self.idles && !self.commands.is_between() {
             self.resume(cx);
         }
-    }
-
-    pub(super) fn is_in_command(&self) -> bool {
-        !self.commands.is_between() || !self.held.is_empty()
     }
 
     /// Looks at what the client sent: what may go to the server now.
@@ -177,8 +182,11 @@ impl Relay {
             statement: command.statement(),
         });
         let passage = self.policy.passage(&seen);
-        if passage != Passage::Bypass && !self.enter(passage, taken, cx) {
-            return Ok(false);
+        if passage != Passage::Bypass {
+            if !self.enter(passage, taken, cx) {
+                return Ok(false);
+            }
+            self.turn = self.turn.saturating_add(1);
         }
         if changes {
             self.change_user(command.head)?;
@@ -206,8 +214,10 @@ impl Relay {
     /// Whether the session has a permit, or gets one at once.
     fn enter(&mut self, passage: Passage, taken: &mut Taken, cx: &mut Context<'_>) -> bool {
         match self.standing() {
-            Some(Standing::Held) => true,
+            Some(Standing::Held) => !self.has_had_its_turn(),
             Some(Standing::Waiting) => false,
+            // The next statement behind one that sleeps is not what was lent for.
+            Some(Standing::Lent) if self.replies.pending() > 0 && !self.policy.hold().is_any() => false,
             Some(Standing::Lent) => {
                 self.resume(cx);
                 true
@@ -216,7 +226,13 @@ impl Relay {
         }
     }
 
+    /// Whoever says more ahead than this, and holds nothing, asks anew: under one permit without end he would keep it.
+    fn has_had_its_turn(&self) -> bool {
+        self.turn >= TURN && self.replies.pending() > 0 && !self.policy.hold().is_any()
+    }
+
     fn ask(&mut self, passage: Passage, taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+        self.turn = 0;
         if passage == Passage::Unqueued && self.may_pass_the_queue(cx) {
             self.permit = Some(self.seat.enter(cx.notices));
             return true;
@@ -232,10 +248,10 @@ impl Relay {
         self.standing() == Some(Standing::Held)
     }
 
-    /// A lock outside of a transaction costs its holder nothing (GET_LOCK, HANDLER, LOCK TABLES), so that whoever takes
-    /// one of his own for each session could pass the queue with all of them: there is a bound.
+    /// Named locks cost their holder nothing, and neither does a text that cannot be read: whoever uses them for it could
+    /// pass the queue with all of his sessions. There is a bound.
     fn may_pass_the_queue(&mut self, cx: &mut Context<'_>) -> bool {
-        !self.policy.hold().is_free() || self.seat.is_exempt(cx.notices)
+        self.policy.hold().is_solid() || self.seat.is_exempt(cx.notices)
     }
 
     pub(super) fn unpark(&mut self) {
@@ -301,7 +317,7 @@ impl Relay {
         if self.standing() == Some(Standing::Waiting) {
             self.permit = None;
         }
-        let login_hangs = self.replies.answers() == Some(Expect::Login);
+        let login_hangs = self.is_in_login();
         match () {
             () if self.commands.is_stream() => Leave::Close,
             () if self.quit => Leave::AwaitEnd,
@@ -333,6 +349,16 @@ impl Relay {
     /// Whether anything is due from the server: an answer, its end, or what a permit stands for.
     pub fn awaits_server(&self) -> bool {
         self.quit || self.permit.is_some() || !self.is_quiet()
+    }
+
+    /// Whether a change of user is under way.
+    pub fn is_in_login(&self) -> bool {
+        self.replies.answers() == Some(Expect::Login)
+    }
+
+    /// Whether it takes longer than a login may.
+    pub fn is_late(&self, cx: &Context<'_>) -> bool {
+        self.is_in_login() && cx.now - self.busy_since >= cx.terms.plan.login_max
     }
 
     /// Whether a stream passes, of which nothing is looked at.

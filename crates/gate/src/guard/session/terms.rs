@@ -94,6 +94,8 @@ pub struct Context<'a> {
     pub kinds: &'a mut Kinds,
     /// Counts for metrics.
     pub stats: &'a Stats,
+    /// The server that logins reach now, by the gate's count.
+    pub server: u32,
     /// On the clock of the gate.
     pub now: Nanos,
     /// What follows for other sessions of the same thread.
@@ -119,6 +121,11 @@ impl Context<'_> {
 
     pub(super) fn is_administrator(&self, user: &[u8]) -> bool {
         self.terms.plan.administrators.iter().any(|name| name.as_bytes() == user)
+    }
+
+    /// Whether some accounts may not come in, so that each has to be known.
+    pub(super) fn has_to_know_accounts(&self) -> bool {
+        self.terms.plan.backend.is_local() || self.terms.plan.refuse_host_accounts
     }
 
     /// Why an account may not come in, by the server's answer to the question for it.

@@ -32,7 +32,7 @@ impl Relay {
             }
             self.learn(reply, due, cx)?;
             let logged_in = due == Some(Expect::Login) && matches!(reply, Reply::Result { .. });
-            if logged_in && self.checks_account {
+            if logged_in && self.has_to_ask(cx) {
                 self.ask_account(bytes[range.start..at].to_vec(), cx);
                 range.start = at;
             }
@@ -103,7 +103,7 @@ impl Relay {
         }
         let ended = after.ended.map(|outcome| Ended { outcome, digest: after.digest, busy });
         self.settle(ended, after.open, cx);
-        if !self.policy.hold().is_free() {
+        if self.policy.hold().is_solid() || !self.policy.hold().is_any() {
             self.seat.end_exemption();
         }
         if due == Some(Expect::Login) {
@@ -132,6 +132,10 @@ impl Relay {
             // What waits has nothing in flight that could have been answered.
             _ => {}
         }
+        // Its server answers, whatever new logins found: it is no server of the past, and its work counts.
+        if self.permit.is_none() && self.seat.server() != cx.server {
+            self.seat.count_at(cx.server);
+        }
     }
 
     /// A change of user was accepted or refused: from here on its rules hold.
@@ -143,9 +147,13 @@ impl Relay {
         }
     }
 
+    /// Whether what the client says of itself is not enough: the server knows as whom it let him in.
+    pub fn has_to_ask(&self, cx: &Context<'_>) -> bool {
+        cx.has_to_know_accounts() || self.policy.is_administrator()
+    }
+
     /// Asks the server how the account authenticates, before the client is told that it is in.
     pub fn ask_account(&mut self, accepted: Vec<u8>, cx: &mut Context<'_>) {
-        self.checks_account = true;
         self.error_number = accepted.get(3).copied().unwrap_or(1);
         let mut out = Vec::new();
         command::query(&mut out, account::QUESTION);
@@ -158,12 +166,18 @@ impl Relay {
         match self.question.take().map(|question| *question) {
             Some(Question::Account { accepted, mut answer }) => {
                 answer.extend_from_slice(bytes);
-                if let Reply::Error { code } = reply {
-                    return Err(Refusal::UnknownAccount(code));
+                match reply {
+                    Reply::Error { code } if cx.has_to_know_accounts() => {
+                        return Err(Refusal::UnknownAccount(code));
+                    }
+                    _ => {}
                 }
                 if let Some(refusal) = cx.objection(&answer) {
                     return Err(refusal);
                 }
+                // An anonymous account lets in whoever calls himself an administrator.
+                let known = account::user_of(&answer).is_some_and(|user| cx.is_administrator(&user));
+                self.policy.set_administrator(self.policy.is_administrator() && known);
                 cx.send(Side::Client, accepted);
                 self.error_number = 1;
                 self.unpark();

@@ -183,6 +183,7 @@ impl Harness {
             door: &self.door,
             kinds: &mut self.kinds,
             stats: &self.stats,
+            server: 0,
             now: self.now,
             notices: &mut notices,
             actions: &mut actions,

@@ -342,6 +342,8 @@ impl World {
         notices: &mut Vec<Notice>,
         act: impl FnOnce(&mut Pair<Plug>, &mut Desk<'_>) -> Flow,
     ) {
+        let mut present = 0;
+        self.reach(&mut |gate, _| present = gate.server());
         let slot = &mut self.slots[at];
         if slot.closed {
             return;
@@ -352,6 +354,7 @@ impl World {
             door: &self.door,
             kinds: &mut self.kinds,
             stats: &self.stats,
+            server: present,
             now: self.now.get(),
             notices,
             actions: &mut actions,

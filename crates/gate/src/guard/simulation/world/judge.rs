@@ -94,8 +94,12 @@ impl World {
         let (mut server, mut census) = (0, Census::default());
         self.reach(&mut |gate, now| (server, census) = (gate.server(), gate.brief_census(now)));
         let count = |wanted: Standing| {
-            let present = self.slots.iter().filter(|slot| !slot.closed && slot.server == Some(server));
-            present.filter(|slot| slot.pair.session.standing() == Some(wanted)).count()
+            let present = |slot: &&Slot| !slot.closed && slot.pair.session.server() == Some(server);
+            self.slots
+                .iter()
+                .filter(present)
+                .filter(|slot| slot.pair.session.standing() == Some(wanted))
+                .count()
         };
         let found = (census.running, census.lent + census.loans + census.asleep, census.waiting);
         let held = (count(Standing::Held), count(Standing::Lent), count(Standing::Waiting));
