@@ -68,7 +68,8 @@ const LOGIN_TIMEOUTS: &str =
     "clients that said too little in time (`login_max`), or a server that greets too late: see its back_log";
 const CLIENTS_REFUSED: &str = "more clients than may be connected: raise `clients_max`, or, without it, open files \
                                (LimitNOFILE= in the unit, or ulimit -n)";
-const FAILOVER: &str = "logins reach another server than before; what still runs at the old one counts no more";
+const FAILOVER: &str =
+    "logins reach another server than before; what still runs at the old one counts no more";
 const PANICS: &str =
     "a defect of the guard ended these sessions and no others: report it with the lines above";
 

@@ -206,3 +206,92 @@ fn a_server_that_trusts_the_guard_sees_its_clients_addresses() {
     assert!(seen.ends_with(&format!(":{port}")), "{seen} is not the client's port {port}");
     proxy.stop();
 }
+
+/// Asks for another user by a plugin that makes the server ask back.
+fn change_of_user() -> Vec<u8> {
+    packets(0, b"\x11app\0\0shop\0\x2d\0client_ed25519\0")
+}
+
+#[test]
+fn a_change_of_user_that_hangs_lends_its_permit_and_ends_in_its_time() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| {
+        plan.limit = 1;
+        plan.login_max = Nanos::from_secs(2);
+    });
+    let mut client = Client::connect(&proxy.address, MODERN);
+    client.query("BEGIN; SELECT * FROM item WHERE id = 1");
+    client.send_raw(&change_of_user());
+    assert_eq!(proxy.rows(&[], "SELECT 1"), "1", "its permit is lent");
+    eventually("the end of a change of user", || proxy.guard.stats().login_timeouts.get() == 1);
+    proxy.becomes_empty();
+    proxy.stop();
+}
+
+#[test]
+fn a_client_that_dies_while_it_changes_its_user_leaves_nothing_whatever_it_said_ahead() {
+    let server = Server::up(&[("net_read_timeout", "3600")]);
+    let proxy = Proxy::start(&server, |plan| {
+        one(plan);
+        plan.login_max = Nanos::from_secs(3_600);
+    });
+    for resets in [false, true] {
+        let mut client = Client::connect(&proxy.address, MODERN);
+        client.query("BEGIN; SELECT * FROM item WHERE id = 1");
+        client.send_raw(&[change_of_user(), packets(0, b"\x0e")].concat());
+        client.leave(resets);
+        proxy.becomes_empty();
+        eventually("the end of the session", || {
+            proxy.guard.stats().closed.get() == proxy.guard.stats().accepted.get()
+        });
+    }
+    proxy.stop();
+}
+
+#[test]
+fn whoever_says_statements_ahead_without_end_lets_others_have_their_turn() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, one);
+    let mut hog = TcpStream::connect(&proxy.address).expect("the guard listens");
+    hog.read(&mut [0; 1_000]).expect("a greeting");
+    let capabilities = (MODERN as u32).to_le_bytes();
+    let hello =
+        [&capabilities[..], &[0, 0, 0, 64, 45], &[0; 23], b"app\0\0shop\0mysql_native_password\0"].concat();
+    hog.write_all(&packets(1, &hello)).expect("the guard reads");
+    let mut reader = hog.try_clone().expect("a descriptor");
+    let reads =
+        std::thread::spawn(move || while reader.read(&mut [0; 1 << 16]).is_ok_and(|count| count > 0) {});
+    let many = query("SELECT BENCHMARK(3000, SHA1('a'))").repeat(20);
+    // As much as the sockets take: some thousand statements.
+    hog.set_nonblocking(true).expect("an option");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    while hog.write(&many).is_ok() {}
+    assert_eq!(proxy.rows(&[], "SELECT 1"), "1");
+    let census = proxy.guard.census();
+    assert!(census.waiting + census.running > 0, "the hog was done already: {census:?}");
+    hog.shutdown(std::net::Shutdown::Both).expect("an end");
+    reads.join().expect("no panic");
+    proxy.stop();
+}
+
+#[test]
+fn an_anonymous_account_makes_nobody_an_administrator() {
+    let server = Server::up(&[]);
+    server.sql("CREATE USER ''@'%' IDENTIFIED VIA mysql_native_password; GRANT SELECT ON shop.* TO ''@'%'");
+    let proxy = Proxy::start(&server, |plan| {
+        one(plan);
+        plan.administrators = vec!["boss".into(), "app".into()];
+    });
+    let mut first = Client::connect(&proxy.address, MODERN);
+    first.query("SELECT 1");
+    let mut holder = Client::connect(&proxy.address, MODERN);
+    holder.change_user("other");
+    holder.query("BEGIN; SELECT * FROM item WHERE id = 1");
+    eventually("a permit of nobody in particular", || proxy.guard.census().running == 1);
+    let mut pretender = Client::connect(&proxy.address, MODERN);
+    pretender.change_user("boss");
+    pretender.send(&query("SELECT 1"));
+    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    assert!(matches!(first.query("SELECT 2")[..], [Reply::Result { rows: 1, .. }]), "app is one");
+    proxy.stop();
+}
