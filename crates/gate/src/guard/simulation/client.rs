@@ -10,7 +10,7 @@ use evenkeel_wire::packet::PacketReader;
 /// Commands of one client before it has had enough.
 const COMMANDS_MAX: u32 = 40;
 /// Bytes that a dishonest one says ahead of each of its login's packets.
-const AHEAD_MAX: u64 = 20_000;
+const AHEAD_MAX: u64 = 60_000;
 /// Commands of one that floods, and how many of them it says ahead.
 const FLOOD: u32 = 2_000;
 const AHEAD_OF_FLOOD: usize = 1_000;
@@ -85,8 +85,9 @@ impl Client {
             self.phase = Phase::Gone;
             return Ok(());
         }
-        // In pieces, so that half a command is on its way for a while.
-        let piece = self.unsaid.len().min(random.uniform(1, 900) as usize);
+        // In pieces, so that half a command is on its way for a while; a dishonest one says all it can.
+        let most = if ledger.over { AHEAD_MAX } else { random.uniform(1, 900) };
+        let piece = self.unsaid.len().min(most as usize);
         let said = conduit.say(&self.unsaid[..piece]);
         self.unsaid.drain(..said);
         if !self.stalled {

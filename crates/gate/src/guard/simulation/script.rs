@@ -72,9 +72,10 @@ impl Command {
             0..=1 => Self::GetLock(key),
             2 => Self::ReleaseLock(key),
             3 => Self::Prepare(Box::new(Self::GetLock(key))),
-            4..=5 => Self::Execute(number(random)),
-            6 => Self::LockTables,
-            7 => Self::Select(random.uniform(0, 9)),
+            4 => Self::Execute(number(random)),
+            5 => Self::Execute(LAST_PREPARED),
+            6..=7 => Self::Select(random.uniform(0, 9)),
+            8 if random.chance(0.2) => Self::LockTables,
             _ => Self::any(random),
         }
     }

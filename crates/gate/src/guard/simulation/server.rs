@@ -1,5 +1,7 @@
 //! A model of a database server: accounts, transactions, row locks, named locks, errors. It takes its time.
 
+mod work;
+
 use super::ledger::Ledger;
 use super::locks::Locks;
 use super::pipe::Conduit;
@@ -10,17 +12,6 @@ use evenkeel_core::random::Random;
 use evenkeel_wire::packet::{HEADER_BYTES, PacketReader};
 use std::collections::BTreeMap;
 
-const IN_TRANSACTION: u16 = 1;
-const AUTOCOMMIT: u16 = 2;
-const MORE_RESULTS: u16 = 8;
-/// Bytes of each of many rows: a client that does not read them soon has far more to come than it was sent.
-const ROW: usize = 200;
-/// A wait for a lock ends with an error.
-const LOCK_WAIT: Nanos = Nanos::from_millis(400);
-const LOCK_WAIT_ENDED: &[u8] = b"\xff\xb5\x04#HY000lock wait";
-const REFUSED: &[u8] = b"\xff\xcb\x04#42000no right";
-/// A definition of a column.
-const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
 const DENIED: &[u8] = b"\xff\x15\x04#28000denied";
 
 #[derive(Debug, PartialEq)]
@@ -75,12 +66,14 @@ pub struct Connection {
     /// Statements that were prepared, which is the number of the last.
     prepared_total: u32,
     in_transaction: bool,
+    /// It takes its time to look at a login, while its client may say a lot.
+    slow: bool,
     ended: bool,
 }
 
 impl Connection {
-    /// One that `trusts_socket` takes the guard's system user for the client's.
-    pub fn new(who: usize, trusts_socket: bool) -> Self {
+    /// One that `trusts_socket` takes the guard's system user for the client's; a `slow` one takes its time for a login.
+    pub fn new(who: usize, trusts_socket: bool, slow: bool) -> Self {
         Self {
             who,
             phase: Phase::Greeting,
@@ -94,6 +87,7 @@ impl Connection {
             prepared: BTreeMap::new(),
             prepared_total: 0,
             in_transaction: false,
+            slow,
             ended: false,
         }
     }
@@ -183,6 +177,11 @@ impl Connection {
         if self.phase == Phase::Greeting {
             self.say(0, &greeting());
             self.phase = Phase::Login;
+            return Ok(None);
+        }
+        let waits = self.slow && matches!(self.phase, Phase::Login | Phase::Proof { login: true, .. });
+        // Who has said a farewell only waits until it is out: a command read behind it would be answered by it.
+        if self.ended || waits && random.chance(0.97) {
             return Ok(None);
         }
         self.listen(conduit, locks, ledger, (now, random))
@@ -362,179 +361,6 @@ impl Connection {
         let number = if number == LAST_PREPARED { self.prepared_total } else { number };
         self.prepared.get(&number).cloned().unwrap_or(command)
     }
-
-    fn tell_account(&mut self) {
-        let how = if self.user == SYSTEM { "VIA unix_socket" } else { "IDENTIFIED BY ''" };
-        let row = format!("CREATE USER `{}`@`%` {how}", self.user);
-        let row = [&[row.len() as u8][..], row.as_bytes()].concat();
-        self.result((1, 0), &[row], None);
-    }
-
-    fn status(&self) -> u16 {
-        if self.in_transaction { AUTOCOMMIT | IN_TRANSACTION } else { AUTOCOMMIT }
-    }
-
-    fn ok(&self) -> Vec<u8> {
-        [&b"\0\0\0"[..], &self.status().to_le_bytes(), b"\0\0"].concat()
-    }
-
-    /// Rows of one column, into the ledger if they are for the client. The first packet has the number `from`, and
-    /// `flags` are those of the status that the session's state does not have; the number behind the last packet.
-    fn result(&mut self, (from, flags): (u8, u16), rows: &[Vec<u8>], mut ledger: Option<&mut Ledger>) -> u8 {
-        let eof = [&b"\xfe\0\0"[..], &(self.status() | flags).to_le_bytes()].concat();
-        let head = [b"\x01".to_vec(), COLUMN.to_vec(), eof.clone()];
-        let count = head.len() + rows.len();
-        let mut number = from;
-        for (index, payload) in head.iter().chain(rows).chain([&eof]).enumerate() {
-            match &mut ledger {
-                Some(ledger) => {
-                    self.answer(ledger, number, payload, index == count && flags & MORE_RESULTS == 0)
-                }
-                None => self.say(number, payload),
-            }
-            number = number.wrapping_add(1);
-        }
-        number
-    }
-
-    fn work(&mut self, locks: &mut Locks, ledger: &mut Ledger, (now, random): (Nanos, &mut Random)) {
-        let Phase::Busy { command, since, until } = &self.phase else { return };
-        let (command, since, until) = (command.clone(), *since, *until);
-        let locked = locks.takes(self.who, &command);
-        if now < until || !locked && now - since < LOCK_WAIT {
-            return;
-        }
-        self.phase = Phase::Ready;
-        if ledger.over {
-            // The reset of the guard's own; only its answer is due.
-            locks.drop_all(self.who);
-            let ok = self.ok();
-            return self.say(1, &ok);
-        }
-        match command {
-            Command::Update(_) if !locked || random.chance(0.03) => self.fail(locks, ledger, random),
-            Command::LockTables if !locked => self.answer(ledger, 1, LOCK_WAIT_ENDED, true),
-            Command::Two(_) if !locked => {
-                let number = self.result((1, MORE_RESULTS), &[text(1)], Some(ledger));
-                self.answer(ledger, number, LOCK_WAIT_ENDED, true);
-            }
-            Command::Dump => self.dump(ledger, random),
-            Command::Load => {
-                ledger.file_wanted = true;
-                self.phase = Phase::File;
-                self.answer(ledger, 1, b"\xfbx", false);
-            }
-            Command::ChangeUser(user) => {
-                self.start_again(locks);
-                self.change_to(ledger, 1, user.to_owned());
-            }
-            Command::Select(_)
-            | Command::Rows(_)
-            | Command::GetLock(_)
-            | Command::ReleaseLock(_)
-            | Command::Sleep => {
-                let rows = self.rows(&command, locked, locks);
-                self.result((1, 0), &rows, Some(ledger));
-            }
-            Command::Two(name) => {
-                locks.count(name);
-                let number = self.result((1, MORE_RESULTS), &[text(1)], Some(ledger));
-                self.result((number, 0), &[text(1)], Some(ledger));
-            }
-            other => self.simple(other, locks, ledger),
-        }
-    }
-
-    fn rows(&self, command: &Command, locked: bool, locks: &mut Locks) -> Vec<Vec<u8>> {
-        match command {
-            Command::Select(number) => vec![text(*number)],
-            Command::Rows(count) => vec![[&[ROW as u8][..], &[b'r'; ROW]].concat(); *count as usize],
-            Command::GetLock(name) => {
-                if locked {
-                    locks.count(*name);
-                }
-                vec![text(u64::from(locked))]
-            }
-            Command::ReleaseLock(name) => vec![text(u64::from(locks.release(self.who, *name)))],
-            _ => vec![text(0)],
-        }
-    }
-
-    /// Back to the state after a login.
-    fn start_again(&mut self, locks: &mut Locks) {
-        locks.drop_all(self.who);
-        self.prepared.clear();
-        self.in_transaction = false;
-    }
-
-    /// What is answered by one packet.
-    fn simple(&mut self, command: Command, locks: &mut Locks, ledger: &mut Ledger) {
-        match command {
-            Command::NoDatabase => {
-                return self.answer(ledger, 1, b"\xff\x19\x04#42000unknown database", true);
-            }
-            Command::Execute(_) => {
-                return self.answer(ledger, 1, b"\xff\xdb\x04#HY000no such statement", true);
-            }
-            Command::CloseHandler if !locks.close_handler(self.who) => {
-                return self.answer(ledger, 1, b"\xff\x55\x04#42S02no such handler", true);
-            }
-            Command::Prepare(of) => return self.prepare(*of, ledger),
-            Command::Begin => {
-                locks.drop_tables(self.who);
-                locks.drop_rows(self.who);
-                self.in_transaction = true;
-            }
-            Command::LockTables | Command::Commit | Command::Rollback => self.in_transaction = false,
-            Command::UnlockTables => locks.drop_tables(self.who),
-            Command::OpenHandler => locks.open_handler(self.who),
-            Command::Reset => self.start_again(locks),
-            // What looks like a release is one too, where it is evaluated.
-            Command::ReleaseAll | Command::Smuggled(1 | 2) => locks.drop_names(self.who),
-            _ => {}
-        }
-        if !self.in_transaction {
-            locks.drop_rows(self.who);
-        }
-        let ok = self.ok();
-        self.answer(ledger, 1, &ok, true);
-    }
-
-    fn prepare(&mut self, of: Command, ledger: &mut Ledger) {
-        self.prepared_total += 1;
-        self.prepared.insert(self.prepared_total, of);
-        let told = [&b"\0"[..], &self.prepared_total.to_le_bytes(), &[0; 7]].concat();
-        self.answer(ledger, 1, &told, true);
-    }
-
-    /// A lock wait that took too long leaves the transaction open, a deadlock ends it.
-    fn fail(&mut self, locks: &mut Locks, ledger: &mut Ledger, random: &mut Random) {
-        let deadlock = random.chance(0.5);
-        if deadlock {
-            self.in_transaction = false;
-        }
-        if !self.in_transaction {
-            locks.drop_rows(self.who);
-        }
-        let code: &[u8] = if deadlock { b"\xff\xbd\x04#40001deadlock" } else { LOCK_WAIT_ENDED };
-        self.answer(ledger, 1, code, true);
-    }
-
-    fn dump(&mut self, ledger: &mut Ledger, random: &mut Random) {
-        if random.chance(0.7) {
-            return self.answer(ledger, 1, REFUSED, true);
-        }
-        ledger.streams = true;
-        self.phase = Phase::Stream;
-        for number in 1..4 {
-            self.answer(ledger, number, b"\0an event of the binary log", false);
-        }
-    }
-}
-
-fn text(number: u64) -> Vec<u8> {
-    let text = number.to_string();
-    [&[text.len() as u8][..], text.as_bytes()].concat()
 }
 
 fn greeting() -> Vec<u8> {

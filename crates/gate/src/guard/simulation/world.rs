@@ -2,6 +2,8 @@
 
 mod disturb;
 mod judge;
+mod rest;
+mod serve;
 
 use super::client::Client;
 use super::door::Gateway;
@@ -10,13 +12,12 @@ use super::locks::Locks;
 use super::pipe::{Conduit, Plug};
 use super::server::{Connection, Deed};
 use crate::address::Address;
-use crate::admission::{Gate, Notice, Options, SessionId};
+use crate::admission::{Gate, Options, SessionId};
 use crate::guard::kinds::Kinds;
-use crate::guard::pair::{Attempt, Desk, Flow, Pair};
+use crate::guard::pair::{Attempt, Pair};
 use crate::guard::plan::Plan;
-use crate::guard::seat::{Door, Standing};
-use crate::guard::session::{Arrival, Context, Event, Session, Side, Terms};
-use crate::guard::shared::session_of;
+use crate::guard::seat::Door;
+use crate::guard::session::{Arrival, Event, Session, Side, Terms};
 use crate::guard::stats::Stats;
 use crate::guard::tls::{BackendTls, ClientTls, TlsMode, TlsSetup};
 use crate::sys::Ready;
@@ -36,6 +37,10 @@ const BUFFER: usize = 2_048;
 const KEPT_MAX: usize = 10 * BUFFER;
 /// From one tick to the next.
 const TICK: Nanos = Nanos::from_millis(50);
+/// Of a thousand steps so many disturb a session: in rough histories few of them live long, in calm ones their clients
+/// get to take and to give back several locks.
+const ROUGH: u64 = 18;
+const CALM: u64 = 2;
 /// Virtual time after which everything is at rest once everybody has left.
 const REST: Nanos = Nanos::from_secs(60);
 
@@ -73,6 +78,8 @@ pub struct World {
     slots: Vec<Slot>,
     sessions: u64,
     buffer: Vec<u8>,
+    /// Of a thousand steps so many disturb a session.
+    disturbances: u64,
     /// Nobody comes any more.
     ending: bool,
     /// What happened, where somebody wants to read it.
@@ -88,8 +95,10 @@ impl World {
         plan.options = options;
         plan.administrators = vec![super::script::ADMINISTRATOR.to_owned()];
         let tls = TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost");
+        let disturbances = if random.chance(0.5) { ROUGH } else { CALM };
         let mut world = Self {
             random,
+            disturbances,
             now: Rc::new(Cell::new(Nanos::ZERO)),
             ticked: Nanos::ZERO,
             looked: Nanos::ZERO,
@@ -121,6 +130,7 @@ impl World {
         let plug =
             |conduit: &Rc<RefCell<Conduit>>| Plug { conduit: Rc::clone(conduit), now: Rc::clone(&self.now) };
         let spare = self.random.chance(0.05);
+        let slow = self.random.chance(0.1);
         let session = Session::new(id, Arrival { local: false, spare }, self.now.get());
         let pair = Pair::new(session, plug(&near), plug(&far), Attempt::default());
         Slot {
@@ -128,7 +138,7 @@ impl World {
             pair,
             server: None,
             client: Client::new(&mut self.random),
-            connection: Connection::new(self.sessions as usize, self.terms.plan.backend.is_local()),
+            connection: Connection::new(self.sessions as usize, self.terms.plan.backend.is_local(), slow),
             ledger: Ledger::default(),
             near,
             far,
@@ -144,11 +154,11 @@ impl World {
         let at = self.random.uniform(0, SLOTS as u64 - 1) as usize;
         self.pass_time()?;
         match self.random.uniform(0, 999) {
-            0..=549 => self.carry(at),
-            550..=769 => self.let_client_act(at)?,
-            770..=979 => self.let_server_act(at)?,
-            980..=997 => self.disturb(at),
-            _ => self.govern(),
+            0..=219 => self.let_client_act(at)?,
+            220..=429 => self.let_server_act(at)?,
+            430..=431 => self.govern(),
+            other if other >= 1_000 - self.disturbances => self.disturb(at),
+            _ => self.carry(at),
         }
         self.replace(at);
         self.judge(at)
@@ -327,135 +337,6 @@ impl World {
         if over && slot.connection.is_closed() && !self.ending {
             self.slots[at] = self.arrival();
         }
-    }
-
-    /// Lets the guard do something with a session, and all that follows for others.
-    fn serve(&mut self, at: usize, act: impl FnOnce(&mut Pair<Plug>, &mut Desk<'_>) -> Flow) {
-        let mut notices = Vec::new();
-        self.serve_one(at, &mut notices, act);
-        self.deliver(notices);
-    }
-
-    fn serve_one(
-        &mut self,
-        at: usize,
-        notices: &mut Vec<Notice>,
-        act: impl FnOnce(&mut Pair<Plug>, &mut Desk<'_>) -> Flow,
-    ) {
-        let mut present = 0;
-        self.reach(&mut |gate, _| present = gate.server());
-        let slot = &mut self.slots[at];
-        if slot.closed {
-            return;
-        }
-        let mut actions = Vec::new();
-        let cx = Context {
-            terms: &self.terms,
-            door: &self.door,
-            kinds: &mut self.kinds,
-            stats: &self.stats,
-            server: present,
-            now: self.now.get(),
-            notices,
-            actions: &mut actions,
-        };
-        let mut desk = Desk { cx, tls: &self.tls, buffer: &mut self.buffer };
-        let mut flow = act(&mut slot.pair, &mut desk);
-        while flow == Flow::Again {
-            flow = slot.pair.pump(&mut desk);
-        }
-        self.watch_loan(at);
-        if flow == Flow::Closed {
-            self.close(at);
-        }
-    }
-
-    /// Notes what had gone to the server when a permit was lent.
-    fn watch_loan(&mut self, at: usize) {
-        let slot = &mut self.slots[at];
-        slot.lent_at = match slot.pair.session.standing() {
-            Some(Standing::Lent) => {
-                let handed = slot.far.borrow().sent() + slot.pair.server.unsent() as u64;
-                slot.lent_at.or(Some(handed))
-            }
-            _ => None,
-        };
-    }
-
-    /// The guard drops a session with its sockets and with what it had of the gate.
-    fn close(&mut self, at: usize) {
-        let slot = &mut self.slots[at];
-        slot.closed = true;
-        let spare = || Plug { conduit: Rc::new(RefCell::new(Conduit::new(0))), now: Rc::clone(&self.now) };
-        let nobody = Session::new(slot.id, Arrival { local: false, spare: false }, self.now.get());
-        slot.pair = Pair::new(nobody, spare(), spare(), Attempt::default());
-    }
-
-    fn deliver(&mut self, mut notices: Vec<Notice>) {
-        loop {
-            notices.extend(self.gateway.take());
-            if notices.is_empty() {
-                return;
-            }
-            for notice in std::mem::take(&mut notices) {
-                let id = session_of(notice);
-                if let Some(at) = self.slots.iter().position(|slot| slot.id == id && !slot.closed) {
-                    self.serve_one(at, &mut notices, |pair, desk| pair.notice(notice, desk));
-                }
-            }
-        }
-    }
-
-    /// Everybody leaves; whatever was wrong with the network is over. All has to come to rest.
-    pub fn come_to_rest(&mut self, steps: &mut u64) -> Result<(), String> {
-        self.ending = true;
-        let end = self.now.get() + REST;
-        while self.slots.iter().any(|slot| !slot.closed || slot.connection.is_busy()) {
-            if self.now.get() > end {
-                return Err(format!("no rest: {}", self.restless()));
-            }
-            *steps += 1;
-            self.set_time(self.now.get() + Nanos::from_millis(2));
-            for at in 0..SLOTS {
-                self.finish(at)?;
-            }
-            self.pass_time()?;
-        }
-        self.judge_rest()
-    }
-
-    fn finish(&mut self, at: usize) -> Result<(), String> {
-        let slot = &mut self.slots[at];
-        slot.client.finish(&mut slot.ledger);
-        if slot.ledger.streams || slot.ledger.over {
-            slot.client.leave(&mut slot.near.borrow_mut(), false);
-            self.arrived(at, true, false);
-        }
-        for (is_near, to_guard) in [(true, true), (true, false), (false, true), (false, false)] {
-            let conduit = if is_near { &self.slots[at].near } else { &self.slots[at].far };
-            let moved = conduit.borrow_mut().carry(to_guard, 4_000);
-            if moved {
-                self.arrived(at, is_near, to_guard);
-            }
-        }
-        self.let_client_act(at)?;
-        self.let_server_act(at)?;
-        self.judge(at)
-    }
-
-    fn restless(&self) -> String {
-        let open = self.slots.iter().filter(|slot| !slot.closed || slot.connection.is_busy());
-        let one = |slot: &Slot| {
-            let session = &slot.pair.session;
-            format!(
-                "{:?} {:?} {:?} {:?}",
-                session.standing(),
-                slot.client,
-                slot.connection,
-                slot.ledger.pending()
-            )
-        };
-        open.map(one).collect::<Vec<_>>().join("; ")
     }
 }
 
