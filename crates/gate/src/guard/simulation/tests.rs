@@ -1,3 +1,5 @@
+//! Histories by the thousand, defects that can be planted, and both sides saying whatever bytes they like.
+
 use super::harness::Harness;
 use super::*;
 use crate::guard::session::Side;
