@@ -75,7 +75,7 @@ fn captured_sessions_pass_whole_and_in_pieces() {
             let (capabilities, mut rest) = captured.split_at(8);
             // Some of them begin with the login.
             if !path.to_string_lossy().contains("login") {
-                harness.log_in("boss", u32::from_le_bytes(capabilities[..4].try_into().unwrap()) | 1 << 9);
+                harness.log_in("app", u32::from_le_bytes(capabilities[..4].try_into().unwrap()) | 1 << 9);
             }
             while let [direction, a, b, c, d, more @ ..] = rest {
                 let (said, after) = more.split_at(u32::from_le_bytes([*a, *b, *c, *d]) as usize);
