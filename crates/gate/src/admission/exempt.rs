@@ -1,10 +1,10 @@
-//! Sessions that never queue because they hold named locks: anybody may take one of his own, so that each
-//! tenant may have only so many.
+//! Sessions that never queue because they hold named locks, or may hold what cannot be read: anybody may bring that about,
+//! so that each tenant may have only so many.
 
 use super::{Caller, Gate};
 
 impl Gate {
-    /// A session holds named locks and nothing else: whether it may pass the queue for that. Once for a
+    /// A session holds nothing more solid than named locks: whether it may pass the queue for that. Once for a
     /// session; [`Gate::unexempt`] ends it.
     pub fn exempt(&mut self, caller: Caller) -> bool {
         if self.is_of_old(caller) {
