@@ -2,9 +2,10 @@
 //! what is to be done comes out. It knows no socket and no clock, so that what runs in production is what fuzzing
 //! and simulation drive.
 //!
-//! connecting -> login -> relay -> parting. Whatever happens, the session's permit goes back to the gate only
-//! when nothing of it runs at the server any more: after the last reply, after the answer to a reset, or after
-//! the server has ended the connection.
+//! connecting -> login -> relay -> parting. The session's permit goes back to the gate when nothing of it runs at the
+//! server any more: after the last reply, after the answer to a reset, or after the server has ended the connection.
+//! Where that is not waited for, the connection is closed under the server: at the deadline of a stop, after a panic, and
+//! where nobody is left to take a long result.
 
 mod end;
 mod lend;
