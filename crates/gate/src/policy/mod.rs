@@ -220,9 +220,9 @@ impl Session {
         known.cloned().unwrap_or_else(Statement::unknown)
     }
 
-    /// The command is sent on.
-    pub fn sent(&mut self, seen: Seen) {
-        let permit = self.passage(&seen) != Passage::Bypass;
+    /// The command is sent on; `passage` is how it entered.
+    pub fn sent(&mut self, seen: Seen, passage: Passage) {
+        let permit = passage != Passage::Bypass;
         if let Some(number) = seen.closes {
             self.prepared.remove(&number);
         }

@@ -12,7 +12,8 @@ impl Session {
 
     fn send(&mut self, command: &Command<'_>) {
         let seen = self.look(command);
-        self.sent(seen);
+        let passage = self.passage(&seen);
+        self.sent(seen, passage);
     }
 }
 

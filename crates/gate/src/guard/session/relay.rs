@@ -144,7 +144,7 @@ impl Relay {
             self.parked = true;
             return Ok(taken);
         }
-        loop {
+        while taken.passed < input.len() {
             match self.commands.next(&input[taken.passed..])? {
                 Step::Pass(count) => taken.passed += count,
                 Step::More => break,
@@ -195,7 +195,7 @@ impl Relay {
         if self.policy.in_flight() == 0 {
             self.busy_since = cx.now;
         }
-        self.policy.sent(seen);
+        self.policy.sent(seen, passage);
         self.commands.accept(command);
         self.replies.expect(command.kind);
         cx.stats.commands.add();

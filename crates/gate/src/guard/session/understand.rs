@@ -19,7 +19,7 @@ impl Relay {
     pub fn understand(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<Range<usize>, Refusal> {
         self.goes_on_reading(cx);
         let (mut rest, mut range) = (bytes, 0..bytes.len());
-        loop {
+        while !rest.is_empty() {
             let due = self.replies.answers();
             let Some(reply) = self.replies.next(&mut rest)? else { break };
             let at = bytes.len() - rest.len();
