@@ -95,7 +95,7 @@ impl Session {
     pub fn is_watched(&self) -> bool {
         match &self.stage {
             Stage::Connecting | Stage::Login(_) | Stage::Parting(_) => true,
-            Stage::Relay(relay) => relay.standing() == Some(Standing::Held) || relay.is_in_login(),
+            Stage::Relay(relay) => relay.is_watched(),
         }
     }
 
@@ -138,6 +138,11 @@ impl Session {
             Stage::Relay(relay) | Stage::Parting(Some(relay)) => relay.standing(),
             _ => None,
         }
+    }
+
+    /// Whether its permit is lent for all that its transaction still says.
+    pub fn stays_lent(&self) -> bool {
+        matches!(&self.stage, Stage::Relay(relay) | Stage::Parting(Some(relay)) if relay.stays_lent())
     }
 
     /// Bytes of the client's that it keeps because they may not go yet.
@@ -261,7 +266,7 @@ impl Session {
             }
             Event::Blocked(blocked) => self.client_blocked = blocked.then_some(cx.now),
             Event::Admitted => {
-                relay.admitted();
+                relay.admitted(cx);
                 return self.go_on(cx);
             }
             Event::Rejected(rejection) if relay.rejected() => return self.refuse_command(rejection, cx),
@@ -373,3 +378,6 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! A session after its login, the client's side: commands that wait or go, and what becomes of it when its client
 //! leaves. What the server says is in `understand`.
 
+use super::lend::Tenure;
 use super::login::{self, Accepted};
 use super::{Context, Refusal, Side};
 use crate::admission::Rejection;
@@ -43,6 +44,10 @@ pub struct Relay {
     pub(super) permit: Option<Permit>,
     /// The permit was lent because the session was not using the server, not because a statement takes long.
     pub(super) idles: bool,
+    /// It was lent because the session has had permits for too long, and comes back no earlier than it is given back.
+    pub(super) stays_lent: bool,
+    /// For how long that has been.
+    pub(super) tenure: Tenure,
     /// What the client sent and may not go yet.
     pub held: Vec<u8>,
     /// Whether `held` waits for something else than more bytes.
@@ -84,6 +89,8 @@ impl Relay {
             seat,
             permit: None,
             idles: false,
+            stays_lent: false,
+            tenure: Tenure::default(),
             held: Vec::new(),
             parked: false,
             look_again: false,
@@ -112,6 +119,16 @@ impl Relay {
     /// What it has of the gate.
     pub fn standing(&self) -> Option<Standing> {
         self.permit.as_ref().map(Permit::standing)
+    }
+
+    /// Whether it has to be told of time.
+    pub fn is_watched(&self) -> bool {
+        self.standing() == Some(Standing::Held) || self.stays_lent || self.is_in_login()
+    }
+
+    /// Whether its permit is lent for all that its transaction still says.
+    pub fn stays_lent(&self) -> bool {
+        self.stays_lent
     }
 
     /// Whether so many bytes of a command are still to come that a large buffer pays.
@@ -218,6 +235,8 @@ impl Relay {
             Some(Standing::Waiting) => false,
             // The next statement behind one that sleeps is not what was lent for.
             Some(Standing::Lent) if self.replies.pending() > 0 && !self.policy.hold().is_any() => false,
+            // The loan is for all that its transaction still says.
+            Some(Standing::Lent) if self.stays_lent => true,
             Some(Standing::Lent) => {
                 self.resume(cx);
                 true
@@ -235,14 +254,22 @@ impl Relay {
         self.turn = 0;
         if passage == Passage::Unqueued && self.may_pass_the_queue(cx) {
             self.permit = Some(self.seat.enter(cx.notices));
+            self.tenure.goes_on(cx.now);
+            self.lend_for_good(cx);
             return true;
         }
         // The answer to a refusal would overtake theirs.
         if self.replies.pending() > 0 {
             return false;
         }
+        self.tenure = Tenure::default();
         match self.seat.ask(cx.notices) {
-            Asked::Permit(permit) => self.permit = Some(permit),
+            Asked::Permit(permit) => {
+                if permit.standing() == Standing::Held {
+                    self.tenure.goes_on(cx.now);
+                }
+                self.permit = Some(permit);
+            }
             Asked::Rejected(rejection) => taken.refused = Some(rejection),
         }
         self.standing() == Some(Standing::Held)
@@ -266,8 +293,9 @@ impl Relay {
     }
 
     /// The gate has admitted the session, if it waits still.
-    pub fn admitted(&mut self) {
+    pub fn admitted(&mut self, cx: &Context<'_>) {
         if self.permit.as_mut().is_some_and(Permit::admitted) {
+            self.tenure.goes_on(cx.now);
             self.unpark();
         }
     }

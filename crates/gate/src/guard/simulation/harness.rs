@@ -57,6 +57,8 @@ pub struct Harness {
     closed: bool,
     /// Bytes that went to the server after the login.
     pub passed: usize,
+    /// What the client was told last by the guard itself or at its login.
+    pub told: Vec<u8>,
 }
 
 impl Harness {
@@ -88,6 +90,7 @@ impl Harness {
             over: [false; 2],
             closed: false,
             passed: 0,
+            told: Vec::new(),
         };
         harness.happens(Event::Connected { server: 0 });
         harness
@@ -263,9 +266,27 @@ impl Harness {
 
     fn goes_to_client(&mut self, bytes: &[u8], logs_in: bool) {
         self.login_packets[Side::Client as usize] += usize::from(logs_in);
+        self.told = bytes.to_vec();
         if self.check == Check::Pending {
             self.check = if bytes.get(4) == Some(&0xff) { Check::Refused } else { Check::None };
         }
+    }
+
+    /// What the session has of the gate.
+    pub fn standing(&self) -> Option<Standing> {
+        self.session.standing()
+    }
+
+    /// What the gate knows.
+    pub fn census(&self) -> Census {
+        let mut census = Census::default();
+        self.gateway.reach(None, &mut |gate, now| census = gate.census(now));
+        census
+    }
+
+    /// Whether the session is over.
+    pub fn is_closed(&self) -> bool {
+        self.closed
     }
 
     fn judge(&self) {

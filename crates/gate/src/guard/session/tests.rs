@@ -1,0 +1,114 @@
+//! What a session does with its permit and with what is refused to it, told in sentences.
+
+use super::Side;
+use crate::guard::seat::Standing;
+use crate::guard::simulation::harness::Harness;
+use evenkeel_core::Nanos;
+
+/// Local files, transactions, several statements and results; ends of rows as packets of their own.
+const CAPABILITIES: u32 = 0x000a_a288;
+const IN_TRANSACTION: u8 = 3;
+const AT_REST: u8 = 2;
+
+/// A session that is logged in, at a gate of one permit.
+fn logged_in(choices: u8) -> Harness {
+    let mut harness = Harness::new(choices);
+    harness.log_in("app", CAPABILITIES);
+    harness
+}
+
+fn says(harness: &mut Harness, sql: &str) {
+    harness.says_packet(Side::Client, 0, &[b"\x03", sql.as_bytes()].concat());
+}
+
+/// A statement, and the server's OK to it after so many milliseconds.
+fn runs(harness: &mut Harness, sql: &str, millis: u64, status: u8) {
+    says(harness, sql);
+    harness.waits(Nanos::from_millis(millis));
+    harness.says_packet(Side::Server, 1, &[0, 0, 0, status, 0, 0, 0]);
+}
+
+#[test]
+fn a_transaction_of_short_statements_without_end_lends_its_permit_to_its_end() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    for _ in 0..18 {
+        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
+    }
+    assert_eq!(harness.standing(), Some(Standing::Held), "it has not had its second yet");
+    for _ in 0..40 {
+        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
+    }
+    let census = harness.census();
+    assert_eq!((harness.standing(), census.running, census.loans), (Some(Standing::Lent), 0, 1));
+    assert!(census.oldest >= Some(Nanos::from_secs(2)), "{census:?}");
+    says(&mut harness, "SELECT 2");
+    assert_eq!(harness.standing(), Some(Standing::Lent), "it does not take it back for each statement");
+    harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
+    assert_eq!((harness.standing(), harness.census().loans), (None, 0));
+    says(&mut harness, "SELECT 3");
+    assert_eq!(harness.standing(), Some(Standing::Held), "the next one begins anew");
+    harness.drop_session();
+}
+
+#[test]
+fn transactions_that_are_chained_without_end_lend_their_permit() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    for _ in 0..30 {
+        runs(&mut harness, "COMMIT AND CHAIN", 50, IN_TRANSACTION);
+    }
+    assert_eq!((harness.standing(), harness.census().loans), (Some(Standing::Lent), 1));
+    harness.drop_session();
+}
+
+#[test]
+fn a_lock_that_is_kept_is_no_way_to_keep_permits_one_after_the_other() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "HANDLER t OPEN", 1, AT_REST);
+    for _ in 0..12 {
+        runs(&mut harness, "SELECT 1", 90, AT_REST);
+    }
+    says(&mut harness, "SELECT 1");
+    assert_eq!((harness.standing(), harness.census().loans), (Some(Standing::Lent), 1));
+    harness.drop_session();
+}
+
+#[test]
+fn statements_that_each_stand_in_line_are_never_on_loan() {
+    let mut harness = logged_in(0);
+    for _ in 0..100 {
+        runs(&mut harness, "SELECT 1", 50, AT_REST);
+    }
+    assert_eq!((harness.standing(), harness.census().loans_total), (None, 0));
+    harness.drop_session();
+}
+
+#[test]
+fn a_transaction_on_loan_that_pauses_is_idle_like_any_other() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    for _ in 0..30 {
+        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
+    }
+    assert_eq!((harness.census().loans, harness.census().lent), (1, 0));
+    harness.waits(Nanos::from_millis(500));
+    assert_eq!((harness.census().loans, harness.census().lent), (0, 1));
+    runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
+    assert_eq!((harness.census().loans, harness.census().lent), (1, 0), "and goes on as it was");
+    harness.drop_session();
+}
+
+#[test]
+fn pauses_are_not_held_against_a_transaction() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    harness.waits(Nanos::from_millis(200));
+    assert_eq!((harness.standing(), harness.census().lent), (Some(Standing::Lent), 1));
+    harness.waits(Nanos::from_secs(5));
+    for _ in 0..5 {
+        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
+    }
+    assert_eq!(harness.standing(), Some(Standing::Held));
+    harness.drop_session();
+}
