@@ -131,6 +131,23 @@ fn after_a_failover_nothing_of_the_old_server_is_counted() {
 }
 
 #[test]
+fn no_more_sessions_of_a_tenant_pass_the_queue_for_named_locks_than_the_limit_but_for_a_few() {
+    let (mut gate, shop) = gate(6);
+    let granted = |gate: &mut Gate, from: u64| {
+        (from..from + 100).filter(|session| gate.exempt(by(SessionId(*session), shop))).count()
+    };
+    assert_eq!(granted(&mut gate, 0), 6);
+    gate.set_limit(ms(0), 10);
+    assert_eq!(granted(&mut gate, 100), 4);
+    gate.set_limit(ms(0), 1);
+    assert_eq!((granted(&mut gate, 200), gate.named_max()), (0, 4), "who is exempt stays so");
+    (0..10).for_each(|_| gate.unexempt(by(A, shop)));
+    assert_eq!(granted(&mut gate, 300), 4, "however small the limit is");
+    gate.set_limit(ms(0), 1_000);
+    assert_eq!(granted(&mut gate, 400), 60, "and the operator's bound holds");
+}
+
+#[test]
 fn a_tenant_has_only_so_many_sessions_that_pass_the_queue_for_named_locks() {
     let (mut gate, shop) = gate_with(1, Options { named_max: 2, ..Options::default() });
     let batch = gate.tenant("batch");

@@ -9,8 +9,9 @@ use crate::bytes::Reader;
 use crate::error::ProtocolError;
 use crate::packet;
 
-/// Largest packet of a login; a public key has about 500 bytes, connection attributes up to 64 KiB.
-pub const PACKET_MAX: usize = 128 << 10;
+/// Largest packet of a login: whoever sends half of one is not known yet, and keeps so much of a relay's memory. Logins of
+/// all clients that were tried have some hundred bytes, a public key has 500, a ticket of Kerberos a few thousand.
+pub const PACKET_MAX: usize = 16 << 10;
 /// Length of a request for TLS, which is also the beginning of a client's answer.
 const TLS_REQUEST_BYTES: usize = 32;
 

@@ -29,6 +29,16 @@ fn runs(harness: &mut Harness, sql: &str, millis: u64, status: u8) {
 }
 
 #[test]
+fn a_login_keeps_no_more_than_a_login_needs() {
+    let mut harness = Harness::new(0);
+    harness.greet();
+    // Half a packet of 100 KB: as much of it as is sent would be kept until the login has taken too long.
+    harness.says(Side::Client, &[&[0xa0, 0x86, 1, 1][..], &[7; 60_000]].concat());
+    assert!(harness.told.windows(16).any(|words| words == b"not the protocol"), "{:?}", harness.told);
+    harness.drop_session();
+}
+
+#[test]
 fn a_transaction_of_short_statements_without_end_lends_its_permit_to_its_end() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);

@@ -96,9 +96,14 @@ impl Harness {
         harness
     }
 
+    /// The server greets.
+    pub fn greet(&mut self) {
+        self.says_packet(Side::Server, 0, GREETING);
+    }
+
     /// Both sides log in as an honest client and an honest server do.
     pub fn log_in(&mut self, user: &str, capabilities: u32) {
-        self.says_packet(Side::Server, 0, GREETING);
+        self.greet();
         let hello = [
             &capabilities.to_le_bytes()[..],
             &[0, 0, 0, 64, 45],

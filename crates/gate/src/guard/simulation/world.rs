@@ -350,6 +350,8 @@ fn options(random: &mut Random) -> Options {
         wait_max: some(0.3, 50, 500).map(Nanos::from_millis),
         close_after: some(0.2, 200, 1_500).map(Nanos::from_millis),
         named_max: some(0.3, 0, 2).unwrap_or(most) as usize,
+        // Only that bound counts here: it is known to whoever judges a wait.
+        named_min: SLOTS,
         lent_max: some(0.3, 0, 2).unwrap_or(most) as usize,
         ..Options::default()
     }
