@@ -4,6 +4,7 @@ use super::client::{Client, MODERN};
 use super::proxy::{Proxy, eventually};
 use super::server::Server;
 use evenkeel_core::Nanos;
+use evenkeel_wire::relay::Reply;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -41,5 +42,29 @@ fn as_many_transactions_without_end_as_the_limit_starve_nobody() {
         eventually("no loans", || proxy.guard.census().loans == 0);
         proxy.becomes_empty();
     }
+    proxy.stop();
+}
+
+#[test]
+fn a_command_of_any_size_that_is_refused_leaves_its_session_as_it_was() {
+    let server = Server::up(&[]);
+    let proxy = Proxy::start(&server, |plan| {
+        plan.limit = 1;
+        plan.lend_after = Nanos::from_secs(3_600);
+        plan.options.queue_max = Some(0);
+    });
+    let mut client = Client::connect(&proxy.address, MODERN);
+    client.query("SET @kept = 7");
+    for length in [100, 20_000, 3_000_000, 17_000_000] {
+        // One after the other: nobody's second is over.
+        let mut holder = Client::connect(&proxy.address, MODERN);
+        holder.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 1");
+        let insert = [&b"\x03INSERT INTO item (name) VALUES ('"[..], &vec![b'x'; length], b"')"].concat();
+        let refused = [Reply::Error { code: 1637 }];
+        assert_eq!(client.tries(&insert), refused, "{length} bytes");
+        holder.query("COMMIT");
+        assert!(matches!(client.query("DO 1 / (@kept = 7)")[..], [Reply::Result { .. }]), "{length} bytes");
+    }
+    assert_eq!(server.sql("SELECT COUNT(*) FROM shop.item"), "100");
     proxy.stop();
 }

@@ -10,6 +10,7 @@
 mod end;
 mod lend;
 mod login;
+mod refuse;
 mod relay;
 mod terms;
 mod understand;
@@ -275,7 +276,12 @@ impl Session {
                 cx.stats.login_timeouts.add();
                 return Err(Refusal::LoginTooSlow.into());
             }
-            Event::Tick => relay.lend(self.client_blocked, cx),
+            Event::Tick => {
+                relay.lend(self.client_blocked, cx);
+                if self.client_blocked.is_none() && relay.takes_its_turn() {
+                    return self.go_on(cx);
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -308,7 +314,7 @@ impl Session {
     fn up(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), End> {
         let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
         relay.heard(cx);
-        if !relay.held.is_empty() {
+        if !relay.held.is_empty() || relay.is_discarding() {
             relay.held.extend_from_slice(bytes);
             relay.look_again = true;
             return self.go_on(cx);
@@ -339,6 +345,10 @@ impl Session {
         while let Stage::Relay(relay) = &mut self.stage {
             if !relay.looks_again() || self.client_ended {
                 return Ok(());
+            }
+            if relay.is_discarding() {
+                relay.discard(cx)?;
+                continue;
             }
             let mut held = std::mem::take(&mut relay.held);
             let taken = match relay.take(&held, cx) {

@@ -9,7 +9,6 @@ use crate::guard::seat::{Asked, Permit, Seat, Standing};
 use crate::policy::{self, Passage};
 use evenkeel_core::Nanos;
 use evenkeel_wire::command;
-use evenkeel_wire::packet::{HEADER_BYTES, PAYLOAD_MAX};
 use evenkeel_wire::relay::{Command, CommandKind, CommandReader, Dialect, Expect, ReplyReader, Step};
 use evenkeel_wire::relay::{hello, sql};
 
@@ -23,7 +22,7 @@ pub enum Question {
 }
 
 /// Commands that a client may have under way before its next one waits for the answers.
-const TURN: u32 = 16;
+pub(super) const TURN: u32 = 16;
 
 /// What came of looking at bytes of the client's.
 #[derive(Debug, Default)]
@@ -52,6 +51,11 @@ pub struct Relay {
     pub held: Vec<u8>,
     /// Whether `held` waits for something else than more bytes.
     pub(super) parked: bool,
+    /// The command that passes was refused: it is thrown away.
+    pub(super) refused: Option<Rejection>,
+    /// Commands refused in this turn, and whether what is held waits for the next one.
+    pub(super) refusals: u32,
+    pub(super) paced: bool,
     /// What is held is to be looked at again before more is read.
     pub look_again: bool,
     pub(super) question: Option<Box<Question>>,
@@ -93,6 +97,9 @@ impl Relay {
             tenure: Tenure::default(),
             held: Vec::new(),
             parked: false,
+            refused: None,
+            refusals: 0,
+            paced: false,
             look_again: false,
             error_number: 1,
             question: None,
@@ -123,7 +130,7 @@ impl Relay {
 
     /// Whether it has to be told of time.
     pub fn is_watched(&self) -> bool {
-        self.standing() == Some(Standing::Held) || self.stays_lent || self.is_in_login()
+        self.standing() == Some(Standing::Held) || self.stays_lent || self.paced || self.is_in_login()
     }
 
     /// Whether its permit is lent for all that its transaction still says.
@@ -149,6 +156,9 @@ impl Relay {
     /// The client says something: it goes on with what it had begun.
     pub fn heard(&mut self, cx: &mut Context<'_>) {
         self.heard = cx.now;
+        if self.held.is_empty() {
+            self.refusals = 0;
+        }
         if self.idles && !self.commands.is_between() {
             self.resume(cx);
         }
@@ -309,30 +319,6 @@ impl Relay {
         waited
     }
 
-    /// Tells the client that the command at the front of what is held is refused, and forgets it. One that is not all
-    /// there cannot be refused alone: the session ends.
-    pub fn refuse(&mut self, rejection: Rejection, cx: &mut Context<'_>) -> Result<(), Refusal> {
-        if !self.drop_refused() {
-            return Err(Refusal::Gate(rejection));
-        }
-        cx.stats.refused.add();
-        let mut out = Vec::new();
-        Refusal::Gate(rejection).put(&mut out, 1, true);
-        cx.send(Side::Client, out);
-        Ok(())
-    }
-
-    fn drop_refused(&mut self) -> bool {
-        let [a, b, c, _, ..] = self.held[..] else { return false };
-        let length = HEADER_BYTES + u32::from_le_bytes([a, b, c, 0]) as usize;
-        let whole = length < HEADER_BYTES + PAYLOAD_MAX && self.held.len() >= length;
-        if whole {
-            self.held.drain(..length);
-            self.unpark();
-        }
-        whole
-    }
-
     /// The server has told its end: nothing of this session runs there any more.
     pub fn server_leaves(&mut self) {
         (self.server_leaves, self.parked) = (true, true);
@@ -366,7 +352,7 @@ impl Relay {
 
     /// Whether a command of the client's has not been sent on.
     pub fn is_waiting(&self) -> bool {
-        self.replies.pending() == 0 && !self.held.is_empty()
+        self.replies.pending() == 0 && (!self.held.is_empty() || self.is_discarding())
     }
 
     /// Whether nothing is due from the server.
@@ -408,7 +394,7 @@ impl Relay {
 
     /// Whether an error packet would be understood as the answer to the command that waits.
     pub fn awaits_answer(&self) -> bool {
-        self.replies.is_between() && (self.replies.pending() > 0 || !self.held.is_empty())
+        self.replies.is_between() && (self.replies.pending() > 0 || self.is_waiting())
     }
 }
 

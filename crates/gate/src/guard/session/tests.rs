@@ -1,9 +1,10 @@
 //! What a session does with its permit and with what is refused to it, told in sentences.
 
-use super::Side;
+use super::{Event, Side};
 use crate::guard::seat::Standing;
 use crate::guard::simulation::harness::Harness;
 use evenkeel_core::Nanos;
+use evenkeel_wire::packet;
 
 /// Local files, transactions, several statements and results; ends of rows as packets of their own.
 const CAPABILITIES: u32 = 0x000a_a288;
@@ -120,5 +121,95 @@ fn pauses_are_not_held_against_a_transaction() {
         runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
     }
     assert_eq!(harness.standing(), Some(Standing::Held));
+    harness.drop_session();
+}
+
+/// The guard's errors among what the client was told, by their numbers: code 1637 with its words.
+fn refusals(told: &[u8]) -> Vec<u8> {
+    let (mut rest, mut numbers) = (told, Vec::new());
+    while let [a, b, c, number, packet @ ..] = rest {
+        assert_eq!(packet.get(..3), Some(&[0xff, 0x65, 0x06][..]), "no refusal");
+        numbers.push(*number);
+        rest = &packet[u32::from_le_bytes([*a, *b, *c, 0]) as usize..];
+    }
+    numbers
+}
+
+/// A session at a gate whose only permit somebody else has, and where nobody may wait.
+fn refused_everything() -> Harness {
+    let mut harness = logged_in(1 << 2);
+    harness.toggle_other();
+    harness.forget();
+    harness
+}
+
+#[test]
+fn a_large_command_that_is_refused_is_thrown_away_to_its_end_and_the_session_goes_on() {
+    for length in [20_000, 100_000, (1 << 24) - 1, (1 << 24) + 5] {
+        let mut harness = refused_everything();
+        let mut sql = b"\x03INSERT INTO t VALUES ('".to_vec();
+        sql.resize(length, b'x');
+        let mut bytes = Vec::new();
+        packet::put(&mut bytes, &mut 0, |out| out.extend_from_slice(&sql));
+        let (most, last) = bytes.split_at(bytes.len() - 1);
+        most.chunks(1 << 14).for_each(|piece| harness.says(Side::Client, piece));
+        assert_eq!((harness.told.len(), harness.passed), (0, 0), "it is not all there yet");
+        harness.says(Side::Client, last);
+        let packets = if length >= (1 << 24) - 1 { 2 } else { 1 };
+        assert_eq!((refusals(&harness.told), harness.passed), (vec![packets], 0), "{length}");
+        harness.toggle_other();
+        runs(&mut harness, "SELECT 1", 1, AT_REST);
+        assert!(harness.passed > 0 && !harness.is_closed(), "{length}: the next command is one again");
+        harness.drop_session();
+    }
+}
+
+#[test]
+fn a_large_command_that_waited_for_too_long_is_thrown_away_too() {
+    let mut harness = logged_in(0);
+    harness.bound_waits(Nanos::from_secs(1));
+    harness.toggle_other();
+    harness.forget();
+    let insert = [&b"\x03INSERT INTO t VALUES ('"[..], &[b'x'; 50_000]].concat();
+    harness.says_packet(Side::Client, 0, &insert);
+    assert_eq!(harness.standing(), Some(Standing::Waiting));
+    harness.waits(Nanos::from_secs(2));
+    harness.says(Side::Client, &[]);
+    assert_eq!((refusals(&harness.told), harness.passed, harness.standing()), (vec![1], 0, None));
+    harness.toggle_other();
+    runs(&mut harness, "SELECT 1", 1, AT_REST);
+    assert!(harness.passed > 0 && !harness.is_closed(), "the next command is one again");
+    harness.drop_session();
+}
+
+#[test]
+fn a_client_that_leaves_in_the_middle_of_a_refused_command_leaves_nothing() {
+    let mut harness = refused_everything();
+    harness.says(Side::Client, &[&[0, 0, 4, 0, 3][..], &[b'x'; 30_000]].concat());
+    harness.ends(Side::Client, false);
+    harness.ends(Side::Server, false);
+    harness.waits(Nanos::from_secs(3));
+    assert!(harness.is_closed());
+    harness.drop_session();
+}
+
+#[test]
+fn whoever_says_refused_commands_ahead_is_told_so_many_at_a_time() {
+    let mut harness = refused_everything();
+    harness.says(Side::Client, &[1, 0, 0, 0, 3].repeat(100));
+    assert_eq!(refusals(&harness.told).len(), 16);
+    harness.waits(Nanos::from_millis(50));
+    assert_eq!(refusals(&harness.told).len(), 32);
+    harness.happens(Event::Blocked(true));
+    harness.waits(Nanos::from_secs(5));
+    assert_eq!(refusals(&harness.told).len(), 32, "a client that takes none is told no more");
+    harness.happens(Event::Blocked(false));
+    (0..5).for_each(|_| harness.waits(Nanos::from_millis(50)));
+    assert_eq!(refusals(&harness.told).len(), 100);
+    harness.forget();
+    for _ in 0..50 {
+        harness.says(Side::Client, &[1, 0, 0, 0, 3]);
+    }
+    assert_eq!(refusals(&harness.told).len(), 50, "one after the other is another matter");
     harness.drop_session();
 }

@@ -57,7 +57,7 @@ pub struct Harness {
     closed: bool,
     /// Bytes that went to the server after the login.
     pub passed: usize,
-    /// What the client was told last by the guard itself or at its login.
+    /// What the guard itself told the client, logins included, since [`Harness::forget`].
     pub told: Vec<u8>,
 }
 
@@ -271,10 +271,21 @@ impl Harness {
 
     fn goes_to_client(&mut self, bytes: &[u8], logs_in: bool) {
         self.login_packets[Side::Client as usize] += usize::from(logs_in);
-        self.told = bytes.to_vec();
+        self.told.extend_from_slice(bytes);
         if self.check == Check::Pending {
             self.check = if bytes.get(4) == Some(&0xff) { Check::Refused } else { Check::None };
         }
+    }
+
+    /// What the client was told counts no more.
+    pub fn forget(&mut self) {
+        self.told.clear();
+    }
+
+    /// Nobody waits for longer than this.
+    pub fn bound_waits(&mut self, most: Nanos) {
+        let options = Options { wait_max: Some(most), ..Options::default() };
+        self.gateway.reach(None, &mut |gate, now| gate.set_options(now, options));
     }
 
     /// What the session has of the gate.
