@@ -89,7 +89,7 @@ impl ServerHello {
 pub struct ClientHello {
     /// What it asks for.
     pub capabilities: u64,
-    /// Who logs in.
+    /// Who logs in, as the server takes it.
     pub user: Vec<u8>,
     /// Default database, empty for none.
     pub database: Vec<u8>,
@@ -152,7 +152,7 @@ impl ClientHello {
             capabilities |= mariadb << 32;
         }
         let has = |bit: u64| capabilities & bit != 0;
-        let user = reader.until_zero()?.to_vec();
+        let user = without_quotes(reader.until_zero()?).to_vec();
         if has(bit::PLUGIN_AUTH_LENENC) {
             reader.string()?;
         } else if has(bit::SECURE_CONNECTION) {
@@ -174,6 +174,14 @@ impl ClientHello {
     /// What both sides can do.
     pub fn dialect(&self, server: &ServerHello) -> Dialect {
         Dialect::new(self.capabilities & server.capabilities())
+    }
+}
+
+/// Servers take single quotes off that stand around the name of a login, once; not around that of a change of user.
+fn without_quotes(user: &[u8]) -> &[u8] {
+    match user {
+        [b'\'', name @ .., b'\''] => name,
+        name => name,
     }
 }
 
@@ -347,6 +355,17 @@ mod tests {
         assert_eq!(names_of_change(head), Some((&b"me"[..], &b"shop"[..])));
         assert_eq!(plugin_of_change(&head[..20], dialect), None);
         assert_eq!(plugin_of_change(&head[..12], dialect), Some(&b""[..]));
+    }
+
+    #[test]
+    fn quotes_around_a_user_are_taken_off_once_as_servers_do() {
+        for (sent, user) in
+            [("app", "app"), ("'app'", "app"), ("''app''", "'app'"), ("'app", "'app"), ("'", "'")]
+        {
+            let capabilities = (bit::PROTOCOL_41 | bit::SECURE_CONNECTION) as u32;
+            let payload = [&capabilities.to_le_bytes()[..], &[0; 28], sent.as_bytes(), b"\0\0"].concat();
+            assert_eq!(ClientHello::parse(&payload).unwrap().user, user.as_bytes(), "{sent}");
+        }
     }
 
     #[test]
