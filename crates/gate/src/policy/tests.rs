@@ -1,5 +1,7 @@
 //! Sentences about sessions.
 
+mod doubts;
+
 use super::*;
 
 const TRX: u16 = status::IN_TRANSACTION | status::AUTOCOMMIT;

@@ -57,6 +57,8 @@ pub struct Harness {
     closed: bool,
     /// Bytes that went to the server after the login.
     pub passed: usize,
+    /// What the guard itself told the client, logins included, since [`Harness::forget`].
+    pub told: Vec<u8>,
 }
 
 impl Harness {
@@ -88,14 +90,20 @@ impl Harness {
             over: [false; 2],
             closed: false,
             passed: 0,
+            told: Vec::new(),
         };
         harness.happens(Event::Connected { server: 0 });
         harness
     }
 
+    /// The server greets.
+    pub fn greet(&mut self) {
+        self.says_packet(Side::Server, 0, GREETING);
+    }
+
     /// Both sides log in as an honest client and an honest server do.
     pub fn log_in(&mut self, user: &str, capabilities: u32) {
-        self.says_packet(Side::Server, 0, GREETING);
+        self.greet();
         let hello = [
             &capabilities.to_le_bytes()[..],
             &[0, 0, 0, 64, 45],
@@ -263,9 +271,38 @@ impl Harness {
 
     fn goes_to_client(&mut self, bytes: &[u8], logs_in: bool) {
         self.login_packets[Side::Client as usize] += usize::from(logs_in);
+        self.told.extend_from_slice(bytes);
         if self.check == Check::Pending {
             self.check = if bytes.get(4) == Some(&0xff) { Check::Refused } else { Check::None };
         }
+    }
+
+    /// What the client was told counts no more.
+    pub fn forget(&mut self) {
+        self.told.clear();
+    }
+
+    /// Nobody waits for longer than this.
+    pub fn bound_waits(&mut self, most: Nanos) {
+        let options = Options { wait_max: Some(most), ..Options::default() };
+        self.gateway.reach(None, &mut |gate, now| gate.set_options(now, options));
+    }
+
+    /// What the session has of the gate.
+    pub fn standing(&self) -> Option<Standing> {
+        self.session.standing()
+    }
+
+    /// What the gate knows.
+    pub fn census(&self) -> Census {
+        let mut census = Census::default();
+        self.gateway.reach(None, &mut |gate, now| census = gate.census(now));
+        census
+    }
+
+    /// Whether the session is over.
+    pub fn is_closed(&self) -> bool {
+        self.closed
     }
 
     fn judge(&self) {

@@ -32,9 +32,9 @@ use std::sync::Arc;
 const SLOTS: usize = 6;
 /// One read of a session, as the guard's buffer.
 const BUFFER: usize = 2_048;
-/// Most bytes that one session may keep: what waits of the client's, and what the sides do not take. A read of nothing
-/// but commands of five bytes, all of them refused, makes errors of some 110 bytes each: 22 times what was read.
-const KEPT_MAX: usize = 26 * BUFFER;
+/// Most bytes that one session may keep: what waits of the client's, and what the sides do not take, refusals among it, of
+/// which there are a few at a time.
+const KEPT_MAX: usize = 6 * BUFFER;
 /// From one tick to the next.
 const TICK: Nanos = Nanos::from_millis(50);
 /// Of a thousand steps so many disturb a session: in rough histories few of them live long, in calm ones their clients
@@ -350,6 +350,8 @@ fn options(random: &mut Random) -> Options {
         wait_max: some(0.3, 50, 500).map(Nanos::from_millis),
         close_after: some(0.2, 200, 1_500).map(Nanos::from_millis),
         named_max: some(0.3, 0, 2).unwrap_or(most) as usize,
+        // Only that bound counts here: it is known to whoever judges a wait.
+        named_min: SLOTS,
         lent_max: some(0.3, 0, 2).unwrap_or(most) as usize,
         ..Options::default()
     }
