@@ -5,14 +5,16 @@
 //! locks and errors, is replaced, and vanishes. One seed is one history, step by step, so that what was found once is
 //! found again. What must never happen is judged after every step ([`Violation`]).
 
+pub mod bytes;
 mod client;
 mod door;
-pub mod harness;
+mod harness;
 mod ledger;
 mod locks;
 mod pipe;
 mod script;
 mod server;
+mod witness;
 mod world;
 
 use evenkeel_core::random::{Random, Seed};
