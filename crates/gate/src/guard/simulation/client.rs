@@ -14,6 +14,10 @@ const AHEAD_MAX: u64 = 60_000;
 /// Commands of one that floods, and how many of them it says ahead.
 const FLOOD: u32 = 2_000;
 const AHEAD_OF_FLOOD: usize = 1_000;
+/// Commands that a lazy one says ahead before it reads anything.
+const AHEAD_OF_LAZY: usize = 60;
+/// Bytes in one packet of a file.
+const FILE_PART_MAX: u64 = 3_000;
 /// PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH, CONNECT_WITH_DB, TRANSACTIONS and the like.
 const CAPABILITIES: u32 = 1 << 9 | 1 << 15 | 1 << 19 | 1 << 13 | 1 << 3 | 1 << 7;
 
@@ -42,6 +46,8 @@ pub struct Client {
     locks: bool,
     /// It says far more ahead than others.
     floods: bool,
+    /// It asks for a lot, and for long reads nothing of it.
+    lazy: bool,
     last: Option<Command>,
 }
 
@@ -56,6 +62,7 @@ impl Client {
             finishes: false,
             locks: random.chance(0.3),
             floods: random.chance(0.03),
+            lazy: random.chance(0.05),
             last: None,
         }
     }
@@ -169,7 +176,11 @@ impl Client {
             return;
         }
         let waits = self.last.as_ref().is_some_and(Command::is_alone) && ledger.pending() > 0;
-        let most = if self.floods { AHEAD_OF_FLOOD } else { random.uniform(0, 4) as usize };
+        let most = match () {
+            () if self.floods => AHEAD_OF_FLOOD,
+            () if self.lazy => AHEAD_OF_LAZY,
+            () => random.uniform(0, 4) as usize,
+        };
         let ahead = ledger.pending() > most;
         if waits || ahead || self.finishes || random.chance(0.3) {
             return;
@@ -178,6 +189,7 @@ impl Client {
         let command = match () {
             () if enough => Command::Quit,
             () if self.floods => Command::Select(0),
+            () if self.lazy => Command::Rows(random.uniform(30, 60)),
             () if self.locks => Command::of_locker(random),
             () => Command::any(random),
         };
@@ -197,7 +209,7 @@ impl Client {
             true => vec![Command::NoDatabase, Command::ChangeUser(super::script::SYSTEM), Command::Select(1)],
             false => vec![command],
         };
-        if self.floods && self.last.is_none() {
+        if (self.floods || self.lazy) && self.last.is_none() {
             self.stalled = true;
         }
         for command in commands {
@@ -215,11 +227,17 @@ impl Client {
     fn send_file(&mut self, ledger: &mut Ledger, random: &mut Random) {
         ledger.file_wanted = false;
         let mut number = ledger.number.wrapping_add(1);
+        let mut parts: Vec<Vec<u8>> = Vec::new();
         for _ in 0..random.uniform(0, 3) {
-            self.unsaid.extend(packet(number, &vec![b'x'; random.uniform(1, 500) as usize]));
+            let (byte, length) = (random.uniform(0, 255) as u8, random.uniform(1, FILE_PART_MAX) as usize);
+            parts.push(vec![byte; length]);
+        }
+        parts.push(Vec::new());
+        for part in parts {
+            ledger.send_file(&part);
+            self.unsaid.extend(packet(number, &part));
             number = number.wrapping_add(1);
         }
-        self.unsaid.extend(packet(number, b""));
     }
 
     /// Waits for nothing any more: says goodbye as soon as nothing of it is under way.

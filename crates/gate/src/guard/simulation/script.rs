@@ -9,6 +9,8 @@ pub const ORDINARY: &str = "app";
 pub const SYSTEM: &str = "root";
 /// One whose commands never wait.
 pub const ADMINISTRATOR: &str = "boss";
+/// One that is for clients of a single host.
+pub const BOUND: &str = "clerk";
 /// One that the server does not know.
 pub const STRANGER: &str = "nobody";
 
@@ -25,6 +27,8 @@ pub enum Command {
     Select(u64),
     /// So many rows.
     Rows(u64),
+    /// A text of so many bytes, far more than the guard looks at before it decides.
+    Long(u64),
     Update(u64),
     Begin,
     Commit,
@@ -83,7 +87,7 @@ impl Command {
     /// One at random.
     pub fn any(random: &mut Random) -> Self {
         let key = random.uniform(0, KEYS - 1);
-        match random.uniform(0, 123) {
+        match random.uniform(0, 125) {
             0..=4 => Self::Ping,
             5..=7 => Self::NoDatabase,
             8..=27 => Self::Select(random.uniform(0, 1 << 40)),
@@ -110,6 +114,7 @@ impl Command {
             115..=120 => Self::Execute(number(random)),
             121 => Self::Close(number(random)),
             122 => Self::Reset,
+            123..=124 => Self::Long(random.uniform(900, 9_000)),
             _ => Self::Quit,
         }
     }
@@ -127,7 +132,7 @@ impl Command {
     /// Whether the server works for it, so that it needs a permit.
     pub fn is_work(&self) -> bool {
         use Command::{
-            Begin, GetLock, Load, LockTables, OpenHandler, Rows, Select, Sleep, Smuggled, Two, Update,
+            Begin, GetLock, Load, LockTables, Long, OpenHandler, Rows, Select, Sleep, Smuggled, Two, Update,
         };
         matches!(
             self,
@@ -135,6 +140,7 @@ impl Command {
                 | GetLock(_)
                 | Load
                 | LockTables
+                | Long(_)
                 | OpenHandler
                 | Rows(_)
                 | Select(_)
@@ -185,6 +191,7 @@ impl Command {
         match self {
             Self::Select(number) => format!("SELECT {number}"),
             Self::Rows(count) => format!("SELECT a FROM t LIMIT {count}"),
+            Self::Long(length) => format!("INSERT INTO t VALUES ('{}')", "v".repeat(*length as usize)),
             Self::Update(key) => format!("UPDATE t SET a = a + 1 WHERE k = {key}"),
             Self::Begin => "BEGIN".into(),
             Self::Commit => "COMMIT".into(),
@@ -217,7 +224,8 @@ fn number(random: &mut Random) -> u32 {
 /// Somebody who wants to log in.
 pub fn account(random: &mut Random) -> &'static str {
     match random.uniform(0, 9) {
-        0..=5 => ORDINARY,
+        0..=4 => ORDINARY,
+        5 => BOUND,
         6 => ADMINISTRATOR,
         7 => STRANGER,
         _ => SYSTEM,

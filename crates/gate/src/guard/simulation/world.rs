@@ -23,6 +23,8 @@ use crate::guard::tls::{BackendTls, ClientTls, TlsMode, TlsSetup};
 use crate::sys::Ready;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
+use evenkeel_wire::packet::HEADER_BYTES;
+use evenkeel_wire::relay::HEAD_MAX;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -32,9 +34,13 @@ use std::sync::Arc;
 const SLOTS: usize = 6;
 /// One read of a session, as the guard's buffer.
 const BUFFER: usize = 2_048;
-/// Most bytes that one session may keep: what waits of the client's, and what the sides do not take. A read of nothing
-/// but commands of five bytes, all of them refused, makes errors of some 110 bytes each: 22 times what was read.
-const KEPT_MAX: usize = 26 * BUFFER;
+/// Most bytes of its client's that a session may keep: a read, and before it the head of a command that was not all there.
+const HELD_MAX: usize = BUFFER + HEAD_MAX + HEADER_BYTES;
+/// What may wait for a server that does not read: what was read of the client's, and what had been kept of it before.
+const FOR_SERVER_MAX: usize = BUFFER + HELD_MAX + 100;
+/// Shortest command of a client that keeps to the protocol which can be refused, and the error that it is refused by.
+const SHORTEST: usize = 14;
+const ERROR_MAX: usize = 120;
 /// From one tick to the next.
 const TICK: Nanos = Nanos::from_millis(50);
 /// Of a thousand steps so many disturb a session: in rough histories few of them live long, in calm ones their clients
@@ -93,6 +99,7 @@ impl World {
         let gateway = Arc::new(Gateway::new(Gate::new(limit, options)));
         let mut plan = Plan::new(Address::Unix(PathBuf::from("/guard")), backend(&mut random));
         plan.options = options;
+        plan.refuse_host_accounts = random.chance(0.3);
         plan.administrators = vec![super::script::ADMINISTRATOR.to_owned()];
         let tls = TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost");
         let disturbances = if random.chance(0.5) { ROUGH } else { CALM };
@@ -138,7 +145,7 @@ impl World {
             pair,
             server: None,
             client: Client::new(&mut self.random),
-            connection: Connection::new(self.sessions as usize, self.terms.plan.backend.is_local(), slow),
+            connection: Connection::new(self.sessions as usize, self.barred(), slow),
             ledger: Ledger::default(),
             near,
             far,
@@ -147,6 +154,14 @@ impl World {
             spare,
             closed: false,
         }
+    }
+
+    /// Accounts that the operator's terms keep out: on a socket that of the system would be everybody's, and one of a host
+    /// everybody's who comes through the guard.
+    fn barred(&self) -> Vec<&'static str> {
+        let plan = &self.terms.plan;
+        let socket = plan.backend.is_local().then_some(super::script::SYSTEM);
+        socket.into_iter().chain(plan.refuse_host_accounts.then_some(super::script::BOUND)).collect()
     }
 
     /// One thing happens.
@@ -321,8 +336,8 @@ impl World {
             self.note(at, |_| format!("the server: {deed:?}"));
         }
         match deed {
-            Some(Deed::Usurped(command)) => {
-                return Err(format!("the server obeyed {command:02x?} as an account of the system"));
+            Some(Deed::Usurped(what)) => {
+                return Err(format!("the server obeyed {what}, an account that may not come in"));
             }
             Some(Deed::Works { command, at: from }) if reachable => self.judge_work(at, &command, from)?,
             _ => {}
