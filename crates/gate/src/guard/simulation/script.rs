@@ -73,14 +73,24 @@ impl Command {
     pub fn of_locker(random: &mut Random) -> Self {
         let key = random.uniform(0, 1);
         match random.uniform(0, 9) {
-            0..=1 => Self::GetLock(key),
-            2 => Self::ReleaseLock(key),
-            3 => Self::Prepare(Box::new(Self::GetLock(key))),
-            4 => Self::Execute(number(random)),
-            5 => Self::Execute(LAST_PREPARED),
-            6..=7 => Self::Select(random.uniform(0, 9)),
+            0..=2 => Self::GetLock(key),
+            3..=4 => Self::ReleaseLock(key),
+            5 => Self::Prepare(Box::new(Self::GetLock(key))),
+            6 => Self::Execute(number(random)),
+            7 => Self::Select(random.uniform(0, 9)),
             8 if random.chance(0.2) => Self::LockTables,
             _ => Self::any(random),
+        }
+    }
+
+    /// One of a client that takes them by prepared statements alone.
+    pub fn of_preparer(random: &mut Random) -> Self {
+        let key = random.uniform(0, 1);
+        match random.uniform(0, 9) {
+            0..=1 => Self::Prepare(Box::new(Self::GetLock(key))),
+            2..=5 => Self::Execute(LAST_PREPARED),
+            6 => Self::ReleaseLock(key),
+            _ => Self::Select(random.uniform(0, 9)),
         }
     }
 

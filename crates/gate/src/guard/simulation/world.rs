@@ -32,6 +32,8 @@ use std::sync::Arc;
 
 /// Sessions at a time.
 const SLOTS: usize = 6;
+/// Bytes on their way in one direction of a wide connection.
+const WIDE: usize = 40_000;
 /// One read of a session, as the guard's buffer.
 const BUFFER: usize = 2_048;
 /// Most bytes of its client's that a session may keep: a read, and before it the head of a command that was not all there.
@@ -86,6 +88,8 @@ pub struct World {
     buffer: Vec<u8>,
     /// Of a thousand steps so many disturb a session.
     disturbances: u64,
+    /// The share of clients that take locks.
+    lockers: f64,
     /// Nobody comes any more.
     ending: bool,
     /// What happened, where somebody wants to read it.
@@ -103,9 +107,11 @@ impl World {
         plan.administrators = vec![super::script::ADMINISTRATOR.to_owned()];
         let tls = TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost");
         let disturbances = if random.chance(0.5) { ROUGH } else { CALM };
+        let lockers = if random.chance(0.3) { 0.9 } else { 0.2 };
         let mut world = Self {
             random,
             disturbances,
+            lockers,
             now: Rc::new(Cell::new(Nanos::ZERO)),
             ticked: Nanos::ZERO,
             looked: Nanos::ZERO,
@@ -132,7 +138,11 @@ impl World {
     fn arrival(&mut self) -> Slot {
         self.sessions += 1;
         let id = SessionId(self.sessions);
-        let mut conduit = || Rc::new(RefCell::new(Conduit::new(self.random.uniform(200, 4_000) as usize)));
+        let mut conduit = || {
+            let narrow = self.random.uniform(200, 4_000) as usize;
+            let room = if self.random.chance(0.2) { WIDE } else { narrow };
+            Rc::new(RefCell::new(Conduit::new(room)))
+        };
         let (near, far) = (conduit(), conduit());
         let plug =
             |conduit: &Rc<RefCell<Conduit>>| Plug { conduit: Rc::clone(conduit), now: Rc::clone(&self.now) };
@@ -144,7 +154,7 @@ impl World {
             id,
             pair,
             server: None,
-            client: Client::new(&mut self.random),
+            client: Client::new(self.lockers, &mut self.random),
             connection: Connection::new(self.sessions as usize, self.barred(), slow),
             ledger: Ledger::default(),
             near,
@@ -250,7 +260,7 @@ impl World {
         let count = match self.random.uniform(0, 3) {
             0 => 1,
             1 => self.random.uniform(1, 40) as usize,
-            _ => 4_000,
+            _ => WIDE,
         };
         let conduit = if is_near { &slot.near } else { &slot.far };
         let moved = conduit.borrow_mut().carry(to_guard, count);
@@ -361,7 +371,7 @@ fn options(random: &mut Random) -> Options {
     let mut some =
         |chance: f64, low: u64, high: u64| random.chance(chance).then(|| random.uniform(low, high));
     Options {
-        queue_max: some(0.3, 0, 3).map(|most| most as usize),
+        queue_max: some(0.4, 0, 1).map(|most| 3 * most as usize),
         wait_max: some(0.3, 50, 500).map(Nanos::from_millis),
         close_after: some(0.2, 200, 1_500).map(Nanos::from_millis),
         named_max: some(0.3, 0, 2).unwrap_or(most) as usize,
