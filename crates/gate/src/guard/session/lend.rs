@@ -5,7 +5,6 @@
 use super::Context;
 use super::relay::Relay;
 use crate::admission::Loan;
-use crate::guard::kinds::PATIENCE_MAX;
 use crate::guard::seat::Standing;
 use evenkeel_core::Nanos;
 
@@ -68,7 +67,7 @@ impl Relay {
     /// are: each of them would take it back at once, and nobody else ever get it.
     pub(super) fn lend_for_good(&mut self, cx: &mut Context<'_>) -> bool {
         let length = self.tenure.length(cx.now);
-        let outstayed = !self.stays_lent && length >= PATIENCE_MAX;
+        let outstayed = !self.stays_lent && length >= cx.terms.plan.tenure_max;
         self.stays_lent |= outstayed && self.lend_for(Loan::AtServer { since: cx.now - length }, cx);
         self.stays_lent
     }
