@@ -2,6 +2,7 @@
 
 use super::bare::{is_bare, is_plain};
 use super::digest;
+use super::idle::{is_idle, is_waiting};
 use super::token::{Token, Tokens};
 
 /// One step of a statement's effect.
@@ -121,7 +122,7 @@ impl Statement {
         }
         let bare = reader.statements > 0 && reader.bare == reader.statements;
         let bypass = whole && bare && !many && is_plain(text);
-        let idles = whole && reader.statements == 1 && reader.idles;
+        let idles = reader.waits && whole && is_plain(text) && is_idle(&tokens);
         let digest = digest::digest(tokens.iter().copied());
         let calls = !whole || tokens.contains(&Token::Sign(b'('));
         Self { acts: reader.acts, bypass, idles, calls, cut: !whole && !reader.defines, digest }
@@ -134,8 +135,8 @@ struct Reader {
     statements: usize,
     /// Of these, such as need no permit.
     bare: usize,
-    /// The last one sleeps or waits for a named lock.
-    idles: bool,
+    /// A function is called that sleeps or waits for a named lock.
+    waits: bool,
     /// A body of a procedure follows, which does nothing now.
     defines: bool,
 }
@@ -156,7 +157,6 @@ impl Reader {
 
     fn functions(&mut self, tokens: &[Token<'_>]) {
         let once = runs_once(tokens);
-        let (mut waits, mut works) = (false, false);
         for (index, token) in tokens.iter().enumerate() {
             // Servers take a quoted name of a function for that function, in double quotes too (ANSI_QUOTES).
             let (Token::Word(word) | Token::Name(word) | Token::Text(word)) = token else { continue };
@@ -168,39 +168,9 @@ impl Reader {
                 _ => None,
             };
             self.acts.extend(function_act(word, name, once));
-            if is_one_of(word, &WAITING) {
-                waits = true;
-            } else {
-                works = works || !once || !is_one_of(word, &TRIFLING);
-            }
+            self.waits |= is_waiting(word);
         }
-        // In other statements the server does something besides, or what the text does not show.
-        let bare =
-            ["select", "do", "set"].iter().any(|verb| tokens.first().is_some_and(|token| token.is(verb)));
-        self.idles = bare && once && waits && !works;
     }
-}
-
-/// Functions that wait and do nothing.
-const WAITING: [&str; 2] = ["sleep", "get_lock"];
-/// Functions that may stand beside them: they take no time, whatever they are given.
-const TRIFLING: [&str; 12] = [
-    "release_lock",
-    "release_all_locks",
-    "is_free_lock",
-    "is_used_lock",
-    "connection_id",
-    "database",
-    "concat",
-    "if",
-    "ifnull",
-    "coalesce",
-    "rand",
-    "now",
-];
-
-fn is_one_of(word: &[u8], known: &[&str]) -> bool {
-    known.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Whether functions are evaluated once, and not for rows: for many, or for none.

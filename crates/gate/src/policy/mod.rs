@@ -15,6 +15,7 @@ mod bare;
 mod code;
 mod digest;
 mod hold;
+mod idle;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
