@@ -1,7 +1,8 @@
-//! Plays histories of guarded sessions: `sessions FIRST COUNT`, or `sessions FIRST story` for one that is told.
+//! Plays histories of guarded sessions: `sessions FIRST COUNT`, or `sessions FIRST story` for one that is told;
+//! `sessions FIRST COUNT bytes` plays one session between sides that say what bytes dictate.
 //! Its last line is a JSON object: histories, steps, and the first violation of all.
 
-use evenkeel_gate::guard::simulation::{play, tell};
+use evenkeel_gate::guard::simulation::{Violation, bytes, play, tell};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -9,7 +10,10 @@ fn main() -> ExitCode {
     let first: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(1);
     match words.next().unwrap_or_else(|| "100".to_owned()).as_str() {
         "story" => story(first),
-        count => histories(first, count.parse().unwrap_or(100)),
+        count => {
+            let play = if words.next().as_deref() == Some("bytes") { bytes::play_seed } else { play };
+            histories(first, count.parse().unwrap_or(100), play)
+        }
     }
 }
 
@@ -20,7 +24,7 @@ fn story(seed: u64) -> ExitCode {
     if ended.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-fn histories(first: u64, count: u64) -> ExitCode {
+fn histories(first: u64, count: u64, play: fn(u64) -> Result<u64, Violation>) -> ExitCode {
     let (mut steps, mut played) = (0, 0);
     for seed in first..first + count {
         match play(seed) {

@@ -73,6 +73,11 @@ impl PacketReader {
         Ok(Some((sequence, payload)))
     }
 
+    /// Bytes of a packet that is not whole yet.
+    pub fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
     fn fill(&mut self, want: usize, input: &mut &[u8]) -> bool {
         let count = want.saturating_sub(self.kept.len()).min(input.len());
         let (taken, rest) = input.split_at(count);

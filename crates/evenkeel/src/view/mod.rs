@@ -1,6 +1,7 @@
 //! What the views of running things have in common: pages, logs, metrics, pictures on a terminal.
 
 pub mod http;
+pub mod lines;
 pub mod log;
 pub mod picture;
 pub mod prometheus;

@@ -4,13 +4,19 @@
 use super::{Caller, Gate};
 
 impl Gate {
+    /// Most sessions of a tenant that may be exempt now: as many as may run, so that a tenant's exempt sessions cannot be
+    /// a multiple of the limit. Those that are exempt already stay so.
+    pub fn named_max(&self) -> usize {
+        self.options.named_max.min(self.limit.max(self.options.named_min))
+    }
+
     /// A session holds nothing more solid than named locks: whether it may pass the queue for that. Once for a
     /// session; [`Gate::unexempt`] ends it.
     pub fn exempt(&mut self, caller: Caller) -> bool {
         if self.is_of_old(caller) {
             return true;
         }
-        let (most, dry_run) = (self.options.named_max, self.options.dry_run);
+        let (most, dry_run) = (self.named_max(), self.options.dry_run);
         let tenant = self.tenants.get(caller.tenant);
         let room = tenant.exempt < most || dry_run;
         tenant.exempt += usize::from(room);

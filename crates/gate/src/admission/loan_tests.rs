@@ -74,6 +74,35 @@ fn what_was_on_loan_tells_the_controller_nothing_and_is_counted() {
 }
 
 #[test]
+fn one_on_loan_that_has_nothing_at_the_server_any_more_makes_room_for_another_loan() {
+    let (mut gate, shop) = gate_with(1, Options { lent_max: 1, ..Options::default() });
+    for session in [A, B, C] {
+        gate.ask(ms(0), by(session, shop));
+    }
+    assert!(gate.lend(ms(1), by(A, shop), at_server(0)) && !gate.lend(ms(1), by(B, shop), at_server(0)));
+    assert!(gate.lend(ms(2), by(A, shop), Loan::Idle));
+    let census = gate.brief_census(ms(2));
+    assert_eq!((census.running, census.lent, census.loans, census.oldest), (1, 1, 0, None));
+    assert!(gate.lend(ms(3), by(B, shop), at_server(0)));
+    assert!(!gate.lend(ms(4), by(B, shop), Loan::Idle), "as many are idle as may");
+    let census = gate.brief_census(ms(4));
+    assert_eq!((census.running, census.lent, census.loans, census.lent_refused), (1, 1, 1, 1));
+}
+
+#[test]
+fn transactions_that_are_chained_on_loan_are_all_counted_as_on_loan() {
+    let (mut gate, shop) = gate(1);
+    let ended = Some(Ended { outcome: Outcome::Success, digest: 5, busy: ms(1) });
+    gate.ask(ms(0), by(A, shop));
+    gate.lend(ms(1_000), by(A, shop), at_server(0));
+    for _ in 0..3 {
+        gate.settle(ms(1_001), by(A, shop), ended, true);
+    }
+    let interval = gate.take_interval(ms(2_000));
+    assert_eq!((interval.completions, interval.on_loan, gate.running()), (0, 3, 0));
+}
+
+#[test]
 fn after_a_failover_nothing_of_the_old_server_is_counted() {
     let (mut gate, shop) = gate(2);
     let sessions: Vec<Caller> = (0..5).map(|session| by(SessionId(session), shop)).collect();
@@ -99,6 +128,23 @@ fn after_a_failover_nothing_of_the_old_server_is_counted() {
     assert_eq!(gate.ask(ms(11), new(22)), Admission::Queued);
     sessions.iter().for_each(|caller| gate.cancel(ms(12), *caller));
     assert_eq!((gate.running(), gate.waiting()), (2, 1));
+}
+
+#[test]
+fn no_more_sessions_of_a_tenant_pass_the_queue_for_named_locks_than_the_limit_but_for_a_few() {
+    let (mut gate, shop) = gate(6);
+    let granted = |gate: &mut Gate, from: u64| {
+        (from..from + 100).filter(|session| gate.exempt(by(SessionId(*session), shop))).count()
+    };
+    assert_eq!(granted(&mut gate, 0), 6);
+    gate.set_limit(ms(0), 10);
+    assert_eq!(granted(&mut gate, 100), 4);
+    gate.set_limit(ms(0), 1);
+    assert_eq!((granted(&mut gate, 200), gate.named_max()), (0, 4), "who is exempt stays so");
+    (0..10).for_each(|_| gate.unexempt(by(A, shop)));
+    assert_eq!(granted(&mut gate, 300), 4, "however small the limit is");
+    gate.set_limit(ms(0), 1_000);
+    assert_eq!(granted(&mut gate, 400), 60, "and the operator's bound holds");
 }
 
 #[test]

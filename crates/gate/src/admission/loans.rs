@@ -6,7 +6,8 @@ use evenkeel_core::Nanos;
 
 impl Gate {
     /// A running transaction makes room for another. False where as many have lent already as may, or the
-    /// session does not run. One that has lent stays as it is.
+    /// session does not run. One that has lent stays as it is, but for one on loan that has nothing at the server
+    /// any more.
     pub fn lend(&mut self, now: Nanos, caller: Caller, loan: Loan) -> bool {
         if self.is_of_old(caller) {
             return false;
@@ -18,6 +19,16 @@ impl Gate {
         };
         let Some(known) = self.sessions.get_mut(&caller.session) else { return false };
         match (known.stage, loan) {
+            (stage @ Stage::OnLoan { .. }, Loan::Idle) => {
+                if full {
+                    self.lent_refused += 1;
+                    return false;
+                }
+                known.stage = Stage::Lent { since: now, told: false };
+                self.lent.insert(caller.session);
+                self.forget_loan(caller.session, stage);
+                return true;
+            }
             (Stage::Lent { .. } | Stage::OnLoan { .. } | Stage::Asleep { .. }, _) => return true,
             (Stage::Waiting(_), _) => return false,
             (Stage::Running, Loan::Idle | Loan::Asleep { .. }) if full => {

@@ -242,7 +242,9 @@ impl Gate {
         {
             let response = now - known.admitted;
             known.admitted = now;
-            if std::mem::take(&mut known.was_on_loan) {
+            // The next one goes on where this one was.
+            let on_loan = matches!(known.stage, Stage::OnLoan { .. } | Stage::Asleep { .. });
+            if std::mem::replace(&mut known.was_on_loan, on_loan) {
                 self.meter.ended_on_loan(outcome, response);
             } else {
                 self.meter.ended(outcome, response, work);

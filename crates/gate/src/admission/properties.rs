@@ -183,7 +183,11 @@ impl Onlooker {
     }
 
     fn lend(&mut self, s: u64, loan: Loan, becomes: Seen) {
-        if self.gate.lend(self.now, self.by(s), loan) && self.seen.get(&s) == Some(&Seen::Running) {
+        let from = self.seen.get(&s).copied();
+        // Who is on loan and has nothing at the server any more is idle from then on.
+        let changes =
+            from == Some(Seen::Running) || matches!(from, Some(Seen::OnLoan(_))) && becomes == Seen::Lent;
+        if self.gate.lend(self.now, self.by(s), loan) && changes {
             self.seen.insert(s, becomes);
         }
     }

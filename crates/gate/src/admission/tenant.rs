@@ -17,7 +17,7 @@ pub struct TenantId(u32);
 pub(super) type Ticket = u64;
 
 /// Tags count in fractions of a transaction fine enough for weights up to [`Tenants::WEIGHT_MAX`].
-const SCALE: u128 = 1 << 32;
+const SCALE: u64 = 1 << 32;
 
 /// What is counted for a tenant.
 #[derive(Clone, Debug, Default)]
@@ -150,7 +150,7 @@ impl Tenants {
         let served = self.served;
         let tenant = self.get(id);
         let start = tenant.start.max(served);
-        tenant.start = start + SCALE / u128::from(tenant.weight);
+        tenant.start = start + u128::from(SCALE / u64::from(tenant.weight));
         tenant.admitted += 1;
         self.served = start;
     }

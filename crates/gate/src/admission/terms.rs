@@ -110,8 +110,11 @@ pub struct Options {
     pub wait_max: Option<Nanos>,
     /// Most idle transactions that may lend their permits at a time.
     pub lent_max: usize,
-    /// Most sessions of a tenant that pass the queue because they hold named locks.
+    /// Most sessions of a tenant that pass the queue because they hold named locks; never more than the limit, but for
+    /// `named_min` ([`Gate::named_max`](super::Gate::named_max)).
     pub named_max: usize,
+    /// So many of them may however small the limit is: they may wait for each other's locks.
+    pub named_min: usize,
     /// Asks for an end of sessions whose transaction lent its permit this long ago.
     pub close_after: Option<Nanos>,
     /// Shortest time without any end of a transaction after which the liveness rule admits one more.
@@ -127,6 +130,7 @@ impl Default for Options {
             wait_max: None,
             lent_max: 1_000,
             named_max: 64,
+            named_min: 4,
             close_after: None,
             liveness_min: Nanos::from_secs(1),
             dry_run: false,

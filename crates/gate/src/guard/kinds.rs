@@ -16,7 +16,7 @@ const PATIENCE: f64 = 2.0;
 /// Below this, a stall of the machine would pass for a long statement.
 const PATIENCE_MIN: Nanos = Nanos::from_millis(100);
 /// Whatever is known, and where nothing is: so long a permit stays with a statement that does not end.
-const PATIENCE_MAX: Nanos = Nanos::from_secs(1);
+pub const PATIENCE_MAX: Nanos = Nanos::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 struct Kind {

@@ -204,6 +204,20 @@ impl<T: Transport> Pair<T> {
 
     /// Does what the session wants; `from` is the side whose bytes stand in the buffer.
     fn perform(&mut self, from: Side, desk: &mut Desk<'_>) {
+        // Nearly always what was said goes on, and that is all.
+        if let [Action::Pass(range)] = desk.cx.actions.as_slice() {
+            let passed = self.link(from.other()).send(&desk.buffer[range.clone()]);
+            desk.cx.actions.clear();
+            if let Err(error) = passed {
+                self.lost(from.other(), error, desk);
+            }
+            return self.watch_client(desk);
+        }
+        self.perform_all(from, desk);
+        self.watch_client(desk);
+    }
+
+    fn perform_all(&mut self, from: Side, desk: &mut Desk<'_>) {
         let mut actions = std::mem::take(desk.cx.actions);
         let mut failed = None;
         for action in actions.drain(..) {
@@ -216,15 +230,11 @@ impl<T: Transport> Pair<T> {
         if let Some((side, error)) = failed {
             self.lost(side, error, desk);
         }
-        self.watch_client(desk);
     }
 
     fn act(&mut self, action: Action, from: Side, desk: &mut Desk<'_>) -> Result<(), (Side, io::Error)> {
         match action {
-            Action::Pass(range) => {
-                let to = if from == Side::Client { Side::Server } else { Side::Client };
-                self.send(to, &desk.buffer[range])
-            }
+            Action::Pass(range) => self.send(from.other(), &desk.buffer[range]),
             Action::Send(side, bytes) => self.send(side, &bytes),
             Action::ClientTls(early) => {
                 let begun = desk.tls.accept().map_err(io::Error::other);

@@ -352,7 +352,7 @@ impl Worker {
         let stops = self.shared.stop.load(Ordering::Relaxed);
         if self.thread == 0 {
             self.way.set_now(now);
-            self.door.reach(Some(&mut self.notices), &mut |gate, now| gate.tick(now));
+            self.way.reach(Some(&mut self.notices), &mut |gate, now| gate.tick(now));
         }
         for place in 0..self.places.len() {
             if self.places[place].watched {
@@ -412,3 +412,6 @@ impl Worker {
         Ok(self.places.iter().all(|place| place.pair.is_none()))
     }
 }
+
+#[cfg(test)]
+mod tests;

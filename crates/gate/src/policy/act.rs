@@ -45,6 +45,8 @@ pub enum Act {
     XaEnd,
     /// CALL, a compound statement: may leave a transaction open also where it fails.
     Call,
+    /// Prepares text that is not there to be read: to run it may do any of these.
+    Hidden,
     /// May do any of these.
     Doubt,
 }
@@ -53,8 +55,8 @@ impl Act {
     /// Whether others may have to wait for what it takes.
     pub fn takes(self) -> bool {
         use Act::{
-            Begin, Doubt, LockBackup, LockGlobal, LockName, LockSome, LockTables, OpenHandler, XaPrepare,
-            XaStart,
+            Begin, Doubt, Hidden, LockBackup, LockGlobal, LockName, LockSome, LockTables, OpenHandler,
+            XaPrepare, XaStart,
         };
         matches!(
             self,
@@ -67,6 +69,7 @@ impl Act {
                 | LockSome
                 | XaStart
                 | XaPrepare
+                | Hidden
                 | Doubt
         )
     }
@@ -252,7 +255,8 @@ fn verb_act(verb: Token<'_>, rest: &[Token<'_>]) -> Option<Act> {
         b"handler" if has("close") => Some(Act::CloseHandler),
         b"xa" => xa_act(rest),
         b"call" => Some(Act::Call),
-        b"prepare" | b"execute" if hides_locks(rest) => Some(Act::Doubt),
+        b"prepare" if hides_locks(rest) => Some(Act::Hidden),
+        b"execute" if hides_locks(rest) => Some(Act::Doubt),
         // Compound statements outside of procedures (MariaDB).
         b"if" | b"case" | b"loop" | b"while" | b"repeat" | b"for" => Some(Act::Call),
         _ => None,

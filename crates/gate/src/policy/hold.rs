@@ -71,7 +71,7 @@ impl Hold {
             Act::UnlockNames => (self.names, self.unnamed) = (Vec::new(), false),
             Act::XaStart | Act::XaPrepare => self.xa = true,
             Act::XaEnd => self.xa = false,
-            Act::Doubt => self.doubt = true,
+            Act::Hidden | Act::Doubt => self.doubt = true,
         }
     }
 

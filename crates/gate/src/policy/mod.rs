@@ -104,6 +104,8 @@ pub struct Seen {
     code: Code,
     statement: Option<Statement>,
     closes: Option<u32>,
+    /// It runs a statement that the server cannot know.
+    absent: bool,
 }
 
 #[derive(Debug)]
@@ -111,6 +113,7 @@ struct Pending {
     code: Code,
     statement: Option<Statement>,
     permit: bool,
+    absent: bool,
 }
 
 /// One session, from its login on.
@@ -125,6 +128,8 @@ pub struct Session {
     under_permit: usize,
     prepared: NumberMap<u32, Statement>,
     last_prepared: Option<Statement>,
+    /// More were prepared than are remembered.
+    forgets: bool,
     /// The worst error since the transaction began.
     trouble: Option<Outcome>,
     digest: u64,
@@ -143,6 +148,7 @@ impl Session {
             under_permit: 0,
             prepared: NumberMap::default(),
             last_prepared: None,
+            forgets: false,
             trouble: None,
             digest: 0,
             statements: 0,
@@ -192,7 +198,8 @@ impl Session {
             Code::Execute => Some(self.prepared(command.statement)),
             _ => None,
         };
-        Seen { code, statement, closes: command.statement.filter(|_| code == Code::Close) }
+        let absent = code == Code::Execute && self.is_absent(command.statement);
+        Seen { code, statement, closes: command.statement.filter(|_| code == Code::Close), absent }
     }
 
     /// How the command may enter. Changes nothing: it may be asked again. A session that has a permit needs
@@ -204,8 +211,20 @@ impl Session {
         if self.administrator || aside || statement.is_some_and(|s| s.bypass) {
             return Passage::Bypass;
         }
-        let doubt = seen.code == Code::Unknown || statement.is_some_and(|s| s.acts.contains(&Act::Doubt));
+        let unread = |act: &Act| matches!(act, Act::Doubt | Act::Hidden);
+        let doubt = seen.code == Code::Unknown || statement.is_some_and(|s| s.acts.iter().any(unread));
         if doubt || self.hold.is_any() { Passage::Unqueued } else { Passage::Queued }
+    }
+
+    /// Whether the server cannot know that statement either: nothing was forgotten, and none is being prepared whose number
+    /// a client could guess.
+    fn is_absent(&self, number: Option<u32>) -> bool {
+        let known = match number {
+            Some(LAST_PREPARED) => self.last_prepared.is_some(),
+            Some(number) => self.prepared.contains_key(&number),
+            None => false,
+        };
+        !known && !self.forgets && !self.pending.iter().any(|pending| pending.code == Code::Prepare)
     }
 
     fn prepared(&self, number: Option<u32>) -> Statement {
@@ -220,15 +239,16 @@ impl Session {
         known.cloned().unwrap_or_else(Statement::unknown)
     }
 
-    /// The command is sent on.
-    pub fn sent(&mut self, seen: Seen) {
-        let permit = self.passage(&seen) != Passage::Bypass;
+    /// The command is sent on; `passage` is how it entered.
+    pub fn sent(&mut self, seen: Seen, passage: Passage) {
+        let permit = passage != Passage::Bypass;
         if let Some(number) = seen.closes {
             self.prepared.remove(&number);
         }
         if seen.code.is_answered() {
             self.under_permit += usize::from(permit);
-            self.pending.push_back(Pending { code: seen.code, statement: seen.statement, permit });
+            let Seen { code, statement, absent, .. } = seen;
+            self.pending.push_back(Pending { code, statement, permit, absent });
         }
     }
 
@@ -303,7 +323,7 @@ impl Session {
         self.hold = Hold::default();
         self.hold.transaction = transaction;
         self.prepared.clear();
-        self.last_prepared = None;
+        (self.last_prepared, self.forgets) = (None, false);
     }
 
     fn ended_well(&self, pending: &Pending, before: bool) -> Option<Outcome> {
@@ -336,7 +356,9 @@ impl Session {
             return pending.permit.then_some(outcome).or(before.then_some(outcome));
         }
         let doubt = !self.autocommit || acts.iter().any(|act| matches!(act, Act::Call | Act::Doubt));
-        self.hold.transaction |= doubt && pending.permit && pending.code.is_work();
+        // Nothing ran where the server only said that it knows no such statement, or did not prepare one.
+        let nothing = pending.absent && code::is_unknown_statement(error) || acts == [Act::Hidden];
+        self.hold.transaction |= doubt && !nothing && pending.permit && pending.code.is_work();
         if self.hold.transaction {
             self.trouble = Some(self.trouble.map_or(outcome, |known| code::worse(known, outcome)));
             return None;
@@ -346,9 +368,9 @@ impl Session {
 
     fn keep(&mut self, number: Option<u32>, statement: Statement) {
         self.last_prepared = Some(statement.clone());
-        if let Some(number) = number
-            && self.prepared.len() < PREPARED_MAX
-        {
+        let full = self.prepared.len() >= PREPARED_MAX;
+        self.forgets |= full;
+        if let Some(number) = number.filter(|_| !full) {
             self.prepared.insert(number, statement);
         }
     }

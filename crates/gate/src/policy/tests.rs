@@ -1,5 +1,7 @@
 //! Sentences about sessions.
 
+mod doubts;
+
 use super::*;
 
 const TRX: u16 = status::IN_TRANSACTION | status::AUTOCOMMIT;
@@ -12,7 +14,8 @@ impl Session {
 
     fn send(&mut self, command: &Command<'_>) {
         let seen = self.look(command);
-        self.sent(seen);
+        let passage = self.passage(&seen);
+        self.sent(seen, passage);
     }
 }
 

@@ -22,6 +22,13 @@ pub use wake::Wake;
 
 use std::io;
 
+/// A system call past the C library, whose functions that may wait are points where a thread can be cancelled: two
+/// atomic exchanges around each, five times a request, for what no thread here does. Arguments as the kernel has them.
+macro_rules! direct {
+    ($number:ident, $($argument:expr),+) => { libc::syscall(libc::$number, $($argument),+) };
+}
+use direct;
+
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

@@ -3,7 +3,7 @@
 //! Time comes from a timer that is one more descriptor and stays armed while sockets wake the thread: a
 //! time-out of the wait itself would start and cancel a timer for every request.
 
-use super::check;
+use super::{check, direct};
 use evenkeel_core::Nanos;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -11,6 +11,8 @@ use std::ptr;
 
 /// Events taken at a time.
 const BATCH: usize = 256;
+/// No other set of blocked signals while it waits.
+const NO_SIGNALS: *const libc::sigset_t = ptr::null();
 
 /// What a socket waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,9 +127,9 @@ impl Poller {
     pub fn wait(&mut self, block: bool) -> io::Result<usize> {
         let timeout = if block { -1 } else { 0 };
         let (epoll, events) = (self.epoll.as_raw_fd(), self.events.as_mut_ptr());
-        // SAFETY: the events have room for BATCH.
-        let ready = unsafe { libc::epoll_wait(epoll, events, BATCH as i32, timeout) };
-        self.ready = match check(ready) {
+        // SAFETY: the events have room for BATCH; the signals that are blocked stay as they are.
+        let ready = unsafe { direct!(SYS_epoll_pwait, epoll, events, BATCH, timeout, NO_SIGNALS, 0_usize) };
+        self.ready = match check(ready as libc::c_int) {
             Ok(ready) => ready as usize,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
             Err(error) => return Err(error),

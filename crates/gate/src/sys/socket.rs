@@ -1,6 +1,6 @@
 //! Stream sockets without waiting.
 
-use super::check;
+use super::{check, direct};
 use crate::address::Address;
 use evenkeel_core::Nanos;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -11,6 +11,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
+/// No address, and no room for one.
+const NOWHERE: *const libc::c_void = std::ptr::null();
 /// Most parts that are sent or received at once.
 pub const PARTS: usize = 128;
 
@@ -261,15 +263,19 @@ impl Socket {
 
     /// Sends what fits; `WouldBlock` where nothing does.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        let (pointer, flags) = (bytes.as_ptr().cast(), libc::MSG_NOSIGNAL);
-        // SAFETY: the pointer and the length are those of a slice.
-        transferred(unsafe { libc::send(self.as_raw_fd(), pointer, bytes.len(), flags) })
+        let (pointer, flags) = (bytes.as_ptr().cast::<libc::c_void>(), libc::MSG_NOSIGNAL);
+        // SAFETY: the pointer and the length are those of a slice; there is no address behind them.
+        let sent = unsafe { direct!(SYS_sendto, self.as_raw_fd(), pointer, bytes.len(), flags, NOWHERE, 0) };
+        transferred(sent as libc::ssize_t)
     }
 
     /// Receives what is there; `WouldBlock` where nothing is, 0 at the end.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        // SAFETY: the pointer and the length are those of a mutable slice.
-        transferred(unsafe { libc::recv(self.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) })
+        let pointer = buffer.as_mut_ptr().cast::<libc::c_void>();
+        // SAFETY: the pointer and the length are those of a mutable slice; the address is not asked for.
+        let received =
+            unsafe { direct!(SYS_recvfrom, self.as_raw_fd(), pointer, buffer.len(), 0, NOWHERE, NOWHERE) };
+        transferred(received as libc::ssize_t)
     }
 
     /// Sends what fits of several parts, at most [`PARTS`]; `WouldBlock` where nothing does.

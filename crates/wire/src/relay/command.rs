@@ -112,6 +112,11 @@ impl CommandReader {
         self.left as usize
     }
 
+    /// Number of the packet that would answer the last command, once it was taken to its end.
+    pub fn next_number(&self) -> u8 {
+        self.due
+    }
+
     /// The server asked for a file: what the client sends next is that file.
     pub fn file_follows(&mut self) -> Result<(), ProtocolError> {
         match (self.mode, self.is_between()) {

@@ -9,8 +9,9 @@ use crate::bytes::Reader;
 use crate::error::ProtocolError;
 use crate::packet;
 
-/// Largest packet of a login; a public key has about 500 bytes, connection attributes up to 64 KiB.
-pub const PACKET_MAX: usize = 128 << 10;
+/// Largest packet of a login: whoever sends half of one is not known yet, and keeps so much of a relay's memory. Logins of
+/// all clients that were tried have some hundred bytes, a public key has 500, a ticket of Kerberos a few thousand.
+pub const PACKET_MAX: usize = 16 << 10;
 /// Length of a request for TLS, which is also the beginning of a client's answer.
 const TLS_REQUEST_BYTES: usize = 32;
 
@@ -88,7 +89,7 @@ impl ServerHello {
 pub struct ClientHello {
     /// What it asks for.
     pub capabilities: u64,
-    /// Who logs in.
+    /// Who logs in, as the server takes it.
     pub user: Vec<u8>,
     /// Default database, empty for none.
     pub database: Vec<u8>,
@@ -151,7 +152,7 @@ impl ClientHello {
             capabilities |= mariadb << 32;
         }
         let has = |bit: u64| capabilities & bit != 0;
-        let user = reader.until_zero()?.to_vec();
+        let user = without_quotes(reader.until_zero()?).to_vec();
         if has(bit::PLUGIN_AUTH_LENENC) {
             reader.string()?;
         } else if has(bit::SECURE_CONNECTION) {
@@ -173,6 +174,14 @@ impl ClientHello {
     /// What both sides can do.
     pub fn dialect(&self, server: &ServerHello) -> Dialect {
         Dialect::new(self.capabilities & server.capabilities())
+    }
+}
+
+/// Servers take single quotes off that stand around the name of a login, once; not around that of a change of user.
+fn without_quotes(user: &[u8]) -> &[u8] {
+    match user {
+        [b'\'', name @ .., b'\''] => name,
+        name => name,
     }
 }
 
@@ -346,6 +355,17 @@ mod tests {
         assert_eq!(names_of_change(head), Some((&b"me"[..], &b"shop"[..])));
         assert_eq!(plugin_of_change(&head[..20], dialect), None);
         assert_eq!(plugin_of_change(&head[..12], dialect), Some(&b""[..]));
+    }
+
+    #[test]
+    fn quotes_around_a_user_are_taken_off_once_as_servers_do() {
+        for (sent, user) in
+            [("app", "app"), ("'app'", "app"), ("''app''", "'app'"), ("'app", "'app"), ("'", "'")]
+        {
+            let capabilities = (bit::PROTOCOL_41 | bit::SECURE_CONNECTION) as u32;
+            let payload = [&capabilities.to_le_bytes()[..], &[0; 28], sent.as_bytes(), b"\0\0"].concat();
+            assert_eq!(ClientHello::parse(&payload).unwrap().user, user.as_bytes(), "{sent}");
+        }
     }
 
     #[test]

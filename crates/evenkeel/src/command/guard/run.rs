@@ -39,7 +39,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
     if flags.require_backend {
         reach(&config.plan.backend)?;
     }
-    let teller = Arc::new(Teller::new(&config));
+    let teller = Arc::new(Teller::start(&config).context("starting the log")?);
     let guard = Guard::start(config.plan.clone())?;
     let mut running = Running::start(&guard, &config, Arc::clone(&teller))?;
     teller.tell(&Event::Listening {

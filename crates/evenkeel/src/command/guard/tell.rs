@@ -1,17 +1,25 @@
-//! The log of a running guard: events become lines on stderr.
+//! The log of a running guard: events become lines on stderr, and nobody waits for whoever reads them.
 
 use crate::clock::{Clock, unix_time};
 use crate::config::guard::GuardConfig;
 use crate::guard::decisions::{Decisions, Told};
 use crate::guard::log;
-use crate::view::log::{Form, line};
+use crate::view::lines::Lines;
+use crate::view::log::{Form, Parts, line};
 use evenkeel_gate::event::{Event, Listener};
-use std::io::Write;
+use serde_json::json;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// At the end, time for what was told to be read.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Whoever has something to tell tells it here, from any thread.
 pub struct Teller {
     clock: Clock,
+    lines: Lines,
     state: Mutex<State>,
 }
 
@@ -22,10 +30,16 @@ struct State {
 }
 
 impl Teller {
-    /// One that tells as the configuration asks.
-    pub fn new(config: &GuardConfig) -> Self {
+    /// One that tells as the configuration asks. Panics of the process are told by it from now on: the usual way would
+    /// write to stderr in the thread that panics, which has sessions to serve.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start(config: &GuardConfig) -> io::Result<Self> {
         let state = State { form: config.log, told: config.log_decisions, decisions: Decisions::default() };
-        Self { clock: Clock::start(), state: Mutex::new(state) }
+        let lines = Lines::start(io::stderr())?;
+        tell_panics(lines.clone());
+        Ok(Self { clock: Clock::start(), lines, state: Mutex::new(state) })
     }
 
     /// Tells as another configuration asks.
@@ -38,14 +52,21 @@ impl Teller {
     pub fn look(&self) {
         let mut state = self.lock();
         let due = state.decisions.due(self.clock.now());
-        write(due.map(|parts| line(parts, unix_time().as_millis(), state.form)));
+        self.write(due, state.form);
     }
 
-    /// Tells all that was gathered.
+    /// Tells all that was gathered, and waits a moment for it to be read.
     pub fn rest(&self) {
         let mut state = self.lock();
         let rest = state.decisions.rest();
-        write(rest.map(|parts| line(parts, unix_time().as_millis(), state.form)));
+        self.write(rest, state.form);
+        self.lines.finish(LAST_WORDS);
+    }
+
+    fn write(&self, parts: Option<Parts>, form: Form) {
+        if let Some(parts) = parts {
+            self.lines.tell(line(parts, unix_time().as_millis(), form), form);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -58,14 +79,24 @@ impl Listener for Teller {
         let mut state = self.lock();
         let told = state.told;
         if !state.decisions.keep(event, told, self.clock.now()) {
-            write(Some(log::line(event, unix_time().as_millis(), state.form)));
+            self.lines.tell(log::line(event, unix_time().as_millis(), state.form), state.form);
         }
     }
 }
 
-/// To stderr; one that is gone stops no guard.
-fn write(line: Option<String>) {
-    if let Some(line) = line {
-        let _ = writeln!(std::io::stderr().lock(), "{line}");
-    }
+/// A panic as a line: it may hold any lock but that of the lines.
+fn tell_panics(lines: Lines) {
+    std::panic::set_hook(Box::new(move |info| {
+        let thread = std::thread::current();
+        // Nothing where the environment does not ask for it (RUST_BACKTRACE).
+        let trace = Some(Backtrace::capture()).filter(|trace| trace.status() == BacktraceStatus::Captured);
+        let (name, text) = (thread.name().unwrap_or_default(), info.to_string());
+        let fields =
+            json!({ "thread": name, "text": text, "backtrace": trace.map(|trace| trace.to_string()) });
+        let form = lines.form();
+        lines.tell(line(("error", "panic", fields), unix_time().as_millis(), form), form);
+        if name == "main" {
+            lines.finish(LAST_WORDS);
+        }
+    }));
 }

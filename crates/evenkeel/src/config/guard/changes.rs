@@ -95,8 +95,17 @@ impl Changes {
     }
 
     fn options(&mut self, old: &mut Options, new: &Options) {
-        // No key says `liveness_min`.
-        let Options { dry_run, queue_max, wait_max, lent_max, close_after, named_max, liveness_min: _ } = new;
+        // No key says `named_min` or `liveness_min`.
+        let Options {
+            dry_run,
+            queue_max,
+            wait_max,
+            lent_max,
+            close_after,
+            named_max,
+            named_min: _,
+            liveness_min: _,
+        } = new;
         self.now("dry_run", &mut old.dry_run, dry_run);
         self.now("queue.length", &mut old.queue_max, queue_max);
         self.now("queue.named_max", &mut old.named_max, named_max);

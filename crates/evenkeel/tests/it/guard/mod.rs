@@ -5,6 +5,7 @@ pub mod client;
 mod corpus;
 mod demo;
 mod faults;
+mod hogs;
 mod identity;
 mod leaving;
 mod ledger;

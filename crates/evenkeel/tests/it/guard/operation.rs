@@ -5,8 +5,9 @@ use super::proxy::eventually;
 use super::server::Server;
 use crate::patience::found;
 use evenkeel_wire::relay::Reply;
-use std::io::{Read, Write};
+use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -158,6 +159,57 @@ fn sigterm_lets_a_transaction_end_and_says_so() {
     let status = process.child.wait().expect("it ends");
     assert!(status.success() && process.log().contains("event=drained cut=0"), "{}", process.log());
     assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 2"), "-2");
+}
+
+#[test]
+fn a_second_signal_ends_a_guard_at_once() {
+    let server = Server::up(&[]);
+    for (first, second) in [(libc::SIGTERM, libc::SIGTERM), (libc::SIGINT, libc::SIGTERM)] {
+        let mut process = Process::start(&server, "controller = 'fixed'\nlimit = 3");
+        let mut client = Client::connect(&process.address, MODERN);
+        client.query("BEGIN; UPDATE item SET stock = -2 WHERE id = 2");
+        process.signal(first);
+        eventually("the drain", || process.log().contains("event=draining"));
+        process.signal(second);
+        let status = process.child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(128 + second), "{}", process.log());
+        assert!(client.is_ended(), "the transaction was cut");
+    }
+    assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 2"), "2");
+}
+
+/// A pipe that is full, and that nobody reads.
+fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let set = |flags: i32| {
+        // SAFETY: the descriptor is open, and the call takes a number.
+        assert_eq!(unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETFL, flags) }, 0);
+    };
+    set(libc::O_NONBLOCK);
+    while (&writer).write(&[b'x'; 4_096]).is_ok() {}
+    while (&writer).write(b"x").is_ok() {}
+    set(0);
+    (reader, writer)
+}
+
+#[test]
+fn a_log_that_nobody_reads_makes_no_guard_deaf() {
+    let (listen, metrics) = (free_port(), free_port());
+    let (mut unread, stderr) = full_pipe();
+    let arguments = ["--listen", &listen, "--backend", "127.0.0.1:1", "--metrics", &metrics];
+    let child = evenkeel(&arguments).stderr(stderr).spawn().expect("the guard starts");
+    let (config, log) = (PathBuf::new(), PathBuf::new());
+    let mut process = Process { child, config, log, address: listen, metrics };
+    eventually("metrics", || process.get("/healthz").contains("200 OK"));
+    // Each client is told of a server that is not there, and the log of all of them.
+    eventually("an answer", || TcpStream::connect(&process.address).is_ok());
+    process.signal(libc::SIGHUP);
+    process.signal(libc::SIGTERM);
+    let status = found("the end of the guard", || process.child.try_wait().expect("a child"));
+    assert!(status.success(), "{status}");
+    let mut left = Vec::new();
+    unread.read_to_end(&mut left).expect("a pipe");
+    assert!(left.iter().all(|byte| *byte == b'x'), "there was room after all");
 }
 
 #[test]

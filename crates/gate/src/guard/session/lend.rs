@@ -1,11 +1,39 @@
 //! When a session lends its permit, and when it takes it back: what does not use the server must not close the gate to
-//! those who would.
+//! those who would. Nor must what uses it without end: a permit is for a second, whether one statement takes that long
+//! or a thousand of one transaction, and from there on it is with another.
 
 use super::Context;
 use super::relay::Relay;
 use crate::admission::Loan;
+use crate::guard::kinds::PATIENCE_MAX;
 use crate::guard::seat::Standing;
 use evenkeel_core::Nanos;
+
+/// For how long a session has had permits since it stood in line for one: also one after the other, where it holds what
+/// lets it pass the queue. The time of loans does not count, in which others ran.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tenure {
+    before: Nanos,
+    since: Option<Nanos>,
+}
+
+impl Tenure {
+    /// The session has a permit.
+    pub fn goes_on(&mut self, now: Nanos) {
+        self.since.get_or_insert(now);
+    }
+
+    /// It has none, or has lent it.
+    pub fn pauses(&mut self, now: Nanos) {
+        if let Some(since) = self.since.take() {
+            self.before += now - since;
+        }
+    }
+
+    fn length(&self, now: Nanos) -> Nanos {
+        self.before + self.since.map_or(Nanos::ZERO, |since| now - since)
+    }
+}
 
 impl Relay {
     /// What does not use the server lends its permit: an idle transaction, half a command, a client that does not
@@ -21,16 +49,28 @@ impl Relay {
             () if half => !self.parked && long(self.heard),
             () => client_blocked.is_some_and(long),
         };
-        if idle {
-            return self.lend_for(Loan::Idle, cx);
+        if idle && self.lend_for(Loan::Idle, cx) {
+            return;
         }
-        let Some(statement) = self.policy.at_server() else { return };
-        let since = self.busy_since;
-        if statement.idles {
-            self.lend_for(Loan::Asleep { since }, cx);
-        } else if cx.now - since >= cx.kinds.patience(statement.digest) {
+        let (statement, since) = (self.policy.at_server(), self.busy_since);
+        let sleeps = statement.is_some_and(|statement| statement.idles);
+        if sleeps && self.lend_for(Loan::Asleep { since }, cx) || self.lend_for_good(cx) {
+            return;
+        }
+        if let Some(statement) = statement.filter(|_| !idle && !sleeps)
+            && cx.now - since >= cx.kinds.patience(statement.digest)
+        {
             self.lend_for(Loan::AtServer { since }, cx);
         }
+    }
+
+    /// A session that has had permits for so long lends until it gives the present one back, however short its statements
+    /// are: each of them would take it back at once, and nobody else ever get it.
+    pub(super) fn lend_for_good(&mut self, cx: &mut Context<'_>) -> bool {
+        let length = self.tenure.length(cx.now);
+        let outstayed = !self.stays_lent && length >= PATIENCE_MAX;
+        self.stays_lent |= outstayed && self.lend_for(Loan::AtServer { since: cx.now - length }, cx);
+        self.stays_lent
     }
 
     /// A statement that says itself that it will not use the server lends at once.
@@ -40,18 +80,30 @@ impl Relay {
         }
     }
 
-    fn lend_for(&mut self, loan: Loan, cx: &mut Context<'_>) {
-        let Some(permit) = &mut self.permit else { return };
-        if permit.standing() == Standing::Held && permit.lend(loan, cx.notices) {
-            self.idles = matches!(loan, Loan::Idle);
+    /// Whether the permit is lent for that now.
+    fn lend_for(&mut self, loan: Loan, cx: &mut Context<'_>) -> bool {
+        let idles = loan == Loan::Idle;
+        let Some(permit) = &mut self.permit else { return false };
+        let may = match permit.standing() {
+            Standing::Held => true,
+            // Who pauses makes room for others who are on loan.
+            Standing::Lent => self.stays_lent && idles,
+            Standing::Waiting | Standing::Over => false,
+        };
+        let lent = may && permit.lend(loan, cx.notices);
+        if lent {
+            self.tenure.pauses(cx.now);
+            (self.idles, self.stays_lent) = (idles, false);
         }
+        lent
     }
 
     /// A permit that was lent comes back, if need be above the limit.
     pub(super) fn resume(&mut self, cx: &mut Context<'_>) {
-        self.idles = false;
+        (self.idles, self.stays_lent) = (false, false);
         if let Some(permit) = &mut self.permit {
             permit.resume(cx.notices);
+            self.tenure.goes_on(cx.now);
         }
     }
 

@@ -109,9 +109,9 @@ impl Login {
         self.hello.is_some()
     }
 
-    /// Bytes that the client sent ahead.
+    /// Bytes that the client sent ahead, and such of a packet that is not all there.
     pub fn held(&self) -> usize {
-        self.held.len()
+        self.held.len() + self.said.kept()
     }
 
     /// What the client sent behind its login.

@@ -10,6 +10,7 @@
 mod end;
 mod lend;
 mod login;
+mod refuse;
 mod relay;
 mod terms;
 mod understand;
@@ -95,7 +96,7 @@ impl Session {
     pub fn is_watched(&self) -> bool {
         match &self.stage {
             Stage::Connecting | Stage::Login(_) | Stage::Parting(_) => true,
-            Stage::Relay(relay) => relay.standing() == Some(Standing::Held) || relay.is_in_login(),
+            Stage::Relay(relay) => relay.is_watched(),
         }
     }
 
@@ -138,6 +139,11 @@ impl Session {
             Stage::Relay(relay) | Stage::Parting(Some(relay)) => relay.standing(),
             _ => None,
         }
+    }
+
+    /// Whether its permit is lent for all that its transaction still says.
+    pub fn stays_lent(&self) -> bool {
+        matches!(&self.stage, Stage::Relay(relay) | Stage::Parting(Some(relay)) if relay.stays_lent())
     }
 
     /// Bytes of the client's that it keeps because they may not go yet.
@@ -261,7 +267,7 @@ impl Session {
             }
             Event::Blocked(blocked) => self.client_blocked = blocked.then_some(cx.now),
             Event::Admitted => {
-                relay.admitted();
+                relay.admitted(cx);
                 return self.go_on(cx);
             }
             Event::Rejected(rejection) if relay.rejected() => return self.refuse_command(rejection, cx),
@@ -270,7 +276,12 @@ impl Session {
                 cx.stats.login_timeouts.add();
                 return Err(Refusal::LoginTooSlow.into());
             }
-            Event::Tick => relay.lend(self.client_blocked, cx),
+            Event::Tick => {
+                relay.lend(self.client_blocked, cx);
+                if self.client_blocked.is_none() && relay.takes_its_turn() {
+                    return self.go_on(cx);
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -303,7 +314,7 @@ impl Session {
     fn up(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<(), End> {
         let Stage::Relay(relay) = &mut self.stage else { return Ok(()) };
         relay.heard(cx);
-        if !relay.held.is_empty() {
+        if !relay.held.is_empty() || relay.is_discarding() {
             relay.held.extend_from_slice(bytes);
             relay.look_again = true;
             return self.go_on(cx);
@@ -334,6 +345,10 @@ impl Session {
         while let Stage::Relay(relay) = &mut self.stage {
             if !relay.looks_again() || self.client_ended {
                 return Ok(());
+            }
+            if relay.is_discarding() {
+                relay.discard(cx)?;
+                continue;
             }
             let mut held = std::mem::take(&mut relay.held);
             let taken = match relay.take(&held, cx) {
@@ -373,3 +388,6 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

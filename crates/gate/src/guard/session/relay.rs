@@ -1,6 +1,7 @@
 //! A session after its login, the client's side: commands that wait or go, and what becomes of it when its client
 //! leaves. What the server says is in `understand`.
 
+use super::lend::Tenure;
 use super::login::{self, Accepted};
 use super::{Context, Refusal, Side};
 use crate::admission::Rejection;
@@ -8,7 +9,6 @@ use crate::guard::seat::{Asked, Permit, Seat, Standing};
 use crate::policy::{self, Passage};
 use evenkeel_core::Nanos;
 use evenkeel_wire::command;
-use evenkeel_wire::packet::{HEADER_BYTES, PAYLOAD_MAX};
 use evenkeel_wire::relay::{Command, CommandKind, CommandReader, Dialect, Expect, ReplyReader, Step};
 use evenkeel_wire::relay::{hello, sql};
 
@@ -22,7 +22,7 @@ pub enum Question {
 }
 
 /// Commands that a client may have under way before its next one waits for the answers.
-const TURN: u32 = 16;
+pub(super) const TURN: u32 = 16;
 
 /// What came of looking at bytes of the client's.
 #[derive(Debug, Default)]
@@ -43,10 +43,19 @@ pub struct Relay {
     pub(super) permit: Option<Permit>,
     /// The permit was lent because the session was not using the server, not because a statement takes long.
     pub(super) idles: bool,
+    /// It was lent because the session has had permits for too long, and comes back no earlier than it is given back.
+    pub(super) stays_lent: bool,
+    /// For how long that has been.
+    pub(super) tenure: Tenure,
     /// What the client sent and may not go yet.
     pub held: Vec<u8>,
     /// Whether `held` waits for something else than more bytes.
     pub(super) parked: bool,
+    /// The command that passes was refused: it is thrown away.
+    pub(super) refused: Option<Rejection>,
+    /// Commands refused in this turn, and whether what is held waits for the next one.
+    pub(super) refusals: u32,
+    pub(super) paced: bool,
     /// What is held is to be looked at again before more is read.
     pub look_again: bool,
     pub(super) question: Option<Box<Question>>,
@@ -84,8 +93,13 @@ impl Relay {
             seat,
             permit: None,
             idles: false,
+            stays_lent: false,
+            tenure: Tenure::default(),
             held: Vec::new(),
             parked: false,
+            refused: None,
+            refusals: 0,
+            paced: false,
             look_again: false,
             error_number: 1,
             question: None,
@@ -114,6 +128,16 @@ impl Relay {
         self.permit.as_ref().map(Permit::standing)
     }
 
+    /// Whether it has to be told of time.
+    pub fn is_watched(&self) -> bool {
+        self.standing() == Some(Standing::Held) || self.stays_lent || self.paced || self.is_in_login()
+    }
+
+    /// Whether its permit is lent for all that its transaction still says.
+    pub fn stays_lent(&self) -> bool {
+        self.stays_lent
+    }
+
     /// Whether so many bytes of a command are still to come that a large buffer pays.
     pub fn is_in_long_command(&self) -> bool {
         self.commands.left() > 0 || !self.commands.is_between()
@@ -132,6 +156,9 @@ impl Relay {
     /// The client says something: it goes on with what it had begun.
     pub fn heard(&mut self, cx: &mut Context<'_>) {
         self.heard = cx.now;
+        if self.held.is_empty() {
+            self.refusals = 0;
+        }
         if self.idles && !self.commands.is_between() {
             self.resume(cx);
         }
@@ -144,7 +171,7 @@ impl Relay {
             self.parked = true;
             return Ok(taken);
         }
-        loop {
+        while taken.passed < input.len() {
             match self.commands.next(&input[taken.passed..])? {
                 Step::Pass(count) => taken.passed += count,
                 Step::More => break,
@@ -195,7 +222,7 @@ impl Relay {
         if self.policy.in_flight() == 0 {
             self.busy_since = cx.now;
         }
-        self.policy.sent(seen);
+        self.policy.sent(seen, passage);
         self.commands.accept(command);
         self.replies.expect(command.kind);
         cx.stats.commands.add();
@@ -218,6 +245,8 @@ impl Relay {
             Some(Standing::Waiting) => false,
             // The next statement behind one that sleeps is not what was lent for.
             Some(Standing::Lent) if self.replies.pending() > 0 && !self.policy.hold().is_any() => false,
+            // The loan is for all that its transaction still says.
+            Some(Standing::Lent) if self.stays_lent => true,
             Some(Standing::Lent) => {
                 self.resume(cx);
                 true
@@ -235,14 +264,22 @@ impl Relay {
         self.turn = 0;
         if passage == Passage::Unqueued && self.may_pass_the_queue(cx) {
             self.permit = Some(self.seat.enter(cx.notices));
+            self.tenure.goes_on(cx.now);
+            self.lend_for_good(cx);
             return true;
         }
         // The answer to a refusal would overtake theirs.
         if self.replies.pending() > 0 {
             return false;
         }
+        self.tenure = Tenure::default();
         match self.seat.ask(cx.notices) {
-            Asked::Permit(permit) => self.permit = Some(permit),
+            Asked::Permit(permit) => {
+                if permit.standing() == Standing::Held {
+                    self.tenure.goes_on(cx.now);
+                }
+                self.permit = Some(permit);
+            }
             Asked::Rejected(rejection) => taken.refused = Some(rejection),
         }
         self.standing() == Some(Standing::Held)
@@ -266,8 +303,9 @@ impl Relay {
     }
 
     /// The gate has admitted the session, if it waits still.
-    pub fn admitted(&mut self) {
+    pub fn admitted(&mut self, cx: &Context<'_>) {
         if self.permit.as_mut().is_some_and(Permit::admitted) {
+            self.tenure.goes_on(cx.now);
             self.unpark();
         }
     }
@@ -279,30 +317,6 @@ impl Relay {
             self.permit = None;
         }
         waited
-    }
-
-    /// Tells the client that the command at the front of what is held is refused, and forgets it. One that is not all
-    /// there cannot be refused alone: the session ends.
-    pub fn refuse(&mut self, rejection: Rejection, cx: &mut Context<'_>) -> Result<(), Refusal> {
-        if !self.drop_refused() {
-            return Err(Refusal::Gate(rejection));
-        }
-        cx.stats.refused.add();
-        let mut out = Vec::new();
-        Refusal::Gate(rejection).put(&mut out, 1, true);
-        cx.send(Side::Client, out);
-        Ok(())
-    }
-
-    fn drop_refused(&mut self) -> bool {
-        let [a, b, c, _, ..] = self.held[..] else { return false };
-        let length = HEADER_BYTES + u32::from_le_bytes([a, b, c, 0]) as usize;
-        let whole = length < HEADER_BYTES + PAYLOAD_MAX && self.held.len() >= length;
-        if whole {
-            self.held.drain(..length);
-            self.unpark();
-        }
-        whole
     }
 
     /// The server has told its end: nothing of this session runs there any more.
@@ -338,7 +352,7 @@ impl Relay {
 
     /// Whether a command of the client's has not been sent on.
     pub fn is_waiting(&self) -> bool {
-        self.replies.pending() == 0 && !self.held.is_empty()
+        self.replies.pending() == 0 && (!self.held.is_empty() || self.is_discarding())
     }
 
     /// Whether nothing is due from the server.
@@ -380,7 +394,7 @@ impl Relay {
 
     /// Whether an error packet would be understood as the answer to the command that waits.
     pub fn awaits_answer(&self) -> bool {
-        self.replies.is_between() && (self.replies.pending() > 0 || !self.held.is_empty())
+        self.replies.is_between() && (self.replies.pending() > 0 || self.is_waiting())
     }
 }
 

@@ -22,6 +22,16 @@ pub enum Side {
     Server,
 }
 
+impl Side {
+    /// The end that it talks to.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
 /// What happens to a session.
 #[derive(Debug)]
 pub enum Event<'a> {

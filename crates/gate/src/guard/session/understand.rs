@@ -19,7 +19,7 @@ impl Relay {
     pub fn understand(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<Range<usize>, Refusal> {
         self.goes_on_reading(cx);
         let (mut rest, mut range) = (bytes, 0..bytes.len());
-        loop {
+        while !rest.is_empty() {
             let due = self.replies.answers();
             let Some(reply) = self.replies.next(&mut rest)? else { break };
             let at = bytes.len() - rest.len();
@@ -118,17 +118,24 @@ impl Relay {
     fn settle(&mut self, ended: Option<Ended>, open: bool, cx: &mut Context<'_>) {
         match self.standing() {
             Some(Standing::Held | Standing::Lent) => {
+                // The statement that was on loan is over, and its transaction goes on.
+                if open && !self.idles && !self.stays_lent {
+                    self.resume(cx);
+                }
                 if ended.is_some() || !open {
                     self.permit =
                         self.permit.take().and_then(|permit| permit.settle(ended, open, cx.notices));
                 }
-                // The statement that was on loan is over, and its transaction goes on.
-                if !self.idles {
-                    self.resume(cx);
+                if !open {
+                    self.tenure.pauses(cx.now);
+                    self.stays_lent = false;
                 }
             }
             // It began what needs a permit without having one.
-            None if open => self.permit = Some(self.seat.enter(cx.notices)),
+            None if open => {
+                self.permit = Some(self.seat.enter(cx.notices));
+                self.tenure.goes_on(cx.now);
+            }
             // What waits has nothing in flight that could have been answered.
             _ => {}
         }

@@ -11,9 +11,14 @@ use evenkeel_wire::packet::PacketReader;
 const COMMANDS_MAX: u32 = 40;
 /// Bytes that a dishonest one says ahead of each of its login's packets.
 const AHEAD_MAX: u64 = 60_000;
-/// Commands of one that floods, and how many of them it says ahead.
-const FLOOD: u32 = 2_000;
+/// Commands of one that floods, how many of them it says ahead, and how many in one breath.
+const FLOOD: u32 = 1_500;
 const AHEAD_OF_FLOOD: usize = 1_000;
+const BREATH: usize = 500;
+/// Commands that a lazy one says ahead before it reads anything.
+const AHEAD_OF_LAZY: usize = 60;
+/// Bytes in one packet of a file.
+const FILE_PART_MAX: u64 = 3_000;
 /// PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH, CONNECT_WITH_DB, TRANSACTIONS and the like.
 const CAPABILITIES: u32 = 1 << 9 | 1 << 15 | 1 << 19 | 1 << 13 | 1 << 3 | 1 << 7;
 
@@ -40,13 +45,18 @@ pub struct Client {
     finishes: bool,
     /// It takes locks, and seldom anything else.
     locks: bool,
+    /// By prepared statements alone.
+    prepares: bool,
     /// It says far more ahead than others.
     floods: bool,
+    /// It asks for a lot, and for long reads nothing of it.
+    lazy: bool,
     last: Option<Command>,
 }
 
 impl Client {
-    pub fn new(random: &mut Random) -> Self {
+    /// One of a crowd of which so many take locks.
+    pub fn new(lockers: f64, random: &mut Random) -> Self {
         Self {
             phase: Phase::Greeting,
             packets: PacketReader::new(1 << 20),
@@ -54,8 +64,10 @@ impl Client {
             stalled: false,
             silent: false,
             finishes: false,
-            locks: random.chance(0.3),
-            floods: random.chance(0.03),
+            locks: random.chance(lockers),
+            prepares: random.chance(0.3),
+            floods: random.chance(0.04),
+            lazy: random.chance(0.05),
             last: None,
         }
     }
@@ -86,7 +98,7 @@ impl Client {
             return Ok(());
         }
         // In pieces, so that half a command is on its way for a while; a dishonest one says all it can.
-        let most = if ledger.over { AHEAD_MAX } else { random.uniform(1, 900) };
+        let most = if ledger.over || self.floods { AHEAD_MAX } else { random.uniform(1, 900) };
         let piece = self.unsaid.len().min(most as usize);
         let said = conduit.say(&self.unsaid[..piece]);
         self.unsaid.drain(..said);
@@ -169,7 +181,11 @@ impl Client {
             return;
         }
         let waits = self.last.as_ref().is_some_and(Command::is_alone) && ledger.pending() > 0;
-        let most = if self.floods { AHEAD_OF_FLOOD } else { random.uniform(0, 4) as usize };
+        let most = match () {
+            () if self.floods => AHEAD_OF_FLOOD,
+            () if self.lazy => AHEAD_OF_LAZY,
+            () => random.uniform(0, 4) as usize,
+        };
         let ahead = ledger.pending() > most;
         if waits || ahead || self.finishes || random.chance(0.3) {
             return;
@@ -177,7 +193,9 @@ impl Client {
         let enough = ledger.sent_total() >= if self.floods { FLOOD } else { COMMANDS_MAX };
         let command = match () {
             () if enough => Command::Quit,
-            () if self.floods => Command::Select(0),
+            () if self.floods => return self.flood(ledger, random),
+            () if self.lazy => Command::Rows(random.uniform(30, 60)),
+            () if self.locks && self.prepares => Command::of_preparer(random),
             () if self.locks => Command::of_locker(random),
             () => Command::any(random),
         };
@@ -190,14 +208,20 @@ impl Client {
         self.send(command, ledger, random);
     }
 
+    fn flood(&mut self, ledger: &mut Ledger, random: &mut Random) {
+        for _ in 0..BREATH {
+            self.send(Command::Select(0), ledger, random);
+        }
+    }
+
     fn send(&mut self, command: Command, ledger: &mut Ledger, random: &mut Random) {
         // The attack: a change of user in the middle of other commands, with a made-up proof behind it.
-        let attack = random.chance(0.02);
+        let attack = !self.floods && random.chance(0.02);
         let commands = match attack {
             true => vec![Command::NoDatabase, Command::ChangeUser(super::script::SYSTEM), Command::Select(1)],
             false => vec![command],
         };
-        if self.floods && self.last.is_none() {
+        if (self.floods || self.lazy) && self.last.is_none() {
             self.stalled = true;
         }
         for command in commands {
@@ -215,11 +239,17 @@ impl Client {
     fn send_file(&mut self, ledger: &mut Ledger, random: &mut Random) {
         ledger.file_wanted = false;
         let mut number = ledger.number.wrapping_add(1);
+        let mut parts: Vec<Vec<u8>> = Vec::new();
         for _ in 0..random.uniform(0, 3) {
-            self.unsaid.extend(packet(number, &vec![b'x'; random.uniform(1, 500) as usize]));
+            let (byte, length) = (random.uniform(0, 255) as u8, random.uniform(1, FILE_PART_MAX) as usize);
+            parts.push(vec![byte; length]);
+        }
+        parts.push(Vec::new());
+        for part in parts {
+            ledger.send_file(&part);
+            self.unsaid.extend(packet(number, &part));
             number = number.wrapping_add(1);
         }
-        self.unsaid.extend(packet(number, b""));
     }
 
     /// Waits for nothing any more: says goodbye as soon as nothing of it is under way.

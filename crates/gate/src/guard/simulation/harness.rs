@@ -2,9 +2,9 @@
 //! well-bred. It panics where something happens that must not, whatever the sides say.
 
 use super::door::Gateway;
+use super::witness::Witness;
 use crate::address::Address;
 use crate::admission::{Caller, Census, Gate, Options, SessionId};
-use crate::guard::account::QUESTION;
 use crate::guard::kinds::Kinds;
 use crate::guard::plan::Plan;
 use crate::guard::seat::{Door, Standing};
@@ -15,6 +15,7 @@ use crate::guard::tls::TlsMode;
 use evenkeel_core::Nanos;
 use evenkeel_wire::packet;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,17 +28,6 @@ const ME: SessionId = SessionId(1);
 const OTHER: SessionId = SessionId(2);
 const GREETING: &[u8] = b"\x0a10.11.6-fuzz\0\x07\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_native_password\0";
 
-/// What is known of the account check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Check {
-    /// None is pending.
-    None,
-    /// The server was asked, and the client was not told yet that it is in.
-    Pending,
-    /// The account may not come in.
-    Refused,
-}
-
 /// A session, and what is known of it from outside.
 pub struct Harness {
     session: Session,
@@ -47,7 +37,7 @@ pub struct Harness {
     kinds: Kinds,
     stats: Stats,
     now: Nanos,
-    check: Check,
+    witness: Witness,
     /// Packets that went each way during the login.
     login_packets: [usize; 2],
     other_runs: bool,
@@ -57,6 +47,8 @@ pub struct Harness {
     closed: bool,
     /// Bytes that went to the server after the login.
     pub passed: usize,
+    /// What the guard itself told the client, logins included, since [`Harness::forget`].
+    pub told: Vec<u8>,
 }
 
 impl Harness {
@@ -73,29 +65,36 @@ impl Harness {
         plan.refuse_host_accounts = chosen(1);
         plan.administrators = vec!["boss".to_owned()];
         let arrival = Arrival { local: chosen(3), spare: chosen(4) };
+        let terms = Terms { plan, tls_offered: chosen(5), backend_tls: TlsMode::Preferred };
         let mut harness = Self {
             session: Session::new(ME, arrival, Nanos::ZERO),
-            terms: Terms { plan, tls_offered: chosen(5), backend_tls: TlsMode::Preferred },
+            witness: Witness::new(terms.clone()),
+            terms,
             door: gateway.clone(),
             gateway,
             kinds: Kinds::default(),
             stats: Stats::default(),
             now: Nanos::ZERO,
-            check: Check::None,
             login_packets: [0; 2],
             other_runs: false,
             unheard: [Vec::new(), Vec::new()],
             over: [false; 2],
             closed: false,
             passed: 0,
+            told: Vec::new(),
         };
         harness.happens(Event::Connected { server: 0 });
         harness
     }
 
+    /// The server greets.
+    pub fn greet(&mut self) {
+        self.says_packet(Side::Server, 0, GREETING);
+    }
+
     /// Both sides log in as an honest client and an honest server do.
     pub fn log_in(&mut self, user: &str, capabilities: u32) {
-        self.says_packet(Side::Server, 0, GREETING);
+        self.greet();
         let hello = [
             &capabilities.to_le_bytes()[..],
             &[0, 0, 0, 64, 45],
@@ -105,6 +104,18 @@ impl Harness {
         ];
         self.says_packet(Side::Client, 1, &hello.concat());
         self.says_packet(Side::Server, 2, b"\0\0\0\x02\0\0\0");
+    }
+
+    /// The server answers the guard's question for an account.
+    pub fn tell_account(&mut self, user: &str, host: &str, how: &str) {
+        let row = format!("CREATE USER `{user}`@`{host}` {how}");
+        let row = [&[row.len() as u8][..], row.as_bytes()].concat();
+        let end = b"\xfe\0\0\x02\0";
+        let packets: [&[u8]; 5] =
+            [b"\x01", b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\xfd\0\0\0\0\0", end, &row, end];
+        for (number, payload) in (1..).zip(packets) {
+            self.says_packet(Side::Server, number, payload);
+        }
     }
 
     /// A side says a packet.
@@ -122,7 +133,8 @@ impl Harness {
         self.hear();
     }
 
-    fn hear(&mut self) {
+    /// What was said and is wanted by now is heard.
+    pub fn hear(&mut self) {
         loop {
             let wanted = |side: &Side| {
                 !self.closed && !self.unheard[*side as usize].is_empty() && self.session.hears(*side)
@@ -176,7 +188,11 @@ impl Harness {
             return;
         }
         let logs_in = self.session.login_since().is_some();
-        let said = if let Event::Said(side, bytes) = &event { Some((*side, bytes.len())) } else { None };
+        let said = if let Event::Said(side, bytes) = &event { Some((*side, *bytes)) } else { None };
+        let hidden = match said {
+            Some((Side::Server, bytes)) => self.witness.server_says(bytes),
+            _ => 0..0,
+        };
         let (mut notices, mut actions) = (Vec::new(), Vec::new());
         let mut cx = Context {
             terms: &self.terms,
@@ -190,7 +206,7 @@ impl Harness {
         };
         self.session.on(event, &mut cx);
         for action in actions {
-            self.judge_action(&action, logs_in, said);
+            self.judge_action(&action, logs_in, said, &hidden);
         }
         for notice in notices {
             self.notice(notice);
@@ -217,26 +233,44 @@ impl Harness {
         });
     }
 
-    fn judge_action(&mut self, action: &Action, logs_in: bool, said: Option<(Side, usize)>) {
+    fn judge_action(
+        &mut self,
+        action: &Action,
+        logs_in: bool,
+        said: Option<(Side, &[u8])>,
+        hidden: &Range<usize>,
+    ) {
         match action {
             Action::Pass(range) => {
-                let Some((from, length)) = said else { panic!("{range:?} passes, and nobody said anything") };
+                let Some((from, bytes)) = said else { panic!("{range:?} passes, and nobody said anything") };
+                let length = bytes.len();
                 assert!(range.start <= range.end && range.end <= length, "{range:?} of {length} bytes");
                 assert!(!logs_in, "{range:?} of {from:?} pass unread during the login");
                 if from == Side::Client {
-                    self.goes_to_server(range.len());
+                    return self.goes_to_server(&bytes[range.clone()], logs_in);
                 }
+                let apart = range.is_empty() || range.end <= hidden.start || range.start >= hidden.end;
+                assert!(apart, "{range:?} pass, and {hidden:?} is an OK whose account was not checked");
             }
-            Action::Send(Side::Server, bytes) if bytes.ends_with(QUESTION) => {
-                assert_ne!(self.check, Check::Refused, "a refused account is asked about again");
-                self.check = Check::Pending;
+            Action::Send(Side::Server, bytes) => self.goes_to_server(bytes, logs_in),
+            Action::Send(Side::Client, bytes) => {
+                self.login_packets[Side::Client as usize] += usize::from(logs_in);
+                self.told.extend_from_slice(bytes);
+                self.witness.guard_says(bytes).unwrap_or_else(|what| panic!("{what}"));
             }
-            Action::Send(Side::Server, bytes) if logs_in => self.login_goes_to_server(bytes),
-            Action::Send(Side::Server, bytes) => self.goes_to_server(bytes.len()),
-            Action::Send(Side::Client, bytes) => self.goes_to_client(bytes, logs_in),
             Action::Close => self.closed = true,
             Action::ClientTls(_) | Action::ServerTls | Action::End(_) => {}
         }
+    }
+
+    fn goes_to_server(&mut self, bytes: &[u8], logs_in: bool) {
+        // The server's OK ends the login in the middle of the event, and the guard's question follows in the same one.
+        if logs_in && !self.witness.is_in() {
+            self.login_goes_to_server(bytes);
+        } else {
+            self.passed += bytes.len();
+        }
+        self.witness.goes_to_server(bytes).unwrap_or_else(|what| panic!("{what}"));
     }
 
     /// One packet of the client's for each that the server has let it answer, and TLS's request before the first.
@@ -252,20 +286,32 @@ impl Harness {
         assert!(answered <= asked + 1, "{answered} packets of a login for {asked} questions");
     }
 
-    fn goes_to_server(&mut self, count: usize) {
-        assert!(
-            self.check == Check::None || count == 0,
-            "{count} bytes pass, and the account check is {:?}",
-            self.check
-        );
-        self.passed += count;
+    /// What the client was told counts no more.
+    pub fn forget(&mut self) {
+        self.told.clear();
     }
 
-    fn goes_to_client(&mut self, bytes: &[u8], logs_in: bool) {
-        self.login_packets[Side::Client as usize] += usize::from(logs_in);
-        if self.check == Check::Pending {
-            self.check = if bytes.get(4) == Some(&0xff) { Check::Refused } else { Check::None };
-        }
+    /// Nobody waits for longer than this.
+    pub fn bound_waits(&mut self, most: Nanos) {
+        let options = Options { wait_max: Some(most), ..Options::default() };
+        self.gateway.reach(None, &mut |gate, now| gate.set_options(now, options));
+    }
+
+    /// What the session has of the gate.
+    pub fn standing(&self) -> Option<Standing> {
+        self.session.standing()
+    }
+
+    /// What the gate knows.
+    pub fn census(&self) -> Census {
+        let mut census = Census::default();
+        self.gateway.reach(None, &mut |gate, now| census = gate.census(now));
+        census
+    }
+
+    /// Whether the session is over.
+    pub fn is_closed(&self) -> bool {
+        self.closed
     }
 
     fn judge(&self) {
@@ -299,61 +345,3 @@ impl Harness {
         assert_eq!(left, (0, 0, 0, 0), "{census:?}");
     }
 }
-
-/// Plays what the bytes say: choices, then one thing after the other.
-///
-/// # Panics
-/// Where something happens that must not.
-pub fn play(data: &[u8]) {
-    let Some((choices, mut rest)) = data.split_first() else { return };
-    let mut harness = Harness::new(*choices);
-    if choices & 1 << 6 != 0 {
-        harness.log_in(if choices & 1 << 7 != 0 { "boss" } else { "app" }, 0x000a_a288);
-    }
-    while let [what, many, more @ ..] = rest {
-        let (bytes, after) = more.split_at(more.len().min(taken_by(*what, *many)));
-        rest = after;
-        let side = if what & 1 == 0 { Side::Client } else { Side::Server };
-        let number = many & 3;
-        match what >> 1 & 15 {
-            0 | 1 => harness.says(side, bytes),
-            2..=5 => harness.says_packet(side, number, bytes),
-            6 => harness.says_packet(
-                side,
-                number,
-                &[&b"\x03"[..], TEXTS[usize::from(*many) % TEXTS.len()]].concat(),
-            ),
-            7 => harness.says_packet(Side::Server, number, &[0, 0, 0, many >> 2 & 11, 0, 0, 0]),
-            8 => harness.says_packet(Side::Server, number, b"\xff\x19\x04#42000unknown"),
-            9 => harness.log_in(if *many == 0 { "boss" } else { "app" }, 0x000a_a288),
-            10 => harness.says_packet(side, 0, b"\x11root\0\0shop\0\x2d\0mysql_native_password\0"),
-            11 => harness.waits(Nanos::from_millis(u64::from(*many) * 8)),
-            12 => harness.toggle_other(),
-            13 => harness.happens(Event::Blocked(*many > 127)),
-            14 if *many > 200 => harness.ends(side, *many > 227),
-            14 => harness.happens(Event::Leaving(side)),
-            _ => harness.happens(if *many > 250 { Event::GiveWay } else { Event::Told }),
-        }
-        harness.hear();
-    }
-    harness.drop_session();
-}
-
-/// Bytes behind these two that belong to them.
-fn taken_by(what: u8, many: u8) -> usize {
-    match what >> 1 & 15 {
-        0..=5 => usize::from(many),
-        _ => 0,
-    }
-}
-
-const TEXTS: [&[u8]; 8] = [
-    b"SELECT 1",
-    b"BEGIN",
-    b"COMMIT",
-    b"SELECT GET_LOCK('a', 1)",
-    b"DO RELEASE_ALL_LOCKS()",
-    b"SELECT SLEEP(1)",
-    b"KILL 7",
-    b"LOCK TABLES t WRITE",
-];

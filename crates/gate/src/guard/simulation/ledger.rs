@@ -38,6 +38,8 @@ pub struct Ledger {
     pub over: bool,
     /// The server asks for a file.
     pub file_wanted: bool,
+    /// Packets of a file that the client has sent and the server has not read.
+    file: VecDeque<Vec<u8>>,
     /// A stream passes.
     pub streams: bool,
     /// The server asks the client for a proof.
@@ -53,6 +55,19 @@ impl Ledger {
         let payload = command.payload(self.sent_total);
         self.sent.push(Sent { command, payload: payload.clone() });
         payload
+    }
+
+    /// The client sends a part of a file.
+    pub fn send_file(&mut self, part: &[u8]) {
+        self.file.push_back(part.to_vec());
+    }
+
+    /// The server has read a part of a file; what is wrong with it.
+    pub fn read_file(&mut self, part: &[u8]) -> Result<(), String> {
+        match self.over || self.file.pop_front().is_some_and(|due| due == part) {
+            true => Ok(()),
+            false => Err(format!("the server read {} bytes of a file that are not the next", part.len())),
+        }
     }
 
     /// Commands that the client has sent.

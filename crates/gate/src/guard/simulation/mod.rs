@@ -5,6 +5,7 @@
 //! locks and errors, is replaced, and vanishes. One seed is one history, step by step, so that what was found once is
 //! found again. What must never happen is judged after every step ([`Violation`]).
 
+pub mod bytes;
 mod client;
 mod door;
 pub mod harness;
@@ -13,6 +14,7 @@ mod locks;
 mod pipe;
 mod script;
 mod server;
+mod witness;
 mod world;
 
 use evenkeel_core::random::{Random, Seed};

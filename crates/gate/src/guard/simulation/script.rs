@@ -9,6 +9,8 @@ pub const ORDINARY: &str = "app";
 pub const SYSTEM: &str = "root";
 /// One whose commands never wait.
 pub const ADMINISTRATOR: &str = "boss";
+/// One that is for clients of a single host.
+pub const BOUND: &str = "clerk";
 /// One that the server does not know.
 pub const STRANGER: &str = "nobody";
 
@@ -25,6 +27,8 @@ pub enum Command {
     Select(u64),
     /// So many rows.
     Rows(u64),
+    /// A text of so many bytes, far more than the guard looks at before it decides.
+    Long(u64),
     Update(u64),
     Begin,
     Commit,
@@ -69,21 +73,31 @@ impl Command {
     pub fn of_locker(random: &mut Random) -> Self {
         let key = random.uniform(0, 1);
         match random.uniform(0, 9) {
-            0..=1 => Self::GetLock(key),
-            2 => Self::ReleaseLock(key),
-            3 => Self::Prepare(Box::new(Self::GetLock(key))),
-            4 => Self::Execute(number(random)),
-            5 => Self::Execute(LAST_PREPARED),
-            6..=7 => Self::Select(random.uniform(0, 9)),
+            0..=2 => Self::GetLock(key),
+            3..=4 => Self::ReleaseLock(key),
+            5 => Self::Prepare(Box::new(Self::GetLock(key))),
+            6 => Self::Execute(number(random)),
+            7 => Self::Select(random.uniform(0, 9)),
             8 if random.chance(0.2) => Self::LockTables,
             _ => Self::any(random),
+        }
+    }
+
+    /// One of a client that takes them by prepared statements alone.
+    pub fn of_preparer(random: &mut Random) -> Self {
+        let key = random.uniform(0, 1);
+        match random.uniform(0, 9) {
+            0..=1 => Self::Prepare(Box::new(Self::GetLock(key))),
+            2..=5 => Self::Execute(LAST_PREPARED),
+            6 => Self::ReleaseLock(key),
+            _ => Self::Select(random.uniform(0, 9)),
         }
     }
 
     /// One at random.
     pub fn any(random: &mut Random) -> Self {
         let key = random.uniform(0, KEYS - 1);
-        match random.uniform(0, 123) {
+        match random.uniform(0, 125) {
             0..=4 => Self::Ping,
             5..=7 => Self::NoDatabase,
             8..=27 => Self::Select(random.uniform(0, 1 << 40)),
@@ -110,6 +124,7 @@ impl Command {
             115..=120 => Self::Execute(number(random)),
             121 => Self::Close(number(random)),
             122 => Self::Reset,
+            123..=124 => Self::Long(random.uniform(900, 9_000)),
             _ => Self::Quit,
         }
     }
@@ -127,7 +142,7 @@ impl Command {
     /// Whether the server works for it, so that it needs a permit.
     pub fn is_work(&self) -> bool {
         use Command::{
-            Begin, GetLock, Load, LockTables, OpenHandler, Rows, Select, Sleep, Smuggled, Two, Update,
+            Begin, GetLock, Load, LockTables, Long, OpenHandler, Rows, Select, Sleep, Smuggled, Two, Update,
         };
         matches!(
             self,
@@ -135,6 +150,7 @@ impl Command {
                 | GetLock(_)
                 | Load
                 | LockTables
+                | Long(_)
                 | OpenHandler
                 | Rows(_)
                 | Select(_)
@@ -185,6 +201,7 @@ impl Command {
         match self {
             Self::Select(number) => format!("SELECT {number}"),
             Self::Rows(count) => format!("SELECT a FROM t LIMIT {count}"),
+            Self::Long(length) => format!("INSERT INTO t VALUES ('{}')", "v".repeat(*length as usize)),
             Self::Update(key) => format!("UPDATE t SET a = a + 1 WHERE k = {key}"),
             Self::Begin => "BEGIN".into(),
             Self::Commit => "COMMIT".into(),
@@ -217,7 +234,8 @@ fn number(random: &mut Random) -> u32 {
 /// Somebody who wants to log in.
 pub fn account(random: &mut Random) -> &'static str {
     match random.uniform(0, 9) {
-        0..=5 => ORDINARY,
+        0..=4 => ORDINARY,
+        5 => BOUND,
         6 => ADMINISTRATOR,
         7 => STRANGER,
         _ => SYSTEM,

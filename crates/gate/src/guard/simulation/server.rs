@@ -5,13 +5,14 @@ mod work;
 use super::ledger::Ledger;
 use super::locks::Locks;
 use super::pipe::Conduit;
-use super::script::{ADMINISTRATOR, Command, LAST_PREPARED, ORDINARY, SYSTEM, packet};
+use super::script::{ADMINISTRATOR, BOUND, Command, LAST_PREPARED, ORDINARY, SYSTEM, packet};
 use crate::guard::account::QUESTION;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use evenkeel_wire::packet::{HEADER_BYTES, PacketReader};
 use std::collections::BTreeMap;
 
+const ACCOUNTS: [&str; 4] = [ORDINARY, BOUND, SYSTEM, ADMINISTRATOR];
 const DENIED: &[u8] = b"\xff\x15\x04#28000denied";
 
 #[derive(Debug, PartialEq)]
@@ -41,8 +42,8 @@ enum Phase {
 pub enum Deed {
     /// It began to work for a command of the client's, which begins at this byte of all that it was told.
     Works { command: Command, at: u64 },
-    /// It obeyed a client as the account of the system.
-    Usurped(Vec<u8>),
+    /// It obeyed a client as an account that may not come in through this guard.
+    Usurped(String),
     /// It closed.
     Closed,
 }
@@ -60,8 +61,8 @@ pub struct Connection {
     user: String,
     /// Who it was that logged in first.
     first_user: String,
-    /// The account of the system is only somebody else where the server sees the client's own system.
-    trusts_socket: bool,
+    /// Accounts that may not come in through the guard.
+    barred: Vec<&'static str>,
     prepared: BTreeMap<u32, Command>,
     /// Statements that were prepared, which is the number of the last.
     prepared_total: u32,
@@ -72,8 +73,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// One that `trusts_socket` takes the guard's system user for the client's; a `slow` one takes its time for a login.
-    pub fn new(who: usize, trusts_socket: bool, slow: bool) -> Self {
+    /// One that has accounts that are not to come in; a `slow` one takes its time for a login.
+    pub fn new(who: usize, barred: Vec<&'static str>, slow: bool) -> Self {
         Self {
             who,
             phase: Phase::Greeting,
@@ -83,7 +84,7 @@ impl Connection {
             heard: 0,
             user: String::new(),
             first_user: String::new(),
-            trusts_socket,
+            barred,
             prepared: BTreeMap::new(),
             prepared_total: 0,
             in_transaction: false,
@@ -248,12 +249,14 @@ impl Connection {
                 }
                 self.proved(ledger, number, user, login);
             }
-            Phase::File if payload.is_empty() => {
-                self.phase = Phase::Ready;
-                let ok = self.ok();
-                self.answer(ledger, number.wrapping_add(1), &ok, true);
+            Phase::File => {
+                ledger.read_file(&payload)?;
+                if payload.is_empty() {
+                    self.phase = Phase::Ready;
+                    let ok = self.ok();
+                    self.answer(ledger, number.wrapping_add(1), &ok, true);
+                }
             }
-            Phase::File => {}
             _ if number != 0 => {
                 // Packets out of order end a connection.
                 ledger.over = true;
@@ -276,7 +279,7 @@ impl Connection {
     }
 
     fn judge(&mut self, number: u8, user: String) {
-        if [ORDINARY, SYSTEM, ADMINISTRATOR].contains(&user.as_str()) {
+        if ACCOUNTS.contains(&user.as_str()) {
             self.first_user.clone_from(&user);
             self.user = user;
             self.phase = Phase::Ready;
@@ -297,7 +300,7 @@ impl Connection {
     }
 
     fn change_to(&mut self, ledger: &mut Ledger, number: u8, user: String) {
-        let known = [ORDINARY, SYSTEM, ADMINISTRATOR].contains(&user.as_str());
+        let known = ACCOUNTS.contains(&user.as_str());
         self.phase = Phase::Ready;
         if known {
             self.user = user;
@@ -325,8 +328,9 @@ impl Connection {
             ledger.over = true;
             return Ok(None);
         }
-        if self.user == SYSTEM && self.trusts_socket {
-            return Ok(Some(Deed::Usurped(payload.to_vec())));
+        if self.barred.contains(&self.user.as_str()) {
+            let said = String::from_utf8_lossy(payload);
+            return Ok(Some(Deed::Usurped(format!("{said:?} of {}", self.user))));
         }
         if ledger.over {
             let ok = self.ok();

@@ -59,8 +59,14 @@ proptest! {
 
     #[test]
     fn whatever_both_sides_say_nothing_gets_past_a_session(data in vec(any::<u8>(), 0..2_000)) {
-        harness::play(&data);
+        bytes::play(&data);
     }
+}
+
+#[test]
+fn whatever_sides_say_that_know_the_protocol_nothing_gets_past_a_session() {
+    let played: Result<Vec<u64>, Violation> = (1..=3_000).map(bytes::play_seed).collect();
+    assert_eq!(played.map(|things| things.len()), Ok(3_000));
 }
 
 #[test]

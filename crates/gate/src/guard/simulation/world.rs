@@ -23,6 +23,8 @@ use crate::guard::tls::{BackendTls, ClientTls, TlsMode, TlsSetup};
 use crate::sys::Ready;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
+use evenkeel_wire::packet::HEADER_BYTES;
+use evenkeel_wire::relay::HEAD_MAX;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -30,11 +32,17 @@ use std::sync::Arc;
 
 /// Sessions at a time.
 const SLOTS: usize = 6;
+/// Bytes on their way in one direction of a wide connection.
+const WIDE: usize = 40_000;
 /// One read of a session, as the guard's buffer.
 const BUFFER: usize = 2_048;
-/// Most bytes that one session may keep: what waits of the client's, and what the sides do not take. A read of nothing
-/// but commands of five bytes, all of them refused, makes errors of some 110 bytes each: 22 times what was read.
-const KEPT_MAX: usize = 26 * BUFFER;
+/// Most bytes of its client's that a session may keep: a read, and before it the head of a command that was not all there.
+const HELD_MAX: usize = BUFFER + HEAD_MAX + HEADER_BYTES;
+/// What may wait for a server that does not read: what was read of the client's, and what had been kept of it before.
+const FOR_SERVER_MAX: usize = BUFFER + HELD_MAX + 100;
+/// Shortest command of a client that keeps to the protocol which can be refused, and the error that it is refused by.
+const SHORTEST: usize = 14;
+const ERROR_MAX: usize = 120;
 /// From one tick to the next.
 const TICK: Nanos = Nanos::from_millis(50);
 /// Of a thousand steps so many disturb a session: in rough histories few of them live long, in calm ones their clients
@@ -80,6 +88,8 @@ pub struct World {
     buffer: Vec<u8>,
     /// Of a thousand steps so many disturb a session.
     disturbances: u64,
+    /// The share of clients that take locks.
+    lockers: f64,
     /// Nobody comes any more.
     ending: bool,
     /// What happened, where somebody wants to read it.
@@ -93,12 +103,15 @@ impl World {
         let gateway = Arc::new(Gateway::new(Gate::new(limit, options)));
         let mut plan = Plan::new(Address::Unix(PathBuf::from("/guard")), backend(&mut random));
         plan.options = options;
+        plan.refuse_host_accounts = random.chance(0.3);
         plan.administrators = vec![super::script::ADMINISTRATOR.to_owned()];
         let tls = TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost");
         let disturbances = if random.chance(0.5) { ROUGH } else { CALM };
+        let lockers = if random.chance(0.3) { 0.9 } else { 0.2 };
         let mut world = Self {
             random,
             disturbances,
+            lockers,
             now: Rc::new(Cell::new(Nanos::ZERO)),
             ticked: Nanos::ZERO,
             looked: Nanos::ZERO,
@@ -125,7 +138,11 @@ impl World {
     fn arrival(&mut self) -> Slot {
         self.sessions += 1;
         let id = SessionId(self.sessions);
-        let mut conduit = || Rc::new(RefCell::new(Conduit::new(self.random.uniform(200, 4_000) as usize)));
+        let mut conduit = || {
+            let narrow = self.random.uniform(200, 4_000) as usize;
+            let room = if self.random.chance(0.2) { WIDE } else { narrow };
+            Rc::new(RefCell::new(Conduit::new(room)))
+        };
         let (near, far) = (conduit(), conduit());
         let plug =
             |conduit: &Rc<RefCell<Conduit>>| Plug { conduit: Rc::clone(conduit), now: Rc::clone(&self.now) };
@@ -137,8 +154,8 @@ impl World {
             id,
             pair,
             server: None,
-            client: Client::new(&mut self.random),
-            connection: Connection::new(self.sessions as usize, self.terms.plan.backend.is_local(), slow),
+            client: Client::new(self.lockers, &mut self.random),
+            connection: Connection::new(self.sessions as usize, self.barred(), slow),
             ledger: Ledger::default(),
             near,
             far,
@@ -147,6 +164,14 @@ impl World {
             spare,
             closed: false,
         }
+    }
+
+    /// Accounts that the operator's terms keep out: on a socket that of the system would be everybody's, and one of a host
+    /// everybody's who comes through the guard.
+    fn barred(&self) -> Vec<&'static str> {
+        let plan = &self.terms.plan;
+        let socket = plan.backend.is_local().then_some(super::script::SYSTEM);
+        socket.into_iter().chain(plan.refuse_host_accounts.then_some(super::script::BOUND)).collect()
     }
 
     /// One thing happens.
@@ -235,7 +260,7 @@ impl World {
         let count = match self.random.uniform(0, 3) {
             0 => 1,
             1 => self.random.uniform(1, 40) as usize,
-            _ => 4_000,
+            _ => WIDE,
         };
         let conduit = if is_near { &slot.near } else { &slot.far };
         let moved = conduit.borrow_mut().carry(to_guard, count);
@@ -321,8 +346,8 @@ impl World {
             self.note(at, |_| format!("the server: {deed:?}"));
         }
         match deed {
-            Some(Deed::Usurped(command)) => {
-                return Err(format!("the server obeyed {command:02x?} as an account of the system"));
+            Some(Deed::Usurped(what)) => {
+                return Err(format!("the server obeyed {what}, an account that may not come in"));
             }
             Some(Deed::Works { command, at: from }) if reachable => self.judge_work(at, &command, from)?,
             _ => {}
@@ -346,10 +371,12 @@ fn options(random: &mut Random) -> Options {
     let mut some =
         |chance: f64, low: u64, high: u64| random.chance(chance).then(|| random.uniform(low, high));
     Options {
-        queue_max: some(0.3, 0, 3).map(|most| most as usize),
+        queue_max: some(0.4, 0, 1).map(|most| 3 * most as usize),
         wait_max: some(0.3, 50, 500).map(Nanos::from_millis),
         close_after: some(0.2, 200, 1_500).map(Nanos::from_millis),
         named_max: some(0.3, 0, 2).unwrap_or(most) as usize,
+        // Only that bound counts here: it is known to whoever judges a wait.
+        named_min: SLOTS,
         lent_max: some(0.3, 0, 2).unwrap_or(most) as usize,
         ..Options::default()
     }

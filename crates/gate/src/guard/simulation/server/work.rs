@@ -2,7 +2,7 @@
 
 use super::super::ledger::Ledger;
 use super::super::locks::Locks;
-use super::super::script::{Command, SYSTEM};
+use super::super::script::{BOUND, Command, SYSTEM};
 use super::{Connection, Phase};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
@@ -22,7 +22,8 @@ const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
 impl Connection {
     pub(super) fn tell_account(&mut self) {
         let how = if self.user == SYSTEM { "VIA unix_socket" } else { "IDENTIFIED BY ''" };
-        let row = format!("CREATE USER `{}`@`%` {how}", self.user);
+        let host = if self.user == BOUND { "10.1.2.3" } else { "%" };
+        let row = format!("CREATE USER `{}`@`{host}` {how}", self.user);
         let row = [&[row.len() as u8][..], row.as_bytes()].concat();
         self.result((1, 0), &[row], None);
     }

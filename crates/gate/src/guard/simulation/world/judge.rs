@@ -1,11 +1,12 @@
 //! What must never happen, and is judged: after every step what may have come of it, now and then the rest.
 
 use super::Slot;
-use super::{KEPT_MAX, World};
+use super::{BUFFER, ERROR_MAX, FOR_SERVER_MAX, HELD_MAX, SHORTEST, World};
 use crate::admission::Census;
 use crate::guard::seat::Standing;
 use crate::guard::simulation::script::Command;
 use evenkeel_core::Nanos;
+use evenkeel_wire::packet::HEADER_BYTES;
 
 impl World {
     /// What the server begins to work for, by a command that began at this byte of all that it was told.
@@ -42,11 +43,8 @@ impl World {
             return Ok(());
         }
         self.judge_wait(slot)?;
+        Self::judge_memory(slot)?;
         let session = &slot.pair.session;
-        let kept = session.held() + slot.pair.client.unsent() + slot.pair.server.unsent();
-        if kept > KEPT_MAX {
-            return Err(format!("a session keeps {kept} bytes"));
-        }
         let (now, late) = (self.now.get(), self.terms.plan.login_max + Nanos::from_secs(1));
         if session.login_since().is_some_and(|since| now - since > late) {
             return Err("a login has gone on for longer than it may".into());
@@ -56,6 +54,21 @@ impl World {
         match left && session.login_since().is_some() {
             true => Err("a client that is gone is still logging in".into()),
             false => Ok(()),
+        }
+    }
+
+    /// A session keeps what it read of its client's once, and of its server's once; and an error for each command that it
+    /// had kept, if all of them are refused.
+    fn judge_memory(slot: &Slot) -> Result<(), String> {
+        let shortest = if slot.ledger.over { HEADER_BYTES } else { SHORTEST };
+        let kept = [
+            ("of its client's", slot.pair.session.held(), HELD_MAX),
+            ("for its server", slot.pair.server.unsent(), FOR_SERVER_MAX),
+            ("for its client", slot.pair.client.unsent(), BUFFER + HELD_MAX / shortest * ERROR_MAX),
+        ];
+        match kept.into_iter().find(|(_, bytes, most)| bytes > most) {
+            Some((what, bytes, _)) => Err(format!("a session keeps {bytes} bytes {what}")),
+            None => Ok(()),
         }
     }
 

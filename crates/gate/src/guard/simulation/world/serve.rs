@@ -55,11 +55,11 @@ impl World {
     /// Notes what had gone to the server when a permit was lent.
     fn watch_loan(&mut self, at: usize) {
         let slot = &mut self.slots[at];
+        let handed = slot.far.borrow().sent() + slot.pair.server.unsent() as u64;
         slot.lent_at = match slot.pair.session.standing() {
-            Some(Standing::Lent) => {
-                let handed = slot.far.borrow().sent() + slot.pair.server.unsent() as u64;
-                slot.lent_at.or(Some(handed))
-            }
+            // Lent for all that its transaction still says.
+            Some(Standing::Lent) if slot.pair.session.stays_lent() => Some(handed),
+            Some(Standing::Lent) => slot.lent_at.or(Some(handed)),
             _ => None,
         };
     }

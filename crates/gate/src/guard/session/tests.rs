@@ -1,0 +1,215 @@
+//! What a session does with its permit and with what is refused to it, told in sentences.
+
+use super::{Event, Side};
+use crate::guard::seat::Standing;
+use crate::guard::simulation::harness::Harness;
+use evenkeel_core::Nanos;
+use evenkeel_wire::packet;
+
+/// Local files, transactions, several statements and results; ends of rows as packets of their own.
+const CAPABILITIES: u32 = 0x000a_a288;
+const IN_TRANSACTION: u8 = 3;
+const AT_REST: u8 = 2;
+
+/// A session that is logged in, at a gate of one permit.
+fn logged_in(choices: u8) -> Harness {
+    let mut harness = Harness::new(choices);
+    harness.log_in("app", CAPABILITIES);
+    harness
+}
+
+fn says(harness: &mut Harness, sql: &str) {
+    harness.says_packet(Side::Client, 0, &[b"\x03", sql.as_bytes()].concat());
+}
+
+/// A statement, and the server's OK to it after so many milliseconds.
+fn runs(harness: &mut Harness, sql: &str, millis: u64, status: u8) {
+    says(harness, sql);
+    harness.waits(Nanos::from_millis(millis));
+    harness.says_packet(Side::Server, 1, &[0, 0, 0, status, 0, 0, 0]);
+}
+
+#[test]
+fn a_login_keeps_no_more_than_a_login_needs() {
+    let mut harness = Harness::new(0);
+    harness.greet();
+    // Half a packet of 100 KB: as much of it as is sent would be kept until the login has taken too long.
+    harness.says(Side::Client, &[&[0xa0, 0x86, 1, 1][..], &[7; 60_000]].concat());
+    assert!(harness.told.windows(16).any(|words| words == b"not the protocol"), "{:?}", harness.told);
+    harness.drop_session();
+}
+
+#[test]
+fn a_transaction_of_short_statements_without_end_lends_its_permit_to_its_end() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    for _ in 0..18 {
+        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
+    }
+    assert_eq!(harness.standing(), Some(Standing::Held), "it has not had its second yet");
+    for _ in 0..40 {
+        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
+    }
+    let census = harness.census();
+    assert_eq!((harness.standing(), census.running, census.loans), (Some(Standing::Lent), 0, 1));
+    assert!(census.oldest >= Some(Nanos::from_secs(2)), "{census:?}");
+    says(&mut harness, "SELECT 2");
+    assert_eq!(harness.standing(), Some(Standing::Lent), "it does not take it back for each statement");
+    harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
+    assert_eq!((harness.standing(), harness.census().loans), (None, 0));
+    says(&mut harness, "SELECT 3");
+    assert_eq!(harness.standing(), Some(Standing::Held), "the next one begins anew");
+    harness.drop_session();
+}
+
+#[test]
+fn transactions_that_are_chained_without_end_lend_their_permit() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    for _ in 0..30 {
+        runs(&mut harness, "COMMIT AND CHAIN", 50, IN_TRANSACTION);
+    }
+    assert_eq!((harness.standing(), harness.census().loans), (Some(Standing::Lent), 1));
+    harness.drop_session();
+}
+
+#[test]
+fn a_lock_that_is_kept_is_no_way_to_keep_permits_one_after_the_other() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "HANDLER t OPEN", 1, AT_REST);
+    for _ in 0..12 {
+        runs(&mut harness, "SELECT 1", 90, AT_REST);
+    }
+    says(&mut harness, "SELECT 1");
+    assert_eq!((harness.standing(), harness.census().loans), (Some(Standing::Lent), 1));
+    harness.drop_session();
+}
+
+#[test]
+fn statements_that_each_stand_in_line_are_never_on_loan() {
+    let mut harness = logged_in(0);
+    for _ in 0..100 {
+        runs(&mut harness, "SELECT 1", 50, AT_REST);
+    }
+    assert_eq!((harness.standing(), harness.census().loans_total), (None, 0));
+    harness.drop_session();
+}
+
+#[test]
+fn a_transaction_on_loan_that_pauses_is_idle_like_any_other() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    for _ in 0..30 {
+        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
+    }
+    assert_eq!((harness.census().loans, harness.census().lent), (1, 0));
+    harness.waits(Nanos::from_millis(500));
+    assert_eq!((harness.census().loans, harness.census().lent), (0, 1));
+    runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
+    assert_eq!((harness.census().loans, harness.census().lent), (1, 0), "and goes on as it was");
+    harness.drop_session();
+}
+
+#[test]
+fn pauses_are_not_held_against_a_transaction() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    harness.waits(Nanos::from_millis(200));
+    assert_eq!((harness.standing(), harness.census().lent), (Some(Standing::Lent), 1));
+    harness.waits(Nanos::from_secs(5));
+    for _ in 0..5 {
+        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
+    }
+    assert_eq!(harness.standing(), Some(Standing::Held));
+    harness.drop_session();
+}
+
+/// The guard's errors among what the client was told, by their numbers: code 1637 with its words.
+fn refusals(told: &[u8]) -> Vec<u8> {
+    let (mut rest, mut numbers) = (told, Vec::new());
+    while let [a, b, c, number, packet @ ..] = rest {
+        assert_eq!(packet.get(..3), Some(&[0xff, 0x65, 0x06][..]), "no refusal");
+        numbers.push(*number);
+        rest = &packet[u32::from_le_bytes([*a, *b, *c, 0]) as usize..];
+    }
+    numbers
+}
+
+/// A session at a gate whose only permit somebody else has, and where nobody may wait.
+fn refused_everything() -> Harness {
+    let mut harness = logged_in(1 << 2);
+    harness.toggle_other();
+    harness.forget();
+    harness
+}
+
+#[test]
+fn a_large_command_that_is_refused_is_thrown_away_to_its_end_and_the_session_goes_on() {
+    for length in [20_000, 100_000, (1 << 24) - 1, (1 << 24) + 5] {
+        let mut harness = refused_everything();
+        let mut sql = b"\x03INSERT INTO t VALUES ('".to_vec();
+        sql.resize(length, b'x');
+        let mut bytes = Vec::new();
+        packet::put(&mut bytes, &mut 0, |out| out.extend_from_slice(&sql));
+        let (most, last) = bytes.split_at(bytes.len() - 1);
+        most.chunks(1 << 14).for_each(|piece| harness.says(Side::Client, piece));
+        assert_eq!((harness.told.len(), harness.passed), (0, 0), "it is not all there yet");
+        harness.says(Side::Client, last);
+        let packets = if length >= (1 << 24) - 1 { 2 } else { 1 };
+        assert_eq!((refusals(&harness.told), harness.passed), (vec![packets], 0), "{length}");
+        harness.toggle_other();
+        runs(&mut harness, "SELECT 1", 1, AT_REST);
+        assert!(harness.passed > 0 && !harness.is_closed(), "{length}: the next command is one again");
+        harness.drop_session();
+    }
+}
+
+#[test]
+fn a_large_command_that_waited_for_too_long_is_thrown_away_too() {
+    let mut harness = logged_in(0);
+    harness.bound_waits(Nanos::from_secs(1));
+    harness.toggle_other();
+    harness.forget();
+    let insert = [&b"\x03INSERT INTO t VALUES ('"[..], &[b'x'; 50_000]].concat();
+    harness.says_packet(Side::Client, 0, &insert);
+    assert_eq!(harness.standing(), Some(Standing::Waiting));
+    harness.waits(Nanos::from_secs(2));
+    harness.says(Side::Client, &[]);
+    assert_eq!((refusals(&harness.told), harness.passed, harness.standing()), (vec![1], 0, None));
+    harness.toggle_other();
+    runs(&mut harness, "SELECT 1", 1, AT_REST);
+    assert!(harness.passed > 0 && !harness.is_closed(), "the next command is one again");
+    harness.drop_session();
+}
+
+#[test]
+fn a_client_that_leaves_in_the_middle_of_a_refused_command_leaves_nothing() {
+    let mut harness = refused_everything();
+    harness.says(Side::Client, &[&[0, 0, 4, 0, 3][..], &[b'x'; 30_000]].concat());
+    harness.ends(Side::Client, false);
+    harness.ends(Side::Server, false);
+    harness.waits(Nanos::from_secs(3));
+    assert!(harness.is_closed());
+    harness.drop_session();
+}
+
+#[test]
+fn whoever_says_refused_commands_ahead_is_told_so_many_at_a_time() {
+    let mut harness = refused_everything();
+    harness.says(Side::Client, &[1, 0, 0, 0, 3].repeat(100));
+    assert_eq!(refusals(&harness.told).len(), 16);
+    harness.waits(Nanos::from_millis(50));
+    assert_eq!(refusals(&harness.told).len(), 32);
+    harness.happens(Event::Blocked(true));
+    harness.waits(Nanos::from_secs(5));
+    assert_eq!(refusals(&harness.told).len(), 32, "a client that takes none is told no more");
+    harness.happens(Event::Blocked(false));
+    (0..5).for_each(|_| harness.waits(Nanos::from_millis(50)));
+    assert_eq!(refusals(&harness.told).len(), 100);
+    harness.forget();
+    for _ in 0..50 {
+        harness.says(Side::Client, &[1, 0, 0, 0, 3]);
+    }
+    assert_eq!(refusals(&harness.told).len(), 50, "one after the other is another matter");
+    harness.drop_session();
+}
