@@ -131,11 +131,16 @@ def occupy(scene, guard, row):
 
 
 def returned(scene, guard, host, bring_back):
-    """The host is back. It stands to reason that nobody reaches it before the network has found it again, for which the
-    kernel asks once a second; a client beside the guard, from the same instant on, has to wait for that too."""
+    """The host is back. Nobody reaches it before the network has found it again: the kernel asks for it once a second, and
+    says meanwhile that there is no way, or lets a client wait. What a client beside the guard needs from the same instant on,
+    trying again and again, is no fault of the guard."""
     ways = (host, guard.address)
+
+    def reach(number):
+        begun = time.monotonic()
+        return until(lambda: select(ways[number], seconds=15), 15, 0.02) and time.monotonic() - begun
     bring_back()
-    direct, guarded = together(2, lambda number: select(ways[number], seconds=15))
+    direct, guarded = together(2, reach)
     if direct is None:
         return scene.unknown("the host that came back does not answer direct")
     scene.judge(guarded is not None and guarded < direct + ADDED_S,

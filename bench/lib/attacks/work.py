@@ -25,6 +25,7 @@ BARE = ["SELECT RELEASE_LOCK('a')", "SELECT RELEASE_ALL_LOCKS()", "DO RELEASE_LO
 # What is looked at for this long has been counted anew several times: tenants are every half second.
 COUNTED_S, TIMES = 2, 8
 PAUSE_S = 0.01
+SHORTS, LONGS = 4, 12
 
 
 def work_passes_as_release(scene):
