@@ -164,7 +164,8 @@ def failover(scene, guard, point, successor):
         return scene.unknown("the guard did not follow the server's name")
     times = sorted(until(arrived, 5) or 99 for _ in range(3 if scene.quick else 15))
     # Statements that sleep lend their permits anyway: the guard has to know that this is another server.
-    scene.judge(guard.metric("failovers_total"), "the guard knows of the failover")
+    known = guard.metric("failovers_total")
+    scene.judge(known, f"the guard {'knows' if known else 'does not know'} of the failover")
     middle = times[len(times) // 2]
     scene.judge(middle < 0.5, f"after a failover a statement at the new server takes {middle:.2f} s"
                 + ("" if middle < 0.5 else ": it waits for permits of the old one"))
