@@ -13,6 +13,7 @@ from .scene import FIXED, NotRun, prepare, seconds, select, together, until
 
 UNKNOWN_DATABASE = packet(bytes([INIT_DB]) + b"there_is_no_such_database")
 JUNK = bytes(20)
+PANICS = "panics_total"
 # Many times what a login takes.
 PATIENCE_S = 3
 
@@ -142,6 +143,9 @@ def any_logged_in_client_ends_the_whole_guard(scene):
     scene.judge(lives, f"another session {'goes on' if lives else 'was ended'}")
     answer = select(guard.address, seconds=5)
     scene.judge(answer is not None, f"a new client: {seconds(answer)}")
+    if guard.lives() and PANICS in guard.get("/metrics")[1]:
+        panics = int(guard.metric(PANICS))
+        scene.judge(panics == 0, f"{panics} sessions ended by a panic")
 
 
 def overflow(address, rest, pause):
