@@ -29,6 +29,8 @@ fn parts(event: &Event) -> Parts {
         Event::Came { member } => ("info", "came", json!({ "member": member })),
         Event::Gone { member } => ("info", "gone", json!({ "member": member })),
         Event::Twin { member } => ("error", "twin", json!({ "member": member })),
+        Event::CostsDiffer { member } => ("warn", "costs_differ", json!({ "member": member })),
+        Event::CostsAgree { member } => ("info", "costs_agree", json!({ "member": member })),
         Event::Dropped { why, count } => {
             ("warn", "dropped_reports", json!({ "reason": why.name(), "count": count }))
         }

@@ -58,6 +58,16 @@ pub enum Event {
         /// The name.
         member: String,
     },
+    /// A member takes I/Os to cost something else than this one does: shares are not of the same thing.
+    CostsDiffer {
+        /// Its name.
+        member: String,
+    },
+    /// It does no more.
+    CostsAgree {
+        /// Its name.
+        member: String,
+    },
     /// Reports were dropped.
     Dropped {
         /// Why.

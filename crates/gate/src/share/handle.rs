@@ -3,7 +3,7 @@
 use super::{Errno, Reply, Request};
 use crate::histogram::Histogram;
 use crate::sys::Wake;
-use evenkeel_core::share::Measured;
+use evenkeel_core::share::{Costs, Measured};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,6 +19,8 @@ pub(super) enum Message {
     Window(f64),
     /// Other shares of a disk.
     Shares(usize, f64),
+    /// Other costs of I/Os.
+    Costs(Costs),
     /// A period has ended: tell what was seen in it.
     Measure(Sender<Seen>),
     /// No more requests; end when the last one has.
@@ -39,7 +41,7 @@ pub struct Counts {
 }
 
 /// Counts of a disk since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskCounts {
     /// Reads that ended well.
     pub reads: u64,
@@ -53,6 +55,10 @@ pub struct DiskCounts {
     pub flushes: u64,
     /// Requests that ended with an error.
     pub errors: u64,
+    /// Cost of all that ended, flushes aside: device time in units of a 16 KB read, as far as the table of costs is right.
+    pub cost: f64,
+    /// Device time in seconds of one spindle by the storage's own account, where it keeps one: a simulated array.
+    pub device_s: Option<f64>,
 }
 
 /// What was seen in a period.
@@ -165,6 +171,11 @@ impl Handle {
     /// Sets the shares of a disk, above zero.
     pub fn set_shares(&self, disk: usize, shares: f64) {
         let _ = self.0.put(Message::Shares(disk, shares));
+    }
+
+    /// Sets what I/Os cost that are asked for from now on.
+    pub fn set_costs(&self, costs: Costs) {
+        let _ = self.0.put(Message::Costs(costs));
     }
 
     /// Ends a period: what was seen in it. `None` where the engine does not answer within `patience`.

@@ -1,7 +1,7 @@
 //! Disks in memory, and an engine that serves them at a socket.
 
 use evenkeel_core::Nanos;
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use evenkeel_gate::share::{
     Address, Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, NbdPlan, Plan, Work,
 };
@@ -119,7 +119,7 @@ impl Served {
         let (orders, archive) = (site(), site());
         archive.read_only.store(true, Ordering::SeqCst);
         let disks = vec![disk("orders", &orders), disk("archive", &archive)];
-        let plan = Plan { disks, window: f64::INFINITY, cost: Cost::default(), memory: MEMORY };
+        let plan = Plan { disks, window: f64::INFINITY, costs: Costs::default(), memory: MEMORY };
         let port = Address::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
         let nbd = NbdPlan { listen: vec![Address::Unix(folder.path().join("disks")), port] };
         Self { engine: Engine::start_nbd(plan, &nbd).unwrap(), orders, folder }

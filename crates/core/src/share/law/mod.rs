@@ -4,6 +4,7 @@ mod division;
 mod evenkeel;
 mod fixed;
 mod parda;
+mod path;
 
 pub use evenkeel::{CONGESTED, Evenkeel, Settings};
 pub use fixed::Fixed;

@@ -10,7 +10,6 @@ use crate::share::{log, serve};
 use crate::view::http::Server;
 use crate::view::log::{Form, line};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_core::share::Cost;
 use evenkeel_gate::board::Board;
 use evenkeel_gate::clock::Clock;
 use evenkeel_gate::share::control::{Loop, Order, Settings};
@@ -77,8 +76,8 @@ impl Running {
         let sizes: Vec<(u64, bool)> =
             disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
-        let plan =
-            Plan { disks, window: config.window, cost: Cost::default(), memory: config.memory as usize };
+        let (window, costs, memory) = (config.window, config.costs.costs()?, config.memory as usize);
+        let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
         let bus = bus::open(config, clock)?;
         let engine = Engine::start_nbd(plan, &NbdPlan { listen: config.nbd.clone() })?;
@@ -179,7 +178,7 @@ fn mount(config: &ShareConfig, engine: &Engine, sizes: &[(u64, bool)]) -> Result
 }
 
 fn settings(config: &ShareConfig) -> Result<Settings> {
-    Ok(Settings { period: config.period, law: config.law()? })
+    Ok(Settings { period: config.period, law: config.law()?, costs: config.costs.costs()? })
 }
 
 fn tell(event: &Event, form: Form) {
