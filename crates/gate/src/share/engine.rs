@@ -31,7 +31,7 @@ pub struct Plan {
     pub window: f64,
     /// What an I/O costs.
     pub cost: Cost,
-    /// Bytes of buffers that requests of sockets may hold. A request above it is taken where there is no other.
+    /// Bytes of buffers that requests of sockets may hold. One request at a time is taken beyond that.
     pub memory: usize,
 }
 

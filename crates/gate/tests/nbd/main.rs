@@ -3,6 +3,7 @@
 
 mod client;
 mod disk;
+mod hostile;
 mod tools;
 
 use client::{Client, DISCONNECT, FLUSH, FUA, READ, TRIM, WRITE, ZERO, request, tcp, unix};

@@ -87,7 +87,7 @@ pub struct Flags {
     /// Where to serve /metrics, /healthz and what `evenkeel share top` reads, as 127.0.0.1:9308 [default: nowhere]
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
-    /// What requests of NBD clients may hold [default: 64M]
+    /// What requests of NBD clients may hold, one of them at a time beyond that [default: 64M]
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
     /// Form of the log on stderr [default: text]

@@ -250,7 +250,7 @@ impl Worker {
     fn turn(&mut self) -> io::Result<()> {
         loop {
             if let Some(front) = &mut self.front {
-                front.take(&self.poller, &mut self.requests);
+                front.take(&self.poller, self.clock.now(), &mut self.requests);
             }
             self.take_requests();
             let more = self.let_go();
@@ -273,7 +273,8 @@ impl Worker {
         let due = self.disks.iter().filter_map(|disk| disk.backing.due()).min().unwrap_or(Nanos::MAX);
         // Past, it would fire for ever.
         let until = self.stopping.filter(|until| *until > self.clock.now()).unwrap_or(Nanos::MAX);
-        let due = due.min(self.let_go_at).min(until);
+        let front = self.front.as_ref().map_or(Nanos::MAX, |front| front.due());
+        let due = due.min(self.let_go_at).min(until).min(front);
         if due != self.alarm {
             let after = if due == Nanos::MAX { due } else { due - self.clock.now() };
             self.poller.fire_in(after)?;

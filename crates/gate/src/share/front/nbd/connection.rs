@@ -1,8 +1,9 @@
 //! One client: what it sends becomes requests, what it is answered is sent.
 
 use super::asked::{Asked, Kind, List};
-use super::memory::Memory;
+use super::memory::{Held, Memory};
 use super::output::{Output, Sent};
+use super::patience::{Owes, Watch};
 use super::payload::{Filled, Payload};
 use crate::share::{Answer, Errno, Reply, Request, Work};
 use crate::sys::Socket;
@@ -65,6 +66,12 @@ pub(super) struct Connection {
     output: Output,
     /// Memory of requests that are not answered.
     held: usize,
+    /// Payloads that came whole, and how often all answers were sent.
+    payloads: u64,
+    emptied: u64,
+    watch: Watch,
+    /// Its place among those that ever came.
+    arrival: u64,
     /// It waits for room to write, as the poller knows it.
     pub armed: bool,
     /// It is among those that wait for memory.
@@ -73,7 +80,7 @@ pub(super) struct Connection {
 
 impl Connection {
     /// A client that has just arrived.
-    pub fn new(socket: Socket) -> Self {
+    pub fn new(socket: Socket, arrival: u64) -> Self {
         let (mut greeting, mut output) = (Vec::new(), Output::default());
         let handshake = Handshake::start(&mut greeting);
         output.say(greeting);
@@ -89,6 +96,10 @@ impl Connection {
             asked: List::default(),
             output,
             held: 0,
+            payloads: 0,
+            emptied: 0,
+            watch: Watch::default(),
+            arrival,
             armed: false,
             waits: false,
         }
@@ -98,9 +109,39 @@ impl Connection {
         self.socket.as_ref()
     }
 
-    /// It has not chosen an export yet.
-    pub fn is_choosing(&self) -> bool {
-        self.socket.is_some() && matches!(self.phase, Phase::Choosing(_))
+    /// When it came, if it has not chosen an export yet.
+    pub fn is_choosing_since(&self) -> Option<u64> {
+        (self.socket.is_some() && matches!(self.phase, Phase::Choosing(_))).then_some(self.arrival)
+    }
+
+    /// What it owes us before others can have all that it holds.
+    pub fn owes(&self) -> Owes {
+        match self.phase {
+            _ if self.socket.is_none() => Owes::Nothing,
+            Phase::Choosing(_) => Owes::Choice,
+            Phase::Serving { .. } if self.payload.is_none() && self.output.len() == 0 => Owes::Nothing,
+            Phase::Serving { .. } => Owes::Rest {
+                payload: (!self.payload.is_none()).then(|| (self.payloads, self.payload.moved())),
+                answers: (self.output.len() > 0).then(|| (self.emptied, self.output.total())),
+            },
+        }
+    }
+
+    /// Whether it has to be looked at again: it owes something, or waits for what others hold.
+    pub fn is_of_interest(&self) -> bool {
+        self.owes() != Owes::Nothing || self.stalled.is_some()
+    }
+
+    /// Whether it has waited for memory for a while, and holds none.
+    pub fn hungers(&mut self) -> bool {
+        let holds = self.held + self.output.held() > 0;
+        self.watch.hungers(self.stalled.is_some() && !holds)
+    }
+
+    /// Looks at it once more; whether it has done nothing for too long. `hungry`: others wait for memory.
+    pub fn is_over_due(&mut self, hungry: bool) -> bool {
+        let owes = self.owes();
+        self.watch.is_over(owes, hungry)
     }
 
     /// Nothing is to come from it or for it.
@@ -274,22 +315,21 @@ impl Connection {
                 (Work::Zero { offset, bytes, allocate, durable }, Kind::Other)
             }
         };
-        self.ask(Asked { cookie, offset, length, kind, held: 0 }, work, context);
+        self.ask(Asked { cookie, offset, length, kind, held: Held::default() }, work, context);
         true
     }
 
     fn begin_with_buffer(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
         let nbd::Request { command, cookie, offset, length } = request;
         let held = self.held + self.output.held();
-        let Some(buffer) = context.memory.take(length as usize, held) else { return false };
-        let size = Memory::size(length as usize);
-        self.held += size;
+        let Some((buffer, held)) = context.memory.take(length as usize, held) else { return false };
+        self.held += held.bytes;
         match command {
             Command::Write { durable } => {
-                self.payload = Payload::write(buffer, size, cookie, offset, durable);
+                self.payload = Payload::write(buffer, held, cookie, offset, durable);
             }
             _ => {
-                let asked = Asked { cookie, offset, length, kind: Kind::Read, held: size };
+                let asked = Asked { cookie, offset, length, kind: Kind::Read, held };
                 self.ask(asked, Work::Read { offset, buffer }, context);
             }
         }
@@ -298,7 +338,9 @@ impl Connection {
 
     /// Asks for the write whose bytes are all there, or refuses it; whether one was.
     fn finish_payload(&mut self, context: &mut Context<'_>) -> bool {
-        match self.payload.finish() {
+        let finished = self.payload.finish();
+        self.payloads += u64::from(finished.is_some());
+        match finished {
             Some(Filled::Write { cookie, work, held }) => {
                 let asked = Asked { cookie, offset: 0, length: 0, kind: Kind::Other, held };
                 self.ask(asked, work, context);
@@ -320,7 +362,7 @@ impl Connection {
 
     fn say(&mut self, cookie: u64, offset: u64, read: bool, result: Result<(), Failure>) {
         let head = self.head(cookie, offset, read, result.map(|()| 0));
-        self.output.answer(head, Default::default(), 0);
+        self.output.answer(head, Default::default(), Held::default());
     }
 
     fn head(&self, cookie: u64, offset: u64, read: bool, result: Result<u32, Failure>) -> Head {
@@ -349,7 +391,7 @@ impl Connection {
             }
             (_, answer) => answer,
         };
-        self.held -= asked.held;
+        self.held -= asked.held.bytes;
         self.keep(asked, answer, memory);
         None
     }
@@ -378,10 +420,10 @@ impl Connection {
 
     /// Sends what the socket takes.
     pub fn flush(&mut self, memory: &mut Memory) -> io::Result<Sent> {
-        match &self.socket {
-            Some(socket) => self.output.flush(socket, memory),
-            None => Ok(Sent::All),
-        }
+        let Some(socket) = &self.socket else { return Ok(Sent::All) };
+        let sent = self.output.flush(socket, memory)?;
+        self.emptied += u64::from(sent == Sent::All);
+        Ok(sent)
     }
 }
 

@@ -7,6 +7,7 @@ mod asked;
 mod connection;
 mod memory;
 mod output;
+mod patience;
 mod payload;
 
 use super::{Front, TOKENS};
@@ -14,9 +15,11 @@ use crate::address::Address;
 use crate::share::{Answer, Request, ShareError};
 use crate::sys::{Interest, Listener, Poller, Ready, Socket};
 use connection::{Connection, Context, Flow};
+use evenkeel_core::Nanos;
 use evenkeel_wire::nbd::Export;
 use memory::Memory;
 use output::Sent;
+use patience::LOOK;
 use std::io;
 
 /// Most clients at a time; more wait to be accepted.
@@ -39,6 +42,11 @@ pub(crate) struct Nbd {
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
     clients: usize,
+    /// Clients that ever came.
+    arrivals: u64,
+    /// When clients are looked at next; never, while none owes anything.
+    look_at: Nanos,
+    now: Nanos,
     memory: Memory,
     scratch: Box<[u8]>,
     /// Somebody may wait to be accepted.
@@ -63,6 +71,9 @@ impl Nbd {
             connections: Vec::new(),
             free: Vec::new(),
             clients: 0,
+            arrivals: 0,
+            look_at: Nanos::MAX,
+            now: Nanos::ZERO,
             memory: Memory::new(memory),
             scratch: vec![0; SCRATCH].into_boxed_slice(),
             knocked: false,
@@ -82,11 +93,16 @@ impl Nbd {
         self.knocked = false;
         for listener in 0..self.listeners.len() {
             for _ in 0..ACCEPTS {
-                if self.clients >= CLIENTS_MAX && !self.end_a_chooser() {
+                let full = self.clients >= CLIENTS_MAX;
+                let goes = if full { self.oldest_chooser() } else { None };
+                if full && goes.is_none() {
                     return;
                 }
                 match self.listeners[listener].accept() {
-                    Ok(socket) => self.open(poller, socket, listener),
+                    Ok(socket) => {
+                        goes.into_iter().for_each(|number| self.end(number));
+                        self.open(poller, socket, listener);
+                    }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     // Out of descriptors or memory: the client waits until somebody else goes.
                     Err(error) if is_short(&error) => return,
@@ -108,18 +124,41 @@ impl Nbd {
         if poller.add(&socket, CONNECTIONS + number as u64, Interest::Read).is_err() {
             return self.free.push(number);
         }
-        self.connections[number] = Some(Box::new(Connection::new(socket)));
+        self.connections[number] = Some(Box::new(Connection::new(socket, self.arrivals)));
+        self.arrivals += 1;
         self.clients += 1;
+        self.look_again();
         self.knocked = true;
         self.unsent.push(number);
     }
 
-    /// Makes room for clients that say what they want: one goes that does not. Whether there was one.
-    fn end_a_chooser(&mut self) -> bool {
-        let choosing = |place: &Option<Box<Connection>>| place.as_ref().is_some_and(|one| one.is_choosing());
-        let Some(number) = self.connections.iter().position(choosing) else { return false };
-        self.end(number);
-        true
+    /// The client that has been in the longest and has not said what it wants: it goes where there is no room for others.
+    fn oldest_chooser(&self) -> Option<usize> {
+        let since = |place: &Option<Box<Connection>>| place.as_ref()?.is_choosing_since();
+        let choosers = self.connections.iter().enumerate().filter_map(|(number, one)| Some((since(one)?, number)));
+        choosers.min().map(|(_, number)| number)
+    }
+
+    /// Somebody owes something.
+    fn look_again(&mut self) {
+        self.look_at = self.look_at.min(self.now + LOOK);
+    }
+
+    /// Ends those who have held memory or a place and not moved for too long.
+    fn look(&mut self) {
+        self.look_at = Nanos::MAX;
+        let mut hungry = false;
+        for connection in self.connections.iter_mut().flatten() {
+            hungry |= connection.hungers();
+        }
+        for number in 0..self.connections.len() {
+            let Some(connection) = &mut self.connections[number] else { continue };
+            if connection.is_over_due(hungry) {
+                self.end(number);
+            } else if connection.is_of_interest() {
+                self.look_again();
+            }
+        }
     }
 
     /// A client is gone. Its number stays taken until the engine has answered all that it asked.
@@ -149,7 +188,7 @@ impl Nbd {
         if !had_unsent && connection.has_unsent() {
             self.unsent.push(number);
         }
-        let done = connection.is_done();
+        let (done, interesting) = (connection.is_done(), connection.is_of_interest());
         match flow {
             Flow::More => self.again.push(number),
             Flow::Waits => {
@@ -159,6 +198,9 @@ impl Nbd {
             Flow::Broken => self.end(number),
             Flow::Empty if done => self.end(number),
             Flow::Empty => {}
+        }
+        if interesting {
+            self.look_again();
         }
     }
 
@@ -180,6 +222,9 @@ impl Nbd {
                 return self.end(number);
             }
             connection.armed = full;
+        }
+        if full {
+            self.look_again();
         }
     }
 
@@ -220,7 +265,11 @@ impl Front for Nbd {
         }
     }
 
-    fn take(&mut self, poller: &Poller, requests: &mut Vec<Request>) {
+    fn take(&mut self, poller: &Poller, now: Nanos, requests: &mut Vec<Request>) {
+        self.now = now;
+        if now >= self.look_at {
+            self.look();
+        }
         if self.knocked {
             self.accept(poller);
         }
@@ -248,6 +297,10 @@ impl Front for Nbd {
             self.send(poller, number);
         }
         self.wake_waiting();
+    }
+
+    fn due(&self) -> Nanos {
+        self.look_at
     }
 
     fn has_more(&self) -> bool {

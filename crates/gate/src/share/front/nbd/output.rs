@@ -1,6 +1,6 @@
 //! Answers on their way to a client.
 
-use super::memory::Memory;
+use super::memory::{Held, Memory};
 use crate::share::Buffer;
 use crate::sys::{PARTS, Socket};
 use evenkeel_wire::nbd::Head;
@@ -18,7 +18,7 @@ struct Answer {
     lead: Lead,
     buffer: Buffer,
     /// Memory that it is counted with.
-    held: usize,
+    held: Held,
 }
 
 impl Answer {
@@ -39,8 +39,9 @@ impl Answer {
 #[derive(Default)]
 pub(super) struct Output {
     answers: VecDeque<Answer>,
-    /// Bytes of the first one that are sent.
+    /// Bytes of the first one that are sent, and those of all that ever were.
     sent: usize,
+    total: u64,
     /// Memory that all of them are counted with.
     held: usize,
 }
@@ -57,23 +58,28 @@ impl Output {
     /// The bytes of the handshake.
     pub fn say(&mut self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
-            self.add(Lead::Bytes(bytes), Buffer::default(), 0);
+            self.add(Lead::Bytes(bytes), Buffer::default(), Held::default());
         }
     }
 
     /// An answer. The buffer and the memory it is counted with go back when it is sent.
-    pub fn answer(&mut self, head: Head, buffer: Buffer, held: usize) {
+    pub fn answer(&mut self, head: Head, buffer: Buffer, held: Held) {
         self.add(Lead::Head(head), buffer, held);
     }
 
-    fn add(&mut self, lead: Lead, buffer: Buffer, held: usize) {
-        self.held += held;
+    fn add(&mut self, lead: Lead, buffer: Buffer, held: Held) {
+        self.held += held.bytes;
         self.answers.push_back(Answer { lead, buffer, held });
     }
 
     /// Answers that are not all sent.
     pub fn len(&self) -> usize {
         self.answers.len()
+    }
+
+    /// Bytes that were ever sent.
+    pub fn total(&self) -> u64 {
+        self.total
     }
 
     /// Memory of those.
@@ -121,6 +127,7 @@ impl Output {
 
     fn advance(&mut self, sent: usize, memory: &mut Memory) {
         self.sent += sent;
+        self.total += sent as u64;
         while let Some(first) = self.answers.front()
             && self.sent >= first.len()
         {
@@ -131,7 +138,7 @@ impl Output {
 
     fn drop_first(&mut self, memory: &mut Memory) {
         if let Some(Answer { buffer, held, .. }) = self.answers.pop_front() {
-            self.held -= held;
+            self.held -= held.bytes;
             memory.give(buffer, held);
         }
     }
