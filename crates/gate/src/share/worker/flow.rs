@@ -72,7 +72,7 @@ impl Worker {
         let kind = match &work {
             Work::Read { .. } => Kind::Read,
             Work::Flush => Kind::Flush,
-            _ => Kind::Change { durable: work.is_durable() },
+            _ => Kind::Change,
         };
         let bytes = work.range().map_or(0, |(_, bytes)| bytes);
         let flying = Some(Flying { disk, sent, kind, bytes, reply });
@@ -117,16 +117,17 @@ impl Worker {
             (Ok(_), Kind::Read) => {
                 (counts.reads, counts.read_bytes) = (counts.reads + 1, counts.read_bytes + flying.bytes)
             }
-            (Ok(_), Kind::Change { .. }) => {
+            (Ok(_), Kind::Change) => {
                 (counts.writes, counts.written_bytes) =
                     (counts.writes + 1, counts.written_bytes + flying.bytes);
             }
             (Ok(_), Kind::Flush) => counts.flushes += 1,
             (Err(errno), kind) => {
                 counts.errors += 1;
-                if matches!(kind, Kind::Flush | Kind::Change { durable: true }) {
-                    disk.lost = Some(*errno);
-                }
+                // A change that failed has been told so and takes nothing with it: what was answered before is as safe as
+                // it was, as long as it could be brought to the disk.
+                let flush = Some(*errno).filter(|_| kind == Kind::Flush);
+                disk.lost = disk.lost.or(disk.backing.lost()).or(flush);
             }
         }
         self.answer(flying.reply, answer);

@@ -47,7 +47,7 @@ struct Flying {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Read,
-    Change { durable: bool },
+    Change,
     Flush,
 }
 

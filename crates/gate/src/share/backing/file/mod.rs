@@ -94,8 +94,10 @@ impl FileBacking {
         let wake = Arc::new(Wake::new().map_err(failed)?);
         let ring = match options.executor {
             Executor::Threads => None,
-            Executor::Any => Ring::new(file.clone(), &wake).ok(),
-            Executor::Uring => Some(Ring::new(file.clone(), &wake).map_err(FileError::NoUring)?),
+            Executor::Any => Ring::new(file.clone(), &wake, file.is_device).ok(),
+            Executor::Uring => {
+                Some(Ring::new(file.clone(), &wake, file.is_device).map_err(FileError::NoUring)?)
+            },
         };
         let most = if ring.is_some() { SPARE_THREADS } else { THREADS };
         let pool = Pool::new(file.clone(), wake.clone(), most).map_err(failed)?;
@@ -170,6 +172,15 @@ impl FileBacking {
         }
     }
 
+    /// Whether the kernel was asked to bring something to the disk.
+    fn syncs(&self, work: &Work, from: usize) -> bool {
+        match work {
+            Work::Flush => true,
+            Work::Write { buffer, durable, .. } => *durable && (self.file.is_device || from == buffer.len()),
+            _ => false,
+        }
+    }
+
     /// What the kernel is done with may not be done yet.
     fn judge(&mut self, completed: Completed, ended: &mut Vec<Ended>) {
         let Completed { id, work, from, result } = completed;
@@ -177,10 +188,21 @@ impl FileBacking {
             Ok(moved) => moved,
             // It says nothing about the disk: the pool waits until it goes.
             Err(error) if is_passing(&error) => return self.pool.start(id, work),
-            Err(error) => return ended.push(Ended { id, answer: Err(error.into()) }),
+            Err(error) => {
+                let errno = error.into();
+                self.file.doubt(errno, self.syncs(&work, from));
+                return ended.push(Ended { id, answer: Err(errno) });
+            }
         };
         let done = from + moved;
         match work {
+            Work::Write { ref buffer, durable: true, .. } if from < buffer.len() && !self.file.is_device => {
+                // What is left of its bytes, or the sync of all of them.
+                match moved {
+                    0 => ended.push(Ended { id, answer: Err(Errno::NO_SPACE) }),
+                    _ => self.hand_over(id, work, done),
+                }
+            }
             Work::Read { buffer, .. } | Work::Write { buffer, .. } if done >= buffer.len() => {
                 ended.push(Ended { id, answer: Ok(buffer) });
             }
@@ -200,6 +222,10 @@ impl Backing for FileBacking {
 
     fn is_read_only(&self) -> bool {
         self.file.read_only
+    }
+
+    fn lost(&self) -> Option<Errno> {
+        self.file.lost()
     }
 
     fn executor(&self) -> String {

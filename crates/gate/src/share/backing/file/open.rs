@@ -1,13 +1,14 @@
 //! From a path to a file that nobody else uses, its size and its blocks.
 
 use super::FileError;
-use crate::share::ALIGNMENT;
+use crate::share::{ALIGNMENT, Errno};
 use crate::sys::file::{self, DirectLimits};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Sizes are a multiple of this, as of any disk.
 const SECTOR: u64 = 512;
@@ -23,6 +24,8 @@ pub(in crate::share::backing) struct Opened {
     pub bytes: u64,
     /// Every offset and length of the file's own I/O is a multiple of this: 1 where the kernel's cache is used.
     pub block: u64,
+    /// The first error after which what was written may be gone, or 0.
+    lost: AtomicI32,
 }
 
 impl AsRawFd for Opened {
@@ -59,7 +62,19 @@ impl Opened {
         if bytes == 0 {
             return Err(FileError::TooSmall { path: path.to_owned(), bytes: whole, block: least });
         }
-        Ok(Self { file, is_device, read_only, bytes, block })
+        Ok(Self { file, is_device, read_only, bytes, block, lost: AtomicI32::new(0) })
+    }
+
+    /// What was written and answered may be gone: a sync failed, and no later one can bring it back.
+    pub fn lose(&self, errno: Errno) {
+        // Whoever was first stays.
+        let _ = self.lost.compare_exchange(0, errno.0, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
+    /// Why it may be gone.
+    pub fn lost(&self) -> Option<Errno> {
+        let errno = self.lost.load(Ordering::SeqCst);
+        (errno != 0).then_some(Errno(errno))
     }
 }
 

@@ -351,6 +351,33 @@ fn a_full_disk_says_so_and_what_was_there_stays() {
 }
 
 #[test]
+fn a_durable_write_for_which_there_is_no_space_takes_nothing_with_it() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().to_str().unwrap().to_owned();
+    if system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at]).is_none() {
+        return left_out("a full disk: no file system can be mounted");
+    }
+    let _down = Down(vec!["umount".to_owned(), at]);
+    let path: PathBuf = folder.path().join("disk");
+    File::create(&path).unwrap().set_len(8 << 20).unwrap();
+    let durable = |offset, bytes: &[u8]| Work::Write { offset, buffer: Buffer::from_slice(bytes), durable: true };
+    for options in ways(&path) {
+        let engine = serve(&path, options);
+        done(&engine, durable(0, &[5; 4_096])).unwrap();
+        for _ in 0..2 {
+            let refused = done(&engine, durable(1 << 20, &[6; 2 << 20]));
+            assert_eq!(refused.map(drop), Err(Errno::NO_SPACE), "{options:?}");
+        }
+        done(&engine, Work::Trim { offset: 1 << 20, bytes: 7 << 20 }).unwrap();
+        done(&engine, Work::Flush).unwrap();
+        done(&engine, durable(4_096, &[7; 4_096])).unwrap();
+        assert_eq!(bytes_at(&engine, 0, 8_192), [[5; 4_096], [7; 4_096]].concat(), "{options:?}");
+        done(&engine, Work::Trim { offset: 0, bytes: 8 << 20 }).unwrap();
+        engine.stop().unwrap();
+    }
+}
+
+#[test]
 fn a_block_device_is_a_disk_as_a_file_is() {
     const BYTES: usize = 4 << 20;
     let file = sparse(BYTES as u64);

@@ -9,7 +9,7 @@ mod calendar;
 pub use calendar::{ArrayError, SharedCalendar, create, open};
 
 use super::{Backing, Ended};
-use crate::share::Work;
+use crate::share::{Errno, Work};
 use crate::sys::monotonic;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -62,6 +62,10 @@ impl Backing for Simulated {
 
     fn is_read_only(&self) -> bool {
         self.inner.is_read_only()
+    }
+
+    fn lost(&self) -> Option<Errno> {
+        self.inner.lost()
     }
 
     fn executor(&self) -> String {
