@@ -27,7 +27,7 @@ pub fn snapshot() -> Snapshot {
         completions: 1_100,
         seconds: 2.0,
         total: 42.5,
-        disks: vec![Disk { name: "da\"ta".to_owned(), shares: 1.0, wanted: 20.5, counts }],
+        disks: vec![Disk { name: "da\"ta".to_owned(), shares: 1.0, wanted: 20.5, counts, failed_at: None }],
         members: vec![member("host-a", 1.0, 8.5, 0), member("host-b", 4.0, 34.0, 700)],
         dropped: Dropped::ALL.map(|why| (why, u64::from(why == Dropped::Figures) * 3)),
         counts: Counts { disks: vec![counts], clients: 1, held: histogram.clone(), latency: histogram },

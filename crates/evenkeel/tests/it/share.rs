@@ -155,13 +155,45 @@ fn shares_change_while_the_host_serves_and_a_bad_file_changes_nothing() {
     assert!(line(&mut host.log, "event=reload_failed").contains("must be a number"));
     config("4");
     host.signal("-HUP");
-    line(&mut host.log, "event=reloaded");
+    assert!(line(&mut host.log, "event=reloaded").contains("level=info"));
+    let text = fs::read_to_string(at("share.toml")).expect("the file");
+    fs::write(at("share.toml"), format!("memory = '1M'\n{text}")).expect("a file can be written");
+    host.signal("-HUP");
+    let told = line(&mut host.log, "event=reloaded");
+    assert!(told.contains("level=warn") && told.contains("needs_a_restart=memory"), "{told}");
     let metrics = host.field("metrics").to_owned();
     eventually("the new share", || {
         let shown = shown(folder.path(), &metrics);
         shown.lines().any(|line| line.trim_start().starts_with("d ") && line.contains(" 4"))
     });
     host.stop();
+}
+
+#[test]
+fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    noise(&at("disk"), 4 << 20);
+    let (disk, socket) = (text(&at("disk")), text(&at("socket")));
+    let place = ["--name", "d", "--backing", &disk, "--nbd", &socket];
+    let mut host = Host::start(&[&place[..], &["--period", "50ms", "--metrics", "127.0.0.1:0"]].concat());
+    let metrics = host.field("metrics").to_owned();
+    let is_well = || {
+        let url = format!("http://{metrics}/healthz");
+        Command::new("curl").args(["-sf", &url]).output().expect("curl is there").status.success()
+    };
+    eventually("a period", is_well);
+    fs::OpenOptions::new().write(true).open(at("disk")).and_then(|file| file.set_len(4_096)).expect("a cut");
+    let copied = Command::new("nbdcopy").args([&uri("d", &at("socket")), &text(&at("copy"))]).output();
+    assert!(!copied.expect("nbdcopy is there").status.success(), "what is gone was read");
+    assert!(line(&mut host.log, "event=lost").contains("disk=d"));
+    assert!(line(&mut host.log, "event=io_failed").contains("read: Input/output error"));
+    eventually("a host that is not well", || !is_well());
+    let ended = {
+        host.signal("-TERM");
+        host.process.wait().expect("it ends").code()
+    };
+    assert_ne!(ended, Some(0), "the last flush cannot be true");
 }
 
 #[test]

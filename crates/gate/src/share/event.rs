@@ -1,6 +1,7 @@
 //! What hosts that share storage report of themselves. Views listen: logs, metrics, the terminal.
 
 use super::bus::Dropped;
+use super::{Errno, Failure};
 use super::control::{Fault, Why};
 use evenkeel_core::Nanos;
 
@@ -65,8 +66,27 @@ pub enum Event {
         /// How many since this was told last.
         count: u64,
     },
+    /// The storage of a disk failed at I/Os. The client has been told each; nothing is tried again.
+    Failed {
+        /// Name of the disk.
+        disk: String,
+        /// How many since this was told last.
+        count: u64,
+        /// The last one.
+        last: Failure,
+    },
+    /// What was written to a disk and answered may be gone: a sync failed, or its file became shorter. Flushes fail from now on.
+    Lost {
+        /// Name of the disk.
+        disk: String,
+        /// Why.
+        errno: Errno,
+    },
     /// A new configuration holds.
-    Reloaded,
+    Reloaded {
+        /// What of it holds after a restart only.
+        ignored: Vec<String>,
+    },
     /// A new configuration could not be read; the old one holds.
     ReloadFailed {
         /// Why.

@@ -1,6 +1,6 @@
 //! The way to an engine for other threads.
 
-use super::{Errno, Reply, Request};
+use super::{Errno, Failure, Reply, Request};
 use crate::histogram::Histogram;
 use crate::sys::Wake;
 use evenkeel_core::share::Measured;
@@ -53,6 +53,12 @@ pub struct DiskCounts {
     pub flushes: u64,
     /// Requests that ended with an error.
     pub errors: u64,
+    /// Those of them at which the storage failed; the rest asked for what cannot be.
+    pub failures: u64,
+    /// The last of those.
+    pub last_failure: Option<Failure>,
+    /// Why what was written may be gone, once it may.
+    pub lost: Option<Errno>,
 }
 
 /// What was seen in a period.

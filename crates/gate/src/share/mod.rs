@@ -32,4 +32,4 @@ pub use buffer::{ALIGNMENT, Buffer};
 pub use engine::{DiskPlan, Engine, NbdPlan, Plan, ShareError};
 pub use front::{FuseDisk, FuseError, FuseFront};
 pub use handle::{Counts, DiskCounts, Handle, Seen};
-pub use request::{Answer, Errno, Reply, Request, Work};
+pub use request::{Answer, Errno, Failure, Reply, Request, Work};

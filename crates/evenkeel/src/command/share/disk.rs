@@ -2,7 +2,7 @@
 
 use super::super::Session;
 use super::flags::Flags;
-use super::{backing, bus};
+use super::{backing, bus, reload};
 use crate::clock::unix_time;
 use crate::config::share::ShareConfig;
 use crate::out;
@@ -37,12 +37,12 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
     let hangup = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
         .context("installing the handler for SIGHUP")?;
-    let running = Running::start(&config)?;
+    let mut running = Running::start(&config)?;
     while !session.stop.is_set() && running.is_well() {
         std::thread::sleep(NAP);
         if hangup.swap(false, Ordering::Relaxed) {
             let event = match flags.read().and_then(|config| running.reload(&config)) {
-                Ok(()) => Event::Reloaded,
+                Ok(ignored) => Event::Reloaded { ignored },
                 Err(error) => {
                     Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") }
                 }
@@ -66,6 +66,8 @@ pub(super) struct Running {
     listener: Arc<dyn Listener>,
     names: Vec<String>,
     metrics: Option<Server>,
+    /// The configuration that it was started with.
+    started: ShareConfig,
 }
 
 impl Running {
@@ -95,7 +97,8 @@ impl Running {
         let fuse = mount(config, &engine, &sizes)?;
         let (orders, inbox) = mpsc::channel();
         let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
-        let running = Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics };
+        let started = config.clone();
+        let running = Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, started };
         running.tell_where(config);
         Ok(running)
     }
@@ -133,7 +136,8 @@ impl Running {
         self.metrics.as_ref().map(|server| server.address().to_string())
     }
 
-    fn reload(&self, config: &ShareConfig) -> Result<()> {
+    /// Heeds what it can; says what it could not.
+    fn reload(&mut self, config: &ShareConfig) -> Result<Vec<String>> {
         let send = |order| self.orders.send(order).map_err(|_| anyhow!("the thread of the window has ended"));
         send(Order::Set(settings(config)?))?;
         for (place, name) in self.names.iter().enumerate() {
@@ -141,7 +145,7 @@ impl Running {
                 send(Order::Shares(place, disk.share))?;
             }
         }
-        Ok(())
+        Ok(reload::ignored(&self.started, config))
     }
 
     /// A way to the engine for a front of somebody else's.

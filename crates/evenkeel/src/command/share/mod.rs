@@ -7,6 +7,7 @@ mod disk;
 mod flags;
 mod knee;
 mod mount;
+mod reload;
 mod top;
 
 use super::Session;

@@ -6,6 +6,7 @@
 
 mod keeper;
 mod snapshot;
+mod storage;
 mod why;
 
 pub use keeper::Keeper;
@@ -23,6 +24,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
+use storage::Storage;
 
 /// Longest wait for the engine.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -63,6 +65,7 @@ pub struct Loop {
     twin: bool,
     present: BTreeSet<String>,
     told_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
+    storage: Storage,
     totals: Totals,
     listener: Arc<dyn Listener>,
     board: Board<Snapshot>,
@@ -103,6 +106,7 @@ impl Loop {
             twin: false,
             present: BTreeSet::new(),
             told_drops: ([0; Dropped::ALL.len()], None),
+            storage: Storage::default(),
             totals: Totals::default(),
             listener,
             board,
@@ -152,6 +156,7 @@ impl Loop {
         let Some(seen) = self.engine.measure(self.patience) else {
             return self.keep(Fault::Engine);
         };
+        self.storage.tell(&self.names, &seen.counts, now, &*self.listener);
         let report = self.keeper.report(&seen.measured.period);
         let decided = self.converse(&report, now).and_then(|heeded| {
             let window = self.keeper.update(&heeded.reports, heeded.own)?;
@@ -251,6 +256,7 @@ impl Loop {
             shares: period.disks.get(place).map_or(0.0, |disk| disk.shares),
             wanted: period.disks.get(place).map_or(0.0, |disk| disk.wanted),
             counts: seen.counts.disks.get(place).copied().unwrap_or_default(),
+            failed_at: self.storage.failed_at(place),
         };
         self.board.post(Snapshot {
             at,

@@ -2,7 +2,7 @@
 
 use super::{Flying, Kind, Worker};
 use crate::share::check::check;
-use crate::share::{Answer, Errno, Reply, Request, Work};
+use crate::share::{Answer, Errno, Failure, Reply, Request, Work};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Io, Sent};
 
@@ -35,7 +35,7 @@ impl Worker {
     fn refusal(&self, request: &Request) -> Option<Errno> {
         let Some(disk) = self.disks.get(request.disk) else { return Some(Errno::INVALID) };
         // What was written before a flush that failed may be gone: to say "done" now would be a lie.
-        let lost = disk.lost.filter(|_| request.work.is_durable());
+        let lost = disk.counts.lost.filter(|_| request.work.is_durable());
         lost.or_else(|| check(&request.work, disk.backing.bytes(), disk.backing.is_read_only()).err())
     }
 
@@ -127,7 +127,12 @@ impl Worker {
                 // A change that failed has been told so and takes nothing with it: what was answered before is as safe as
                 // it was, as long as it could be brought to the disk.
                 let flush = Some(*errno).filter(|_| kind == Kind::Flush);
-                disk.lost = disk.lost.or(disk.backing.lost()).or(flush);
+                counts.lost = counts.lost.or(disk.backing.lost()).or(flush);
+                // Not to be able to trim is no failure.
+                if *errno != Errno::UNSUPPORTED {
+                    counts.failures += 1;
+                    counts.last_failure = Some(Failure { what: kind.name(), errno: *errno });
+                }
             }
         }
         self.answer(flying.reply, answer);

@@ -29,8 +29,7 @@ const FEW: usize = 3;
 struct Disk {
     name: String,
     backing: Box<dyn Backing>,
-    /// A flush that failed: what was written before it may be lost, and no later flush can bring it back.
-    lost: Option<Errno>,
+    /// With why what was written before may be lost, if it may: no later flush can bring it back.
     counts: DiskCounts,
 }
 
@@ -49,6 +48,16 @@ enum Kind {
     Read,
     Change,
     Flush,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Change => "change",
+            Self::Flush => "flush",
+        }
+    }
 }
 
 pub(super) struct Worker {
@@ -102,7 +111,6 @@ impl Worker {
         let disk = |DiskPlan { name, backing, .. }| Disk {
             name,
             backing,
-            lost: None,
             counts: DiskCounts::default(),
         };
         Ok(Self {

@@ -12,6 +12,25 @@ const ZEROES: usize = 1 << 20;
 
 impl Perform for Opened {
     fn perform(&self, work: Work) -> Answer {
+        let is_read = matches!(work, Work::Read { .. });
+        if !is_read {
+            self.look();
+        }
+        self.has(&work)?;
+        let answer = self.act(work);
+        // A read that found the end, or a change while somebody cut the file.
+        if is_read && answer.is_err() {
+            self.look();
+        } else if !is_read {
+            self.look_after();
+        }
+        answer
+    }
+}
+
+impl Opened {
+    /// Does it, with no look at the file.
+    pub fn act(&self, work: Work) -> Answer {
         match work {
             Work::Read { offset, mut buffer } => {
                 self.read(&mut buffer, offset)?;
