@@ -127,6 +127,11 @@ impl Inbox {
         self.awake.store(true, Ordering::SeqCst);
     }
 
+    /// Ends it with whoever holds this, however he ends.
+    pub fn guarded(self: &Arc<Self>) -> Ending {
+        Ending(Arc::clone(self))
+    }
+
     /// The engine has ended: what is left in the inbox, and takes no more.
     pub fn end(&self) -> Vec<Message> {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,6 +151,19 @@ impl Inbox {
             self.wake.wake();
         }
         Ok(())
+    }
+}
+
+/// Answers what is left in the inbox of an engine that has ended, or panicked.
+pub(super) struct Ending(Arc<Inbox>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        for message in self.0.end() {
+            if let Message::Request(Request { reply: Reply::Call(call), .. }) = message {
+                call(Err(Errno::SHUTDOWN));
+            }
+        }
     }
 }
 

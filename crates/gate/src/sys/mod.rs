@@ -8,6 +8,7 @@ mod mount;
 mod poller;
 mod shared;
 mod socket;
+mod torn;
 mod uring;
 mod wake;
 

@@ -6,7 +6,7 @@ mod linger;
 use super::engine::{DiskPlan, Plan, ShareError};
 use super::front::{Front, TOKENS};
 use super::handle::{Counts, DiskCounts, Inbox, Message, Seen};
-use super::{Backing, Ended, Errno, Reply, Request, Work};
+use super::{Backing, Ended, Reply, Request, Work};
 use crate::clock::Clock;
 use crate::sys::{Interest, Poller};
 use evenkeel_core::Nanos;
@@ -136,13 +136,8 @@ impl Worker {
     }
 
     pub fn run(mut self) -> Result<(), ShareError> {
-        let result = self.turns().map_err(ShareError::Ended).and_then(|()| self.last_flush());
-        for message in self.inbox.end() {
-            if let Message::Request(request) = message {
-                self.answer(request.reply, Err(Errno::SHUTDOWN));
-            }
-        }
-        result
+        let _ending = self.inbox.guarded();
+        self.turns().map_err(ShareError::Ended).and_then(|()| self.last_flush())
     }
 
     fn turns(&mut self) -> io::Result<()> {

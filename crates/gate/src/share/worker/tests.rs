@@ -250,6 +250,19 @@ fn a_durable_write_that_failed_by_itself_takes_no_flush_with_it() {
 }
 
 #[test]
+fn an_engine_that_panics_answers_who_asks_it_later() {
+    let (engine, _) = engine(Nanos::ZERO, f64::INFINITY, &[1.0]);
+    let handle = engine.handle();
+    let panics = Reply::Call(Box::new(|_| panic!("in the thread of the engine")));
+    handle.submit(Request { disk: 0, work: read(0), reply: panics });
+    while !engine.has_failed() {
+        std::thread::yield_now();
+    }
+    assert_eq!(ask(&handle, 0, read(0)).recv_timeout(PATIENCE).unwrap().map(drop), Err(Errno::SHUTDOWN));
+    assert!(engine.stop().is_err());
+}
+
+#[test]
 fn who_stops_waits_for_what_was_asked_and_flushes() {
     let (engine, site) = engine(Nanos::from_millis(20), 1.0, &[1.0, 1.0]);
     let handle = engine.handle();
