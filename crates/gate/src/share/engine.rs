@@ -41,6 +41,19 @@ pub struct NbdPlan {
     pub listen: Vec<Address>,
 }
 
+/// Sockets at which clients may connect already; they are answered once an engine serves them.
+pub struct Listening(Nbd);
+
+impl Listening {
+    /// Listens for clients of these disks, whose requests may hold so many bytes.
+    ///
+    /// # Errors
+    /// As [`Engine::start_nbd`].
+    pub fn bind(nbd: &NbdPlan, disks: &[DiskPlan], memory: usize) -> Result<Self, ShareError> {
+        Ok(Self(Nbd::bind(&nbd.listen, exports(disks)?, memory)?))
+    }
+}
+
 /// Why an engine does not start, or how it ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ShareError {
@@ -89,7 +102,12 @@ impl Engine {
 
     /// As [`Engine::start`], and serves the disks to clients of sockets.
     pub fn start_nbd(plan: Plan, nbd: &NbdPlan) -> Result<Self, ShareError> {
-        let front = Nbd::bind(&nbd.listen, exports(&plan.disks)?, plan.memory)?;
+        let listening = Listening::bind(nbd, &plan.disks, plan.memory)?;
+        Self::start_listening(plan, listening)
+    }
+
+    /// As [`Engine::start_nbd`], at sockets that listen already.
+    pub fn start_listening(plan: Plan, Listening(front): Listening) -> Result<Self, ShareError> {
         let ports = front.ports();
         let mut engine = Self::start_with(plan, Some(Box::new(front)))?;
         engine.ports = ports;

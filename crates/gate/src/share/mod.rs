@@ -29,7 +29,7 @@ pub use crate::address::{Address, NoAddress};
 pub use crate::sys::serve_file_systems;
 pub use backing::{Backing, Ended};
 pub use buffer::{ALIGNMENT, Buffer};
-pub use engine::{DiskPlan, Engine, NbdPlan, Plan, ShareError};
+pub use engine::{DiskPlan, Engine, Listening, NbdPlan, Plan, ShareError};
 pub use front::{FuseDisk, FuseError, FuseFront};
 pub use handle::{Counts, DiskCounts, Handle, Seen};
 pub use request::{Answer, Errno, Failure, Reply, Request, Work};

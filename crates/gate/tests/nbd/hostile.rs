@@ -3,8 +3,9 @@
 use crate::client::{Client, READ, Stream, WRITE, request, unix};
 use crate::disk::Served;
 use crate::{fill, pattern};
+use evenkeel_gate::clock::Clock;
 use std::io::Read;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Far below the time after which a client that does not move is ended.
 const SOON: Duration = Duration::from_secs(3);
@@ -19,10 +20,10 @@ fn stopped_reader(served: &Served, size: u32) -> Client {
 
 /// How long a client that does as it should waits for a read.
 fn served_after(served: &Served) -> Duration {
-    let begun = Instant::now();
+    let clock = Clock::start();
     let mut honest = Client::open(unix(&served.path()), "orders", false);
     assert_eq!(honest.ask(READ, 0, 512, 64 << 10).unwrap(), pattern(512, 64 << 10));
-    begun.elapsed()
+    clock.now().into()
 }
 
 #[test]

@@ -15,7 +15,9 @@ use evenkeel_gate::board::Board;
 use evenkeel_gate::clock::Clock;
 use evenkeel_gate::share::control::{Loop, Order, Settings};
 use evenkeel_gate::share::event::{Event, Listener};
-use evenkeel_gate::share::{Address, Engine, FuseDisk, FuseFront, Handle, NbdPlan, Plan, serve_file_systems};
+use evenkeel_gate::share::{
+    Address, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan, Plan, serve_file_systems,
+};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
@@ -79,11 +81,13 @@ impl Running {
         let sizes: Vec<(u64, bool)> =
             disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
-        let plan =
-            Plan { disks, window: config.window, cost: Cost::default(), memory: config.memory as usize };
+        let memory = config.memory as usize;
+        // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
+        let listening = Listening::bind(&NbdPlan { listen: config.nbd.clone() }, &disks, memory)?;
+        let plan = Plan { disks, window: config.window, cost: Cost::default(), memory };
         let clock = Clock::start();
         let bus = bus::open(config, clock)?;
-        let engine = Engine::start_nbd(plan, &NbdPlan { listen: config.nbd.clone() })?;
+        let engine = Engine::start_listening(plan, listening)?;
         let (form, board) = (config.log, Board::new());
         let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
         let looped = Loop::new(

@@ -31,6 +31,11 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Dropped reports are told at most this often.
 const DROPS_EVERY: Nanos = Nanos::from_secs(60);
 
+/// A period that ends later than this, or half a period, was none in which this host ran all the time.
+const LATE: Nanos = Nanos::from_millis(250);
+/// Periods of which nothing is told after such a one: what was under way ends in it, or in the next.
+const DOUBTED: u32 = 2;
+
 /// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -70,6 +75,9 @@ pub struct Loop {
     listener: Arc<dyn Listener>,
     board: Board<Snapshot>,
     patience: Duration,
+    /// When the last period ended, and how many to come are not told of.
+    ended: Option<Nanos>,
+    doubted: u32,
 }
 
 /// What a period gave to go on with.
@@ -111,6 +119,8 @@ impl Loop {
             listener,
             board,
             patience: PATIENCE,
+            ended: None,
+            doubted: 0,
         }
     }
 
@@ -153,9 +163,10 @@ impl Loop {
     /// Ends a period, at `now`.
     pub fn tick(&mut self, now: Nanos) {
         self.totals.periods += 1;
-        let Some(seen) = self.engine.measure(self.patience) else {
+        let Some(mut seen) = self.engine.measure(self.patience) else {
             return self.keep(Fault::Engine);
         };
+        self.doubt(&mut seen, now);
         self.storage.tell(&self.names, &seen.counts, now, &*self.listener);
         let report = self.keeper.report(&seen.measured.period);
         let decided = self.converse(&report, now).and_then(|heeded| {
@@ -169,6 +180,18 @@ impl Loop {
         let live = self.bus.live(now);
         self.tell_others(&live, now);
         self.show(now, &seen, &report, &live);
+    }
+
+    /// A host that was stopped, or had no CPU, has seen the latency of its own standing still, not of the storage: told to
+    /// the others that would let all windows fall.
+    fn doubt(&mut self, seen: &mut Seen, now: Nanos) {
+        let due = self.settings.period + LATE.max(Nanos(self.settings.period.0 / 2));
+        let is_late = self.ended.replace(now).is_some_and(|last| now - last > due);
+        self.doubted = if is_late { DOUBTED } else { self.doubted };
+        if self.doubted > 0 {
+            self.doubted -= 1;
+            (seen.measured.period.latency, seen.measured.period.completions) = (None, 0);
+        }
     }
 
     /// Tells and hears; what the live members told, by name, if this one is among them.

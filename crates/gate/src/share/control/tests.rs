@@ -265,6 +265,24 @@ fn load_that_keeps_to_no_rules_is_told_where_the_threshold_cannot_be_met() {
 }
 
 #[test]
+fn a_member_that_stood_still_and_comes_back_accuses_nobody() {
+    let (_dir, path) = file();
+    let station = Station::new();
+    let mut periods = Periods::of(&station);
+    let mut a = Host::start(&station, 1.0, 40, on_slots(&path, "a"));
+    let mut b = Host::start(&station, 1.0, 40, on_slots(&path, "b"));
+    periods.pass_until(&mut [&mut a, &mut b], |hosts| are_fair(hosts[0], hosts[1], 1.0));
+    station.stop(1);
+    (0..100).for_each(|_| periods.pass(&mut [&mut a]));
+    station.stop(usize::MAX);
+    (0..40).for_each(|_| periods.pass(&mut [&mut a, &mut b]));
+    let told: Vec<Event> = [&a, &b].iter().flat_map(|host| host.told()).collect();
+    assert!(told.iter().any(|event| matches!(event, Event::Gone { .. })), "{told:?}");
+    assert!(!told.iter().any(|event| matches!(event, Event::Outsider { .. })), "{told:?}");
+    periods.pass_until(&mut [&mut a, &mut b], |hosts| are_fair(hosts[0], hosts[1], 1.0));
+}
+
+#[test]
 fn another_law_goes_on_from_the_window_in_force() {
     let (_dir, path) = file();
     let station = Station::new();
