@@ -1,5 +1,7 @@
 //! What a host shares storage by: `examples/share.toml` shows every key.
 
+mod sockets;
+
 use super::fields::{Fields, load, set};
 use crate::view::log::Form;
 use anyhow::{Result, bail};
@@ -10,6 +12,8 @@ use evenkeel_gate::guard::Address;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
+
+pub use sockets::{SocketConfig, TlsConfig, mode_of};
 
 /// Names of the laws that set a window; the last is ours and the default.
 pub const LAWS: [&str; 3] = ["fixed", "parda", "evenkeel"];
@@ -25,6 +29,10 @@ pub struct ShareConfig {
     pub disks: Vec<DiskConfig>,
     /// Where NBD clients arrive.
     pub nbd: Vec<Address>,
+    /// What their sockets are like.
+    pub socket: SocketConfig,
+    /// TLS for those who come over TCP.
+    pub tls: TlsConfig,
     /// What sets the window.
     pub law: String,
     /// Latency threshold.
@@ -84,6 +92,10 @@ pub struct DiskConfig {
     pub read_only: bool,
     /// Past the page cache.
     pub direct: bool,
+    /// Where NBD clients arrive who see this disk alone.
+    pub nbd: Vec<Address>,
+    /// What their sockets are like.
+    pub socket: SocketConfig,
     /// Where its FUSE file is.
     pub fuse: Option<PathBuf>,
     /// File of the simulated array that it is on.
@@ -104,6 +116,8 @@ impl DiskConfig {
             size: None,
             read_only: false,
             direct: false,
+            nbd: Vec::new(),
+            socket: SocketConfig::default(),
             fuse: None,
             simulated: None,
             volatile: false,
@@ -121,6 +135,8 @@ impl DiskConfig {
         disk.size = fields.bytes("size")?;
         set(&mut disk.read_only, fields.optional("read_only")?);
         set(&mut disk.direct, fields.optional("direct")?);
+        disk.nbd = sockets::addresses(&mut fields)?;
+        disk.socket = SocketConfig::parse(&mut fields)?;
         disk.fuse = fields.optional::<String>("fuse")?.map(PathBuf::from);
         disk.simulated = fields.optional::<String>("simulated")?.map(PathBuf::from);
         set(&mut disk.volatile, fields.optional("volatile")?);
@@ -147,6 +163,8 @@ impl ShareConfig {
             name: name.into(),
             disks,
             nbd: Vec::new(),
+            socket: SocketConfig::default(),
+            tls: TlsConfig::default(),
             law: LAWS[LAWS.len() - 1].to_owned(),
             latency: Nanos::from_millis(15),
             period: Nanos::from_secs(2),
@@ -180,8 +198,9 @@ impl ShareConfig {
         let disks =
             numbered.map(|(number, value)| DiskConfig::parse(number + 1, value)).collect::<Result<_>>()?;
         let mut config = Self::new(name, disks);
-        let addresses = fields.texts("nbd")?;
-        config.nbd = addresses.iter().map(|text| Ok(text.parse::<Address>()?)).collect::<Result<_>>()?;
+        config.nbd = sockets::addresses(&mut fields)?;
+        config.socket = SocketConfig::parse(&mut fields)?;
+        config.tls = TlsConfig::parse(fields.section("tls")?)?;
         config.metrics = fields.optional("metrics")?;
         set(&mut config.memory, fields.bytes("memory")?);
         match fields.optional::<String>("log")?.as_deref() {
@@ -229,6 +248,7 @@ impl ShareConfig {
         if let Some(twice) = self.disks.iter().find(|disk| !names.insert(&disk.name)) {
             bail!("two disks are called `{}`", twice.name);
         }
+        self.tls.check()?;
         if !(1..=4_096).contains(&self.bus.slots) {
             bail!("`slots` must be between 1 and 4096, and is {}", self.bus.slots);
         }
@@ -295,7 +315,12 @@ mod tests {
         let full = ShareConfig::parse(&all).unwrap();
         let disk = &full.disks[0];
         assert!(
-            disk.size.is_some() && disk.fuse.is_some() && disk.simulated.is_some() && full.metrics.is_some()
+            disk.size.is_some()
+                && disk.nbd.len() == 1
+                && disk.socket.mode == Some(0o660)
+                && disk.fuse.is_some()
+                && disk.simulated.is_some()
+                && full.metrics.is_some()
         );
     }
 
@@ -315,6 +340,8 @@ mod tests {
             (format!("{SHORT}[window]\ninitial = 300"), "300 and 256"),
             (format!("{SHORT}[window]\ncontroller = 'pard'"), "`controller` is \"pard\""),
             (format!("{SHORT}[bus]\nadress = 'x'"), "did you mean `address`?"),
+            (format!("{SHORT}socket_mode = 'rw'"), "in octal digits"),
+            (format!("{SHORT}[tls]\ncertificate = 'x'"), "a certificate and its key"),
         ] {
             let error = ShareConfig::parse(&text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -53,7 +53,9 @@ fn sick(snapshot: &Snapshot, age: Nanos) -> Option<String> {
         let since = failed_at.map(|at| snapshot.at - at + age);
         let last = counts.last_failure.map(|last| last.to_string()).unwrap_or_default();
         if let Some(errno) = counts.lost {
-            said += &format!("disk {name}: what was written may be lost ({errno}); flushes fail until a restart\n");
+            said += &format!(
+                "disk {name}: what was written may be lost ({errno}); flushes fail until a restart\n"
+            );
         } else if let Some(since) = since.filter(|since| *since < WELL_AFTER) {
             said += &format!("disk {name}: the storage failed {:.0} s ago, {last}\n", since.as_secs_f64());
         }
@@ -97,7 +99,11 @@ mod tests {
         failing.disks[0].counts.last_failure = Some(Failure { what: "read", errno: Errno::IO });
         failing.disks[0].failed_at = Some(failing.at - Nanos::from_secs(20));
         let sick = page("/healthz", &failing, Nanos::from_secs(2));
-        assert!(sick.code == 503 && sick.body.contains("22 s ago, read: Input/output error"), "{}", sick.body);
+        assert!(
+            sick.code == 503 && sick.body.contains("22 s ago, read: Input/output error"),
+            "{}",
+            sick.body
+        );
         failing.disks[0].failed_at = Some(failing.at - Nanos::from_secs(60));
         assert_eq!(page("/healthz", &failing, Nanos::ZERO).code, 200);
         failing.disks[0].counts.lost = Some(Errno::IO);

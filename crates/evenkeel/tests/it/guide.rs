@@ -20,7 +20,8 @@ fn the_five_minutes_of_shares_can_be_pasted() {
         .replace("evenkeel share top 127.0.0.1:9302", "sleep 1")
         .replace("127.0.0.1:9302", "127.0.0.1:0");
     // The shell that read it ends its disks, by number and no other.
-    let script = format!("{block}\nwait %3 && wait %4; ended=$?\nkill -TERM %1 %2; wait %1 %2; exit $ended\n");
+    let script =
+        format!("{block}\nwait %3 && wait %4; ended=$?\nkill -TERM %1 %2; wait %1 %2; exit $ended\n");
     let program = Path::new(env!("CARGO_BIN_EXE_evenkeel"));
     let path = format!(
         "{}:{}",

@@ -6,9 +6,10 @@ use super::handle::{Handle, Inbox};
 use super::worker::Worker;
 use super::{Backing, Errno};
 use crate::address::Address;
-use crate::sys;
+use crate::sys::{self, Access};
 use evenkeel_core::share::Cost;
 use evenkeel_wire::nbd::{Export, NAME_MAX};
+use rustls::ServerConfig;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -37,8 +38,27 @@ pub struct Plan {
 
 /// How disks are served over the NBD protocol.
 pub struct NbdPlan {
-    /// Where; every disk is there under its name. What is sent is not encrypted, and whoever can connect may write.
-    pub listen: Vec<Address>,
+    /// Where; whoever can connect may write.
+    pub listen: Vec<Place>,
+    /// What those who come over TCP have to use; unix sockets do without.
+    pub tls: Option<Arc<ServerConfig>>,
+}
+
+/// A place where clients arrive.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Where it is.
+    pub address: Address,
+    /// Place of the only disk that is there; `None` for all, each under its name.
+    pub disk: Option<usize>,
+    /// What the file of a unix socket is like.
+    pub access: Access,
+}
+
+impl From<Address> for Place {
+    fn from(address: Address) -> Self {
+        Self { address, disk: None, access: Access::default() }
+    }
 }
 
 /// Sockets at which clients may connect already; they are answered once an engine serves them.
@@ -50,7 +70,7 @@ impl Listening {
     /// # Errors
     /// As [`Engine::start_nbd`].
     pub fn bind(nbd: &NbdPlan, disks: &[DiskPlan], memory: usize) -> Result<Self, ShareError> {
-        Ok(Self(Nbd::bind(&nbd.listen, exports(disks)?, memory)?))
+        Ok(Self(Nbd::bind(nbd, exports(disks)?, memory)?))
     }
 }
 

@@ -1,8 +1,8 @@
 //! What hosts that share storage report of themselves. Views listen: logs, metrics, the terminal.
 
 use super::bus::Dropped;
-use super::{Errno, Failure};
 use super::control::{Fault, Why};
+use super::{Errno, Failure};
 use evenkeel_core::Nanos;
 
 /// Something that an operator may want to know. Closed: every view names all of them.

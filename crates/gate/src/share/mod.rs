@@ -23,13 +23,16 @@ mod fixture;
 pub(crate) mod front;
 mod handle;
 mod request;
+mod tls;
 mod worker;
 
 pub use crate::address::{Address, NoAddress};
-pub use crate::sys::serve_file_systems;
+pub use crate::sys::{Access, group_id, serve_file_systems};
 pub use backing::{Backing, Ended};
 pub use buffer::{ALIGNMENT, Buffer};
-pub use engine::{DiskPlan, Engine, Listening, NbdPlan, Plan, ShareError};
+pub use engine::{DiskPlan, Engine, Listening, NbdPlan, Place, Plan, ShareError};
 pub use front::{FuseDisk, FuseError, FuseFront};
 pub use handle::{Counts, DiskCounts, Handle, Seen};
 pub use request::{Answer, Errno, Failure, Reply, Request, Work};
+pub use rustls::ServerConfig;
+pub use tls::server_tls;

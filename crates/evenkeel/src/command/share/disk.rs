@@ -2,7 +2,7 @@
 
 use super::super::Session;
 use super::flags::Flags;
-use super::{backing, bus, reload};
+use super::{backing, bus, places, reload};
 use crate::clock::unix_time;
 use crate::config::share::ShareConfig;
 use crate::out;
@@ -16,7 +16,7 @@ use evenkeel_gate::clock::Clock;
 use evenkeel_gate::share::control::{Loop, Order, Settings};
 use evenkeel_gate::share::event::{Event, Listener};
 use evenkeel_gate::share::{
-    Address, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan, Plan, serve_file_systems,
+    Address, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan, Place, Plan, serve_file_systems,
 };
 use serde_json::json;
 use std::path::Path;
@@ -83,7 +83,8 @@ impl Running {
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
         let memory = config.memory as usize;
         // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
-        let listening = Listening::bind(&NbdPlan { listen: config.nbd.clone() }, &disks, memory)?;
+        let nbd = NbdPlan { listen: places::of(config)?, tls: places::tls(config)? };
+        let listening = Listening::bind(&nbd, &disks, memory)?;
         let plan = Plan { disks, window: config.window, cost: Cost::default(), memory };
         let clock = Clock::start();
         let bus = bus::open(config, clock)?;
@@ -102,23 +103,22 @@ impl Running {
         let (orders, inbox) = mpsc::channel();
         let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
         let started = config.clone();
-        let running = Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, started };
-        running.tell_where(config);
+        let running =
+            Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, started };
+        running.tell_where(config, &nbd.listen);
         Ok(running)
     }
 
     /// Where clients find the disks, with the ports that the system chose.
-    fn tell_where(&self, config: &ShareConfig) {
-        let mut ports = self.engine.ports().iter();
-        let mut nbd = Vec::new();
-        for address in &config.nbd {
-            nbd.push(match address {
-                Address::Tcp { host, port } => {
-                    Address::Tcp { host: host.clone(), port: *ports.next().unwrap_or(port) }.to_string()
-                }
-                Address::Unix(path) => path.display().to_string(),
-            });
+    fn tell_where(&self, config: &ShareConfig, places: &[Place]) {
+        for address in places::open_to_all(config, places) {
+            let why = "every machine that reaches this one may write to the disks";
+            let hint = "name one address, or give [tls] certificate, key and clients";
+            let fields = json!({ "address": address, "why": why, "hint": hint });
+            write(&line(("warn", "open_to_all", fields), unix_time().as_millis(), config.log));
         }
+        let found = places::found(places, self.engine.ports());
+        let nbd: Vec<String> = found.iter().map(Address::to_string).collect();
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
             "disks": self.names.join(", "),

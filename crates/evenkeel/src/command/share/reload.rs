@@ -7,6 +7,9 @@ pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
     let keys = [
         ("name", old.name != new.name),
         ("nbd", old.nbd != new.nbd),
+        ("socket_mode", old.socket.mode != new.socket.mode),
+        ("socket_group", old.socket.group != new.socket.group),
+        ("tls", old.tls != new.tls),
         ("metrics", old.metrics != new.metrics),
         ("memory", old.memory != new.memory),
         ("log", old.log != new.log),

@@ -108,11 +108,7 @@ impl Worker {
             front.watch(&poller)?;
         }
         let shares: Vec<f64> = plan.disks.iter().map(|disk| disk.shares).collect();
-        let disk = |DiskPlan { name, backing, .. }| Disk {
-            name,
-            backing,
-            counts: DiskCounts::default(),
-        };
+        let disk = |DiskPlan { name, backing, .. }| Disk { name, backing, counts: DiskCounts::default() };
         Ok(Self {
             clock: Clock::start(),
             poller,

@@ -91,7 +91,9 @@ impl Slow {
                 buffer.as_mut_slice().copy_from_slice(&self.bytes[from..from + length]);
                 Ok(buffer)
             }
-            Work::Write { durable: true, .. } if self.site.full.load(Ordering::SeqCst) => Err(Errno::NO_SPACE),
+            Work::Write { durable: true, .. } if self.site.full.load(Ordering::SeqCst) => {
+                Err(Errno::NO_SPACE)
+            }
             Work::Write { offset, buffer, .. } => {
                 self.bytes[offset as usize..][..buffer.len()].copy_from_slice(buffer.as_slice());
                 Ok(buffer)

@@ -100,7 +100,7 @@ impl FileBacking {
             Executor::Any => Ring::new(file.clone(), &wake, file.is_device).ok(),
             Executor::Uring => {
                 Some(Ring::new(file.clone(), &wake, file.is_device).map_err(FileError::NoUring)?)
-            },
+            }
         };
         let most = if ring.is_some() { SPARE_THREADS } else { THREADS };
         let pool = Pool::new(file.clone(), wake.clone(), most).map_err(failed)?;

@@ -64,7 +64,15 @@ impl Opened {
         if bytes == 0 {
             return Err(FileError::TooSmall { path: path.to_owned(), bytes: whole, block: least });
         }
-        Ok(Self { file, is_device, read_only, bytes, block, lost: AtomicI32::new(0), end: AtomicU64::new(u64::MAX) })
+        Ok(Self {
+            file,
+            is_device,
+            read_only,
+            bytes,
+            block,
+            lost: AtomicI32::new(0),
+            end: AtomicU64::new(u64::MAX),
+        })
     }
 
     /// What was written and answered may be gone: a sync failed, and no later one can bring it back.

@@ -162,7 +162,11 @@ fn what_a_file_has_lost_stays_an_error_though_a_write_makes_it_long_again() {
         file.as_file().set_len(BYTES).unwrap();
         for offset in [65_536, 500_000, BYTES - 4_096] {
             let answer = done(&engine, read(offset, 4_096));
-            assert_eq!(answer.map(drop), Err(Errno::IO), "{options:?} at {offset}: zeroes for what was written");
+            assert_eq!(
+                answer.map(drop),
+                Err(Errno::IO),
+                "{options:?} at {offset}: zeroes for what was written"
+            );
         }
         assert_eq!(bytes_at(&engine, 61_440, 4_096), [7; 4_096], "{options:?}: what is there is read");
         assert_eq!(done(&engine, Work::Flush).map(drop), Err(Errno::IO), "{options:?}");
@@ -382,7 +386,8 @@ fn a_durable_write_for_which_there_is_no_space_takes_nothing_with_it() {
     let _down = Down(vec!["umount".to_owned(), at]);
     let path: PathBuf = folder.path().join("disk");
     File::create(&path).unwrap().set_len(8 << 20).unwrap();
-    let durable = |offset, bytes: &[u8]| Work::Write { offset, buffer: Buffer::from_slice(bytes), durable: true };
+    let durable =
+        |offset, bytes: &[u8]| Work::Write { offset, buffer: Buffer::from_slice(bytes), durable: true };
     for options in ways(&path) {
         let engine = serve(&path, options);
         done(&engine, durable(0, &[5; 4_096])).unwrap();

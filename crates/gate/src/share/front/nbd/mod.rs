@@ -9,10 +9,10 @@ mod memory;
 mod output;
 mod patience;
 mod payload;
+mod stream;
 
 use super::{Front, TOKENS};
-use crate::address::Address;
-use crate::share::{Answer, Request, ShareError};
+use crate::share::{Answer, NbdPlan, Place, Request, ShareError};
 use crate::sys::{Interest, Listener, Poller, Ready, Socket};
 use connection::{Connection, Context, Flow};
 use evenkeel_core::Nanos;
@@ -20,7 +20,9 @@ use evenkeel_wire::nbd::Export;
 use memory::Memory;
 use output::Sent;
 use patience::LOOK;
+use rustls::ServerConfig;
 use std::io;
+use std::sync::Arc;
 
 /// Most clients at a time; more wait to be accepted.
 const CLIENTS_MAX: usize = 1_000;
@@ -36,8 +38,11 @@ const CONNECTIONS: u64 = TOKENS + (1 << 16);
 
 /// Disks for clients of sockets.
 pub(crate) struct Nbd {
-    listeners: Vec<Listener>,
+    /// Listeners, and the only disk that is there.
+    listeners: Vec<(Listener, Option<usize>)>,
     exports: Vec<Export>,
+    /// Who comes over TCP has to use it.
+    tls: Option<Arc<ServerConfig>>,
     /// Connections by number, and the numbers that are free.
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
@@ -61,13 +66,15 @@ pub(crate) struct Nbd {
 
 impl Nbd {
     /// Listens at all the addresses. `memory` is how many bytes clients may hold.
-    pub fn bind(listen: &[Address], exports: Vec<Export>, memory: usize) -> Result<Self, ShareError> {
-        let bind = |address: &Address| {
-            Listener::bind(address).map_err(|source| ShareError::Listen { address: address.clone(), source })
+    pub fn bind(plan: &NbdPlan, exports: Vec<Export>, memory: usize) -> Result<Self, ShareError> {
+        let bind = |place: &Place| match Listener::bind_for(&place.address, place.access) {
+            Ok(listener) => Ok((listener, place.disk)),
+            Err(source) => Err(ShareError::Listen { address: place.address.clone(), source }),
         };
         Ok(Self {
-            listeners: listen.iter().map(bind).collect::<Result<_, _>>()?,
+            listeners: plan.listen.iter().map(bind).collect::<Result<_, _>>()?,
             exports,
+            tls: plan.tls.clone(),
             connections: Vec::new(),
             free: Vec::new(),
             clients: 0,
@@ -86,7 +93,7 @@ impl Nbd {
 
     /// Ports it listens at, where the system chose them too.
     pub fn ports(&self) -> Vec<u16> {
-        self.listeners.iter().filter_map(Listener::port).collect()
+        self.listeners.iter().filter_map(|(listener, _)| listener.port()).collect()
     }
 
     fn accept(&mut self, poller: &Poller) {
@@ -98,7 +105,7 @@ impl Nbd {
                 if full && goes.is_none() {
                     return;
                 }
-                match self.listeners[listener].accept() {
+                match self.listeners[listener].0.accept() {
                     Ok(socket) => {
                         goes.into_iter().for_each(|number| self.end(number));
                         self.open(poller, socket, listener);
@@ -114,7 +121,9 @@ impl Nbd {
     }
 
     fn open(&mut self, poller: &Poller, socket: Socket, listener: usize) {
-        if self.listeners[listener].is_local() {
+        let (listener, disk) = &self.listeners[listener];
+        let kind = (*disk, self.tls.is_some() && !listener.is_local());
+        if listener.is_local() {
             socket.set_room(ROOM);
         }
         let number = self.free.pop().unwrap_or_else(|| {
@@ -124,7 +133,7 @@ impl Nbd {
         if poller.add(&socket, CONNECTIONS + number as u64, Interest::Read).is_err() {
             return self.free.push(number);
         }
-        self.connections[number] = Some(Box::new(Connection::new(socket, self.arrivals)));
+        self.connections[number] = Some(Box::new(Connection::new(socket, kind, self.arrivals)));
         self.arrivals += 1;
         self.clients += 1;
         self.look_again();
@@ -135,7 +144,8 @@ impl Nbd {
     /// The client that has been in the longest and has not said what it wants: it goes where there is no room for others.
     fn oldest_chooser(&self) -> Option<usize> {
         let since = |place: &Option<Box<Connection>>| place.as_ref()?.is_choosing_since();
-        let choosers = self.connections.iter().enumerate().filter_map(|(number, one)| Some((since(one)?, number)));
+        let choosers =
+            self.connections.iter().enumerate().filter_map(|(number, one)| Some((since(one)?, number)));
         choosers.min().map(|(_, number)| number)
     }
 
@@ -180,6 +190,7 @@ impl Nbd {
         let had_unsent = connection.has_unsent();
         let flow = connection.read(&mut Context {
             exports: &self.exports,
+            tls: self.tls.as_ref(),
             memory: &mut self.memory,
             requests,
             scratch: &mut self.scratch,
@@ -244,7 +255,7 @@ impl Nbd {
 impl Front for Nbd {
     fn watch(&mut self, poller: &Poller) -> io::Result<()> {
         let mut listeners = self.listeners.iter().zip(TOKENS..);
-        listeners.try_for_each(|(listener, token)| poller.add(listener, token, Interest::Read))
+        listeners.try_for_each(|((listener, _), token)| poller.add(listener, token, Interest::Read))
     }
 
     fn ready(&mut self, ready: Ready) {
@@ -308,7 +319,7 @@ impl Front for Nbd {
     }
 
     fn close(&mut self) {
-        self.listeners.iter().for_each(Listener::close);
+        self.listeners.iter().for_each(|(listener, _)| listener.close());
         self.listeners.clear();
         for number in 0..self.connections.len() {
             let Some(connection) = self.connections[number].as_mut() else { continue };

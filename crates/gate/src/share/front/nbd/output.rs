@@ -1,8 +1,9 @@
 //! Answers on their way to a client.
 
 use super::memory::{Held, Memory};
+use super::stream::Stream;
 use crate::share::Buffer;
-use crate::sys::{PARTS, Socket};
+use crate::sys::PARTS;
 use evenkeel_wire::nbd::Head;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -88,9 +89,9 @@ impl Output {
     }
 
     /// Sends what the socket takes.
-    pub fn flush(&mut self, socket: &Socket, memory: &mut Memory) -> io::Result<Sent> {
+    pub fn flush(&mut self, stream: &mut Stream, memory: &mut Memory) -> io::Result<Sent> {
         while !self.answers.is_empty() {
-            let (sent, whole) = match self.send(socket) {
+            let (sent, whole) = match self.send(stream) {
                 Ok(sent) => sent,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Sent::Full),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -105,7 +106,7 @@ impl Output {
     }
 
     /// Bytes sent, and whether those were all that it tried to send.
-    fn send(&self, socket: &Socket) -> io::Result<(usize, bool)> {
+    fn send(&self, stream: &mut Stream) -> io::Result<(usize, bool)> {
         let mut parts = [IoSlice::new(&[]); PARTS];
         let (mut count, mut skip, mut bytes) = (0, self.sent, 0);
         let all = self.answers.iter().flat_map(Answer::parts);
@@ -121,8 +122,9 @@ impl Output {
             parts[count] = IoSlice::new(rest);
             (count, bytes) = (count + 1, bytes + rest.len());
         }
-        let sent = socket.send_parts(&parts[..count])?;
-        Ok((sent, sent == bytes))
+        let sent = stream.send_parts(&parts[..count])?;
+        // TLS takes a piece at a time, and more as long as the socket took that.
+        Ok((sent, sent == bytes || stream.keeps() && !stream.has_unsent()))
     }
 
     fn advance(&mut self, sent: usize, memory: &mut Memory) {

@@ -1,8 +1,8 @@
 //! The bytes that a write carries, on their way in.
 
 use super::memory::{Held, Memory};
+use super::stream::Stream;
 use crate::share::{Buffer, Work};
-use crate::sys::Socket;
 use evenkeel_wire::nbd::Failure;
 use std::io::{self, IoSliceMut};
 
@@ -75,13 +75,13 @@ impl Payload {
     }
 
     /// Receives what is due into its place, and what is behind it into `scratch`.
-    pub fn receive(&mut self, socket: &Socket, scratch: &mut [u8]) -> io::Result<Received> {
+    pub fn receive(&mut self, stream: &mut Stream, scratch: &mut [u8]) -> io::Result<Received> {
         let Self::Write { buffer, filled, .. } = self else {
-            return socket.receive(scratch).map(|scratch| Received { payload: 0, scratch });
+            return stream.receive(scratch).map(|scratch| Received { payload: 0, scratch });
         };
         let due = &mut buffer.as_mut_slice()[*filled..];
         let left = due.len();
-        let received = socket.receive_parts(&mut [IoSliceMut::new(due), IoSliceMut::new(scratch)])?;
+        let received = stream.receive_parts(&mut [IoSliceMut::new(due), IoSliceMut::new(scratch)])?;
         let payload = received.min(left);
         *filled += payload;
         Ok(Received { payload, scratch: received - payload })
