@@ -6,7 +6,7 @@
 
 use evenkeel_core::share::Costs;
 use evenkeel_gate::share::backing::{FileBacking, FileOptions};
-use evenkeel_gate::share::{Backing, DiskPlan, Engine, FuseDisk, FuseFront, NbdPlan, Plan};
+use evenkeel_gate::share::{Address, Backing, DiskPlan, Engine, FuseDisk, FuseFront, NbdPlan, Plan};
 use std::io::Read;
 use std::path::Path;
 
@@ -16,7 +16,11 @@ fn main() {
     let file = FuseDisk { disk: 0, name: "disk".to_owned(), bytes: backing.bytes(), read_only: false };
     let disk = DiskPlan { name: "disk".to_owned(), shares: 1.0, backing: Box::new(backing) };
     let plan = Plan { disks: vec![disk], window: f64::INFINITY, costs: Costs::default(), memory: 256 << 20 };
-    let engine = Engine::start_nbd(plan, &NbdPlan { listen: vec![arguments[1].parse().unwrap()] }).unwrap();
+    let engine = Engine::start_nbd(
+        plan,
+        &NbdPlan { listen: vec![arguments[1].parse::<Address>().unwrap().into()], tls: None },
+    )
+    .unwrap();
     let mount = |folder: &String| FuseFront::mount(engine.handle(), file, Path::new(folder)).unwrap();
     let fuse = arguments.get(2).map(mount);
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();

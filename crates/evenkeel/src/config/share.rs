@@ -1,5 +1,7 @@
 //! What a host shares storage by: `examples/share.toml` shows every key.
 
+mod sockets;
+
 use super::costs::{CostTables, table};
 use super::fields::{Fields, load, set};
 use crate::view::log::Form;
@@ -11,6 +13,8 @@ use evenkeel_gate::guard::Address;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
+
+pub use sockets::{SocketConfig, TlsConfig, mode_of};
 
 /// Names of the laws that set a window; the last is ours and the default.
 pub const LAWS: [&str; 3] = ["fixed", "parda", "evenkeel"];
@@ -26,6 +30,10 @@ pub struct ShareConfig {
     pub disks: Vec<DiskConfig>,
     /// Where NBD clients arrive.
     pub nbd: Vec<Address>,
+    /// What their sockets are like.
+    pub socket: SocketConfig,
+    /// TLS for those who come over TCP.
+    pub tls: TlsConfig,
     /// What sets the window.
     pub law: String,
     /// Latency threshold.
@@ -87,6 +95,10 @@ pub struct DiskConfig {
     pub read_only: bool,
     /// Past the page cache.
     pub direct: bool,
+    /// Where NBD clients arrive who see this disk alone.
+    pub nbd: Vec<Address>,
+    /// What their sockets are like.
+    pub socket: SocketConfig,
     /// Where its FUSE file is.
     pub fuse: Option<PathBuf>,
     /// File of the simulated array that it is on.
@@ -107,6 +119,8 @@ impl DiskConfig {
             size: None,
             read_only: false,
             direct: false,
+            nbd: Vec::new(),
+            socket: SocketConfig::default(),
             fuse: None,
             simulated: None,
             volatile: false,
@@ -124,6 +138,8 @@ impl DiskConfig {
         disk.size = fields.bytes("size")?;
         set(&mut disk.read_only, fields.optional("read_only")?);
         set(&mut disk.direct, fields.optional("direct")?);
+        disk.nbd = sockets::addresses(&mut fields)?;
+        disk.socket = SocketConfig::parse(&mut fields)?;
         disk.fuse = fields.optional::<String>("fuse")?.map(PathBuf::from);
         disk.simulated = fields.optional::<String>("simulated")?.map(PathBuf::from);
         set(&mut disk.volatile, fields.optional("volatile")?);
@@ -150,6 +166,8 @@ impl ShareConfig {
             name: name.into(),
             disks,
             nbd: Vec::new(),
+            socket: SocketConfig::default(),
+            tls: TlsConfig::default(),
             law: LAWS[LAWS.len() - 1].to_owned(),
             latency: Nanos::from_millis(15),
             period: Nanos::from_secs(2),
@@ -184,8 +202,9 @@ impl ShareConfig {
         let disks =
             numbered.map(|(number, value)| DiskConfig::parse(number + 1, value)).collect::<Result<_>>()?;
         let mut config = Self::new(name, disks);
-        let addresses = fields.texts("nbd")?;
-        config.nbd = addresses.iter().map(|text| Ok(text.parse::<Address>()?)).collect::<Result<_>>()?;
+        config.nbd = sockets::addresses(&mut fields)?;
+        config.socket = SocketConfig::parse(&mut fields)?;
+        config.tls = TlsConfig::parse(fields.section("tls")?)?;
         config.metrics = fields.optional("metrics")?;
         set(&mut config.memory, fields.bytes("memory")?);
         match fields.optional::<String>("log")?.as_deref() {
@@ -241,6 +260,7 @@ impl ShareConfig {
         if let Some(twice) = self.disks.iter().find(|disk| !names.insert(&disk.name)) {
             bail!("two disks are called `{}`", twice.name);
         }
+        self.tls.check()?;
         if !(1..=4_096).contains(&self.bus.slots) {
             bail!("`slots` must be between 1 and 4096, and is {}", self.bus.slots);
         }
@@ -308,7 +328,12 @@ mod tests {
         let full = ShareConfig::parse(&all).unwrap();
         let disk = &full.disks[0];
         assert!(
-            disk.size.is_some() && disk.fuse.is_some() && disk.simulated.is_some() && full.metrics.is_some()
+            disk.size.is_some()
+                && disk.nbd.len() == 1
+                && disk.socket.mode == Some(0o660)
+                && disk.fuse.is_some()
+                && disk.simulated.is_some()
+                && full.metrics.is_some()
         );
     }
 
@@ -331,6 +356,8 @@ mod tests {
             (format!("{SHORT}[costs]\nread = '16k=3'"), "the unit of costs is a read of 16k"),
             (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost lies between"),
             (format!("{SHORT}[bus]\nadress = 'x'"), "did you mean `address`?"),
+            (format!("{SHORT}socket_mode = 'rw'"), "in octal digits"),
+            (format!("{SHORT}[tls]\ncertificate = 'x'"), "a certificate and its key"),
         ] {
             let error = ShareConfig::parse(&text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");

@@ -42,6 +42,7 @@ pub fn snapshot() -> Snapshot {
             bytes_per_s: 9e6,
             rate: 850.0,
             counts,
+            failed_at: None,
         }],
         members: vec![member("host-a", 1.0, 8.5, 0), member("host-b", 4.0, 34.0, 700)],
         dropped: Dropped::ALL.map(|why| (why, u64::from(why == Dropped::Figures) * 3)),

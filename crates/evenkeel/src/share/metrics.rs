@@ -64,7 +64,7 @@ fn law(out: &mut Text, snapshot: &Snapshot) {
 
 fn disks(out: &mut Text, disks: &[Disk]) {
     type Column = (&'static str, &'static str, &'static str, fn(&Disk) -> f64);
-    let columns: [Column; 9] = [
+    let columns: [Column; 11] = [
         ("disk_shares", "gauge", "Shares.", |disk| disk.shares),
         ("disk_wanted", "gauge", "Mean wanted outstanding, in units of cost.", |disk| disk.wanted),
         ("disk_reads_total", "counter", "Reads that ended well.", |disk| disk.counts.reads as f64),
@@ -83,6 +83,12 @@ fn disks(out: &mut Text, disks: &[Disk]) {
             "Cost of all that ended: device time in units of a read of 16k, as far as the table of costs is right.",
             |disk| disk.counts.cost,
         ),
+        ("disk_failures_total", "counter", "Requests at which the storage failed.", |disk| {
+            disk.counts.failures as f64
+        }),
+        ("disk_lost", "gauge", "1 where what was written may be gone: flushes fail.", |disk| {
+            f64::from(disk.counts.lost.is_some())
+        }),
     ];
     for (name, kind, help, value) in columns {
         out.head(name, kind, help);

@@ -7,10 +7,12 @@ use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_gate::board::Board;
 use evenkeel_gate::clock::Clock;
-use evenkeel_gate::share::control::Snapshot;
+use evenkeel_gate::share::control::{Disk, Snapshot};
 
 /// Periods without an end after which a host is not well.
 const LATE_PERIODS: u64 = 5;
+/// A disk is well again when its storage has failed at nothing for so long.
+const WELL_AFTER: Nanos = Nanos::from_secs(60);
 
 /// Serves what the loop posts on `board` by `clock`.
 ///
@@ -31,6 +33,9 @@ fn page(path: &str, snapshot: &Snapshot, age: Nanos) -> Page {
         "/healthz" if age > Nanos(LATE_PERIODS.saturating_mul(snapshot.period.0)) => {
             Page::text(503, format!("no period has ended for {:.1} s\n", age.as_secs_f64()))
         }
+        "/healthz" if sick(snapshot, age).is_some() => {
+            Page::text(503, sick(snapshot, age).unwrap_or_default())
+        }
         // Disks are served with the last window all the same: whoever restarts a host for this makes it worse.
         "/healthz" => Page::text(200, format!("ok: window {:.2}, {}\n", snapshot.window, snapshot.why)),
         "/status" => match serde_json::to_string(&Status::from(snapshot)) {
@@ -41,12 +46,30 @@ fn page(path: &str, snapshot: &Snapshot, age: Nanos) -> Page {
     }
 }
 
+/// What the storage fails at.
+fn sick(snapshot: &Snapshot, age: Nanos) -> Option<String> {
+    let mut said = String::new();
+    for Disk { name, counts, failed_at, .. } in &snapshot.disks {
+        let since = failed_at.map(|at| snapshot.at - at + age);
+        let last = counts.last_failure.map(|last| last.to_string()).unwrap_or_default();
+        if let Some(errno) = counts.lost {
+            said += &format!(
+                "disk {name}: what was written may be lost ({errno}); flushes fail until a restart\n"
+            );
+        } else if let Some(since) = since.filter(|since| *since < WELL_AFTER) {
+            said += &format!("disk {name}: the storage failed {:.0} s ago, {last}\n", since.as_secs_f64());
+        }
+    }
+    (!said.is_empty()).then_some(said)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{fixture::snapshot, status};
     use super::*;
     use crate::view::http::tests::answer;
     use evenkeel_gate::share::control::{Fault, Why};
+    use evenkeel_gate::share::{Errno, Failure};
 
     #[test]
     fn a_host_serves_what_it_shows_once_a_period_has_ended() {
@@ -68,5 +91,23 @@ mod tests {
         assert_eq!(healthy.code, 200);
         assert!(healthy.body.contains("the last window is kept"), "{}", healthy.body);
         assert_eq!(page("/healthz", &kept, Nanos::from_secs(11)).code, 503);
+    }
+
+    #[test]
+    fn a_host_whose_storage_fails_is_not_well_for_a_while_and_one_that_lost_something_never_again() {
+        let mut failing = snapshot();
+        failing.disks[0].counts.last_failure = Some(Failure { what: "read", errno: Errno::IO });
+        failing.disks[0].failed_at = Some(failing.at - Nanos::from_secs(20));
+        let sick = page("/healthz", &failing, Nanos::from_secs(2));
+        assert!(
+            sick.code == 503 && sick.body.contains("22 s ago, read: Input/output error"),
+            "{}",
+            sick.body
+        );
+        failing.disks[0].failed_at = Some(failing.at - Nanos::from_secs(60));
+        assert_eq!(page("/healthz", &failing, Nanos::ZERO).code, 200);
+        failing.disks[0].counts.lost = Some(Errno::IO);
+        let lost = page("/healthz", &failing, Nanos::ZERO);
+        assert!(lost.code == 503 && lost.body.contains("may be lost"), "{}", lost.body);
     }
 }

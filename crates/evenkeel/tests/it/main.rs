@@ -2,6 +2,7 @@
 
 mod cli;
 mod guard;
+mod guide;
 mod house;
 mod knee;
 mod members;

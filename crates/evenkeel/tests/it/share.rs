@@ -155,12 +155,80 @@ fn shares_change_while_the_host_serves_and_a_bad_file_changes_nothing() {
     assert!(line(&mut host.log, "event=reload_failed").contains("must be a number"));
     config("4");
     host.signal("-HUP");
-    line(&mut host.log, "event=reloaded");
+    assert!(line(&mut host.log, "event=reloaded").contains("level=info"));
+    let text = fs::read_to_string(at("share.toml")).expect("the file");
+    fs::write(at("share.toml"), format!("memory = '1M'\n{text}")).expect("a file can be written");
+    host.signal("-HUP");
+    let told = line(&mut host.log, "event=reloaded");
+    assert!(told.contains("level=warn") && told.contains("needs_a_restart=memory"), "{told}");
     let metrics = host.field("metrics").to_owned();
     eventually("the new share", || {
         let shown = shown(folder.path(), &metrics);
         shown.lines().any(|line| line.trim_start().starts_with("d ") && line.contains(" 4"))
     });
+    host.stop();
+}
+
+#[test]
+fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    noise(&at("disk"), 4 << 20);
+    let (disk, socket) = (text(&at("disk")), text(&at("socket")));
+    let place = ["--name", "d", "--backing", &disk, "--nbd", &socket];
+    let mut host = Host::start(&[&place[..], &["--period", "50ms", "--metrics", "127.0.0.1:0"]].concat());
+    let metrics = host.field("metrics").to_owned();
+    let is_well = || {
+        let url = format!("http://{metrics}/healthz");
+        Command::new("curl").args(["-sf", &url]).output().expect("curl is there").status.success()
+    };
+    eventually("a period", is_well);
+    fs::OpenOptions::new().write(true).open(at("disk")).and_then(|file| file.set_len(4_096)).expect("a cut");
+    let copied = Command::new("nbdcopy").args([&uri("d", &at("socket")), &text(&at("copy"))]).output();
+    assert!(!copied.expect("nbdcopy is there").status.success(), "what is gone was read");
+    assert!(line(&mut host.log, "event=lost").contains("disk=d"));
+    assert!(line(&mut host.log, "event=io_failed").contains("read: Input/output error"));
+    eventually("a host that is not well", || !is_well());
+    let ended = {
+        host.signal("-TERM");
+        host.process.wait().expect("it ends").code()
+    };
+    assert_ne!(ended, Some(0), "the last flush cannot be true");
+}
+
+#[test]
+fn a_disk_with_a_socket_of_its_own_is_the_only_one_there_and_what_is_open_to_all_is_told() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    let disk = |name: &str, more: &str| {
+        let backing = text(&at(name));
+        format!(
+            "[[disk]]\nname = '{name}'\nbacking = '{backing}'\nsize = '1M'\nnbd = '{backing}.sock'\n{more}"
+        )
+    };
+    let disks = disk("vm1", "socket_group = '0'\n") + &disk("vm2", "socket_mode = '0600'\n");
+    fs::write(at("share.toml"), format!("name = 'h'\nnbd = '0.0.0.0:0'\nsocket_mode = '0640'\n{disks}"))
+        .expect("a file can be written");
+    let config = text(&at("share.toml"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command.args(["share", "disk", "--config", &config]).stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut process = command.spawn().expect("the binary can be started");
+    let mut log = BufReader::new(process.stderr.take().expect("stderr is piped"));
+    let told = line(&mut log, "event=open_to_all");
+    let serving = line(&mut log, "event=serving");
+    let host = Host { process, log, serving };
+    assert!(told.contains("level=warn") && told.contains("address=0.0.0.0:0"), "{told}");
+    let mode = |name: &str| {
+        use std::os::unix::fs::PermissionsExt;
+        fs::metadata(at(name)).expect("a socket").permissions().mode() & 0o777
+    };
+    assert_eq!((mode("vm1.sock"), mode("vm2.sock")), (0o640, 0o600));
+    let asks = |disk: &str, socket: &str| {
+        let asked = Command::new("nbdinfo").arg("--size").arg(uri(disk, &at(socket))).output();
+        asked.expect("nbdinfo is there").status.success()
+    };
+    assert!(asks("vm1", "vm1.sock") && asks("vm2", "vm2.sock") && asks("", "vm2.sock"));
+    assert!(!asks("vm1", "vm2.sock") && !asks("vm2", "vm1.sock"), "one machine opens the disk of another");
     host.stop();
 }
 
@@ -214,6 +282,12 @@ fn bad_input_is_refused_with_what_to_do() {
         (twin, "is live"),
         (disk(&["--name", "two", "--backing", &free, "--size", "1M", "--nbd", &socket]), "cannot listen"),
         (named(&free, &["--size", "1M", "--latency", "soon"]), "no number with a unit"),
+        (named(&free, &["--size", "1M", "--socket-mode", "rw"]), "in octal digits"),
+        (named(&free, &["--size", "1M", "--socket-group", "no such group"]), "there is no such group"),
+        (
+            named(&free, &["--size", "1M", "--tls-cert", &none, "--tls-key", &none]),
+            "TLS for clients of the disks",
+        ),
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }

@@ -25,6 +25,7 @@ mod worker;
 pub use crate::address::{Address, NoAddress};
 pub use plan::{Plan, TenantBy};
 pub use stats::{Count, Stats};
+pub(crate) use tls::disk_tls;
 pub use tls::{BackendMode, BackendTls, ClientTls, Identity, TlsError, TlsMode};
 
 use crate::admission::{Census, Gate};

@@ -8,6 +8,7 @@ mod verify;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -196,6 +197,18 @@ impl TlsSetup {
     pub fn connect(&self) -> Result<Connection, rustls::Error> {
         Ok(Connection::Client(ClientConnection::new(self.client.clone(), self.name.clone())?))
     }
+}
+
+/// For disks: what clients are shown, and the authorities of which one must have signed what they show.
+pub(crate) fn disk_tls(identity: &Identity, clients: Option<&Path>) -> Result<Arc<ServerConfig>, TlsError> {
+    let provider = Arc::new(ring::default_provider());
+    let Some(authorities) = clients else { return Ok(Arc::new(server_config(provider, shown(identity)?)?)) };
+    let roots = Arc::new(verify::read_roots(authorities)?);
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build();
+    let verifier = verifier.map_err(|error| file(authorities, io::Error::other(error)))?;
+    let (chain, key) = shown(identity)?;
+    let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(Arc::new(builder.with_client_cert_verifier(verifier).with_single_cert(chain, key)?))
 }
 
 type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);

@@ -6,9 +6,10 @@ use super::handle::{Handle, Inbox};
 use super::worker::Worker;
 use super::{Backing, Errno};
 use crate::address::Address;
-use crate::sys;
+use crate::sys::{self, Access};
 use evenkeel_core::share::Costs;
 use evenkeel_wire::nbd::{Export, NAME_MAX};
+use rustls::ServerConfig;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -31,14 +32,46 @@ pub struct Plan {
     pub window: f64,
     /// What I/Os cost.
     pub costs: Costs,
-    /// Bytes of buffers that requests of sockets may hold. A request above it is taken where there is no other.
+    /// Bytes of buffers that requests of sockets may hold. One request at a time is taken beyond that.
     pub memory: usize,
 }
 
 /// How disks are served over the NBD protocol.
 pub struct NbdPlan {
-    /// Where; every disk is there under its name. What is sent is not encrypted, and whoever can connect may write.
-    pub listen: Vec<Address>,
+    /// Where; whoever can connect may write.
+    pub listen: Vec<Place>,
+    /// What those who come over TCP have to use; unix sockets do without.
+    pub tls: Option<Arc<ServerConfig>>,
+}
+
+/// A place where clients arrive.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Where it is.
+    pub address: Address,
+    /// Place of the only disk that is there; `None` for all, each under its name.
+    pub disk: Option<usize>,
+    /// What the file of a unix socket is like.
+    pub access: Access,
+}
+
+impl From<Address> for Place {
+    fn from(address: Address) -> Self {
+        Self { address, disk: None, access: Access::default() }
+    }
+}
+
+/// Sockets at which clients may connect already; they are answered once an engine serves them.
+pub struct Listening(Nbd);
+
+impl Listening {
+    /// Listens for clients of these disks, whose requests may hold so many bytes.
+    ///
+    /// # Errors
+    /// As [`Engine::start_nbd`].
+    pub fn bind(nbd: &NbdPlan, disks: &[DiskPlan], memory: usize) -> Result<Self, ShareError> {
+        Ok(Self(Nbd::bind(nbd, exports(disks)?, memory)?))
+    }
 }
 
 /// Why an engine does not start, or how it ended.
@@ -89,7 +122,12 @@ impl Engine {
 
     /// As [`Engine::start`], and serves the disks to clients of sockets.
     pub fn start_nbd(plan: Plan, nbd: &NbdPlan) -> Result<Self, ShareError> {
-        let front = Nbd::bind(&nbd.listen, exports(&plan.disks)?, plan.memory)?;
+        let listening = Listening::bind(nbd, &plan.disks, plan.memory)?;
+        Self::start_listening(plan, listening)
+    }
+
+    /// As [`Engine::start_nbd`], at sockets that listen already.
+    pub fn start_listening(plan: Plan, Listening(front): Listening) -> Result<Self, ShareError> {
         let ports = front.ports();
         let mut engine = Self::start_with(plan, Some(Box::new(front)))?;
         engine.ports = ports;

@@ -2,6 +2,7 @@
 
 use super::bus::Dropped;
 use super::control::{Fault, Why};
+use super::{Errno, Failure};
 use evenkeel_core::Nanos;
 
 /// Something that an operator may want to know. Closed: every view names all of them.
@@ -75,8 +76,27 @@ pub enum Event {
         /// How many since this was told last.
         count: u64,
     },
+    /// The storage of a disk failed at I/Os. The client has been told each; nothing is tried again.
+    Failed {
+        /// Name of the disk.
+        disk: String,
+        /// How many since this was told last.
+        count: u64,
+        /// The last one.
+        last: Failure,
+    },
+    /// What was written to a disk and answered may be gone: a sync failed, or its file became shorter. Flushes fail from now on.
+    Lost {
+        /// Name of the disk.
+        disk: String,
+        /// Why.
+        errno: Errno,
+    },
     /// A new configuration holds.
-    Reloaded,
+    Reloaded {
+        /// What of it holds after a restart only.
+        ignored: Vec<String>,
+    },
     /// A new configuration could not be read; the old one holds.
     ReloadFailed {
         /// Why.

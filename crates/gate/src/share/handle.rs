@@ -1,6 +1,6 @@
 //! The way to an engine for other threads.
 
-use super::{Errno, Reply, Request};
+use super::{Errno, Failure, Reply, Request};
 use crate::histogram::Histogram;
 use crate::sys::Wake;
 use evenkeel_core::share::{Costs, Measured};
@@ -20,7 +20,7 @@ pub(super) enum Message {
     /// Other shares of a disk.
     Shares(usize, f64),
     /// Other costs of I/Os.
-    Costs(Costs),
+    Costs(Box<Costs>),
     /// A period has ended: tell what was seen in it.
     Measure(Sender<Seen>),
     /// No more requests; end when the last one has.
@@ -59,6 +59,12 @@ pub struct DiskCounts {
     pub cost: f64,
     /// Device time in seconds of one spindle by the storage's own account, where it keeps one: a simulated array.
     pub device_s: Option<f64>,
+    /// Those of them at which the storage failed; the rest asked for what cannot be.
+    pub failures: u64,
+    /// The last of those.
+    pub last_failure: Option<Failure>,
+    /// Why what was written may be gone, once it may.
+    pub lost: Option<Errno>,
 }
 
 /// What was seen in a period.
@@ -127,6 +133,11 @@ impl Inbox {
         self.awake.store(true, Ordering::SeqCst);
     }
 
+    /// Ends it with whoever holds this, however he ends.
+    pub fn guarded(self: &Arc<Self>) -> Ending {
+        Ending(Arc::clone(self))
+    }
+
     /// The engine has ended: what is left in the inbox, and takes no more.
     pub fn end(&self) -> Vec<Message> {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,6 +157,19 @@ impl Inbox {
             self.wake.wake();
         }
         Ok(())
+    }
+}
+
+/// Answers what is left in the inbox of an engine that has ended, or panicked.
+pub(super) struct Ending(Arc<Inbox>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        for message in self.0.end() {
+            if let Message::Request(Request { reply: Reply::Call(call), .. }) = message {
+                call(Err(Errno::SHUTDOWN));
+            }
+        }
     }
 }
 
@@ -175,7 +199,7 @@ impl Handle {
 
     /// Sets what I/Os cost that are asked for from now on.
     pub fn set_costs(&self, costs: Costs) {
-        let _ = self.0.put(Message::Costs(costs));
+        let _ = self.0.put(Message::Costs(Box::new(costs)));
     }
 
     /// Ends a period: what was seen in it. `None` where the engine does not answer within `patience`.

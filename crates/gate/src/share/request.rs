@@ -95,6 +95,21 @@ impl Errno {
     pub const UNSUPPORTED: Self = Self(libc::EOPNOTSUPP);
 }
 
+/// An I/O at which the storage failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What it was: `read`, `change` or `flush`.
+    pub what: &'static str,
+    /// How it ended.
+    pub errno: Errno,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.errno)
+    }
+}
+
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Self {
         error.raw_os_error().map_or(Self::IO, Self)

@@ -1,7 +1,7 @@
 //! Where clients arrive.
 
 use super::socket::{Endpoint, Socket};
-use super::{check, try_lock};
+use super::{Access, check, try_lock};
 use crate::address::Address;
 use std::fs::{self, File};
 use std::io;
@@ -89,25 +89,30 @@ impl AsRawFd for Listener {
 impl Listener {
     /// Listens at an address; the file of a unix socket that nobody listens at any more is replaced.
     pub fn bind(address: &Address) -> io::Result<Self> {
+        Self::bind_for(address, Access::default())
+    }
+
+    /// As [`Listener::bind`]; the file of a unix socket lets these connect and nobody else before.
+    pub fn bind_for(address: &Address, access: Access) -> io::Result<Self> {
         match address {
-            Address::Unix(path) => Self::bind_file(path),
-            Address::Tcp { .. } => Self::listen_at(address).map(|socket| Self { socket, file: None }),
+            Address::Unix(path) => Self::bind_file(path, access),
+            Address::Tcp { .. } => Self::listen_at(address, None).map(|socket| Self { socket, file: None }),
         }
     }
 
-    fn bind_file(path: &Path) -> io::Result<Self> {
+    fn bind_file(path: &Path, access: Access) -> io::Result<Self> {
         // Of two guards that start at once the second would otherwise take the first one's new socket for a stale one:
         // it is there before it listens.
         let _turn = Turn::take(path);
         remove_stale(path)?;
-        let socket = Self::listen_at(&Address::Unix(path.to_owned()))?;
+        let socket = Self::listen_at(&Address::Unix(path.to_owned()), Some((path, access)))?;
         Ok(Self { socket, file: Some(SocketFile::new(path)) })
     }
 
-    fn listen_at(address: &Address) -> io::Result<Socket> {
+    fn listen_at(address: &Address, file: Option<(&Path, Access)>) -> io::Result<Socket> {
         let mut failed = io::Error::other("no address of that name");
         for endpoint in Endpoint::resolve(address)? {
-            match Self::listen(&endpoint) {
+            match Self::listen(&endpoint, file) {
                 Ok(socket) => return Ok(socket),
                 Err(error) => failed = error,
             }
@@ -115,12 +120,18 @@ impl Listener {
         Err(failed)
     }
 
-    fn listen(endpoint: &Endpoint) -> io::Result<Socket> {
+    fn listen(endpoint: &Endpoint, file: Option<(&Path, Access)>) -> io::Result<Socket> {
         let socket = endpoint.socket()?;
+        if let Some((_, access)) = file {
+            access.close(&socket)?;
+        }
         socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
         let address = (&raw const endpoint.storage).cast();
         // SAFETY: the address lives through the call and `length` bytes of it are initialised.
         check(unsafe { libc::bind(socket.as_raw_fd(), address, endpoint.length) })?;
+        if let Some((path, access)) = file {
+            access.open(path).inspect_err(|_| drop(fs::remove_file(path)))?;
+        }
         // SAFETY: a system call without pointers.
         check(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
         Ok(socket)

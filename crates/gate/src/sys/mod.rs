@@ -1,6 +1,7 @@
 //! System calls: sockets without waiting, epoll, a way to wake a thread, files by io_uring, memory that processes share.
 #![allow(unsafe_code)]
 
+mod access;
 pub mod file;
 mod listener;
 mod lock;
@@ -8,9 +9,11 @@ mod mount;
 mod poller;
 mod shared;
 mod socket;
+mod torn;
 mod uring;
 mod wake;
 
+pub use access::{Access, group_id};
 pub use listener::Listener;
 pub use lock::{try_lock, unlock};
 pub use mount::unmount;

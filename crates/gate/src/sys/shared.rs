@@ -1,5 +1,6 @@
 //! Numbers in a file that several processes have in memory at the same time.
 
+use super::torn;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -11,15 +12,18 @@ use std::sync::atomic::AtomicU64;
 pub struct SharedWords {
     at: NonNull<AtomicU64>,
     words: usize,
+    file: File,
 }
 
 // SAFETY: the memory is only reached through atomics.
 unsafe impl Send for SharedWords {}
+// SAFETY: as above.
+unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
-    /// Of a file that may be read and written and is at least so many words of eight bytes long; nobody may cut it while it
-    /// is mapped.
-    pub fn map(file: &File, words: usize) -> io::Result<Self> {
+    /// Of a file that may be read and written and is at least so many words of eight bytes long. Where it becomes shorter
+    /// the words are zeroes of this process alone: [`SharedWords::are_whole`] says so.
+    pub fn map(file: File, words: usize) -> io::Result<Self> {
         let bytes = words * size_of::<AtomicU64>();
         if words == 0 || file.metadata()?.len() < bytes as u64 {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is too short"));
@@ -28,9 +32,21 @@ impl SharedWords {
         // SAFETY: a mapping at an address that the kernel chooses, of a descriptor that is open; it is unmapped by Drop alone.
         let at = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, file.as_raw_fd(), 0) };
         match NonNull::new(at.cast::<AtomicU64>()) {
-            Some(words_at) if at != libc::MAP_FAILED => Ok(Self { at: words_at, words }),
+            Some(words_at) if at != libc::MAP_FAILED => {
+                let shared = Self { at: words_at, words, file };
+                match torn::watch(at as usize, bytes) {
+                    true => Ok(shared),
+                    false => Err(io::Error::other("too many files are mapped")),
+                }
+            }
             _ => Err(io::Error::last_os_error()),
         }
+    }
+
+    /// Whether the file still has them all.
+    pub fn are_whole(&self) -> bool {
+        let bytes = (self.words * size_of::<AtomicU64>()) as u64;
+        self.file.metadata().is_ok_and(|found| found.len() >= bytes)
     }
 
     /// The words.
@@ -42,6 +58,7 @@ impl SharedWords {
 
 impl Drop for SharedWords {
     fn drop(&mut self) {
+        torn::forget(self.at.as_ptr() as usize);
         // SAFETY: address and length are those of the mapping, and nobody has a reference any more.
         unsafe { libc::munmap(self.at.as_ptr().cast(), self.words * size_of::<AtomicU64>()) };
     }

@@ -47,11 +47,13 @@ pub struct Ring {
     /// Handed over, and not yet back.
     under_way: usize,
     most: usize,
+    /// A durable write is one with its sync; else the sync is asked for by itself.
+    at_once: bool,
 }
 
 impl Ring {
-    /// One that wakes by `wake` when something has ended.
-    pub fn new(file: Arc<dyn AsRawFd + Send + Sync>, wake: &Wake) -> io::Result<Self> {
+    /// One that wakes by `wake` when something has ended. `at_once`: durable writes are written and synced in one.
+    pub fn new(file: Arc<dyn AsRawFd + Send + Sync>, wake: &Wake, at_once: bool) -> io::Result<Self> {
         let ring = IoUring::builder().setup_cqsize(COMPLETIONS).setup_clamp().build(ENTRIES)?;
         let mut probe = Probe::new();
         ring.submitter().register_probe(&mut probe)?;
@@ -62,10 +64,11 @@ impl Ring {
         ring.submitter().register_eventfd(wake.as_raw_fd())?;
         let most = ring.params().cq_entries() as usize;
         let (slots, free, waiting) = (Vec::new(), Vec::new(), VecDeque::new());
-        Ok(Self { ring, file, slots, free, waiting, under_way: 0, most })
+        Ok(Self { ring, file, slots, free, waiting, under_way: 0, most, at_once })
     }
 
-    /// Takes a read, a write or a flush; `from` bytes of its buffer are done already. Anything else is given back.
+    /// Takes a read, a write or a flush; `from` bytes of its buffer are done already. Of a durable write that is all of them
+    /// where it is to be synced. Anything else is given back.
     pub fn start(&mut self, id: u64, work: Work, from: usize) -> Result<(), Work> {
         if matches!(work, Work::Trim { .. } | Work::Zero { .. }) {
             return Err(work);
@@ -120,7 +123,7 @@ impl Ring {
         while self.under_way < self.most && !queue.is_full() {
             let Some(place) = self.waiting.pop_front() else { return };
             let Some(slot) = &mut self.slots[place] else { continue };
-            let entry = entry(fd, slot).user_data(place as u64);
+            let entry = entry(fd, slot, self.at_once).user_data(place as u64);
             // SAFETY: the descriptor and the buffer belong to the ring until the kernel is done: the slot is emptied
             // by the completion alone, nobody touches the bytes before, and the drop waits for all of them.
             match unsafe { queue.push(&entry) } {
@@ -156,8 +159,8 @@ impl Ring {
     }
 }
 
-/// Of one slot; what is no read and no write is a flush.
-fn entry(fd: Fd, slot: &mut Slot) -> squeue::Entry {
+/// Of one slot; what is no read and no write is a flush, and so is a durable write whose bytes are all written.
+fn entry(fd: Fd, slot: &mut Slot, at_once: bool) -> squeue::Entry {
     let from = slot.from;
     match &mut slot.work {
         Work::Read { offset, buffer } => {
@@ -165,10 +168,10 @@ fn entry(fd: Fd, slot: &mut Slot) -> squeue::Entry {
             let length = bytes.len().min(ENTRY_BYTES) as u32;
             opcode::Read::new(fd, bytes.as_mut_ptr(), length).offset(*offset + from as u64).build()
         }
-        Work::Write { offset, buffer, durable } => {
+        Work::Write { offset, buffer, durable } if from < buffer.len() => {
             let bytes = &buffer.as_slice()[from..];
             let length = bytes.len().min(ENTRY_BYTES) as u32;
-            let flags = if *durable { libc::RWF_DSYNC } else { 0 };
+            let flags = if *durable && at_once { libc::RWF_DSYNC } else { 0 };
             let write = opcode::Write::new(fd, bytes.as_ptr(), length);
             write.offset(*offset + from as u64).rw_flags(flags).build()
         }

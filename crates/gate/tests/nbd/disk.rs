@@ -3,7 +3,7 @@
 use evenkeel_core::Nanos;
 use evenkeel_core::share::Costs;
 use evenkeel_gate::share::{
-    Address, Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, NbdPlan, Plan, Work,
+    Address, Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, NbdPlan, Place, Plan, Work,
 };
 use std::io;
 use std::os::fd::RawFd;
@@ -114,14 +114,20 @@ pub const MEMORY: usize = 1 << 20;
 
 impl Served {
     pub fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::start_with(tempfile::tempdir().unwrap(), None)
+    }
+
+    /// In a folder, with TLS over TCP.
+    pub fn start_with(folder: TempDir, tls: Option<Arc<evenkeel_gate::share::ServerConfig>>) -> Self {
         let site = || Arc::new(Site { bytes: Mutex::new(vec![0; DISK]), ..Site::default() });
         let (orders, archive) = (site(), site());
         archive.read_only.store(true, Ordering::SeqCst);
         let disks = vec![disk("orders", &orders), disk("archive", &archive)];
         let plan = Plan { disks, window: f64::INFINITY, costs: Costs::default(), memory: MEMORY };
         let port = Address::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
-        let nbd = NbdPlan { listen: vec![Address::Unix(folder.path().join("disks")), port] };
+        let all = Address::Unix(folder.path().join("disks"));
+        let only = Place { disk: Some(0), ..Address::Unix(folder.path().join("orders")).into() };
+        let nbd = NbdPlan { listen: vec![all.into(), port.into(), only], tls };
         Self { engine: Engine::start_nbd(plan, &nbd).unwrap(), orders, folder }
     }
 

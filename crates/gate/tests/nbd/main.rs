@@ -3,6 +3,8 @@
 
 mod client;
 mod disk;
+mod hostile;
+mod tls;
 mod tools;
 
 use client::{Client, DISCONNECT, FLUSH, FUA, READ, TRIM, WRITE, ZERO, request, tcp, unix};
@@ -252,13 +254,15 @@ fn a_place_that_is_taken_and_a_name_that_cannot_be_asked_for_are_refused() {
     let plan = || Plan { disks: Vec::new(), window: 1.0, costs: Costs::default(), memory: MEMORY };
     let port = Address::Tcp { host: "127.0.0.1".to_owned(), port: served.engine.ports()[0] };
     for address in [port, Address::Unix(served.path())] {
-        let refused = Engine::start_nbd(plan(), &NbdPlan { listen: vec![address.clone()] }).err().unwrap();
+        let refused = Engine::start_nbd(plan(), &NbdPlan { listen: vec![address.clone().into()], tls: None })
+            .err()
+            .unwrap();
         assert!(matches!(&refused, ShareError::Listen { address: at, .. } if *at == address), "{refused}");
     }
     Client::open(unix(&served.path()), "orders", true).ask(READ, 0, 0, 512).unwrap();
     for names in [["a", "a"], ["a", ""]] {
         let plan = Plan { disks: names.map(disk::named).into(), ..plan() };
-        let refused = Engine::start_nbd(plan, &NbdPlan { listen: Vec::new() }).err().unwrap();
+        let refused = Engine::start_nbd(plan, &NbdPlan { listen: Vec::new(), tls: None }).err().unwrap();
         assert!(matches!(refused, ShareError::Name { .. }), "{refused}");
     }
 }

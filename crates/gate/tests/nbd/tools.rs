@@ -39,6 +39,19 @@ fn nbdinfo_sees_what_a_disk_can_do() {
 }
 
 #[test]
+fn the_socket_of_a_disk_has_that_disk_and_no_other() {
+    let served = Served::start();
+    let uri =
+        |name: &str| format!("nbd+unix:///{name}?socket={}", served.folder.path().join("orders").display());
+    let list = run("nbdinfo", &["--list", &uri("")]);
+    assert!(list.contains("\"orders\"") && !list.contains("archive"), "{list}");
+    for name in ["", "orders"] {
+        assert!(run("nbdinfo", &["--json", &uri(name)]).contains("\"export-size\": 8388608"));
+    }
+    assert!(!Command::new("nbdinfo").arg(uri("archive")).output().unwrap().status.success());
+}
+
+#[test]
 fn nbdcopy_and_qemu_copy_a_disk_there_and_back() {
     let served = Served::start();
     let (there, back) = (served.folder.path().join("there"), served.folder.path().join("back"));

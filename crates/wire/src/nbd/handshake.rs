@@ -20,6 +20,7 @@ const INFO: u32 = 3;
 const ERR_UNSUPPORTED: u32 = 1 << 31 | 1;
 const ERR_POLICY: u32 = 1 << 31 | 2;
 const ERR_INVALID: u32 = 1 << 31 | 3;
+const ERR_TLS: u32 = 1 << 31 | 5;
 const ERR_UNKNOWN: u32 = 1 << 31 | 6;
 const ERR_TOO_BIG: u32 = 1 << 31 | 9;
 
@@ -63,6 +64,8 @@ pub enum Step {
         /// Answers to reads have structure.
         structured: bool,
     },
+    /// The client goes on by TLS, once it has the answer.
+    Secures,
     /// The client goes, once it has the answer, or cannot be told what is wrong.
     Ended,
 }
@@ -82,6 +85,14 @@ enum Due {
     },
 }
 
+/// Whether a client has to use TLS, or does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tls {
+    None,
+    Required,
+    Used,
+}
+
 /// A client that has not yet chosen an export. Holds [`NAME_MAX`] bytes twice at most.
 #[derive(Debug)]
 pub struct Handshake {
@@ -90,15 +101,28 @@ pub struct Handshake {
     padded: bool,
     fixed: bool,
     structured: bool,
+    tls: Tls,
 }
 
 impl Handshake {
+    /// As [`Handshake::start`]; nothing is served, and no name told, before the client uses TLS.
+    pub fn start_tls(out: &mut Vec<u8>) -> Self {
+        Self { tls: Tls::Required, ..Self::start(out) }
+    }
+
     /// Writes the greeting.
     pub fn start(out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(&GREETING.to_be_bytes());
         out.extend_from_slice(&OPTION.to_be_bytes());
         out.extend_from_slice(&(FIXED | NO_ZEROES).to_be_bytes());
-        Self { due: Due::Flags, kept: Vec::new(), padded: true, fixed: false, structured: false }
+        Self {
+            due: Due::Flags,
+            kept: Vec::new(),
+            padded: true,
+            fixed: false,
+            structured: false,
+            tls: Tls::None,
+        }
     }
 
     /// Takes input up to the end of an option and writes the answer. An error ends the connection.
@@ -193,14 +217,17 @@ impl Handshake {
         out: &mut Vec<u8>,
     ) -> Result<Step, ProtocolError> {
         Ok(match option {
-            option::EXPORT_NAME => self.choose_at_once(data, exports, out),
-            option::INFO | option::GO => self.choose(option, data, exports, out),
-            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(option, data, exports, out),
             option::ABORT => {
                 put(out, option, ACK, &[]);
                 Step::Ended
             }
-            option::STARTTLS => self.refuse(option, ERR_POLICY, "no TLS here", out),
+            option::STARTTLS => self.secure(data, out),
+            // It cannot be told.
+            option::EXPORT_NAME if self.tls == Tls::Required => Step::Ended,
+            _ if self.tls == Tls::Required => self.refuse(option, ERR_TLS, "TLS is required", out),
+            option::EXPORT_NAME => self.choose_at_once(data, exports, out),
+            option::INFO | option::GO => self.choose(option, data, exports, out),
+            option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(option, data, exports, out),
             option::LIST | option::STRUCTURED_REPLY if !data.is_empty() => {
                 self.refuse(option, ERR_INVALID, "carries nothing", out)
             }
@@ -217,6 +244,20 @@ impl Handshake {
             }
             _ => self.refuse(option, ERR_UNSUPPORTED, "not known", out),
         })
+    }
+
+    fn secure(&mut self, data: &[u8], out: &mut Vec<u8>) -> Step {
+        let option = option::STARTTLS;
+        match self.tls {
+            Tls::None => self.refuse(option, ERR_POLICY, "no TLS here", out),
+            Tls::Used => self.refuse(option, ERR_INVALID, "it is used already", out),
+            Tls::Required if !data.is_empty() => self.refuse(option, ERR_INVALID, "carries nothing", out),
+            Tls::Required => {
+                self.tls = Tls::Used;
+                accept(option, out);
+                Step::Secures
+            }
+        }
     }
 
     /// The oldest option: what is wrong cannot be told.

@@ -2,7 +2,7 @@
 
 use super::super::Session;
 use super::flags::Flags;
-use super::{backing, bus};
+use super::{backing, bus, places, reload};
 use crate::clock::unix_time;
 use crate::config::share::ShareConfig;
 use crate::out;
@@ -14,7 +14,9 @@ use evenkeel_gate::board::Board;
 use evenkeel_gate::clock::Clock;
 use evenkeel_gate::share::control::{Loop, Order, Settings};
 use evenkeel_gate::share::event::{Event, Listener};
-use evenkeel_gate::share::{Address, Engine, FuseDisk, FuseFront, Handle, NbdPlan, Plan, serve_file_systems};
+use evenkeel_gate::share::{
+    Address, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan, Place, Plan, serve_file_systems,
+};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
@@ -36,12 +38,12 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
     let hangup = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
         .context("installing the handler for SIGHUP")?;
-    let running = Running::start(&config)?;
+    let mut running = Running::start(&config)?;
     while !session.stop.is_set() && running.is_well() {
         std::thread::sleep(NAP);
         if hangup.swap(false, Ordering::Relaxed) {
             let event = match flags.read().and_then(|config| running.reload(&config)) {
-                Ok(()) => Event::Reloaded,
+                Ok(ignored) => Event::Reloaded { ignored },
                 Err(error) => {
                     Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") }
                 }
@@ -65,6 +67,8 @@ pub(super) struct Running {
     listener: Arc<dyn Listener>,
     names: Vec<String>,
     metrics: Option<Server>,
+    /// The configuration that it was started with.
+    started: ShareConfig,
 }
 
 impl Running {
@@ -77,10 +81,13 @@ impl Running {
             disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
         let (window, costs, memory) = (config.window, config.costs.costs()?, config.memory as usize);
+        // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
+        let nbd = NbdPlan { listen: places::of(config)?, tls: places::tls(config)? };
+        let listening = Listening::bind(&nbd, &disks, memory)?;
         let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
         let bus = bus::open(config, clock)?;
-        let engine = Engine::start_nbd(plan, &NbdPlan { listen: config.nbd.clone() })?;
+        let engine = Engine::start_listening(plan, listening)?;
         let (form, board) = (config.log, Board::new());
         let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
         let looped = Loop::new(
@@ -94,23 +101,23 @@ impl Running {
         let fuse = mount(config, &engine, &sizes)?;
         let (orders, inbox) = mpsc::channel();
         let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
-        let running = Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics };
-        running.tell_where(config);
+        let started = config.clone();
+        let running =
+            Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, started };
+        running.tell_where(config, &nbd.listen);
         Ok(running)
     }
 
     /// Where clients find the disks, with the ports that the system chose.
-    fn tell_where(&self, config: &ShareConfig) {
-        let mut ports = self.engine.ports().iter();
-        let mut nbd = Vec::new();
-        for address in &config.nbd {
-            nbd.push(match address {
-                Address::Tcp { host, port } => {
-                    Address::Tcp { host: host.clone(), port: *ports.next().unwrap_or(port) }.to_string()
-                }
-                Address::Unix(path) => path.display().to_string(),
-            });
+    fn tell_where(&self, config: &ShareConfig, places: &[Place]) {
+        for address in places::open_to_all(config, places) {
+            let why = "every machine that reaches this one may write to the disks";
+            let hint = "name one address, or give [tls] certificate, key and clients";
+            let fields = json!({ "address": address, "why": why, "hint": hint });
+            write(&line(("warn", "open_to_all", fields), unix_time().as_millis(), config.log));
         }
+        let found = places::found(places, self.engine.ports());
+        let nbd: Vec<String> = found.iter().map(Address::to_string).collect();
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
             "disks": self.names.join(", "),
@@ -132,15 +139,16 @@ impl Running {
         self.metrics.as_ref().map(|server| server.address().to_string())
     }
 
-    fn reload(&self, config: &ShareConfig) -> Result<()> {
+    /// Heeds what it can; says what it could not.
+    fn reload(&mut self, config: &ShareConfig) -> Result<Vec<String>> {
         let send = |order| self.orders.send(order).map_err(|_| anyhow!("the thread of the window has ended"));
-        send(Order::Set(settings(config)?))?;
+        send(Order::Set(Box::new(settings(config)?)))?;
         for (place, name) in self.names.iter().enumerate() {
             if let Some(disk) = config.disks.iter().find(|disk| disk.name == *name) {
                 send(Order::Shares(place, disk.share))?;
             }
         }
-        Ok(())
+        Ok(reload::ignored(&self.started, config))
     }
 
     /// A way to the engine for a front of somebody else's.

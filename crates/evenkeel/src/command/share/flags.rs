@@ -1,7 +1,7 @@
 //! Flags of `evenkeel share disk`, over its configuration file.
 
 use crate::config::costs::table;
-use crate::config::share::{DiskConfig, LAWS, ShareConfig};
+use crate::config::share::{DiskConfig, LAWS, ShareConfig, mode_of};
 use crate::config::units;
 use crate::failure::WithHint;
 use crate::view::log::Form;
@@ -57,6 +57,21 @@ pub struct Flags {
     /// Where NBD clients arrive: host:port or the path of a socket; can be given again
     #[arg(long, value_name = "ADDRESS")]
     nbd: Vec<String>,
+    /// Mode of these sockets in octal digits, as 0660 [default: as the umask has it]
+    #[arg(long, value_name = "MODE")]
+    socket_mode: Option<String>,
+    /// Group of these sockets, as libvirt-qemu: its members may connect
+    #[arg(long, value_name = "GROUP")]
+    socket_group: Option<String>,
+    /// Certificate to show to who comes over TCP (PEM): TLS, and nobody without
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Key of that certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Authorities that must have signed the certificate of who comes over TCP (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_client_ca: Option<PathBuf>,
     /// Who decides about the window [default: evenkeel]
     #[arg(long, value_name = "NAME", value_parser = LAWS)]
     controller: Option<String>,
@@ -96,7 +111,7 @@ pub struct Flags {
     /// Where to serve /metrics, /healthz and what `evenkeel share top` reads, as 127.0.0.1:9308 [default: nowhere]
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
-    /// What requests of NBD clients may hold [default: 64M]
+    /// What requests of NBD clients may hold, one of them at a time beyond that [default: 64M]
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
     /// Form of the log on stderr [default: text]
@@ -111,7 +126,8 @@ impl Flags {
     /// The file, if there is one, with the flags over it.
     pub fn read(&self) -> Result<ShareConfig> {
         let config = self.whole()?;
-        if config.nbd.is_empty() && config.disks.iter().all(|disk| disk.fuse.is_none()) {
+        if config.nbd.is_empty() && config.disks.iter().all(|disk| disk.fuse.is_none() && disk.nbd.is_empty())
+        {
             return Err(anyhow!("nobody said where the disk is to appear"))
                 .hint("give --nbd ADDRESS or --fuse DIR");
         }
@@ -181,6 +197,14 @@ impl Flags {
         config.bus.login = self.bus_login.clone().or(config.bus.login.take());
         config.bus.authorities = self.bus_ca.clone().or(config.bus.authorities.take());
         config.metrics = self.metrics.clone().or(config.metrics.take());
+        config.socket.group = self.socket_group.clone().or(config.socket.group.take());
+        if let Some(text) = &self.socket_mode {
+            config.socket.mode = Some(mode_of(text).context("--socket-mode")?);
+        }
+        let tls = &mut config.tls;
+        tls.certificate = self.tls_cert.clone().or(tls.certificate.take());
+        tls.key = self.tls_key.clone().or(tls.key.take());
+        tls.clients = self.tls_client_ca.clone().or(tls.clients.take());
         time(&mut config.latency, &self.latency, "--latency")?;
         time(&mut config.period, &self.period, "--period")?;
         if let Some(text) = &self.cost_read {

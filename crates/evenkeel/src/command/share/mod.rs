@@ -7,6 +7,8 @@ mod disk;
 mod flags;
 mod knee;
 mod mount;
+mod places;
+mod reload;
 mod top;
 
 use super::Session;
@@ -26,7 +28,7 @@ Examples:
   evenkeel share knee --backing /dev/sdb --direct --costs
   evenkeel share top 127.0.0.1:9308
   evenkeel share array test.sim --spindles 10 --service 2.9ms
-  evenkeel share disk --backing disk.img --size 1G --simulated test.sim --nbd /tmp/disk.sock
+  evenkeel share disk --backing disk.img --size 1G --simulated test.sim --nbd ./disk.sock
 
 Each host runs `share disk` in front of the storage that it has in common with others. There is no
 scheduler above them: each tells the others what it measures and bounds its own outstanding I/Os, so

@@ -36,7 +36,7 @@ fn a_told_history_is_the_same_history() {
 
 fn assert_keys(entry: &toml::Value, known: &[&str]) {
     for key in entry.as_table().unwrap().keys() {
-        assert!(known.contains(&key.as_str()), "{key} is no key of an entry: {entry}");
+        assert!(known.contains(&key.as_str()), "{key} is no key of an entry: {entry:?}");
     }
 }
 

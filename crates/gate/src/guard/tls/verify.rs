@@ -42,7 +42,7 @@ pub(super) fn client_config(
     Ok((config, name))
 }
 
-fn read_roots(path: &Path) -> Result<RootCertStore, TlsError> {
+pub(super) fn read_roots(path: &Path) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in read_chain(path)? {
         roots.add(certificate)?;

@@ -8,7 +8,7 @@ mod pool;
 pub mod simulated;
 mod volatile;
 
-use super::{Answer, Work};
+use super::{Answer, Errno, Work};
 use evenkeel_core::Nanos;
 pub use file::{Executor, FileBacking, FileError, FileOptions};
 
@@ -36,6 +36,12 @@ pub trait Backing: Send {
     /// Who does the I/O, in a word or two for people.
     fn executor(&self) -> String {
         "itself".to_owned()
+    }
+
+    /// Why what was written and answered may be gone, once it may. A change that failed by itself is no reason, an end of it
+    /// that could not be brought to the disk is. Asked after an error.
+    fn lost(&self) -> Option<Errno> {
+        None
     }
 
     /// Takes a work; it need not be under way before [`push`](Backing::push).

@@ -1,11 +1,12 @@
 //! Threads that wait for calls in the engine's place.
 
 use super::Ended;
-use crate::share::{Answer, Work};
+use crate::share::{Answer, Errno, Work};
 use crate::sys::Wake;
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -78,7 +79,9 @@ impl Common {
 
     fn run(&self) {
         while let Some((id, work)) = self.next() {
-            let answer = self.worker.perform(work);
+            // A thread that panics owes an answer all the same, and does the next work.
+            let done = panic::catch_unwind(AssertUnwindSafe(|| self.worker.perform(work)));
+            let answer = done.unwrap_or(Err(Errno::IO));
             self.state().ended.push(Ended { id, answer });
             self.wake.wake();
         }
@@ -107,6 +110,42 @@ impl Drop for Pool {
         for thread in mem::take(&mut self.threads) {
             // A thread that panicked has nothing to give back.
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::share::Buffer;
+    use evenkeel_core::Nanos;
+
+    /// Panics at every flush.
+    struct Clumsy;
+
+    impl Perform for Clumsy {
+        fn perform(&self, work: Work) -> Answer {
+            assert!(!matches!(work, Work::Flush), "a flush");
+            Ok(Buffer::default())
+        }
+    }
+
+    #[test]
+    fn a_thread_that_panics_answers_and_does_the_next_work() {
+        let wake = Arc::new(Wake::new().unwrap());
+        let mut pool = Pool::new(Arc::new(Clumsy), wake, 1).unwrap();
+        let (mut ended, clock) = (Vec::new(), Clock::start());
+        for id in 0..6 {
+            pool.start(id, if id % 2 == 0 { Work::Flush } else { Work::Trim { offset: 0, bytes: 1 } });
+        }
+        while ended.len() < 6 {
+            assert!(clock.now() < Nanos::from_secs(60), "{ended:?}");
+            pool.collect(&mut ended);
+            std::thread::yield_now();
+        }
+        for Ended { id, answer } in ended {
+            assert_eq!(answer.map(drop), if id % 2 == 0 { Err(Errno::IO) } else { Ok(()) });
         }
     }
 }

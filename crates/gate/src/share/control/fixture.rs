@@ -11,7 +11,7 @@ use evenkeel_core::share::Costs;
 use evenkeel_core::share::law::Settings as Evenkeel;
 use std::io;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Latency threshold of all hosts in seconds.
@@ -31,6 +31,8 @@ const BEHIND: Nanos = Nanos::from_millis(100);
 pub struct Station {
     array: Array,
     engines: Arc<Mutex<Vec<Worker>>>,
+    /// The engine that stands still, by place.
+    stopped: Arc<AtomicUsize>,
 }
 
 /// What a disk knows of the storage: not the engines, which own the disks.
@@ -46,15 +48,17 @@ impl Station {
     pub fn new() -> Self {
         let engines: Arc<Mutex<Vec<Worker>>> = Arc::default();
         let known = Arc::downgrade(&engines);
+        let stopped = Arc::new(AtomicUsize::new(usize::MAX));
+        let still = Arc::clone(&stopped);
         std::thread::spawn(move || {
             while let Some(engines) = known.upgrade() {
-                guard(&engines).iter_mut().for_each(Worker::act);
+                running(&mut guard(&engines), &still).for_each(Worker::act);
                 drop(engines);
                 std::thread::sleep(Duration::from_micros(100));
             }
         });
         let array = Array { clock: Clock::by_hand(), free_at: Arc::default(), is_burdened: Arc::default() };
-        Self { array, engines }
+        Self { array, engines, stopped }
     }
 
     /// Lets so much time pass for all engines.
@@ -64,8 +68,8 @@ impl Station {
         let until = clock.now() + time;
         let mut engines = guard(&self.engines);
         loop {
-            engines.iter_mut().for_each(Worker::act);
-            let due = engines.iter().map(Worker::due).min().unwrap_or(Nanos::MAX);
+            running(&mut engines, &self.stopped).for_each(Worker::act);
+            let due = running(&mut engines, &self.stopped).map(|one| one.due()).min().unwrap_or(Nanos::MAX);
             if due > until {
                 return clock.set(until);
             }
@@ -73,10 +77,21 @@ impl Station {
         }
     }
 
+    /// From now on this engine stands still, by place; none does for a place that is none.
+    pub fn stop(&self, place: usize) {
+        self.stopped.store(place, Ordering::SeqCst);
+    }
+
     /// Load that keeps to no rules, or its end.
     pub fn burden(&self, is_burdened: bool) {
         self.array.is_burdened.store(is_burdened, Ordering::SeqCst);
     }
+}
+
+/// Those that do not stand still.
+fn running<'a>(engines: &'a mut [Worker], stopped: &AtomicUsize) -> impl Iterator<Item = &'a mut Worker> {
+    let still = stopped.load(Ordering::SeqCst);
+    engines.iter_mut().enumerate().filter_map(move |(place, one)| (place != still).then_some(one))
 }
 
 impl Array {

@@ -7,6 +7,7 @@
 mod keeper;
 mod shown;
 mod snapshot;
+mod storage;
 mod why;
 
 pub use keeper::Keeper;
@@ -15,7 +16,7 @@ pub use why::{Fault, Why};
 
 use super::bus::{Bus, Dropped, Heard};
 use super::event::{Event, Listener};
-use super::{DiskCounts, Handle};
+use super::{DiskCounts, Handle, Seen};
 use crate::board::Board;
 use crate::clock::Clock;
 use evenkeel_core::Nanos;
@@ -24,11 +25,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
+use storage::Storage;
 
 /// Longest wait for the engine.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Dropped reports are told at most this often.
 const DROPS_EVERY: Nanos = Nanos::from_secs(60);
+
+/// A period that ends later than this, or half a period, was none in which this host ran all the time.
+const LATE: Nanos = Nanos::from_millis(250);
+/// Periods of which nothing is told after such a one: what was under way ends in it, or in the next.
+const DOUBTED: u32 = 2;
 
 /// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +52,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub enum Order {
     /// New settings; another law goes on from the window in force.
-    Set(Settings),
+    Set(Box<Settings>),
     /// Other shares of a disk, above zero.
     Shares(usize, f64),
     /// Ends the loop; the window stays, and the others are told that this member leaves.
@@ -70,10 +77,14 @@ pub struct Loop {
     counted: Vec<DiskCounts>,
     present: BTreeSet<String>,
     told_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
+    storage: Storage,
     totals: Totals,
     listener: Arc<dyn Listener>,
     board: Board<Snapshot>,
     patience: Duration,
+    /// When the last period ended, and how many to come are not told of.
+    ended: Option<Nanos>,
+    doubted: u32,
 }
 
 /// What a period gave to go on with.
@@ -113,10 +124,13 @@ impl Loop {
             counted: Vec::new(),
             present: BTreeSet::new(),
             told_drops: ([0; Dropped::ALL.len()], None),
+            storage: Storage::default(),
             totals: Totals::default(),
             listener,
             board,
             patience: PATIENCE,
+            ended: None,
+            doubted: 0,
         }
     }
 
@@ -150,7 +164,7 @@ impl Loop {
                 }
                 self.engine.set_costs(settings.costs);
                 self.bus.set_costs(settings.costs.mark());
-                self.settings = settings;
+                self.settings = *settings;
                 self.bus.set_period(settings.period);
             }
             Order::Shares(disk, shares) => self.engine.set_shares(disk, shares),
@@ -161,9 +175,11 @@ impl Loop {
     /// Ends a period, at `now`.
     pub fn tick(&mut self, now: Nanos) {
         self.totals.periods += 1;
-        let Some(seen) = self.engine.measure(self.patience) else {
+        let Some(mut seen) = self.engine.measure(self.patience) else {
             return self.keep(Fault::Engine);
         };
+        self.doubt(&mut seen, now);
+        self.storage.tell(&self.names, &seen.counts, now, &*self.listener);
         let report = self.keeper.report(&seen.measured.period);
         let decided = self.converse(&report, now).and_then(|heeded| {
             let window = self.keeper.update(&heeded.reports, heeded.own)?;
@@ -176,6 +192,18 @@ impl Loop {
         let live = self.bus.live(now);
         self.tell_others(&live, now);
         self.show(now, &seen, &report, &live);
+    }
+
+    /// A host that was stopped, or had no CPU, has seen the latency of its own standing still, not of the storage: told to
+    /// the others that would let all windows fall.
+    fn doubt(&mut self, seen: &mut Seen, now: Nanos) {
+        let due = self.settings.period + LATE.max(Nanos(self.settings.period.0 / 2));
+        let is_late = self.ended.replace(now).is_some_and(|last| now - last > due);
+        self.doubted = if is_late { DOUBTED } else { self.doubted };
+        if self.doubted > 0 {
+            self.doubted -= 1;
+            (seen.measured.period.latency, seen.measured.period.completions) = (None, 0);
+        }
     }
 
     /// Tells and hears; what the live members told, by name, if this one is among them.

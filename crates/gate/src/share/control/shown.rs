@@ -25,6 +25,7 @@ impl Loop {
                 bytes_per_s: grown(|counts| counts.read_bytes + counts.written_bytes),
                 rate: per_s((now.cost - before.cost).max(0.0)),
                 counts: now,
+                failed_at: self.storage.failed_at(place),
             }
         };
         self.board.post(Snapshot {

@@ -67,6 +67,8 @@ pub struct Disk {
     pub rate: f64,
     /// Counts since the start.
     pub counts: DiskCounts,
+    /// When the storage failed at an I/O last, on the host's clock.
+    pub failed_at: Option<Nanos>,
 }
 
 /// A member as it is heard here.

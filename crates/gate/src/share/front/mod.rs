@@ -7,6 +7,7 @@ pub use fuse::{FuseDisk, FuseError, FuseFront};
 
 use super::{Answer, Request};
 use crate::sys::{Poller, Ready};
+use evenkeel_core::Nanos;
 use std::io;
 
 /// A front whose sockets are waited for by the engine: what is ready is read, what was answered is sent, and nothing waits.
@@ -20,7 +21,10 @@ pub(crate) trait Front: Send {
     fn ready(&mut self, ready: Ready);
 
     /// Adds what clients ask for, as far as the memory for it goes; the rest stays in the sockets.
-    fn take(&mut self, poller: &Poller, requests: &mut Vec<Request>);
+    fn take(&mut self, poller: &Poller, now: Nanos, requests: &mut Vec<Request>);
+
+    /// When [`Front::take`] has something to do though no socket is ready.
+    fn due(&self) -> Nanos;
 
     /// Keeps the answer for its client; a client that is gone needs none.
     fn answer(&mut self, connection: u64, cookie: u64, answer: Answer);

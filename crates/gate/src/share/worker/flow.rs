@@ -2,7 +2,7 @@
 
 use super::{Flying, Kind, Worker};
 use crate::share::check::check;
-use crate::share::{Answer, Errno, Reply, Request, Work};
+use crate::share::{Answer, Errno, Failure, Reply, Request, Work};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Io, Sent};
 
@@ -35,7 +35,7 @@ impl Worker {
     fn refusal(&self, request: &Request) -> Option<Errno> {
         let Some(disk) = self.disks.get(request.disk) else { return Some(Errno::INVALID) };
         // What was written before a flush that failed may be gone: to say "done" now would be a lie.
-        let lost = disk.lost.filter(|_| request.work.is_durable());
+        let lost = disk.counts.lost.filter(|_| request.work.is_durable());
         lost.or_else(|| check(&request.work, disk.backing.bytes(), disk.backing.is_read_only()).err())
     }
 
@@ -72,7 +72,7 @@ impl Worker {
         let kind = match &work {
             Work::Read { .. } => Kind::Read,
             Work::Flush => Kind::Flush,
-            _ => Kind::Change { durable: work.is_durable() },
+            _ => Kind::Change,
         };
         let bytes = work.range().map_or(0, |(_, bytes)| bytes);
         let flying = Some(Flying { disk, sent, kind, bytes, reply });
@@ -118,15 +118,21 @@ impl Worker {
             (Ok(_), Kind::Read) => {
                 (counts.reads, counts.read_bytes) = (counts.reads + 1, counts.read_bytes + flying.bytes)
             }
-            (Ok(_), Kind::Change { .. }) => {
+            (Ok(_), Kind::Change) => {
                 (counts.writes, counts.written_bytes) =
                     (counts.writes + 1, counts.written_bytes + flying.bytes);
             }
             (Ok(_), Kind::Flush) => counts.flushes += 1,
             (Err(errno), kind) => {
                 counts.errors += 1;
-                if matches!(kind, Kind::Flush | Kind::Change { durable: true }) {
-                    disk.lost = Some(*errno);
+                // A change that failed has been told so and takes nothing with it: what was answered before is as safe as
+                // it was, as long as it could be brought to the disk.
+                let flush = Some(*errno).filter(|_| kind == Kind::Flush);
+                counts.lost = counts.lost.or(disk.backing.lost()).or(flush);
+                // Not to be able to trim is no failure.
+                if *errno != Errno::UNSUPPORTED {
+                    counts.failures += 1;
+                    counts.last_failure = Some(Failure { what: kind.name(), errno: *errno });
                 }
             }
         }

@@ -6,7 +6,7 @@ mod linger;
 use super::engine::{DiskPlan, Plan, ShareError};
 use super::front::{Front, TOKENS};
 use super::handle::{Counts, DiskCounts, Inbox, Message, Seen};
-use super::{Backing, Ended, Errno, Reply, Request, Work};
+use super::{Backing, Ended, Reply, Request, Work};
 use crate::clock::Clock;
 use crate::sys::{Interest, Poller};
 use evenkeel_core::Nanos;
@@ -29,8 +29,7 @@ const FEW: usize = 3;
 struct Disk {
     name: String,
     backing: Box<dyn Backing>,
-    /// A flush that failed: what was written before it may be lost, and no later flush can bring it back.
-    lost: Option<Errno>,
+    /// With why what was written before may be lost, if it may: no later flush can bring it back.
     counts: DiskCounts,
 }
 
@@ -47,8 +46,18 @@ struct Flying {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Read,
-    Change { durable: bool },
+    Change,
     Flush,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Change => "change",
+            Self::Flush => "flush",
+        }
+    }
 }
 
 pub(super) struct Worker {
@@ -99,12 +108,7 @@ impl Worker {
             front.watch(&poller)?;
         }
         let shares: Vec<f64> = plan.disks.iter().map(|disk| disk.shares).collect();
-        let disk = |DiskPlan { name, backing, .. }| Disk {
-            name,
-            backing,
-            lost: None,
-            counts: DiskCounts::default(),
-        };
+        let disk = |DiskPlan { name, backing, .. }| Disk { name, backing, counts: DiskCounts::default() };
         Ok(Self {
             clock: Clock::start(),
             poller,
@@ -128,13 +132,8 @@ impl Worker {
     }
 
     pub fn run(mut self) -> Result<(), ShareError> {
-        let result = self.turns().map_err(ShareError::Ended).and_then(|()| self.last_flush());
-        for message in self.inbox.end() {
-            if let Message::Request(request) = message {
-                self.answer(request.reply, Err(Errno::SHUTDOWN));
-            }
-        }
-        result
+        let _ending = self.inbox.guarded();
+        self.turns().map_err(ShareError::Ended).and_then(|()| self.last_flush())
     }
 
     fn turns(&mut self) -> io::Result<()> {
@@ -217,7 +216,7 @@ impl Worker {
                 Message::Request(request) => self.requests.push(request),
                 Message::Window(window) => self.admission.set_window(window, self.clock.now().as_secs_f64()),
                 Message::Shares(disk, shares) => self.admission.set_shares(disk, shares),
-                Message::Costs(costs) => self.costs = costs,
+                Message::Costs(costs) => self.costs = *costs,
                 Message::Measure(to) => {
                     // Who asked and went away wants no answer.
                     let _ = to.send(self.seen());
@@ -252,7 +251,7 @@ impl Worker {
     fn turn(&mut self) -> io::Result<()> {
         loop {
             if let Some(front) = &mut self.front {
-                front.take(&self.poller, &mut self.requests);
+                front.take(&self.poller, self.clock.now(), &mut self.requests);
             }
             self.take_requests();
             let more = self.let_go();
@@ -275,7 +274,8 @@ impl Worker {
         let due = self.disks.iter().filter_map(|disk| disk.backing.due()).min().unwrap_or(Nanos::MAX);
         // Past, it would fire for ever.
         let until = self.stopping.filter(|until| *until > self.clock.now()).unwrap_or(Nanos::MAX);
-        let due = due.min(self.let_go_at).min(until);
+        let front = self.front.as_ref().map_or(Nanos::MAX, |front| front.due());
+        let due = due.min(self.let_go_at).min(until).min(front);
         if due != self.alarm {
             let after = if due == Nanos::MAX { due } else { due - self.clock.now() };
             self.poller.fire_in(after)?;

@@ -26,6 +26,8 @@ struct Site {
     busy: AtomicUsize,
     most: AtomicUsize,
     flush_fails: AtomicBool,
+    /// It has no space for what is to be durable.
+    full: AtomicBool,
     flushes: AtomicUsize,
 }
 
@@ -88,6 +90,9 @@ impl Slow {
                 let length = buffer.len();
                 buffer.as_mut_slice().copy_from_slice(&self.bytes[from..from + length]);
                 Ok(buffer)
+            }
+            Work::Write { durable: true, .. } if self.site.full.load(Ordering::SeqCst) => {
+                Err(Errno::NO_SPACE)
             }
             Work::Write { offset, buffer, .. } => {
                 self.bytes[offset as usize..][..buffer.len()].copy_from_slice(buffer.as_slice());
@@ -231,6 +236,32 @@ fn a_flush_that_failed_stays_failed() {
     assert_eq!(ask(&handle, 0, durable).recv_timeout(PATIENCE).unwrap().map(drop), Err(Errno::IO));
     assert!(ask(&handle, 0, write(0, 1)).recv_timeout(PATIENCE).unwrap().is_ok(), "nothing was promised");
     assert!(engine.stop().is_err(), "and the end says that something may be lost");
+}
+
+#[test]
+fn a_durable_write_that_failed_by_itself_takes_no_flush_with_it() {
+    let (engine, site) = engine(Nanos::ZERO, f64::INFINITY, &[1.0]);
+    let done = |work| ask(&engine.handle(), 0, work).recv_timeout(PATIENCE).unwrap().map(drop);
+    let durable = || Work::Write { offset: 0, buffer: Buffer::zeroed(512), durable: true };
+    site.full.store(true, Ordering::SeqCst);
+    assert_eq!(done(durable()), Err(Errno::NO_SPACE));
+    assert_eq!(done(Work::Flush), Ok(()));
+    site.full.store(false, Ordering::SeqCst);
+    assert_eq!(done(durable()), Ok(()));
+    engine.stop().unwrap();
+}
+
+#[test]
+fn an_engine_that_panics_answers_who_asks_it_later() {
+    let (engine, _) = engine(Nanos::ZERO, f64::INFINITY, &[1.0]);
+    let handle = engine.handle();
+    let panics = Reply::Call(Box::new(|_| panic!("in the thread of the engine")));
+    handle.submit(Request { disk: 0, work: read(0), reply: panics });
+    while !engine.has_failed() {
+        std::thread::yield_now();
+    }
+    assert_eq!(ask(&handle, 0, read(0)).recv_timeout(PATIENCE).unwrap().map(drop), Err(Errno::SHUTDOWN));
+    assert!(engine.stop().is_err());
 }
 
 #[test]

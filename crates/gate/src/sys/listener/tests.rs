@@ -32,6 +32,22 @@ fn the_file_of_a_socket_goes_with_its_listener_and_a_successors_stays() {
 }
 
 #[test]
+fn a_socket_has_the_mode_and_the_group_that_it_is_given() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("disk.sock");
+    let own = super::super::user().1;
+    for (access, mode) in [
+        (Access { mode: Some(0o600), group: None }, 0o600),
+        (Access { mode: Some(0o666), group: None }, 0o666),
+        (Access { mode: None, group: Some(own) }, 0o660),
+    ] {
+        let _listener = Listener::bind_for(&Address::Unix(path.clone()), access).unwrap();
+        let found = fs::metadata(&path).unwrap();
+        assert_eq!((found.mode() & 0o777, found.gid()), (mode, own));
+    }
+}
+
+#[test]
 fn what_is_no_socket_is_not_removed() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("guard.sock");

@@ -230,6 +230,9 @@ impl Course<'_> {
     }
 }
 
+/// Costs by size in bytes.
+type Table = Vec<(u32, f64)>;
+
 impl Runner {
     fn is_known(&self, error: f64) -> bool {
         mean(&self.measured.throughputs).is_some_and(|mean| mean.error <= error)
@@ -241,7 +244,7 @@ impl Found {
     ///
     /// # Errors
     /// A kind of which nothing ended.
-    pub fn tables(&self) -> Result<(Vec<(u32, f64)>, Vec<(u32, f64)>, f64)> {
+    pub fn tables(&self) -> Result<(Table, Table, f64)> {
         let (mut reads, mut writes, mut error) = (Vec::new(), Vec::new(), 0.0_f64);
         for (place, measured) in self.kinds.iter().enumerate() {
             let name = || show::name(measured.kind);

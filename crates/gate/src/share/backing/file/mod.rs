@@ -7,7 +7,7 @@ pub(super) mod open;
 mod order;
 mod perform;
 
-use super::pool::{Perform, Pool};
+use super::pool::Pool;
 use super::{Backing, Ended};
 use crate::share::{Buffer, Errno, Work};
 use crate::sys::{Completed, Ring, Wake};
@@ -80,6 +80,9 @@ pub struct FileBacking {
     alone: Option<(u64, Work)>,
     /// What was done at once.
     copied: Vec<Ended>,
+    /// The file was looked at since the last push; changes ended since it was.
+    looked: bool,
+    changed: bool,
     /// The kernel had no room at the last push.
     again: Option<Nanos>,
 }
@@ -94,8 +97,10 @@ impl FileBacking {
         let wake = Arc::new(Wake::new().map_err(failed)?);
         let ring = match options.executor {
             Executor::Threads => None,
-            Executor::Any => Ring::new(file.clone(), &wake).ok(),
-            Executor::Uring => Some(Ring::new(file.clone(), &wake).map_err(FileError::NoUring)?),
+            Executor::Any => Ring::new(file.clone(), &wake, file.is_device).ok(),
+            Executor::Uring => {
+                Some(Ring::new(file.clone(), &wake, file.is_device).map_err(FileError::NoUring)?)
+            }
         };
         let most = if ring.is_some() { SPARE_THREADS } else { THREADS };
         let pool = Pool::new(file.clone(), wake.clone(), most).map_err(failed)?;
@@ -110,6 +115,8 @@ impl FileBacking {
             cached: Cached::default(),
             alone: None,
             copied: Vec::new(),
+            looked: false,
+            changed: false,
             again: None,
         })
     }
@@ -124,9 +131,22 @@ impl FileBacking {
         self.file.block
     }
 
+    /// Begins what the file still has; changes are preceded by a look whether it does.
     fn begin(&mut self, id: u64, work: Work) {
+        let is_read = matches!(work, Work::Read { .. });
+        if !is_read && !std::mem::replace(&mut self.looked, true) {
+            self.file.look();
+        }
+        self.changed |= !is_read;
+        match self.file.has(&work) {
+            Ok(()) => self.begin_it(id, work),
+            Err(errno) => self.copied.push(Ended { id, answer: Err(errno) }),
+        }
+    }
+
+    fn begin_it(&mut self, id: u64, work: Work) {
         if self.copies.takes(&self.file, &work) {
-            let answer = self.copies.watch(|| self.file.perform(work));
+            let answer = self.copies.watch(|| self.file.act(work));
             return self.copied.push(Ended { id, answer });
         }
         let Some(ring) = &self.ring else { return self.read_or_start(id, work) };
@@ -170,6 +190,15 @@ impl FileBacking {
         }
     }
 
+    /// Whether the kernel was asked to bring something to the disk.
+    fn syncs(&self, work: &Work, from: usize) -> bool {
+        match work {
+            Work::Flush => true,
+            Work::Write { buffer, durable, .. } => *durable && (self.file.is_device || from == buffer.len()),
+            _ => false,
+        }
+    }
+
     /// What the kernel is done with may not be done yet.
     fn judge(&mut self, completed: Completed, ended: &mut Vec<Ended>) {
         let Completed { id, work, from, result } = completed;
@@ -177,15 +206,29 @@ impl FileBacking {
             Ok(moved) => moved,
             // It says nothing about the disk: the pool waits until it goes.
             Err(error) if is_passing(&error) => return self.pool.start(id, work),
-            Err(error) => return ended.push(Ended { id, answer: Err(error.into()) }),
+            Err(error) => {
+                let errno = error.into();
+                self.file.doubt(errno, self.syncs(&work, from));
+                return ended.push(Ended { id, answer: Err(errno) });
+            }
         };
         let done = from + moved;
         match work {
+            Work::Write { ref buffer, durable: true, .. } if from < buffer.len() && !self.file.is_device => {
+                // What is left of its bytes, or the sync of all of them.
+                match moved {
+                    0 => ended.push(Ended { id, answer: Err(Errno::NO_SPACE) }),
+                    _ => self.hand_over(id, work, done),
+                }
+            }
             Work::Read { buffer, .. } | Work::Write { buffer, .. } if done >= buffer.len() => {
                 ended.push(Ended { id, answer: Ok(buffer) });
             }
             // The disk has these bytes, the file does not any more.
-            Work::Read { .. } if moved == 0 => ended.push(Ended { id, answer: Err(Errno::IO) }),
+            Work::Read { .. } if moved == 0 => {
+                self.file.look();
+                ended.push(Ended { id, answer: Err(Errno::IO) });
+            }
             Work::Write { .. } if moved == 0 => ended.push(Ended { id, answer: Err(Errno::NO_SPACE) }),
             Work::Read { .. } | Work::Write { .. } => self.hand_over(id, work, done),
             _ => ended.push(Ended { id, answer: Ok(Buffer::default()) }),
@@ -200,6 +243,10 @@ impl Backing for FileBacking {
 
     fn is_read_only(&self) -> bool {
         self.file.read_only
+    }
+
+    fn lost(&self) -> Option<Errno> {
+        self.file.lost()
     }
 
     fn executor(&self) -> String {
@@ -220,6 +267,7 @@ impl Backing for FileBacking {
     }
 
     fn push(&mut self, now: Nanos) -> io::Result<()> {
+        self.looked = false;
         if let Some((id, work)) = self.alone.take() {
             self.read_cached(id, work);
         }
@@ -241,6 +289,10 @@ impl Backing for FileBacking {
                 self.judge(completed, ended);
             }
             ended[before..].iter().for_each(|ended| self.order.end(ended.id));
+            if self.changed && ended.len() > before {
+                self.changed = false;
+                self.file.look_after();
+            }
             while let Some((id, work)) = self.order.next() {
                 self.begin(id, work);
             }

@@ -1,13 +1,14 @@
 //! From a path to a file that nobody else uses, its size and its blocks.
 
 use super::FileError;
-use crate::share::ALIGNMENT;
+use crate::share::{ALIGNMENT, Errno, Work};
 use crate::sys::file::{self, DirectLimits};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// Sizes are a multiple of this, as of any disk.
 const SECTOR: u64 = 512;
@@ -23,6 +24,10 @@ pub(in crate::share::backing) struct Opened {
     pub bytes: u64,
     /// Every offset and length of the file's own I/O is a multiple of this: 1 where the kernel's cache is used.
     pub block: u64,
+    /// The first error after which what was written may be gone, or 0.
+    lost: AtomicI32,
+    /// Where the file was seen to end; what was behind is gone, also if the file has grown again.
+    end: AtomicU64,
 }
 
 impl AsRawFd for Opened {
@@ -59,7 +64,61 @@ impl Opened {
         if bytes == 0 {
             return Err(FileError::TooSmall { path: path.to_owned(), bytes: whole, block: least });
         }
-        Ok(Self { file, is_device, read_only, bytes, block })
+        Ok(Self {
+            file,
+            is_device,
+            read_only,
+            bytes,
+            block,
+            lost: AtomicI32::new(0),
+            end: AtomicU64::new(u64::MAX),
+        })
+    }
+
+    /// What was written and answered may be gone: a sync failed, and no later one can bring it back.
+    pub fn lose(&self, errno: Errno) {
+        // Whoever was first stays.
+        let _ = self.lost.compare_exchange(0, errno.0, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
+    /// Looks whether the file became shorter. What it lost then stays an error: it reads as zeroes once a write behind its
+    /// new end, or whoever cut it, has made it long again.
+    pub fn look(&self) {
+        if let Some(end) = self.shorter() {
+            self.end.fetch_min(end, Ordering::SeqCst);
+            self.lose(Errno::IO);
+        }
+    }
+
+    /// As [`Opened::look`], after changes. Where the file was still whole before them, nobody knows what was cut off before
+    /// they made it longer again: all of it is an error.
+    pub fn look_after(&self) {
+        if self.shorter().is_some() {
+            let _ = self.end.compare_exchange(u64::MAX, 0, Ordering::SeqCst, Ordering::SeqCst);
+            self.lose(Errno::IO);
+        }
+    }
+
+    /// The size of a file that is too short. A device keeps its size, or says itself what it has lost.
+    fn shorter(&self) -> Option<u64> {
+        if self.is_device {
+            return None;
+        }
+        let found = self.file.metadata().ok()?.len();
+        (found < self.bytes).then_some(found)
+    }
+
+    /// Whether the file still has all that a work is about.
+    pub fn has(&self, work: &Work) -> Result<(), Errno> {
+        let end = self.end.load(Ordering::SeqCst);
+        let reaches = work.range().map_or(self.bytes, |(offset, bytes)| offset + bytes);
+        if reaches > end { Err(Errno::IO) } else { Ok(()) }
+    }
+
+    /// Why it may be gone.
+    pub fn lost(&self) -> Option<Errno> {
+        let errno = self.lost.load(Ordering::SeqCst);
+        (errno != 0).then_some(Errno(errno))
     }
 }
 

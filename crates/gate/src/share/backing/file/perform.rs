@@ -12,6 +12,25 @@ const ZEROES: usize = 1 << 20;
 
 impl Perform for Opened {
     fn perform(&self, work: Work) -> Answer {
+        let is_read = matches!(work, Work::Read { .. });
+        if !is_read {
+            self.look();
+        }
+        self.has(&work)?;
+        let answer = self.act(work);
+        // A read that found the end, or a change while somebody cut the file.
+        if is_read && answer.is_err() {
+            self.look();
+        } else if !is_read {
+            self.look_after();
+        }
+        answer
+    }
+}
+
+impl Opened {
+    /// Does it, with no look at the file.
+    pub fn act(&self, work: Work) -> Answer {
         match work {
             Work::Read { offset, mut buffer } => {
                 self.read(&mut buffer, offset)?;
@@ -24,7 +43,7 @@ impl Perform for Opened {
             Work::Flush => self.flush(),
             Work::Trim { offset, bytes } => self.trim(offset, bytes),
             Work::Zero { offset, bytes, allocate, durable } => {
-                self.zero(offset, bytes, allocate, durable)?;
+                self.zero(offset, bytes, allocate)?;
                 if durable { self.flush() } else { Ok(Buffer::default()) }
             }
         }
@@ -38,8 +57,14 @@ impl Opened {
     }
 
     fn flush(&self) -> Answer {
-        self.file.sync_data()?;
-        Ok(Buffer::default())
+        match self.file.sync_data() {
+            Ok(()) => Ok(Buffer::default()),
+            Err(error) => {
+                let errno = error.into();
+                self.lose(errno);
+                Err(errno)
+            }
+        }
     }
 
     fn read(&self, buffer: &mut Buffer, offset: u64) -> Result<(), Errno> {
@@ -87,11 +112,14 @@ impl Opened {
         self.write_all(blocks.as_slice(), start, durable)
     }
 
+    /// A durable write to a file is written and then synced: of an error of both in one nobody could say which of them
+    /// failed, and a file may well have no space left. A device has, and may be able to do both at once.
     fn write_all(&self, bytes: &[u8], offset: u64, durable: bool) -> Result<(), Errno> {
+        let at_once = durable && self.is_device;
         let mut done = 0;
         while done < bytes.len() {
             let (rest, at) = (&bytes[done..], offset + done as u64);
-            let written = if durable {
+            let written = if at_once {
                 file::write_durably(&self.file, rest, at)
             } else {
                 self.file.write_at(rest, at)
@@ -99,10 +127,17 @@ impl Opened {
             match written {
                 Ok(0) => return Err(Errno::NO_SPACE),
                 Ok(written) => done += written,
-                Err(error) => passing(error)?,
+                Err(error) => passing(error).inspect_err(|errno| self.doubt(*errno, at_once))?,
             }
         }
-        Ok(())
+        if durable && !at_once { self.flush().map(drop) } else { Ok(()) }
+    }
+
+    /// An error of a write; `synced`: it may as well be one of the sync that was to follow.
+    pub fn doubt(&self, errno: Errno, synced: bool) {
+        if synced {
+            self.lose(errno);
+        }
     }
 
     /// Advice that the file cannot take is no error: what the bytes read as afterwards was open.
@@ -122,7 +157,7 @@ impl Opened {
         }
     }
 
-    fn zero(&self, offset: u64, bytes: u64, allocate: bool, durable: bool) -> Result<(), Errno> {
+    fn zero(&self, offset: u64, bytes: u64, allocate: bool) -> Result<(), Errno> {
         if bytes == 0 {
             return Ok(());
         }
@@ -135,18 +170,18 @@ impl Opened {
             result = space(Space::Punch).and_then(|()| space(Space::Allocate));
         }
         match result {
-            Err(error) if is_unsupported(&error) => self.write_zeroes(offset, bytes, durable),
+            Err(error) if is_unsupported(&error) => self.write_zeroes(offset, bytes),
             result => Ok(result?),
         }
     }
 
-    fn write_zeroes(&self, offset: u64, bytes: u64, durable: bool) -> Result<(), Errno> {
+    fn write_zeroes(&self, offset: u64, bytes: u64) -> Result<(), Errno> {
         let mut done = 0;
         while done < bytes {
             // Pieces after the first begin at whole blocks.
             let at = offset + done;
             let piece = (bytes - done).min(ZEROES as u64 - at % self.block);
-            self.write(&Buffer::zeroed(piece as usize), at, durable)?;
+            self.write(&Buffer::zeroed(piece as usize), at, false)?;
             done += piece;
         }
         Ok(())

@@ -150,6 +150,32 @@ fn a_file_that_became_shorter_gives_errors_and_no_zeroes() {
 }
 
 #[test]
+fn what_a_file_has_lost_stays_an_error_though_a_write_makes_it_long_again() {
+    const BYTES: u64 = 1 << 20;
+    let file = sparse(BYTES);
+    for options in ways(file.path()) {
+        file.as_file().write_all_at(&[7; BYTES as usize], 0).unwrap();
+        let engine = serve(file.path(), options);
+        file.as_file().set_len(65_536).unwrap();
+        let beyond = done(&engine, write(BYTES - 4_096, &[8; 4_096]));
+        assert_eq!(beyond.map(drop), Err(Errno::IO), "{options:?}");
+        file.as_file().set_len(BYTES).unwrap();
+        for offset in [65_536, 500_000, BYTES - 4_096] {
+            let answer = done(&engine, read(offset, 4_096));
+            assert_eq!(
+                answer.map(drop),
+                Err(Errno::IO),
+                "{options:?} at {offset}: zeroes for what was written"
+            );
+        }
+        assert_eq!(bytes_at(&engine, 61_440, 4_096), [7; 4_096], "{options:?}: what is there is read");
+        assert_eq!(done(&engine, Work::Flush).map(drop), Err(Errno::IO), "{options:?}");
+        let seen = engine.handle().measure(PATIENCE).unwrap();
+        assert_eq!((seen.counts.disks[0].lost, seen.counts.disks[0].failures), (Some(Errno::IO), 4));
+    }
+}
+
+#[test]
 fn what_is_zeroed_reads_as_zero_and_gives_space_back_unless_told_not_to() {
     const BYTES: usize = 1 << 20;
     let file = sparse(BYTES as u64);
@@ -347,6 +373,34 @@ fn a_full_disk_says_so_and_what_was_there_stays() {
         done(&engine, write(1 << 20, &[5; 4_096])).unwrap();
         assert_eq!(bytes_at(&engine, 1 << 20, 4_096), [5; 4_096], "{options:?}");
         done(&engine, Work::Trim { offset: 0, bytes: 8 << 20 }).unwrap();
+    }
+}
+
+#[test]
+fn a_durable_write_for_which_there_is_no_space_takes_nothing_with_it() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().to_str().unwrap().to_owned();
+    if system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at]).is_none() {
+        return left_out("a full disk: no file system can be mounted");
+    }
+    let _down = Down(vec!["umount".to_owned(), at]);
+    let path: PathBuf = folder.path().join("disk");
+    File::create(&path).unwrap().set_len(8 << 20).unwrap();
+    let durable =
+        |offset, bytes: &[u8]| Work::Write { offset, buffer: Buffer::from_slice(bytes), durable: true };
+    for options in ways(&path) {
+        let engine = serve(&path, options);
+        done(&engine, durable(0, &[5; 4_096])).unwrap();
+        for _ in 0..2 {
+            let refused = done(&engine, durable(1 << 20, &[6; 2 << 20]));
+            assert_eq!(refused.map(drop), Err(Errno::NO_SPACE), "{options:?}");
+        }
+        done(&engine, Work::Trim { offset: 1 << 20, bytes: 7 << 20 }).unwrap();
+        done(&engine, Work::Flush).unwrap();
+        done(&engine, durable(4_096, &[7; 4_096])).unwrap();
+        assert_eq!(bytes_at(&engine, 0, 8_192), [[5; 4_096], [7; 4_096]].concat(), "{options:?}");
+        done(&engine, Work::Trim { offset: 0, bytes: 8 << 20 }).unwrap();
+        engine.stop().unwrap();
     }
 }
 

@@ -6,6 +6,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// First word of the file: its kind and version.
@@ -63,8 +64,8 @@ pub fn open(path: &Path) -> Result<(ArrayPlan, SharedCalendar), ArrayError> {
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     let words: Vec<u64> = bytes.chunks_exact(8).map(word).collect();
     let plan = plan(&words).filter(|plan| check(plan).is_ok()).ok_or_else(|| ArrayError::Format(name()))?;
-    let words = SharedWords::map(&file, OWED + 1 + plan.spindles).map_err(|_| ArrayError::Format(name()))?;
-    Ok((plan, SharedCalendar { words }))
+    let words = SharedWords::map(file, OWED + 1 + plan.spindles).map_err(|_| ArrayError::Format(name()))?;
+    Ok((plan, SharedCalendar { words: Arc::new(words) }))
 }
 
 fn check(plan: &ArrayPlan) -> Result<(), ArrayError> {
@@ -124,15 +125,20 @@ fn plan(words: &[u64]) -> Option<ArrayPlan> {
 }
 
 /// A calendar in the memory of all processes that use an array, on the clock that they share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SharedCalendar {
-    words: SharedWords,
+    words: Arc<SharedWords>,
 }
 
 impl SharedCalendar {
     /// Seconds on its clock.
     pub fn now_s() -> f64 {
         monotonic() as f64 / 1e9
+    }
+
+    /// Whether its file still has it all.
+    pub fn is_whole(&self) -> bool {
+        self.words.are_whole()
     }
 
     fn word(&self, place: usize) -> &AtomicU64 {

@@ -9,7 +9,7 @@ mod calendar;
 pub use calendar::{ArrayError, SharedCalendar, create, open};
 
 use super::{Backing, Ended};
-use crate::share::Work;
+use crate::share::{Errno, Work};
 use crate::sys::monotonic;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -24,6 +24,9 @@ use std::path::Path;
 pub struct Simulated {
     inner: Box<dyn Backing>,
     array: Array<SharedCalendar>,
+    calendar: SharedCalendar,
+    /// What was asked of an array whose file is not whole any more.
+    refused: Vec<u64>,
     /// When which work is done; the work and its name stand in `waiting`.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     waiting: Vec<Option<(u64, Work)>>,
@@ -37,10 +40,12 @@ impl Simulated {
     /// In front of these bytes, as the array of this file; the seed gives the spindle and the service time of each I/O.
     pub fn open(path: &Path, inner: Box<dyn Backing>, seed: Seed) -> Result<Self, ArrayError> {
         let (plan, calendar) = open(path)?;
-        let array = Array::with(plan, calendar, seed);
+        let array = Array::with(plan, calendar.clone(), seed);
         Ok(Self {
             inner,
             array,
+            calendar,
+            refused: Vec::new(),
             due: BinaryHeap::new(),
             waiting: Vec::new(),
             free: Vec::new(),
@@ -64,11 +69,18 @@ impl Backing for Simulated {
         self.inner.is_read_only()
     }
 
+    fn lost(&self) -> Option<Errno> {
+        self.inner.lost()
+    }
+
     fn executor(&self) -> String {
         format!("a simulated array, {}", self.inner.executor())
     }
 
     fn start(&mut self, id: u64, work: Work, now: Nanos) {
+        if !self.calendar.is_whole() {
+            return self.refused.push(id);
+        }
         self.ahead = self.ahead.min(monotonic().saturating_sub(now.0));
         let now_s = SharedCalendar::now_s();
         let mut done_s = match work {
@@ -99,6 +111,8 @@ impl Backing for Simulated {
     }
 
     fn collect(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+        let refused = self.refused.drain(..).map(|id| Ended { id, answer: Err(Errno::IO) });
+        ended.extend(refused);
         self.inner.collect(now, ended);
     }
 
@@ -115,3 +129,6 @@ impl Backing for Simulated {
         Some(Nanos(due.saturating_sub(self.ahead)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,6 +69,10 @@ impl Backing for VolatileBacking {
         self.disk.file.read_only
     }
 
+    fn lost(&self) -> Option<Errno> {
+        self.disk.file.lost()
+    }
+
     fn executor(&self) -> String {
         "a cache that forgets".to_owned()
     }

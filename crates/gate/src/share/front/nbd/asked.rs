@@ -1,5 +1,7 @@
 //! What a client has asked for and not been answered.
 
+use super::memory::Held;
+
 /// What an answer has to know of its request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
@@ -9,7 +11,7 @@ pub(super) struct Asked {
     pub length: u32,
     pub kind: Kind,
     /// Memory that it was counted with.
-    pub held: usize,
+    pub held: Held,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,20 @@
 //! One client: what it sends becomes requests, what it is answered is sent.
 
+mod answers;
+
 use super::asked::{Asked, Kind, List};
-use super::memory::Memory;
+use super::memory::{Held, Memory};
 use super::output::{Output, Sent};
+use super::patience::{Owes, Watch};
 use super::payload::{Filled, Payload};
-use crate::share::{Answer, Errno, Reply, Request, Work};
+use super::stream::Stream;
+use crate::share::{Reply, Request, Work};
 use crate::sys::Socket;
 use evenkeel_wire::ProtocolError;
-use evenkeel_wire::nbd::{self, Command, Export, Failure, Handshake, Head, RequestReader, Step};
+use evenkeel_wire::nbd::{self, Command, Export, Handshake, RequestReader, Step};
+use rustls::ServerConfig;
 use std::io;
+use std::sync::Arc;
 
 /// Most requests of one client that are not answered, or whose answer is not sent.
 const REQUESTS_MAX: usize = 1_024;
@@ -20,6 +26,8 @@ const READS: usize = 16;
 /// What reading needs of the front.
 pub(super) struct Context<'a> {
     pub exports: &'a [Export],
+    /// What TLS is done with.
+    pub tls: Option<&'a Arc<ServerConfig>>,
     pub memory: &'a mut Memory,
     pub requests: &'a mut Vec<Request>,
     /// What is read from a socket, if it is no payload.
@@ -42,14 +50,19 @@ pub(super) enum Flow {
 }
 
 enum Phase {
-    Choosing(Box<Handshake>),
-    Serving { disk: usize, structured: bool, reader: RequestReader },
+    /// Among all disks, or with this one alone.
+    Choosing(Box<Handshake>, Option<usize>),
+    Serving {
+        disk: usize,
+        structured: bool,
+        reader: RequestReader,
+    },
 }
 
 /// A client.
 pub(super) struct Connection {
     /// None when it is gone, and answers are still to come.
-    socket: Option<Socket>,
+    stream: Option<Stream>,
     phase: Phase,
     payload: Payload,
     /// A request that waits for memory.
@@ -65,6 +78,12 @@ pub(super) struct Connection {
     output: Output,
     /// Memory of requests that are not answered.
     held: usize,
+    /// Payloads that came whole, and how often all answers were sent.
+    payloads: u64,
+    emptied: u64,
+    watch: Watch,
+    /// Its place among those that ever came.
+    arrival: u64,
     /// It waits for room to write, as the poller knows it.
     pub armed: bool,
     /// It is among those that wait for memory.
@@ -73,13 +92,14 @@ pub(super) struct Connection {
 
 impl Connection {
     /// A client that has just arrived.
-    pub fn new(socket: Socket) -> Self {
+    pub fn new(socket: Socket, (disk, tls): (Option<usize>, bool), arrival: u64) -> Self {
         let (mut greeting, mut output) = (Vec::new(), Output::default());
-        let handshake = Handshake::start(&mut greeting);
+        let start = if tls { Handshake::start_tls } else { Handshake::start };
+        let handshake = start(&mut greeting);
         output.say(greeting);
         Self {
-            socket: Some(socket),
-            phase: Phase::Choosing(Box::new(handshake)),
+            stream: Some(Stream::new(socket)),
+            phase: Phase::Choosing(Box::new(handshake), disk),
             payload: Payload::None,
             stalled: None,
             pending: Vec::new(),
@@ -89,27 +109,61 @@ impl Connection {
             asked: List::default(),
             output,
             held: 0,
+            payloads: 0,
+            emptied: 0,
+            watch: Watch::default(),
+            arrival,
             armed: false,
             waits: false,
         }
     }
 
     pub fn socket(&self) -> Option<&Socket> {
-        self.socket.as_ref()
+        self.stream.as_ref().map(Stream::socket)
     }
 
-    /// It has not chosen an export yet.
-    pub fn is_choosing(&self) -> bool {
-        self.socket.is_some() && matches!(self.phase, Phase::Choosing(_))
+    /// When it came, if it has not chosen an export yet.
+    pub fn is_choosing_since(&self) -> Option<u64> {
+        (self.stream.is_some() && matches!(self.phase, Phase::Choosing(..))).then_some(self.arrival)
+    }
+
+    /// What it owes us before others can have all that it holds.
+    pub fn owes(&self) -> Owes {
+        match self.phase {
+            _ if self.stream.is_none() => Owes::Nothing,
+            Phase::Choosing(..) => Owes::Choice,
+            Phase::Serving { .. } if self.payload.is_none() && self.output.len() == 0 => Owes::Nothing,
+            Phase::Serving { .. } => Owes::Rest {
+                payload: (!self.payload.is_none()).then(|| (self.payloads, self.payload.moved())),
+                answers: (self.output.len() > 0).then(|| (self.emptied, self.output.total())),
+            },
+        }
+    }
+
+    /// Whether it has to be looked at again: it owes something, or waits for what others hold.
+    pub fn is_of_interest(&self) -> bool {
+        self.owes() != Owes::Nothing || self.stalled.is_some()
+    }
+
+    /// Whether it has waited for memory for a while, and holds none.
+    pub fn hungers(&mut self) -> bool {
+        let holds = self.held + self.output.held() > 0;
+        self.watch.hungers(self.stalled.is_some() && !holds)
+    }
+
+    /// Looks at it once more; whether it has done nothing for too long. `hungry`: others wait for memory.
+    pub fn is_over_due(&mut self, hungry: bool) -> bool {
+        let owes = self.owes();
+        self.watch.is_over(owes, hungry)
     }
 
     /// Nothing is to come from it or for it.
     pub fn is_done(&self) -> bool {
-        self.over && self.asked.len() == 0 && self.output.len() == 0
+        self.over && self.asked.len() == 0 && !self.has_unsent()
     }
 
     pub fn has_unsent(&self) -> bool {
-        self.output.len() > 0
+        self.output.len() > 0 || self.stream.as_ref().is_some_and(Stream::has_unsent)
     }
 
     /// Requests that the engine has.
@@ -135,7 +189,7 @@ impl Connection {
     pub fn part(&mut self, memory: &mut Memory) {
         self.stop(memory);
         self.output.clear(memory);
-        self.socket = None;
+        self.stream = None;
     }
 
     /// Takes what there is to read, as far as there is memory for it.
@@ -159,9 +213,9 @@ impl Connection {
         if self.over || !self.readable {
             return Ok(Some(Flow::Empty));
         }
-        let Some(socket) = &self.socket else { return Ok(Some(Flow::Empty)) };
+        let Some(stream) = &mut self.stream else { return Ok(Some(Flow::Empty)) };
         let wanted = self.payload.left() + context.scratch.len();
-        let received = match self.payload.receive(socket, context.scratch) {
+        let received = match self.payload.receive(stream, context.scratch) {
             Ok(received) => received,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.readable = false;
@@ -174,8 +228,8 @@ impl Connection {
             self.stop(context.memory);
             return Ok(Some(Flow::Empty));
         }
-        // Less than asked for: the socket is empty, and tells when it is not any more.
-        self.readable = self.ended || received.total() == wanted;
+        // Less than asked for: the socket is empty, and tells when it is not any more. TLS may keep some.
+        self.readable = self.ended || received.total() == wanted || stream.keeps();
         self.finish_payload(context);
         let scratch = std::mem::take(&mut context.scratch);
         let flow = self.parse(&scratch[..received.scratch], context);
@@ -190,7 +244,7 @@ impl Connection {
                 return Ok(Some(Flow::Empty));
             }
             let went_on = match &self.phase {
-                Phase::Choosing(_) => self.choose(&mut input, context),
+                Phase::Choosing(..) => self.choose(&mut input, context),
                 Phase::Serving { .. } => self.serve(&mut input, context),
             };
             match went_on.map_err(io::Error::other)? {
@@ -204,23 +258,40 @@ impl Connection {
     }
 
     fn choose(&mut self, input: &mut &[u8], context: &mut Context<'_>) -> Result<Next, ProtocolError> {
-        let Phase::Choosing(handshake) = &mut self.phase else { return Ok(Next::Again) };
+        let Phase::Choosing(handshake, only) = &mut self.phase else { return Ok(Next::Again) };
         if self.output.len() >= SAYINGS_MAX {
             return Ok(Next::Waits);
         }
         let mut bytes = Vec::new();
-        let step = handshake.take(input, context.exports, &mut bytes)?;
+        let first = only.unwrap_or(0);
+        let exports = &context.exports[first..only.map_or(context.exports.len(), |only| only + 1)];
+        let step = handshake.take(input, exports, &mut bytes)?;
         self.output.say(bytes);
         match step {
             Step::Wants => return Ok(Next::Wants),
             Step::Answered => {}
             Step::Chosen { export, structured } => {
                 let reader = RequestReader::new(structured);
-                self.phase = Phase::Serving { disk: export, structured, reader };
+                self.phase = Phase::Serving { disk: first + export, structured, reader };
+            }
+            Step::Secures => {
+                let first = std::mem::take(input);
+                self.secure(first, context).map_err(|_| ProtocolError::Malformed("begin of TLS"))?;
             }
             Step::Ended => self.stop(context.memory),
         }
         Ok(Next::Again)
+    }
+
+    /// What was said before goes out as it is; a client that takes not even that is none.
+    fn secure(&mut self, first: &[u8], context: &mut Context<'_>) -> io::Result<()> {
+        let (Some(stream), Some(config)) = (&mut self.stream, context.tls) else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        match self.output.flush(stream, context.memory)? {
+            Sent::All => stream.secure(config, first),
+            Sent::Full => Err(io::ErrorKind::WouldBlock.into()),
+        }
     }
 
     fn serve(&mut self, input: &mut &[u8], context: &mut Context<'_>) -> Result<Next, ProtocolError> {
@@ -274,22 +345,21 @@ impl Connection {
                 (Work::Zero { offset, bytes, allocate, durable }, Kind::Other)
             }
         };
-        self.ask(Asked { cookie, offset, length, kind, held: 0 }, work, context);
+        self.ask(Asked { cookie, offset, length, kind, held: Held::default() }, work, context);
         true
     }
 
     fn begin_with_buffer(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
         let nbd::Request { command, cookie, offset, length } = request;
         let held = self.held + self.output.held();
-        let Some(buffer) = context.memory.take(length as usize, held) else { return false };
-        let size = Memory::size(length as usize);
-        self.held += size;
+        let Some((buffer, held)) = context.memory.take(length as usize, held) else { return false };
+        self.held += held.bytes;
         match command {
             Command::Write { durable } => {
-                self.payload = Payload::write(buffer, size, cookie, offset, durable);
+                self.payload = Payload::write(buffer, held, cookie, offset, durable);
             }
             _ => {
-                let asked = Asked { cookie, offset, length, kind: Kind::Read, held: size };
+                let asked = Asked { cookie, offset, length, kind: Kind::Read, held };
                 self.ask(asked, Work::Read { offset, buffer }, context);
             }
         }
@@ -298,7 +368,9 @@ impl Connection {
 
     /// Asks for the write whose bytes are all there, or refuses it; whether one was.
     fn finish_payload(&mut self, context: &mut Context<'_>) -> bool {
-        match self.payload.finish() {
+        let finished = self.payload.finish();
+        self.payloads += u64::from(finished.is_some());
+        match finished {
             Some(Filled::Write { cookie, work, held }) => {
                 let asked = Asked { cookie, offset: 0, length: 0, kind: Kind::Other, held };
                 self.ask(asked, work, context);
@@ -316,72 +388,6 @@ impl Connection {
         let Phase::Serving { disk, .. } = self.phase else { return };
         let reply = Reply::Nbd { connection: context.connection, cookie: self.asked.add(asked) };
         context.requests.push(Request { disk, work, reply });
-    }
-
-    fn say(&mut self, cookie: u64, offset: u64, read: bool, result: Result<(), Failure>) {
-        let head = self.head(cookie, offset, read, result.map(|()| 0));
-        self.output.answer(head, Default::default(), 0);
-    }
-
-    fn head(&self, cookie: u64, offset: u64, read: bool, result: Result<u32, Failure>) -> Head {
-        match self.phase {
-            Phase::Serving { structured: true, .. } if read => Head::structured(cookie, offset, result),
-            _ => Head::simple(cookie, result.map(|_| ())),
-        }
-    }
-
-    /// Keeps an answer to be sent; what is to be asked before, if anything is.
-    pub fn answer(
-        &mut self,
-        connection: u64,
-        number: u64,
-        answer: Answer,
-        memory: &mut Memory,
-    ) -> Option<Request> {
-        let asked = self.asked.take(number)?;
-        let Phase::Serving { disk, .. } = self.phase else { return None };
-        let answer = match (asked.kind, answer) {
-            // To trim is a hint, which a disk need not heed.
-            (Kind::Trim { .. }, Err(Errno::UNSUPPORTED)) => Ok(Default::default()),
-            (Kind::Trim { durable: true }, Ok(_)) => {
-                let cookie = self.asked.add(Asked { kind: Kind::Other, ..asked });
-                return Some(Request { disk, work: Work::Flush, reply: Reply::Nbd { connection, cookie } });
-            }
-            (_, answer) => answer,
-        };
-        self.held -= asked.held;
-        self.keep(asked, answer, memory);
-        None
-    }
-
-    fn keep(&mut self, asked: Asked, answer: Answer, memory: &mut Memory) {
-        let Asked { cookie, offset, length, kind, held } = asked;
-        let read = kind == Kind::Read;
-        if self.socket.is_none() {
-            return memory.give(answer.unwrap_or_default(), held);
-        }
-        match answer {
-            Ok(buffer) if read => {
-                let head = self.head(cookie, offset, true, Ok(length));
-                self.output.answer(head, buffer, held);
-            }
-            Ok(buffer) => {
-                memory.give(buffer, held);
-                self.say(cookie, offset, false, Ok(()));
-            }
-            Err(errno) => {
-                memory.give(Default::default(), held);
-                self.say(cookie, offset, read, Err(Failure::of_errno(errno.0)));
-            }
-        }
-    }
-
-    /// Sends what the socket takes.
-    pub fn flush(&mut self, memory: &mut Memory) -> io::Result<Sent> {
-        match &self.socket {
-            Some(socket) => self.output.flush(socket, memory),
-            None => Ok(Sent::All),
-        }
     }
 }
 

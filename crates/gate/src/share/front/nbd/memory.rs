@@ -8,10 +8,20 @@ const LARGEST: usize = 1 << 20;
 const KEPT: usize = 16 << 20;
 const SIZES: usize = (LARGEST / LEAST).ilog2() as usize + 1;
 
+/// What a request is counted with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    pub bytes: usize,
+    /// It is the one that is taken beyond the memory of all.
+    beyond: bool,
+}
+
 /// Buffers of all connections. One that was used before is not made zero again: whoever fills it fills all of it.
 pub(super) struct Memory {
     used: usize,
     most: usize,
+    /// The place for one request beyond that is taken.
+    beyond: bool,
     free: [Vec<Buffer>; SIZES],
     kept: usize,
     /// Something was given back since this was looked at.
@@ -21,7 +31,7 @@ pub(super) struct Memory {
 impl Memory {
     /// None used yet, of so many bytes.
     pub fn new(most: usize) -> Self {
-        Self { used: 0, most, free: Default::default(), kept: 0, released: false }
+        Self { used: 0, most, beyond: false, free: Default::default(), kept: 0, released: false }
     }
 
     /// Memory that a buffer of this length takes.
@@ -31,16 +41,23 @@ impl Memory {
 
     /// A buffer, for a connection that holds so many bytes already; `None` where it has to wait.
     ///
-    /// A connection may hold as much as it leaves free, so that those who take no answers leave something for the others.
-    /// Who holds nothing may take the last that there is, and one alone is never too large.
-    pub fn take(&mut self, length: usize, held: usize) -> Option<Buffer> {
+    /// A connection may hold half of what it leaves free, a third of all if it is alone, so that those who send half a
+    /// write or take no answers leave something for the others, however many there are. Of those that hold nothing one at a
+    /// time has its request beyond that: a large one is neither refused nor does it wait until all others are silent.
+    pub fn take(&mut self, length: usize, held: usize) -> Option<(Buffer, Held)> {
         let size = Self::size(length);
         let free = self.most.saturating_sub(self.used);
-        let fits = self.used == 0 || size <= free && (held == 0 || held + size <= free);
-        fits.then(|| {
+        let fits = size <= free && 2 * (held + size) <= free - size;
+        let beyond = !fits && held == 0 && !self.beyond;
+        if !fits && !beyond {
+            return None;
+        }
+        if beyond {
+            self.beyond = true;
+        } else {
             self.used += size;
-            self.buffer(length, size)
-        })
+        }
+        Some((self.buffer(length, size), Held { bytes: size, beyond }))
     }
 
     fn buffer(&mut self, length: usize, size: usize) -> Buffer {
@@ -51,10 +68,13 @@ impl Memory {
         buffer
     }
 
-    /// Takes back a buffer, and the size that it was counted with. They may be apart: an answer without bytes frees
-    /// memory too.
-    pub fn give(&mut self, buffer: Buffer, size: usize) {
-        self.used -= size;
+    /// Takes back a buffer, and what it was counted with. They may be apart: an answer without bytes frees memory too.
+    pub fn give(&mut self, buffer: Buffer, held: Held) {
+        if held.beyond {
+            self.beyond = false;
+        } else {
+            self.used -= held.bytes;
+        }
         self.released = true;
         let capacity = buffer.capacity();
         if let Some(place) = place(capacity)
@@ -94,18 +114,41 @@ mod tests {
         while memory.take(LEAST, held).is_some() {
             held += LEAST;
         }
-        assert_eq!(held, 32 << 10);
-        assert!(memory.take(16 << 10, 0).is_some(), "another one");
-        assert!(memory.take(32 << 10, 0).is_none(), "but not more than there is");
-        assert_eq!(memory.used(), 48 << 10);
+        assert_eq!(held, 20 << 10, "below a third of all");
+        assert!(memory.take(8 << 10, 0).is_some(), "another one");
+        assert_eq!(memory.used(), 28 << 10);
+    }
+
+    #[test]
+    fn however_many_take_all_that_they_get_something_is_left_for_the_next_one() {
+        let mut memory = Memory::new(64 << 20);
+        for _ in 0..15 {
+            let mut held = 0;
+            while let Some((_, taken)) = memory.take(64 << 10, held) {
+                held += taken.bytes;
+            }
+            assert!(held > 0, "the next one has nothing");
+        }
+    }
+
+    #[test]
+    fn one_request_at_a_time_goes_beyond_the_memory_and_only_of_who_holds_nothing() {
+        let mut memory = Memory::new(64 << 20);
+        assert!(memory.take(32 << 20, LEAST).is_none(), "it holds something");
+        let (buffer, held) = memory.take(32 << 20, 0).unwrap();
+        assert_eq!(memory.used(), 0);
+        assert!(memory.take(32 << 20, 0).is_none(), "there is one already");
+        assert!(memory.take(1 << 20, 0).is_some(), "and it takes nothing from the others");
+        memory.give(buffer, held);
+        assert!(memory.take(32 << 20, 0).is_some());
     }
 
     #[test]
     fn one_alone_is_never_too_large() {
         let mut memory = Memory::new(LEAST);
-        let buffer = memory.take(32 << 20, 0).unwrap();
+        let (buffer, held) = memory.take(32 << 20, 0).unwrap();
         assert!(memory.take(1, 0).is_none());
-        memory.give(buffer, Memory::size(32 << 20));
+        memory.give(buffer, held);
         assert!(memory.was_released() && !memory.was_released());
         assert!(memory.take(1, 0).is_some());
     }
@@ -113,11 +156,11 @@ mod tests {
     #[test]
     fn a_buffer_is_used_again() {
         let mut memory = Memory::new(1 << 20);
-        let buffer = memory.take(5_000, 0).unwrap();
+        let (buffer, held) = memory.take(5_000, 0).unwrap();
         assert_eq!(buffer.len(), 5_000);
         let address = buffer.as_slice().as_ptr();
-        memory.give(buffer, Memory::size(5_000));
-        let again = memory.take(8_192, 0).unwrap();
+        memory.give(buffer, held);
+        let (again, _) = memory.take(8_192, 0).unwrap();
         assert_eq!((again.len(), again.as_slice().as_ptr()), (8_192, address));
         assert_eq!((memory.used(), memory.kept), (8_192, 0));
     }

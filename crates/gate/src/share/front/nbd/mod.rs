@@ -7,17 +7,22 @@ mod asked;
 mod connection;
 mod memory;
 mod output;
+mod patience;
 mod payload;
+mod stream;
 
 use super::{Front, TOKENS};
-use crate::address::Address;
-use crate::share::{Answer, Request, ShareError};
+use crate::share::{Answer, NbdPlan, Place, Request, ShareError};
 use crate::sys::{Interest, Listener, Poller, Ready, Socket};
 use connection::{Connection, Context, Flow};
+use evenkeel_core::Nanos;
 use evenkeel_wire::nbd::Export;
 use memory::Memory;
 use output::Sent;
+use patience::LOOK;
+use rustls::ServerConfig;
 use std::io;
+use std::sync::Arc;
 
 /// Most clients at a time; more wait to be accepted.
 const CLIENTS_MAX: usize = 1_000;
@@ -33,12 +38,20 @@ const CONNECTIONS: u64 = TOKENS + (1 << 16);
 
 /// Disks for clients of sockets.
 pub(crate) struct Nbd {
-    listeners: Vec<Listener>,
+    /// Listeners, and the only disk that is there.
+    listeners: Vec<(Listener, Option<usize>)>,
     exports: Vec<Export>,
+    /// Who comes over TCP has to use it.
+    tls: Option<Arc<ServerConfig>>,
     /// Connections by number, and the numbers that are free.
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
     clients: usize,
+    /// Clients that ever came.
+    arrivals: u64,
+    /// When clients are looked at next; never, while none owes anything.
+    look_at: Nanos,
+    now: Nanos,
     memory: Memory,
     scratch: Box<[u8]>,
     /// Somebody may wait to be accepted.
@@ -53,16 +66,21 @@ pub(crate) struct Nbd {
 
 impl Nbd {
     /// Listens at all the addresses. `memory` is how many bytes clients may hold.
-    pub fn bind(listen: &[Address], exports: Vec<Export>, memory: usize) -> Result<Self, ShareError> {
-        let bind = |address: &Address| {
-            Listener::bind(address).map_err(|source| ShareError::Listen { address: address.clone(), source })
+    pub fn bind(plan: &NbdPlan, exports: Vec<Export>, memory: usize) -> Result<Self, ShareError> {
+        let bind = |place: &Place| match Listener::bind_for(&place.address, place.access) {
+            Ok(listener) => Ok((listener, place.disk)),
+            Err(source) => Err(ShareError::Listen { address: place.address.clone(), source }),
         };
         Ok(Self {
-            listeners: listen.iter().map(bind).collect::<Result<_, _>>()?,
+            listeners: plan.listen.iter().map(bind).collect::<Result<_, _>>()?,
             exports,
+            tls: plan.tls.clone(),
             connections: Vec::new(),
             free: Vec::new(),
             clients: 0,
+            arrivals: 0,
+            look_at: Nanos::MAX,
+            now: Nanos::ZERO,
             memory: Memory::new(memory),
             scratch: vec![0; SCRATCH].into_boxed_slice(),
             knocked: false,
@@ -75,18 +93,23 @@ impl Nbd {
 
     /// Ports it listens at, where the system chose them too.
     pub fn ports(&self) -> Vec<u16> {
-        self.listeners.iter().filter_map(Listener::port).collect()
+        self.listeners.iter().filter_map(|(listener, _)| listener.port()).collect()
     }
 
     fn accept(&mut self, poller: &Poller) {
         self.knocked = false;
         for listener in 0..self.listeners.len() {
             for _ in 0..ACCEPTS {
-                if self.clients >= CLIENTS_MAX && !self.end_a_chooser() {
+                let full = self.clients >= CLIENTS_MAX;
+                let goes = if full { self.oldest_chooser() } else { None };
+                if full && goes.is_none() {
                     return;
                 }
-                match self.listeners[listener].accept() {
-                    Ok(socket) => self.open(poller, socket, listener),
+                match self.listeners[listener].0.accept() {
+                    Ok(socket) => {
+                        goes.into_iter().for_each(|number| self.end(number));
+                        self.open(poller, socket, listener);
+                    }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     // Out of descriptors or memory: the client waits until somebody else goes.
                     Err(error) if is_short(&error) => return,
@@ -98,7 +121,9 @@ impl Nbd {
     }
 
     fn open(&mut self, poller: &Poller, socket: Socket, listener: usize) {
-        if self.listeners[listener].is_local() {
+        let (listener, disk) = &self.listeners[listener];
+        let kind = (*disk, self.tls.is_some() && !listener.is_local());
+        if listener.is_local() {
             socket.set_room(ROOM);
         }
         let number = self.free.pop().unwrap_or_else(|| {
@@ -108,18 +133,42 @@ impl Nbd {
         if poller.add(&socket, CONNECTIONS + number as u64, Interest::Read).is_err() {
             return self.free.push(number);
         }
-        self.connections[number] = Some(Box::new(Connection::new(socket)));
+        self.connections[number] = Some(Box::new(Connection::new(socket, kind, self.arrivals)));
+        self.arrivals += 1;
         self.clients += 1;
+        self.look_again();
         self.knocked = true;
         self.unsent.push(number);
     }
 
-    /// Makes room for clients that say what they want: one goes that does not. Whether there was one.
-    fn end_a_chooser(&mut self) -> bool {
-        let choosing = |place: &Option<Box<Connection>>| place.as_ref().is_some_and(|one| one.is_choosing());
-        let Some(number) = self.connections.iter().position(choosing) else { return false };
-        self.end(number);
-        true
+    /// The client that has been in the longest and has not said what it wants: it goes where there is no room for others.
+    fn oldest_chooser(&self) -> Option<usize> {
+        let since = |place: &Option<Box<Connection>>| place.as_ref()?.is_choosing_since();
+        let choosers =
+            self.connections.iter().enumerate().filter_map(|(number, one)| Some((since(one)?, number)));
+        choosers.min().map(|(_, number)| number)
+    }
+
+    /// Somebody owes something.
+    fn look_again(&mut self) {
+        self.look_at = self.look_at.min(self.now + LOOK);
+    }
+
+    /// Ends those who have held memory or a place and not moved for too long.
+    fn look(&mut self) {
+        self.look_at = Nanos::MAX;
+        let mut hungry = false;
+        for connection in self.connections.iter_mut().flatten() {
+            hungry |= connection.hungers();
+        }
+        for number in 0..self.connections.len() {
+            let Some(connection) = &mut self.connections[number] else { continue };
+            if connection.is_over_due(hungry) {
+                self.end(number);
+            } else if connection.is_of_interest() {
+                self.look_again();
+            }
+        }
     }
 
     /// A client is gone. Its number stays taken until the engine has answered all that it asked.
@@ -141,6 +190,7 @@ impl Nbd {
         let had_unsent = connection.has_unsent();
         let flow = connection.read(&mut Context {
             exports: &self.exports,
+            tls: self.tls.as_ref(),
             memory: &mut self.memory,
             requests,
             scratch: &mut self.scratch,
@@ -149,7 +199,7 @@ impl Nbd {
         if !had_unsent && connection.has_unsent() {
             self.unsent.push(number);
         }
-        let done = connection.is_done();
+        let (done, interesting) = (connection.is_done(), connection.is_of_interest());
         match flow {
             Flow::More => self.again.push(number),
             Flow::Waits => {
@@ -159,6 +209,9 @@ impl Nbd {
             Flow::Broken => self.end(number),
             Flow::Empty if done => self.end(number),
             Flow::Empty => {}
+        }
+        if interesting {
+            self.look_again();
         }
     }
 
@@ -181,6 +234,9 @@ impl Nbd {
             }
             connection.armed = full;
         }
+        if full {
+            self.look_again();
+        }
     }
 
     fn wake_waiting(&mut self) {
@@ -199,7 +255,7 @@ impl Nbd {
 impl Front for Nbd {
     fn watch(&mut self, poller: &Poller) -> io::Result<()> {
         let mut listeners = self.listeners.iter().zip(TOKENS..);
-        listeners.try_for_each(|(listener, token)| poller.add(listener, token, Interest::Read))
+        listeners.try_for_each(|((listener, _), token)| poller.add(listener, token, Interest::Read))
     }
 
     fn ready(&mut self, ready: Ready) {
@@ -220,7 +276,11 @@ impl Front for Nbd {
         }
     }
 
-    fn take(&mut self, poller: &Poller, requests: &mut Vec<Request>) {
+    fn take(&mut self, poller: &Poller, now: Nanos, requests: &mut Vec<Request>) {
+        self.now = now;
+        if now >= self.look_at {
+            self.look();
+        }
         if self.knocked {
             self.accept(poller);
         }
@@ -250,12 +310,16 @@ impl Front for Nbd {
         self.wake_waiting();
     }
 
+    fn due(&self) -> Nanos {
+        self.look_at
+    }
+
     fn has_more(&self) -> bool {
         self.knocked || !self.again.is_empty() || !self.following.is_empty()
     }
 
     fn close(&mut self) {
-        self.listeners.iter().for_each(Listener::close);
+        self.listeners.iter().for_each(|(listener, _)| listener.close());
         self.listeners.clear();
         for number in 0..self.connections.len() {
             let Some(connection) = self.connections[number].as_mut() else { continue };

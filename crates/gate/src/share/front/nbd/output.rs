@@ -1,8 +1,9 @@
 //! Answers on their way to a client.
 
-use super::memory::Memory;
+use super::memory::{Held, Memory};
+use super::stream::Stream;
 use crate::share::Buffer;
-use crate::sys::{PARTS, Socket};
+use crate::sys::PARTS;
 use evenkeel_wire::nbd::Head;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -18,7 +19,7 @@ struct Answer {
     lead: Lead,
     buffer: Buffer,
     /// Memory that it is counted with.
-    held: usize,
+    held: Held,
 }
 
 impl Answer {
@@ -39,8 +40,9 @@ impl Answer {
 #[derive(Default)]
 pub(super) struct Output {
     answers: VecDeque<Answer>,
-    /// Bytes of the first one that are sent.
+    /// Bytes of the first one that are sent, and those of all that ever were.
     sent: usize,
+    total: u64,
     /// Memory that all of them are counted with.
     held: usize,
 }
@@ -57,17 +59,17 @@ impl Output {
     /// The bytes of the handshake.
     pub fn say(&mut self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
-            self.add(Lead::Bytes(bytes), Buffer::default(), 0);
+            self.add(Lead::Bytes(bytes), Buffer::default(), Held::default());
         }
     }
 
     /// An answer. The buffer and the memory it is counted with go back when it is sent.
-    pub fn answer(&mut self, head: Head, buffer: Buffer, held: usize) {
+    pub fn answer(&mut self, head: Head, buffer: Buffer, held: Held) {
         self.add(Lead::Head(head), buffer, held);
     }
 
-    fn add(&mut self, lead: Lead, buffer: Buffer, held: usize) {
-        self.held += held;
+    fn add(&mut self, lead: Lead, buffer: Buffer, held: Held) {
+        self.held += held.bytes;
         self.answers.push_back(Answer { lead, buffer, held });
     }
 
@@ -76,15 +78,20 @@ impl Output {
         self.answers.len()
     }
 
+    /// Bytes that were ever sent.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
     /// Memory of those.
     pub fn held(&self) -> usize {
         self.held
     }
 
     /// Sends what the socket takes.
-    pub fn flush(&mut self, socket: &Socket, memory: &mut Memory) -> io::Result<Sent> {
+    pub fn flush(&mut self, stream: &mut Stream, memory: &mut Memory) -> io::Result<Sent> {
         while !self.answers.is_empty() {
-            let (sent, whole) = match self.send(socket) {
+            let (sent, whole) = match self.send(stream) {
                 Ok(sent) => sent,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Sent::Full),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -99,7 +106,7 @@ impl Output {
     }
 
     /// Bytes sent, and whether those were all that it tried to send.
-    fn send(&self, socket: &Socket) -> io::Result<(usize, bool)> {
+    fn send(&self, stream: &mut Stream) -> io::Result<(usize, bool)> {
         let mut parts = [IoSlice::new(&[]); PARTS];
         let (mut count, mut skip, mut bytes) = (0, self.sent, 0);
         let all = self.answers.iter().flat_map(Answer::parts);
@@ -115,12 +122,14 @@ impl Output {
             parts[count] = IoSlice::new(rest);
             (count, bytes) = (count + 1, bytes + rest.len());
         }
-        let sent = socket.send_parts(&parts[..count])?;
-        Ok((sent, sent == bytes))
+        let sent = stream.send_parts(&parts[..count])?;
+        // TLS takes a piece at a time, and more as long as the socket took that.
+        Ok((sent, sent == bytes || stream.keeps() && !stream.has_unsent()))
     }
 
     fn advance(&mut self, sent: usize, memory: &mut Memory) {
         self.sent += sent;
+        self.total += sent as u64;
         while let Some(first) = self.answers.front()
             && self.sent >= first.len()
         {
@@ -131,7 +140,7 @@ impl Output {
 
     fn drop_first(&mut self, memory: &mut Memory) {
         if let Some(Answer { buffer, held, .. }) = self.answers.pop_front() {
-            self.held -= held;
+            self.held -= held.bytes;
             memory.give(buffer, held);
         }
     }

@@ -1,8 +1,8 @@
 //! The bytes that a write carries, on their way in.
 
-use super::memory::Memory;
+use super::memory::{Held, Memory};
+use super::stream::Stream;
 use crate::share::{Buffer, Work};
-use crate::sys::Socket;
 use evenkeel_wire::nbd::Failure;
 use std::io::{self, IoSliceMut};
 
@@ -12,7 +12,7 @@ pub(super) enum Payload {
     Write {
         buffer: Buffer,
         filled: usize,
-        held: usize,
+        held: Held,
         cookie: u64,
         offset: u64,
         durable: bool,
@@ -27,7 +27,7 @@ pub(super) enum Payload {
 
 /// What was due is there.
 pub(super) enum Filled {
-    Write { cookie: u64, work: Work, held: usize },
+    Write { cookie: u64, work: Work, held: Held },
     Skipped { cookie: u64, failure: Failure },
 }
 
@@ -45,7 +45,7 @@ impl Received {
 }
 
 impl Payload {
-    pub fn write(buffer: Buffer, held: usize, cookie: u64, offset: u64, durable: bool) -> Self {
+    pub fn write(buffer: Buffer, held: Held, cookie: u64, offset: u64, durable: bool) -> Self {
         Self::Write { buffer, filled: 0, held, cookie, offset, durable }
     }
 
@@ -57,6 +57,15 @@ impl Payload {
         matches!(self, Self::None)
     }
 
+    /// Bytes of it that have come: as a number that only grows.
+    pub fn moved(&self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Write { filled, .. } => *filled as u64,
+            Self::Skip { left, .. } => u64::from(u32::MAX) - *left as u64,
+        }
+    }
+
     /// Bytes that the socket can write where they belong.
     pub fn left(&self) -> usize {
         match self {
@@ -66,13 +75,13 @@ impl Payload {
     }
 
     /// Receives what is due into its place, and what is behind it into `scratch`.
-    pub fn receive(&mut self, socket: &Socket, scratch: &mut [u8]) -> io::Result<Received> {
+    pub fn receive(&mut self, stream: &mut Stream, scratch: &mut [u8]) -> io::Result<Received> {
         let Self::Write { buffer, filled, .. } = self else {
-            return socket.receive(scratch).map(|scratch| Received { payload: 0, scratch });
+            return stream.receive(scratch).map(|scratch| Received { payload: 0, scratch });
         };
         let due = &mut buffer.as_mut_slice()[*filled..];
         let left = due.len();
-        let received = socket.receive_parts(&mut [IoSliceMut::new(due), IoSliceMut::new(scratch)])?;
+        let received = stream.receive_parts(&mut [IoSliceMut::new(due), IoSliceMut::new(scratch)])?;
         let payload = received.min(left);
         *filled += payload;
         Ok(Received { payload, scratch: received - payload })
@@ -118,7 +127,7 @@ impl Payload {
         match std::mem::replace(self, Self::None) {
             Self::Write { buffer, held, .. } => {
                 memory.give(buffer, held);
-                held
+                held.bytes
             }
             _ => 0,
         }

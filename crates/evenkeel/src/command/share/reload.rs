@@ -1,0 +1,52 @@
+//! What of a new configuration a host that serves cannot heed.
+
+use crate::config::share::{DiskConfig, ShareConfig};
+
+/// Names of the keys that differ and hold after a restart only.
+pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
+    let keys = [
+        ("name", old.name != new.name),
+        ("nbd", old.nbd != new.nbd),
+        ("socket_mode", old.socket.mode != new.socket.mode),
+        ("socket_group", old.socket.group != new.socket.group),
+        ("tls", old.tls != new.tls),
+        ("metrics", old.metrics != new.metrics),
+        ("memory", old.memory != new.memory),
+        ("log", old.log != new.log),
+        ("bus", old.bus != new.bus),
+    ];
+    let mut found: Vec<String> =
+        keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect();
+    for disk in &old.disks {
+        match new.disks.iter().find(|other| other.name == disk.name) {
+            None => found.push(format!("disk `{}` is gone", disk.name)),
+            Some(other) if DiskConfig { share: disk.share, ..other.clone() } != *disk => {
+                found.push(format!("disk `{}`", disk.name));
+            }
+            Some(_) => {}
+        }
+    }
+    let is_new = |disk: &&DiskConfig| old.disks.iter().all(|other| other.name != disk.name);
+    found.extend(new.disks.iter().filter(is_new).map(|disk| format!("disk `{}` is new", disk.name)));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_a_restart_is_named_and_the_rest_is_not() {
+        let disk = |name: &str| DiskConfig::new(name, format!("/dev/{name}"));
+        let old = ShareConfig::new("web1", vec![disk("a"), disk("b")]);
+        let mut new = old.clone();
+        (new.disks[0].share, new.law) = (7.0, "parda".to_owned());
+        assert_eq!(ignored(&old, &new), Vec::<String>::new());
+        new.disks[1].read_only = true;
+        new.disks.push(disk("c"));
+        new.disks.remove(0);
+        (new.memory, new.bus.array) = (1 << 20, "other".to_owned());
+        let expected = ["memory", "bus", "disk `a` is gone", "disk `b`", "disk `c` is new"];
+        assert_eq!(ignored(&old, &new), expected);
+    }
+}

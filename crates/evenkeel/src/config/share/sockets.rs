@@ -1,0 +1,97 @@
+//! Who may connect to the disks of a host: sockets, and TLS.
+
+use crate::config::fields::Fields;
+use anyhow::{Context, Result, bail};
+use evenkeel_gate::guard::Address;
+use evenkeel_gate::share::{Access, group_id};
+use std::path::PathBuf;
+
+/// What the file of a unix socket is like. Where nobody says, as the umask has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SocketConfig {
+    /// Its mode.
+    pub mode: Option<u32>,
+    /// Its group.
+    pub group: Option<String>,
+}
+
+impl SocketConfig {
+    pub(super) fn parse(fields: &mut Fields) -> Result<Self> {
+        let mode = fields.optional::<String>("socket_mode")?;
+        let mode = mode.map(|text| mode_of(&text)).transpose()?;
+        Ok(Self { mode, group: fields.optional("socket_group")? })
+    }
+
+    /// As the system has it; what is not said here is said by `host`.
+    ///
+    /// # Errors
+    /// There is no such group.
+    pub fn access(&self, host: &Self) -> Result<Access> {
+        let group = self.group.as_ref().or(host.group.as_ref());
+        let number =
+            |name: &String| group_id(name).with_context(|| format!("the group of a socket, {name:?}"));
+        Ok(Access { mode: self.mode.or(host.mode), group: group.map(number).transpose()? })
+    }
+}
+
+/// A mode in octal digits.
+///
+/// # Errors
+/// It is none.
+pub fn mode_of(text: &str) -> Result<u32> {
+    match u32::from_str_radix(text, 8) {
+        Ok(mode) if mode <= 0o777 => Ok(mode),
+        _ => bail!("the mode of a socket is in octal digits, as 0660, and here is {text:?}"),
+    }
+}
+
+/// TLS for those who come over TCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TlsConfig {
+    /// The certificate, and those that lead from it to an authority (PEM).
+    pub certificate: Option<PathBuf>,
+    /// Its key (PEM).
+    pub key: Option<PathBuf>,
+    /// Authorities of which one must have signed the certificate of a client (PEM).
+    pub clients: Option<PathBuf>,
+}
+
+impl TlsConfig {
+    pub(super) fn parse(mut fields: Fields) -> Result<Self> {
+        let mut path = |key| Ok::<_, anyhow::Error>(fields.optional::<String>(key)?.map(PathBuf::from));
+        let found = Self { certificate: path("certificate")?, key: path("key")?, clients: path("clients")? };
+        fields.finish()?;
+        Ok(found)
+    }
+
+    /// # Errors
+    /// One is there without the other.
+    pub(super) fn check(&self) -> Result<()> {
+        match (&self.certificate, &self.key, &self.clients) {
+            (Some(_), Some(_), _) | (None, None, None) => Ok(()),
+            _ => bail!("TLS needs a certificate and its key; authorities of clients come beside both"),
+        }
+    }
+}
+
+/// Addresses of a key that is a text or a list of them.
+pub(super) fn addresses(fields: &mut Fields) -> Result<Vec<Address>> {
+    fields.texts("nbd")?.iter().map(|text| Ok(text.parse::<Address>()?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_says_what_its_socket_is_like_and_its_host_the_rest() {
+        let host = SocketConfig { mode: Some(0o600), group: Some("root".to_owned()) };
+        let disk = SocketConfig { mode: Some(mode_of("0660").unwrap()), group: None };
+        assert_eq!(disk.access(&host).unwrap(), Access { mode: Some(0o660), group: Some(0) });
+        for wrong in ["", "rw", "888", "1777"] {
+            assert!(mode_of(wrong).is_err(), "{wrong}");
+        }
+        let unknown = SocketConfig { group: Some("nobody at all".to_owned()), mode: None };
+        assert!(unknown.access(&host).unwrap_err().to_string().contains("\"nobody at all\""));
+    }
+}
