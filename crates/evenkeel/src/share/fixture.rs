@@ -27,6 +27,7 @@ pub fn snapshot() -> Snapshot {
         window: 8.5,
         why: Why::Shares { own: 1.0, all: 5.0 },
         fault: None,
+        unfair: None,
         outstanding: 8.25,
         waiting: 12,
         latency_s: Some(0.0152),

@@ -50,6 +50,8 @@ fn law(out: &mut Text, snapshot: &Snapshot) {
     );
     let is_outsider = matches!(snapshot.why, Why::Outsider { .. });
     out.gauge("outsider", "1 while something unmanaged loads the storage.", flag(is_outsider));
+    let help = "1 while the storage is not divided by shares, whatever the windows.";
+    out.gauge("unfair", help, flag(snapshot.unfair.is_some()));
     out.counter("periods_total", "Periods since the start.", snapshot.totals.periods as f64);
     out.counter(
         "kept_periods_total",
@@ -178,11 +180,13 @@ mod tests {
             threshold_s: None,
             fault: Some(Fault::Unheard),
             why: Why::Outsider { latency: 0.1, threshold: 0.015 },
+            unfair: Some(0.5),
             ..snapshot()
         };
         let text = text(&kept);
         assert!(!text.contains("latency_mean_seconds") && !text.contains("threshold_seconds"));
         assert!(text.contains("evenkeel_share_fault 1\n") && text.contains("evenkeel_share_outsider 1\n"));
+        assert!(text.contains("evenkeel_share_unfair 1\n"));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct Status {
     pub kept: bool,
     /// Something unmanaged loads the storage.
     pub outsider: bool,
+    /// This host's part of the device over what its shares give it, where the storage does not follow windows.
+    pub unfair: Option<f64>,
     /// Latency threshold.
     pub threshold_s: Option<f64>,
     /// From one report to the next.
@@ -122,6 +124,7 @@ impl From<&Snapshot> for Status {
             why: snapshot.why.to_string(),
             kept: snapshot.fault.is_some(),
             outsider: matches!(snapshot.why, Why::Outsider { .. }),
+            unfair: snapshot.unfair,
             threshold_s: snapshot.threshold_s,
             period_s: snapshot.period.as_secs_f64(),
             window: snapshot.window,

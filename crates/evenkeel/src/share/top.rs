@@ -45,6 +45,7 @@ impl History {
         let name = picture::name(&status.member, 40);
         let mark = if status.kept { "KEPT: " } else { "" };
         let outsider = if status.outsider { "  SOMETHING UNMANAGED LOADS THE STORAGE" } else { "" };
+        let unfair = if status.unfair.is_some() { "  THE STORAGE IS NOT DIVIDED BY SHARES" } else { "" };
         let costs = if status.members.iter().any(|member| member.costs_differ) {
             "  MEMBERS (!) TAKE I/Os TO COST SOMETHING ELSE"
         } else {
@@ -52,7 +53,7 @@ impl History {
         };
         vec![
             format!(
-                "evenkeel share, {name}, up {}, law {}{outsider}{costs}",
+                "evenkeel share, {name}, up {}, law {}{outsider}{unfair}{costs}",
                 up(status.at_s),
                 status.controller
             ),

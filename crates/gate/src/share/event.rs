@@ -44,6 +44,13 @@ pub enum Event {
     },
     /// It does no more.
     OutsiderGone,
+    /// The storage is not divided by shares, whatever the windows: it serves hosts in turn, say, or bounds each of them.
+    Unfair {
+        /// This host's part of the device over the part that its shares give it.
+        ratio: f64,
+    },
+    /// It is again.
+    Fair,
     /// Another member is heard.
     Came {
         /// Its name.

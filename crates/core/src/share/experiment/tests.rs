@@ -74,6 +74,6 @@ fn windows_that_swing_or_pass_the_threshold_are_called_diverged() {
 fn arrays_on_which_large_ios_and_writes_cost_much_are_divided_by_device_time() {
     for number in 0..20 {
         let outcome = stability(&costly_mix(Seed(3), number));
-        assert!(!outcome.diverged() && outcome.device_error < 0.15, "mix {number}: {outcome:?}");
+        assert!(!outcome.diverged() && outcome.device_error < 0.2, "mix {number}: {outcome:?}");
     }
 }

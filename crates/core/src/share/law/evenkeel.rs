@@ -19,6 +19,7 @@
 use super::super::{Period, Report, mean_latency};
 use super::WindowController;
 use super::division::divide;
+use super::fairness::Fairness;
 use super::path::{Path, paths};
 
 /// Weight of the new total where it differs little from the last.
@@ -69,6 +70,8 @@ pub struct Evenkeel {
     beyond: Option<(f64, f64)>,
     /// What own I/Os took of late.
     path: Path,
+    /// Whether shares are what comes of it.
+    fairness: Fairness,
     /// The total would be smaller but for those who keep to no rules.
     at_floor: bool,
 }
@@ -84,6 +87,7 @@ impl Evenkeel {
             met: None,
             beyond: None,
             path: Path::default(),
+            fairness: Fairness::default(),
             at_floor: false,
         }
     }
@@ -172,6 +176,7 @@ impl WindowController for Evenkeel {
         let Some(latency) = mean_latency(all) else { return self.window };
         let total = self.aim(all, latency);
         self.total = Some(total);
+        self.fairness.learn(all, own);
         let part = divide(total, all, &paths(all))[own];
         if part.is_finite() {
             self.window = part.min(self.settings.most);
@@ -181,6 +186,10 @@ impl WindowController for Evenkeel {
 
     fn is_at_floor(&self) -> bool {
         self.at_floor
+    }
+
+    fn unfair(&self) -> Option<f64> {
+        self.fairness.unfair()
     }
 }
 
@@ -335,6 +344,35 @@ mod tests {
         let window = after(&mut law, 1, |_| 0.022);
         assert!((25.0..45.0).contains(&window), "{window}");
         assert!(!law.is_at_floor());
+    }
+
+    /// Hosts with shares 1:2:5 that always want more, each period with the latencies that storage gives to their windows:
+    /// whether each says that the storage is not divided by shares.
+    fn unfair(latencies: impl Fn(&[f64; 3]) -> [f64; 3]) -> [bool; 3] {
+        let mut laws = [0; 3].map(|_| Evenkeel::new(Settings::new(0.025)));
+        let mut windows = [16.0; 3];
+        for _ in 0..60 {
+            let latencies = latencies(&windows);
+            let all: Vec<Report> = [1.0, 2.0, 5.0]
+                .iter()
+                .enumerate()
+                .map(|(place, &shares)| Report {
+                    rate: windows[place] / latencies[place],
+                    ..report(shares, windows[place], latencies[place])
+                })
+                .collect();
+            for (place, law) in laws.iter_mut().enumerate() {
+                windows[place] = law.update(&all, place);
+            }
+        }
+        laws.map(|law| law.unfair().is_some())
+    }
+
+    #[test]
+    fn storage_that_serves_hosts_in_turn_is_told_of() {
+        assert_eq!(unfair(|windows| windows.map(|window| window / 1_000.0)), [true, false, true]);
+        let together = |windows: &[f64; 3]| [windows.iter().sum::<f64>() / 3_000.0; 3];
+        assert_eq!(unfair(together), [false; 3]);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::super::{Done, Report};
 
 /// I/Os that a smoothed latency is made of at least, as they come.
-const MEMORY: f64 = 60.0;
+const MEMORY: f64 = 40.0;
 /// What is kept of it from period to period at least.
 const KEPT: f64 = 0.5;
 /// How far a path may be from what the cost of I/Os explains, as a factor: a host that is slow by itself would otherwise have
@@ -16,23 +16,31 @@ const UNEXPLAINED: f64 = 2.0;
 
 /// Sums over the latest I/Os of this host, older ones with less weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Path(Done);
+pub struct Path {
+    done: Done,
+    /// I/Os that these are sums over.
+    count: f64,
+}
 
 impl Path {
-    /// A period has ended. Where it had few I/Os they count little, and where it had none nothing is forgotten.
+    /// A period has ended. Where it had few I/Os they count little, and where it had none nothing is forgotten. A time of many
+    /// I/Os counts no more than a memory of them when few are left.
     pub fn learn(&mut self, done: Done, completions: u64) {
-        let keep = (-(completions as f64) / MEMORY).exp().max(KEPT);
-        let mix = |old: &mut f64, new: f64| *old = *old * keep + new;
-        if completions > 0 && done.cost > 0.0 {
-            mix(&mut self.0.cost, done.cost);
-            mix(&mut self.0.cost_seconds, done.cost_seconds);
-            mix(&mut self.0.cost_squares, done.cost_squares);
+        if completions == 0 || done.cost <= 0.0 {
+            return;
         }
+        let new = completions as f64;
+        let keep = (-new / MEMORY).exp().max(KEPT).min(new.max(MEMORY) / self.count.max(1.0));
+        let mix = |old: &mut f64, new: f64| *old = *old * keep + new;
+        mix(&mut self.count, new);
+        mix(&mut self.done.cost, done.cost);
+        mix(&mut self.done.cost_seconds, done.cost_seconds);
+        mix(&mut self.done.cost_squares, done.cost_squares);
     }
 
     /// Latency in the mean over cost, in seconds, and the cost of an I/O alike; 0 where nothing was learnt.
     pub fn figures(&self) -> (f64, f64) {
-        let Done { cost, cost_seconds, cost_squares } = self.0;
+        let Done { cost, cost_seconds, cost_squares } = self.done;
         if cost > 0.0 { (cost_seconds / cost, cost_squares / cost) } else { (0.0, 0.0) }
     }
 }
@@ -91,6 +99,8 @@ mod tests {
         assert!((path.figures().0 / 0.01 - 1.0).abs() < 0.1, "{:?}", path.figures());
         path.learn(Done { cost: 1e4, cost_seconds: 300.0, cost_squares: 1e4 }, 10_000);
         assert!((path.figures().0 / 0.03 - 1.0).abs() < 0.1, "many count at once: {:?}", path.figures());
+        (0..200).for_each(|_| path.learn(Done { cost: 1.0, cost_seconds: 0.01, cost_squares: 1.0 }, 1));
+        assert!((path.figures().0 / 0.01 - 1.0).abs() < 0.1, "and no longer: {:?}", path.figures());
     }
 
     #[test]

@@ -70,6 +70,7 @@ pub struct Loop {
     why: Why,
     fault: Option<Fault>,
     outsider: bool,
+    unfair: bool,
     twin: bool,
     /// Members whose costs are others, as it was told.
     differ: BTreeSet<String>,
@@ -119,6 +120,7 @@ impl Loop {
             why: Why::Begins,
             fault: None,
             outsider: false,
+            unfair: false,
             twin: false,
             differ: BTreeSet::new(),
             counted: Vec::new(),
@@ -228,6 +230,7 @@ impl Loop {
             self.engine.set_window(window);
             self.listener.tell(&Event::Window { from, to: window, why: self.why.clone() });
         }
+        self.tell_fairness();
         match self.why {
             Why::Outsider { latency, threshold } if !self.outsider => {
                 self.outsider = true;
@@ -240,6 +243,16 @@ impl Loop {
             }
             _ => {}
         }
+    }
+
+    fn tell_fairness(&mut self) {
+        let unfair = self.keeper.unfair();
+        match unfair {
+            Some(ratio) if !self.unfair => self.listener.tell(&Event::Unfair { ratio }),
+            None if self.unfair => self.listener.tell(&Event::Fair),
+            _ => {}
+        }
+        self.unfair = unfair.is_some();
     }
 
     fn keep(&mut self, fault: Fault) {

@@ -37,6 +37,7 @@ impl Loop {
             window: self.keeper.window(),
             why: self.why.clone(),
             fault: self.fault.clone(),
+            unfair: self.keeper.unfair(),
             outstanding: period.outstanding,
             waiting: seen.waiting,
             latency_s: period.latency,

@@ -24,6 +24,8 @@ pub struct Snapshot {
     pub why: Why,
     /// What fails.
     pub fault: Option<Fault>,
+    /// This host's part of the device over what its shares give it, where the storage does not follow windows.
+    pub unfair: Option<f64>,
     /// Cost outstanding in the mean of the period.
     pub outstanding: f64,
     /// I/Os held back now.
