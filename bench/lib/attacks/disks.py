@@ -1,0 +1,225 @@
+"""Attacks of clients of disks on each other, and on what a disk has promised."""
+import contextlib
+import os
+import re
+import stat
+import struct
+import subprocess
+import tempfile
+import time
+
+from ..nbd import FLUSH, FUA, READ, STARTTLS, WRITE, Disk, Refused, connect, go, option
+from ..process import ends_with_bench
+from .scene import NotRun, certify, seconds, took, until
+
+START_S = 20
+MIB = 1 << 20
+# What an honest client bears.
+SOON_S = 3
+NOBODY = 65534
+
+
+class Host:
+    """`evenkeel share disk` with what stands in its file."""
+
+    def __init__(self, scene, configuration, folder=None):
+        self.folder = folder or scene.stack.enter_context(tempfile.TemporaryDirectory(prefix="evenkeel-bench-"))
+        # Others have to come near the sockets: whether they may connect is what is tried.
+        os.chmod(self.folder, 0o755)
+        with open(self.path("share.toml"), "w", encoding="utf-8") as file:
+            file.write(configuration.replace("FOLDER", self.folder))
+        self.log = open(self.path("log"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen([scene.site.binary, "share", "disk", "--config", self.path("share.toml")],
+                                        stdout=subprocess.DEVNULL, stderr=self.log, preexec_fn=ends_with_bench())
+        scene.stack.callback(self.end)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def said(self):
+        with open(self.log.name, encoding="utf-8") as file:
+            return file.read()
+
+    def serves(self):
+        """Whether it does, once it has begun or ended."""
+        return until(lambda: "event=serving" in self.said() or self.process.poll() is not None, START_S) \
+            and self.process.poll() is None
+
+    def port(self):
+        return int(re.search(r"nbd=[^ ]*?127\.0\.0\.1:(\d+)", self.said()).group(1))
+
+    def end(self):
+        self.process.terminate()
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+
+def text(*disks, head=""):
+    """A configuration with disks of (name, lines)."""
+    window = "[window]\ncontroller = 'fixed'\ninitial = 64.0\nperiod = '200ms'\n"
+    found = [f"[[disk]]\nname = '{name}'\nbacking = 'FOLDER/{name}.img'\nsize = '64M'\n{lines}\n" for name, lines in disks]
+    return f"name = 'bench'\nnbd = 'FOLDER/all.sock'\n{head}\n{window}{''.join(found)}"
+
+
+def host(scene, configuration, folder=None):
+    made = Host(scene, configuration, folder)
+    if not made.serves():
+        raise NotRun(f"the disks do not begin: {made.said().strip()[-300:]}")
+    return made
+
+
+def honest(disks):
+    """Seconds until a client that does as it should has read, or None."""
+    def read():
+        with Disk(disks.path("all.sock"), "one", 12) as disk:
+            disk.ask(READ, 0, 65536)
+    return took(read)
+
+
+def half_and_stopped(scene):
+    disks = host(scene, text(("one", "")))
+    if honest(disks) is None:
+        raise NotRun("the disk is not served before the attack")
+
+    def half(disk):
+        disk.send(WRITE, 0, 32 * MIB, bytes(4096))
+
+    def stopped(disk):
+        for cookie in range(4):
+            disk.send(READ, 0, 32 * MIB, cookie=cookie)
+    for way, act in (("send half of a write of 32 MiB", half), ("take no answers of 32 MiB", stopped)):
+        for count in (2, 8):
+            with contextlib.ExitStack() as held:
+                for _ in range(count):
+                    act(held.enter_context(Disk(disks.path("all.sock"), "one")))
+                time.sleep(0.5)
+                answer = honest(disks)
+                scene.judge(answer is not None and answer < SOON_S, f"{count} that {way}: {seconds(answer)}")
+    with Disk(disks.path("all.sock"), "one", 60) as held:
+        half(held)
+        ended = took(lambda: held.link.recv(1))
+        scene.judge(ended is not None, f"half a write is ended after {seconds(ended)}")
+
+
+def silent(scene):
+    disks = host(scene, text(("one", "")))
+    with contextlib.ExitStack() as held:
+        served = held.enter_context(Disk(disks.path("all.sock"), "one", 12))
+        links = [held.enter_context(contextlib.closing(connect(disks.path("all.sock")))) for _ in range(1100)]
+        answers = [honest(disks) for _ in range(5)]
+        worst = None if None in answers else max(answers)
+        scene.judge(worst is not None and worst < SOON_S, f"a newcomer among 1,100 silent clients: {seconds(worst)}")
+        newest = links[-1]
+        newest.settimeout(40)
+        ended = took(lambda: (newest.recv(18), newest.recv(1)))
+        scene.judge(ended is not None, f"a handshake that does not end is ended after {seconds(ended)}")
+        stays = took(lambda: served.ask(READ, 0, 512))
+        scene.judge(stays is not None, f"a client that was served before is {'still' if stays is not None else 'not'} served")
+
+
+def another_disk(scene):
+    own = [(name, f"nbd = 'FOLDER/{name}.sock'\nsocket_mode = '{mode}'") for name, mode in (("one", "0666"), ("two", "0600"))]
+    disks = Host(scene, text(*own))
+    if not disks.serves():
+        return scene.through("no socket for each disk")
+    for name in ("one", "two"):
+        with Disk(disks.path(f"{name}.sock"), name) as disk:
+            disk.ask(READ, 0, 512)
+    for name, other in (("one", "two"), ("two", "one")):
+        try:
+            with Disk(disks.path(f"{name}.sock"), other):
+                scene.through(f"{other} is there at the socket of {name}")
+        except Refused:
+            scene.held(f"{other} is not there at the socket of {name}")
+    mode = stat.S_IMODE(os.stat(disks.path("two.sock")).st_mode)
+    scene.judge(mode == 0o600, f"a socket of mode 0600 has {mode:04o}")
+    if os.geteuid() != 0:
+        return scene.unknown("another user: not root")
+    program = "import socket,sys; s=socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(sys.argv[1]); s.recv(18)"
+    for name, may in (("one", True), ("two", False)):
+        asked = subprocess.run(["python3", "-c", program, disks.path(f"{name}.sock")], user=NOBODY, group=NOBODY,
+                               extra_groups=[], capture_output=True, check=False, cwd="/")
+        scene.judge((asked.returncode == 0) == may, f"nobody {'may' if may else 'may not'} come to {name}: {asked.returncode}")
+
+
+def without_tls(scene):
+    folder = scene.stack.enter_context(tempfile.TemporaryDirectory(prefix="evenkeel-bench-"))
+    certify(folder, "localhost")
+    tls = f"certificate = '{folder}/server.pem'\nkey = '{folder}/server.key'\nclients = '{folder}/ca.pem'"
+    disks = Host(scene, text(("one", ""), head="").replace("'FOLDER/all.sock'", "'127.0.0.1:0'")
+                 .replace("[window]", f"[tls]\n{tls}\n[window]"))
+    if not disks.serves():
+        return scene.through("no TLS for disks")
+    place = ("127.0.0.1", disks.port())
+    try:
+        with Disk(place, "one"):
+            scene.through("a disk is there without TLS")
+    except Refused:
+        scene.held("no disk without TLS")
+    with contextlib.closing(connect(place)) as link:
+        link.recv(18)
+        link.sendall(struct.pack(">I", 3) + option(STARTTLS) + go("one"))
+        said = b""
+        with contextlib.suppress(OSError):
+            while more := link.recv(4096):
+                said += more
+        scene.judge(struct.pack(">Q", 64 * MIB) not in said, "words in front of TLS are not heard")
+    uri = f"nbds://localhost:{place[1]}/one?tls-certificates={folder}"
+    os.link(f"{folder}/ca.pem", f"{folder}/ca-cert.pem")
+    try:
+        alone = subprocess.run(["nbdinfo", "--size", uri], capture_output=True, check=False, timeout=30)
+        scene.judge(alone.returncode != 0, "a client without a certificate is refused")
+        os.link(f"{folder}/server.pem", f"{folder}/client-cert.pem")
+        os.link(f"{folder}/server.key", f"{folder}/client-key.pem")
+        known = subprocess.run(["nbdinfo", "--size", uri], capture_output=True, check=False, timeout=30)
+    except FileNotFoundError:
+        return scene.unknown("there is no nbdinfo")
+    if known.returncode != 0:
+        raise NotRun(f"with a certificate it is refused too: {known.stderr.decode().strip()}")
+
+
+def no_space(scene):
+    folder = scene.stack.enter_context(tempfile.TemporaryDirectory(prefix="evenkeel-bench-"))
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=755", "none", folder], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        raise NotRun("no file system can be mounted")
+    scene.stack.callback(subprocess.run, ["umount", folder], check=False)
+    disks = host(scene, text(("one", "")), folder)
+    with Disk(disks.path("all.sock"), "one") as disk:
+        disk.ask(WRITE, 0, 4096, b"a" * 4096, FUA)
+        refused = took(lambda: disk.ask(WRITE, MIB, 8 * MIB, bytes(8 * MIB), FUA))
+        if refused is not None:
+            raise NotRun("there is space for all of it")
+        flushed = took(lambda: disk.ask(FLUSH, 0, 0))
+        scene.judge(flushed is not None, f"a flush after a durable write without space {'is done' if flushed else 'fails'}")
+
+
+def cut(scene):
+    disks = host(scene, text(("one", "")))
+    with Disk(disks.path("all.sock"), "one") as disk:
+        disk.ask(WRITE, 0, MIB, b"a" * MIB, FUA)
+        os.truncate(disks.path("one.img"), 4096)
+        took(lambda: disk.ask(WRITE, 32 * MIB, 4096, b"b" * 4096))
+        try:
+            found = disk.ask(READ, 65536, 4096)
+            scene.through("what was written reads as " + ("zeroes" if not any(found) else "something else"))
+        except OSError:
+            scene.held("what was cut off is an error")
+        flushed = took(lambda: disk.ask(FLUSH, 0, 0))
+        scene.judge(flushed is None, f"a flush {'fails' if flushed is None else 'says that all is there'}")
+    told = until(lambda: "event=lost" in disks.said(), 5)
+    scene.judge(told, f"the log {'says so' if told else 'says nothing'}")
+
+
+ATTACKS = [
+    ("Two clients of a disk freeze the others", half_and_stopped),
+    ("A thousand silent clients lock newcomers out of a disk", silent),
+    ("One machine opens the disk of another", another_disk),
+    ("Disks over TCP without TLS", without_tls),
+    ("One durable write without space ends all flushes", no_space),
+    ("A file that is cut reads as zeroes", cut),
+]
