@@ -20,7 +20,7 @@ pub(super) enum Message {
     /// Other shares of a disk.
     Shares(usize, f64),
     /// Other costs of I/Os.
-    Costs(Costs),
+    Costs(Box<Costs>),
     /// A period has ended: tell what was seen in it.
     Measure(Sender<Seen>),
     /// No more requests; end when the last one has.
@@ -175,7 +175,7 @@ impl Handle {
 
     /// Sets what I/Os cost that are asked for from now on.
     pub fn set_costs(&self, costs: Costs) {
-        let _ = self.0.put(Message::Costs(costs));
+        let _ = self.0.put(Message::Costs(Box::new(costs)));
     }
 
     /// Ends a period: what was seen in it. `None` where the engine does not answer within `patience`.

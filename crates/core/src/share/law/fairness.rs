@@ -123,7 +123,7 @@ mod tests {
         ] {
             assert_eq!(after(60, &[busy.clone(), other.clone()]), [None; 2], "{other:?}");
         }
-        assert_eq!(after(60, &[busy.clone()]), [None]);
+        assert_eq!(after(60, std::slice::from_ref(&busy)), [None]);
         let few = Report { completions: 1, ..report(5.0, 64.0, 8.0, 100.0) };
         assert_eq!(after(20, &[busy, few])[1], None, "too few I/Os to know");
     }

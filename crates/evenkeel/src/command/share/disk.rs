@@ -134,7 +134,7 @@ impl Running {
 
     fn reload(&self, config: &ShareConfig) -> Result<()> {
         let send = |order| self.orders.send(order).map_err(|_| anyhow!("the thread of the window has ended"));
-        send(Order::Set(settings(config)?))?;
+        send(Order::Set(Box::new(settings(config)?)))?;
         for (place, name) in self.names.iter().enumerate() {
             if let Some(disk) = config.disks.iter().find(|disk| disk.name == *name) {
                 send(Order::Shares(place, disk.share))?;

@@ -45,7 +45,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub enum Order {
     /// New settings; another law goes on from the window in force.
-    Set(Settings),
+    Set(Box<Settings>),
     /// Other shares of a disk, above zero.
     Shares(usize, f64),
     /// Ends the loop; the window stays, and the others are told that this member leaves.
@@ -152,7 +152,7 @@ impl Loop {
                 }
                 self.engine.set_costs(settings.costs);
                 self.bus.set_costs(settings.costs.mark());
-                self.settings = settings;
+                self.settings = *settings;
                 self.bus.set_period(settings.period);
             }
             Order::Shares(disk, shares) => self.engine.set_shares(disk, shares),

@@ -283,7 +283,7 @@ fn another_law_goes_on_from_the_window_in_force() {
     let other = Law::Evenkeel(Evenkeel { most: 64.0, ..Evenkeel::new(2.0 * THRESHOLD_S) });
     assert_ne!(other, law());
     let before = a.window();
-    a.looped.obey(Order::Set(Settings { period: PERIOD, law: other, costs: Costs::default() }));
+    a.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: other, costs: Costs::default() })));
     assert_eq!(a.looped.keeper.window(), before);
     periods.pass_until(&mut [&mut a], |hosts| hosts[0].window() > 30.0);
 }
@@ -300,7 +300,7 @@ fn a_member_that_takes_ios_to_cost_something_else_is_told_once_and_so_is_its_ret
         members.len() == 2 && members.iter().any(|member| member.costs_differ && member.name == "b")
     };
     let others = Costs::new(&[(16_384, 1.0), (262_144, 8.0)], &[]).unwrap();
-    b.looped.obey(Order::Set(Settings { period: PERIOD, law: law(), costs: others }));
+    b.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: law(), costs: others })));
     periods.pass_until(&mut [&mut a, &mut b], shows_other);
     periods.pass(&mut [&mut a, &mut b]);
     let told = |host: &Host| -> Vec<Event> {
@@ -308,7 +308,7 @@ fn a_member_that_takes_ios_to_cost_something_else_is_told_once_and_so_is_its_ret
         host.told().into_iter().filter(costs).collect()
     };
     assert_eq!(told(&a), [Event::CostsDiffer { member: "b".into() }]);
-    b.looped.obey(Order::Set(Settings { period: PERIOD, law: law(), costs: Costs::default() }));
+    b.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: law(), costs: Costs::default() })));
     periods.pass_until(&mut [&mut a, &mut b], |hosts| !shows_other(hosts));
     assert_eq!(told(&a), [Event::CostsAgree { member: "b".into() }]);
 }

@@ -217,7 +217,7 @@ impl Worker {
                 Message::Request(request) => self.requests.push(request),
                 Message::Window(window) => self.admission.set_window(window, self.clock.now().as_secs_f64()),
                 Message::Shares(disk, shares) => self.admission.set_shares(disk, shares),
-                Message::Costs(costs) => self.costs = costs,
+                Message::Costs(costs) => self.costs = *costs,
                 Message::Measure(to) => {
                     // Who asked and went away wants no answer.
                     let _ = to.send(self.seen());
