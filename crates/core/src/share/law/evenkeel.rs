@@ -34,6 +34,9 @@ pub const CONGESTED: f64 = 0.9;
 const NEAR: f64 = 1.05;
 /// Part of a cut of the total (ln) by which the latency has to fall for it to be the total's own.
 const FOLLOWS: f64 = 0.3;
+/// Periods at the floor after which somebody else is held to load the storage: a member that stood still and comes back
+/// brings the age of its I/Os with it, once.
+const SUSPICIOUS: u32 = 3;
 /// Share of the total when last at the threshold that is kept against outsiders.
 const FLOOR: f64 = 0.1;
 
@@ -72,8 +75,8 @@ pub struct Evenkeel {
     path: Path,
     /// Whether shares are what comes of it.
     fairness: Fairness,
-    /// The total would be smaller but for those who keep to no rules.
-    at_floor: bool,
+    /// Periods without a break in which the total would have been smaller but for those who keep to no rules.
+    at_floor: u32,
 }
 
 impl Evenkeel {
@@ -88,7 +91,7 @@ impl Evenkeel {
             beyond: None,
             path: Path::default(),
             fairness: Fairness::default(),
-            at_floor: false,
+            at_floor: 0,
         }
     }
 
@@ -105,7 +108,8 @@ impl Evenkeel {
             None if congested => FLOOR * before,
             _ => before,
         };
-        self.at_floor = congested && least > 0.0 && aim <= least && latency > self.settings.threshold_s;
+        let at_floor = congested && least > 0.0 && aim <= least && latency > self.settings.threshold_s;
+        self.at_floor = if at_floor { self.at_floor.saturating_add(1) } else { 0 };
         let aim = aim.max(least).clamp(STEP.0 * before, STEP.1 * before);
         let weight = if (aim / before).ln().abs() > JUMP { 1.0 } else { CALM };
         let total = before + weight * (aim - before);
@@ -185,7 +189,7 @@ impl WindowController for Evenkeel {
     }
 
     fn is_at_floor(&self) -> bool {
-        self.at_floor
+        self.at_floor >= SUSPICIOUS
     }
 
     fn unfair(&self) -> Option<f64> {
@@ -285,6 +289,19 @@ mod tests {
         }
         assert!(law.is_at_floor());
         law.update(&[report(1.0, 8.0, 0.002)], 0);
+        assert!(!law.is_at_floor());
+    }
+
+    #[test]
+    fn a_member_that_stood_still_and_comes_back_is_no_outsider() {
+        let mut law = Evenkeel::new(Settings { initial: 80.0, ..Settings::new(0.025) });
+        let calm = |window: f64| (window / 3_200.0).max(0.003);
+        after(&mut law, 10, calm);
+        for _ in 0..2 {
+            after(&mut law, 1, |_| 20.0);
+            assert!(!law.is_at_floor());
+        }
+        after(&mut law, 1, calm);
         assert!(!law.is_at_floor());
     }
 

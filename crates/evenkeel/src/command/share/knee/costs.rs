@@ -68,7 +68,7 @@ pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
         }
         false => out::write(&text(&found, &plan, &caveats, crate::command::look())?)?,
     }
-    let (.., error) = found.tables()?;
+    let (_, error) = found.tables()?;
     let is_known = error <= std::f64::consts::SQRT_2 * plan.error;
     Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::from(NOT_VALID) })
 }

@@ -12,6 +12,7 @@ pub use super::client::Kind;
 pub use show::{json, text};
 
 use super::client::{Client, Times};
+use crate::config::costs::CostTables;
 use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
@@ -230,9 +231,6 @@ impl Course<'_> {
     }
 }
 
-/// Costs by size in bytes.
-type Table = Vec<(u32, f64)>;
-
 impl Runner {
     fn is_known(&self, error: f64) -> bool {
         mean(&self.measured.throughputs).is_some_and(|mean| mean.error <= error)
@@ -244,16 +242,17 @@ impl Found {
     ///
     /// # Errors
     /// A kind of which nothing ended.
-    pub fn tables(&self) -> Result<(Table, Table, f64)> {
-        let (mut reads, mut writes, mut error) = (Vec::new(), Vec::new(), 0.0_f64);
+    pub fn tables(&self) -> Result<(CostTables, f64)> {
+        let mut tables = CostTables { reads: Vec::new(), writes: Vec::new() };
+        let mut error = 0.0_f64;
         for (place, measured) in self.kinds.iter().enumerate() {
             let name = || show::name(measured.kind);
             let cost = self.cost(place).ok_or_else(|| anyhow!("no {} ended in a step", name()))?;
             error = error.max(cost.error);
-            let table = if measured.kind.write { &mut writes } else { &mut reads };
+            let table = if measured.kind.write { &mut tables.writes } else { &mut tables.reads };
             table.push((measured.kind.bytes, rounded(cost.value)));
         }
-        Ok((reads, writes, error))
+        Ok((tables, error))
     }
 }
 

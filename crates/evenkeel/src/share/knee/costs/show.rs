@@ -26,8 +26,8 @@ fn size(bytes: u32) -> String {
 /// A kind of which nothing ended.
 pub fn text(found: &Found, plan: &CostsPlan, caveats: &[Caveat], look: Look) -> Result<String> {
     let mut text = lines(columns(found), &[], look);
-    let (reads, writes, error) = found.tables()?;
-    let (reads, writes) = (table_text(&reads), table_text(&writes));
+    let (tables, error) = found.tables()?;
+    let (reads, writes) = (table_text(&tables.reads), table_text(&tables.writes));
     text.push_str(&format!(
         "\nwith {} outstanding; the worst of these is known to {} (standard error)\n",
         found.depth,
@@ -111,8 +111,8 @@ fn doubts(found: &Found, plan: &CostsPlan, error: f64) -> Vec<String> {
 /// # Errors
 /// A kind of which nothing ended.
 pub fn json(found: &Found, plan: &CostsPlan, caveats: &[Caveat], backing: Value) -> Result<Value> {
-    let (reads, writes, error) = found.tables()?;
-    let (reads, writes) = (table_text(&reads), table_text(&writes));
+    let (tables, error) = found.tables()?;
+    let (reads, writes) = (table_text(&tables.reads), table_text(&tables.writes));
     let kind = |(place, measured): (usize, &super::Measured)| {
         let cost = found.cost(place);
         object!({

@@ -60,8 +60,7 @@ fn costs_of_reads_and_writes_are_those_of_the_array() {
     are_near(&found, &array);
     let kinds: Vec<(u32, bool)> = found.kinds.iter().map(|m| (m.kind.bytes, m.kind.write)).collect();
     assert_eq!(kinds, [(4_096, false), (16_384, false), (65_536, false), (16_384, true)]);
-    let (reads, writes, _) = found.tables().unwrap();
-    assert!(Costs::new(&reads, &writes).is_ok());
+    assert!(found.tables().unwrap().0.costs().is_ok());
     let drawn = text(&found, &plan(&[16_384]), &[], Look { width: 100, colour: false }).unwrap();
     assert!(drawn.contains("--cost-read 4k=") && drawn.contains("--cost-write 16k="), "{drawn}");
     assert!(json(&found, &plan(&[16_384]), &[], serde_json::Value::Null).unwrap()["flags"].is_string());
