@@ -164,7 +164,8 @@ impl Running {
             let (place, ports) = added.with_context(|| format!("adding disk `{}`", disk.name))?;
             let nbd = places::found(places.iter().map(|(address, _)| address), &ports);
             self.fuse.extend(show(disk, place, &self.engine, size)?);
-            (self.sizes.push(size), self.names.push(disk.name.clone()));
+            self.sizes.push(size);
+            self.names.push(disk.name.clone());
             self.started.disks.push(disk.clone());
             // A loop that has ended says so itself.
             let _ = self.orders.send(Order::Add(disk.name.clone()));
