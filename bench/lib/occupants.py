@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 import time
+from dataclasses import dataclass
 
 from . import wire
 
@@ -23,32 +24,45 @@ LOOK_S = 0.15
 LOOKS = 3
 
 
-def sleepers(sessions):
+@dataclass
+class Look:
+    """How far long work was at an instant: how many of it were at the server, what CPU time the server had given to it,
+    and how many of its statements had ended."""
+    at: float
+    there: int
+    cpu_s: float
+    done: int
+
+
+def sleepers(sessions, _):
     """Statements that take their time and nothing else."""
     for session in sessions:
         session.ask(SLEEP)
 
 
-def stalled(sessions):
+def stalled(sessions, _):
     """Clients that want a large result and read nothing of it."""
     for session in sessions:
         session.link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         session.ask(ENDLESS)
 
 
-def halves(sessions):
+def halves(sessions, _):
     """Open transactions whose client has sent half a command."""
     for session in sessions:
         session.link.sendall(HALF)
 
 
-def sorts(sessions):
-    """Large sorts, one after the other in each session until it ends."""
+def sorts(sessions, ended):
+    """Large sorts, one after the other in each session until it ends; each that ended is noted, and an error too."""
     def work(session):
         session.link.settimeout(None)
-        with contextlib.suppress(OSError, wire.SqlError):
+        try:
             while True:
                 session.query(SORT)
+                ended.append(None)
+        except (OSError, wire.SqlError) as error:
+            ended.append(error)
     for session in sessions:
         threading.Thread(target=work, args=(session,), daemon=True).start()
 
@@ -58,11 +72,12 @@ KINDS = {"sleepers": sleepers, "stalled readers": stalled, "half packets": halve
 
 class Occupants:
     """So many sessions of a kind through a port; there on entering, gone on leaving. `admin` is a session beside them, on
-    the server itself; `guard` the guard that they go through, if any."""
+    the server itself, whose process is `pid`; `guard` the guard that they go through, if any."""
 
-    def __init__(self, admin, port, kind, count, database, guard=None):
-        self.admin, self.port, self.kind, self.count, self.database = admin, port, kind, count, database
-        self.guard, self.sessions, self.seen = guard, [], "nobody"
+    def __init__(self, admin, pid, port, kind, count, database, guard=None):
+        self.admin, self.pid, self.port = admin, pid, port
+        self.kind, self.count, self.database = kind, count, database
+        self.guard, self.sessions, self.ended, self.seen = guard, [], [], "nobody"
 
     def __enter__(self):
         try:
@@ -72,7 +87,7 @@ class Occupants:
                 session.write(bytes([wire.INIT_DB]) + self.database.encode())
                 session.result()
             if self.count:
-                KINDS[self.kind](self.sessions)
+                KINDS[self.kind](self.sessions, self.ended)
                 self._wait()
         except BaseException:
             self.__exit__()
@@ -90,6 +105,35 @@ class Occupants:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{self.kind}: {self.seen}")
             time.sleep(LOOK_S)
+
+    def look(self):
+        """How far it is. Fails where it is not under way as a whole, at the server or in the guard's queue: beside work that
+        was refused or has ended, nobody's short statements have anything to stand."""
+        there, waiting = self._there(), self._waiting()
+        gone = [failure for failure in map(failed, self.sessions) if failure] if self.kind != "sorts" else []
+        gone += [str(error) for error in self.ended if error]
+        # A sort that ends makes room for the next, which may be on its way.
+        if gone or there + waiting < self.count and self.kind != "sorts":
+            raise RuntimeError(f"{self.count} {self.kind}: {there} at the server, {waiting} in the queue, {len(gone)} gone"
+                               f"{': ' + gone[0] if gone else ''}")
+        return Look(time.monotonic(), there, self._cpu_s(), self.ended.count(None))
+
+    def progress(self, before, after):
+        """What it got from one look to another, as a figure and in words: CPU time per second where it works, and presence
+        at the server where it only idles."""
+        if self.kind != "sorts":
+            return (before.there + after.there) / 2, f"{before.there} to {after.there} of {self.count} at the server"
+        share = (after.cpu_s - before.cpu_s) / (after.at - before.at)
+        return share, f"{share:.2f} s of CPU per second, {after.done - before.done} ended"
+
+    def _cpu_s(self):
+        """CPU time of the server's threads that serve it, which stay the same from login to end."""
+        ours = ", ".join(str(session.thread) for session in self.sessions)
+        total = 0
+        for (thread,) in self.admin.query(f"SELECT TID FROM information_schema.processlist WHERE ID IN ({ours})"):
+            with open(f"/proc/{self.pid}/task/{thread}/schedstat", encoding="ascii") as file:
+                total += int(file.read().split()[0])
+        return total / 1e9
 
     def _fill(self, deadline):
         """Until nobody sends to clients that do not read: until then all buffers are filled, which takes a server's time."""
@@ -133,3 +177,14 @@ class Occupants:
         for session in self.sessions:
             session.link.close()
 
+
+def failed(session):
+    """What became of a session whose answer nobody reads, where that is an error or the end; it stays unread."""
+    session.link.setblocking(False)
+    try:
+        first = session.link.recv(5, socket.MSG_PEEK)
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        return str(error)
+    return "the connection was ended" if not first else "an error in place of an answer" if first[4:] == b"\xff" else None

@@ -39,7 +39,10 @@ class Server:
         data = os.path.join(self.home, "data")
         log = open(os.path.join(self.home, "log"), "w")
         common = ["--no-defaults", f"--datadir={data}"] + (["--user=root"] if os.getuid() == 0 else [])
-        environment = {**os.environ, "PATH": PATH, **self.environment}
+        # A server that starts removes the temporary tables that it finds, also those of another that runs beside it.
+        own = os.path.join(self.home, "tmp")
+        os.mkdir(own)
+        environment = {**os.environ, "PATH": PATH, "TMPDIR": own, **self.environment}
         subprocess.run(["mariadb-install-db", *common, "--auth-root-authentication-method=normal"], check=True,
                        stdout=log, stderr=log, env=environment)
         if self.memory_mb:

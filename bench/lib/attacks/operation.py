@@ -20,7 +20,8 @@ def healthz_is_one_thread(scene):
             "do not read": b"GET /metrics HTTP/1.1\r\n\r\n"}
     for way, words in ways.items():
         slow = []
-        for _ in range(10):
+        count = 10 if scene.quick else 60
+        for _ in range(count):
             link = socket.socket()
             if way == "do not read":
                 link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
@@ -28,9 +29,12 @@ def healthz_is_one_thread(scene):
             link.connect(("127.0.0.1", guard.observed))
             link.sendall(words)
             slow.append(link)
-        answer = took(lambda: guard.get("/healthz", 12))
-        scene.judge(answer is not None and answer < 3, f"ten that {way}: /healthz in "
-                    + ("more than 12 s" if answer is None else f"{answer:.2f} s"))
+        times = []
+        for _ in range(5):
+            times.append(took(lambda: guard.get("/healthz", 12)) or 99)
+            time.sleep(0.3)
+        scene.judge(max(times) < 3, f"{count} that {way}: /healthz in "
+                    + ("more than 12 s" if max(times) == 99 else f"{max(times):.2f} s at most"))
         for link in slow:
             link.close()
         until(lambda: (took(lambda: guard.get("/healthz", 3)) or 9) < 1, 40)
@@ -50,7 +54,7 @@ def changes_are_told(scene):
     """Changes of the limit that were made, and those that the log accounts for."""
     server = scene.site.server
     guard = scene.guard(server.port)
-    end = time.monotonic() + (15 if scene.quick else 40)
+    end = time.monotonic() + (10 if scene.quick else 40)
 
     def work(number):
         with Session(guard.address, seconds=30) as client:

@@ -18,10 +18,13 @@ LITTLE_WORK = "BENCHMARK(200000, MD5('a'))"
 def a_client_that_dies_in_the_middle_of_a_result(scene):
     server = scene.site.server
     scene.clear(server)
-    for how, die in (("kill -9", killed), ("a reset", reset)):
+    ways = [("kill -9", killed, 10), ("a reset", reset, 10)]
+    if not scene.quick:
+        ways += [("kill -9", killed, 40), ("a reset", reset, 200)]
+    for how, die, count in ways:
         guard = scene.guard(server.port, *FIXED, "2")
         before = guard.descriptors()
-        clients = die(scene, guard)
+        clients = die(scene, guard, count)
         # The queue and its liveness rule let the others follow.
         until(lambda: guard.busy() >= 10, 6)
         most = guard.busy()
@@ -31,22 +34,23 @@ def a_client_that_dies_in_the_middle_of_a_result(scene):
         until(lambda: guard.busy() == 0 and guard.descriptors() <= before, 15)
         # Before the next client, whose own descriptors take a moment to go.
         left, opened = guard.busy(), guard.descriptors() - before
-        answer = select(guard.address)
-        scene.judge(left == 0 and opened <= 1, f"10 clients ended by {how} with {most} running: {left} run on, "
+        times = [select(guard.address) or 99 for _ in range(5)]
+        answer = max(times)
+        scene.judge(left == 0 and opened <= 1, f"{count} clients ended by {how} with {most} running: {left} run on, "
                     f"{max(opened, 0)} descriptors stay")
-        scene.judge(answer is not None and answer < 0.7, f"then SELECT 1 in {seconds(answer)}")
+        scene.judge(answer < 0.7, f"then SELECT 1 in {seconds(answer)} at most")
         begun = time.monotonic()
         guard.stop()
         drained = time.monotonic() - begun
         scene.judge(drained < 5, f"and a drain of {drained:.1f} s")
 
 
-def killed(scene, guard):
-    """Ten readers into a pipe that nobody reads; what ends them."""
+def killed(scene, guard, count):
+    """Readers into a pipe that nobody reads; what ends them."""
     command = ["mariadb", "--no-defaults", "--quick", "--skip-ssl", "-h127.0.0.1", f"-P{guard.port}", "-uapp", "-e",
                BIG]
     readers = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=ends_with_bench())
-               for _ in range(10)]
+               for _ in range(count)]
 
     def end():
         for reader in readers:
@@ -57,8 +61,8 @@ def killed(scene, guard):
     return end
 
 
-def reset(scene, guard):
-    clients = scene.sessions(10, guard.address)
+def reset(scene, guard, count):
+    clients = scene.sessions(count, guard.address)
     for client in clients:
         client.ask(BIG)
 
@@ -100,7 +104,7 @@ def a_stream_command_that_the_server_refuses(scene):
 
 def unwatched(scene, server, payload, behind):
     """How many statements behind a refused command were not counted, how many ran at once, and how many there were."""
-    statement, count = f"SELECT {LITTLE_WORK}", 12
+    statement, count = f"SELECT {LITTLE_WORK}", 12 if scene.quick else 40
     with contextlib.ExitStack() as stack:
         guard = scene.guard(server.port, *FIXED, "2")
         clients = [stack.enter_context(Session(guard.address, b"low", seconds=60)) for _ in range(count)]

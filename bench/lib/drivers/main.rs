@@ -17,7 +17,9 @@ async fn run(conn: &mut Conn, sql: &str, values: Option<Params>) {
             ($result:expr) => {{
                 let mut result = $result;
                 while !result.is_empty() {
-                    let (changed, last, info) = (result.affected_rows(), result.last_insert_id(), result.info().into_owned());
+                    // Of a prepared SELECT this is the number of the statement, which the server counts over all sessions.
+                    let changed = if result.columns_ref().is_empty() { result.affected_rows() } else { 0 };
+                    let (last, info) = (result.last_insert_id(), result.info().into_owned());
                     let rows: Vec<mysql_async::Row> = result.collect().await?;
                     let rows: Vec<Vec<Value>> = rows.into_iter().map(mysql_async::Row::unwrap).collect();
                     show(sql, &format!("{changed} {last:?} {info} {rows:?}"));

@@ -3,6 +3,7 @@
 //! The only place that prints and ends the process. Exit codes: 0 done, 1 a finding, 2 wrong use or
 //! configuration, 3 the measurement is not valid, 130 Ctrl-C in a profile, a load, a study or a demo.
 
+mod arguments;
 mod caveats;
 mod child;
 mod cli;
@@ -31,6 +32,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
+    arguments::hide_passwords();
     match command::run(cli) {
         Ok(code) => code,
         Err(error) => failure::report(&error),

@@ -4,7 +4,7 @@
 //! Usage: disk PATH ADDRESS [FOLDER]
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on fails")]
 
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use evenkeel_gate::share::backing::{FileBacking, FileOptions};
 use evenkeel_gate::share::{Address, Backing, DiskPlan, Engine, FuseDisk, FuseFront, NbdPlan, Plan};
 use std::io::Read;
@@ -15,7 +15,7 @@ fn main() {
     let backing = FileBacking::open(Path::new(&arguments[0]), FileOptions::default()).unwrap();
     let file = FuseDisk { disk: 0, name: "disk".to_owned(), bytes: backing.bytes(), read_only: false };
     let disk = DiskPlan { name: "disk".to_owned(), shares: 1.0, backing: Box::new(backing) };
-    let plan = Plan { disks: vec![disk], window: f64::INFINITY, cost: Cost::default(), memory: 256 << 20 };
+    let plan = Plan { disks: vec![disk], window: f64::INFINITY, costs: Costs::default(), memory: 256 << 20 };
     let engine = Engine::start_nbd(
         plan,
         &NbdPlan { listen: vec![arguments[1].parse::<Address>().unwrap().into()], tls: None },

@@ -1,6 +1,9 @@
 //! What a host holds back and lets go: the queues of its disks, its window, and what it measures of both.
 
-use super::{DiskUse, Pacer, Period, Queue};
+use super::{DiskUse, Done, Pacer, Period, Queue};
+
+/// Debts of usual I/Os that are never forgiven: as many as a slow one may owe.
+const DEBTS: f64 = 4.0;
 
 /// Queues, window and figures of one host. Time is an argument, in seconds, and must not run backwards.
 ///
@@ -18,7 +21,9 @@ pub struct Admission<T> {
     met: (f64, u64),
     latency_sum: f64,
     completions: u64,
-    cost_done: f64,
+    done: Done,
+    /// Cost times latency of an I/O, in the mean over cost of the periods before: what one owes in the worst usual case.
+    usual: f64,
 }
 
 /// Cost wanted of one disk, sent or held back, and its time integral.
@@ -47,8 +52,6 @@ pub struct Measured {
     pub period: Period,
     /// Length of the period.
     pub seconds: f64,
-    /// Cost completed in it.
-    pub cost: f64,
 }
 
 impl<T> Admission<T> {
@@ -64,7 +67,8 @@ impl<T> Admission<T> {
             met: (0.0, 0),
             latency_sum: 0.0,
             completions: 0,
-            cost_done: 0.0,
+            done: Done::default(),
+            usual: 0.0,
         }
     }
 
@@ -129,16 +133,21 @@ impl<T> Admission<T> {
         if let Some(wanted) = self.disks.get_mut(sent.disk) {
             wanted.cost = (wanted.cost - sent.cost).max(0.0);
         }
-        self.latency_sum += now_s - sent.at_s;
+        let latency_s = now_s - sent.at_s;
+        self.latency_sum += latency_s;
         self.completions += 1;
-        self.cost_done += sent.cost;
+        self.done.cost += sent.cost;
+        self.done.cost_seconds += sent.cost * latency_s;
+        self.done.cost_squares += sent.cost * sent.cost;
     }
 
     /// Ends a period, and begins the next.
     pub fn measure(&mut self, now_s: f64) -> Measured {
         self.pass(now_s);
         let seconds = (now_s - self.begun_s).max(1e-9);
-        self.pacer.forgive(seconds, now_s);
+        let done = std::mem::take(&mut self.done);
+        self.pacer.forgive(seconds, DEBTS * self.usual, now_s);
+        self.learn_usual(done);
         let disk = |wanted: &mut Wanted| DiskUse {
             shares: wanted.shares,
             wanted: std::mem::take(&mut wanted.area) / seconds,
@@ -150,10 +159,20 @@ impl<T> Admission<T> {
             outstanding: std::mem::take(&mut self.outstanding_area) / seconds,
             latency: (self.completions > 0).then(|| self.latency_sum / self.completions as f64),
             completions: std::mem::take(&mut self.completions),
+            done,
+            rate: done.cost / seconds,
         };
         self.latency_sum = 0.0;
         self.begun_s = now_s;
-        Measured { period, seconds, cost: std::mem::take(&mut self.cost_done) }
+        Measured { period, seconds }
+    }
+
+    /// A stall of the storage must not become usual: from one period to the next it at most doubles.
+    fn learn_usual(&mut self, done: Done) {
+        if done.cost > 0.0 {
+            let seen = done.cost_seconds * done.cost_squares / (done.cost * done.cost);
+            self.usual = if self.usual > 0.0 { seen.min(2.0 * self.usual) } else { seen };
+        }
     }
 
     /// Time passes: integrals grow.

@@ -122,6 +122,7 @@ pub struct Array<C = Own> {
     plan: ArrayPlan,
     calendar: C,
     random: Random,
+    device_s: f64,
 }
 
 impl Array {
@@ -134,7 +135,7 @@ impl Array {
 impl<C: Calendar> Array<C> {
     /// With a calendar that has `plan.spindles` spindles.
     pub fn with(plan: ArrayPlan, calendar: C, seed: Seed) -> Self {
-        Self { plan, calendar, random: Random::new(seed.child("array")) }
+        Self { plan, calendar, random: Random::new(seed.child("array")), device_s: 0.0 }
     }
 
     /// The instant at which an I/O sent now completes.
@@ -147,11 +148,18 @@ impl<C: Calendar> Array<C> {
             Service::Exponential => self.random.exponential(1.0),
         };
         let service_s = self.plan.mean_s * factor * self.plan.cost.of(io);
+        self.device_s += service_s;
         let (begun_s, done_s) = self.calendar.add(place, now_s, service_s);
         let Some(cache) = self.plan.cache.filter(|_| io.write) else { return done_s };
         self.calendar.owe(done_s);
         // A full cache answers when its spindle has caught up.
         (now_s + cache.answer_s).max(begun_s - cache.behind_s)
+    }
+
+    /// Device time of all I/Os that were sent this way so far, in seconds of one spindle. Others that use the same calendar
+    /// have accounts of their own.
+    pub fn device_s(&self) -> f64 {
+        self.device_s
     }
 
     /// The instant at which a flush asked for now is done.

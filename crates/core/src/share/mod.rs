@@ -8,6 +8,7 @@
 
 mod admission;
 mod array;
+mod costs;
 pub mod experiment;
 mod fill;
 pub mod knee;
@@ -18,6 +19,7 @@ pub mod simulation;
 
 pub use admission::{Admission, Measured, Sent};
 pub use array::{Array, ArrayPlan, Cache, Calendar, Cost, Io, Own, Service};
+pub use costs::{Costs, CostsError, SIZES_MAX, UNIT_BYTES};
 pub use law::{Law, WindowController};
 pub use pacer::Pacer;
 pub use queue::Queue;
@@ -31,6 +33,17 @@ pub struct DiskUse {
     pub wanted: f64,
 }
 
+/// Sums over the I/Os of a host that completed in a period.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Done {
+    /// Their cost.
+    pub cost: f64,
+    /// Cost times latency in seconds.
+    pub cost_seconds: f64,
+    /// Squares of their costs.
+    pub cost_squares: f64,
+}
+
 /// What a host measured in a period.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Period {
@@ -42,6 +55,10 @@ pub struct Period {
     pub latency: Option<f64>,
     /// I/Os completed.
     pub completions: u64,
+    /// What they come to.
+    pub done: Done,
+    /// Cost completed per second.
+    pub rate: f64,
     /// What each disk wanted.
     pub disks: Vec<DiskUse>,
 }
@@ -73,11 +90,19 @@ pub struct Report {
     pub completions: u64,
     /// What it takes for the window of all hosts together; 0 where its law has no such figure.
     pub total: f64,
+    /// Cost completed per second in the period: what it had of the device, as far as costs are right.
+    pub rate: f64,
+    /// Latency in seconds in the mean over cost instead of over I/Os, smoothed; 0 where nothing has completed yet.
+    pub cost_latency: f64,
+    /// Cost of its I/Os in the mean over cost (sum of squares over sum), smoothed alike; 0 where nothing has.
+    pub grain: f64,
 }
 
 impl Report {
     /// Of what was measured, from a host that may have at most this window and takes no figure for the total.
     pub fn of(period: &Period, most: f64) -> Self {
+        let Done { cost, cost_seconds, cost_squares } = period.done;
+        let over_cost = |sum: f64| if cost > 0.0 { sum / cost } else { 0.0 };
         Self {
             disks: period.disks.clone(),
             most,
@@ -85,6 +110,9 @@ impl Report {
             latency: period.latency.unwrap_or(0.0),
             completions: period.completions,
             total: 0.0,
+            rate: period.rate,
+            cost_latency: over_cost(cost_seconds),
+            grain: over_cost(cost_squares),
         }
     }
 }

@@ -65,11 +65,13 @@ impl Pacer {
         self.excuse();
     }
 
-    /// Forgives the debt that the window cannot pay in so many seconds. Called with the length of a period at the end of
-    /// each, it lets a host with a window send within two periods, however long the storage stood still.
-    pub fn forgive(&mut self, seconds: f64, now_s: f64) {
+    /// Forgives the debt that the window cannot pay in so many seconds, but for a debt that is usual. Called with the length
+    /// of a period at the end of each, it lets a host with a window send within two periods, however long the storage stood
+    /// still. An I/O that costs many times the window owes more than a period can pay each time; that is no stall, and who
+    /// forgave it would let such I/Os have more than their share.
+    pub fn forgive(&mut self, seconds: f64, usual: f64, now_s: f64) {
         self.pass(now_s);
-        self.credit = self.credit.max(-self.window * seconds.max(0.0));
+        self.credit = self.credit.max(-(self.window * seconds.max(0.0)).max(usual));
     }
 
     /// Nothing within the window needs an excuse.
@@ -149,7 +151,7 @@ mod tests {
         let mut pacer = Pacer::new(0.1, 0.0);
         assert_eq!(pacer.send(1.0, 0.0), Ok(()));
         pacer.complete(1.0, 1_000.0);
-        pacer.forgive(2.0, 1_000.0);
+        pacer.forgive(2.0, 0.0, 1_000.0);
         let wait = pacer.send(1.0, 1_000.0).unwrap_err();
         assert!((wait - 2.0).abs() < 1e-9, "{wait}");
     }

@@ -1,5 +1,6 @@
 //! Flags and files of users, read into the libraries' plain types.
 
+pub mod costs;
 pub mod factor;
 mod fields;
 mod generator;

@@ -2,6 +2,7 @@
 
 mod sockets;
 
+use super::costs::{CostTables, table};
 use super::fields::{Fields, load, set};
 use crate::view::log::Form;
 use anyhow::{Result, bail};
@@ -43,6 +44,8 @@ pub struct ShareConfig {
     pub window: f64,
     /// No window passes this.
     pub window_max: f64,
+    /// What I/Os cost.
+    pub costs: CostTables,
     /// How hosts tell each other.
     pub bus: BusConfig,
     /// Where metrics are served.
@@ -170,6 +173,7 @@ impl ShareConfig {
             period: Nanos::from_secs(2),
             window: 16.0,
             window_max: 256.0,
+            costs: CostTables::default(),
             bus: BusConfig::default(),
             metrics: None,
             memory: 64 << 20,
@@ -209,6 +213,7 @@ impl ShareConfig {
             Some(other) => bail!("share: `log` is {other:?}, and must be \"text\" or \"json\""),
         }
         config.window(fields.section("window")?)?;
+        config.costs(fields.section("costs")?)?;
         config.bus(fields.section("bus")?)?;
         fields.finish()?;
         config.check()?;
@@ -221,6 +226,13 @@ impl ShareConfig {
         set(&mut self.period, fields.time("period")?);
         set(&mut self.window, fields.optional("initial")?);
         set(&mut self.window_max, fields.optional("most")?);
+        fields.finish()
+    }
+
+    fn costs(&mut self, mut fields: Fields) -> Result<()> {
+        let read = |text: Option<String>| text.as_deref().map(table).transpose();
+        set(&mut self.costs.reads, read(fields.optional("read")?)?);
+        set(&mut self.costs.writes, read(fields.optional("write")?)?);
         fields.finish()
     }
 
@@ -268,6 +280,7 @@ impl ShareConfig {
                 self.window_max
             );
         }
+        self.costs.costs()?;
         self.law().map(|_| ())
     }
 
@@ -339,6 +352,9 @@ mod tests {
             (format!("{SHORT}[window]\nperiod = '1ms'"), "`period` must be between"),
             (format!("{SHORT}[window]\ninitial = 300"), "300 and 256"),
             (format!("{SHORT}[window]\ncontroller = 'pard'"), "`controller` is \"pard\""),
+            (format!("{SHORT}[costs]\nread = '16k'"), "no list of sizes and costs"),
+            (format!("{SHORT}[costs]\nread = '16k=3'"), "the unit of costs is a read of 16k"),
+            (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost lies between"),
             (format!("{SHORT}[bus]\nadress = 'x'"), "did you mean `address`?"),
             (format!("{SHORT}socket_mode = 'rw'"), "in octal digits"),
             (format!("{SHORT}[tls]\ncertificate = 'x'"), "a certificate and its key"),

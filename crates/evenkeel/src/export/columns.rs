@@ -18,15 +18,16 @@ impl<T> Default for Columns<'_, T> {
 }
 
 impl<'a, T: 'a> Columns<'a, T> {
-    /// A text, quoted where it must be.
+    /// A text, quoted where it must be. A spreadsheet does not take it for a formula.
     pub fn text(&mut self, name: &str, of: impl Fn(&T) -> String + 'a) {
-        self.0.push((name.to_owned(), Box::new(move |row| quoted(of(row)))));
+        self.0.push((name.to_owned(), Box::new(move |row| quoted(plain(of(row))))));
     }
 
     /// A number; empty where there is none.
     pub fn number(&mut self, name: &str, of: impl Fn(&T) -> Option<f64> + 'a) {
         let field = move |row: &T| of(row).filter(|value| value.is_finite());
-        self.text(name, move |row| field(row).map_or_else(String::new, |value| value.to_string()));
+        let text = move |row: &T| field(row).map_or_else(String::new, |value| value.to_string());
+        self.0.push((name.to_owned(), Box::new(text)));
     }
 
     /// Four columns of a mean over runs.
@@ -90,6 +91,11 @@ impl<'a, T: 'a> Columns<'a, T> {
         }
         out
     }
+}
+
+/// Spreadsheets compute what begins like a formula, whoever wrote it: an apostrophe in front makes it a text.
+fn plain(text: String) -> String {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
 }
 
 fn quoted(text: String) -> String {

@@ -214,6 +214,17 @@ mod tests {
     }
 
     #[test]
+    fn no_text_is_a_formula_and_no_number_is_changed() {
+        let mut fixture = fixture::demo();
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)"] {
+            fixture.plan.series[0].label = formula.to_owned();
+            assert_eq!(field(&export(&fixture, What::Cells), "series", 1), format!("'{formula}"));
+        }
+        fixture.summary.cells[0].tau_ms.mean = -2.5;
+        assert_eq!(field(&export(&fixture, What::Cells), "tau_ms_mean", 1), "-2.5");
+    }
+
+    #[test]
     fn lines_have_as_many_fields_as_names_and_an_empty_study_has_names() {
         let mut fixture = fixture::demo();
         fixture.plan.series[0].label = "a, \"b\"".to_owned();

@@ -10,7 +10,14 @@ use evenkeel_gate::share::{Counts, DiskCounts};
 pub fn snapshot() -> Snapshot {
     let mut histogram = Histogram::default();
     [1, 14, 16, 900].map(Nanos::from_millis).into_iter().for_each(|time| histogram.record(time));
-    let counts = DiskCounts { reads: 100, writes: 40, read_bytes: 1_638_400, ..DiskCounts::default() };
+    let counts = DiskCounts {
+        reads: 100,
+        writes: 40,
+        read_bytes: 1_638_400,
+        cost: 260.0,
+        device_s: Some(0.75),
+        ..DiskCounts::default()
+    };
     Snapshot {
         at: Nanos::from_secs(60),
         member: "host-a".to_owned(),
@@ -20,6 +27,7 @@ pub fn snapshot() -> Snapshot {
         window: 8.5,
         why: Why::Shares { own: 1.0, all: 5.0 },
         fault: None,
+        unfair: None,
         outstanding: 8.25,
         waiting: 12,
         latency_s: Some(0.0152),
@@ -27,7 +35,16 @@ pub fn snapshot() -> Snapshot {
         completions: 1_100,
         seconds: 2.0,
         total: 42.5,
-        disks: vec![Disk { name: "da\"ta".to_owned(), shares: 1.0, wanted: 20.5, counts, failed_at: None }],
+        disks: vec![Disk {
+            name: "da\"ta".to_owned(),
+            shares: 1.0,
+            wanted: 20.5,
+            ios_per_s: 550.0,
+            bytes_per_s: 9e6,
+            rate: 850.0,
+            counts,
+            failed_at: None,
+        }],
         members: vec![member("host-a", 1.0, 8.5, 0), member("host-b", 4.0, 34.0, 700)],
         dropped: Dropped::ALL.map(|why| (why, u64::from(why == Dropped::Figures) * 3)),
         counts: Counts { disks: vec![counts], clients: 1, held: histogram.clone(), latency: histogram },
@@ -45,5 +62,8 @@ fn member(name: &str, shares: f64, window: f64, age_ms: u64) -> Member {
         outstanding: window,
         wanted: 2.0 * window,
         latency_s: 0.015,
+        ios_per_s: 65.0 * window,
+        rate: 100.0 * window,
+        costs_differ: age_ms > 0,
     }
 }

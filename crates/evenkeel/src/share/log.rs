@@ -26,9 +26,13 @@ fn parts(event: &Event) -> Parts {
             ("warn", "outsider", json!({ "latency_s": latency, "threshold_s": threshold }))
         }
         Event::OutsiderGone => ("info", "outsider_gone", json!({})),
+        Event::Unfair { ratio } => ("warn", "unfair", json!({ "part_over_due": ratio })),
+        Event::Fair => ("info", "fair", json!({})),
         Event::Came { member } => ("info", "came", json!({ "member": member })),
         Event::Gone { member } => ("info", "gone", json!({ "member": member })),
         Event::Twin { member } => ("error", "twin", json!({ "member": member })),
+        Event::CostsDiffer { member } => ("warn", "costs_differ", json!({ "member": member })),
+        Event::CostsAgree { member } => ("info", "costs_agree", json!({ "member": member })),
         Event::Dropped { why, count } => {
             ("warn", "dropped_reports", json!({ "reason": why.name(), "count": count }))
         }

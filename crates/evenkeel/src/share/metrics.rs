@@ -50,6 +50,8 @@ fn law(out: &mut Text, snapshot: &Snapshot) {
     );
     let is_outsider = matches!(snapshot.why, Why::Outsider { .. });
     out.gauge("outsider", "1 while something unmanaged loads the storage.", flag(is_outsider));
+    let help = "1 while the storage is not divided by shares, whatever the windows.";
+    out.gauge("unfair", help, flag(snapshot.unfair.is_some()));
     out.counter("periods_total", "Periods since the start.", snapshot.totals.periods as f64);
     out.counter(
         "kept_periods_total",
@@ -64,7 +66,7 @@ fn law(out: &mut Text, snapshot: &Snapshot) {
 
 fn disks(out: &mut Text, disks: &[Disk]) {
     type Column = (&'static str, &'static str, &'static str, fn(&Disk) -> f64);
-    let columns: [Column; 10] = [
+    let columns: [Column; 11] = [
         ("disk_shares", "gauge", "Shares.", |disk| disk.shares),
         ("disk_wanted", "gauge", "Mean wanted outstanding, in units of cost.", |disk| disk.wanted),
         ("disk_reads_total", "counter", "Reads that ended well.", |disk| disk.counts.reads as f64),
@@ -77,6 +79,12 @@ fn disks(out: &mut Text, disks: &[Disk]) {
         ("disk_errors_total", "counter", "Requests that ended with an error.", |disk| {
             disk.counts.errors as f64
         }),
+        (
+            "disk_cost_total",
+            "counter",
+            "Cost of all that ended: device time in units of a read of 16k, as far as the table of costs is right.",
+            |disk| disk.counts.cost,
+        ),
         ("disk_failures_total", "counter", "Requests at which the storage failed.", |disk| {
             disk.counts.failures as f64
         }),
@@ -90,15 +98,33 @@ fn disks(out: &mut Text, disks: &[Disk]) {
             out.value(name, &format!("disk=\"{}\"", escaped(&disk.name)), value(disk));
         }
     }
+    if disks.iter().any(|disk| disk.counts.device_s.is_some()) {
+        let help = "Device time in seconds of one spindle, by the own account of a simulated array.";
+        out.head("disk_device_seconds_total", "counter", help);
+    }
+    for (name, seconds) in disks.iter().filter_map(|disk| Some((&disk.name, disk.counts.device_s?))) {
+        out.value("disk_device_seconds_total", &format!("disk=\"{}\"", escaped(name)), seconds);
+    }
 }
 
 fn members(out: &mut Text, members: &[Member]) {
     type Column = (&'static str, &'static str, fn(&Member) -> f64);
-    let columns: [Column; 4] = [
+    let columns: [Column; 7] = [
         ("member_age_seconds", "How long ago a live member was heard.", |member| member.age.as_secs_f64()),
         ("member_shares", "Shares of its disks.", |member| member.shares),
         ("member_window", "The window that it has in force.", |member| member.window),
         ("member_outstanding", "Its mean outstanding.", |member| member.outstanding),
+        ("member_ios_per_second", "I/Os completed in its last period.", |member| member.ios_per_s),
+        (
+            "member_cost_per_second",
+            "Cost completed in its last period: its device time, to be held against its shares.",
+            |member| member.rate,
+        ),
+        (
+            "member_costs_differ",
+            "1 where it takes I/Os to cost something else than this host does.",
+            |member| f64::from(u8::from(member.costs_differ)),
+        ),
     ];
     for (name, help, value) in columns {
         out.head(name, "gauge", help);
@@ -134,6 +160,10 @@ mod tests {
             "evenkeel_share_kept_periods_total 2",
             "evenkeel_share_dropped_reports_total{reason=\"figures\"} 3",
             "evenkeel_share_disk_reads_total{disk=\"da\\\"ta\"} 100",
+            "evenkeel_share_disk_cost_total{disk=\"da\\\"ta\"} 260",
+            "evenkeel_share_disk_device_seconds_total{disk=\"da\\\"ta\"} 0.75",
+            "evenkeel_share_member_cost_per_second{member=\"host-b\"} 3400",
+            "evenkeel_share_member_costs_differ{member=\"host-b\"} 1",
             "evenkeel_share_member_age_seconds{member=\"host-b\"} 0.7",
             "evenkeel_share_held_seconds_bucket{le=\"0.025\"} 3",
             "evenkeel_share_held_seconds_bucket{le=\"+Inf\"} 4",
@@ -150,11 +180,13 @@ mod tests {
             threshold_s: None,
             fault: Some(Fault::Unheard),
             why: Why::Outsider { latency: 0.1, threshold: 0.015 },
+            unfair: Some(0.5),
             ..snapshot()
         };
         let text = text(&kept);
         assert!(!text.contains("latency_mean_seconds") && !text.contains("threshold_seconds"));
         assert!(text.contains("evenkeel_share_fault 1\n") && text.contains("evenkeel_share_outsider 1\n"));
+        assert!(text.contains("evenkeel_share_unfair 1\n"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use evenkeel_gate::share::control::{Snapshot, Why};
 use serde::{Deserialize, Serialize};
 
 /// Version of the form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A snapshot. Times are in seconds, windows in units of cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub struct Status {
     pub kept: bool,
     /// Something unmanaged loads the storage.
     pub outsider: bool,
+    /// This host's part of the device over what its shares give it, where the storage does not follow windows.
+    pub unfair: Option<f64>,
     /// Latency threshold.
     pub threshold_s: Option<f64>,
     /// From one report to the next.
@@ -68,6 +70,14 @@ pub struct Disk {
     pub shares: f64,
     /// Mean wanted outstanding.
     pub wanted: f64,
+    /// I/Os per second in the last period.
+    pub ios_per_s: f64,
+    /// Bytes read and written per second in the last period.
+    pub bytes_per_s: f64,
+    /// Cost completed per second in the last period.
+    pub rate: f64,
+    /// Device time since the start, in seconds of one spindle, by the storage's own account.
+    pub device_s: Option<f64>,
     /// Since the start.
     pub reads: u64,
     /// Since the start, trims and zeroes among them.
@@ -95,6 +105,12 @@ pub struct Member {
     pub wanted: f64,
     /// Its latency; 0 where nothing has completed.
     pub latency_s: f64,
+    /// I/Os per second in its last period.
+    pub ios_per_s: f64,
+    /// Cost completed per second in its last period: its device time.
+    pub rate: f64,
+    /// It takes I/Os to cost something else than the one that was asked.
+    pub costs_differ: bool,
 }
 
 impl From<&Snapshot> for Status {
@@ -108,6 +124,7 @@ impl From<&Snapshot> for Status {
             why: snapshot.why.to_string(),
             kept: snapshot.fault.is_some(),
             outsider: matches!(snapshot.why, Why::Outsider { .. }),
+            unfair: snapshot.unfair,
             threshold_s: snapshot.threshold_s,
             period_s: snapshot.period.as_secs_f64(),
             window: snapshot.window,
@@ -134,6 +151,10 @@ impl From<&evenkeel_gate::share::control::Disk> for Disk {
             name: disk.name.clone(),
             shares: disk.shares,
             wanted: disk.wanted,
+            ios_per_s: disk.ios_per_s,
+            bytes_per_s: disk.bytes_per_s,
+            rate: disk.rate,
+            device_s: counts.device_s,
             reads: counts.reads,
             writes: counts.writes,
             errors: counts.errors,
@@ -152,6 +173,9 @@ impl From<&evenkeel_gate::share::control::Member> for Member {
             outstanding: member.outstanding,
             wanted: member.wanted,
             latency_s: member.latency_s,
+            ios_per_s: member.ios_per_s,
+            rate: member.rate,
+            costs_differ: member.costs_differ,
         }
     }
 }

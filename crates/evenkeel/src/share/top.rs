@@ -35,7 +35,7 @@ impl History {
         lines.extend(status.disks.iter().map(disk));
         lines.push(String::new());
         lines.push(member_head());
-        lines.extend(status.members.iter().map(|member| self::member(member, status.total)));
+        lines.extend(status.members.iter().map(|member| self::member(member, status)));
         picture::fit(lines, frame)
     }
 
@@ -44,9 +44,19 @@ impl History {
         let time = |time: Option<f64>| time.map_or("-".into(), seconds);
         let name = picture::name(&status.member, 40);
         let mark = if status.kept { "KEPT: " } else { "" };
-        let caveat = if status.outsider { "  SOMETHING UNMANAGED LOADS THE STORAGE" } else { "" };
+        let outsider = if status.outsider { "  SOMETHING UNMANAGED LOADS THE STORAGE" } else { "" };
+        let unfair = if status.unfair.is_some() { "  THE STORAGE IS NOT DIVIDED BY SHARES" } else { "" };
+        let costs = if status.members.iter().any(|member| member.costs_differ) {
+            "  MEMBERS (!) TAKE I/Os TO COST SOMETHING ELSE"
+        } else {
+            ""
+        };
         vec![
-            format!("evenkeel share, {name}, up {}, law {}{caveat}", up(status.at_s), status.controller),
+            format!(
+                "evenkeel share, {name}, up {}, law {}{outsider}{unfair}{costs}",
+                up(status.at_s),
+                status.controller
+            ),
             format!("{mark}{}", picture::name(&status.why, 400)),
             String::new(),
             format!("window      {:>8.2}  {:>10}  {}", status.window, "", spark(&self.windows, room)),
@@ -79,15 +89,21 @@ impl History {
 }
 
 fn disk_head() -> String {
-    format!("{:<16} {:>7} {:>7} {:>10} {:>10} {:>7}", "disk", "shares", "wanted", "reads", "writes", "errors")
+    format!(
+        "{:<16} {:>7} {:>7} {:>8} {:>8} {:>8} {:>10} {:>10} {:>7}",
+        "disk", "shares", "wanted", "I/Os/s", "MB/s", "cost/s", "reads", "writes", "errors"
+    )
 }
 
 fn disk(disk: &Disk) -> String {
     format!(
-        "{:<16} {:>7} {:>7.1} {:>10} {:>10} {:>7}",
+        "{:<16} {:>7} {:>7.1} {:>8.0} {:>8.1} {:>8.0} {:>10} {:>10} {:>7}",
         picture::name(&disk.name, 16),
         disk.shares,
         disk.wanted,
+        disk.ios_per_s,
+        disk.bytes_per_s / 1e6,
+        disk.rate,
         disk.reads,
         disk.writes,
         disk.errors
@@ -96,20 +112,39 @@ fn disk(disk: &Disk) -> String {
 
 fn member_head() -> String {
     format!(
-        "{:<24} {:>7} {:>7} {:>8} {:>6} {:>11} {:>7} {:>8}",
-        "member", "heard", "shares", "window", "part", "outstanding", "wanted", "latency"
+        "{:<18} {:>7} {:>7} {:>11} {:>8} {:>6} {:>7} {:>11} {:>7} {:>8}",
+        "member",
+        "heard",
+        "shares",
+        "device, due",
+        "window",
+        "part",
+        "I/Os/s",
+        "outstanding",
+        "wanted",
+        "latency"
     )
 }
 
-fn member(member: &Member, total: f64) -> String {
-    let part = if total > 0.0 { member.window / total * 100.0 } else { 0.0 };
+/// Its part of the device time of all, beside the part that its shares give it where all want enough.
+fn member(member: &Member, status: &Status) -> String {
+    let percent = |part: f64, whole: f64| if whole > 0.0 { part / whole * 100.0 } else { 0.0 };
+    let sum = |of: fn(&Member) -> f64| status.members.iter().map(of).sum::<f64>();
+    let device = percent(member.rate, sum(|member| member.rate));
+    let due = percent(member.shares, sum(|member| member.shares));
+    let mark = match member {
+        Member { is_own: true, .. } => " *",
+        Member { costs_differ: true, .. } => " !",
+        _ => "",
+    };
     format!(
-        "{:<24} {:>7} {:>7} {:>8.2} {:>4.0} % {:>11.2} {:>7.1} {:>8}",
-        format!("{}{}", picture::name(&member.name, 22), if member.is_own { " *" } else { "" }),
+        "{:<18} {:>7} {:>7} {device:>4.0}, {due:>3.0} % {:>8.2} {:>4.0} % {:>7.0} {:>11.2} {:>7.1} {:>8}",
+        format!("{}{mark}", picture::name(&member.name, 16)),
         seconds(member.age_s),
         member.shares,
         member.window,
-        part,
+        percent(member.window, status.total),
+        member.ios_per_s,
         member.outstanding,
         member.wanted,
         if member.latency_s > 0.0 { seconds(member.latency_s) } else { "-".to_owned() }
@@ -140,6 +175,8 @@ mod tests {
             "host-a *",
             "700.0 ms",
             "20 %",
+            "host-b !",
+            "80,  80 %",
             "up 0:01:00",
         ] {
             assert!(drawn.contains(text), "{text} is missing in\n{drawn}");

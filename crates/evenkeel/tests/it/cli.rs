@@ -194,3 +194,22 @@ fn await_no_server(home: &Path) {
         list.status.success() && !String::from_utf8_lossy(&list.stdout).contains("running")
     });
 }
+
+#[test]
+fn a_password_of_a_url_is_not_in_the_list_of_processes() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let url = "mysql://watch:s3cret@127.0.0.1:1/";
+    let mut guard = command(
+        home.path(),
+        &["guard", "--listen", "127.0.0.1:0", "--backend", "127.0.0.1:1", "--monitor", url],
+    );
+    let mut guard = guard.stderr(Stdio::null()).spawn().expect("the binary can be started");
+    let shown = || {
+        let line = std::fs::read(format!("/proc/{}/cmdline", guard.id())).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ")
+    };
+    eventually("a line without the password", || shown().contains("mysql://watch:xxxxxx@127.0.0.1:1/"));
+    assert!(!shown().contains("s3cret"), "{}", shown());
+    guard.kill().expect("it runs");
+    guard.wait().expect("it ends");
+}

@@ -108,6 +108,51 @@ fn storage_is_not_measured_more_deeply_than_was_asked_for() {
     says_what_to_do(&found);
 }
 
+/// What `share knee --costs` of an array with a large and a write cost of 4 prints as JSON.
+fn costs(home: &Path, disk: &str, array: &str, more: &[&str]) -> Value {
+    let all = ["share", "knee", "--costs", "--backing", disk, "--simulated", array, "--json", "-q"];
+    let few = ["--sizes", "16k,64k", "--seconds", "60ms", "--limit", "2s", "--depth-max", "8"];
+    let output = evenkeel(home, &all.iter().chain(&few).chain(more).copied().collect::<Vec<_>>());
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let code = output.status.code();
+    assert!(
+        code == Some(0) || code == Some(3),
+        "a busy machine makes figures unsure, and no more: {code:?} {told}"
+    );
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {told}"))
+}
+
+#[test]
+fn costs_are_measured_without_a_write_unless_it_is_allowed_and_a_host_takes_the_flags() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| text(&folder.path().join(name));
+    fs::write(at("disk"), vec![1; BYTES]).expect("a file can be written");
+    let shape = ["--spindles", "1", "--service", "1ms", "--large-cost", "16", "--write-cost", "4"];
+    let made = ["share", "array", &at("array")];
+    assert!(
+        evenkeel(folder.path(), &made.iter().chain(&shape).copied().collect::<Vec<_>>()).status.success()
+    );
+    let found = costs(folder.path(), &at("disk"), &at("array"), &[]);
+    assert!(fs::read(at("disk")).expect("readable") == vec![1; BYTES], "nothing may be written");
+    assert_eq!(found["cost_write"], Value::Null, "{found}");
+    let found = costs(folder.path(), &at("disk"), &at("array"), &["--overwrite", "--fill", "100ms"]);
+    assert!(fs::read(at("disk")).expect("readable") != vec![1; BYTES], "writes were asked for");
+    let cost = |io: &str, bytes: u64| {
+        let kinds = found["kinds"].as_array().expect("kinds");
+        let kind =
+            kinds.iter().find(|kind| kind["io"] == io && kind["bytes"] == bytes).expect("it was measured");
+        number(&kind["cost"])
+    };
+    // 4 of each, by the flags above: between a half and the double, however busy the machine is.
+    for (io, bytes) in [("read", 65_536), ("write", 16_384)] {
+        assert!((2.0..8.0).contains(&cost(io, bytes)), "{io} of {bytes}: {found}");
+    }
+    let host = ["share", "disk", "--check", "--name", "a", "--nbd", "127.0.0.1:0", "--backing", &at("disk")];
+    let flags = found["flags"].as_str().expect("flags").split(' ');
+    let checked = evenkeel(folder.path(), &host.iter().copied().chain(flags).collect::<Vec<_>>());
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+}
+
 #[test]
 fn bad_input_is_refused_with_what_to_do_and_nothing_is_made() {
     let folder = tempfile::tempdir().expect("a temporary directory");
@@ -134,6 +179,10 @@ fn bad_input_is_refused_with_what_to_do_and_nothing_is_made() {
         (disk(&["--rounds", "0"]), "--rounds must be between 1 and 100"),
         (disk(&["--seconds", "1ms"]), "--seconds must be between 50ms and 10m"),
         (disk(&["--simulated", &at("none")]), "evenkeel share array FILE makes one"),
+        (disk(&["--overwrite"]), "--costs"),
+        (disk(&["--costs", "--block", "4k"]), "--block"),
+        (disk(&["--costs", "--error", "0"]), "--error must be between"),
+        (disk(&["--costs", "--sizes", "1000"]), "a multiple of 512 bytes"),
     ] {
         assert!(told.contains(expected), "{expected}: {told}");
     }

@@ -1,5 +1,6 @@
 //! What a guard is told before it starts.
 
+use super::kinds::PATIENCE_MAX;
 use super::tls::{BackendTls, ClientTls};
 use crate::address::Address;
 use crate::admission::Options;
@@ -34,6 +35,9 @@ pub struct Plan {
     pub administrators: Vec<String>,
     /// Time after which an idle transaction lends its permit.
     pub lend_after: Nanos,
+    /// Time after which a session that has had permits without a stand in the queue lends the present one. As long as the
+    /// longest patience with one statement, which is the same harm.
+    pub tenure_max: Nanos,
     /// Time for a client from its arrival to the end of its login.
     pub login_max: Nanos,
     /// Most clients at a time; as many as open files allow where it is not given.
@@ -62,6 +66,7 @@ impl Plan {
             tenants: TenantBy::default(),
             administrators: Vec::new(),
             lend_after: Nanos::from_millis(100),
+            tenure_max: PATIENCE_MAX,
             login_max: Nanos::from_secs(10),
             clients_max: None,
             silence_max: Nanos::from_secs(15),

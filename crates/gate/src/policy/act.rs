@@ -2,6 +2,7 @@
 
 use super::bare::{is_bare, is_plain};
 use super::digest;
+use super::idle::{is_idle, is_waiting};
 use super::token::{Token, Tokens};
 
 /// One step of a statement's effect.
@@ -52,6 +53,11 @@ pub enum Act {
 }
 
 impl Act {
+    /// Whether it may run statements that the text does not show.
+    fn is_opaque(self) -> bool {
+        matches!(self, Self::Call | Self::Doubt)
+    }
+
     /// Whether others may have to wait for what it takes.
     pub fn takes(self) -> bool {
         use Act::{
@@ -88,6 +94,8 @@ pub struct Statement {
     /// Whether it sleeps or waits for a named lock, and does nothing else: while it runs, it does not use the
     /// server.
     pub idles: bool,
+    /// Whether it is one statement, whose work is done when its result is written.
+    pub single: bool,
     /// Whether it may call functions: servers work out constants while they prepare a statement.
     pub calls: bool,
     /// Whether the text went on beyond what was read, and may do more than `acts` say.
@@ -99,7 +107,15 @@ pub struct Statement {
 impl Statement {
     /// One whose text was never seen.
     pub fn unknown() -> Self {
-        Self { acts: vec![Act::Doubt], bypass: false, idles: false, calls: true, cut: false, digest: 0 }
+        Self {
+            acts: vec![Act::Doubt],
+            bypass: false,
+            idles: false,
+            single: false,
+            calls: true,
+            cut: false,
+            digest: 0,
+        }
     }
 
     /// Reads `text`, which is `whole` or the head of a longer one.
@@ -108,11 +124,17 @@ impl Statement {
         // Enough for most texts: a list that grows is copied each time.
         let mut tokens = Vec::with_capacity((text.len() / 4).clamp(4, 64));
         tokens.extend(Tokens::new(text, backslash_escapes));
-        for statement in tokens.split(|token| *token == Token::Sign(b';')) {
+        let mut statements = tokens.split(|token| *token == Token::Sign(b';'));
+        for statement in statements.by_ref() {
             reader.statement(statement);
             if reader.defines {
                 break;
             }
+        }
+        // Its body, or what is done after it: the number of results will tell.
+        let hidden = statements.next().is_some();
+        if !whole && reader.statements == 0 {
+            reader.acts.push(Act::Doubt);
         }
         let many = reader.acts.len() > ACTS_MAX;
         if many {
@@ -121,10 +143,12 @@ impl Statement {
         }
         let bare = reader.statements > 0 && reader.bare == reader.statements;
         let bypass = whole && bare && !many && is_plain(text);
-        let idles = whole && reader.statements == 1 && reader.idles;
+        let idles = reader.waits && whole && is_plain(text) && is_idle(&tokens);
         let digest = digest::digest(tokens.iter().copied());
-        let calls = !whole || tokens.contains(&Token::Sign(b'('));
-        Self { acts: reader.acts, bypass, idles, calls, cut: !whole && !reader.defines, digest }
+        let calls = !whole || tokens.iter().any(|token| may_compute(*token));
+        let single = whole && reader.statements <= 1 && !reader.acts.iter().any(|act| act.is_opaque());
+        let cut = !reader.defines && !whole || hidden;
+        Self { acts: reader.acts, bypass, idles, single, calls, cut, digest }
     }
 }
 
@@ -134,8 +158,8 @@ struct Reader {
     statements: usize,
     /// Of these, such as need no permit.
     bare: usize,
-    /// The last one sleeps or waits for a named lock.
-    idles: bool,
+    /// A function is called that sleeps or waits for a named lock.
+    waits: bool,
     /// A body of a procedure follows, which does nothing now.
     defines: bool,
 }
@@ -156,7 +180,6 @@ impl Reader {
 
     fn functions(&mut self, tokens: &[Token<'_>]) {
         let once = runs_once(tokens);
-        let (mut waits, mut works) = (false, false);
         for (index, token) in tokens.iter().enumerate() {
             // Servers take a quoted name of a function for that function, in double quotes too (ANSI_QUOTES).
             let (Token::Word(word) | Token::Name(word) | Token::Text(word)) = token else { continue };
@@ -168,39 +191,9 @@ impl Reader {
                 _ => None,
             };
             self.acts.extend(function_act(word, name, once));
-            if is_one_of(word, &WAITING) {
-                waits = true;
-            } else {
-                works = works || !once || !is_one_of(word, &TRIFLING);
-            }
+            self.waits |= is_waiting(word);
         }
-        // In other statements the server does something besides, or what the text does not show.
-        let bare =
-            ["select", "do", "set"].iter().any(|verb| tokens.first().is_some_and(|token| token.is(verb)));
-        self.idles = bare && once && waits && !works;
     }
-}
-
-/// Functions that wait and do nothing.
-const WAITING: [&str; 2] = ["sleep", "get_lock"];
-/// Functions that may stand beside them: they take no time, whatever they are given.
-const TRIFLING: [&str; 12] = [
-    "release_lock",
-    "release_all_locks",
-    "is_free_lock",
-    "is_used_lock",
-    "connection_id",
-    "database",
-    "concat",
-    "if",
-    "ifnull",
-    "coalesce",
-    "rand",
-    "now",
-];
-
-fn is_one_of(word: &[u8], known: &[&str]) -> bool {
-    known.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Whether functions are evaluated once, and not for rows: for many, or for none.
@@ -222,9 +215,24 @@ fn function_act(word: &[u8], name: Option<u64>, once: bool) -> Option<Act> {
     })
 }
 
+/// `CREATE [OR REPLACE] [DEFINER = user] [AGGREGATE] FUNCTION ...`: what is made stands before any list or name. What
+/// stands behind `=` is a name.
 fn defines_a_body(tokens: &[Token<'_>]) -> bool {
-    let kinds = ["procedure", "function", "trigger", "event", "package"];
-    tokens.iter().take(16).any(|token| kinds.iter().any(|kind| token.is(kind)))
+    const BODIES: [&str; 5] = ["procedure", "function", "trigger", "event", "package"];
+    const OTHERS: [&str; 6] = ["table", "view", "index", "user", "database", "schema"];
+    let is_one_of = |token: &Token<'_>, known: &[&str]| known.iter().any(|known| token.is(known));
+    let behind_sign = |at: usize| at > 0 && tokens[at - 1] == Token::Sign(b'=');
+    let kinds = tokens.iter().enumerate().filter(|(at, _)| !behind_sign(*at)).map(|(_, token)| token);
+    let kind = kinds
+        .take_while(|token| **token != Token::Sign(b'('))
+        .find(|token| is_one_of(token, &BODIES) || is_one_of(token, &OTHERS));
+    kind.is_some_and(|kind| is_one_of(kind, &BODIES))
+}
+
+/// Whether a server that prepares the statement may work out something: a function's value, or a constant of a view.
+fn may_compute(token: Token<'_>) -> bool {
+    token == Token::Sign(b'(')
+        || ["from", "update", "into", "table", "join"].iter().any(|word| token.is(word))
 }
 
 /// What the verb does.

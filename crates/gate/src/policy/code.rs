@@ -36,22 +36,14 @@ impl Code {
             0x11 | 0x1f => Self::Reset,
             // QUIT, STMT_SEND_LONG_DATA.
             0x01 | 0x18 => Self::Silent,
-            // INIT_DB, FIELD_LIST, SHUTDOWN, STATISTICS, PROCESS_INFO, PROCESS_KILL, DEBUG, PING,
+            // INIT_DB, SHUTDOWN, STATISTICS, PROCESS_INFO, PROCESS_KILL, DEBUG, PING,
             // BINLOG_DUMP, TABLE_DUMP, REGISTER_SLAVE, STMT_RESET, SET_OPTION, STMT_FETCH, BINLOG_DUMP_GTID,
             // CLONE, SUBSCRIBE_GROUP_REPLICATION.
-            0x02
-            | 0x04
-            | 0x08..=0x0a
-            | 0x0c..=0x0e
-            | 0x12
-            | 0x13
-            | 0x15
-            | 0x1a..=0x1c
-            | 0x1e
-            | 0x20
-            | 0x21 => Self::Aside,
-            // CREATE_DB, DROP_DB, REFRESH.
-            0x05..=0x07 => Self::Other,
+            0x02 | 0x08..=0x0a | 0x0c..=0x0e | 0x12 | 0x13 | 0x15 | 0x1a..=0x1c | 0x1e | 0x20 | 0x21 => {
+                Self::Aside
+            }
+            // FIELD_LIST, which works out constants of views; CREATE_DB, DROP_DB, REFRESH.
+            0x04..=0x07 => Self::Other,
             _ => Self::Unknown,
         }
     }

@@ -41,9 +41,10 @@ impl Hold {
         unnamed || self.is_named()
     }
 
-    /// Whether it holds what others are sure to wait for: more than locks by name, and more than a doubt.
+    /// Whether it holds what not everybody may, or not for nothing: more than a doubt, than locks by name, than tables and
+    /// handlers of one's own, with which all of a client's sessions could pass the queue.
     pub fn is_solid(&self) -> bool {
-        self.transaction || self.xa || self.tables || self.global || self.backup || self.handlers > 0
+        self.transaction || self.xa || self.global || self.backup
     }
 
     fn is_named(&self) -> bool {

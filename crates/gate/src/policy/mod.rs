@@ -15,6 +15,7 @@ mod bare;
 mod code;
 mod digest;
 mod hold;
+mod idle;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -89,6 +90,8 @@ pub struct AtServer {
     pub digest: u64,
     /// Whether it sleeps or waits for a named lock, and so does not use the server.
     pub idles: bool,
+    /// Whether it is one statement, and the server done with it when its result is written.
+    pub single: bool,
 }
 
 /// Statements that are remembered; the servers' own default for a whole server.
@@ -184,8 +187,11 @@ impl Session {
         }
         let pending = self.pending.iter().find(|pending| pending.permit)?;
         let statement = pending.statement.as_ref();
-        let (digest, idles) = statement.map_or((0, false), |statement| (statement.digest, statement.idles));
-        Some(AtServer { digest, idles })
+        Some(AtServer {
+            digest: statement.map_or(0, |statement| statement.digest),
+            idles: statement.is_some_and(|statement| statement.idles),
+            single: statement.is_none_or(|statement| statement.single),
+        })
     }
 
     /// Reads a command, once: while it waits it can be kept in this form.
@@ -344,11 +350,10 @@ impl Session {
 
     fn failed(&mut self, pending: &Pending, error: u16, before: bool) -> Option<Outcome> {
         let acts = pending.statement.as_ref().map_or(&[][..], |statement| &statement.acts);
-        // Of several steps some were done; what they take counts as taken, what they give as kept.
-        if acts.len() > 1 && pending.code != Code::Prepare {
-            acts.iter()
-                .filter(|act| act.takes() && **act != Act::Begin)
-                .for_each(|act| self.hold.apply(*act));
+        // Of several steps some were done, nobody knows which; what they give counts as kept.
+        let takes = |act: &Act| act.takes() && *act != Act::Begin;
+        if acts.len() > 1 && pending.code != Code::Prepare && acts.iter().any(takes) {
+            self.hold.apply(Act::Doubt);
         }
         let outcome = code::outcome(error);
         if code::ends_transaction(error) && !self.hold.xa {

@@ -7,7 +7,7 @@ use super::worker::Worker;
 use super::{Backing, Errno};
 use crate::address::Address;
 use crate::sys::{self, Access, Listener};
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use evenkeel_wire::nbd::{Export, NAME_MAX};
 use rustls::ServerConfig;
 use std::io;
@@ -30,8 +30,8 @@ pub struct Plan {
     pub disks: Vec<DiskPlan>,
     /// The window to begin with; infinite holds nothing back.
     pub window: f64,
-    /// What an I/O costs.
-    pub cost: Cost,
+    /// What I/Os cost.
+    pub costs: Costs,
     /// Bytes of buffers that requests of sockets may hold. One request at a time is taken beyond that.
     pub memory: usize,
 }

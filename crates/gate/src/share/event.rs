@@ -44,6 +44,13 @@ pub enum Event {
     },
     /// It does no more.
     OutsiderGone,
+    /// The storage is not divided by shares, whatever the windows: it serves hosts in turn, say, or bounds each of them.
+    Unfair {
+        /// This host's part of the device over the part that its shares give it.
+        ratio: f64,
+    },
+    /// It is again.
+    Fair,
     /// Another member is heard.
     Came {
         /// Its name.
@@ -57,6 +64,16 @@ pub enum Event {
     /// Another start of a member has the name of this one.
     Twin {
         /// The name.
+        member: String,
+    },
+    /// A member takes I/Os to cost something else than this one does: shares are not of the same thing.
+    CostsDiffer {
+        /// Its name.
+        member: String,
+    },
+    /// It does no more.
+    CostsAgree {
+        /// Its name.
         member: String,
     },
     /// Reports were dropped.

@@ -3,7 +3,7 @@
 use super::{DiskPlan, Errno, Failure, Reply, Request, ShareError};
 use crate::histogram::Histogram;
 use crate::sys::{Listener, Wake};
-use evenkeel_core::share::Measured;
+use evenkeel_core::share::{Costs, Measured};
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,8 @@ pub(super) enum Message {
     Shares(usize, f64),
     /// One more disk.
     Add(Addition, Sender<Result<usize, ShareError>>),
+    /// Other costs of I/Os.
+    Costs(Box<Costs>),
     /// A period has ended: tell what was seen in it.
     Measure(Sender<Seen>),
     /// No more requests; end when the last one has.
@@ -54,7 +56,7 @@ pub struct Counts {
 }
 
 /// Counts of a disk since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskCounts {
     /// Reads that ended well.
     pub reads: u64,
@@ -68,6 +70,10 @@ pub struct DiskCounts {
     pub flushes: u64,
     /// Requests that ended with an error.
     pub errors: u64,
+    /// Cost of all that ended, flushes aside: device time in units of a 16 KB read, as far as the table of costs is right.
+    pub cost: f64,
+    /// Device time in seconds of one spindle by the storage's own account, where it keeps one: a simulated array.
+    pub device_s: Option<f64>,
     /// Those of them at which the storage failed; the rest asked for what cannot be.
     pub failures: u64,
     /// The last of those.
@@ -212,6 +218,11 @@ impl Handle {
         let (sender, receiver) = channel();
         self.0.put(Message::Add(addition, sender)).map_err(|_| ended())?;
         receiver.recv().map_err(|_| ended())?
+    }
+
+    /// Sets what I/Os cost that are asked for from now on.
+    pub fn set_costs(&self, costs: Costs) {
+        let _ = self.0.put(Message::Costs(Box::new(costs)));
     }
 
     /// Ends a period: what was seen in it. `None` where the engine does not answer within `patience`.

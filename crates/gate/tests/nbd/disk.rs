@@ -1,7 +1,7 @@
 //! Disks in memory, and an engine that serves them at a socket.
 
 use evenkeel_core::Nanos;
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use evenkeel_gate::share::{
     Address, Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, NbdPlan, Place, Plan, Work,
 };
@@ -127,7 +127,7 @@ impl Served {
         let (orders, archive) = (site(), site());
         archive.read_only.store(true, Ordering::SeqCst);
         let disks = vec![disk("orders", &orders), disk("archive", &archive)];
-        let plan = Plan { disks, window: f64::INFINITY, cost: Cost::default(), memory: MEMORY };
+        let plan = Plan { disks, window: f64::INFINITY, costs: Costs::default(), memory: MEMORY };
         let port = Address::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
         let all = Address::Unix(folder.path().join("disks"));
         let only = Place { disk: Some(0), ..Address::Unix(folder.path().join("orders")).into() };

@@ -9,7 +9,7 @@ mod tools;
 
 use client::{Client, DISCONNECT, FLUSH, FUA, READ, TRIM, WRITE, ZERO, request, tcp, unix};
 use disk::{DISK, MEMORY, Served};
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use evenkeel_gate::share::{Access, Address, Engine, NbdPlan, Plan, Seen, ShareError};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -270,7 +270,7 @@ fn an_engine_that_stops_answers_what_was_asked_and_leaves_no_socket() {
 #[test]
 fn a_place_that_is_taken_and_a_name_that_cannot_be_asked_for_are_refused() {
     let served = Served::start();
-    let plan = || Plan { disks: Vec::new(), window: 1.0, cost: Cost::default(), memory: MEMORY };
+    let plan = || Plan { disks: Vec::new(), window: 1.0, costs: Costs::default(), memory: MEMORY };
     let port = Address::Tcp { host: "127.0.0.1".to_owned(), port: served.engine.ports()[0] };
     for address in [port, Address::Unix(served.path())] {
         let refused = Engine::start_nbd(plan(), &NbdPlan { listen: vec![address.clone().into()], tls: None })

@@ -82,8 +82,7 @@ fn command(paths: &Paths, binary: &ServerBinary, data: &Path) -> Result<Command,
     command.arg(option("--defaults-file=", &paths.my_cnf()));
     command.args(binary.base_dir().map(|base| option("--basedir=", base)));
     command.arg(option("--datadir=", data));
-    // root@localhost logs in by the socket without a password; the socket's directory is closed to others,
-    // and the accounts that would do so by TCP are removed below.
+    // Until the first start root@localhost has no password: nobody else can reach the socket, and there is no TCP yet.
     command.args(["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]);
     command.args(is_root().then_some("--user=root"));
     Ok(command)
@@ -127,7 +126,8 @@ fn write_init_sql(paths: &Paths, password: &str) -> Result<(), SandboxError> {
     let mut sql = String::from(
         "DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> 'localhost');\n\
          DELETE FROM mysql.proxies_priv WHERE Host <> 'localhost';\n\
-         FLUSH PRIVILEGES;\n",
+         FLUSH PRIVILEGES;\n\
+         ALTER USER root@localhost IDENTIFIED VIA unix_socket;\n",
     );
     for host in ["localhost", "127.0.0.1"] {
         sql += &format!("CREATE OR REPLACE USER '{USER}'@'{host}' IDENTIFIED BY '{password}';\n");

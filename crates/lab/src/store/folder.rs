@@ -132,6 +132,7 @@ impl StudyFolder {
         let folder = Self { _lock: Some(lock(&path)?), path };
         fs::create_dir(folder.runs_dir()).map_err(StoreError::io("make", &folder.runs_dir()))?;
         folder.write_plan(plan)?;
+        sync(root)?;
         Ok(folder)
     }
 
@@ -224,8 +225,13 @@ impl StudyFolder {
         let part = part(&whole);
         tables.write(&part)?;
         write_json(&part.join("run.json"), run)?;
+        // Tables and the request log too: after a power cut a run that has its name is whole.
+        for file in read_dir(&part)? {
+            sync(&file)?;
+        }
+        sync(&part)?;
         fs::rename(&part, &whole).map_err(StoreError::io("rename", &part))?;
-        sync_dir(&self.runs_dir())?;
+        sync(&self.runs_dir())?;
         Ok(whole)
     }
 
@@ -326,7 +332,7 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
     serde_json::from_slice(&text).map_err(damaged)
 }
 
-/// Writes beside, makes durable, renames: a reader sees the old file or the new one.
+/// Writes beside, makes durable, renames: a reader sees the old file or the new one, also after a power cut.
 fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|source| StoreError::Damaged { path: path.to_owned(), source })?;
@@ -338,9 +344,11 @@ fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
         file.sync_all()?;
         fs::rename(&beside, path)
     };
-    write().map_err(StoreError::io("write", path))
+    write().map_err(StoreError::io("write", path))?;
+    path.parent().map_or(Ok(()), sync)
 }
 
-fn sync_dir(path: &Path) -> Result<(), StoreError> {
-    File::open(path).and_then(|dir| dir.sync_all()).map_err(StoreError::io("sync", path))
+/// Makes a file durable, or the names in a folder.
+fn sync(path: &Path) -> Result<(), StoreError> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(StoreError::io("sync", path))
 }

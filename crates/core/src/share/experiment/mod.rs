@@ -9,7 +9,7 @@ mod random;
 
 pub use judge::{Outcome, judge, kept};
 pub use published::published;
-pub use random::{Mix, Stability, mix, stability};
+pub use random::{Mix, Stability, costly_mix, mix, stability};
 
 use super::law::{Parameters, Settings};
 use super::simulation::{HostPlan, Scenario, Stretch};

@@ -1,7 +1,7 @@
 //! Random arrays and mixes: does the law stay where it should?
 
 use super::super::law::Settings;
-use super::super::simulation::{DiskPlan, HostPlan, Scenario, Trace, run};
+use super::super::simulation::{DiskPlan, HostPlan, Scenario, Stretch, Trace, run, share_error};
 use super::super::{ArrayPlan, Cost, Io, Law, Service};
 use crate::random::{Random, Seed};
 
@@ -9,6 +9,10 @@ use crate::random::{Random, Seed};
 const SETTLE: usize = 20;
 /// Periods that are judged.
 const JUDGED: usize = 20;
+/// Of what a host wants, the part outstanding below which its window holds it back.
+const HELD_BACK: f64 = 0.8;
+/// I/Os from which on the device time of a host says something.
+const TOLD: f64 = 300.0;
 /// I/Os that a period has at least, so that its mean says something.
 const PERIOD_IOS: f64 = 400.0;
 
@@ -28,6 +32,9 @@ pub struct Stability {
     pub latency: f64,
     /// Mean of what was outstanding over what was wanted, over hosts.
     pub filled: f64,
+    /// Largest error of device time, by the array's own account, against the shares, among hosts that the window holds back
+    /// and that did enough I/Os for this to be told; 0 where there are fewer than two.
+    pub device_error: f64,
     /// Largest relative spread (standard deviation over mean) of all windows together from period to period.
     pub spread: f64,
 }
@@ -38,8 +45,7 @@ impl Stability {
         let period_s = mix.scenario.period_s;
         let from_s = SETTLE as f64 * period_s;
         let stretch = (from_s, mix.scenario.duration_s);
-        let disks = mix.scenario.hosts.iter().flat_map(|host| &host.disks);
-        let wanted: f64 = disks.map(|disk| wanted(disk, mix.scenario.array.cost)).sum();
+        let wanted: f64 = mix.scenario.hosts.iter().map(|host| usable(host, mix.scenario.array.cost)).sum();
         let outstanding: f64 = trace.outstanding(stretch).iter().sum();
         let totals: Vec<f64> = (SETTLE..SETTLE + JUDGED)
             .map(|number| {
@@ -52,6 +58,7 @@ impl Stability {
         Self {
             latency: trace.latency_s(stretch, |_| true).unwrap_or(f64::INFINITY) / mix.threshold_s,
             filled: outstanding / wanted,
+            device_error: device_error(mix, trace, stretch),
             spread: variance.sqrt() / mean,
         }
     }
@@ -63,23 +70,48 @@ impl Stability {
     }
 }
 
+fn device_error(mix: &Mix, trace: &Trace, stretch: Stretch) -> f64 {
+    let (outstanding, iops) = (trace.outstanding(stretch), trace.iops(stretch));
+    let seconds = stretch.1 - stretch.0;
+    let shares = mix.scenario.hosts.iter().enumerate().map(|(place, host)| {
+        let wanted = usable(host, mix.scenario.array.cost);
+        let is_held_back = outstanding[place] < HELD_BACK * wanted && iops[place] * seconds >= TOLD;
+        if is_held_back { host.disks.iter().map(|disk| disk.shares).sum() } else { 0.0 }
+    });
+    let shares: Vec<f64> = shares.collect();
+    share_error(&trace.device_per_s(stretch), &shares)
+}
+
 fn log_uniform(random: &mut Random, low: f64, high: f64) -> f64 {
     low * (high / low).powf(random.unit())
+}
+
+/// As [`mix`], on an array where 256 KB cost 1 to 16 times what 16 KB cost, and writes 1 to 8 reads.
+pub fn costly_mix(seed: Seed, number: u64) -> Mix {
+    let mut random = Random::new(seed.child("costly").numbered(number));
+    let large = log_uniform(&mut random, 1.0, 16.0);
+    let write = log_uniform(&mut random, 1.0, 8.0);
+    with_cost(seed, number, Some(Cost { per_byte: (large - 1.0) / (240.0 * 1_024.0), write }))
 }
 
 /// Mix `number` of a seed: 2 to 64 hosts, 1 to 64 spindles of 0.1 to 10 ms, depths 1 to 64, shares 1 to 8, sizes 4 KB to
 /// 256 KB, writes that cost up to 4 reads, thresholds from 2 to 12 times the mean service time of what the mix wants: below
 /// that no window meets one.
 pub fn mix(seed: Seed, number: u64) -> Mix {
+    with_cost(seed, number, None)
+}
+
+fn with_cost(seed: Seed, number: u64, cost: Option<Cost>) -> Mix {
     let mut random = Random::new(seed.child("mix").numbered(number));
     let hosts = log_uniform(&mut random, 2.0, 65.0) as usize;
-    let array = ArrayPlan {
+    let mut array = ArrayPlan {
         spindles: log_uniform(&mut random, 1.0, 65.0) as usize,
         mean_s: log_uniform(&mut random, 0.000_1, 0.010),
         service: if random.chance(0.5) { Service::Exponential } else { Service::Uniform(random.unit()) },
         cost: Cost { write: 1.0 + 3.0 * random.unit(), ..Cost::default() },
         cache: None,
     };
+    array.cost = cost.unwrap_or(array.cost);
     let factor = log_uniform(&mut random, 2.0, 12.0);
     let disks: Vec<DiskPlan> = (0..hosts).map(|_| disk(&mut random)).collect();
     let ios: f64 = disks.iter().map(|disk| f64::from(disk.depth)).sum();
@@ -110,6 +142,12 @@ fn disk(random: &mut Random) -> DiskPlan {
 /// Runs a mix.
 pub fn stability(mix: &Mix) -> Stability {
     Stability::of(mix, &run(&mix.scenario))
+}
+
+/// Cost that a host can have outstanding: what its clients want, up to the most window.
+fn usable(host: &HostPlan, cost: Cost) -> f64 {
+    let wanted: f64 = host.disks.iter().map(|disk| wanted(disk, cost)).sum();
+    if let Law::Evenkeel(settings) = host.law { wanted.min(settings.most) } else { wanted }
 }
 
 /// Cost that the clients of a disk want outstanding, in the mean.

@@ -61,11 +61,19 @@ fn mixes_that_diverged_once_do_not_any_more() {
 
 #[test]
 fn windows_that_swing_or_pass_the_threshold_are_called_diverged() {
-    let good = Stability { latency: 1.0, filled: 0.5, spread: 0.02 };
+    let good = Stability { latency: 1.0, filled: 0.5, device_error: 0.0, spread: 0.02 };
     assert!(!good.diverged());
     assert!(Stability { latency: 1.3, ..good }.diverged());
     assert!(Stability { latency: 0.5, ..good }.diverged());
     assert!(!Stability { latency: 0.5, filled: 1.0, ..good }.diverged());
     assert!(Stability { spread: 0.4, ..good }.diverged());
     assert!(Stability { latency: f64::NAN, ..good }.diverged());
+}
+
+#[test]
+fn arrays_on_which_large_ios_and_writes_cost_much_are_divided_by_device_time() {
+    for number in 0..20 {
+        let outcome = stability(&costly_mix(Seed(3), number));
+        assert!(!outcome.diverged() && outcome.device_error < 0.2, "mix {number}: {outcome:?}");
+    }
 }

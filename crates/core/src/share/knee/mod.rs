@@ -20,6 +20,7 @@
 //! `d ln X / d ln W = 0.1`: an error of 1 % in throughput is one of 10 % in the depth and in the threshold. So rounds are judged
 //! one by one as well, and the range over them goes with the figure.
 
+pub mod costs;
 #[cfg(test)]
 mod tests;
 

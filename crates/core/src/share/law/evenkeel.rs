@@ -9,8 +9,8 @@
 //! period: in one period at saturation, without overshoot for `g e <= 1` and stable up to `g e < 2`.
 //! docs/decisions/0005 has the argument.
 //!
-//! - *Shares.* W is divided among all disks by [`divide`]: shares times their host's latency over the mean, because throughput
-//!   is window over latency and paths differ; capped by what each uses. What nobody wants goes to all by shares.
+//! - *Shares.* W is divided among all disks by [`divide`]: shares times their host's latency over the mean ([`paths`]), because
+//!   what a window gives of the device is window over latency; capped by what each uses. What nobody wants goes to all by shares.
 //! - *Idle.* While the storage is not congested the total does not fall below the last one that met the threshold (`good`):
 //!   windows stay open, and who comes back is at the threshold at once, not beyond it.
 //! - *Outsiders.* Where others load the storage, the total does not fall below a share of that: hosts that keep to the
@@ -19,6 +19,8 @@
 use super::super::{Period, Report, mean_latency};
 use super::WindowController;
 use super::division::divide;
+use super::fairness::Fairness;
+use super::path::{Path, paths};
 
 /// Weight of the new total where it differs little from the last.
 const CALM: f64 = 0.3;
@@ -34,10 +36,6 @@ const NEAR: f64 = 1.05;
 const FOLLOWS: f64 = 0.3;
 /// Share of the total when last at the threshold that is kept against outsiders.
 const FLOOR: f64 = 0.1;
-/// I/Os of a period from which on a host's own latency counts.
-const ENOUGH: u64 = 20;
-/// Correction of a host's part for its path at most, and weight of the newest.
-const PATH: (f64, f64) = (2.0, 0.5);
 
 /// What an operator may set.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,8 +68,10 @@ pub struct Evenkeel {
     met: Option<f64>,
     /// What was outstanding and the latency since which the latency is beyond the threshold, or has followed last.
     beyond: Option<(f64, f64)>,
-    /// Own latency over the mean.
-    path: f64,
+    /// What own I/Os took of late.
+    path: Path,
+    /// Whether shares are what comes of it.
+    fairness: Fairness,
     /// The total would be smaller but for those who keep to no rules.
     at_floor: bool,
 }
@@ -86,7 +86,8 @@ impl Evenkeel {
             good: None,
             met: None,
             beyond: None,
-            path: 1.0,
+            path: Path::default(),
+            fairness: Fairness::default(),
             at_floor: false,
         }
     }
@@ -141,24 +142,6 @@ impl Evenkeel {
         }
         follows
     }
-
-    fn follow_path(&mut self, own: &Report, latency: f64) {
-        if own.completions >= ENOUGH && own.latency > 0.0 {
-            let seen = (own.latency / latency).clamp(1.0 / PATH.0, PATH.0);
-            self.path += PATH.1 * (seen - self.path);
-        }
-    }
-
-    /// This host's part of the total.
-    fn part(&self, all: &[Report], own: usize, total: f64, latency: f64) -> f64 {
-        let path = |place: usize, report: &Report| match report.completions {
-            _ if place == own => self.path,
-            ENOUGH.. if report.latency > 0.0 => (report.latency / latency).clamp(1.0 / PATH.0, PATH.0),
-            _ => 1.0,
-        };
-        let paths: Vec<f64> = all.iter().enumerate().map(|(place, report)| path(place, report)).collect();
-        divide(total, all, &paths)[own]
-    }
 }
 
 /// What the others take for the total: the median, so that one who lies moves nothing.
@@ -175,7 +158,11 @@ impl WindowController for Evenkeel {
     }
 
     fn report(&mut self, period: &Period) -> Report {
+        self.path.learn(period.done, period.completions);
+        let (cost_latency, grain) = self.path.figures();
         Report {
+            cost_latency,
+            grain,
             outstanding: period.met.min(self.window).max(period.outstanding),
             total: self.total.unwrap_or(0.0),
             ..Report::of(period, self.settings.most)
@@ -183,12 +170,14 @@ impl WindowController for Evenkeel {
     }
 
     fn update(&mut self, all: &[Report], own: usize) -> f64 {
-        let Some(report) = all.get(own) else { return self.window };
+        if all.get(own).is_none() {
+            return self.window;
+        }
         let Some(latency) = mean_latency(all) else { return self.window };
-        self.follow_path(report, latency);
         let total = self.aim(all, latency);
         self.total = Some(total);
-        let part = self.part(all, own, total, latency);
+        self.fairness.learn(all, own);
+        let part = divide(total, all, &paths(all))[own];
         if part.is_finite() {
             self.window = part.min(self.settings.most);
         }
@@ -197,6 +186,10 @@ impl WindowController for Evenkeel {
 
     fn is_at_floor(&self) -> bool {
         self.at_floor
+    }
+
+    fn unfair(&self) -> Option<f64> {
+        self.fairness.unfair()
     }
 }
 
@@ -207,7 +200,15 @@ mod tests {
 
     fn wants(shares: f64, outstanding: f64, latency: f64, wanted: f64) -> Report {
         let disks = vec![DiskUse { shares, wanted }];
-        Report { disks, most: 0.0, outstanding, latency, completions: 1_000, total: 0.0 }
+        Report {
+            disks,
+            outstanding,
+            latency,
+            completions: 1_000,
+            cost_latency: latency,
+            grain: 1.0,
+            ..Report::default()
+        }
     }
 
     fn report(shares: f64, outstanding: f64, latency: f64) -> Report {
@@ -343,6 +344,35 @@ mod tests {
         let window = after(&mut law, 1, |_| 0.022);
         assert!((25.0..45.0).contains(&window), "{window}");
         assert!(!law.is_at_floor());
+    }
+
+    /// Hosts with shares 1:2:5 that always want more, each period with the latencies that storage gives to their windows:
+    /// whether each says that the storage is not divided by shares.
+    fn unfair(latencies: impl Fn(&[f64; 3]) -> [f64; 3]) -> [bool; 3] {
+        let mut laws = [0; 3].map(|_| Evenkeel::new(Settings::new(0.025)));
+        let mut windows = [16.0; 3];
+        for _ in 0..60 {
+            let latencies = latencies(&windows);
+            let all: Vec<Report> = [1.0, 2.0, 5.0]
+                .iter()
+                .enumerate()
+                .map(|(place, &shares)| Report {
+                    rate: windows[place] / latencies[place],
+                    ..report(shares, windows[place], latencies[place])
+                })
+                .collect();
+            for (place, law) in laws.iter_mut().enumerate() {
+                windows[place] = law.update(&all, place);
+            }
+        }
+        laws.map(|law| law.unfair().is_some())
+    }
+
+    #[test]
+    fn storage_that_serves_hosts_in_turn_is_told_of() {
+        assert_eq!(unfair(|windows| windows.map(|window| window / 1_000.0)), [true, false, true]);
+        let together = |windows: &[f64; 3]| [windows.iter().sum::<f64>() / 3_000.0; 3];
+        assert_eq!(unfair(together), [false; 3]);
     }
 
     #[test]

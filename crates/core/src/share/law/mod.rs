@@ -2,8 +2,10 @@
 
 mod division;
 mod evenkeel;
+mod fairness;
 mod fixed;
 mod parda;
+mod path;
 
 pub use evenkeel::{CONGESTED, Evenkeel, Settings};
 pub use fixed::Fixed;
@@ -28,6 +30,12 @@ pub trait WindowController: Send {
     /// no law loads the storage.
     fn is_at_floor(&self) -> bool {
         false
+    }
+
+    /// This host's part of the device over the one that its shares give it, where it is held back and these stay far from
+    /// each other: the storage is not divided by windows.
+    fn unfair(&self) -> Option<f64> {
+        None
     }
 }
 

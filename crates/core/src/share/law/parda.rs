@@ -100,7 +100,14 @@ mod tests {
 
     fn period(latency: f64, wanted: f64) -> Period {
         let disks = vec![DiskUse { shares: 1.0, wanted }];
-        Period { outstanding: wanted, met: wanted, latency: Some(latency), completions: 1_000, disks }
+        Period {
+            outstanding: wanted,
+            met: wanted,
+            latency: Some(latency),
+            completions: 1_000,
+            disks,
+            ..Period::default()
+        }
     }
 
     #[test]

@@ -2,17 +2,20 @@
 
 use super::{HostPlan, Scenario};
 use crate::random::Random;
-use crate::share::{Admission, ArrayPlan, Io, Measured, Report, Sent, WindowController};
+use crate::share::{Admission, Costs, Io, Measured, Report, Sent, WindowController};
 
 pub struct Host<'a> {
     pub plan: &'a HostPlan,
     admission: Admission<Io>,
+    costs: Costs,
     controller: Box<dyn WindowController>,
     /// I/Os of each disk that are wanted, sent or held back.
     wanted: Vec<u32>,
     random: Random,
     /// Latest report, and when it was told.
     pub told: Option<(f64, Report)>,
+    /// Device time of what it has sent in this period, by the array's own account.
+    pub device_s: f64,
 }
 
 impl<'a> Host<'a> {
@@ -23,9 +26,11 @@ impl<'a> Host<'a> {
             plan,
             admission: Admission::new(&shares, plan.law.initial(), 0.0),
             controller: plan.law.build(),
+            costs: plan.costs.unwrap_or_else(|| scenario.array.cost.into()),
             wanted: vec![0; shares.len()],
             random: Random::new(scenario.seed.child("host").numbered(place as u64)),
             told: None,
+            device_s: 0.0,
         }
     }
 
@@ -35,13 +40,13 @@ impl<'a> Host<'a> {
     }
 
     /// Clients that are there want as many as their depth.
-    pub fn want(&mut self, array: &ArrayPlan, now_s: f64) {
+    pub fn want(&mut self, now_s: f64) {
         for (place, disk) in self.plan.disks.iter().enumerate() {
             let most = if disk.is_active(now_s) { disk.depth } else { 0 };
             while self.wanted[place] < most {
                 let io = disk.io(self.random.unit());
                 self.wanted[place] += 1;
-                self.admission.want(place, array.cost.of(io), io, now_s);
+                self.admission.want(place, self.costs.of(io), io, now_s);
             }
         }
     }

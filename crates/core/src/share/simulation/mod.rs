@@ -7,7 +7,7 @@ mod trace;
 pub use run::run;
 pub use trace::{Row, Trace, share_error};
 
-use super::{ArrayPlan, Io, Law};
+use super::{ArrayPlan, Costs, Io, Law};
 use crate::random::Seed;
 
 /// A stretch of time in seconds: from, until.
@@ -54,12 +54,14 @@ pub struct HostPlan {
     pub disks: Vec<DiskPlan>,
     /// What its path adds to each latency, in seconds.
     pub path_s: f64,
+    /// What it takes I/Os to cost; what they cost the array where it knows.
+    pub costs: Option<Costs>,
 }
 
 impl HostPlan {
     /// A member with one disk.
     pub fn new(law: Law, disk: DiskPlan) -> Self {
-        Self { law, tells: true, disks: vec![disk], path_s: 0.0 }
+        Self { law, tells: true, disks: vec![disk], path_s: 0.0, costs: None }
     }
 }
 

@@ -70,8 +70,8 @@ struct Run<'a> {
     scenario: &'a Scenario,
     array: Array,
     hosts: Vec<Host<'a>>,
-    /// Hosts that will be woken already.
-    waking: Vec<bool>,
+    /// When hosts will be woken already; infinite for one that will not.
+    waking_s: Vec<f64>,
     agenda: Agenda,
     trace: Trace,
 }
@@ -93,7 +93,7 @@ impl<'a> Run<'a> {
             scenario,
             array: Array::new(scenario.array, scenario.seed),
             hosts: (0..many).map(|place| Host::new(scenario, place)).collect(),
-            waking: vec![false; many],
+            waking_s: vec![f64::INFINITY; many],
             agenda,
             trace: Trace::new(many, scenario.period_s),
         }
@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
                 self.agenda.add(now_s + self.scenario.period_s, Event::Tick(place));
             }
             Event::Wake(place) => {
-                self.waking[place] = false;
+                self.waking_s[place] = f64::INFINITY;
                 self.send(place, now_s);
             }
             Event::Change => (0..self.hosts.len()).for_each(|place| self.send(place, now_s)),
@@ -120,15 +120,18 @@ impl<'a> Run<'a> {
 
     fn send(&mut self, place: usize, now_s: f64) {
         let host = &mut self.hosts[place];
-        host.want(&self.scenario.array, now_s);
+        host.want(now_s);
         loop {
             match host.next(now_s) {
                 Ok((sent, io)) => {
+                    let before_s = self.array.device_s();
                     let done_s = self.array.send(io, now_s) + host.plan.path_s;
+                    host.device_s += self.array.device_s() - before_s;
                     self.agenda.add(done_s, Event::Done(place, sent));
                 }
-                Err(Some(wait_s)) if !self.waking[place] => {
-                    self.waking[place] = true;
+                // Once more where something has completed since: a debt is paid the sooner, the more room there is.
+                Err(Some(wait_s)) if now_s + wait_s < self.waking_s[place] => {
+                    self.waking_s[place] = now_s + wait_s;
                     // A nanosecond more, so that rounding does not wake it too early for ever.
                     return self.agenda.add(now_s + wait_s + 1e-9, Event::Wake(place));
                 }
@@ -157,7 +160,8 @@ impl<'a> Run<'a> {
             outstanding: measured.period.outstanding,
             completions: measured.period.completions,
             latency_s: measured.period.latency,
-            cost_per_s: measured.cost / measured.seconds,
+            cost_per_s: measured.period.rate,
+            device_s: std::mem::take(&mut self.hosts[place].device_s),
             seconds: measured.seconds,
         });
     }

@@ -3,7 +3,7 @@
 use super::super::law::{Parameters, Settings};
 use super::trace::share_error;
 use super::*;
-use crate::share::{Cost, Service};
+use crate::share::{Cost, Costs, Service};
 
 /// The array that the published one is stood for by: calibrated on the first table of its evaluation.
 pub const PUBLISHED: ArrayPlan =
@@ -56,4 +56,40 @@ fn disks_of_one_host_divide_its_window_by_their_shares() {
 fn the_same_seed_gives_the_same_trace() {
     let scenario = scenario(Law::Evenkeel(Settings::new(0.025)), &[1.0, 4.0], 32);
     assert_eq!(run(&scenario), run(&scenario));
+}
+
+/// Shares 1:2:5 of small reads, large reads and a mix with writes, on an array where 256 KB cost 8 times what 16 KB cost and
+/// a write as much as 4 reads: parts of the device over those by shares, less one, the largest.
+fn device_time_error(spindles: usize, costs: Option<Costs>) -> f64 {
+    let law = Law::Evenkeel(Settings::new(0.025));
+    let disk = |shares, bytes, writes| DiskPlan { bytes, writes, ..DiskPlan::new(shares, 256) };
+    let disks = [disk(1.0, 4_096, 0.0), disk(2.0, 262_144, 0.0), disk(5.0, 16_384, 0.5)];
+    let hosts = disks.map(|disk| HostPlan { costs, ..HostPlan::new(law, disk) }).to_vec();
+    let cost = Cost { per_byte: 7.0 / (240.0 * 1_024.0), write: 4.0 };
+    let mean_s = 0.0005 * spindles as f64;
+    let array = ArrayPlan { spindles, mean_s, cost, ..PUBLISHED };
+    let scenario = Scenario { array, hosts, period_s: 0.5, duration_s: 120.0, seed: Seed(1) };
+    let trace = run(&scenario);
+    let stretch = (20.0, 120.0);
+    share_error(&trace.device_per_s(stretch), &[1.0, 2.0, 5.0])
+}
+
+#[test]
+fn the_device_is_divided_by_shares_whatever_ios_cost() {
+    for spindles in [1, 4, 16] {
+        let error = device_time_error(spindles, None);
+        assert!(error < 0.03, "{spindles} spindles: {error}");
+    }
+}
+
+#[test]
+fn without_the_costs_of_the_array_the_device_is_divided_otherwise() {
+    let error = device_time_error(4, Some(Costs::default()));
+    assert!(error > 0.5, "{error}: the array is one on which costs matter");
+    let measured = Costs::new(
+        &[(4_096, 0.67), (16_384, 1.0), (65_536, 2.35), (262_144, 7.9)],
+        &[(16_384, 4.1), (65_536, 9.8)],
+    );
+    let error = device_time_error(4, Some(measured.expect("costs")));
+    assert!(error < 0.06, "{error} with costs as they are measured");
 }

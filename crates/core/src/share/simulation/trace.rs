@@ -17,8 +17,10 @@ pub struct Row {
     pub completions: u64,
     /// Their mean latency in seconds.
     pub latency_s: Option<f64>,
-    /// Cost completed per second: what it had of the device.
+    /// Cost completed per second: what it had of the device, as the host takes I/Os to cost.
     pub cost_per_s: f64,
+    /// Device time of what it sent, in seconds of one spindle, by the array's own account; 0 where nobody keeps one.
+    pub device_s: f64,
     /// Its length in seconds.
     pub seconds: f64,
 }
@@ -68,9 +70,14 @@ impl Trace {
         self.per_s(stretch, |row| row.completions as f64)
     }
 
-    /// Cost per second of each host: its part of the device.
+    /// Cost per second of each host: its part of the device, if I/Os cost what it takes them to.
     pub fn cost_per_s(&self, stretch: Stretch) -> Vec<f64> {
         self.per_s(stretch, |row| row.cost_per_s * row.seconds)
+    }
+
+    /// Device time per second of each host, by the array's own account.
+    pub fn device_per_s(&self, stretch: Stretch) -> Vec<f64> {
+        self.per_s(stretch, |row| row.device_s)
     }
 
     /// Mean window of each host.

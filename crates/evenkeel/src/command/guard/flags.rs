@@ -50,7 +50,7 @@ pub struct Flags {
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
     /// Account to ask the server's status with, for lock waits and warnings at the start, as mysql://user@host:port;
-    /// its password from EVENKEEL_PASSWORD or ?defaults-file=FILE, as every user sees this command line
+    /// its password from EVENKEEL_PASSWORD or ?defaults-file=FILE, as users may see this command line before it is hidden
     #[arg(long, value_name = "URL")]
     monitor: Option<String>,
     /// Count cycles and misses on the server's CPUs, which it has to itself

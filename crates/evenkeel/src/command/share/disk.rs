@@ -10,7 +10,6 @@ use crate::share::{log, serve};
 use crate::view::http::Server;
 use crate::view::log::{Form, line};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_core::share::Cost;
 use evenkeel_gate::board::Board;
 use evenkeel_gate::clock::Clock;
 use evenkeel_gate::share::control::{Loop, Order, Settings};
@@ -82,11 +81,11 @@ impl Running {
         let sizes: Vec<(u64, bool)> =
             disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
-        let memory = config.memory as usize;
+        let (window, costs, memory) = (config.window, config.costs.costs()?, config.memory as usize);
         // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
         let nbd = NbdPlan { listen: places::of(config)?, tls: places::tls(config)? };
         let listening = Listening::bind(&nbd, &disks, memory)?;
-        let plan = Plan { disks, window: config.window, cost: Cost::default(), memory };
+        let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
         let bus = bus::open(config, clock)?;
         let engine = Engine::start_listening(plan, listening)?;
@@ -145,7 +144,7 @@ impl Running {
         self.add(reload::added(&self.started, config), config)?;
         let send =
             |order: Order| self.orders.send(order).map_err(|_| anyhow!("the thread of the window has ended"));
-        send(Order::Set(settings(config)?))?;
+        send(Order::Set(Box::new(settings(config)?)))?;
         for (place, name) in self.names.iter().enumerate() {
             if let Some(disk) = config.disks.iter().find(|disk| disk.name == *name) {
                 send(Order::Shares(place, disk.share))?;
@@ -222,7 +221,7 @@ fn list(addresses: &[Address]) -> String {
 }
 
 fn settings(config: &ShareConfig) -> Result<Settings> {
-    Ok(Settings { period: config.period, law: config.law()? })
+    Ok(Settings { period: config.period, law: config.law()?, costs: config.costs.costs()? })
 }
 
 fn tell(event: &Event, form: Form) {

@@ -1,5 +1,6 @@
 //! Flags of `evenkeel share disk`, over its configuration file.
 
+use crate::config::costs::table;
 use crate::config::share::{DiskConfig, LAWS, ShareConfig, mode_of};
 use crate::config::units;
 use crate::failure::WithHint;
@@ -13,6 +14,8 @@ use std::path::PathBuf;
 Examples:
   evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
   evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --controller fixed --window 32
+  evenkeel share disk --backing /dev/sdb --name web1 --nbd /run/web1.sock --bus slot:/shared/slots \\
+    --cost-read 4k=0.93,16k=1,64k=1.4,256k=2.9 --cost-write 16k=3.8      as `share knee --costs` found them
   evenkeel share disk --config /etc/evenkeel/share.toml
 
 The disk of a host has the host's name unless the configuration file says otherwise.
@@ -84,6 +87,12 @@ pub struct Flags {
     /// No window passes this [default: 256]
     #[arg(long, value_name = "N")]
     window_max: Option<f64>,
+    /// What reads cost by size, in units of a read of 16k, as `share knee --costs` finds it [default: 16k=1,256k=1.4]
+    #[arg(long, value_name = "SIZE=COST,...")]
+    cost_read: Option<String>,
+    /// What writes cost by size, in the same units; one size is enough [default: as much as reads]
+    #[arg(long, value_name = "SIZE=COST,...")]
+    cost_write: Option<String>,
     /// How hosts tell each other: slot:FILE, nats://HOST:PORT or tls://HOST:PORT [default: this host is alone]
     #[arg(long, value_name = "BUS")]
     bus: Option<String>,
@@ -198,6 +207,12 @@ impl Flags {
         tls.clients = self.tls_client_ca.clone().or(tls.clients.take());
         time(&mut config.latency, &self.latency, "--latency")?;
         time(&mut config.period, &self.period, "--period")?;
+        if let Some(text) = &self.cost_read {
+            config.costs.reads = table(text).context("--cost-read")?;
+        }
+        if let Some(text) = &self.cost_write {
+            config.costs.writes = table(text).context("--cost-write")?;
+        }
         if let Some(text) = &self.memory {
             config.memory = units::bytes(text).context("--memory")?;
         }

@@ -25,6 +25,7 @@ Examples:
   evenkeel share disk --config /etc/evenkeel/share.toml
   evenkeel share mount --backing /dev/sdb --share 4 --name web1 --at /srv/data --mkfs ext4 --bus slot:/shared/slots
   evenkeel share knee --backing /dev/sdb --direct
+  evenkeel share knee --backing /dev/sdb --direct --costs
   evenkeel share top 127.0.0.1:9308
   evenkeel share array test.sim --spindles 10 --service 2.9ms
   evenkeel share disk --backing disk.img --size 1G --simulated test.sim --nbd ./disk.sock
@@ -44,7 +45,7 @@ enum Action {
     Disk(Box<Flags>),
     /// Put a file system on a disk and mount it, in one step
     Mount(Box<mount::MountArgs>),
-    /// Find the latency threshold: where the storage does 0.9 of its peak throughput
+    /// Find the latency threshold, or what I/Os cost, by measuring the storage
     Knee(knee::KneeArgs),
     /// Watch a host: window, latency, disks, members, and why
     Top(top::TopArgs),

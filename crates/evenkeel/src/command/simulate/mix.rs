@@ -119,6 +119,7 @@ mod tests {
             completions,
             latency_s,
             cost_per_s: 0.0,
+            device_s: 0.0,
             seconds: 2.0,
         };
         let rows = [

@@ -7,7 +7,7 @@ use crate::out;
 use anyhow::Result;
 use evenkeel_core::random::Seed;
 use evenkeel_core::share::experiment::{
-    Experiment, Mix, Outcome, Stability, Way, judge, kept, mix, published, stability,
+    Experiment, Mix, Outcome, Stability, Way, costly_mix, judge, kept, mix, published, stability,
 };
 use evenkeel_core::share::simulation::run;
 use serde_json::{Value, json};
@@ -91,21 +91,39 @@ pub fn as_text(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Optio
 }
 
 fn mixes(session: &Session, args: &Args, seed: Seed, count: u64) -> Result<()> {
-    let mut diverged = 0;
+    // On usual arrays, and on those where large I/Os and writes cost much.
+    let (mut diverged, mut errors) = ([0; 2], Vec::new());
     for number in 0..count {
-        if session.stop.is_set() {
-            return Err(Stopped(format!("after {number} of {count} mixes")).into());
-        }
-        let mix = mix(seed, number);
-        let outcome = stability(&mix);
-        diverged += u64::from(outcome.diverged());
-        if outcome.diverged() && !args.json {
-            out::write(&one(number, &mix, &outcome))?;
+        for (place, mix) in [mix(seed, number), costly_mix(seed, number)].iter().enumerate() {
+            if session.stop.is_set() {
+                return Err(Stopped(format!("after {number} of {count} mixes")).into());
+            }
+            let outcome = stability(mix);
+            diverged[place] += u64::from(outcome.diverged());
+            errors.push(outcome.device_error);
+            if outcome.diverged() && !args.json {
+                out::write(&one(number, mix, &outcome))?;
+            }
         }
     }
+    errors.sort_by(f64::total_cmp);
+    let quantile = |part: f64| errors.get((part * errors.len() as f64) as usize).or(errors.last()).copied();
+    let (half, most) = (quantile(0.5), quantile(0.95));
     let text = match args.json {
-        true => json!({ "seed": seed.0, "mixes": count, "diverged": diverged }).to_string(),
-        false => format!("{diverged} of {count} random arrays and mixes of seed {} diverged", seed.0),
+        true => json!({
+            "seed": seed.0, "mixes": count, "diverged": diverged[0], "diverged_costly": diverged[1],
+            "device_error_median": half, "device_error_p95": most,
+        })
+        .to_string(),
+        false => format!(
+            "{} of {count} random arrays and mixes of seed {} diverged, and {} of {count} on which large I/Os and writes cost \
+             much; the worst host's device time is off its share by {:.1} % in the median and {:.1} % at 95 %",
+            diverged[0],
+            seed.0,
+            diverged[1],
+            100.0 * half.unwrap_or(0.0),
+            100.0 * most.unwrap_or(0.0),
+        ),
     };
     Ok(out::line(text)?)
 }

@@ -66,6 +66,8 @@ impl Changes {
             tenants,
             administrators,
             lend_after,
+            // No key says it.
+            tenure_max: _,
             login_max,
             clients_max,
             silence_max,

@@ -144,6 +144,13 @@ pub fn caveats(storage: &Storage, sweep: &Sweep, block: u64) -> Vec<Caveat> {
     found
 }
 
+/// What there is to doubt about costs, whatever was measured.
+pub fn storage_caveats(storage: &Storage) -> Vec<Caveat> {
+    let mut found = if storage.simulated { Vec::new() } else { of_storage(storage) };
+    found.push(Caveat::OthersUnknown);
+    found
+}
+
 fn of_storage(storage: &Storage) -> Vec<Caveat> {
     let mut found = Vec::new();
     if !storage.direct {

@@ -1,6 +1,6 @@
 //! Rounds over the depths.
 
-use super::reader::{Reader, Times};
+use super::client::{Client, Kind, Times};
 use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
@@ -83,8 +83,8 @@ pub fn sweep(
     stop: &Stop,
     tell: &mut dyn FnMut(String, f64),
 ) -> Result<Option<Sweep>> {
-    let blocks = bytes / plan.block;
-    let reader = Reader::new(engine, plan.block as usize, blocks, Random::new(plan.seed.child("places")));
+    let kind = Kind { bytes: u32::try_from(plan.block)?, write: false };
+    let client = Client::new(engine, kind, bytes, Random::new(plan.seed.child("places")));
     let times = Times { settle: plan.settle(), measure: plan.measure };
     let mut latencies = vec![Histogram::default(); plan.depths.len()];
     let (mut rounds, mut done) = (Vec::new(), 0);
@@ -94,7 +94,7 @@ pub fn sweep(
             let depth = plan.depths[place];
             let left = plan.seconds() * (1.0 - f64::from(done) / plan.steps() as f64);
             tell(format!("round {} of {}: {depth} outstanding", round + 1, plan.rounds), left);
-            match reader.step(depth, times, &mut latencies[place], stop)? {
+            match client.step(depth, times, &mut latencies[place], stop)? {
                 Some(step) => steps[place] = Some(step),
                 None => return Ok(None),
             }

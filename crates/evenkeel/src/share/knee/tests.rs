@@ -4,7 +4,7 @@ use super::*;
 use crate::table::Look;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use evenkeel_core::share::knee::{Point, judge};
 use evenkeel_gate::histogram::Histogram;
 use evenkeel_gate::share::{Answer, Backing, DiskPlan, Ended, Engine, Errno, Plan, Work};
@@ -102,7 +102,7 @@ fn swept_over(toy: Toy, plan: &SweepPlan, stop: &Stop) -> (anyhow::Result<Option
     let backing = Box::new(toy);
     let disks = vec![DiskPlan { name: "toy".to_owned(), shares: 1.0, backing }];
     let engine =
-        Engine::start(Plan { disks, window: f64::INFINITY, cost: Cost::default(), memory: 0 }).unwrap();
+        Engine::start(Plan { disks, window: f64::INFINITY, costs: Costs::default(), memory: 0 }).unwrap();
     let mut told = Vec::new();
     let found = sweep((engine.handle(), BLOCK * BLOCKS), plan, stop, &mut |text, _| told.push(text));
     engine.stop().unwrap();

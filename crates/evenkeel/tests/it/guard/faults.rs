@@ -10,11 +10,11 @@ use evenkeel_wire::relay::Reply;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-/// One permit; neither the liveness rule nor an idle transaction that lends it hides that it was lost.
+/// One permit; neither the liveness rule nor a transaction that lends it hides that it was lost.
 pub fn one(plan: &mut Plan) {
     const NEVER: Nanos = Nanos::from_secs(3_600);
     plan.limit = 1;
-    plan.lend_after = NEVER;
+    (plan.lend_after, plan.tenure_max) = (NEVER, NEVER);
     plan.options = Options { liveness_min: NEVER, ..Options::default() };
 }
 

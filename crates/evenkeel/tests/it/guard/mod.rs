@@ -17,5 +17,5 @@ mod proxy;
 mod replication;
 mod review;
 mod script;
-mod server;
+pub mod server;
 mod told;

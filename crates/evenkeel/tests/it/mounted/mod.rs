@@ -3,6 +3,7 @@
 mod databases;
 mod disk;
 mod power;
+mod runs;
 
 use disk::{Disk, blank, can_mount};
 use std::fs;

@@ -5,7 +5,6 @@
 use super::Context;
 use super::relay::Relay;
 use crate::admission::Loan;
-use crate::guard::kinds::PATIENCE_MAX;
 use crate::guard::seat::Standing;
 use evenkeel_core::Nanos;
 
@@ -41,13 +40,15 @@ impl Relay {
     pub fn lend(&mut self, client_blocked: Option<Nanos>, cx: &mut Context<'_>) {
         let long = |since: Nanos| cx.now - since >= cx.terms.plan.lend_after;
         let quiet = self.replies.pending() == 0 && self.question.is_none();
-        let half = !self.commands.is_between() && self.replies.pending() <= 1;
+        // The server works on the command before where more than the half one wait for an answer.
+        let half = !self.commands.is_between() && self.replies.pending() <= usize::from(self.answered);
         let idle = match () {
             () if self.is_in_login() => long(self.busy_since),
             // Nothing of it is at the server: half a head, however slowly it grows, is a pause like any other.
             () if quiet => !self.parked && long(self.idle_since),
             () if half => !self.parked && long(self.heard),
-            () => client_blocked.is_some_and(long),
+            // Behind the result that nobody reads the server may work on the next.
+            () => client_blocked.is_some_and(long) && self.replies.pending() <= 1 && self.is_single(),
         };
         if idle && self.lend_for(Loan::Idle, cx) {
             return;
@@ -64,11 +65,15 @@ impl Relay {
         }
     }
 
+    fn is_single(&self) -> bool {
+        self.policy.at_server().is_none_or(|statement| statement.single)
+    }
+
     /// A session that has had permits for so long lends until it gives the present one back, however short its statements
     /// are: each of them would take it back at once, and nobody else ever get it.
     pub(super) fn lend_for_good(&mut self, cx: &mut Context<'_>) -> bool {
         let length = self.tenure.length(cx.now);
-        let outstayed = !self.stays_lent && length >= PATIENCE_MAX;
+        let outstayed = !self.stays_lent && length >= cx.terms.plan.tenure_max;
         self.stays_lent |= outstayed && self.lend_for(Loan::AtServer { since: cx.now - length }, cx);
         self.stays_lent
     }

@@ -384,7 +384,7 @@ impl Session {
                 cx.actions.push(Action::End(Side::Server));
                 Ok(())
             }
-            relay::Leave::Drain | relay::Leave::AwaitEnd => Ok(()),
+            relay::Leave::Drain => Ok(()),
         }
     }
 }

@@ -72,6 +72,8 @@ pub struct Relay {
     turn: u32,
     /// The client said goodbye itself.
     quit: bool,
+    /// The command that was sent last will be answered.
+    pub(super) answered: bool,
     /// The server has told its end: nothing goes to it any more.
     server_leaves: bool,
     pub(super) finished: bool,
@@ -111,6 +113,7 @@ impl Relay {
             busy: Nanos::ZERO,
             turn: 0,
             quit: false,
+            answered: false,
             server_leaves: false,
             finished: false,
             equal_channels: accepted.equal,
@@ -219,6 +222,7 @@ impl Relay {
             self.change_user(command.head)?;
         }
         self.quit |= command.kind == CommandKind::Quit;
+        self.answered = command.kind.expect() != Expect::Nothing;
         if self.policy.in_flight() == 0 {
             self.busy_since = cx.now;
         }
@@ -334,8 +338,8 @@ impl Relay {
         let login_hangs = self.is_in_login();
         match () {
             () if self.commands.is_stream() => Leave::Close,
-            () if self.quit => Leave::AwaitEnd,
-            () if !self.commands.is_between() || login_hangs => Leave::EndServer,
+            // A goodbye may not have been said to its end, or be part of a file for the server: it is told the end too.
+            () if self.quit || !self.commands.is_between() || login_hangs => Leave::EndServer,
             () if self.replies.pending() > 0 => Leave::Drain,
             () if self.permit.is_none() && !self.policy.hold().is_any() => Leave::Close,
             () => {
@@ -407,6 +411,4 @@ pub enum Leave {
     Drain,
     /// The server waits for something that does not come: tell it so, and wait for its end.
     EndServer,
-    /// The server was told by the client; wait for its end.
-    AwaitEnd,
 }

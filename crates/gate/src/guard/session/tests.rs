@@ -213,3 +213,48 @@ fn whoever_says_refused_commands_ahead_is_told_so_many_at_a_time() {
     assert_eq!(refusals(&harness.told).len(), 50, "one after the other is another matter");
     harness.drop_session();
 }
+
+#[test]
+fn whoever_leaves_in_the_middle_of_a_goodbye_leaves_nothing() {
+    for goodbye in [&[0x88, 0x13, 0, 0, 1][..], &[1, 0, 0, 0, 1]] {
+        let mut harness = logged_in(0);
+        runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+        let padding = if goodbye[0] == 1 { 0 } else { 1_100 };
+        harness.says(Side::Client, &[goodbye, &vec![0; padding]].concat());
+        harness.ends(Side::Client, false);
+        assert!(harness.end_told[Side::Server as usize], "the server would wait for the rest of it");
+        harness.ends(Side::Server, false);
+        harness.waits(Nanos::from_secs(3));
+        assert!(harness.is_closed());
+        harness.drop_session();
+    }
+}
+
+#[test]
+fn half_a_command_that_is_not_the_one_at_the_server_is_no_pause() {
+    let mut harness = logged_in(0);
+    says(&mut harness, "SELECT BENCHMARK(2000000000, SHA1('a'))");
+    let long_data = [&[0x88, 0x13, 0, 0, 0x18][..], &[0; 1_100]].concat();
+    harness.says(Side::Client, &long_data);
+    harness.waits(Nanos::from_millis(500));
+    assert_eq!((harness.standing(), harness.census().lent), (Some(Standing::Held), 0));
+    harness.waits(Nanos::from_secs(1));
+    assert_eq!((harness.census().lent, harness.census().loans), (0, 1), "it has outstayed its kind");
+    harness.drop_session();
+}
+
+#[test]
+fn a_client_that_does_not_read_is_no_pause_while_the_server_has_more_to_do() {
+    for (texts, lent) in [
+        (&["SELECT big FROM t"][..], 1),
+        (&["SELECT big FROM t", "SELECT BENCHMARK(2000000000, SHA1('a'))"], 0),
+        (&["SELECT big FROM t; SELECT BENCHMARK(2000000000, SHA1('a'))"], 0),
+    ] {
+        let mut harness = logged_in(0);
+        texts.iter().for_each(|text| says(&mut harness, text));
+        harness.happens(Event::Blocked(true));
+        harness.waits(Nanos::from_millis(500));
+        assert_eq!(harness.census().lent, lent, "{texts:?}");
+        harness.drop_session();
+    }
+}

@@ -47,6 +47,8 @@ pub struct Harness {
     closed: bool,
     /// Bytes that went to the server after the login.
     pub passed: usize,
+    /// Which side was told that nothing more comes.
+    pub end_told: [bool; 2],
     /// What the guard itself told the client, logins included, since [`Harness::forget`].
     pub told: Vec<u8>,
 }
@@ -81,6 +83,7 @@ impl Harness {
             over: [false; 2],
             closed: false,
             passed: 0,
+            end_told: [false; 2],
             told: Vec::new(),
         };
         harness.happens(Event::Connected { server: 0 });
@@ -259,7 +262,8 @@ impl Harness {
                 self.witness.guard_says(bytes).unwrap_or_else(|what| panic!("{what}"));
             }
             Action::Close => self.closed = true,
-            Action::ClientTls(_) | Action::ServerTls | Action::End(_) => {}
+            Action::End(side) => self.end_told[*side as usize] = true,
+            Action::ClientTls(_) | Action::ServerTls => {}
         }
     }
 

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 /// Code of the error by which the guard refuses a command in the middle of a session.
 const REFUSED: u16 = 1637;
+/// And of that by which it ends a session of which a side has said what is not the protocol.
+const MALFORMED: u16 = 1835;
 /// What every error of the guard's own says.
 const GUARD: &[u8] = b"evenkeel guard: ";
 
@@ -154,6 +156,9 @@ impl Ledger {
             return Err(format!("the client heard {packet:02x?}, which nobody said"));
         }
         let refuses = packet.get(1..3) == Some(&REFUSED.to_le_bytes());
+        if packet.get(1..3) == Some(&MALFORMED.to_le_bytes()) {
+            return Err("the guard took for no protocol what both sides had said by it".into());
+        }
         // Between answers a refusal stands for one command; anywhere else the guard's words are its last.
         let from = self.heard_answers();
         let withheld = self.withheld.front().is_some_and(|at| self.is_answered_to(*at)) && self.is_between();

@@ -34,6 +34,12 @@ fn a_told_history_is_the_same_history() {
     assert!(story.len() > 1_000, "{} lines", story.len());
 }
 
+fn assert_keys(entry: &toml::Value, known: &[&str]) {
+    for key in entry.as_table().unwrap().keys() {
+        assert!(known.contains(&key.as_str()), "{key} is no key of an entry: {entry:?}");
+    }
+}
+
 #[test]
 fn each_defect_of_the_list_can_be_planted() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -41,10 +47,13 @@ fn each_defect_of_the_list_can_be_planted() {
     let mutations = list["mutation"].as_array().unwrap();
     let mut names = std::collections::BTreeSet::new();
     for mutation in mutations {
+        // A line that a merge lost makes one defect of two: the second one's keys then stand in the first one's edit.
+        assert_keys(mutation, &["name", "about", "expects", "dictated", "edit"]);
         let name = mutation["name"].as_str().unwrap();
         assert!(names.insert(name), "{name} is there twice");
         assert!(!mutation["expects"].as_array().unwrap().is_empty(), "{name} expects nothing");
         for edit in mutation["edit"].as_array().unwrap() {
+            assert_keys(edit, &["file", "old", "new"]);
             let text = |key: &str| edit[key].as_str().unwrap();
             let source = std::fs::read_to_string(root.join(text("file"))).unwrap();
             assert_eq!(source.matches(text("old")).count(), 1, "{name}: {}", text("old"));

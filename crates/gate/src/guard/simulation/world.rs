@@ -40,8 +40,8 @@ const BUFFER: usize = 2_048;
 const HELD_MAX: usize = BUFFER + HEAD_MAX + HEADER_BYTES;
 /// What may wait for a server that does not read: what was read of the client's, and what had been kept of it before.
 const FOR_SERVER_MAX: usize = BUFFER + HELD_MAX + 100;
-/// Shortest command of a client that keeps to the protocol which can be refused, and the error that it is refused by.
-const SHORTEST: usize = 14;
+/// Commands that are refused in one turn, whatever was said ahead, and the longest error of the guard's.
+const REFUSALS_MAX: usize = 16;
 const ERROR_MAX: usize = 120;
 /// From one tick to the next.
 const TICK: Nanos = Nanos::from_millis(50);

@@ -1,3 +1,5 @@
+//! A thread of the guard in the middle of a defect: a session that panics ends alone.
+
 use super::*;
 use crate::address::Address;
 use crate::admission::{Census, Gate, Options};

@@ -56,6 +56,11 @@ pub trait Backing: Send {
     /// A descriptor that becomes readable when something has ended; it is watched edge-triggered.
     fn descriptor(&self) -> Option<RawFd>;
 
+    /// Device time of all that was started, in seconds of one spindle, where the storage keeps an account of it.
+    fn device_s(&self) -> Option<f64> {
+        None
+    }
+
     /// The instant at which to collect though the descriptor does not tell.
     fn due(&self) -> Option<Nanos> {
         None

@@ -4,16 +4,20 @@
 //!
 //! ```text
 //!    0  magic      "EKSR"                     40  window       f64, I/Os: what the member has in force
-//!    4  version    u16, 1                     48  most         f64, I/Os; 0: nothing bounds its window
+//!    4  version    u16, 2                     48  most         f64, I/Os; 0: nothing bounds its window
 //!    6  length     u16, of all                56  outstanding  f64, I/Os
 //!    8  checksum   u32, CRC-32 of the rest    64  latency      f64, seconds; 0: nothing completed yet
 //!   12  flags      u8, 1: the member leaves   72  completions  u64
 //!   13  name       u8, its length             80  total        f64, I/Os; 0: the law has none
-//!   14  disks      u16, at most 64            88  name, UTF-8
-//!   16  incarnation u64, random per start         then of each disk: shares f64, wanted f64
-//!   24  sequence   u64, from 1
-//!   32  period     u64, nanoseconds
+//!   14  disks      u16, at most 64            88  rate         f64, cost completed per second
+//!   16  incarnation u64, random per start     96  cost latency f64, seconds in the mean over cost; 0: nothing yet
+//!   24  sequence   u64, from 1               104  grain        f64, cost of an I/O in the mean over cost; 0: nothing yet
+//!   32  period     u64, nanoseconds          112  costs        u64, mark of the table of costs; 0: not told
+//!                                            120  name, UTF-8
+//!                                                 then of each disk: shares f64, wanted f64
 //! ```
+//!
+//! Version 1 had no field from `rate` to `costs`.
 //!
 //! No instant of any clock is in it: what is old is found by who reads it, on his own clock. Whoever changes the form
 //! raises the version; a reader drops versions that it does not know, and counts them.
@@ -22,7 +26,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::share::{DiskUse, Report};
 
 /// Of the form.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// Most disks that a member tells of one by one; what is beyond counts as one with the last.
 pub const DISKS_MAX: usize = 64;
 /// Longest name of a member in bytes.
@@ -31,11 +35,13 @@ pub const NAME_MAX: usize = 64;
 pub const BYTES_MAX: usize = HEAD + NAME_MAX + DISKS_MAX * 16;
 
 const MAGIC: &[u8; 4] = b"EKSR";
-const HEAD: usize = 88;
+const HEAD: usize = 120;
 const CHECKSUM: std::ops::Range<usize> = 8..12;
 const LEAVES: u8 = 1;
 /// More I/Os, or shares, than anybody has.
 const COUNT_MAX: f64 = 1e6;
+/// More cost per second than any storage does.
+const RATE_MAX: f64 = 1e12;
 /// A latency in seconds that nothing has.
 const LATENCY_MAX: f64 = 3_600.0;
 /// Shortest and longest period.
@@ -56,6 +62,8 @@ pub struct Told {
     pub leaves: bool,
     /// The window that it has in force.
     pub window: f64,
+    /// Mark of its table of costs; 0 where it does not tell.
+    pub costs: u64,
     /// What its law tells.
     pub report: Report,
 }
@@ -139,7 +147,10 @@ impl Told {
             .iter()
             .for_each(|value| bytes.extend(value.to_le_bytes()));
         bytes.extend(report.completions.to_le_bytes());
-        bytes.extend(report.total.to_le_bytes());
+        [report.total, report.rate, report.cost_latency, report.grain]
+            .iter()
+            .for_each(|value| bytes.extend(value.to_le_bytes()));
+        bytes.extend(self.costs.to_le_bytes());
         bytes.extend(self.member.as_bytes());
         for disk in &disks {
             bytes.extend(disk.shares.to_le_bytes());
@@ -175,11 +186,14 @@ impl Told {
     fn is_sane(&self) -> bool {
         let count = |value: f64| (0.0..=COUNT_MAX).contains(&value);
         let report = &self.report;
-        let counts = [self.window, report.most, report.outstanding, report.total];
+        let counts = [self.window, report.most, report.outstanding, report.total, report.grain];
+        let latency = |value: f64| (0.0..=LATENCY_MAX).contains(&value);
         self.sequence > 0
             && (PERIODS.0..=PERIODS.1).contains(&self.period)
             && counts.into_iter().all(count)
-            && (0.0..=LATENCY_MAX).contains(&report.latency)
+            && latency(report.latency)
+            && latency(report.cost_latency)
+            && (0.0..=RATE_MAX).contains(&report.rate)
             && report.completions as f64 <= COUNT_MAX * self.period.as_secs_f64().max(1.0) * 10.0
             && report.disks.iter().all(|disk| count(disk.shares) && count(disk.wanted))
     }
@@ -238,8 +252,12 @@ impl<'a> Fields<'a> {
             latency: self.f64()?,
             completions: self.u64()?,
             total: self.f64()?,
+            rate: self.f64()?,
+            cost_latency: self.f64()?,
+            grain: self.f64()?,
             disks: Vec::new(),
         };
+        let costs = self.u64()?;
         let member = std::str::from_utf8(self.slice(usize::from(name))?).map_err(|_| Dropped::Malformed)?;
         let disks = usize::from(u16::from_le_bytes(disks));
         if !is_name(member) || disks > DISKS_MAX || self.0.len() != disks * 16 {
@@ -249,7 +267,7 @@ impl<'a> Fields<'a> {
             report.disks.push(DiskUse { shares: self.f64()?, wanted: self.f64()? });
         }
         let leaves = flags & LEAVES != 0;
-        Ok(Told { member: member.to_owned(), incarnation, sequence, period, leaves, window, report })
+        Ok(Told { member: member.to_owned(), incarnation, sequence, period, leaves, window, costs, report })
     }
 }
 
@@ -268,6 +286,7 @@ pub(super) mod tests {
             period: Nanos::from_secs(2),
             leaves: false,
             window: 17.25,
+            costs: 0xfeed,
             report: Report {
                 disks: (0..disks).map(disk).collect(),
                 most: 256.0,
@@ -275,6 +294,9 @@ pub(super) mod tests {
                 latency: 0.0151,
                 completions: 6_400,
                 total: 64.5,
+                rate: 3_200.0,
+                cost_latency: 0.0162,
+                grain: 1.5,
             },
         }
     }
@@ -309,12 +331,15 @@ pub(super) mod tests {
             change(&mut told);
             Told::decode(&told.encode()).unwrap_err()
         };
-        let lies: [fn(&mut Told); 9] = [
+        let lies: [fn(&mut Told); 12] = [
             |told| told.window = f64::NAN,
             |told| told.report.outstanding = -1.0,
             |told| told.report.latency = f64::INFINITY,
             |told| told.report.latency = 1e5,
             |told| told.report.total = 1e9,
+            |told| told.report.rate = -1.0,
+            |told| told.report.cost_latency = 1e5,
+            |told| told.report.grain = f64::NAN,
             |told| told.report.disks[1].shares = f64::NAN,
             |told| told.report.completions = u64::MAX,
             |told| told.sequence = 0,
@@ -325,7 +350,7 @@ pub(super) mod tests {
         }
         assert_eq!(with(|told| told.member = "a b".into()), Dropped::Malformed);
         let mut later = good.encode();
-        later[4] = 2;
+        later[4] += 1;
         assert_eq!(Told::decode(&later), Err(Dropped::Version));
         let mut torn = good.encode();
         let last = torn.len() - 1;
@@ -345,7 +370,7 @@ pub(super) mod tests {
         #[test]
         fn nor_do_bytes_that_look_right_harm(
             tail in proptest::collection::vec(any::<u8>(), 0..200),
-            place in 12_usize..120,
+            place in 12_usize..152,
             byte in any::<u8>(),
         ) {
             let mut bytes = told("abc", 1, 2, 2).encode();

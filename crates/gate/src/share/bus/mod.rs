@@ -153,6 +153,8 @@ pub struct Bus {
     roster: Roster,
     period: Nanos,
     sequence: u64,
+    /// Mark of this member's table of costs.
+    costs: u64,
     /// Whether there is something to be taken back at the end.
     joined: bool,
     note: Option<String>,
@@ -194,8 +196,18 @@ impl Bus {
         } else {
             carrier
         };
-        let mut this =
-            Self { carrier, own, roster, period, sequence: 0, joined: false, note, clock, patience };
+        let mut this = Self {
+            carrier,
+            own,
+            roster,
+            period,
+            sequence: 0,
+            costs: 0,
+            joined: false,
+            note,
+            clock,
+            patience,
+        };
         this.listen()?;
         let hello = this.next(0.0, &Report::default(), false);
         this.carrier.join(&hello)?;
@@ -241,6 +253,7 @@ impl Bus {
             period: self.period,
             leaves,
             window,
+            costs: self.costs,
             report: report.clone(),
         };
         told.encode()
@@ -298,6 +311,11 @@ impl Bus {
     pub fn set_period(&mut self, period: Nanos) {
         self.period = period;
         self.roster.set_period(period);
+    }
+
+    /// The mark of the table of costs, told from the next report on.
+    pub fn set_costs(&mut self, mark: u64) {
+        self.costs = mark;
     }
 
     /// Reports dropped so far, by reason.

@@ -7,7 +7,7 @@ use super::*;
 use crate::share::handle::Inbox;
 use crate::share::worker::Worker;
 use crate::share::{Answer, Backing, Buffer, DiskPlan, Ended, Plan, Reply, Request, Work};
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use evenkeel_core::share::law::Settings as Evenkeel;
 use std::io;
 use std::os::fd::RawFd;
@@ -177,7 +177,7 @@ impl Host {
     pub fn start(station: &Station, shares: f64, wanted: usize, (bus, clock): (Bus, Clock)) -> Self {
         let backing = Disk { array: station.array.clone(), under_way: Vec::new() };
         let disks = vec![DiskPlan { name: "disk".to_owned(), shares, backing: Box::new(backing) }];
-        let plan = Plan { disks, window: 8.0, cost: Cost::default(), memory: 1 << 20 };
+        let plan = Plan { disks, window: 8.0, costs: Costs::default(), memory: 1 << 20 };
         let inbox = Arc::new(Inbox::new().expect("a descriptor"));
         let engine = Handle(Arc::clone(&inbox));
         guard(&station.engines).push(Worker::by_hand(plan, inbox, station.array.clock));
@@ -186,7 +186,7 @@ impl Host {
         let (events, board) = (Arc::new(Mutex::new(Vec::new())), Board::new());
         let heard = Arc::clone(&events);
         let listener = Arc::new(move |event: &Event| heard.lock().expect("no panic").push(event.clone()));
-        let settings = Settings { period: PERIOD, law: law() };
+        let settings = Settings { period: PERIOD, law: law(), costs: Costs::default() };
         let names = vec!["disk".to_owned()];
         let mut looped = Loop::new((engine, names), (bus, clock), settings, (listener, board.clone()));
         looped.patience = Duration::from_secs(60);

@@ -40,6 +40,11 @@ impl Keeper {
         self.failed.is_none() && self.law.is_at_floor()
     }
 
+    /// This host's part of the device over what its shares give it, where the storage does not follow windows.
+    pub fn unfair(&self) -> Option<f64> {
+        self.law.unfair().filter(|_| self.failed.is_none())
+    }
+
     /// What to tell the others. A law that has failed says nothing of its own: they divide by what is wanted here.
     pub fn report(&mut self, period: &Period) -> Report {
         if self.failed.is_none() {

@@ -5,6 +5,7 @@
 //! burst. A period that came late is not made up for.
 
 mod keeper;
+mod shown;
 mod snapshot;
 mod storage;
 mod why;
@@ -15,11 +16,11 @@ pub use why::{Fault, Why};
 
 use super::bus::{Bus, Dropped, Heard};
 use super::event::{Event, Listener};
-use super::{Handle, Seen};
+use super::{DiskCounts, Handle, Seen};
 use crate::board::Board;
 use crate::clock::Clock;
 use evenkeel_core::Nanos;
-use evenkeel_core::share::{DiskUse, Law, Report, mean_latency};
+use evenkeel_core::share::{Costs, Law, Report};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -43,13 +44,15 @@ pub struct Settings {
     pub period: Nanos,
     /// What sets the window.
     pub law: Law,
+    /// What I/Os cost.
+    pub costs: Costs,
 }
 
 /// What the loop can be told.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// New settings; another law goes on from the window in force.
-    Set(Settings),
+    Set(Box<Settings>),
     /// Other shares of a disk, above zero.
     Shares(usize, f64),
     /// One more disk of this name, behind all others.
@@ -69,7 +72,12 @@ pub struct Loop {
     why: Why,
     fault: Option<Fault>,
     outsider: bool,
+    unfair: bool,
     twin: bool,
+    /// Members whose costs are others, as it was told.
+    differ: BTreeSet<String>,
+    /// Counts of the disks at the end of the last period.
+    counted: Vec<DiskCounts>,
     present: BTreeSet<String>,
     told_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
     storage: Storage,
@@ -92,7 +100,7 @@ impl Loop {
     /// A loop on an engine whose disks have these names, with the clock that its bus was opened with.
     pub fn new(
         (engine, names): (Handle, Vec<String>),
-        (bus, clock): (Bus, Clock),
+        (mut bus, clock): (Bus, Clock),
         settings: Settings,
         (listener, board): (Arc<dyn Listener>, Board<Snapshot>),
     ) -> Self {
@@ -103,6 +111,7 @@ impl Loop {
             note: bus.note().map(str::to_owned),
         });
         engine.set_window(keeper.window());
+        bus.set_costs(settings.costs.mark());
         Self {
             engine,
             names,
@@ -113,7 +122,10 @@ impl Loop {
             why: Why::Begins,
             fault: None,
             outsider: false,
+            unfair: false,
             twin: false,
+            differ: BTreeSet::new(),
+            counted: Vec::new(),
             present: BTreeSet::new(),
             told_drops: ([0; Dropped::ALL.len()], None),
             storage: Storage::default(),
@@ -154,7 +166,9 @@ impl Loop {
                 if settings.law != self.settings.law {
                     self.keeper.replace(&settings.law);
                 }
-                self.settings = settings;
+                self.engine.set_costs(settings.costs);
+                self.bus.set_costs(settings.costs.mark());
+                self.settings = *settings;
                 self.bus.set_period(settings.period);
             }
             Order::Shares(disk, shares) => self.engine.set_shares(disk, shares),
@@ -219,6 +233,7 @@ impl Loop {
             self.engine.set_window(window);
             self.listener.tell(&Event::Window { from, to: window, why: self.why.clone() });
         }
+        self.tell_fairness();
         match self.why {
             Why::Outsider { latency, threshold } if !self.outsider => {
                 self.outsider = true;
@@ -231,6 +246,16 @@ impl Loop {
             }
             _ => {}
         }
+    }
+
+    fn tell_fairness(&mut self) {
+        let unfair = self.keeper.unfair();
+        match unfair {
+            Some(ratio) if !self.unfair => self.listener.tell(&Event::Unfair { ratio }),
+            None if self.unfair => self.listener.tell(&Event::Fair),
+            _ => {}
+        }
+        self.unfair = unfair.is_some();
     }
 
     fn keep(&mut self, fault: Fault) {
@@ -254,6 +279,7 @@ impl Loop {
             self.listener.tell(&Event::Gone { member: member.clone() });
         }
         self.present = present;
+        self.tell_costs(live);
         let twin = self.bus.has_twin(now);
         if twin && !self.twin {
             self.listener.tell(&Event::Twin { member: self.bus.name().to_owned() });
@@ -264,6 +290,24 @@ impl Loop {
         }
     }
 
+    /// Whose costs are others, and whose are no more.
+    fn tell_costs(&mut self, live: &[Heard]) {
+        let others = live.iter().filter(|heard| self.differs(heard));
+        let differ: BTreeSet<String> = others.map(|heard| heard.told.member.clone()).collect();
+        for member in differ.difference(&self.differ) {
+            self.listener.tell(&Event::CostsDiffer { member: member.clone() });
+        }
+        for member in self.differ.difference(&differ).filter(|member| self.present.contains(*member)) {
+            self.listener.tell(&Event::CostsAgree { member: member.clone() });
+        }
+        self.differ = differ;
+    }
+
+    /// Whether a member has another table of costs; one that does not tell of it yet has the same.
+    fn differs(&self, heard: &Heard) -> bool {
+        heard.told.costs != 0 && heard.told.costs != self.settings.costs.mark()
+    }
+
     fn tell_drops(&mut self, now: Nanos) {
         for (told, (why, count)) in self.told_drops.0.iter_mut().zip(self.bus.dropped()) {
             if count > *told {
@@ -271,57 +315,6 @@ impl Loop {
                 (*told, self.told_drops.1) = (count, Some(now));
             }
         }
-    }
-
-    fn show(&self, at: Nanos, seen: &Seen, report: &Report, live: &[Heard]) {
-        let reports: Vec<Report> = live.iter().map(|heard| heard.told.report.clone()).collect();
-        let windows = || live.iter().map(|heard| heard.told.window).sum();
-        let period = &seen.measured.period;
-        let disk = |(place, name): (usize, &String)| Disk {
-            name: name.clone(),
-            shares: period.disks.get(place).map_or(0.0, |disk| disk.shares),
-            wanted: period.disks.get(place).map_or(0.0, |disk| disk.wanted),
-            counts: seen.counts.disks.get(place).copied().unwrap_or_default(),
-            failed_at: self.storage.failed_at(place),
-        };
-        self.board.post(Snapshot {
-            at,
-            member: self.bus.name().to_owned(),
-            controller: self.keeper.name(),
-            threshold_s: self.settings.law.threshold_s(),
-            period: self.settings.period,
-            window: self.keeper.window(),
-            why: self.why.clone(),
-            fault: self.fault.clone(),
-            outstanding: period.outstanding,
-            waiting: seen.waiting,
-            latency_s: period.latency,
-            latency_all_s: mean_latency(&reports),
-            completions: period.completions,
-            seconds: seen.measured.seconds,
-            total: if report.total > 0.0 { report.total } else { windows() },
-            disks: self.names.iter().enumerate().map(disk).collect(),
-            members: live.iter().map(|heard| member(heard, self.bus.is_own(&heard.told))).collect(),
-            dropped: self.bus.dropped(),
-            counts: seen.counts.clone(),
-            totals: self.totals,
-        });
-    }
-}
-
-fn member(heard: &Heard, is_own: bool) -> Member {
-    let report = &heard.told.report;
-    // From 0: the sum of nothing is -0.
-    let sum = |of: fn(&DiskUse) -> f64| report.disks.iter().fold(0.0, |sum, disk| sum + of(disk));
-    Member {
-        name: heard.told.member.clone(),
-        is_own,
-        age: heard.age,
-        shares: sum(|disk| disk.shares),
-        window: heard.told.window,
-        outstanding: report.outstanding,
-        wanted: sum(|disk| disk.wanted),
-        latency_s: report.latency,
     }
 }
 

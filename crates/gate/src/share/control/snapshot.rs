@@ -24,6 +24,8 @@ pub struct Snapshot {
     pub why: Why,
     /// What fails.
     pub fault: Option<Fault>,
+    /// This host's part of the device over what its shares give it, where the storage does not follow windows.
+    pub unfair: Option<f64>,
     /// Cost outstanding in the mean of the period.
     pub outstanding: f64,
     /// I/Os held back now.
@@ -59,6 +61,12 @@ pub struct Disk {
     pub shares: f64,
     /// Mean wanted outstanding in the period.
     pub wanted: f64,
+    /// I/Os completed per second in the period.
+    pub ios_per_s: f64,
+    /// Bytes read and written per second in the period.
+    pub bytes_per_s: f64,
+    /// Cost completed per second in the period.
+    pub rate: f64,
     /// Counts since the start.
     pub counts: DiskCounts,
     /// When the storage failed at an I/O last, on the host's clock.
@@ -84,6 +92,12 @@ pub struct Member {
     pub wanted: f64,
     /// Its latency in seconds.
     pub latency_s: f64,
+    /// I/Os completed per second in its last period.
+    pub ios_per_s: f64,
+    /// Cost completed per second in its last period: device time, as it takes I/Os to cost.
+    pub rate: f64,
+    /// It takes I/Os to cost something else than this one does.
+    pub costs_differ: bool,
 }
 
 /// Counts of the loop since the start.

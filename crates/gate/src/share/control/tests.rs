@@ -212,7 +212,16 @@ fn a_member_that_lies_moves_no_window_and_is_told() {
     let lie = |sequence, latency| {
         let report = Report { outstanding: 1.0, latency, completions: 9, ..Report::default() };
         let member = "liar".to_owned();
-        Told { member, incarnation: 1, sequence, period: PERIOD, leaves: false, window: 1.0, report }
+        Told {
+            member,
+            incarnation: 1,
+            sequence,
+            period: PERIOD,
+            leaves: false,
+            window: 1.0,
+            costs: 0,
+            report,
+        }
     };
     for (place, latency) in [f64::NAN, -1.0, f64::INFINITY, 1e9].into_iter().enumerate() {
         write(&path, &lie(2 + place as u64, latency));
@@ -236,7 +245,7 @@ fn an_elder_of_the_same_name_silences_this_one_and_that_is_told_loudly() {
     let report = Report::default();
     let member = "a".to_owned();
     let (sequence, leaves, window) = (9_999, false, 1.0);
-    let told = Told { member, incarnation: 1, sequence, period: PERIOD, leaves, window, report };
+    let told = Told { member, incarnation: 1, sequence, period: PERIOD, leaves, window, costs: 0, report };
     write(&path, &told);
     periods.pass(&mut [&mut a]);
     periods.pass(&mut [&mut a]);
@@ -292,24 +301,44 @@ fn another_law_goes_on_from_the_window_in_force() {
     let other = Law::Evenkeel(Evenkeel { most: 64.0, ..Evenkeel::new(2.0 * THRESHOLD_S) });
     assert_ne!(other, law());
     let before = a.window();
-    a.looped.obey(Order::Set(Settings { period: PERIOD, law: other }));
+    a.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: other, costs: Costs::default() })));
     assert_eq!(a.looped.keeper.window(), before);
     periods.pass_until(&mut [&mut a], |hosts| hosts[0].window() > 30.0);
+}
+
+#[test]
+fn a_member_that_takes_ios_to_cost_something_else_is_told_once_and_so_is_its_return() {
+    let (_dir, path) = file();
+    let station = Station::new();
+    let mut periods = Periods::of(&station);
+    let mut a = Host::start(&station, 1.0, 40, on_slots(&path, "a"));
+    let mut b = Host::start(&station, 1.0, 40, on_slots(&path, "b"));
+    let shows_other = |hosts: &[&mut Host]| {
+        let members = hosts[0].board.latest().map_or(Vec::new(), |snapshot| snapshot.members.clone());
+        members.len() == 2 && members.iter().any(|member| member.costs_differ && member.name == "b")
+    };
+    let others = Costs::new(&[(16_384, 1.0), (262_144, 8.0)], &[]).unwrap();
+    b.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: law(), costs: others })));
+    periods.pass_until(&mut [&mut a, &mut b], shows_other);
+    periods.pass(&mut [&mut a, &mut b]);
+    let told = |host: &Host| -> Vec<Event> {
+        let costs = |event: &Event| matches!(event, Event::CostsDiffer { .. } | Event::CostsAgree { .. });
+        host.told().into_iter().filter(costs).collect()
+    };
+    assert_eq!(told(&a), [Event::CostsDiffer { member: "b".into() }]);
+    b.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: law(), costs: Costs::default() })));
+    periods.pass_until(&mut [&mut a, &mut b], |hosts| !shows_other(hosts));
+    assert_eq!(told(&a), [Event::CostsAgree { member: "b".into() }]);
 }
 
 #[test]
 fn an_engine_that_has_ended_is_a_fault_and_no_panic() {
     let (_dir, path) = file();
     let engine = {
-        let plan = crate::share::Plan {
-            disks: Vec::new(),
-            window: 8.0,
-            cost: evenkeel_core::share::Cost::default(),
-            memory: 0,
-        };
+        let plan = crate::share::Plan { disks: Vec::new(), window: 8.0, costs: Costs::default(), memory: 0 };
         crate::share::Engine::start(plan).unwrap()
     };
-    let settings = Settings { period: PERIOD, law: law() };
+    let settings = Settings { period: PERIOD, law: law(), costs: Costs::default() };
     let events = Arc::new(std::sync::Mutex::new(Vec::new()));
     let heard = Arc::clone(&events);
     let listener = Arc::new(move |event: &Event| heard.lock().unwrap().push(event.clone()));

@@ -145,7 +145,7 @@ mod tests {
 
     fn report(shares: f64, wanted: f64, latency: f64) -> Report {
         let disks = vec![DiskUse { shares, wanted }];
-        Report { disks, most: 64.0, outstanding: wanted, latency, completions: 100, total: 0.0 }
+        Report { disks, most: 64.0, outstanding: wanted, latency, completions: 100, ..Report::default() }
     }
 
     fn why(window: f64, at_floor: bool, wanted: f64, latency: f64) -> String {

@@ -24,7 +24,7 @@ impl Worker {
                 Some(errno) => self.refuse(request, errno),
                 None if matches!(request.work, Work::Flush) => self.start(None, request, now),
                 None => {
-                    let cost = self.cost.of(io(&request.work));
+                    let cost = self.costs.of(io(&request.work));
                     self.admission.want(request.disk, cost, (request, now), now.as_secs_f64());
                 }
             }
@@ -113,6 +113,7 @@ impl Worker {
         }
         let disk = &mut self.disks[flying.disk];
         let counts = &mut disk.counts;
+        counts.cost += flying.sent.map_or(0.0, |sent| sent.cost);
         match (&answer, flying.kind) {
             (Ok(_), Kind::Read) => {
                 (counts.reads, counts.read_bytes) = (counts.reads + 1, counts.read_bytes + flying.bytes)

@@ -10,7 +10,7 @@ use super::{Backing, Ended, Reply, Request, Work};
 use crate::clock::Clock;
 use crate::sys::{Interest, Poller};
 use evenkeel_core::Nanos;
-use evenkeel_core::share::{Admission, Cost, Sent};
+use evenkeel_core::share::{Admission, Costs, Sent};
 use linger::{LINGER, Linger};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -73,7 +73,7 @@ pub(super) struct Worker {
     front: Option<Box<dyn Front>>,
     disks: Vec<Disk>,
     admission: Admission<(Request, Nanos)>,
-    cost: Cost,
+    costs: Costs,
     flying: Vec<Option<Flying>>,
     free: Vec<usize>,
     counts: Counts,
@@ -121,7 +121,7 @@ impl Worker {
             front,
             disks: plan.disks.into_iter().map(Disk::new).collect(),
             admission: Admission::new(&shares, plan.window, 0.0),
-            cost: plan.cost,
+            costs: plan.costs,
             flying: Vec::new(),
             free: Vec::new(),
             counts: Counts::default(),
@@ -224,6 +224,7 @@ impl Worker {
                 Message::Add(addition, to) => {
                     let _ = to.send(self.add(addition));
                 }
+                Message::Costs(costs) => self.costs = *costs,
                 Message::Measure(to) => {
                     // Who asked and went away wants no answer.
                     let _ = to.send(self.seen());
@@ -261,7 +262,8 @@ impl Worker {
     }
 
     fn seen(&mut self) -> Seen {
-        self.counts.disks = self.disks.iter().map(|disk| disk.counts).collect();
+        let counts = |disk: &Disk| DiskCounts { device_s: disk.backing.device_s(), ..disk.counts };
+        self.counts.disks = self.disks.iter().map(counts).collect();
         self.counts.clients = self.front.as_ref().map_or(0, |front| front.clients());
         Seen {
             measured: self.admission.measure(self.clock.now().as_secs_f64()),

@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::share::handle::{Handle, Inbox};
 use crate::share::{Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, Plan, Reply, Request, Work};
 use evenkeel_core::Nanos;
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -115,7 +115,7 @@ fn plan(takes: Nanos, window: f64, shares: &[f64]) -> (Plan, Arc<Site>) {
         DiskPlan { name: "disk".to_owned(), shares, backing: Box::new(backing) }
     };
     let disks = shares.iter().map(disk).collect();
-    (Plan { disks, window, cost: Cost::default(), memory: 1 << 20 }, site)
+    (Plan { disks, window, costs: Costs::default(), memory: 1 << 20 }, site)
 }
 
 fn engine(takes: Nanos, window: f64, shares: &[f64]) -> (Engine, Arc<Site>) {

@@ -94,6 +94,9 @@ fn a_sandbox_answers_by_socket_and_port_and_leaves_nothing_when_it_is_down() {
         value(&sandbox, "SELECT GROUP_CONCAT(user, '@', host ORDER BY user, host) FROM mysql.user");
     assert_eq!(accounts, "evenkeel@127.0.0.1,evenkeel@localhost,mariadb.sys@localhost,root@localhost");
 
+    let root = value(&sandbox, "SELECT plugin FROM mysql.user WHERE user = 'root'");
+    assert_eq!(root, "unix_socket", "it is the system's root, and nobody who says so");
+
     let home_mode = fs::metadata(sandbox.dir()).unwrap().permissions().mode();
     assert_eq!(home_mode & 0o777, 0o700);
     let socket = sandbox.socket().to_path_buf();

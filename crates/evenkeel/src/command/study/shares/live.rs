@@ -184,6 +184,7 @@ impl Watch {
             latency_s: status.latency_s,
             // Every client here has I/Os of cost 1.
             cost_per_s: status.throughput,
+            device_s: 0.0,
             seconds,
         });
     }

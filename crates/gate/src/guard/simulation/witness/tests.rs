@@ -1,3 +1,5 @@
+//! The rule about checks of accounts: what keeps it and what breaks it, as the witness sees it.
+
 use super::*;
 use crate::address::Address;
 use crate::guard::plan::Plan;

@@ -1,12 +1,11 @@
 //! What must never happen, and is judged: after every step what may have come of it, now and then the rest.
 
 use super::Slot;
-use super::{BUFFER, ERROR_MAX, FOR_SERVER_MAX, HELD_MAX, SHORTEST, World};
+use super::{BUFFER, ERROR_MAX, FOR_SERVER_MAX, HELD_MAX, REFUSALS_MAX, World};
 use crate::admission::Census;
 use crate::guard::seat::Standing;
 use crate::guard::simulation::script::Command;
 use evenkeel_core::Nanos;
-use evenkeel_wire::packet::HEADER_BYTES;
 
 impl World {
     /// What the server begins to work for, by a command that began at this byte of all that it was told.
@@ -57,14 +56,13 @@ impl World {
         }
     }
 
-    /// A session keeps what it read of its client's once, and of its server's once; and an error for each command that it
-    /// had kept, if all of them are refused.
+    /// A session keeps what it read of its client's once, and of its server's once; and the errors of one turn of refusals
+    /// with the last words behind them, which may be twice as long.
     fn judge_memory(slot: &Slot) -> Result<(), String> {
-        let shortest = if slot.ledger.over { HEADER_BYTES } else { SHORTEST };
         let kept = [
             ("of its client's", slot.pair.session.held(), HELD_MAX),
             ("for its server", slot.pair.server.unsent(), FOR_SERVER_MAX),
-            ("for its client", slot.pair.client.unsent(), BUFFER + HELD_MAX / shortest * ERROR_MAX),
+            ("for its client", slot.pair.client.unsent(), BUFFER + (REFUSALS_MAX + 2) * ERROR_MAX),
         ];
         match kept.into_iter().find(|(_, bytes, most)| bytes > most) {
             Some((what, bytes, _)) => Err(format!("a session keeps {bytes} bytes {what}")),

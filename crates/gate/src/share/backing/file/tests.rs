@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::share::fixture::left_out;
 use crate::share::{Answer, DiskPlan, Engine, Plan, Reply, Request};
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ fn ways(path: &Path) -> Vec<FileOptions> {
 fn serve(path: &Path, options: FileOptions) -> Engine {
     let backing = Box::new(FileBacking::open(path, options).unwrap());
     let disk = DiskPlan { name: "disk".to_owned(), shares: 1.0, backing };
-    let plan = Plan { disks: vec![disk], window: f64::INFINITY, cost: Cost::default(), memory: 1 << 20 };
+    let plan = Plan { disks: vec![disk], window: f64::INFINITY, costs: Costs::default(), memory: 1 << 20 };
     Engine::start(plan).unwrap()
 }
 

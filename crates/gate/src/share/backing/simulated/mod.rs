@@ -120,6 +120,10 @@ impl Backing for Simulated {
         self.inner.descriptor()
     }
 
+    fn device_s(&self) -> Option<f64> {
+        Some(self.array.device_s())
+    }
+
     fn due(&self) -> Option<Nanos> {
         let Reverse((due, _)) = self.due.peek()?;
         Some(Nanos(due.saturating_sub(self.ahead)))

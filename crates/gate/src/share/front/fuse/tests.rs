@@ -5,7 +5,7 @@ use crate::share::backing::{Executor, FileBacking, FileOptions};
 use crate::share::fixture::left_out;
 use crate::share::{Buffer, DiskPlan, Engine, Errno, Plan, Reply, Request, Work};
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn shown(read_only: bool) -> Option<Shown> {
     let backing =
         FileBacking::open(file.path(), FileOptions { read_only, ..FileOptions::default() }).unwrap();
     let disk = DiskPlan { name: "disk".to_owned(), shares: 1.0, backing: Box::new(backing) };
-    let plan = Plan { disks: vec![disk], window: f64::INFINITY, cost: Cost::default(), memory: 1 << 20 };
+    let plan = Plan { disks: vec![disk], window: f64::INFINITY, costs: Costs::default(), memory: 1 << 20 };
     let engine = Engine::start(plan).unwrap();
     let folder = TempDir::new().unwrap();
     let disk = FuseDisk { disk: 0, name: "disk".to_owned(), bytes: BYTES, read_only };
@@ -216,7 +216,7 @@ fn errors_of_what_is_below_a_disk_are_told_as_they_are() {
             FileBacking::open(&shown.front.file(), FileOptions { executor, ..FileOptions::default() });
         let Ok(below) = below else { return left_out(executor) };
         let disk = DiskPlan { name: "above".to_owned(), shares: 1.0, backing: Box::new(below) };
-        let plan = Plan { disks: vec![disk], window: 4.0, cost: Cost::default(), memory: 1 << 20 };
+        let plan = Plan { disks: vec![disk], window: 4.0, costs: Costs::default(), memory: 1 << 20 };
         let above = Engine::start(plan).unwrap();
         shown.engine.stop().unwrap();
         let works = [

@@ -1,8 +1,11 @@
-//! `evenkeel share knee`: the latency threshold from the knee of the storage itself. It reads, and writes nothing.
+//! `evenkeel share knee`: the latency threshold from the knee of the storage itself, which is only read; and what I/Os cost,
+//! for which it is overwritten where a flag says so.
 
-use super::super::Session;
-use super::super::profile::mode;
+mod costs;
+
 use super::backing;
+use crate::command::Session;
+use crate::command::profile::mode;
 use crate::config::share::{DiskConfig, ShareConfig};
 use crate::config::units;
 use crate::failure::{INTERRUPTED, NOT_VALID, WithHint};
@@ -12,10 +15,10 @@ use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_core::share::Cost;
+use evenkeel_core::share::Costs;
 use evenkeel_core::share::knee::{Judgment, Verdict, judge};
 use evenkeel_gate::share::backing::FileError;
-use evenkeel_gate::share::{ALIGNMENT, DiskPlan, Engine, Plan};
+use evenkeel_gate::share::{ALIGNMENT, DiskPlan, Engine, Handle, Plan};
 use evenkeel_sense::memory::MemoryBounds;
 use serde_json::{Value, json as object};
 use std::os::unix::fs::MetadataExt;
@@ -41,14 +44,17 @@ Examples:
   evenkeel share knee --backing /dev/nvme1n1 --direct --depth-max 256 --seconds 3s --rounds 5
   evenkeel share knee --backing disk.img --direct --block 4k --json
   evenkeel share array test.sim && evenkeel share knee --backing disk.img --simulated test.sim
+  evenkeel share knee --backing /dev/sdb --direct --costs                   what reads cost, by size
+  evenkeel share knee --backing /dev/sdb --direct --costs --overwrite       and writes: DESTROYS what is there
 
 Reads at random places with 1, 2, 4 ... outstanding, in rounds up and down the depths, and takes the
 latency at which the storage does 0.9 of its peak throughput, with its range over the rounds. It only
-reads. The storage may hold data, and may not be served or mounted meanwhile. Measure what hosts have
+reads, unless --overwrite is given. With --costs it measures instead how many I/Os of each size full
+storage does in a second, and prints the flags by which hosts divide its time, and not its I/Os. The storage may hold data, and may not be served or mounted meanwhile. Measure what hosts have
 in common from one of them, while the others leave it alone.
 
-Exit codes: 0 a threshold was found; 2 wrong use; 3 there is none, or rounds disagree (the figures are
-shown all the same).")]
+Exit codes: 0 found; 2 wrong use; 3 there is no threshold, rounds disagree, or a cost is not known to the
+error asked for (the figures are shown all the same).")]
 pub struct KneeArgs {
     /// File or block device to read; as large as the data that will be there
     #[arg(long, value_name = "PATH")]
@@ -65,12 +71,17 @@ pub struct KneeArgs {
     /// Most reads outstanding, a power of two
     #[arg(long, value_name = "N", default_value_t = 128)]
     depth_max: u32,
-    /// Measured time at each depth of each round
+    /// Measured time at each depth of each round; of each size with --costs, at least
     #[arg(long, value_name = "TIME", default_value = "1s")]
     seconds: String,
-    /// How often each depth is measured
+    /// How often each depth is measured; each size at least
     #[arg(long, value_name = "N", default_value_t = 3)]
     rounds: u32,
+    /// Measure what I/Os of different sizes cost, instead of the threshold
+    #[arg(long, conflicts_with = "block")]
+    costs: bool,
+    #[command(flatten)]
+    more: costs::CostsFlags,
     /// Seed of the places that are read
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -84,14 +95,14 @@ pub struct KneeArgs {
 /// # Errors
 /// Wrong flags, storage that cannot be read.
 pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
+    if args.costs {
+        return costs::run(session, args);
+    }
     let plan = args.plan()?;
-    let disk = args.open(&plan)?;
+    let disk = args.open(plan.block, true)?;
     let storage = args.storage(&disk);
     let Some(swept) = measure(session, &plan, disk)? else {
-        if !session.quiet {
-            eprintln!("stopped; nothing is judged before all rounds have ended");
-        }
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(interrupted(session));
     };
     let judgment = judge(&swept.points())
         .ok_or_else(|| anyhow!("no read ended in a step of {}", args.seconds))
@@ -100,9 +111,16 @@ pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
     let measured = Measurement { plan: &plan, sweep: &swept, judgment: &judgment, caveats: &caveats };
     match args.json {
         true => out::line(serde_json::to_string_pretty(&json(&measured, args.as_json(&storage)))?)?,
-        false => out::write(&text(&measured, super::super::look()))?,
+        false => out::write(&text(&measured, crate::command::look()))?,
     }
     Ok(exit_code(&judgment))
+}
+
+fn interrupted(session: &Session) -> ExitCode {
+    if !session.quiet {
+        eprintln!("stopped; nothing is judged before all rounds have ended");
+    }
+    ExitCode::from(INTERRUPTED)
 }
 
 /// A figure of rounds that disagree is shown, but a script is not to use it.
@@ -114,16 +132,21 @@ fn exit_code(judgment: &Judgment) -> ExitCode {
 }
 
 fn measure(session: &Session, plan: &SweepPlan, disk: DiskPlan) -> Result<Option<Sweep>> {
-    let bytes = disk.backing.bytes();
-    // An infinite window: the loop alone says how many are outstanding. Nobody comes by a socket.
-    let engine =
-        Engine::start(Plan { disks: vec![disk], window: f64::INFINITY, cost: Cost::default(), memory: 0 })?;
     let mut view = View::new(mode(session, false));
     let mut tell = |text: String, left_s: f64| {
         let text = format!("{text}, {} left", format::seconds(left_s.ceil()));
         view.show(&ProgressEvent::Step { text });
     };
-    match sweep((engine.handle(), bytes), plan, &session.stop, &mut tell) {
+    on_engine(disk, |disk| sweep(disk, plan, &session.stop, &mut tell))
+}
+
+/// Measures on an engine in front of a disk.
+fn on_engine<T>(disk: DiskPlan, measure: impl FnOnce((Handle, u64)) -> Result<T>) -> Result<T> {
+    let bytes = disk.backing.bytes();
+    // An infinite window: the loop alone says how many are outstanding. Nobody comes by a socket.
+    let engine =
+        Engine::start(Plan { disks: vec![disk], window: f64::INFINITY, costs: Costs::default(), memory: 0 })?;
+    match measure((engine.handle(), bytes)) {
         Ok(swept) => {
             engine.stop()?;
             Ok(swept)
@@ -140,6 +163,14 @@ fn measure(session: &Session, plan: &SweepPlan, disk: DiskPlan) -> Result<Option
 impl KneeArgs {
     /// What is measured, if it can be.
     fn plan(&self) -> Result<SweepPlan> {
+        let measure = self.step()?;
+        let depths = (0..=self.depth_max.ilog2()).map(|power| 1 << power).collect();
+        let block = self.block(&self.block, "--block")?;
+        Ok(SweepPlan { depths, rounds: self.rounds, measure, block, seed: Seed(self.seed) })
+    }
+
+    /// The length of a step, if it, the depth and the rounds are possible.
+    fn step(&self) -> Result<Nanos> {
         if !self.depth_max.is_power_of_two() || !(DEPTH_LEAST..=DEPTH_MOST).contains(&self.depth_max) {
             let near = self.depth_max.clamp(DEPTH_LEAST, DEPTH_MOST);
             let near = 1 << near.ilog2();
@@ -158,31 +189,30 @@ impl KneeArgs {
             return Err(anyhow!("--seconds must be between 50ms and 10m, and is {:?}", self.seconds))
                 .hint("1s does for flash, 3s for disks");
         }
-        let depths = (0..=self.depth_max.ilog2()).map(|power| 1 << power).collect();
-        Ok(SweepPlan { depths, rounds: self.rounds, measure, block: self.block()?, seed: Seed(self.seed) })
+        Ok(measure)
     }
 
-    /// Bytes of a read, if such reads can be made.
-    fn block(&self) -> Result<u64> {
-        let block = units::bytes(&self.block).context("--block")?;
+    /// Bytes of an I/O, if such can be made.
+    fn block(&self, text: &str, flag: &'static str) -> Result<u64> {
+        let block = units::bytes(text).context(flag)?;
         let least = if self.direct { ALIGNMENT as u64 } else { SECTOR };
         if !block.is_multiple_of(least) || !(least..=BLOCK_MOST).contains(&block) {
             let past = if self.direct { " with --direct" } else { "" };
             let most = format::bytes(BLOCK_MOST);
-            return Err(anyhow!("--block {:?}: up to {most}, a multiple of {least} bytes{past}", self.block))
+            return Err(anyhow!("{flag} {text:?}: up to {most}, a multiple of {least} bytes{past}"))
                 .hint("what the database reads: 16k for InnoDB");
         }
         if block * u64::from(self.depth_max) > MEMORY_MOST {
-            return Err(anyhow!("{} reads of {} hold too much memory", self.depth_max, self.block))
-                .hint(format!("--block times --depth-max is up to {}", format::bytes(MEMORY_MOST)));
+            return Err(anyhow!("{} reads of {text} hold too much memory", self.depth_max))
+                .hint(format!("{flag} times --depth-max is up to {}", format::bytes(MEMORY_MOST)));
         }
         Ok(block)
     }
 
-    /// Opens the storage for reading; nothing is made where there is none.
-    fn open(&self, plan: &SweepPlan) -> Result<DiskPlan> {
+    /// Opens the storage; nothing is made where there is none.
+    fn open(&self, block: u64, read_only: bool) -> Result<DiskPlan> {
         let mut disk = DiskConfig::new("knee", &self.backing);
-        (disk.read_only, disk.direct, disk.simulated) = (true, self.direct, self.simulated.clone());
+        (disk.read_only, disk.direct, disk.simulated) = (read_only, self.direct, self.simulated.clone());
         let opened = backing::open(&ShareConfig::new("knee", vec![disk]));
         let is_missing = |error: &anyhow::Error| {
             let is = |cause: Option<&FileError>| {
@@ -197,7 +227,7 @@ impl KneeArgs {
             opened => opened?,
         };
         let disk = disks.into_iter().next().context("there is one disk")?;
-        let (blocks, deepest) = (disk.backing.bytes() / plan.block, u64::from(self.depth_max));
+        let (blocks, deepest) = (disk.backing.bytes() / block, u64::from(self.depth_max));
         if blocks < deepest {
             let path = self.backing.display();
             return Err(anyhow!("too small: {path} has {blocks} blocks, for {deepest} reads outstanding"))

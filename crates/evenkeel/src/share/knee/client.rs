@@ -1,4 +1,4 @@
-//! A closed loop: reads at random places, each followed by another one when it has ended.
+//! A closed loop: reads, or writes, at random places, each followed by another one when it has ended.
 
 use super::Step;
 use crate::failure::WithHint;
@@ -15,38 +15,47 @@ use std::time::Duration;
 
 /// How often it is looked at whether a step is over; how long it was is measured.
 const NAP: Duration = Duration::from_millis(5);
-/// Storage that ends no read for as long has a fault: a disk that tries a bad sector again needs up to 7 s.
+/// Storage that ends no I/O for as long has a fault: a disk that tries a bad sector again needs up to 7 s.
 const SILENCE: Nanos = Nanos::from_secs(10);
 
 /// How long a step is.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Reads before it is counted; more, until as many have ended as are outstanding, because the first ones meet no queue.
+    /// I/Os before it is counted; more, until as many have ended as are outstanding, because the first ones meet no queue.
     pub settle: Nanos,
     /// What is counted.
     pub measure: Nanos,
 }
 
-/// Reads of an engine's first disk.
+/// What a client asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Bytes of each.
+    pub bytes: u32,
+    /// It writes instead of reading.
+    pub write: bool,
+}
+
+/// I/Os of one kind to an engine's first disk.
 ///
-/// The next read is asked for in the engine's own thread as soon as one has ended, so that as many are outstanding as were
+/// The next one is asked for in the engine's own thread as soon as one has ended, so that as many are outstanding as were
 /// asked for, and a thread that is woken late costs nothing.
-pub struct Reader(Arc<Loop>);
+pub struct Client(Arc<Loop>);
 
 struct Loop {
     engine: Handle,
     clock: Clock,
-    block: usize,
+    kind: Kind,
     blocks: u64,
     state: Mutex<State>,
 }
 
 struct State {
     random: Random,
-    /// Another read follows one that has ended.
+    /// Another one follows one that has ended.
     wanted: bool,
     outstanding: u32,
-    /// Reads that have ended in this step, and when the last one did.
+    /// I/Os that have ended in this step, and when the last one did.
     ended: u64,
     last: Nanos,
     tally: Option<Tally>,
@@ -56,14 +65,15 @@ struct State {
 /// What is counted of a step.
 struct Tally {
     begun: Nanos,
-    reads: u64,
+    ios: u64,
     latency_sum_s: f64,
     latencies: Histogram,
 }
 
-impl Reader {
-    /// Over a disk of so many blocks, at least one, of so many bytes.
-    pub fn new(engine: Handle, block: usize, blocks: u64, random: Random) -> Self {
+impl Client {
+    /// Over a disk of so many bytes, at least those of one I/O.
+    pub fn new(engine: Handle, kind: Kind, bytes: u64, random: Random) -> Self {
+        let blocks = bytes / u64::from(kind.bytes);
         let state = State {
             random,
             wanted: false,
@@ -73,14 +83,14 @@ impl Reader {
             tally: None,
             failed: None,
         };
-        Self(Arc::new(Loop { engine, clock: Clock::start(), block, blocks, state: Mutex::new(state) }))
+        Self(Arc::new(Loop { engine, clock: Clock::start(), kind, blocks, state: Mutex::new(state) }))
     }
 
-    /// Reads with so many outstanding, and waits for the last; adds latencies to those of this depth. `None` where it was
+    /// Keeps so many outstanding, and waits for the last; adds latencies to those of this depth. `None` where it was
     /// stopped.
     ///
     /// # Errors
-    /// A read that failed; storage that ends none for 10 s.
+    /// An I/O that failed; storage that ends none for 10 s.
     pub fn step(
         &self,
         depth: u32,
@@ -107,14 +117,14 @@ impl Reader {
         let mut state = self.0.state();
         (state.wanted, state.outstanding, state.ended, state.last) = (true, depth, 0, now);
         drop(state);
-        (0..depth).for_each(|_| self.0.ask(Buffer::zeroed(self.0.block)));
+        (0..depth).for_each(|_| self.0.ask(self.0.buffer()));
         now
     }
 
     /// Counts from now on.
     fn count(&self, latencies: Histogram) -> Nanos {
         let begun = self.0.clock.now();
-        self.0.state().tally = Some(Tally { begun, reads: 0, latency_sum_s: 0.0, latencies });
+        self.0.state().tally = Some(Tally { begun, ios: 0, latency_sum_s: 0.0, latencies });
         begun
     }
 
@@ -125,9 +135,13 @@ impl Reader {
         let seconds = (self.0.clock.now() - tally.begun).as_secs_f64();
         drop(state);
         *latencies = tally.latencies;
-        let throughput = tally.reads as f64 / seconds.max(1e-9);
-        let latency_s = tally.latency_sum_s / (tally.reads as f64).max(1.0);
-        Some(Step { reads: tally.reads, point: Point { depth, throughput, latency_s } })
+        let throughput = tally.ios as f64 / seconds.max(1e-9);
+        let latency_s = tally.latency_sum_s / (tally.ios as f64).max(1.0);
+        Some(Step { reads: tally.ios, point: Point { depth, throughput, latency_s } })
+    }
+
+    fn failed(&self, error: anyhow::Error) -> anyhow::Error {
+        error.context(if self.0.kind.write { "writing to the storage" } else { "reading from the storage" })
     }
 
     /// Waits until it is so; false where somebody asked to stop.
@@ -135,15 +149,20 @@ impl Reader {
         loop {
             let (state, now) = (self.0.state(), self.0.clock.now());
             if let Some(errno) = state.failed {
-                return Err(anyhow!("{errno}")).hint("what the kernel says of it: dmesg").map_err(reading);
+                return Err(anyhow!("{errno}"))
+                    .hint("what the kernel says of it: dmesg")
+                    .map_err(|e| self.failed(e));
             }
             if is_so(&state, now) {
                 return Ok(true);
             }
             if now - state.last > SILENCE {
                 let outstanding = state.outstanding;
-                let silent = anyhow!("no read has ended for 10 s with {outstanding} outstanding");
-                return Err(silent).hint("look whether the storage is there: dmesg").map_err(reading);
+                let silent =
+                    anyhow!("no {} has ended for 10 s with {outstanding} outstanding", self.0.kind.word());
+                return Err(silent)
+                    .hint("look whether the storage is there: dmesg")
+                    .map_err(|error| self.failed(error));
             }
             drop(state);
             if stop.is_set() {
@@ -154,8 +173,10 @@ impl Reader {
     }
 }
 
-fn reading(error: anyhow::Error) -> anyhow::Error {
-    error.context("reading from the storage")
+impl Kind {
+    fn word(self) -> &'static str {
+        if self.write { "write" } else { "read" }
+    }
 }
 
 impl Loop {
@@ -163,12 +184,27 @@ impl Loop {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One read, into this buffer.
+    /// What is written is noise: storage that packs what it stores, or keeps it once, has nothing to save.
+    fn buffer(&self) -> Buffer {
+        let mut buffer = Buffer::zeroed(self.kind.bytes as usize);
+        if self.kind.write {
+            let mut state = self.state();
+            let words = buffer.as_mut_slice().chunks_exact_mut(8);
+            words.for_each(|word| word.copy_from_slice(&state.random.bits().to_le_bytes()));
+        }
+        buffer
+    }
+
+    /// One I/O, from or into this buffer.
     fn ask(self: &Arc<Self>, buffer: Buffer) {
-        let offset = self.state().random.uniform(0, self.blocks - 1) * self.block as u64;
+        let offset = self.state().random.uniform(0, self.blocks - 1) * u64::from(self.kind.bytes);
         let (this, asked) = (Arc::clone(self), self.clock.now());
         let reply = Reply::Call(Box::new(move |answer| this.end(asked, answer)));
-        self.engine.submit(Request { disk: 0, work: Work::Read { offset, buffer }, reply });
+        let work = match self.kind.write {
+            true => Work::Write { offset, buffer, durable: false },
+            false => Work::Read { offset, buffer },
+        };
+        self.engine.submit(Request { disk: 0, work, reply });
     }
 
     /// In the engine's thread, or in ours where the engine has ended.
@@ -179,7 +215,7 @@ impl Loop {
         match answer {
             Ok(buffer) => {
                 if let Some(tally) = &mut state.tally {
-                    tally.reads += 1;
+                    tally.ios += 1;
                     tally.latency_sum_s += (now - asked).as_secs_f64();
                     tally.latencies.record(now - asked);
                 }

@@ -1,0 +1,252 @@
+//! What a host takes I/Os to cost: measured by `share knee --costs`, or set by hand; the same for all hosts of an array.
+
+use super::{Cost, Io};
+use std::fmt;
+
+/// Bytes of the read that costs 1.
+pub const UNIT_BYTES: u32 = 16_384;
+/// Most sizes that a table has.
+pub const SIZES_MAX: usize = 8;
+/// A read is not taken to cost less than this, or than the least that was given, where sizes fall below those given.
+const LEAST: f64 = 0.1;
+/// Least and most cost that can be given.
+const RANGE: (f64, f64) = (0.001, 10_000.0);
+/// How far a read of 16 KB may be from 1: costs that were measured are rounded.
+const UNIT_TOLERANCE: f64 = 0.02;
+
+/// Why a table of costs cannot be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CostsError {
+    /// There is room for so many, and one is needed.
+    Sizes(usize),
+    /// Each size once, and none of 0.
+    Order,
+    /// It cannot be.
+    Cost(f64),
+    /// The unit is another one.
+    Unit(f64),
+}
+
+impl std::error::Error for CostsError {}
+
+impl fmt::Display for CostsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sizes(count) => {
+                write!(f, "a table of costs has 1 to {SIZES_MAX} sizes, and here are {count}")
+            }
+            Self::Order => f.write_str("sizes of a table of costs are above 0, and each stands there once"),
+            Self::Cost(cost) => {
+                write!(f, "a cost lies between {} and {}, and {cost} does not", RANGE.0, RANGE.1)
+            }
+            Self::Unit(cost) => {
+                write!(
+                    f,
+                    "the unit of costs is a read of 16k, and by these it would cost {cost} instead of 1"
+                )
+            }
+        }
+    }
+}
+
+/// Values by size, linear in bytes between those given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Curve {
+    points: [(u32, f64); SIZES_MAX],
+    count: usize,
+}
+
+impl Curve {
+    fn new(given: &[(u32, f64)]) -> Result<Self, CostsError> {
+        if given.is_empty() || given.len() > SIZES_MAX {
+            return Err(CostsError::Sizes(given.len()));
+        }
+        if let Some(&(_, cost)) = given.iter().find(|(_, cost)| !(RANGE.0..=RANGE.1).contains(cost)) {
+            return Err(CostsError::Cost(cost));
+        }
+        let mut points = [(0, 0.0); SIZES_MAX];
+        points[..given.len()].copy_from_slice(given);
+        let sizes = &mut points[..given.len()];
+        sizes.sort_by_key(|(bytes, _)| *bytes);
+        if sizes[0].0 == 0 || sizes.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Err(CostsError::Order);
+        }
+        Ok(Self { points, count: given.len() })
+    }
+
+    fn points(&self) -> &[(u32, f64)] {
+        &self.points[..self.count]
+    }
+
+    /// On the line through the two points next to it.
+    fn on_line(&self, bytes: u32) -> f64 {
+        let points = self.points();
+        let [.., last] = points else { return 1.0 };
+        if points.len() == 1 {
+            return last.1;
+        }
+        let above = points.iter().position(|(size, _)| *size >= bytes).unwrap_or(points.len() - 1).max(1);
+        let ((low, from), (high, to)) = (points[above - 1], points[above]);
+        from + (to - from) * (f64::from(bytes) - f64::from(low)) / f64::from(high - low)
+    }
+
+    /// Between the outermost values: the first or the last beyond those given.
+    fn within(&self, bytes: u32) -> f64 {
+        match self.points() {
+            [first, .., last] => self.on_line(bytes.clamp(first.0, last.0)),
+            _ => self.on_line(bytes),
+        }
+    }
+}
+
+/// What I/Os cost, in units of a 16 KB read: reads by size, and by how much a write of a size costs more than a read of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    reads: Curve,
+    /// Cost of a write over that of a read of the same size, at the sizes given; none where they cost the same.
+    writes: Option<Curve>,
+}
+
+impl Default for Costs {
+    /// 256 KB cost 1.4 times what 16 KB cost, reads and writes the same.
+    fn default() -> Self {
+        Self::from(Cost::default())
+    }
+}
+
+impl From<Cost> for Costs {
+    /// As an array with known answers has them.
+    fn from(cost: Cost) -> Self {
+        let curve = |points: [(u32, f64); 2], count| {
+            let mut all = [(0, 0.0); SIZES_MAX];
+            all[..2].copy_from_slice(&points);
+            Curve { points: all, count }
+        };
+        let read = |bytes| (bytes, cost.of(Io { bytes, write: false }));
+        let factor = (UNIT_BYTES, cost.write);
+        Self {
+            reads: curve([read(UNIT_BYTES), read(16 * UNIT_BYTES)], 2),
+            writes: (cost.write != 1.0).then(|| curve([factor, (0, 0.0)], 1)),
+        }
+    }
+}
+
+impl Costs {
+    /// Of reads and of writes, by size in bytes and in any order. Sizes between those given, and beyond them, follow the line
+    /// through the two next to them; writes cost as much more than reads as at the sizes given, and the same where none is.
+    ///
+    /// # Errors
+    /// No read, a cost that cannot be, a size twice, another unit.
+    pub fn new(reads: &[(u32, f64)], writes: &[(u32, f64)]) -> Result<Self, CostsError> {
+        let mut costs = Self { reads: Curve::new(reads)?, writes: None };
+        let unit = costs.read(UNIT_BYTES);
+        if (unit - 1.0).abs() > UNIT_TOLERANCE {
+            return Err(CostsError::Unit(unit));
+        }
+        if !writes.is_empty() {
+            let mut factors = Curve::new(writes)?;
+            factors.points[..writes.len()].iter_mut().for_each(|(bytes, cost)| *cost /= costs.read(*bytes));
+            costs.writes = Some(factors);
+        }
+        Ok(costs)
+    }
+
+    /// Of one I/O.
+    pub fn of(&self, io: Io) -> f64 {
+        let read = self.read(io.bytes);
+        match &self.writes {
+            Some(factors) if io.write => read * factors.within(io.bytes),
+            _ => read,
+        }
+    }
+
+    fn read(&self, bytes: u32) -> f64 {
+        let least = self.reads.points().first().map_or(LEAST, |(_, cost)| cost.min(LEAST));
+        self.reads.on_line(bytes).max(least)
+    }
+
+    /// The same number for the same costs: what members compare.
+    pub fn mark(&self) -> u64 {
+        let numbers = |curve: &Curve| {
+            let pair = |&(bytes, cost): &(u32, f64)| [u64::from(bytes), (cost * 1e6).round() as u64];
+            curve.points().iter().flat_map(pair).collect::<Vec<u64>>()
+        };
+        let writes = self.writes.as_ref().map_or(Vec::new(), numbers);
+        let all = numbers(&self.reads).into_iter().chain([u64::MAX]).chain(writes);
+        // FNV-1a, over words.
+        all.fold(0xcbf2_9ce4_8422_2325, |mark, word| (mark ^ word).wrapping_mul(0x0100_0000_01b3))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: u32) -> Io {
+        Io { bytes, write: false }
+    }
+
+    fn write(bytes: u32) -> Io {
+        Io { bytes, write: true }
+    }
+
+    #[test]
+    fn sizes_between_and_beyond_those_given_follow_the_line() {
+        let costs = Costs::new(&[(16_384, 1.0), (4_096, 0.4), (65_536, 4.0)], &[]).unwrap();
+        for (bytes, cost) in [(4_096, 0.4), (10_240, 0.7), (16_384, 1.0), (40_960, 2.5), (131_072, 8.0)] {
+            assert!((costs.of(read(bytes)) - cost).abs() < 1e-9, "{bytes}: {}", costs.of(read(bytes)));
+            assert_eq!(
+                costs.of(write(bytes)),
+                costs.of(read(bytes)),
+                "writes cost the same unless it is said"
+            );
+        }
+        assert!((costs.of(read(512)) - 0.225).abs() < 1e-9);
+        assert!(costs.of(read(0)) > 0.0);
+    }
+
+    #[test]
+    fn one_cost_of_a_write_is_a_factor_for_all_sizes_and_several_are_a_table() {
+        let reads = [(16_384, 1.0), (262_144, 8.0)];
+        let one = Costs::new(&reads, &[(16_384, 4.0)]).unwrap();
+        assert!((one.of(write(262_144)) - 32.0).abs() < 1e-9);
+        let two = Costs::new(&reads, &[(262_144, 16.0), (16_384, 4.0)]).unwrap();
+        assert!((two.of(write(262_144)) - 16.0).abs() < 1e-9 && (two.of(write(16_384)) - 4.0).abs() < 1e-9);
+        assert!((two.of(write(1 << 20)) / two.of(read(1 << 20)) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_costs_of_an_array_are_known_by_two_sizes_and_a_factor() {
+        for (per_byte, factor) in [(0.4 / 245_760.0, 1.0), (7.0 / 245_760.0, 4.0), (15.0 / 245_760.0, 8.0)] {
+            let truth = Cost { per_byte, write: factor };
+            let costs = Costs::from(truth);
+            for io in
+                [512, 4_096, 16_384, 65_536, 262_144, 1 << 20].into_iter().flat_map(|b| [read(b), write(b)])
+            {
+                assert!((costs.of(io) / truth.of(io) - 1.0).abs() < 1e-9, "{io:?}: {}", costs.of(io));
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |reads: &[(u32, f64)], writes: &[(u32, f64)]| Costs::new(reads, writes).unwrap_err();
+        assert_eq!(refused(&[], &[]), CostsError::Sizes(0));
+        assert_eq!(refused(&[(16_384, 1.0); 9], &[]), CostsError::Sizes(9));
+        assert_eq!(refused(&[(16_384, 1.0); 2], &[]), CostsError::Order);
+        assert_eq!(refused(&[(0, 1.0), (16_384, 1.0)], &[]), CostsError::Order);
+        assert_eq!(refused(&[(16_384, 0.0)], &[]), CostsError::Cost(0.0));
+        assert!(matches!(refused(&[(16_384, 1.0)], &[(4_096, f64::NAN)]), CostsError::Cost(_)));
+        assert_eq!(refused(&[(16_384, 4.0)], &[]), CostsError::Unit(4.0));
+    }
+
+    #[test]
+    fn costs_that_differ_have_other_marks() {
+        let of = |large: f64, write: f64| {
+            Costs::new(&[(16_384, 1.0), (262_144, large)], &[(16_384, write)]).unwrap().mark()
+        };
+        assert_eq!(of(8.0, 4.0), of(8.0, 4.0));
+        assert!(of(8.0, 4.0) != of(8.01, 4.0) && of(8.0, 4.0) != of(8.0, 4.1));
+        assert_ne!(Costs::default().mark(), of(1.4, 2.0));
+    }
+}

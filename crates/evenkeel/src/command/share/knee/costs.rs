@@ -1,0 +1,101 @@
+//! `evenkeel share knee --costs`: what I/Os cost.
+
+use super::{KneeArgs, interrupted, on_engine};
+use crate::command::Session;
+use crate::command::profile::mode;
+use crate::config::units;
+use crate::failure::{NOT_VALID, WithHint};
+use crate::out;
+use crate::progress::{ProgressEvent, View};
+use crate::share::knee::costs::{CostsPlan, json, measure, text};
+use crate::share::knee::storage_caveats;
+use anyhow::{Context, Result, anyhow};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_core::share::SIZES_MAX;
+use std::ops::RangeInclusive;
+use std::process::ExitCode;
+
+/// Rounds below which a standard error says little.
+const ROUNDS_LEAST: u32 = 4;
+
+/// Standard errors that can be asked for, in percent.
+const ERRORS: RangeInclusive<f64> = 0.1..=50.0;
+
+/// Flags of `evenkeel share knee --costs`.
+#[derive(Debug, clap::Args)]
+pub struct CostsFlags {
+    /// With --costs: writes too. DESTROYS what is on the storage
+    #[arg(long, requires = "costs")]
+    overwrite: bool,
+    /// With --costs: sizes that are measured; 16k, whose read is the unit, is among them in any case
+    #[arg(
+        long,
+        value_name = "SIZE,...",
+        requires = "costs",
+        default_value = "4k,16k,64k,256k",
+        value_delimiter = ','
+    )]
+    sizes: Vec<String>,
+    /// With --costs: standard error of each throughput that is good enough
+    #[arg(long, value_name = "PERCENT", requires = "costs", default_value_t = 2.0)]
+    error: f64,
+    /// With --costs: longest time for reads, and for writes
+    #[arg(long, value_name = "TIME", requires = "costs", default_value = "60s")]
+    limit: String,
+    /// With --overwrite: writes for so long before it measures, so that a cache is full; longer than yours takes
+    #[arg(long, value_name = "TIME", requires = "overwrite", default_value = "5s")]
+    fill: String,
+}
+
+/// Measures, and says what I/Os cost.
+pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
+    let plan = plan(args)?;
+    let largest = plan.reads.iter().copied().max().unwrap_or_default();
+    let disk = args.open(largest.into(), !args.more.overwrite)?;
+    let storage = args.storage(&disk);
+    let mut view = View::new(mode(session, false));
+    let mut tell = |text: String| view.show(&ProgressEvent::Step { text });
+    let Some(found) = on_engine(disk, |disk| measure(disk, &plan, &session.stop, &mut tell))? else {
+        return Ok(interrupted(session));
+    };
+    drop(view);
+    let caveats = storage_caveats(&storage);
+    match args.json {
+        true => {
+            let value = json(&found, &plan, &caveats, args.as_json(&storage))?;
+            out::line(serde_json::to_string_pretty(&value)?)?;
+        }
+        false => out::write(&text(&found, &plan, &caveats, crate::command::look())?)?,
+    }
+    let (.., error) = found.tables()?;
+    let is_known = error <= std::f64::consts::SQRT_2 * plan.error;
+    Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::from(NOT_VALID) })
+}
+
+fn plan(args: &KneeArgs) -> Result<CostsPlan> {
+    let flags = &args.more;
+    let size = |text: &String| Ok(u32::try_from(args.block(text, "--sizes")?)?);
+    let mut sizes: Vec<u32> = flags.sizes.iter().map(size).collect::<Result<_>>()?;
+    sizes.sort_unstable();
+    sizes.dedup();
+    if !(1..SIZES_MAX).contains(&sizes.len()) {
+        return Err(anyhow!("--sizes has {} sizes", sizes.len())).hint("1 to 7, as 4k,16k,64k,256k");
+    }
+    let time = |text: &str, flag: &'static str| -> Result<Nanos> { units::duration(text).context(flag) };
+    if !ERRORS.contains(&flags.error) {
+        return Err(anyhow!("--error must be between 0.1 and 50 percent, and is {}", flags.error))
+            .hint("2 does");
+    }
+    Ok(CostsPlan {
+        writes: if flags.overwrite { sizes.clone() } else { Vec::new() },
+        reads: sizes,
+        depth_most: args.depth_max,
+        step: args.step()?,
+        rounds: args.rounds.max(ROUNDS_LEAST),
+        error: flags.error / 100.0,
+        limit: time(&flags.limit, "--limit")?,
+        fill: time(&flags.fill, "--fill")?,
+        seed: Seed(args.seed),
+    })
+}

@@ -1,0 +1,86 @@
+//! What I/Os cost, as flags and files say it: `4k=0.25,16k=1,256k=8`.
+
+use super::units;
+use anyhow::{Context, Result, anyhow};
+use evenkeel_core::share::{Costs, UNIT_BYTES};
+
+/// Costs of reads and of writes by size in bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostTables {
+    /// Of reads, in units of a read of 16 KB.
+    pub reads: Vec<(u32, f64)>,
+    /// Of writes; where there are none they cost as much as reads.
+    pub writes: Vec<(u32, f64)>,
+}
+
+impl Default for CostTables {
+    /// 256 KB cost 1.4 times what 16 KB cost, reads and writes the same.
+    fn default() -> Self {
+        Self { reads: vec![(UNIT_BYTES, 1.0), (16 * UNIT_BYTES, 1.4)], writes: Vec::new() }
+    }
+}
+
+impl CostTables {
+    /// As the disks of a host take them.
+    ///
+    /// # Errors
+    /// A table that cannot be.
+    pub fn costs(&self) -> Result<Costs> {
+        Ok(Costs::new(&self.reads, &self.writes)?)
+    }
+}
+
+/// A table of its sizes.
+///
+/// # Errors
+/// It is none.
+pub fn table(text: &str) -> Result<Vec<(u32, f64)>> {
+    let entry = |entry: &str| {
+        let (size, cost) = entry.split_once('=').ok_or_else(|| anyhow!("no `=` in {entry:?}"))?;
+        let bytes = units::bytes(size.trim())?;
+        let cost = cost.trim().parse().with_context(|| format!("{cost:?} is no number"))?;
+        Ok((u32::try_from(bytes).with_context(|| format!("{size} is too large"))?, cost))
+    };
+    let entries: Result<_> = text.split(',').map(|part| entry(part.trim())).collect();
+    entries.with_context(|| format!("{text:?} is no list of sizes and costs, as in 4k=0.25,16k=1,256k=8"))
+}
+
+/// The text of a table.
+pub fn text(table: &[(u32, f64)]) -> String {
+    let size = |bytes: u32| match bytes {
+        bytes if bytes.is_multiple_of(1 << 20) => format!("{}m", bytes >> 20),
+        bytes if bytes.is_multiple_of(1 << 10) => format!("{}k", bytes >> 10),
+        bytes => bytes.to_string(),
+    };
+    let entries = table.iter().map(|&(bytes, cost)| format!("{}={cost}", size(bytes)));
+    entries.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_read_as_it_is_written() {
+        let read = table("4k=0.25, 16k=1,1m=12.5, 512=0.1").unwrap();
+        assert_eq!(read, [(4_096, 0.25), (16_384, 1.0), (1 << 20, 12.5), (512, 0.1)]);
+        assert_eq!(table(&text(&read)).unwrap(), read);
+        assert_eq!(CostTables::default().costs().unwrap().mark(), Costs::default().mark());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (bad, expected) in [
+            ("4k", "no `=`"),
+            ("4k=much", "is no number"),
+            ("some=1", "some"),
+            ("8g=1", "too large"),
+            ("", "no `=`"),
+        ] {
+            let error = format!("{:#}", table(bad).unwrap_err());
+            assert!(error.contains(expected), "{bad}: {error}");
+        }
+        let tables = CostTables { reads: table("16k=4").unwrap(), writes: Vec::new() };
+        assert!(tables.costs().unwrap_err().to_string().contains("instead of 1"));
+    }
+}

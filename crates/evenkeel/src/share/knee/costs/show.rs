@@ -1,0 +1,132 @@
+//! What came of costs that were measured, for people and for programs.
+
+use super::{CostsPlan, Found, Kind};
+use crate::config::costs::text as table_text;
+use crate::format::{fixed, percent, significant};
+use crate::share::knee::Caveat;
+use crate::table::{GridColumn, Ink, Look, Place, lines};
+use anyhow::Result;
+use evenkeel_core::share::knee::RISE_MOST;
+use serde_json::{Value, json as object};
+
+/// `read of 16k`.
+pub fn name(kind: Kind) -> String {
+    let way = if kind.write { "write" } else { "read" };
+    format!("{way} of {}", size(kind.bytes))
+}
+
+fn size(bytes: u32) -> String {
+    let text = table_text(&[(bytes, 1.0)]);
+    text.split('=').next().unwrap_or_default().to_owned()
+}
+
+/// The table, the flags and the lines of a file that take it over, and the doubts.
+///
+/// # Errors
+/// A kind of which nothing ended.
+pub fn text(found: &Found, plan: &CostsPlan, caveats: &[Caveat], look: Look) -> Result<String> {
+    let mut text = lines(columns(found), &[], look);
+    let (reads, writes, error) = found.tables()?;
+    let (reads, writes) = (table_text(&reads), table_text(&writes));
+    text.push_str(&format!(
+        "\nwith {} outstanding; the worst of these is known to {} (standard error)\n",
+        found.depth,
+        percent((1_000.0 * error).round() / 10.0)
+    ));
+    text.push_str(&format!("next: evenkeel share disk {}\n", flags(&reads, &writes)));
+    text.push_str(&format!("or in a file: [costs] read = \"{reads}\""));
+    text.push_str(&if writes.is_empty() { "\n".to_owned() } else { format!("  write = \"{writes}\"\n") });
+    text.push_str("note: all hosts of the storage have to take the same; a host that does not is told of\n");
+    for doubt in doubts(found, plan, error) {
+        text.push_str(&format!("warning: {doubt}\n"));
+    }
+    for caveat in caveats.iter().filter(|caveat| !matches!(caveat, Caveat::ReadsOnly { .. })) {
+        let kind = if caveat.is_general() { "note" } else { "warning" };
+        text.push_str(&format!("{kind}: {caveat}\n"));
+    }
+    Ok(text)
+}
+
+fn flags(reads: &str, writes: &str) -> String {
+    match writes {
+        "" => format!("--cost-read {reads}"),
+        writes => format!("--cost-read {reads} --cost-write {writes}"),
+    }
+}
+
+fn columns(found: &Found) -> Vec<GridColumn> {
+    let column = |head: &str, rank, right, value: &dyn Fn(usize) -> String| GridColumn {
+        head: [head.to_owned(), String::new()],
+        right,
+        rank,
+        places: (0..found.kinds.len()).map(|place| Place::new(value(place), Ink::Plain)).collect(),
+    };
+    let mean = |place: usize| {
+        let throughputs = &found.kinds[place].throughputs;
+        throughputs.iter().sum::<f64>() / throughputs.len().max(1) as f64
+    };
+    let cost = |place: usize| found.cost(place).map_or("-".to_owned(), |cost| significant(cost.value, 3));
+    let error = |place: usize| {
+        found.cost(place).map_or("-".to_owned(), |cost| percent((1_000.0 * cost.error).round() / 10.0))
+    };
+    vec![
+        column("I/O", 0, false, &|place| name(found.kinds[place].kind)),
+        column("I/Os/s", 0, true, &|place| fixed(mean(place), 0)),
+        column("mean ms", 1, true, &|place| significant(1e3 * found.kinds[place].latency_s, 3)),
+        column("rounds", 2, true, &|place| found.kinds[place].throughputs.len().to_string()),
+        column("cost", 0, true, &cost),
+        column("standard error", 1, true, &error),
+    ]
+}
+
+/// What there is to doubt about these figures.
+fn doubts(found: &Found, plan: &CostsPlan, error: f64) -> Vec<String> {
+    let mut doubts = Vec::new();
+    // Of a quotient of two means that are known as well as was asked for.
+    if error > std::f64::consts::SQRT_2 * plan.error {
+        doubts.push("not all are known as well as they should be: measure for longer (--limit)".to_owned());
+    }
+    if found.rise > RISE_MOST {
+        doubts.push(format!(
+            "throughput still rises with {} outstanding: what hosts add to a latency is in the costs (--depth-max)",
+            found.depth
+        ));
+    }
+    if found.filling {
+        doubts.push(
+            "throughput of writes kept falling while a cache was filled: measure later in the filling (--fill)".to_owned(),
+        );
+    }
+    if plan.writes.is_empty() {
+        doubts.push(
+            "writes were not measured and are taken to cost what reads cost: --overwrite does, and destroys what is there"
+                .to_owned(),
+        );
+    }
+    doubts
+}
+
+/// One object with everything.
+///
+/// # Errors
+/// A kind of which nothing ended.
+pub fn json(found: &Found, plan: &CostsPlan, caveats: &[Caveat], backing: Value) -> Result<Value> {
+    let (reads, writes, error) = found.tables()?;
+    let (reads, writes) = (table_text(&reads), table_text(&writes));
+    let kind = |(place, measured): (usize, &super::Measured)| {
+        let cost = found.cost(place);
+        object!({
+            "io": if measured.kind.write { "write" } else { "read" }, "bytes": measured.kind.bytes,
+            "cost": cost.map(|cost| cost.value), "standard_error": cost.map(|cost| cost.error * cost.value),
+            "throughput_per_s": measured.throughputs, "ios": measured.ios, "latency_ms": 1e3 * measured.latency_s,
+        })
+    };
+    Ok(object!({
+        "cost_read": reads, "cost_write": (!writes.is_empty()).then_some(&writes), "flags": flags(&reads, &writes),
+        "outstanding": found.depth, "worst_relative_error": error, "filling": found.filling,
+        "kinds": found.kinds.iter().enumerate().map(kind).collect::<Vec<_>>(),
+        "warnings": doubts(found, plan, error), "backing": backing, "seed": plan.seed.0,
+        "caveats": caveats.iter().map(|caveat| object!({"code": caveat.code(), "text": caveat.to_string()}))
+            .collect::<Vec<_>>(),
+    }))
+}

@@ -1,0 +1,53 @@
+//! A study on a disk whose power goes right after its run ended.
+
+use super::disk::{Disk, blank, can_mount};
+use crate::guard::server::Server;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::tempdir;
+
+const WORKLOAD: &str = "name = \"point\"\n[[statement]]\nname = \"one\"\nsql = \"SELECT 1\"\n";
+
+/// A profile of one run, whose study goes to `home`.
+fn measure(home: &Path, workload: &Path, address: &str) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command.arg("--home").arg(home).args(["profile", &format!("mysql://app@{address}/shop")]);
+    command.args(["--rate", "50", "--repeats", "1", "--duration", "1s", "--warm-up", "0s", "--workload"]);
+    let output = command.arg(workload).stdin(Stdio::null()).output().expect("the binary can be started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    // A run of a second is too short to be valid, and it is measured all the same.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}", output.status);
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries.map(|entry| entry.expect("an entry").path()).collect()
+}
+
+#[test]
+fn a_run_that_is_finished_is_whole_after_a_power_cut() {
+    if !can_mount() {
+        return;
+    }
+    let (folder, server) = (tempdir().expect("a folder"), Server::up(&[]));
+    let workload = server.file("point.toml");
+    fs::write(&workload, WORKLOAD).expect("a file");
+    blank(folder.path(), 128 << 20);
+    let mut disk = Disk::mount(folder.path(), &["--volatile", "--mkfs", "ext4"]).expect("a mount");
+    measure(disk.at(), &workload, &server.address());
+    disk.cut_power();
+    disk.unmount();
+
+    let disk = Disk::mount(folder.path(), &["--volatile"]).expect("a mount");
+    let studies = entries(&disk.at().join("runs"));
+    let runs = entries(&studies.first().expect("the study is there").join("runs"));
+    let run = runs.first().expect("the run is there");
+    let files = entries(run);
+    assert!(files.len() >= 4, "{files:?}");
+    for file in files {
+        let bytes = fs::metadata(&file).expect("a file").len();
+        assert!(bytes > 0, "{} is empty", file.display());
+    }
+    disk.down();
+}
