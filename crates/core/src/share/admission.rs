@@ -91,6 +91,12 @@ impl<T> Admission<T> {
         }
     }
 
+    /// One more disk, behind all others, with these shares, above zero.
+    pub fn add(&mut self, shares: f64) {
+        self.disks.push(Wanted { shares, cost: 0.0, area: 0.0 });
+        self.queue.add(shares);
+    }
+
     /// I/Os held back.
     pub fn waiting(&self) -> usize {
         self.queue.len()

@@ -34,6 +34,11 @@ impl<T> Queue<T> {
         }
     }
 
+    /// One more disk, behind all others, with these shares, above zero.
+    pub fn add(&mut self, shares: f64) {
+        self.disks.push(Disk { shares, finish: 0.0, waiting: VecDeque::new() });
+    }
+
     /// I/Os that wait.
     pub fn len(&self) -> usize {
         self.disks.iter().map(|disk| disk.waiting.len()).sum()

@@ -2,11 +2,11 @@
 
 use super::front::Front;
 use super::front::nbd::Nbd;
-use super::handle::{Handle, Inbox};
+use super::handle::{Addition, Handle, Inbox};
 use super::worker::Worker;
 use super::{Backing, Errno};
 use crate::address::Address;
-use crate::sys::{self, Access};
+use crate::sys::{self, Access, Listener};
 use evenkeel_core::share::Costs;
 use evenkeel_wire::nbd::{Export, NAME_MAX};
 use rustls::ServerConfig;
@@ -149,6 +149,22 @@ impl Engine {
         self.handle.clone()
     }
 
+    /// Serves one more disk from now on, to other threads, at the places of all disks, and at places of its own; its place among
+    /// the disks, and the ports it listens at.
+    ///
+    /// # Errors
+    /// The name or a place is taken, or the engine has ended.
+    pub fn add(&self, disk: DiskPlan, places: &[(Address, Access)]) -> Result<(usize, Vec<u16>), ShareError> {
+        let bind = |(address, access): &(Address, Access)| {
+            Listener::bind_for(address, *access)
+                .map_err(|source| ShareError::Listen { address: address.clone(), source })
+        };
+        let listeners = places.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+        let ports = listeners.iter().filter_map(Listener::port).collect();
+        let place = self.handle.add(Addition { disk, listeners })?;
+        Ok((place, ports))
+    }
+
     /// Ports it listens at, where the system chose them too.
     pub fn ports(&self) -> &[u16] {
         &self.ports
@@ -174,14 +190,20 @@ impl Engine {
 /// The disks as clients see them.
 fn exports(disks: &[DiskPlan]) -> Result<Vec<Export>, ShareError> {
     let mut exports: Vec<Export> = Vec::new();
-    for DiskPlan { name, backing, .. } in disks {
-        if !(1..=NAME_MAX).contains(&name.len()) || exports.iter().any(|export| export.name == *name) {
-            return Err(ShareError::Name { name: name.clone() });
-        }
-        let (bytes, read_only) = (backing.bytes(), backing.is_read_only());
-        exports.push(Export { name: name.clone(), bytes, read_only });
+    for disk in disks {
+        let export = export(disk, |name| exports.iter().any(|export| export.name == name))?;
+        exports.push(export);
     }
     Ok(exports)
+}
+
+/// One disk as clients see it.
+pub(super) fn export(disk: &DiskPlan, is_taken: impl Fn(&str) -> bool) -> Result<Export, ShareError> {
+    let DiskPlan { name, backing, .. } = disk;
+    if !(1..=NAME_MAX).contains(&name.len()) || is_taken(name) {
+        return Err(ShareError::Name { name: name.clone() });
+    }
+    Ok(Export { name: name.clone(), bytes: backing.bytes(), read_only: backing.is_read_only() })
 }
 
 impl Drop for Engine {

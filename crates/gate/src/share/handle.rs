@@ -1,9 +1,10 @@
 //! The way to an engine for other threads.
 
-use super::{Errno, Failure, Reply, Request};
+use super::{DiskPlan, Errno, Failure, Reply, Request, ShareError};
 use crate::histogram::Histogram;
-use crate::sys::Wake;
+use crate::sys::{Listener, Wake};
 use evenkeel_core::share::{Costs, Measured};
+use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,12 +20,26 @@ pub(super) enum Message {
     Window(f64),
     /// Other shares of a disk.
     Shares(usize, f64),
+    /// One more disk.
+    Add(Addition, Sender<Result<usize, ShareError>>),
     /// Other costs of I/Os.
     Costs(Box<Costs>),
     /// A period has ended: tell what was seen in it.
     Measure(Sender<Seen>),
     /// No more requests; end when the last one has.
     Stop,
+}
+
+/// A disk that comes later, and where it alone is served.
+pub(super) struct Addition {
+    pub disk: DiskPlan,
+    pub listeners: Vec<Listener>,
+}
+
+impl fmt::Debug for Addition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Addition({:?})", self.disk.name)
+    }
 }
 
 /// Counts since the start.
@@ -195,6 +210,14 @@ impl Handle {
     /// Sets the shares of a disk, above zero.
     pub fn set_shares(&self, disk: usize, shares: f64) {
         let _ = self.0.put(Message::Shares(disk, shares));
+    }
+
+    /// Another disk; its place among the others.
+    pub(super) fn add(&self, addition: Addition) -> Result<usize, ShareError> {
+        let ended = || ShareError::Ended(io::ErrorKind::BrokenPipe.into());
+        let (sender, receiver) = channel();
+        self.0.put(Message::Add(addition, sender)).map_err(|_| ended())?;
+        receiver.recv().map_err(|_| ended())?
     }
 
     /// Sets what I/Os cost that are asked for from now on.

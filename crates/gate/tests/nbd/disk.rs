@@ -99,9 +99,14 @@ pub struct Served {
     pub folder: TempDir,
 }
 
-fn disk(name: &str, site: &Arc<Site>) -> DiskPlan {
+pub fn disk(name: &str, site: &Arc<Site>) -> DiskPlan {
     let backing = Memory { site: site.clone(), under_way: Vec::new(), now: Nanos::ZERO };
     DiskPlan { name: name.to_owned(), shares: 1.0, backing: Box::new(backing) }
+}
+
+/// Zeroes.
+pub fn site() -> Arc<Site> {
+    Arc::new(Site { bytes: Mutex::new(vec![0; DISK]), ..Site::default() })
 }
 
 /// A disk without bytes.
@@ -119,7 +124,6 @@ impl Served {
 
     /// In a folder, with TLS over TCP.
     pub fn start_with(folder: TempDir, tls: Option<Arc<evenkeel_gate::share::ServerConfig>>) -> Self {
-        let site = || Arc::new(Site { bytes: Mutex::new(vec![0; DISK]), ..Site::default() });
         let (orders, archive) = (site(), site());
         archive.read_only.store(true, Ordering::SeqCst);
         let disks = vec![disk("orders", &orders), disk("archive", &archive)];

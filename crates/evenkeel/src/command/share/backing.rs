@@ -12,11 +12,13 @@ use std::io::ErrorKind;
 
 /// Opens all of them.
 pub fn open(config: &ShareConfig) -> Result<Vec<DiskPlan>> {
-    let disk = |disk: &DiskConfig| {
-        let backing = one(disk).with_context(|| format!("opening disk `{}`", disk.name))?;
-        Ok(DiskPlan { name: disk.name.clone(), shares: disk.share, backing })
-    };
-    config.disks.iter().map(disk).collect()
+    config.disks.iter().map(open_one).collect()
+}
+
+/// Opens one of them.
+pub fn open_one(disk: &DiskConfig) -> Result<DiskPlan> {
+    let backing = one(disk).with_context(|| format!("opening disk `{}`", disk.name))?;
+    Ok(DiskPlan { name: disk.name.clone(), shares: disk.share, backing })
 }
 
 fn one(disk: &DiskConfig) -> Result<Box<dyn Backing>> {

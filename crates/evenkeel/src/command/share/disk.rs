@@ -4,7 +4,7 @@ use super::super::Session;
 use super::flags::Flags;
 use super::{backing, bus, places, reload};
 use crate::clock::unix_time;
-use crate::config::share::ShareConfig;
+use crate::config::share::{DiskConfig, ShareConfig};
 use crate::out;
 use crate::share::{log, serve};
 use crate::view::http::Server;
@@ -15,7 +15,8 @@ use evenkeel_gate::clock::Clock;
 use evenkeel_gate::share::control::{Loop, Order, Settings};
 use evenkeel_gate::share::event::{Event, Listener};
 use evenkeel_gate::share::{
-    Address, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan, Place, Plan, serve_file_systems,
+    Address, DiskPlan, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan, Place, Plan,
+    serve_file_systems,
 };
 use serde_json::json;
 use std::path::Path;
@@ -116,13 +117,12 @@ impl Running {
             let fields = json!({ "address": address, "why": why, "hint": hint });
             write(&line(("warn", "open_to_all", fields), unix_time().as_millis(), config.log));
         }
-        let found = places::found(places, self.engine.ports());
-        let nbd: Vec<String> = found.iter().map(Address::to_string).collect();
+        let nbd = places::found(places.iter().map(|place| &place.address), self.engine.ports());
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
             "disks": self.names.join(", "),
             "by": self.executors.join(", "),
-            "nbd": nbd.join(", "),
+            "nbd": list(&nbd),
             "files": files.join(", "),
             "metrics": self.metrics_address(),
         });
@@ -141,7 +141,9 @@ impl Running {
 
     /// Heeds what it can; says what it could not.
     fn reload(&mut self, config: &ShareConfig) -> Result<Vec<String>> {
-        let send = |order| self.orders.send(order).map_err(|_| anyhow!("the thread of the window has ended"));
+        self.add(reload::added(&self.started, config), config)?;
+        let send =
+            |order: Order| self.orders.send(order).map_err(|_| anyhow!("the thread of the window has ended"));
         send(Order::Set(Box::new(settings(config)?)))?;
         for (place, name) in self.names.iter().enumerate() {
             if let Some(disk) = config.disks.iter().find(|disk| disk.name == *name) {
@@ -149,6 +151,27 @@ impl Running {
             }
         }
         Ok(reload::ignored(&self.started, config))
+    }
+
+    /// Serves disks that were not there; all of them are opened before the first one is.
+    fn add(&mut self, added: Vec<&DiskConfig>, config: &ShareConfig) -> Result<()> {
+        let plans: Vec<DiskPlan> = added.iter().map(|disk| backing::open_one(disk)).collect::<Result<_>>()?;
+        for (disk, plan) in added.into_iter().zip(plans) {
+            let size = (plan.backing.bytes(), plan.backing.is_read_only());
+            let places = places::of_disk(disk, config)?;
+            let added = self.engine.add(plan, &places);
+            let (place, ports) = added.with_context(|| format!("adding disk `{}`", disk.name))?;
+            let nbd = places::found(places.iter().map(|(address, _)| address), &ports);
+            self.fuse.extend(show(disk, place, &self.engine, size)?);
+            self.sizes.push(size);
+            self.names.push(disk.name.clone());
+            self.started.disks.push(disk.clone());
+            // A loop that has ended says so itself.
+            let _ = self.orders.send(Order::Add(disk.name.clone()));
+            let fields = json!({ "disk": disk.name, "nbd": list(&nbd) });
+            write(&line(("info", "disk_added", fields), unix_time().as_millis(), config.log));
+        }
+        Ok(())
     }
 
     /// A way to the engine for a front of somebody else's.
@@ -174,15 +197,27 @@ impl Running {
 
 /// The disks that are to appear as files.
 fn mount(config: &ShareConfig, engine: &Engine, sizes: &[(u64, bool)]) -> Result<Vec<FuseFront>> {
-    let mut fronts = Vec::new();
-    for (place, (disk, &(bytes, read_only))) in config.disks.iter().zip(sizes).enumerate() {
-        if let Some(at) = &disk.fuse {
-            let file = FuseDisk { disk: place, name: disk.name.clone(), bytes, read_only };
-            let mounted = FuseFront::mount(engine.handle(), file, at);
-            fronts.push(mounted.with_context(|| format!("showing disk `{}` as a file", disk.name))?);
-        }
-    }
-    Ok(fronts)
+    let disks = config.disks.iter().zip(sizes).enumerate();
+    let shown: Vec<Option<FuseFront>> =
+        disks.map(|(place, (disk, &size))| show(disk, place, engine, size)).collect::<Result<_>>()?;
+    Ok(shown.into_iter().flatten().collect())
+}
+
+/// One disk, if it is to appear as a file.
+fn show(
+    disk: &DiskConfig,
+    place: usize,
+    engine: &Engine,
+    (bytes, read_only): (u64, bool),
+) -> Result<Option<FuseFront>> {
+    let Some(at) = &disk.fuse else { return Ok(None) };
+    let file = FuseDisk { disk: place, name: disk.name.clone(), bytes, read_only };
+    let mounted = FuseFront::mount(engine.handle(), file, at);
+    mounted.with_context(|| format!("showing disk `{}` as a file", disk.name)).map(Some)
+}
+
+fn list(addresses: &[Address]) -> String {
+    addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn settings(config: &ShareConfig) -> Result<Settings> {

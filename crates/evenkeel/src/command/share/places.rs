@@ -1,8 +1,8 @@
 //! Where the disks of a configuration are served.
 
-use crate::config::share::{ShareConfig, TlsConfig};
+use crate::config::share::{DiskConfig, ShareConfig, TlsConfig};
 use anyhow::{Context, Result};
-use evenkeel_gate::share::{Address, Place, ServerConfig, server_tls};
+use evenkeel_gate::share::{Access, Address, Place, ServerConfig, server_tls};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -13,11 +13,16 @@ pub fn of(config: &ShareConfig) -> Result<Vec<Place>> {
     let mut places: Vec<Place> =
         config.nbd.iter().map(|address| Place { address: address.clone(), disk: None, access }).collect();
     for (number, disk) in config.disks.iter().enumerate() {
-        let access = disk.socket.access(host)?;
-        let place = |address: &Address| Place { address: address.clone(), disk: Some(number), access };
-        places.extend(disk.nbd.iter().map(place));
+        let own = of_disk(disk, config)?.into_iter();
+        places.extend(own.map(|(address, access)| Place { address, disk: Some(number), access }));
     }
     Ok(places)
+}
+
+/// Those of one disk alone.
+pub fn of_disk(disk: &DiskConfig, config: &ShareConfig) -> Result<Vec<(Address, Access)>> {
+    let access = disk.socket.access(&config.socket)?;
+    Ok(disk.nbd.iter().map(|address| (address.clone(), access)).collect())
 }
 
 /// TLS for those who come over TCP, where there is a certificate.
@@ -30,15 +35,15 @@ pub fn tls(config: &ShareConfig) -> Result<Option<Arc<ServerConfig>>> {
 }
 
 /// Addresses, with the ports that the system chose.
-pub fn found(places: &[Place], ports: &[u16]) -> Vec<Address> {
+pub fn found<'a>(places: impl Iterator<Item = &'a Address>, ports: &[u16]) -> Vec<Address> {
     let mut ports = ports.iter();
-    let found = |place: &Place| match &place.address {
+    let found = |address: &Address| match address {
         Address::Tcp { host, port } => {
             Address::Tcp { host: host.clone(), port: *ports.next().unwrap_or(port) }
         }
         local @ Address::Unix(_) => local.clone(),
     };
-    places.iter().map(found).collect()
+    places.map(found).collect()
 }
 
 /// Those at which every machine that can reach this one may write to the disks: all addresses of it, and nothing that asks
@@ -56,7 +61,6 @@ pub fn open_to_all(config: &ShareConfig, places: &[Place]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::share::DiskConfig;
 
     #[test]
     fn disks_have_places_of_their_own_and_those_open_to_all_are_named() {
@@ -70,7 +74,10 @@ mod tests {
         assert_eq!(open_to_all(&config, &places), ["[::]:10811", "0.0.0.0:10810"]);
         config.tls.clients = Some("/ca.pem".into());
         assert!(open_to_all(&config, &places).is_empty());
-        let ports = found(&places, &[1, 2, 3]).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let ports = found(places.iter().map(|place| &place.address), &[1, 2, 3])
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>();
         assert_eq!(ports, ["127.0.0.1:1", "[::]:2", "/run/b.sock", "0.0.0.0:3"]);
     }
 }

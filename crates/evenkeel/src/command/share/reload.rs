@@ -1,4 +1,4 @@
-//! What of a new configuration a host that serves cannot heed.
+//! What of a new configuration a host that serves can heed, and what it cannot.
 
 use crate::config::share::{DiskConfig, ShareConfig};
 
@@ -26,9 +26,13 @@ pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
             Some(_) => {}
         }
     }
-    let is_new = |disk: &&DiskConfig| old.disks.iter().all(|other| other.name != disk.name);
-    found.extend(new.disks.iter().filter(is_new).map(|disk| format!("disk `{}` is new", disk.name)));
     found
+}
+
+/// Disks that were not there.
+pub fn added<'a>(old: &ShareConfig, new: &'a ShareConfig) -> Vec<&'a DiskConfig> {
+    let is_new = |disk: &&DiskConfig| old.disks.iter().all(|other| other.name != disk.name);
+    new.disks.iter().filter(is_new).collect()
 }
 
 #[cfg(test)]
@@ -46,7 +50,7 @@ mod tests {
         new.disks.push(disk("c"));
         new.disks.remove(0);
         (new.memory, new.bus.array) = (1 << 20, "other".to_owned());
-        let expected = ["memory", "bus", "disk `a` is gone", "disk `b`", "disk `c` is new"];
-        assert_eq!(ignored(&old, &new), expected);
+        assert_eq!(ignored(&old, &new), ["memory", "bus", "disk `a` is gone", "disk `b`"]);
+        assert_eq!(added(&old, &new), [&disk("c")]);
     }
 }

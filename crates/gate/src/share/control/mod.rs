@@ -55,6 +55,8 @@ pub enum Order {
     Set(Box<Settings>),
     /// Other shares of a disk, above zero.
     Shares(usize, f64),
+    /// One more disk of this name, behind all others.
+    Add(String),
     /// Ends the loop; the window stays, and the others are told that this member leaves.
     Stop,
 }
@@ -170,6 +172,7 @@ impl Loop {
                 self.bus.set_period(settings.period);
             }
             Order::Shares(disk, shares) => self.engine.set_shares(disk, shares),
+            Order::Add(name) => self.names.push(name),
             Order::Stop => {}
         }
     }

@@ -6,8 +6,9 @@ pub(crate) mod nbd;
 pub use fuse::{FuseDisk, FuseError, FuseFront};
 
 use super::{Answer, Request};
-use crate::sys::{Poller, Ready};
+use crate::sys::{Listener, Poller, Ready};
 use evenkeel_core::Nanos;
+use evenkeel_wire::nbd::Export;
 use std::io;
 
 /// A front whose sockets are waited for by the engine: what is ready is read, what was answered is sent, and nothing waits.
@@ -16,6 +17,9 @@ use std::io;
 pub(crate) trait Front: Send {
     /// Watches its sockets. All tokens that it uses are [`TOKENS`] or above.
     fn watch(&mut self, poller: &Poller) -> io::Result<()>;
+
+    /// One more disk, behind all others, which is also served where nothing else is.
+    fn add(&mut self, poller: &Poller, export: Export, listeners: Vec<Listener>) -> io::Result<()>;
 
     /// One of its sockets is ready, which it keeps in mind until [`Front::take`].
     fn ready(&mut self, ready: Ready);

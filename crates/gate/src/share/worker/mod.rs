@@ -3,9 +3,9 @@
 mod flow;
 mod linger;
 
-use super::engine::{DiskPlan, Plan, ShareError};
+use super::engine::{DiskPlan, Plan, ShareError, export};
 use super::front::{Front, TOKENS};
-use super::handle::{Counts, DiskCounts, Inbox, Message, Seen};
+use super::handle::{Addition, Counts, DiskCounts, Inbox, Message, Seen};
 use super::{Backing, Ended, Reply, Request, Work};
 use crate::clock::Clock;
 use crate::sys::{Interest, Poller};
@@ -31,6 +31,12 @@ struct Disk {
     backing: Box<dyn Backing>,
     /// With why what was written before may be lost, if it may: no later flush can bring it back.
     counts: DiskCounts,
+}
+
+impl Disk {
+    fn new(DiskPlan { name, backing, .. }: DiskPlan) -> Self {
+        Self { name, backing, counts: DiskCounts::default() }
+    }
 }
 
 /// A request that the backing has.
@@ -108,13 +114,12 @@ impl Worker {
             front.watch(&poller)?;
         }
         let shares: Vec<f64> = plan.disks.iter().map(|disk| disk.shares).collect();
-        let disk = |DiskPlan { name, backing, .. }| Disk { name, backing, counts: DiskCounts::default() };
         Ok(Self {
             clock: Clock::start(),
             poller,
             inbox,
             front,
-            disks: plan.disks.into_iter().map(disk).collect(),
+            disks: plan.disks.into_iter().map(Disk::new).collect(),
             admission: Admission::new(&shares, plan.window, 0.0),
             costs: plan.costs,
             flying: Vec::new(),
@@ -216,6 +221,9 @@ impl Worker {
                 Message::Request(request) => self.requests.push(request),
                 Message::Window(window) => self.admission.set_window(window, self.clock.now().as_secs_f64()),
                 Message::Shares(disk, shares) => self.admission.set_shares(disk, shares),
+                Message::Add(addition, to) => {
+                    let _ = to.send(self.add(addition));
+                }
                 Message::Costs(costs) => self.costs = *costs,
                 Message::Measure(to) => {
                     // Who asked and went away wants no answer.
@@ -225,6 +233,25 @@ impl Worker {
             }
         }
         self.messages = messages;
+    }
+
+    /// One more disk; its place.
+    fn add(&mut self, Addition { disk, listeners }: Addition) -> Result<usize, ShareError> {
+        if self.stopping.is_some() {
+            return Err(ShareError::Ended(io::ErrorKind::BrokenPipe.into()));
+        }
+        let export = export(&disk, |name| self.disks.iter().any(|other| other.name == name))?;
+        let place = self.disks.len();
+        if let Some(descriptor) = disk.backing.descriptor() {
+            let token = BACKINGS + place as u64;
+            self.poller.add(&Watched(descriptor), token, Interest::Read).map_err(ShareError::Start)?;
+        }
+        if let Some(front) = &mut self.front {
+            front.add(&self.poller, export, listeners).map_err(ShareError::Start)?;
+        }
+        self.admission.add(disk.shares);
+        self.disks.push(Disk::new(disk));
+        Ok(place)
     }
 
     fn stop(&mut self) {

@@ -258,6 +258,17 @@ impl Front for Nbd {
         listeners.try_for_each(|((listener, _), token)| poller.add(listener, token, Interest::Read))
     }
 
+    fn add(&mut self, poller: &Poller, export: Export, listeners: Vec<Listener>) -> io::Result<()> {
+        for (listener, token) in listeners.iter().zip(TOKENS + self.listeners.len() as u64..) {
+            poller.add(listener, token, Interest::Read)?;
+        }
+        let disk = self.exports.len();
+        self.exports.push(export);
+        self.listeners.extend(listeners.into_iter().map(|listener| (listener, Some(disk))));
+        self.knocked = true;
+        Ok(())
+    }
+
     fn ready(&mut self, ready: Ready) {
         let Some(number) = ready.token.checked_sub(CONNECTIONS) else {
             self.knocked = true;
