@@ -11,8 +11,8 @@ fn main() -> ExitCode {
     match words.next().unwrap_or_else(|| "100".to_owned()).as_str() {
         "story" => story(first),
         count => {
-            let play = if words.next().as_deref() == Some("bytes") { bytes::play_seed } else { play };
-            histories(first, count.parse().unwrap_or(100), play)
+            let dictated = words.next().as_deref() == Some("bytes");
+            histories(first, count.parse().unwrap_or(100), dictated)
         }
     }
 }
@@ -24,13 +24,21 @@ fn story(seed: u64) -> ExitCode {
     if ended.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-fn histories(first: u64, count: u64, play: fn(u64) -> Result<u64, Violation>) -> ExitCode {
+/// The command that plays a history again; one of sides that say what bytes dictate has no story.
+fn replay(seed: u64, dictated: bool) -> String {
+    let how = if dictated { "1 bytes" } else { "story" };
+    format!("cargo run --release -p evenkeel-gate --example sessions -- {seed} {how}")
+}
+
+fn histories(first: u64, count: u64, dictated: bool) -> ExitCode {
+    let play: fn(u64) -> Result<u64, Violation> = if dictated { bytes::play_seed } else { play };
     let (mut steps, mut played) = (0, 0);
     for seed in first..first + count {
         match play(seed) {
             Ok(more) => (steps, played) = (steps + more, played + 1),
             Err(violation) => {
                 println!("{violation}");
+                println!("replay: {}", replay(violation.seed, dictated));
                 println!("{{\"seeds\": {played}, \"steps\": {}, \"violations\": 1}}", steps + violation.step);
                 return ExitCode::from(1);
             }

@@ -141,11 +141,6 @@ impl Session {
         }
     }
 
-    /// Whether its permit is lent for all that its transaction still says.
-    pub fn stays_lent(&self) -> bool {
-        matches!(&self.stage, Stage::Relay(relay) | Stage::Parting(Some(relay)) if relay.stays_lent())
-    }
-
     /// Bytes of the client's that it keeps because they may not go yet.
     pub fn held(&self) -> usize {
         match &self.stage {

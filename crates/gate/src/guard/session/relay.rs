@@ -136,11 +136,6 @@ impl Relay {
         self.standing() == Some(Standing::Held) || self.stays_lent || self.paced || self.is_in_login()
     }
 
-    /// Whether its permit is lent for all that its transaction still says.
-    pub fn stays_lent(&self) -> bool {
-        self.stays_lent
-    }
-
     /// Whether so many bytes of a command are still to come that a large buffer pays.
     pub fn is_in_long_command(&self) -> bool {
         self.commands.left() > 0 || !self.commands.is_between()

@@ -52,6 +52,10 @@ pub struct Client {
     /// It asks for a lot, and for long reads nothing of it.
     lazy: bool,
     last: Option<Command>,
+    /// It was told that it is in, at whatever time.
+    let_in: bool,
+    /// It has heard the end of its session.
+    heard_end: bool,
 }
 
 impl Client {
@@ -69,7 +73,19 @@ impl Client {
             floods: random.chance(0.04),
             lazy: random.chance(0.05),
             last: None,
+            let_in: false,
+            heard_end: false,
         }
+    }
+
+    /// Whether it has heard the end, and not only left.
+    pub fn has_heard_end(&self) -> bool {
+        self.heard_end
+    }
+
+    /// Whether it was ever told that it is in.
+    pub fn was_let_in(&self) -> bool {
+        self.let_in
     }
 
     pub fn is_gone(&self) -> bool {
@@ -119,6 +135,7 @@ impl Client {
     ) -> Result<(), String> {
         let Some(bytes) = conduit.hear(random.uniform(1, 2_000) as usize) else { return Ok(()) };
         if bytes.is_empty() {
+            self.heard_end = true;
             self.leave(conduit, false);
             return Ok(());
         }
@@ -126,7 +143,10 @@ impl Client {
         while self.phase != Phase::In && !rest.is_empty() {
             let packet = self.packets.next(&mut rest).map_err(|error| format!("at the client: {error}"))?;
             match packet {
-                Some((number, payload)) => self.log_in(number, &payload, ledger, random),
+                Some((number, payload)) => {
+                    ledger.hear_login(&payload)?;
+                    self.log_in(number, &payload, ledger, random);
+                }
                 None => break,
             }
         }
@@ -136,7 +156,7 @@ impl Client {
     fn log_in(&mut self, number: u8, payload: &[u8], ledger: &mut Ledger, random: &mut Random) {
         match (self.phase, payload.first()) {
             // Refused; what follows is the end.
-            (_, Some(0xff)) => ledger.over = true,
+            (_, Some(0xff)) => {}
             (Phase::Greeting, _) => {
                 self.phase = Phase::Answered;
                 self.unsaid.extend(packet(1, &hello(account(random))));
@@ -152,7 +172,7 @@ impl Client {
                 self.unsaid.extend(packet(number.wrapping_add(1), b"12345678901234567890"));
                 self.run_ahead(ledger, random);
             }
-            _ => self.phase = Phase::In,
+            _ => (self.phase, self.let_in) = (Phase::In, true),
         }
     }
 
@@ -165,7 +185,7 @@ impl Client {
     }
 
     fn say_more(&mut self, ledger: &mut Ledger, random: &mut Random) {
-        if ledger.over || ledger.streams {
+        if ledger.over || ledger.streams || ledger.last_words.is_some() {
             return;
         }
         if !ledger.is_all_heard() && (ledger.proof_wanted || ledger.file_wanted) {
@@ -256,6 +276,7 @@ impl Client {
     pub fn finish(&mut self, ledger: &mut Ledger) {
         (self.stalled, self.silent, self.finishes) = (false, false, true);
         let at_rest = self.unsaid.is_empty() && !ledger.file_wanted && !ledger.proof_wanted;
+        let at_rest = at_rest && ledger.last_words.is_none();
         if self.phase == Phase::In && at_rest && self.last != Some(Command::Quit) && ledger.pending() == 0 {
             self.last = Some(Command::Quit);
             self.unsaid.extend(packet(0, &ledger.send(Command::Quit)));

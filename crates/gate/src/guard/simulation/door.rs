@@ -14,12 +14,29 @@ pub struct Gateway {
     notices: Mutex<Vec<Notice>>,
     /// The first admission that must not have been.
     overrun: Mutex<Option<String>>,
+    /// How sessions came in since that was asked last.
+    entries: Mutex<Entries>,
+}
+
+/// How sessions came to a permit, or to a place in the queue for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    /// As others do: the queue decides.
+    pub asked: usize,
+    /// At once, past the queue.
+    pub unqueued: usize,
 }
 
 impl Gateway {
     pub fn new(gate: Gate) -> Self {
         let now = AtomicU64::new(0);
-        Self { gate: Mutex::new(gate), now, notices: Mutex::default(), overrun: Mutex::default() }
+        Self {
+            gate: Mutex::new(gate),
+            now,
+            notices: Mutex::default(),
+            overrun: Mutex::default(),
+            entries: Mutex::default(),
+        }
     }
 
     pub fn set(&self, now: Nanos) {
@@ -29,6 +46,11 @@ impl Gateway {
     /// The notices that nobody has delivered yet.
     pub fn take(&self) -> Vec<Notice> {
         std::mem::take(&mut *lock(&self.notices))
+    }
+
+    /// How sessions came in since that was asked last.
+    pub fn entries(&self) -> Entries {
+        std::mem::take(&mut *lock(&self.entries))
     }
 
     /// What was wrong with an admission.
@@ -43,10 +65,12 @@ impl Door for Gateway {
         let before = (gate.server(), gate.brief_census(now));
         act(&mut gate, now);
         let notices: Vec<Notice> = std::iter::from_fn(|| gate.notice()).collect();
-        if gate.server() == before.0
-            && let Some(overrun) = overrun(&before.1, &gate.brief_census(now), &notices)
-        {
-            lock(&self.overrun).get_or_insert(overrun);
+        if gate.server() == before.0 {
+            let after = gate.brief_census(now);
+            if let Some(overrun) = overrun(&before.1, &after, &notices) {
+                lock(&self.overrun).get_or_insert(overrun);
+            }
+            count(&before.1, &after, &mut lock(&self.entries));
         }
         match own {
             Some(own) => own.extend(notices),
@@ -55,11 +79,22 @@ impl Door for Gateway {
     }
 }
 
+/// Who is known to the gate and was not before has asked for a permit, or passed the queue.
+fn count(before: &Census, after: &Census, entries: &mut Entries) {
+    let known = |census: &Census| census.running + census.waiting + lent(census);
+    let unqueued = after.unqueued.saturating_sub(before.unqueued);
+    entries.unqueued += unqueued;
+    entries.asked += known(after).saturating_sub(known(before) + unqueued);
+}
+
+fn lent(census: &Census) -> usize {
+    census.lent + census.loans + census.asleep
+}
+
 /// More run than before, none of them because it may not wait, by the liveness rule or because its permit was lent: then
 /// the limit had room for them.
 fn overrun(before: &Census, after: &Census, notices: &[Notice]) -> Option<String> {
     let grown = |old: usize, new: usize| new.saturating_sub(old);
-    let lent = |census: &Census| census.lent + census.loans + census.asleep;
     let excused = grown(before.unqueued, after.unqueued)
         + grown(before.by_liveness, after.by_liveness)
         + grown(lent(after), lent(before));

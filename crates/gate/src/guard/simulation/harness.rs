@@ -97,6 +97,17 @@ impl Harness {
 
     /// Both sides log in as an honest client and an honest server do.
     pub fn log_in(&mut self, user: &str, capabilities: u32) {
+        self.says_hello(user, capabilities);
+        self.says_packet(Side::Server, 2, b"\0\0\0\x02\0\0\0");
+    }
+
+    /// The same of a server that refuses.
+    pub fn log_in_in_vain(&mut self, user: &str, capabilities: u32) {
+        self.says_hello(user, capabilities);
+        self.says_packet(Side::Server, 2, b"\xff\x15\x04#28000denied");
+    }
+
+    fn says_hello(&mut self, user: &str, capabilities: u32) {
         self.greet();
         let hello = [
             &capabilities.to_le_bytes()[..],
@@ -106,7 +117,6 @@ impl Harness {
             b"\0\0mysql_native_password\0",
         ];
         self.says_packet(Side::Client, 1, &hello.concat());
-        self.says_packet(Side::Server, 2, b"\0\0\0\x02\0\0\0");
     }
 
     /// The server answers the guard's question for an account.

@@ -1,9 +1,11 @@
 //! What was said in one session, as both models know it: the yardstick for what the guard made of it.
 
+use super::ending::Reasons;
 use super::script::Command;
+use evenkeel_core::Nanos;
 use std::collections::VecDeque;
 
-/// Code of the error by which the guard refuses a command in the middle of a session.
+/// Code of the error by which the guard refuses a command in the middle of a session. It never ends one.
 const REFUSED: u16 = 1637;
 /// And of that by which it ends a session of which a side has said what is not the protocol.
 const MALFORMED: u16 = 1835;
@@ -16,6 +18,9 @@ struct Sent {
     command: Command,
     payload: Vec<u8>,
 }
+
+/// Length of the server's packet that says to a client that it is in.
+const OK_BYTES: usize = 11;
 
 /// One session's.
 #[derive(Debug, Default)]
@@ -36,8 +41,21 @@ pub struct Ledger {
     heard: usize,
     /// An error packet of the guard's own, of which the client has heard so much.
     aside: Vec<u8>,
-    /// The guard has said its last words, or a side has broken the protocol: nothing more is compared.
+    /// The client has broken the protocol: nothing more is compared.
     pub over: bool,
+    /// Code of the guard's last words, as soon as the client has heard them. Nothing may follow but the end.
+    pub last_words: Option<u16>,
+    /// The server was told to forget the session, for a client that is gone: its answer is for nobody.
+    pub reset: bool,
+    /// Why the session may end, as whoever brings it about has noted it.
+    pub reasons: Reasons,
+    /// Packets that the server has said before the client was in, and that it has not heard.
+    login: VecDeque<Vec<u8>>,
+    /// Words of the server's out of turn, from this byte of its answers on, and whether nobody had told it anything since
+    /// the login before: then they are the answer to what the guard asks it.
+    farewell: Option<(usize, bool)>,
+    /// The client may hold what lets it pass the queue, by what it has ever said.
+    pub may_hold: bool,
     /// The server asks for a file.
     pub file_wanted: bool,
     /// Packets of a file that the client has sent and the server has not read.
@@ -51,9 +69,18 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// That of a session that begins now.
+    pub fn new(now: Nanos) -> Self {
+        Self { reasons: Reasons::new(now), ..Self::default() }
+    }
+
     /// The client sends a command: its payload.
     pub fn send(&mut self, command: Command) -> Vec<u8> {
         self.sent_total += 1;
+        self.may_hold |= command.may_hold();
+        if matches!(command, Command::ChangeUser(_)) {
+            self.reasons.login.get_or_insert(self.reasons.now);
+        }
         let payload = command.payload(self.sent_total);
         self.sent.push(Sent { command, payload: payload.clone() });
         payload
@@ -80,11 +107,6 @@ impl Ledger {
     /// The command that was sent last.
     pub fn last(&self) -> Option<&Command> {
         self.sent.last().map(|sent| &sent.command)
-    }
-
-    /// Whether the next command that the server will read is this one.
-    pub fn is_next(&self, command: &Command) -> bool {
-        self.sent.get(self.read).is_some_and(|sent| sent.command == *command)
     }
 
     /// The server has read the next command; what is wrong with it.
@@ -117,9 +139,45 @@ impl Ledger {
         }
     }
 
+    /// The server says a packet before the client is in.
+    pub fn answer_login(&mut self, payload: &[u8]) {
+        self.login.push_back(payload.to_vec());
+    }
+
+    /// The server says out of turn why it will end.
+    pub fn say_farewell(&mut self, is_fresh: bool) {
+        self.farewell = Some((self.answered.len(), is_fresh));
+    }
+
+    /// The last bytes that the server has said never went out.
+    pub fn cut(&mut self, bytes: usize) {
+        self.answered.truncate(self.answered.len().saturating_sub(bytes));
+        let length = self.answered.len();
+        self.ends.retain(|end| *end <= length);
+        self.farewell = self.farewell.filter(|(at, _)| *at < length);
+    }
+
+    /// The client has heard a packet before it is in; what is wrong with it. It has to be the server's, of which the guard may
+    /// only change what the greeting offers, or the guard's last words.
+    pub fn hear_login(&mut self, payload: &[u8]) -> Result<(), String> {
+        let greets = |said: &[u8]| said.first() == Some(&0x0a);
+        let due = self.login.front();
+        if due.is_some_and(|due| due == payload || greets(due) && greets(payload)) {
+            self.login.pop_front();
+            return Ok(());
+        }
+        if payload.first() != Some(&0xff) {
+            return Err(format!("the client heard {payload:02x?} at its login, which the server never said"));
+        }
+        self.take_guards_words(payload)
+    }
+
     /// The client has heard bytes; what is wrong with them.
     pub fn hear(&mut self, mut bytes: &[u8]) -> Result<(), String> {
         while !bytes.is_empty() && !self.over {
+            if self.last_words.is_some() {
+                return Err(format!("the client heard {bytes:02x?} behind the guard's last words"));
+            }
             if self.aside.is_empty() {
                 let due = &self.answered[self.heard..];
                 let same = bytes.iter().zip(due).take_while(|(one, other)| one == other).count();
@@ -155,21 +213,32 @@ impl Ledger {
         if !packet.windows(GUARD.len()).any(|found| found == GUARD) {
             return Err(format!("the client heard {packet:02x?}, which nobody said"));
         }
-        let refuses = packet.get(1..3) == Some(&REFUSED.to_le_bytes());
-        if packet.get(1..3) == Some(&MALFORMED.to_le_bytes()) {
-            return Err("the guard took for no protocol what both sides had said by it".into());
-        }
-        // Between answers a refusal stands for one command; anywhere else the guard's words are its last.
-        let from = self.heard_answers();
-        let withheld = self.withheld.front().is_some_and(|at| self.is_answered_to(*at)) && self.is_between();
-        match () {
-            () if refuses && withheld => {
-                self.withheld.pop_front();
+        let code = u16::from_le_bytes([packet[1], packet[2]]);
+        match code {
+            // What a server says behind the OK of a login, unasked, the guard does not take for its farewell.
+            MALFORMED if self.over || self.farewell.is_some_and(|(_, fresh)| fresh) => {}
+            MALFORMED => {
+                return Err("the guard took for no protocol what both sides had said by it".into());
             }
-            () if refuses && self.is_all_heard() => return self.refuse_next(from),
-            () => self.over = true,
+            REFUSED => return self.take_refusal(),
+            _ => {}
         }
+        self.last_words = Some(code);
         Ok(())
+    }
+
+    /// Between answers a refusal stands for one command. What the server says out of turn is no answer: a refusal may come
+    /// in the middle of it.
+    fn take_refusal(&mut self) -> Result<(), String> {
+        let in_farewell = self.farewell.is_some_and(|(at, _)| self.heard > at);
+        if !self.is_between() && !in_farewell {
+            return Err("the client heard in the middle of an answer that a command was refused".into());
+        }
+        if self.withheld.front().is_some_and(|at| self.is_answered_to(*at)) {
+            self.withheld.pop_front();
+            return Ok(());
+        }
+        self.refuse_next(self.heard_answers())
     }
 
     /// The first command from there on that would be answered was refused: the server must not see it any more.
@@ -198,6 +267,35 @@ impl Ledger {
     /// Whether the client has heard all that the server has said.
     pub fn is_all_heard(&self) -> bool {
         self.heard == self.answered.len()
+    }
+
+    /// What the client should have heard before its end and did not, where the server was reached to the last; `left` says
+    /// that it had said its own end before, and `kept_out` that it was not told that the server let it in.
+    pub fn unheard(&self, left: bool, kept_out: bool) -> Option<String> {
+        let due = self.farewell.filter(|(_, fresh)| left || *fresh).map_or(self.answered.len(), |(at, _)| at);
+        match () {
+            () if self.heard < due && !((kept_out || left) && self.is_ok(due)) => {
+                Some(format!("{} bytes of the server's answers", due - self.heard))
+            }
+            () if self.login.len() > usize::from(kept_out) => {
+                Some("what the server said at its login".into())
+            }
+            () if !self.aside.is_empty() => Some("the rest of the guard's words".into()),
+            () if !left && !self.withheld.is_empty() => Some("that a command was refused".into()),
+            () => None,
+        }
+    }
+
+    /// Whether all up to there that the client has not heard is an OK, or what is left of one of which it has heard the
+    /// beginning.
+    fn is_ok(&self, due: usize) -> bool {
+        let from = self.heard.min(due.saturating_sub(OK_BYTES));
+        matches!(self.answered[from..due], [7, 0, 0, _, 0, _, _, _, _, _, _])
+    }
+
+    /// Whether the client has said goodbye.
+    pub fn has_said_goodbye(&self) -> bool {
+        self.last() == Some(&Command::Quit)
     }
 
     /// Answers that the client has heard to their end.

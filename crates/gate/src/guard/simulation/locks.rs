@@ -24,6 +24,16 @@ impl Locks {
         locked || self.handlers.contains_key(&who)
     }
 
+    /// Whether it holds more than names.
+    pub fn holds_solid(&self, who: usize) -> bool {
+        self.tables == Some(who) || self.handlers.contains_key(&who)
+    }
+
+    /// Whether it holds a name.
+    pub fn holds_name(&self, who: usize) -> bool {
+        self.names.values().any(|(owner, _)| *owner == who)
+    }
+
     /// Whether the lock that a command wants is its connection's, now or already.
     pub fn takes(&mut self, who: usize, command: &Command) -> bool {
         match command {

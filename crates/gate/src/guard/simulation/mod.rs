@@ -8,9 +8,11 @@
 pub mod bytes;
 mod client;
 mod door;
+mod ending;
 pub mod harness;
 mod ledger;
 mod locks;
+mod panics;
 mod pipe;
 mod script;
 mod server;
@@ -19,7 +21,6 @@ mod world;
 
 use evenkeel_core::random::{Random, Seed};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use world::World;
 
 /// Steps of one history before everybody leaves and all must come to rest.
@@ -72,11 +73,10 @@ fn history(seed: u64, world: &mut World) -> Result<u64, Violation> {
         world.come_to_rest(step)
     };
     // A panic is one of the things that must not happen.
-    let ended = catch_unwind(AssertUnwindSafe(|| failed(&mut step)));
-    let what = match ended {
+    let what = match panics::caught(|| failed(&mut step)) {
         Ok(Ok(())) => return Ok(step),
         Ok(Err(what)) => what,
-        Err(_) => "a session panicked".to_owned(),
+        Err(panic) => panic.words(),
     };
     Err(Violation { seed, step, what })
 }

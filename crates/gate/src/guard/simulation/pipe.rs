@@ -14,8 +14,9 @@ pub struct Pipe {
     there: VecDeque<u8>,
     ended: bool,
     end_is_there: bool,
-    /// All that was ever sent.
+    /// All that was ever sent, and all that was ever taken out.
     total: u64,
+    taken: u64,
 }
 
 impl Pipe {
@@ -41,6 +42,7 @@ impl Pipe {
         for (to, from) in buffer.iter_mut().zip(self.there.drain(..count)) {
             *to = from;
         }
+        self.taken += count as u64;
         (count > 0 || self.end_is_there && !buffer.is_empty()).then_some(count)
     }
 }
@@ -56,6 +58,12 @@ pub struct Conduit {
     pub broken: bool,
     /// The other machine has been gone since then, and nobody says so.
     pub vanished: Option<Nanos>,
+    /// When the guard said something here last, and when it took something.
+    pub said: Nanos,
+    pub heard: Nanos,
+    /// When the other side said its end, and when the guard did.
+    pub end_said: Option<Nanos>,
+    pub guard_ended: Option<Nanos>,
     /// The other side has closed its socket: what still comes there, its kernel answers with a reset.
     closed: bool,
 }
@@ -63,11 +71,25 @@ pub struct Conduit {
 impl Conduit {
     pub fn new(room: usize) -> Self {
         let pipe = Pipe::default;
-        Self { to_guard: pipe(), to_other: pipe(), room, broken: false, vanished: None, closed: false }
+        Self {
+            to_guard: pipe(),
+            to_other: pipe(),
+            room,
+            broken: false,
+            vanished: None,
+            said: Nanos::ZERO,
+            heard: Nanos::ZERO,
+            end_said: None,
+            guard_ended: None,
+            closed: false,
+        }
     }
 
-    /// The other side says so many of these bytes; none where there is no room.
+    /// The other side says so many of these bytes; none where there is no room, or behind its end.
     pub fn say(&mut self, bytes: &[u8]) -> usize {
+        if self.to_guard.ended {
+            return 0;
+        }
         self.to_guard.send(bytes, self.room)
     }
 
@@ -94,6 +116,16 @@ impl Conduit {
     /// Bytes that the guard has ever sent.
     pub fn sent(&self) -> u64 {
         self.to_other.total
+    }
+
+    /// Bytes that the guard has ever taken.
+    pub fn taken(&self) -> u64 {
+        self.to_guard.taken
+    }
+
+    /// Whether the other side has said its end, wherever that is by now.
+    pub fn has_ended(&self) -> bool {
+        self.to_guard.ended
     }
 
     /// Whether nothing of the guard's is on its way.
@@ -127,20 +159,24 @@ pub struct Plug {
 
 impl Drop for Plug {
     fn drop(&mut self) {
-        self.conduit.borrow_mut().to_other.ended = true;
+        self.end();
     }
 }
 
 impl Transport for Plug {
     fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         let mut conduit = self.conduit.borrow_mut();
-        if conduit.broken {
+        // Behind its own end nobody can say anything.
+        if conduit.broken || conduit.to_other.ended {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         let room = conduit.room;
         match conduit.to_other.send(bytes, room) {
             0 if !bytes.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
-            count => Ok(count),
+            count => {
+                conduit.said = self.now.get();
+                Ok(count)
+            }
         }
     }
 
@@ -149,11 +185,17 @@ impl Transport for Plug {
         if conduit.broken {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
-        conduit.to_guard.take(buffer).ok_or_else(|| io::ErrorKind::WouldBlock.into())
+        let taken = conduit.to_guard.take(buffer);
+        if taken.is_some_and(|count| count > 0) {
+            conduit.heard = self.now.get();
+        }
+        taken.ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }
 
     fn end(&self) {
-        self.conduit.borrow_mut().to_other.ended = true;
+        let mut conduit = self.conduit.borrow_mut();
+        conduit.to_other.ended = true;
+        conduit.guard_ended.get_or_insert(self.now.get());
     }
 
     fn is_lost(&self, silence: Nanos) -> bool {

@@ -161,6 +161,27 @@ impl Command {
         )
     }
 
+    /// Whether its session may hold something behind it that lets it pass the queue, or may seem to.
+    pub fn may_hold(&self) -> bool {
+        use Command::{
+            Begin, ChangeUser, Dump, Execute, GetLock, Load, LockTables, Long, OpenHandler, Smuggled, Two,
+        };
+        matches!(
+            self,
+            Begin
+                | ChangeUser(_)
+                | Dump
+                | Execute(_)
+                | GetLock(_)
+                | Load
+                | LockTables
+                | Long(_)
+                | OpenHandler
+                | Smuggled(_)
+                | Two(_)
+        )
+    }
+
     /// Whether it says of itself that it does not use the server.
     pub fn idles(&self) -> bool {
         matches!(self, Self::Sleep | Self::GetLock(_))
@@ -190,7 +211,8 @@ impl Command {
                 [&b"\x17"[..], &statement.to_le_bytes(), &[0], &number.to_le_bytes()].concat()
             }
             Self::Close(statement) => [&b"\x19"[..], &statement.to_le_bytes()].concat(),
-            Self::Reset => vec![0x1f],
+            // Told from the guard's own, which is the code alone.
+            Self::Reset => vec![0x1f, b'c'],
             Self::Quit => vec![0x01],
             other => format!("\x03{} /* {number} */", other.sql()).into_bytes(),
         }

@@ -1,5 +1,6 @@
 //! A model of a database server: accounts, transactions, row locks, named locks, errors. It takes its time.
 
+mod ends;
 mod work;
 
 use super::ledger::Ledger;
@@ -70,6 +71,13 @@ pub struct Connection {
     /// It takes its time to look at a login, while its client may say a lot.
     slow: bool,
     ended: bool,
+    /// How much of what is unsaid is not for the ledger, and all that was ever to be said.
+    aside: usize,
+    said_total: u64,
+    /// Nobody has told it anything since somebody was let in.
+    fresh: bool,
+    /// Its last answer leaves open whether a transaction goes on, for whoever only reads answers.
+    doubtful: bool,
 }
 
 impl Connection {
@@ -90,6 +98,10 @@ impl Connection {
             in_transaction: false,
             slow,
             ended: false,
+            aside: 0,
+            said_total: 0,
+            fresh: true,
+            doubtful: false,
         }
     }
 
@@ -112,6 +124,31 @@ impl Connection {
         self.first_user == ADMINISTRATOR
     }
 
+    /// The account that it obeys, which is nobody's before a login.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// Whether that may not come in through the guard.
+    pub fn is_barred(&self) -> bool {
+        self.barred.contains(&self.user.as_str())
+    }
+
+    /// Whether it was such a one who logged in.
+    pub fn came_barred(&self) -> bool {
+        self.barred.contains(&self.first_user.as_str())
+    }
+
+    /// Bytes that it was ever going to say.
+    pub fn said_total(&self) -> u64 {
+        self.said_total
+    }
+
+    /// Whether it holds more than locks by name, or seems to.
+    pub fn is_solid(&self, locks: &Locks) -> bool {
+        self.in_transaction || self.doubtful || locks.holds_solid(self.who)
+    }
+
     /// Whether a transaction is open.
     pub fn is_in_transaction(&self) -> bool {
         self.in_transaction
@@ -122,31 +159,6 @@ impl Connection {
         match &self.phase {
             Phase::Busy { command, .. } if command.is_work() => Some(command),
             _ => None,
-        }
-    }
-
-    /// Says out of turn why it will end, and ends.
-    pub fn say_farewell(&mut self, ledger: &mut Ledger) {
-        if self.phase == Phase::Ready && !self.ended {
-            self.answer(ledger, 0, b"\xff\x87\x07#70100killed", false);
-            self.ended = true;
-        }
-    }
-
-    /// Ends at once, in the middle of whatever it says or does.
-    pub fn crash(&mut self, conduit: &mut Conduit, locks: &mut Locks) {
-        if !self.is_closed() {
-            self.close(conduit, locks);
-        }
-    }
-
-    /// Says no more, and goes on listening until the other side ends.
-    pub fn half_close(&mut self, conduit: &mut Conduit, locks: &mut Locks) {
-        if matches!(self.phase, Phase::Ready | Phase::File) {
-            locks.drop_all(self.who);
-            self.unsaid.clear();
-            self.phase = Phase::Leaving;
-            conduit.end();
         }
     }
 
@@ -168,6 +180,7 @@ impl Connection {
         }
         let said = conduit.say(&self.unsaid);
         self.unsaid.drain(..said);
+        self.aside = self.aside.saturating_sub(said);
         if let Phase::Busy { .. } = self.phase {
             self.work(locks, ledger, (now, random));
             return Ok(None);
@@ -176,7 +189,7 @@ impl Connection {
             return Ok(Some(self.close(conduit, locks)));
         }
         if self.phase == Phase::Greeting {
-            self.say(0, &greeting());
+            self.say_login(ledger, 0, &greeting());
             self.phase = Phase::Login;
             return Ok(None);
         }
@@ -188,15 +201,18 @@ impl Connection {
         self.listen(conduit, locks, ledger, (now, random))
     }
 
-    fn close(&mut self, conduit: &mut Conduit, locks: &mut Locks) -> Deed {
-        locks.drop_all(self.who);
-        self.phase = Phase::Closed;
-        conduit.close();
-        Deed::Closed
+    /// Says something that is not the client's to hear.
+    fn say(&mut self, number: u8, payload: &[u8]) {
+        let bytes = packet(number, payload);
+        self.said_total += bytes.len() as u64;
+        self.unsaid.extend(bytes);
+        self.aside = self.unsaid.len();
     }
 
-    fn say(&mut self, number: u8, payload: &[u8]) {
-        self.unsaid.extend(packet(number, payload));
+    /// Says something before its client is in.
+    fn say_login(&mut self, ledger: &mut Ledger, number: u8, payload: &[u8]) {
+        ledger.answer_login(payload);
+        self.say(number, payload);
     }
 
     /// Says something that the client is to hear byte for byte.
@@ -204,6 +220,7 @@ impl Connection {
         let bytes = packet(number, payload);
         ledger.answer(&bytes, is_end);
         ledger.number = number;
+        self.said_total += bytes.len() as u64;
         self.unsaid.extend(bytes);
     }
 
@@ -241,7 +258,7 @@ impl Connection {
         self.unread = rest.to_vec();
         let Some((number, payload)) = packet else { return Ok(None) };
         match &self.phase {
-            Phase::Login => self.log_in(&payload, random),
+            Phase::Login => self.log_in(&payload, ledger, random),
             Phase::Proof { user, login } => {
                 let (user, login) = (user.clone(), *login);
                 if !login {
@@ -257,43 +274,44 @@ impl Connection {
                     self.answer(ledger, number.wrapping_add(1), &ok, true);
                 }
             }
+            // Packets out of order end a connection.
+            _ if number != 0 && ledger.over => self.ended = true,
             _ if number != 0 => {
-                // Packets out of order end a connection.
-                ledger.over = true;
-                self.ended = true;
+                return Err(format!("at the server: packet {number} where a command was due"));
             }
             _ => return self.command(&payload, ledger, (now, random)),
         }
         Ok(None)
     }
 
-    fn log_in(&mut self, payload: &[u8], random: &mut Random) {
+    fn log_in(&mut self, payload: &[u8], ledger: &mut Ledger, random: &mut Random) {
         let user = payload.get(32..).unwrap_or_default().split(|byte| *byte == 0).next().unwrap_or_default();
         let user = String::from_utf8_lossy(user).into_owned();
         if random.chance(0.3) {
-            self.say(2, b"\xfemysql_native_password\0abcdefghijklmnopqrst\0");
+            self.say_login(ledger, 2, b"\xfemysql_native_password\0abcdefghijklmnopqrst\0");
             self.phase = Phase::Proof { user, login: true };
         } else {
-            self.judge(2, user);
+            self.judge(ledger, 2, user);
         }
     }
 
-    fn judge(&mut self, number: u8, user: String) {
+    fn judge(&mut self, ledger: &mut Ledger, number: u8, user: String) {
         if ACCOUNTS.contains(&user.as_str()) {
             self.first_user.clone_from(&user);
             self.user = user;
             self.phase = Phase::Ready;
             let ok = self.ok();
-            self.say(number, &ok);
+            self.say_login(ledger, number, &ok);
         } else {
-            self.say(number, DENIED);
+            self.say_login(ledger, number, DENIED);
+            ledger.reasons.server_ends(ledger.reasons.now);
             self.ended = true;
         }
     }
 
     fn proved(&mut self, ledger: &mut Ledger, number: u8, user: String, login: bool) {
         if login {
-            return self.judge(number.wrapping_add(1), user);
+            return self.judge(ledger, number.wrapping_add(1), user);
         }
         ledger.proof_wanted = false;
         self.change_to(ledger, number.wrapping_add(1), user);
@@ -303,11 +321,12 @@ impl Connection {
         let known = ACCOUNTS.contains(&user.as_str());
         self.phase = Phase::Ready;
         if known {
-            self.user = user;
+            (self.user, self.fresh) = (user, true);
             let ok = self.ok();
             return self.answer(ledger, number, &ok, true);
         }
         self.answer(ledger, number, DENIED, true);
+        ledger.reasons.server_ends(ledger.reasons.now);
         self.ended = true;
     }
 
@@ -322,13 +341,14 @@ impl Connection {
             self.tell_account();
             return Ok(None);
         }
-        if payload == [0x1f] && (ledger.over || !ledger.is_next(&Command::Reset)) {
+        self.fresh = false;
+        if payload == [0x1f] {
             self.in_transaction = false;
             self.phase = Phase::Busy { command: Command::Rollback, since: now, until: now };
-            ledger.over = true;
+            ledger.reset = true;
             return Ok(None);
         }
-        if self.barred.contains(&self.user.as_str()) {
+        if self.is_barred() {
             let said = String::from_utf8_lossy(payload);
             return Ok(Some(Deed::Usurped(format!("{said:?} of {}", self.user))));
         }
@@ -337,10 +357,17 @@ impl Connection {
             self.say(1, &ok);
             return Ok(None);
         }
+        if ledger.reset {
+            let said = String::from_utf8_lossy(payload);
+            return Err(format!("the server read {said:?} behind a reset for a client that is gone"));
+        }
         let command = ledger.read(payload)?;
         let command = self.resolved(command);
         match &command {
-            Command::Quit => self.ended = true,
+            Command::Quit => {
+                ledger.reasons.server_ends(now);
+                self.ended = true;
+            }
             Command::Close(number) => {
                 self.prepared.remove(number);
             }

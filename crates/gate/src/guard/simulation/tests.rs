@@ -75,7 +75,13 @@ proptest! {
 #[test]
 fn whatever_sides_say_that_know_the_protocol_nothing_gets_past_a_session() {
     let played: Result<Vec<u64>, Violation> = (1..=3_000).map(bytes::play_seed).collect();
-    assert_eq!(played.map(|things| things.len()), Ok(3_000));
+    match played {
+        Ok(things) => assert_eq!(things.len(), 3_000),
+        Err(violation) => panic!(
+            "{violation}\nreplay: cargo run --release -p evenkeel-gate --example sessions -- {} 1 bytes",
+            violation.seed
+        ),
+    }
 }
 
 #[test]

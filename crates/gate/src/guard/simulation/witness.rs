@@ -49,6 +49,8 @@ pub struct Witness {
     question_due: bool,
     /// What the server has answered to it.
     answer: Vec<u8>,
+    /// The server's OK to who wants to come in, until the client has heard it: nobody else may say one.
+    accepted: bool,
     /// The client has called itself by an administrator's name, and the server did not contradict.
     administrator: bool,
 }
@@ -62,6 +64,7 @@ impl Witness {
             check: Check::None,
             question_due: false,
             answer: Vec::new(),
+            accepted: false,
             administrator: false,
         }
     }
@@ -111,6 +114,7 @@ impl Witness {
         hello.restrict(true);
         let replies = ReplyReader::new(client.dialect(&hello));
         let mut session = Commands { commands: CommandReader::new(), replies, becomes: None };
+        self.accepted = true;
         self.let_in(Some(&client.user), &mut session);
         self.stage = if alone { Stage::Session(Box::new(session)) } else { Stage::Broken };
     }
@@ -121,7 +125,7 @@ impl Witness {
             self.administrator = self.is_administrator(user);
         }
         if self.administrator || self.knows_accounts() {
-            (self.check, self.question_due) = (Check::Due, true);
+            (self.check, self.question_due, self.accepted) = (Check::Due, true, true);
             self.answer.clear();
             session.replies.expect(CommandKind::Query);
         }
@@ -209,11 +213,16 @@ impl Witness {
         }
     }
 
-    /// The guard says something to the client: only an error, where the client is not in yet.
-    pub fn guard_says(&self, bytes: &[u8]) -> Result<(), String> {
-        match self.check == Check::None || bytes.get(HEADER_BYTES) == Some(&0xff) {
-            true => Ok(()),
-            false => Err("the client is told that it is in, and the account was not checked".into()),
+    /// The guard says something to the client: only an error, where the client is not in yet; and that it is in, only after
+    /// the server has said so, once.
+    pub fn guard_says(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let says = |first: u8| bytes.get(HEADER_BYTES) == Some(&first);
+        if self.check != Check::None && !says(0xff) {
+            return Err("the client is told that it is in, and the account was not checked".into());
+        }
+        match says(0) && !std::mem::take(&mut self.accepted) {
+            true => Err("the client is told that it is in, and the server did not let it in".into()),
+            false => Ok(()),
         }
     }
 }

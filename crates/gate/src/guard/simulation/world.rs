@@ -1,7 +1,10 @@
 //! Everything of a simulation, and what is judged after each step.
 
+mod chosen;
 mod disturb;
+mod ends;
 mod judge;
+mod queue;
 mod rest;
 mod serve;
 
@@ -12,7 +15,7 @@ use super::locks::Locks;
 use super::pipe::{Conduit, Plug};
 use super::server::{Connection, Deed};
 use crate::address::Address;
-use crate::admission::{Gate, Options, SessionId};
+use crate::admission::{Gate, SessionId};
 use crate::guard::kinds::Kinds;
 use crate::guard::pair::{Attempt, Pair};
 use crate::guard::plan::Plan;
@@ -21,10 +24,13 @@ use crate::guard::session::{Arrival, Event, Session, Side, Terms};
 use crate::guard::stats::Stats;
 use crate::guard::tls::{BackendTls, ClientTls, TlsMode, TlsSetup};
 use crate::sys::Ready;
+use chosen::{backend, options};
+use ends::Heard;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use evenkeel_wire::packet::HEADER_BYTES;
 use evenkeel_wire::relay::HEAD_MAX;
+use queue::Tenure;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -64,11 +70,26 @@ struct Slot {
     far: Rc<RefCell<Conduit>>,
     /// Bytes that the guard had for the server when the session's permit was lent.
     lent_at: Option<u64>,
+    /// For how long it has had permits, and whether its permit is lent because that was too long.
+    tenure: Tenure,
+    outstayed: bool,
+    /// It passed the queue for a named lock, and has held one and nothing else since.
+    exempt: bool,
+    /// Byte of the server's behind which everybody who has heard it knows that the session holds no more than names.
+    soft_from: u64,
     /// Since when its client's end has been there to be seen.
     left: Option<Nanos>,
     /// It came beyond the bound of clients.
     spare: bool,
-    closed: bool,
+    /// When the guard dropped it.
+    closed: Option<Nanos>,
+}
+
+impl Slot {
+    /// Whether the guard has dropped it.
+    fn is_closed(&self) -> bool {
+        self.closed.is_some()
+    }
 }
 
 pub struct World {
@@ -92,6 +113,8 @@ pub struct World {
     lockers: f64,
     /// Nobody comes any more.
     ending: bool,
+    /// What was found wrong and not yet told.
+    wrong: Option<String>,
     /// What happened, where somebody wants to read it.
     pub story: Option<Vec<String>>,
 }
@@ -126,6 +149,7 @@ impl World {
             sessions: 0,
             buffer: vec![0; BUFFER],
             ending: false,
+            wrong: None,
             story: None,
         };
         for _ in 0..SLOTS {
@@ -156,13 +180,17 @@ impl World {
             server: None,
             client: Client::new(self.lockers, &mut self.random),
             connection: Connection::new(self.sessions as usize, self.barred(), slow),
-            ledger: Ledger::default(),
+            ledger: Ledger::new(self.now.get()),
             near,
             far,
             lent_at: None,
+            tenure: Tenure::default(),
+            outstayed: false,
+            exempt: false,
+            soft_from: 0,
             left: None,
             spare,
-            closed: false,
+            closed: None,
         }
     }
 
@@ -178,6 +206,14 @@ impl World {
     pub fn step(&mut self) -> Result<(), String> {
         let at = self.random.uniform(0, SLOTS as u64 - 1) as usize;
         self.pass_time()?;
+        let done = self.happen(at);
+        if let Err(what) = &done {
+            self.note(at, |_| what.clone());
+        }
+        done
+    }
+
+    fn happen(&mut self, at: usize) -> Result<(), String> {
         match self.random.uniform(0, 999) {
             0..=219 => self.let_client_act(at)?,
             220..=429 => self.let_server_act(at)?,
@@ -222,7 +258,7 @@ impl World {
         // The kernel's own questions whether the other machine is there, which it asks where nothing else is on its way.
         let slot = &self.slots[at];
         let unheard = slot.far.borrow().vanished.is_some_and(|since| self.now.get() - since > silence);
-        if unheard && slot.far.borrow().is_idle() && !slot.closed {
+        if unheard && slot.far.borrow().is_idle() && !slot.is_closed() {
             slot.far.borrow_mut().broken = true;
             self.ready(at, Side::Server, true, true);
         }
@@ -309,11 +345,13 @@ impl World {
     fn let_client_act(&mut self, at: usize) -> Result<(), String> {
         let slot = &mut self.slots[at];
         let (was_gone, was_broken) = (slot.client.is_gone(), slot.near.borrow().broken);
-        let sent = slot.ledger.sent_total();
+        let (sent, before) = (slot.ledger.sent_total(), Heard::of(slot));
+        slot.ledger.reasons.now = self.now.get();
         slot.client.act(&mut slot.near.borrow_mut(), &mut slot.ledger, &mut self.random)?;
         if slot.ledger.sent_total() > sent {
             self.note(at, |slot| format!("the client says {:?}", slot.ledger.last()));
         }
+        self.judge_ending(at, &before)?;
         if !was_gone && !was_broken {
             // Room that it made, and the end that it told, are seen.
             self.room(at, Side::Client);
@@ -335,12 +373,19 @@ impl World {
     fn let_server_act(&mut self, at: usize) -> Result<(), String> {
         let slot = &mut self.slots[at];
         let now = self.now.get();
+        let (was_reset, was_solid) = (slot.ledger.reset, slot.connection.is_solid(&self.locks));
+        slot.ledger.reasons.now = now;
         let deed = slot.connection.act(
             &mut slot.far.borrow_mut(),
             &mut self.locks,
             &mut slot.ledger,
             (now, &mut self.random),
         )?;
+        if slot.ledger.reset && !was_reset {
+            Self::judge_reset(slot)?;
+        }
+        self.watch_exemption(at, was_solid);
+        let slot = &self.slots[at];
         let reachable = !slot.far.borrow().broken && slot.far.borrow().vanished.is_none();
         if deed.is_some() {
             self.note(at, |_| format!("the server: {deed:?}"));
@@ -358,34 +403,9 @@ impl World {
 
     fn replace(&mut self, at: usize) {
         let slot = &self.slots[at];
-        let over = slot.closed && (slot.client.is_gone() || slot.near.borrow().broken);
+        let over = slot.is_closed() && (slot.client.is_gone() || slot.near.borrow().broken);
         if over && slot.connection.is_closed() && !self.ending {
             self.slots[at] = self.arrival();
         }
-    }
-}
-
-/// What the operator of this history chose: bounds of everything, some of them tight.
-fn options(random: &mut Random) -> Options {
-    let most = SLOTS as u64;
-    let mut some =
-        |chance: f64, low: u64, high: u64| random.chance(chance).then(|| random.uniform(low, high));
-    Options {
-        queue_max: some(0.4, 0, 1).map(|most| 3 * most as usize),
-        wait_max: some(0.3, 50, 500).map(Nanos::from_millis),
-        close_after: some(0.2, 200, 1_500).map(Nanos::from_millis),
-        named_max: some(0.3, 0, 2).unwrap_or(most) as usize,
-        // Only that bound counts here: it is known to whoever judges a wait.
-        named_min: SLOTS,
-        lent_max: some(0.3, 0, 2).unwrap_or(most) as usize,
-        ..Options::default()
-    }
-}
-
-/// A server of the same system, where socket accounts would be open to everybody, or one far away.
-fn backend(random: &mut Random) -> Address {
-    match random.chance(0.8) {
-        true => Address::Unix(PathBuf::from("/model")),
-        false => Address::Tcp { host: "model".to_owned(), port: 3306 },
     }
 }

@@ -39,6 +39,7 @@ impl Connection {
     /// Rows of one column, into the ledger if they are for the client. The first packet has the number `from`, and
     /// `flags` are those of the status that the session's state does not have; the number behind the last packet.
     fn result(&mut self, (from, flags): (u8, u16), rows: &[Vec<u8>], mut ledger: Option<&mut Ledger>) -> u8 {
+        self.doubtful = false;
         let eof = [&b"\xfe\0\0"[..], &(self.status() | flags).to_le_bytes()].concat();
         let head = [b"\x01".to_vec(), COLUMN.to_vec(), eof.clone()];
         let count = head.len() + rows.len();
@@ -68,7 +69,7 @@ impl Connection {
             return;
         }
         self.phase = Phase::Ready;
-        if ledger.over {
+        if ledger.over || ledger.reset {
             // The reset of the guard's own; only its answer is due.
             locks.drop_all(self.who);
             let ok = self.ok();
@@ -137,6 +138,7 @@ impl Connection {
                 return self.answer(ledger, 1, b"\xff\x19\x04#42000unknown database", true);
             }
             Command::Execute(_) => {
+                self.doubtful = true;
                 return self.answer(ledger, 1, b"\xff\xdb\x04#HY000no such statement", true);
             }
             Command::CloseHandler if !locks.close_handler(self.who) => {
@@ -159,6 +161,7 @@ impl Connection {
         if !self.in_transaction {
             locks.drop_rows(self.who);
         }
+        self.doubtful = false;
         let ok = self.ok();
         self.answer(ledger, 1, &ok, true);
     }

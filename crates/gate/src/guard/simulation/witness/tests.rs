@@ -75,6 +75,17 @@ fn nobody_is_in_before_the_answer() {
 }
 
 #[test]
+fn only_the_server_lets_in() {
+    let plan = Plan::new(Address::Unix(PathBuf::from("/guard")), Address::Unix(PathBuf::from("/model")));
+    let mut refused = Witness::new(Terms { plan, tls_offered: false, backend_tls: TlsMode::Disabled });
+    refused.server_says(&packet(2, b"\xff\x15\x04#28000denied"));
+    assert!(refused.guard_says(OK).is_err());
+    assert_eq!(refused.guard_says(b"\x03\0\0\x02\xff\x15\x04"), Ok(()));
+    // What the server said once, the client hears once.
+    assert!(checked().guard_says(OK).is_err());
+}
+
+#[test]
 fn an_account_of_the_system_is_never_in() {
     let mut witness = let_in();
     assert_eq!(witness.goes_to_server(&question()), Ok(()));

@@ -10,7 +10,11 @@ impl World {
         self.note(at, |_| format!("disturbance {what}"));
         match what {
             0..=74 => self.disturb_client(at, what),
-            75..=79 => self.serve(at, |pair, desk| pair.happens(Event::GiveWay, desk)),
+            75..=79 => {
+                let slot = &mut self.slots[at];
+                slot.ledger.reasons.gave_way |= !slot.client.was_let_in();
+                self.serve(at, |pair, desk| pair.happens(Event::GiveWay, desk));
+            }
             80..=92 => self.disturb_server(at, what),
             _ => {}
         }
@@ -27,24 +31,31 @@ impl World {
                 self.arrived(at, true, false);
             }
             // Says nothing more and goes on reading.
-            _ => slot.near.borrow_mut().end(),
+            _ => {
+                let mut near = slot.near.borrow_mut();
+                near.end();
+                near.end_said.get_or_insert(self.now.get());
+            }
         }
     }
 
     fn disturb_server(&mut self, at: usize, what: u64) {
         let now = self.now.get();
         let slot = &mut self.slots[at];
+        slot.ledger.reasons.now = now;
         match what {
             80..=84 => {
+                slot.ledger.reasons.server_ends(now);
                 slot.far.borrow_mut().broken = true;
                 self.ready(at, Side::Server, true, true);
             }
             85..=86 => {
+                slot.ledger.reasons.server_ends(now);
                 slot.far.borrow_mut().vanished.get_or_insert(now);
             }
             87..=88 => slot.connection.say_farewell(&mut slot.ledger),
-            89..=90 => slot.connection.crash(&mut slot.far.borrow_mut(), &mut self.locks),
-            _ => slot.connection.half_close(&mut slot.far.borrow_mut(), &mut self.locks),
+            89..=90 => slot.connection.crash(&mut slot.far.borrow_mut(), &mut self.locks, &mut slot.ledger),
+            _ => slot.connection.half_close(&mut slot.far.borrow_mut(), &mut self.locks, &mut slot.ledger),
         }
     }
 
@@ -65,5 +76,7 @@ impl World {
         self.reach(&mut |gate, now| {
             gate.new_server(now);
         });
+        // The new server's gate knows nobody's exemptions.
+        self.slots.iter_mut().for_each(|slot| slot.exempt = false);
     }
 }

@@ -35,10 +35,11 @@ impl World {
     }
 
     pub(super) fn judge(&self, at: usize) -> Result<(), String> {
+        self.wrong.clone().map_or(Ok(()), Err)?;
         self.judge_gate()?;
         let slot = &self.slots[at];
         self.judge_permit(slot)?;
-        if slot.closed {
+        if slot.is_closed() {
             return Ok(());
         }
         self.judge_wait(slot)?;
@@ -73,7 +74,7 @@ impl World {
     /// A permit stays out for as long as the server works for it, and not for longer than the server can be there.
     fn judge_permit(&self, slot: &Slot) -> Result<(), String> {
         let (broken, vanished) = (slot.far.borrow().broken, slot.far.borrow().vanished);
-        let standing = if slot.closed { None } else { slot.pair.session.standing() };
+        let standing = if slot.is_closed() { None } else { slot.pair.session.standing() };
         let has = matches!(standing, Some(Standing::Held | Standing::Lent));
         let works = slot.connection.works_for().filter(|_| !slot.connection.is_administrator());
         if let Some(command) = works.filter(|_| !has && !broken && vanished.is_none()) {
@@ -105,7 +106,7 @@ impl World {
         let (mut server, mut census) = (0, Census::default());
         self.reach(&mut |gate, now| (server, census) = (gate.server(), gate.brief_census(now)));
         let count = |wanted: Standing| {
-            let present = |slot: &&Slot| !slot.closed && slot.pair.session.server() == Some(server);
+            let present = |slot: &&Slot| !slot.is_closed() && slot.pair.session.server() == Some(server);
             self.slots
                 .iter()
                 .filter(present)

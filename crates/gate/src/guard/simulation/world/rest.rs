@@ -8,14 +8,18 @@ impl World {
     pub fn come_to_rest(&mut self, steps: &mut u64) -> Result<(), String> {
         self.ending = true;
         let end = self.now.get() + REST;
-        while self.slots.iter().any(|slot| !slot.closed || slot.connection.is_busy()) {
+        while self.slots.iter().any(|slot| !slot.is_closed() || slot.connection.is_busy()) {
             if self.now.get() > end {
                 return Err(format!("no rest: {}", self.restless()));
             }
             *steps += 1;
             self.set_time(self.now.get() + Nanos::from_millis(2));
             for at in 0..SLOTS {
-                self.finish(at)?;
+                let done = self.finish(at);
+                if let Err(what) = &done {
+                    self.note(at, |_| what.clone());
+                }
+                done?;
             }
             self.pass_time()?;
         }
@@ -42,7 +46,7 @@ impl World {
     }
 
     fn restless(&self) -> String {
-        let open = self.slots.iter().filter(|slot| !slot.closed || slot.connection.is_busy());
+        let open = self.slots.iter().filter(|slot| !slot.is_closed() || slot.connection.is_busy());
         let one = |slot: &Slot| {
             let session = &slot.pair.session;
             format!(

@@ -1,10 +1,10 @@
 //! What the guard is asked to do with a session, and all that follows for others.
 
 use super::super::pipe::{Conduit, Plug};
+use super::super::script::Command;
 use super::World;
 use crate::admission::Notice;
 use crate::guard::pair::{Attempt, Desk, Flow, Pair};
-use crate::guard::seat::Standing;
 use crate::guard::session::{Arrival, Context, Session};
 use crate::guard::shared::session_of;
 use std::cell::RefCell;
@@ -27,7 +27,7 @@ impl World {
         let mut present = 0;
         self.reach(&mut |gate, _| present = gate.server());
         let slot = &mut self.slots[at];
-        if slot.closed {
+        if slot.is_closed() {
             return;
         }
         let mut actions = Vec::new();
@@ -46,28 +46,30 @@ impl World {
         while flow == Flow::Again {
             flow = slot.pair.pump(&mut desk);
         }
-        self.watch_loan(at);
+        if let Err(what) = self.watch_permit(at) {
+            self.wrong.get_or_insert(what);
+        }
         if flow == Flow::Closed {
             self.close(at);
         }
     }
 
-    /// Notes what had gone to the server when a permit was lent.
-    fn watch_loan(&mut self, at: usize) {
+    /// The gate may have a session closed only if it was idle, by what the guard heard and said: the server said nothing, and
+    /// either it was told nothing or nothing came from the client to tell it. What is not answered interrupts nothing.
+    fn watch_idle(&mut self, at: usize, notice: Notice) {
         let slot = &mut self.slots[at];
-        let handed = slot.far.borrow().sent() + slot.pair.server.unsent() as u64;
-        slot.lent_at = match slot.pair.session.standing() {
-            // Lent for all that its transaction still says.
-            Some(Standing::Lent) if slot.pair.session.stays_lent() => Some(handed),
-            Some(Standing::Lent) => slot.lent_at.or(Some(handed)),
-            _ => None,
-        };
+        let (near, far) = (slot.near.borrow(), slot.far.borrow());
+        let answered = slot.ledger.last().is_none_or(Command::is_answered);
+        let since = if answered { far.heard.max(far.said.min(near.heard)) } else { far.heard };
+        let after = self.terms.plan.options.close_after;
+        let idle = after.is_some_and(|after| self.now.get() - since >= after);
+        slot.ledger.reasons.idle |= idle && matches!(notice, Notice::Close(_));
     }
 
     /// The guard drops a session with its sockets and with what it had of the gate.
     fn close(&mut self, at: usize) {
         let slot = &mut self.slots[at];
-        slot.closed = true;
+        slot.closed = Some(self.now.get());
         let spare = || Plug { conduit: Rc::new(RefCell::new(Conduit::new(0))), now: Rc::clone(&self.now) };
         let nobody = Session::new(slot.id, Arrival { local: false, spare: false }, self.now.get());
         slot.pair = Pair::new(nobody, spare(), spare(), Attempt::default());
@@ -81,7 +83,8 @@ impl World {
             }
             for notice in std::mem::take(&mut notices) {
                 let id = session_of(notice);
-                if let Some(at) = self.slots.iter().position(|slot| slot.id == id && !slot.closed) {
+                if let Some(at) = self.slots.iter().position(|slot| slot.id == id && !slot.is_closed()) {
+                    self.watch_idle(at, notice);
                     self.serve_one(at, &mut notices, |pair, desk| pair.notice(notice, desk));
                 }
             }
