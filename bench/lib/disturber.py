@@ -109,7 +109,8 @@ class Disturber:
         self.go_on()
         for pid in self.loops:
             send(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+        while self.loops and below(os.getpid()):
+            reap(None)
 
     def step(self, test):
         """To be called often: stops somebody, or lets him go on, when that is due."""
