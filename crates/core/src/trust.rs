@@ -9,6 +9,14 @@
 //! percent of the response time: 10 % and 40 % are its 5 ms and 20 ms at 50 ms. What it saw beyond the limit breaks
 //! them many times over, while a stable server with a standard deviation of 17 % between runs, as of a guest with
 //! busy neighbours, keeps them from three runs on.
+//!
+//! A measurement that failed is never trusted: its figures are about the generator. A run too short to tell whether
+//! the queue settles has not settled, so its rate is not trusted either; it says nothing against higher rates, where
+//! as long a run has more arrivals, so it ends the trust only where no higher rate is trusted.
+
+mod reason;
+
+pub use reason::{Reason, Untrusted};
 
 use crate::statistics::Estimate;
 use std::fmt;
@@ -24,8 +32,10 @@ pub struct Point {
     pub rate: f64,
     /// Mean utilisation (theta), percent; `None` where it cannot be seen.
     pub utilisation: Option<f64>,
+    /// Code of the caveat that says how the measurement itself failed at this rate, where it did.
+    pub invalid: Option<String>,
     /// Whether the response settled.
-    pub settled: bool,
+    pub settling: Settling,
     /// Arrivals that failed, timed out or were never sent, percent.
     pub lost: f64,
     /// Targets that should have been measured at this rate; `target_taus` has those that were.
@@ -38,6 +48,28 @@ pub struct Point {
     pub throughput: Estimate,
     /// 95th percentile of the response time over runs, seconds.
     pub p95: Estimate,
+}
+
+/// Whether the response of a rate came to rest, over its runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settling {
+    /// In more than half of the runs.
+    Settled,
+    /// In half of the runs or fewer.
+    Unsettled,
+    /// Too few runs settled, because others were too short to tell.
+    TooShort,
+}
+
+impl Settling {
+    /// Over the runs of a rate: one of many may be called unstable by chance, so more than half have to agree.
+    pub fn of(runs: usize, settled: usize, unstable: usize) -> Self {
+        match () {
+            () if 2 * settled > runs => Self::Settled,
+            () if 2 * unstable >= runs => Self::Unsettled,
+            () => Self::TooShort,
+        }
+    }
 }
 
 /// How far runs and targets may differ, in percent of the mean response time.
@@ -58,81 +90,6 @@ impl Default for Tolerance {
     }
 }
 
-/// Why a point is not trusted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reason {
-    /// The response did not settle.
-    Unsettled,
-    /// Too many requests got no answer, percent of the arrivals.
-    Lost(f64),
-    /// Not every target was measured at this rate.
-    TargetsMissing {
-        /// How many were.
-        measured: usize,
-        /// How many there are.
-        targets: usize,
-    },
-    /// Too few runs to know the standard error.
-    TooFewRuns(u64),
-    /// The standard error over runs, percent of tau.
-    StandardError {
-        /// What it is.
-        percent: f64,
-        /// What it may be.
-        tolerance: f64,
-    },
-    /// The spread between targets, percent of tau.
-    Spread {
-        /// What it is.
-        percent: f64,
-        /// What it may be.
-        tolerance: f64,
-    },
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsettled => write!(out, "the response does not settle"),
-            Self::Lost(percent) => {
-                write!(out, "{percent:.1} % of the requests got no answer, above {LOST_MAX:.1} %")
-            }
-            Self::TargetsMissing { measured, targets } => {
-                write!(out, "{measured} of {targets} targets are measured")
-            }
-            Self::TooFewRuns(runs) => write!(out, "{runs} run is too few to know the standard error"),
-            Self::StandardError { percent, tolerance } => {
-                write!(out, "the standard error over runs is {percent:.1} % of tau, above {tolerance:.1} %")
-            }
-            Self::Spread { percent, tolerance } => {
-                write!(out, "targets differ by {percent:.1} % of tau, above {tolerance:.1} %")
-            }
-        }
-    }
-}
-
-/// A point that is not trusted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Untrusted {
-    /// Arrival rate, per second.
-    pub rate: f64,
-    /// Utilisation, percent.
-    pub utilisation: Option<f64>,
-    /// Why.
-    pub reason: Reason,
-}
-
-impl fmt::Display for Untrusted {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.utilisation {
-            Some(theta) => {
-                write!(out, "at {} requests/s and {theta:.0} % utilisation {}", self.rate, self.reason)
-            }
-            None => write!(out, "at {} requests/s {}", self.rate, self.reason),
-        }
-    }
-}
-
 /// The trust limit of a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrustLimit {
@@ -142,40 +99,51 @@ pub struct TrustLimit {
     pub rate: Option<f64>,
     /// The first point that is not trusted; `None` where the limit lies above what was measured.
     pub end: Option<Untrusted>,
-    /// Untrusteds at low load that the next rate did not confirm: they did not end the trust, and have to be
-    /// told with the limit. One at most.
-    pub overlooked: Option<Untrusted>,
+    /// Points that are not trusted and did not end the trust, as higher ones are: at most one failure at low load,
+    /// and any number too short to tell. They have to be told with the limit.
+    pub overlooked: Vec<Untrusted>,
 }
 
 impl TrustLimit {
     /// Goes up from the lowest rate until a point fails.
     ///
     /// One failure below [`LOW_LOAD`] is overlooked if the next point is trusted, unless the response did not
-    /// settle.
+    /// settle. Points too short to tell are overlooked if a higher one is trusted before another fails.
     pub fn of(points: &[Point], tolerance: Tolerance) -> Self {
         let mut rising: Vec<&Point> = points.iter().collect();
         rising.sort_by(|one, other| one.rate.total_cmp(&other.rate));
-        let mut limit = Self { utilisation: None, rate: None, end: None, overlooked: None };
-        for (index, point) in rising.iter().enumerate() {
-            let Some(reason) = reason_against(point, tolerance) else {
+        let judged = rising.iter().map(|point| (*point, reason_against(point, tolerance)));
+        let judged: Vec<(&Point, Option<Reason>)> = judged.collect();
+        let mut limit = Self { utilisation: None, rate: None, end: None, overlooked: Vec::new() };
+        for (index, (point, reason)) in judged.iter().enumerate() {
+            let Some(reason) = reason else {
                 limit.utilisation = limit.utilisation.into_iter().chain(point.utilisation).reduce(f64::max);
                 limit.rate = Some(point.rate);
                 continue;
             };
-            let untrusted = Untrusted { rate: point.rate, utilisation: point.utilisation, reason };
-            let confirmed =
-                rising.get(index + 1).is_none_or(|next| reason_against(next, tolerance).is_some());
-            let is_low = point.utilisation.is_some_and(|theta| theta < LOW_LOAD);
-            let is_noise = !confirmed
-                && is_low
-                && matches!(reason, Reason::StandardError { .. } | Reason::Spread { .. });
-            if !is_noise || limit.overlooked.is_some() {
+            let untrusted =
+                Untrusted { rate: point.rate, utilisation: point.utilisation, reason: reason.clone() };
+            if !limit.overlooks(&untrusted, &judged[index + 1..]) {
                 limit.end = Some(untrusted);
                 break;
             }
-            limit.overlooked = Some(untrusted);
+            limit.overlooked.push(untrusted);
         }
         limit
+    }
+
+    /// Whether what speaks against a point is no reason to end the trust, seen from the points above it.
+    fn overlooks(&self, untrusted: &Untrusted, above: &[(&Point, Option<Reason>)]) -> bool {
+        let mut above = above.iter().map(|(_, reason)| reason.as_ref());
+        match untrusted.reason {
+            Reason::TooShort => above.find(|next| *next != Some(&Reason::TooShort)) == Some(None),
+            Reason::Invalid(_) | Reason::StandardError { .. } | Reason::Spread { .. } => {
+                let is_low = untrusted.utilisation.is_some_and(|theta| theta < LOW_LOAD);
+                let is_first = self.overlooked.iter().all(|one| one.reason == Reason::TooShort);
+                is_low && is_first && above.next() == Some(None)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -193,17 +161,17 @@ impl fmt::Display for TrustLimit {
             (None, None) if self.rate.is_some() => write!(out, "trusted at every measured rate")?,
             (None, None) => write!(out, "nothing was measured")?,
         }
-        match &self.overlooked {
-            Some(untrusted) => write!(out, "; overlooked as noise: {untrusted}"),
-            None => Ok(()),
-        }
+        self.overlooked.iter().try_for_each(|untrusted| write!(out, "; overlooked: {untrusted}"))
     }
 }
 
 /// What speaks against a point, if anything.
 fn reason_against(point: &Point, tolerance: Tolerance) -> Option<Reason> {
-    if !point.settled {
-        return Some(Reason::Unsettled);
+    match (point.settling, &point.invalid) {
+        (Settling::Unsettled, _) => return Some(Reason::Unsettled),
+        (_, Some(code)) => return Some(Reason::Invalid(code.clone())),
+        (Settling::TooShort, None) => return Some(Reason::TooShort),
+        (Settling::Settled, None) => {}
     }
     if point.lost.is_nan() || point.lost > LOST_MAX {
         return Some(Reason::Lost(point.lost));

@@ -9,6 +9,9 @@ pub mod control;
 pub mod event;
 pub mod guard;
 pub mod histogram;
+#[cfg(test)]
+#[path = "../../../tests/left_out.rs"]
+mod left_out;
 mod numbers;
 pub mod policy;
 pub mod share;

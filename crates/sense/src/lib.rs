@@ -22,6 +22,9 @@ pub mod switches;
 mod error;
 #[cfg(test)]
 mod garbage;
+#[cfg(test)]
+#[path = "../../../tests/left_out.rs"]
+mod left_out;
 mod system;
 mod text;
 

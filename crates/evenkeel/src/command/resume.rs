@@ -8,7 +8,7 @@ use crate::failure::WithHint;
 use anyhow::{Result, anyhow, bail};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, Parser};
-use evenkeel_lab::store::format::PlanFile;
+use evenkeel_lab::store::format::{PlanFile, ResetRecord, SettingsRecord};
 use evenkeel_lab::store::{self, StudyFolder};
 use evenkeel_lab::study::{self as lab_study, StudyError};
 use std::path::Path;
@@ -41,10 +41,20 @@ fn same(stored: &PlanFile, now: &PlanFile) -> Result<()> {
     if labels(stored) != labels(now) {
         return differs(format!("series {:?} instead of {:?}", labels(now), labels(stored)));
     }
-    if stored.settings != now.settings {
+    if !fits(&stored.settings, &now.settings) {
         return differs("settings, which follow from the command and this machine's CPUs".to_owned());
     }
     Ok(())
+}
+
+/// Whether a study may go on with these settings. Older plans say "restart" also where data was
+/// restored.
+fn fits(stored: &SettingsRecord, now: &SettingsRecord) -> bool {
+    let mut stored = stored.clone();
+    if (stored.reset, now.reset) == (ResetRecord::Restart, ResetRecord::Restore) {
+        stored.reset = now.reset;
+    }
+    stored == *now
 }
 
 /// What may stand beside `--resume`: where to look, and how to show it. All else is in the plan.

@@ -74,6 +74,7 @@ fn read(listed: Listed) -> ListedStudy {
 #[cfg(test)]
 mod tests {
     use crate::fixture;
+    use evenkeel_lab::store::format::{CaveatRecord, CountsRecord, SeverityRecord, TimesRecord, Verdict};
     use evenkeel_lab::study::summarise;
 
     #[test]
@@ -103,6 +104,60 @@ mod tests {
         let after = &summarise(&fixture.plan, &fixture.runs).headlines[0];
         assert!(after.capacity_per_s.as_ref().unwrap().mean < before.mean);
         assert!(after.trust_reason.contains("got no answer"), "{}", after.trust_reason);
+    }
+
+    #[test]
+    fn rates_that_are_not_valid_or_too_short_to_tell_carry_nothing() {
+        let mut fixture = fixture::demo();
+        fixture.runs.iter_mut().for_each(|run| run.stability = Verdict::TooShort);
+        let short = summarise(&fixture.plan, &fixture.runs).headlines[0].clone();
+        let late = CaveatRecord {
+            code: "lag-too-large".to_owned(),
+            severity: SeverityRecord::Invalid,
+            text: "The generator sent its requests late.".to_owned(),
+        };
+        for run in &mut fixture.runs {
+            (run.stability, run.caveats) = (Verdict::Settled, vec![late.clone()]);
+        }
+        let invalid = summarise(&fixture.plan, &fixture.runs).headlines[0].clone();
+        for (headline, why) in [(short, "too short to tell"), (invalid, "not valid (lag-too-large)")] {
+            assert!(
+                headline.text.starts_with("No measured rate of tpcw.complex can be trusted"),
+                "{headline:?}"
+            );
+            assert!(headline.trust_reason.contains(why), "{headline:?}");
+            assert_eq!((headline.capacity_per_s, headline.trust_theta_percent), (None, None));
+        }
+    }
+
+    #[test]
+    fn the_sentence_names_a_lower_rate_that_is_not_trusted() {
+        let mut fixture = fixture::demo();
+        let lowest = fixture.plan.cells[0].id;
+        fixture
+            .runs
+            .iter_mut()
+            .filter(|run| run.cell == lowest)
+            .for_each(|run| run.stability = Verdict::TooShort);
+        let text = &summarise(&fixture.plan, &fixture.runs).headlines[0].text;
+        assert!(text.starts_with("This server carries"), "{text}");
+        assert!(text.contains("of lower rates not trusted: at 10 requests/s"), "{text}");
+    }
+
+    #[test]
+    fn a_run_without_any_answer_is_a_loss_and_no_gap() {
+        let mut fixture = fixture::demo();
+        let first = fixture.plan.cells[1].id;
+        for run in fixture.runs.iter_mut().filter(|run| run.cell == first) {
+            run.counts = CountsRecord { arrivals: 300, unsent: 300, ..CountsRecord::default() };
+            (run.response, run.throughput_per_s) = (TimesRecord::default(), 0.0);
+        }
+        let after = &summarise(&fixture.plan, &fixture.runs).headlines[0];
+        assert!(
+            after.trust_reason.contains("100.0 % of the requests got no answer"),
+            "{}",
+            after.trust_reason
+        );
     }
 
     #[test]

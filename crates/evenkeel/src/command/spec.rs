@@ -184,6 +184,7 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
             Protocol::Text => ProtocolRecord::Text,
         },
         reset: match &spec.reset {
+            Reset::Full if spec.restores() => ResetRecord::Restore,
             Reset::Full => ResetRecord::Restart,
             Reset::Command(_) => ResetRecord::Command,
             Reset::Nothing => ResetRecord::Nothing,
@@ -196,5 +197,30 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
         request_log: spec.request_log,
         retries: spec.retries,
         whole_sweep: spec.whole_sweep,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+    use evenkeel_lab::stop::Stop;
+
+    /// What the plan says that happens before each run.
+    fn reset_of(flags: &[&str]) -> ResetRecord {
+        let home = tempfile::tempdir().unwrap();
+        let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
+        let line = [&["evenkeel", "profile"], flags].concat();
+        let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
+        study(&session, &args, Vec::new(), None).unwrap().settings.reset
+    }
+
+    #[test]
+    fn a_plan_says_whether_data_is_restored_or_the_server_alone_restarted() {
+        assert_eq!(reset_of(&["--workload", "tpcw.complex"]), ResetRecord::Restart);
+        assert_eq!(reset_of(&["--workload", "tpcw.ordering"]), ResetRecord::Restore);
+        assert_eq!(reset_of(&["--workload", "dvdstore"]), ResetRecord::Restore);
+        assert_eq!(reset_of(&["--workload", "tpcw.ordering", "--no-reset"]), ResetRecord::Nothing);
     }
 }

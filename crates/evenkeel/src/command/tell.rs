@@ -80,11 +80,14 @@ impl Teller {
             }
             StudyEvent::Load { load, theta_percent } => self.running(&load, theta_percent),
             StudyEvent::RunEnds(run) => self.finished(&run),
-            StudyEvent::MeasuredAgain { cell, series, repeat, because } => ProgressEvent::MeasuredAgain {
-                run: RunName { series, rate_per_s: cell.rate_per_s, repeat, attempt: 1, ..self.run },
-                steal_percent: because.steal,
-                other_load_percent: because.other_load,
-            },
+            StudyEvent::MeasuredAgain { cell, series, repeat, attempt, order, runs, because } => {
+                let rate_per_s = cell.rate_per_s;
+                ProgressEvent::MeasuredAgain {
+                    run: RunName { number: order, total: runs, series, rate_per_s, repeat, attempt },
+                    steal_percent: because.steal,
+                    other_load_percent: because.other_load,
+                }
+            }
             StudyEvent::SweepEnds { series, reason, not_measured } => {
                 ProgressEvent::SweepEnded { series, reason, not_measured_per_s: not_measured }
             }
@@ -150,5 +153,28 @@ impl Teller {
                 .map(|caveat| caveat.code.clone())
                 .collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_core::disturbance::Disturbance;
+    use evenkeel_lab::store::format::CellRecord;
+
+    #[test]
+    fn a_run_that_is_measured_again_is_told_with_its_own_number_and_attempt() {
+        let mut teller = Teller::with_labels(Vec::new(), Nanos::ZERO);
+        let event = StudyEvent::MeasuredAgain {
+            cell: CellRecord { id: 1, series: 0, rate_per_s: 40.0 },
+            series: "tpcw.complex".to_owned(),
+            repeat: 2,
+            attempt: 3,
+            order: 9,
+            runs: 20,
+            because: Disturbance { steal: Some(7.0), other_load: None },
+        };
+        let Some(ProgressEvent::MeasuredAgain { run, .. }) = teller.told(event) else { panic!("untold") };
+        assert_eq!((run.repeat, run.attempt, run.number, run.total), (2, 3, 9, 20));
     }
 }

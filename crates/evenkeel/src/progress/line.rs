@@ -26,7 +26,8 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
         ])),
         ProgressEvent::MeasuredAgain { run, steal_percent, other_load_percent } => {
             let because = Disturbance { steal: *steal_percent, other_load: *other_load_percent };
-            Some(join(&[Some(place(run)), Some(format!("measured again: {because}"))]))
+            let told = format!("measured again as attempt {}: {because}", run.attempt);
+            Some(join(&[Some(repeat(run)), Some(told)]))
         }
         ProgressEvent::SweepEnded { series, reason, not_measured_per_s } => {
             let above: Vec<String> = not_measured_per_s.iter().map(|rate| format::rate(*rate)).collect();
@@ -119,9 +120,13 @@ fn name(run: &RunName) -> String {
 
 /// `tpcw.complex 40/s repeat 2`, and which attempt where it is not the first.
 fn place(run: &RunName) -> String {
-    let RunName { series, rate_per_s, repeat, attempt, .. } = run;
-    let again = if *attempt > 1 { format!(" attempt {attempt}") } else { String::new() };
-    format!("{series} {} repeat {repeat}{again}", format::rate(*rate_per_s))
+    let again = if run.attempt > 1 { format!(" attempt {}", run.attempt) } else { String::new() };
+    format!("{}{again}", repeat(run))
+}
+
+/// `tpcw.complex 40/s repeat 2`.
+fn repeat(run: &RunName) -> String {
+    format!("{} {} repeat {}", run.series, format::rate(run.rate_per_s), run.repeat)
 }
 
 /// The same with a long label cut short, so that what follows still fits into the live line.
@@ -230,11 +235,15 @@ mod tests {
 
     #[test]
     fn a_run_that_is_measured_again_says_why_and_which_attempt_it_is() {
-        let event =
-            ProgressEvent::MeasuredAgain { run: run(), steal_percent: Some(6.94), other_load_percent: None };
-        let expected = "tpcw.complex 40/s repeat 2  measured again: 6.9 % stolen";
+        let run = RunName { attempt: 2, ..run() };
+        let event = ProgressEvent::MeasuredAgain {
+            run: run.clone(),
+            steal_percent: Some(6.94),
+            other_load_percent: None,
+        };
+        let expected = "tpcw.complex 40/s repeat 2  measured again as attempt 2: 6.9 % stolen";
         assert_eq!(lasting(&event).unwrap(), expected);
-        assert_eq!(name(&RunName { attempt: 2, ..run() }), "3/18 tpcw.complex 40/s repeat 2 attempt 2");
+        assert_eq!(name(&run), "3/18 tpcw.complex 40/s repeat 2 attempt 2");
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub enum ProgressEvent {
     },
     /// A run was disturbed from outside; it is measured once more.
     MeasuredAgain {
-        /// Which.
+        /// Which, with the attempt that begins.
         run: RunName,
         /// CPU time taken by the hypervisor.
         steal_percent: Option<f64>,

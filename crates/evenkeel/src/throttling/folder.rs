@@ -153,9 +153,13 @@ impl Folder {
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-    serde_json::from_str(&text)
-        .with_context(|| format!("reading {}", path.display()))
-        .hint("move the damaged file away; `--resume` then measures it again")
+    let hint = match path.ends_with("plan.json") {
+        true => {
+            "bring plan.json back from a copy; finished points stay in the folder, and cannot be read without it"
+        }
+        false => "move the damaged file away; `--resume` then measures it again",
+    };
+    serde_json::from_str(&text).with_context(|| format!("reading {}", path.display())).hint(hint)
 }
 
 #[cfg(test)]
@@ -184,6 +188,19 @@ mod tests {
         fs::write(folder.path().join("points").join(format!("{}.part", point.key.file())), "{").unwrap();
         assert!(!folder.has_point(point.key));
         assert_eq!(folder.points().unwrap(), []);
+    }
+
+    #[test]
+    fn advice_for_a_damaged_plan_keeps_what_was_measured_and_that_for_a_point_measures_it_again() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::create(root.path(), &plan()).unwrap();
+        let point = folder.path().join("points/cut.json");
+        fs::write(&point, "{").unwrap();
+        let told = format!("{:?}", folder.points().unwrap_err());
+        assert!(told.contains("`--resume` then measures it again"), "{told}");
+        fs::write(folder.path().join("plan.json"), "{").unwrap();
+        let told = format!("{:?}", folder.plan().unwrap_err());
+        assert!(told.contains("bring plan.json back") && !told.contains("move"), "{told}");
     }
 
     #[test]

@@ -197,6 +197,31 @@ fn the_length_of_a_function_is_seen() {
     assert_eq!(functions(short), [(8, "three", 2)]);
 }
 
+/// Calls that tell which test cannot be made here, and why.
+const TELLS_WHY: [&str; 3] = ["left_out(", "can_mount()", "shown("];
+
+#[test]
+fn a_test_that_returns_early_tells_why() {
+    let mut seen = 0;
+    for (path, text) in all_sources().into_iter().filter(|(path, _)| !path.ends_with("house.rs")) {
+        let lines: Vec<&str> = text.lines().collect();
+        for (first, name, length) in functions(&text) {
+            let mut above = lines[..first - 1].iter().rev().map(|line| line.trim_start());
+            if !above.by_ref().take_while(|line| line.starts_with("#[")).any(|line| line == "#[test]") {
+                continue;
+            }
+            seen += 1;
+            let body = &lines[first - 1..first - 1 + length];
+            for pair in body.windows(2) {
+                let leaves = pair[1].contains("return;") || pair[1].contains("{ return }");
+                let tells = TELLS_WHY.iter().any(|call| pair.concat().contains(call));
+                assert!(!leaves || tells, "{}: {name} returns early, and nobody hears of it", path.display());
+            }
+        }
+    }
+    assert!(seen > 1_000, "only {seen} tests found");
+}
+
 #[test]
 fn files_stay_small_enough_to_know() {
     for (path, text) in all_sources() {

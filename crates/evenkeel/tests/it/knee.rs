@@ -1,8 +1,10 @@
-//! The latency threshold of storage, as a user finds it. What curves come to is tested where they are judged:
-//! here time is real, and a curve whatever the machine makes of it.
+//! The latency threshold of storage, as a user finds it. What curves come to is tested where they are judged: here time is
+//! real, and a curve whatever the machine makes of it. So what is printed is held against the rounds that are printed with
+//! it, and a verdict that a quiet machine gives is waited for.
 
 use super::cli::{evenkeel, refused};
 use crate::patience::found;
+use evenkeel_core::share::knee::{Point, Verdict, judge};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -31,6 +33,42 @@ fn measured(home: &Path, disk: &str, array: &str, more: &[&str]) -> Value {
     assert_eq!(output.status.code(), Some(if is_found { 0 } else { 3 }), "{json}");
     assert!(told.is_empty(), "quiet is quiet: {told}");
     json
+}
+
+/// The same until it comes to this verdict; whatever it comes to, it follows from what was measured.
+fn measured_until(verdict: &str, measure: impl Fn() -> Value) -> Value {
+    found(&format!("the verdict {verdict}"), || {
+        let json = measure();
+        follows_from_its_rounds(&json);
+        says_what_to_do(&json);
+        (json["verdict"] == verdict).then_some(json)
+    })
+}
+
+/// The rounds that were printed, judged once more.
+fn follows_from_its_rounds(json: &Value) {
+    let depths = json["depths"].as_array().expect("depths");
+    let point = |depth: &Value, round: usize| Point {
+        depth: depth["outstanding"].as_u64().and_then(|depth| depth.try_into().ok()).expect("a depth"),
+        throughput: number(&depth["rounds"][round]["throughput_per_s"]),
+        latency_s: number(&depth["rounds"][round]["latency_ms"]) / 1e3,
+    };
+    let count = json["rounds"].as_u64().expect("a count") as usize;
+    let rounds: Vec<Vec<Point>> =
+        (0..count).map(|round| depths.iter().map(|depth| point(depth, round)).collect()).collect();
+    let judgment = judge(&rounds).expect("a judgment");
+    let verdict = match judgment.verdict {
+        Verdict::Found => "found",
+        Verdict::NotLevel => "not-level",
+        Verdict::Flat => "flat",
+        Verdict::Unsteady => "unsteady",
+    };
+    assert_eq!(json["verdict"], verdict, "{json}");
+    let close = |printed: &Value, value: f64| (number(printed) / value - 1.0).abs() < 1e-6;
+    assert!(close(&json["peak_per_s"], judgment.knee.peak), "{json}");
+    assert!(close(&json["knee"]["outstanding"], judgment.knee.depth), "{json}");
+    let threshold_s = judgment.threshold_s();
+    assert!(threshold_s.is_none_or(|threshold_s| close(&json["threshold_ms"], 1e3 * threshold_s)), "{json}");
 }
 
 fn number(value: &Value) -> f64 {
@@ -88,10 +126,12 @@ fn an_array_is_measured_by_reads_alone_and_at_no_more_than_it_can_do() {
     let before: Vec<u8> = (0..BYTES).map(|place| (place % 251) as u8).collect();
     fs::write(&disk, &before).expect("a file can be written");
     array(folder.path(), &file, "4", "1ms");
-    let found = measured(folder.path(), &text(&disk), &file, &["--rounds", "2", "--seconds", "200ms"]);
-    assert_eq!(found["depths"].as_array().map(Vec::len), Some(8));
-    keeps_to_the_array(&found, 4.0, 1.0);
-    says_what_to_do(&found);
+    measured_until("found", || {
+        let json = measured(folder.path(), &text(&disk), &file, &["--rounds", "2", "--seconds", "200ms"]);
+        assert_eq!(json["depths"].as_array().map(Vec::len), Some(8));
+        keeps_to_the_array(&json, 4.0, 1.0);
+        json
+    });
     assert!(fs::read(&disk).expect("readable") == before, "what was to be read was changed");
 }
 
@@ -102,10 +142,13 @@ fn storage_is_not_measured_more_deeply_than_was_asked_for() {
     fs::write(at("disk"), vec![1; BYTES]).expect("a file can be written");
     array(folder.path(), &at("array"), "200", "5ms");
     let few = ["--rounds", "1", "--seconds", "300ms", "--depth-max", "4"];
-    let found = measured(folder.path(), &at("disk"), &at("array"), &few);
-    assert_eq!(found["depths"].as_array().map(Vec::len), Some(3));
-    keeps_to_the_array(&found, 200.0, 5.0);
-    says_what_to_do(&found);
+    // Four of 200 spindles have work: what more could be done is not known.
+    measured_until("not-level", || {
+        let json = measured(folder.path(), &at("disk"), &at("array"), &few);
+        assert_eq!(json["depths"].as_array().map(Vec::len), Some(3));
+        keeps_to_the_array(&json, 200.0, 5.0);
+        json
+    });
 }
 
 /// What `share knee --costs` of an array with a large and a write cost of 4 prints as JSON.

@@ -5,9 +5,12 @@ mod guard;
 mod guide;
 mod house;
 mod knee;
+#[path = "../../../../tests/left_out.rs"]
+mod left_out;
 mod members;
 mod mounted;
 mod patience;
+mod profile;
 mod sandbox;
 mod share;
 mod study;

@@ -18,8 +18,6 @@ mod check;
 pub mod control;
 mod engine;
 pub mod event;
-#[cfg(test)]
-mod fixture;
 pub(crate) mod front;
 mod handle;
 mod request;

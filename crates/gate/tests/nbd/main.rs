@@ -4,6 +4,7 @@
 mod client;
 mod disk;
 mod hostile;
+mod shares;
 mod tls;
 mod tools;
 

@@ -81,9 +81,13 @@ impl StoreError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Damaged { .. } => {
-                "move away what is damaged: a study, or a run's folder in it, which `evenkeel profile --resume` then measures again"
+            Self::Damaged { path, .. } if path.ends_with("plan.json") => {
+                "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
             }
+            Self::Damaged { path, .. } if path.ends_with("run.json") => {
+                "move the folder of that run away; `evenkeel profile --resume` then measures it again"
+            }
+            Self::Damaged { .. } => "move that file away; the runs can be read without it",
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
             Self::Locked(_) => "wait for the other process, or end it",
@@ -94,7 +98,7 @@ impl StoreError {
             Self::Io { source, path, .. }
                 if source.kind() == io::ErrorKind::NotFound && path.ends_with("plan.json") =>
             {
-                "a study without its plan cannot be read nor resumed; bring the file back, or move the folder away"
+                "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
             }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "studies are closed to other users; list them as the user who measured"

@@ -169,7 +169,7 @@ pub struct ProbeRecord {
     pub throughput_per_s: f64,
     /// CPU utilisation of the domain.
     pub theta_percent: Option<f64>,
-    /// Whether the response settled.
+    /// Whether the server kept up as far as so short a run can tell.
     pub settled: bool,
 }
 

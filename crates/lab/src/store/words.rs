@@ -91,7 +91,7 @@ words! {
     ResetRecord {
         /// The server was restarted.
         Restart = "restart",
-        /// The database was restored.
+        /// The database was restored, and the server restarted.
         Restore = "restore",
         /// A command of the user's was run.
         Command = "command",

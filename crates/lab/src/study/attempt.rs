@@ -35,13 +35,17 @@ impl Study<'_> {
         for _ in 0..self.spec.retries {
             for (cell, because) in self.disturbed(cells, block) {
                 let attempts = self.finished(&cell, block).map_or(0, |run| 1 + run.set_aside.len());
+                let attempt = u32::try_from(attempts + 1).unwrap_or(u32::MAX);
                 tell(StudyEvent::MeasuredAgain {
                     series: self.plan.series[cell.series].label.clone(),
                     cell: cell.clone(),
                     repeat: block,
+                    attempt,
+                    order: self.next_order(),
+                    runs: self.runs_in_all(attempt),
                     because,
                 });
-                self.attempt(&cell, block, u32::try_from(attempts + 1).unwrap_or(u32::MAX), tell)?;
+                self.attempt(&cell, block, attempt, tell)?;
             }
         }
         Ok(())
@@ -73,6 +77,16 @@ impl Study<'_> {
         u32::try_from(self.runs.iter().map(|run| run.set_aside.len()).sum::<usize>()).unwrap_or(u32::MAX)
     }
 
+    /// Place of the next attempt in the order of all.
+    fn next_order(&self) -> u32 {
+        u32::try_from(self.runs.len()).unwrap_or(u32::MAX).saturating_add(self.attempts_set_aside() + 1)
+    }
+
+    /// Runs in all, with those that were made again and this attempt, as far as known.
+    fn runs_in_all(&self, attempt: u32) -> u32 {
+        self.runs_planned().saturating_add(self.attempts_set_aside() + u32::from(attempt > 1))
+    }
+
     fn attempt(
         &mut self,
         cell: &CellRecord,
@@ -83,15 +97,14 @@ impl Study<'_> {
         if self.stop.is_set() {
             return Err(StudyError::Stopped);
         }
-        let again = self.attempts_set_aside();
-        let order = u32::try_from(self.runs.len()).unwrap_or(u32::MAX).saturating_add(again + 1);
+        let order = self.next_order();
         tell(StudyEvent::RunBegins {
             cell: cell.clone(),
             series: self.plan.series[cell.series].label.clone(),
             repeat,
             attempt,
             order,
-            runs: self.runs_planned().saturating_add(again + u32::from(attempt > 1)),
+            runs: self.runs_in_all(attempt),
             time_left: self.time_left(),
         });
         let measured = self.measured(cell, (repeat, attempt, order), tell);

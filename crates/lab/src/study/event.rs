@@ -63,6 +63,12 @@ pub enum StudyEvent {
         series: String,
         /// Repeat, from 1.
         repeat: u32,
+        /// The attempt at it that begins, from 2.
+        attempt: u32,
+        /// Place of that attempt in the order of all runs, from 1.
+        order: u32,
+        /// Runs in all, as far as known.
+        runs: u32,
         /// What disturbed it.
         because: Disturbance,
     },

@@ -89,8 +89,9 @@ fn busiest_percent(load: &LoadResult) -> f64 {
     100.0 * load.cpu_busiest.as_secs_f64() / load.measured.as_secs_f64().max(1e-9)
 }
 
-/// Whether the server kept up. A run too short for a verdict did not if too many requests got no answer.
-pub(super) fn settled(run: &RunFile) -> bool {
+/// Whether the server kept up, which is less than that its response settled: a run too short for that verdict kept up
+/// unless too many requests got no answer.
+pub(super) fn kept_up(run: &RunFile) -> bool {
     let given_up = run.counts.arrivals.saturating_sub(run.counts.completed) as f64;
     run.stability != Verdict::Unstable && given_up <= GIVEN_UP_MAX * run.counts.arrivals as f64
 }

@@ -105,14 +105,14 @@ impl Study<'_> {
 
     /// One run may be called unstable by chance, so a second one has to agree.
     fn outcome(&mut self, cell: &CellRecord, tell: Tell<'_>) -> Result<CellOutcome, StudyError> {
-        let fails = |run: &RunFile| !judge::settled(run) || judge::refused(run);
+        let fails = |run: &RunFile| !judge::kept_up(run) || judge::refused(run);
         let mut run = self.cell(cell, 1, tell)?;
         if fails(&run) && self.spec.repeats > 1 {
             run = self.cell(cell, 2, tell)?;
         }
         Ok(CellOutcome {
             utilisation: run.theta.as_ref().map(|theta| theta.total_percent),
-            settled: judge::settled(&run),
+            settled: judge::kept_up(&run),
             refused: judge::refused(&run),
         })
     }

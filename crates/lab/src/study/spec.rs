@@ -1,5 +1,6 @@
 //! What a study is to measure, as plain types; the edge reads it from flags and files.
 
+use super::preflight::writes;
 use crate::data::DataSpec;
 use crate::load::{Protocol, SessionPolicy};
 use crate::sandbox::SandboxSpec;
@@ -60,6 +61,18 @@ pub struct StudySpec {
     pub sites: Vec<SiteSpec>,
     /// What changes besides the rate.
     pub series: Vec<SeriesSpec>,
+}
+
+impl StudySpec {
+    /// Whether data is restored before each run: a private server has a copy of it, and the runs write.
+    pub fn restores(&self) -> bool {
+        let restores = |series: &SeriesSpec| {
+            let place = self.sites.get(series.site).map(|site| &site.place);
+            let has_copy = matches!(place, Some(Place::Named { .. } | Place::Sandbox { data: Some(_), .. }));
+            has_copy && writes(series.workload.as_ref())
+        };
+        self.reset == Reset::Full && self.series.iter().any(restores)
+    }
 }
 
 /// Process of the arrivals of an open load.

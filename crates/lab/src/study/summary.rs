@@ -4,11 +4,11 @@ use super::cells::{self, record};
 use super::figures::{add_counts, estimate_record};
 use crate::store::format::{
     CaveatRecord, CellSummary, CountsRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord, RunFile,
-    SummaryFile, SweepRecord, Verdict,
+    SeverityRecord, SummaryFile, SweepRecord, Verdict,
 };
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::statistics::Estimate;
-use evenkeel_core::trust::{Capacity, Point, Tolerance, TrustLimit};
+use evenkeel_core::trust::{Capacity, Point, Settling, Tolerance, TrustLimit};
 
 /// Everything that follows from the runs; derived, and the same for the same runs.
 pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
@@ -89,33 +89,49 @@ fn point(
         .filter(|cell| group.contains(&cell.series) && cell.rate_per_s == rate)
         .map(|cell| cell.id)
         .collect();
-    let runs: Vec<&RunFile> =
-        runs.iter().filter(|run| ids.contains(&run.cell) && run.response.count > 0).collect();
-    let over = |value: fn(&RunFile) -> f64| {
-        let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
-        Estimate::of(&values)
-    };
-    let thetas: Vec<f64> = runs.iter().filter_map(|run| Some(run.theta.as_ref()?.total_percent)).collect();
+    let runs: Vec<&RunFile> = runs.iter().filter(|run| ids.contains(&run.cell)).collect();
+    if runs.is_empty() {
+        return None;
+    }
     let mut counts = CountsRecord::default();
     runs.iter().for_each(|run| add_counts(&mut counts, &run.counts));
+    let thetas: Vec<f64> = runs.iter().filter_map(|run| Some(run.theta.as_ref()?.total_percent)).collect();
     Some(Point {
         rate,
         utilisation: Estimate::of(&thetas).map(|theta| theta.mean),
-        // One run of many may be called unstable by chance (3.6 % of short ones at 90 % load).
-        settled: 2 * runs.iter().filter(|run| run.stability == Verdict::Unstable).count() < runs.len().max(1),
+        invalid: here.iter().find_map(|cell| invalid(cell)),
+        settling: settling(&runs),
         lost: 100.0 * (counts.arrivals - counts.completed) as f64 / counts.arrivals.max(1) as f64,
         targets: group.len(),
-        tau: worst(&here).unwrap_or(over(|run| run.response.mean_ms / 1e3)?),
+        tau: worst(&here).unwrap_or(over_answered(&runs, |run| run.response.mean_ms / 1e3)),
         target_taus: here.iter().map(|cell| cell.tau_ms.mean / 1e3).collect(),
-        throughput: over(|run| run.throughput_per_s)?,
-        p95: over(|run| run.response.p95_ms / 1e3)?,
+        throughput: over_answered(&runs, |run| run.throughput_per_s),
+        p95: over_answered(&runs, |run| run.response.p95_ms / 1e3),
     })
+}
+
+/// The first doubt that makes a cell's figures be about the generator instead of the server, by its code.
+fn invalid(cell: &CellSummary) -> Option<String> {
+    let found = cell.caveats.iter().find(|caveat| caveat.severity == SeverityRecord::Invalid)?;
+    Some(found.code.clone())
+}
+
+fn settling(runs: &[&RunFile]) -> Settling {
+    let those = |verdict| runs.iter().filter(|run| run.stability == verdict).count();
+    Settling::of(runs.len(), those(Verdict::Settled), those(Verdict::Unstable))
+}
+
+/// Over the runs that have an answer; not a number where none has, and then all requests of the rate are lost.
+fn over_answered(runs: &[&RunFile], value: fn(&RunFile) -> f64) -> Estimate {
+    let answered = runs.iter().filter(|run| run.response.count > 0);
+    let values: Vec<f64> = answered.map(|run| value(run)).collect();
+    Estimate::of(&values).unwrap_or(Estimate { n: 0, mean: f64::NAN, error: None })
 }
 
 /// Why trust ends where it does, and what was overlooked on the way there.
 fn trust_reason(limit: &TrustLimit) -> String {
-    let overlooked = limit.overlooked.map(|untrusted| format!("taken for noise: {untrusted}"));
-    let parts: Vec<String> = limit.end.map(|end| end.to_string()).into_iter().chain(overlooked).collect();
+    let overlooked = limit.overlooked.iter().map(|untrusted| format!("overlooked: {untrusted}"));
+    let parts: Vec<String> = limit.end.iter().map(ToString::to_string).chain(overlooked).collect();
     parts.join("; ")
 }
 
@@ -176,9 +192,16 @@ fn sentence(
         }
     };
     format!(
-        "{who} carries {rate} requests per second of {what} at p95 below {} ms, and {trust}",
-        digits(below)
+        "{who} carries {rate} requests per second of {what} at p95 below {} ms, and {trust}{}",
+        digits(below),
+        overlooked(limit)
     )
+}
+
+/// What is not trusted below the limit, so that nobody reads the limit as a promise for every rate below it.
+fn overlooked(limit: &TrustLimit) -> String {
+    let each: Vec<String> = limit.overlooked.iter().map(ToString::to_string).collect();
+    if each.is_empty() { String::new() } else { format!("; of lower rates not trusted: {}", each.join("; ")) }
 }
 
 /// `41.2 (40.8 to 41.6)`.

@@ -4,6 +4,8 @@
 mod data;
 mod dvdstore;
 mod explain;
+#[path = "../../../../tests/left_out.rs"]
+mod left_out;
 mod load;
 mod network;
 mod sandbox;

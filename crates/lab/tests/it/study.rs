@@ -192,7 +192,8 @@ fn check_damage(folder: &StudyFolder) {
     let damaged = folder.path().join("runs/c01-r1/run.json");
     std::fs::write(&damaged, "{\"format\": 1, \"cell\"").unwrap();
     let error = folder.runs().unwrap_err();
-    assert!(error.to_string().contains("c01-r1/run.json") && error.hint().is_some(), "{error}");
+    assert!(error.to_string().contains("c01-r1/run.json"), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("folder of that run away")), "{error}");
     std::fs::write(&damaged, "{\"format\": 99}").unwrap();
     assert!(matches!(folder.runs(), Err(StoreError::Newer { found: 99, .. })));
 }

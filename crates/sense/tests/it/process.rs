@@ -1,5 +1,6 @@
 //! Processes, CPUs and control groups of this machine.
 
+use crate::left_out::left_out;
 use evenkeel_core::Nanos;
 use evenkeel_sense::clock::Clock;
 use evenkeel_sense::cpu::{ProcessStat, StatFile};
@@ -190,7 +191,7 @@ fn the_group_of_this_process_counts_what_it_uses_where_groups_are_mounted() {
     let mounted = Mount::all().iter().any(|mount| mount.file_system.starts_with("cgroup"));
     let Some(group) = Cgroup::of_process(std::process::id()) else {
         assert!(!mounted, "control groups are mounted, yet the own one is not found");
-        return;
+        return left_out("no control groups are mounted");
     };
     let domain = Domain::Cgroup(group);
     // The kernel may owe the group one tick of the scheduler at each end.

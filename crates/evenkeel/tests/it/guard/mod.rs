@@ -4,6 +4,7 @@ mod captured;
 pub mod client;
 mod corpus;
 mod demo;
+mod effect;
 mod faults;
 mod hogs;
 mod identity;

@@ -42,6 +42,7 @@ fn two_databases_get_orders_through_mounted_disks_that_are_gone_in_the_end() {
         assert!(host["window"].as_f64().is_some_and(|window| window > 0.0 && window <= 8.0), "{host}");
         assert_eq!(host["lost"], 0, "{host}");
     }
+    assert!(run["ratio"].as_f64().is_some_and(|ratio| ratio > 0.0), "{run}");
     assert_eq!(summary["cells"][0]["ratio"]["median"], run["ratio"]);
     let study = home.path().join("studies").join(summary["study"].as_str().expect("a name"));
     let periods = fs::read_to_string(study.join("periods.csv")).expect("every period");

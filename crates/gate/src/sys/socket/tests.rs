@@ -1,7 +1,7 @@
 //! What the kernel does with sockets whose other side is slow, dead or far away.
 
 use super::*;
-use std::io::Write;
+use crate::left_out::left_out;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::process::Command;
@@ -56,11 +56,14 @@ fn both_addresses_of_a_connection_are_known_and_a_unix_socket_has_none() {
     let (socket, server) = pair();
     assert_eq!(socket.peer(), Some(server.local_addr().unwrap()));
     assert_eq!(socket.local(), Some(server.peer_addr().unwrap()));
-    let listener = TcpListener::bind("[::1]:0").ok();
-    if let Some(to) = listener.as_ref().and_then(|listener| listener.local_addr().ok()) {
-        let client = TcpStream::connect(to).unwrap();
-        let (own, socket) = (client.local_addr().unwrap(), Socket(client.into()));
-        assert_eq!((socket.peer(), socket.local()), (Some(to), Some(own)));
+    match TcpListener::bind("[::1]:0") {
+        Err(error) => left_out(format!("in part: no IPv6: {error}")),
+        Ok(listener) => {
+            let to = listener.local_addr().unwrap();
+            let client = TcpStream::connect(to).unwrap();
+            let (own, socket) = (client.local_addr().unwrap(), Socket(client.into()));
+            assert_eq!((socket.peer(), socket.local()), (Some(to), Some(own)));
+        }
     }
     let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
     let socket = Socket(one.into());
@@ -89,19 +92,16 @@ fn in_a_network_of_its_own(test: impl FnOnce() + Send + 'static) {
     let run = move || {
         // SAFETY: a system call without pointers; it changes this thread alone, which ends with the test.
         if let Err(error) = check(unsafe { libc::unshare(libc::CLONE_NEWNET) }) {
-            return not_tested(&format!("no network namespace: {error}"));
+            return left_out(format!("no network namespace: {error}"));
         }
         match Command::new("ip").args(["link", "set", "lo", "up"]).status() {
             Ok(status) if status.success() => test(),
-            other => not_tested(&format!("ip link: {other:?}")),
+            other => left_out(format!("ip link: {other:?}")),
         }
     };
-    thread::spawn(run).join().unwrap();
-}
-
-/// Says why, in the output of the tests.
-fn not_tested(why: &str) {
-    writeln!(io::stderr(), "not tested: {why}").unwrap();
+    // Threads of tests have the names of their tests, and so has this one.
+    let name = thread::current().name().unwrap_or("a test").to_owned();
+    thread::Builder::new().name(name).spawn(run).unwrap().join().unwrap();
 }
 
 /// The other machine is gone, and nobody says so.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::clock::Clock;
-use crate::share::fixture::left_out;
+use crate::left_out::left_out;
 use crate::share::{Answer, DiskPlan, Engine, Plan, Reply, Request};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::Costs;
@@ -33,7 +33,7 @@ fn ways(path: &Path) -> Vec<FileOptions> {
     all.filter(|&options| match FileBacking::open(path, options) {
         Ok(_) => true,
         Err(error @ (FileError::NoDirect(_) | FileError::NoUring(_))) => {
-            left_out(error);
+            left_out(format!("in part: {error}"));
             false
         }
         Err(error) => panic!("{error}"),
@@ -292,7 +292,10 @@ fn what_the_cache_has_lost_is_read_all_the_same() {
     }
     for options in ways(file.path()) {
         let to = format!("of={}", file.path().display());
-        system("dd", &["if=/dev/null", &to, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"]);
+        let forget = ["if=/dev/null", &to, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"];
+        if let Err(why) = system("dd", &forget) {
+            left_out(format!("in part: nothing leaves the cache: {why}"));
+        }
         let mut backing = FileBacking::open(file.path(), options).unwrap();
         // One at a time, each followed by two at once.
         for (id, place) in (0..240_u64).step_by(3).enumerate() {
@@ -333,13 +336,12 @@ fn works_under_way_outlive_a_backing_that_is_dropped() {
     }
 }
 
-/// Runs a program of the system; false, with a word why, where it cannot.
-fn system(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).output().ok()?;
-    if !output.status.success() {
-        left_out(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+/// What a program of the system says; `Err` is why it cannot.
+fn system(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.map_err(|error| format!("{program}: {error}"))?;
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() { Ok(said(&output.stdout)) } else { Err(said(&output.stderr)) }
 }
 
 /// A mount or loop device that is taken down by this.
@@ -348,7 +350,9 @@ struct Down(Vec<String>);
 impl Drop for Down {
     fn drop(&mut self) {
         let arguments: Vec<&str> = self.0[1..].iter().map(String::as_str).collect();
-        system(&self.0[0], &arguments);
+        let down = system(&self.0[0], &arguments);
+        // A test that failed already has more to say than this.
+        assert!(down.is_ok() || std::thread::panicking(), "{down:?}");
     }
 }
 
@@ -356,8 +360,8 @@ impl Drop for Down {
 fn a_full_disk_says_so_and_what_was_there_stays() {
     let folder = TempDir::new().unwrap();
     let at = folder.path().to_str().unwrap().to_owned();
-    if system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at]).is_none() {
-        return left_out("a full disk: no file system can be mounted");
+    if let Err(why) = system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at]) {
+        return left_out(format!("no file system can be mounted: {why}"));
     }
     let _down = Down(vec!["umount".to_owned(), at]);
     let path: PathBuf = folder.path().join("disk");
@@ -380,8 +384,8 @@ fn a_full_disk_says_so_and_what_was_there_stays() {
 fn a_durable_write_for_which_there_is_no_space_takes_nothing_with_it() {
     let folder = TempDir::new().unwrap();
     let at = folder.path().to_str().unwrap().to_owned();
-    if system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at]).is_none() {
-        return left_out("a full disk: no file system can be mounted");
+    if let Err(why) = system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at]) {
+        return left_out(format!("no file system can be mounted: {why}"));
     }
     let _down = Down(vec!["umount".to_owned(), at]);
     let path: PathBuf = folder.path().join("disk");
@@ -408,8 +412,9 @@ fn a_durable_write_for_which_there_is_no_space_takes_nothing_with_it() {
 fn a_block_device_is_a_disk_as_a_file_is() {
     const BYTES: usize = 4 << 20;
     let file = sparse(BYTES as u64);
-    let Some(device) = system("losetup", &["--find", "--show", file.path().to_str().unwrap()]) else {
-        return left_out("block devices: there is no loop device");
+    let device = match system("losetup", &["--find", "--show", file.path().to_str().unwrap()]) {
+        Ok(device) => device,
+        Err(why) => return left_out(format!("there is no loop device: {why}")),
     };
     let _down = Down(vec!["losetup".to_owned(), "--detach".to_owned(), device.clone()]);
     let device = Path::new(&device);

@@ -1,8 +1,8 @@
 //! Disks as files, by the kernel and by fio.
 
 use super::*;
+use crate::left_out::left_out;
 use crate::share::backing::{Executor, FileBacking, FileOptions};
-use crate::share::fixture::left_out;
 use crate::share::{Buffer, DiskPlan, Engine, Errno, Plan, Reply, Request, Work};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::Costs;
@@ -214,7 +214,7 @@ fn errors_of_what_is_below_a_disk_are_told_as_they_are() {
         let Some(shown) = shown(false) else { return };
         let below =
             FileBacking::open(&shown.front.file(), FileOptions { executor, ..FileOptions::default() });
-        let Ok(below) = below else { return left_out(executor) };
+        let Ok(below) = below else { return left_out(format!("in part: no {executor}")) };
         let disk = DiskPlan { name: "above".to_owned(), shares: 1.0, backing: Box::new(below) };
         let plan = Plan { disks: vec![disk], window: 4.0, costs: Costs::default(), memory: 1 << 20 };
         let above = Engine::start(plan).unwrap();

@@ -1,0 +1,85 @@
+//! Why a point is not trusted, and what is said of it.
+
+use super::LOST_MAX;
+use std::fmt;
+
+/// Why a point is not trusted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// The measurement itself failed; the code of the caveat that says how.
+    Invalid(String),
+    /// The response did not settle.
+    Unsettled,
+    /// Runs are too short to tell whether it settles.
+    TooShort,
+    /// Too many requests got no answer, percent of the arrivals.
+    Lost(f64),
+    /// Not every target was measured at this rate.
+    TargetsMissing {
+        /// How many were.
+        measured: usize,
+        /// How many there are.
+        targets: usize,
+    },
+    /// Too few runs to know the standard error.
+    TooFewRuns(u64),
+    /// The standard error over runs, percent of tau.
+    StandardError {
+        /// What it is.
+        percent: f64,
+        /// What it may be.
+        tolerance: f64,
+    },
+    /// The spread between targets, percent of tau.
+    Spread {
+        /// What it is.
+        percent: f64,
+        /// What it may be.
+        tolerance: f64,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(code) => write!(out, "the measurement is not valid ({code})"),
+            Self::Unsettled => write!(out, "the response does not settle"),
+            Self::TooShort => write!(out, "runs are too short to tell whether the response settles"),
+            Self::Lost(percent) => {
+                write!(out, "{percent:.1} % of the requests got no answer, above {LOST_MAX:.1} %")
+            }
+            Self::TargetsMissing { measured, targets } => {
+                write!(out, "{measured} of {targets} targets are measured")
+            }
+            Self::TooFewRuns(runs) => write!(out, "{runs} run is too few to know the standard error"),
+            Self::StandardError { percent, tolerance } => {
+                write!(out, "the standard error over runs is {percent:.1} % of tau, above {tolerance:.1} %")
+            }
+            Self::Spread { percent, tolerance } => {
+                write!(out, "targets differ by {percent:.1} % of tau, above {tolerance:.1} %")
+            }
+        }
+    }
+}
+
+/// A point that is not trusted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Untrusted {
+    /// Arrival rate, per second.
+    pub rate: f64,
+    /// Utilisation, percent.
+    pub utilisation: Option<f64>,
+    /// Why.
+    pub reason: Reason,
+}
+
+impl fmt::Display for Untrusted {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.utilisation {
+            Some(theta) => {
+                write!(out, "at {} requests/s and {theta:.0} % utilisation {}", self.rate, self.reason)
+            }
+            None => write!(out, "at {} requests/s {}", self.rate, self.reason),
+        }
+    }
+}
