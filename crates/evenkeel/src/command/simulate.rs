@@ -49,6 +49,9 @@ pub struct Args {
     /// measured; halves last until the mean of one is known to 5 %, and a plant takes half an hour of virtual time
     #[arg(long, requires = "plants")]
     pub wobble: bool,
+    /// With --wobble: halves as short as on a steady machine
+    #[arg(long, requires = "wobble")]
+    pub short_halves: bool,
     /// Lost transactions after steps of the number of clients, on the measured curves
     #[arg(long, conflicts_with = "files")]
     pub steps: bool,

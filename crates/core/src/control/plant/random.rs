@@ -19,6 +19,8 @@ pub struct Distribution {
     pub shift_halves: f64,
     /// How the machine wobbles; `None`: up to 3 % with a memory of a second, drawn for each plant.
     pub wobble: Option<Wobble>,
+    /// Standard error that the mean of a half may have where the machine wobbles so; `None`: halves as long as else.
+    pub half_error: Option<f64>,
 }
 
 impl Default for Distribution {
@@ -30,24 +32,31 @@ impl Default for Distribution {
             moving: 0.1,
             shift_halves: 120.0,
             wobble: None,
+            half_error: None,
         }
     }
 }
 
 impl Distribution {
-    /// The same plants on a machine that wobbles as much as one that was measured.
+    /// The same plants on a machine that wobbles as much as one that was measured, with halves whose means are known to
+    /// 5 %, about what chance alone leaves of 500 completions.
     pub fn wobbling() -> Self {
+        Self { half_error: Some(0.05), ..Self::wobbling_in_short_halves() }
+    }
+
+    /// The same with halves as short as on a steady machine: no time more because it wobbles.
+    pub fn wobbling_in_short_halves() -> Self {
         Self { wobble: Some(Wobble::MEASURED), ..Self::default() }
     }
 
     /// Length of a probe half of a plant in seconds: the time of [`Distribution::half_completions`] at the peak, at
-    /// least a tenth of a second, which is two ticks. On a machine that wobbles by more than the 3 % of all plants it is
-    /// so long that the mean throughput of a half at the peak has a standard error of 5 %.
+    /// least a tenth of a second, which is two ticks; where the mean of a half is to be known to an error, so long that
+    /// chance and wobble leave no more of it at the peak.
     pub fn half_s(&self, plant: &Plant) -> f64 {
         let half_s = (self.half_completions / plant.peak_per_s).max(0.1);
-        let Some(wobble) = self.wobble else { return half_s };
+        let Some((wobble, error)) = self.wobble.zip(self.half_error) else { return half_s };
         let is_known =
-            |seconds: &f64| wobble.variance(*seconds) + 1.0 / (plant.peak_per_s * seconds) <= ERROR * ERROR;
+            |seconds: &f64| wobble.variance(*seconds) + 1.0 / (plant.peak_per_s * seconds) <= error * error;
         let ticks = (half_s / TICK_S).ceil() as u32;
         (ticks..(MOST_S / TICK_S) as u32)
             .map(|ticks| f64::from(ticks) * TICK_S)
@@ -58,8 +67,6 @@ impl Distribution {
 
 /// Length of a tick of a trial in seconds.
 pub const TICK_S: f64 = 0.05;
-/// Standard error of the mean of a half, where the machine wobbles; chance alone gives 4.5 % in 500 completions.
-const ERROR: f64 = 0.05;
 /// No half is longer, in seconds.
 const MOST_S: f64 = 500.0;
 
@@ -194,6 +201,11 @@ mod tests {
                 |seconds: f64| Wobble::MEASURED.variance(seconds) + 1.0 / (plant.peak_per_s * seconds);
             assert!(variance(half_s) <= 0.05_f64.powi(2) && variance(half_s - TICK_S) > 0.05_f64.powi(2));
             assert!((6.0..10.0).contains(&half_s) && half_s > steady.half_s(&plain), "{half_s}");
+            let short = Distribution::wobbling_in_short_halves();
+            let same = random_plant(&short, Seed(1), number);
+            assert!(
+                (same.wobble - plant.wobble).abs() < 1e-12 && short.half_s(&same) <= steady.half_s(&plain)
+            );
             let moves_at = plant.shift.map(|shift| shift.at_s);
             assert!(moves_at.is_none_or(|at_s| (at_s - 120.0 * half_s).abs() < 1e-6));
         }

@@ -34,7 +34,11 @@ fn seed(args: &Args) -> Seed {
 /// Judges a controller on random plants; failures are named by plant and start, so that they can be run again.
 pub fn judge(session: &Session, args: &Args, count: u64) -> Result<()> {
     let (law, seed) = (law(args)?, seed(args));
-    let distribution = if args.wobble { Distribution::wobbling() } else { Distribution::default() };
+    let distribution = match (args.wobble, args.short_halves) {
+        (false, _) => Distribution::default(),
+        (true, false) => Distribution::wobbling(),
+        (true, true) => Distribution::wobbling_in_short_halves(),
+    };
     let mut verdicts: Vec<(u64, u32, Verdict)> = Vec::new();
     for number in 0..count {
         if session.stop.is_set() {

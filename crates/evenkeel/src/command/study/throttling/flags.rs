@@ -9,6 +9,9 @@ use anyhow::{Context, Result, anyhow};
 use evenkeel_sense::{CpuSet, Domain, Machine};
 use std::path::PathBuf;
 
+/// Most clients: a private server has 2,000 connections.
+pub const CLIENTS_MAX: u32 = 1_900;
+
 /// Flags of `evenkeel study throttling`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -19,7 +22,7 @@ pub struct Args {
     #[arg(long)]
     pub quick: bool,
     /// Numbers of clients [default: 1,2,4,8,16,32,64,128,256; --quick: 1,4,32,256]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_900))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
     pub clients: Vec<u32>,
     /// What stands between clients and server [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

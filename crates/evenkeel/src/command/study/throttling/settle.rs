@@ -1,8 +1,10 @@
 //! Points of the published rule: clients are there until its limit has come to rest, and only then is it measured.
 //!
 //! The measured clients come before those that waited go, so that the rule is never without load: for half a second at most
-//! there are twice as many, of which the guard lets no more run than before.
+//! there are twice as many, of which the guard lets no more run than before. Where the server has no connections for twice as
+//! many, they come when the others have gone.
 
+use super::flags::CLIENTS_MAX;
 use super::observe::Seen;
 use super::point::{Bench, Front};
 use crate::clock::unix_time;
@@ -45,6 +47,7 @@ impl Bench<'_> {
         before.warm_up = Nanos::ZERO;
         before.measure = Nanos::from_secs_f64(settle.most_s + SPARE_S);
         before.drain = Nanos::ZERO;
+        before.seed = plan.seed.child("before");
         let enough = Stop::default();
         std::thread::scope(|scope| {
             let first = scope.spawn(|| load::run(&before, &enough, &mut |_| {}));
@@ -67,6 +70,12 @@ impl Bench<'_> {
     ) -> Result<Option<Settled>> {
         let mut journal = Follower::open(&front.journal)?;
         let Some(settling) = self.rest(&mut journal, settle, is_over)? else { return Ok(None) };
+        if 2 * plan.sessions.max() > CLIENTS_MAX {
+            enough.set();
+            while !is_over() {
+                std::thread::sleep(LOOK_EVERY);
+            }
+        }
         let (mut began_s, mut unread) = (0.0, None);
         let started_unix_s = unix_time().as_secs();
         let (load, seen) = self.observed(plan, &mut |elapsed| {
