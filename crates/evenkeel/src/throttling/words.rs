@@ -77,13 +77,13 @@ pub fn sentences(verdict: &Verdict) -> Vec<String> {
     if let (Load::Reread, Some(fall)) = (verdict.load, &verdict.fall) {
         said.push(format!("Without control this workload {}.", falls(fall)));
     }
-    said.extend(overhead(verdict));
+    said.extend(costs(verdict));
     said.extend(kept(verdict));
     said
 }
 
 /// How costs per commit grow.
-fn overhead(verdict: &Verdict) -> Vec<String> {
+fn costs(verdict: &Verdict) -> Vec<String> {
     let one = |growth: &Growth| {
         format!(
             "{} {} to {} ({}-fold)",
