@@ -50,8 +50,8 @@ class Usage:
     output: str
 
 
-def measured(command, cpu=None):
-    """Runs a command, on one CPU where one is given, and counts what it used."""
+def measured(command, cpu=None, codes=(0,)):
+    """Runs a command, on one CPU where one is given, and counts what it used; `codes` are those that are no failure."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=ends_with_bench(cpu))
     try:
         output = process.stdout.read()
@@ -61,7 +61,7 @@ def measured(command, cpu=None):
         raise
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
+    if process.returncode not in codes:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {output}")
     cpu_us = (usage.ru_utime + usage.ru_stime) * 1e6
     return Usage(cpu_us, usage.ru_nvcsw + usage.ru_nivcsw, output)

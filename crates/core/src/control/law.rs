@@ -73,6 +73,15 @@ impl Law {
         }
     }
 
+    /// The study's rule with means over another span, in seconds, and as many readings in it as published; every other
+    /// controller as it is.
+    pub fn with_span(self, span_s: f64) -> Self {
+        match self {
+            Self::Reflection(settings) => Self::Reflection(settings.with_span(span_s)),
+            other => other,
+        }
+    }
+
     /// The same within another range; a fixed limit has none.
     pub fn within(self, range: (u32, u32)) -> Self {
         let span = (f64::from(range.0), f64::from(range.1));

@@ -37,6 +37,13 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Means over another span, in seconds, in which it decides as often as in the published one.
+    pub fn with_span(self, span_s: f64) -> Self {
+        Self { mean_s: span_s, every_s: span_s * self.every_s / self.mean_s, ..self }
+    }
+}
+
 /// Sensors in their order: throughput, user CPU share, data-TLB misses, data-cache misses, CPU per commit.
 const SENSORS: usize = 5;
 
@@ -149,6 +156,14 @@ mod tests {
         assert_eq!(reflection.update(&second(101, Some(3.0))).limit, 8);
         let held = reflection.update(&second(500, Some(0.1)));
         assert_eq!(held.limit, 8, "{held}");
+    }
+
+    #[test]
+    fn a_shorter_span_decides_as_often_in_it() {
+        let short = Settings::default().with_span(6.0);
+        assert!((short.mean_s - 6.0).abs() < 1e-9 && (short.every_s - 0.1).abs() < 1e-9, "{short:?}");
+        let published = Settings::default();
+        assert_eq!(published.with_span(60.0), published);
     }
 
     #[test]

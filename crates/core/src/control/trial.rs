@@ -1,7 +1,7 @@
 //! The judgement of a controller on a plant, as docs/decisions/0003 fixes it.
 
 use super::Controller;
-use super::plant::{Distribution, Plant, random_plant};
+use super::plant::{Distribution, Plant, TICK_S, random_plant};
 use super::simulation::{Load, Scenario, Trace, simulate};
 use crate::random::Seed;
 use crate::time::Nanos;
@@ -54,7 +54,7 @@ pub fn run(
     let scenario = Scenario {
         plants: vec![plant.clone()],
         load: Load::constant(CLIENTS),
-        tick: Nanos::from_millis(50),
+        tick: Nanos::from_secs_f64(TICK_S),
         duration: Nanos(half.0 * (HALVES as u64 + 1)),
         start,
         seed: seed.child("trial").numbered(number).numbered(u64::from(start)),
@@ -117,9 +117,9 @@ pub struct Summary {
     pub runs: usize,
     /// Runs that settled each time.
     pub settled: usize,
-    /// Smallest worst fraction of the runs that settled.
+    /// Smallest worst fraction of all runs, also of those that never settled.
     pub worst: f64,
-    /// Runs that settled and were held below 70 % for longer than five halves afterwards.
+    /// Runs, settled or not, that were held below 70 % for longer than five halves when they had to be settled.
     pub below: usize,
     /// Runs that ended in a limit cycle.
     pub cycles: usize,
@@ -132,7 +132,6 @@ pub struct Summary {
 impl Summary {
     /// Of these verdicts.
     pub fn of(verdicts: &[Verdict]) -> Self {
-        let settled: Vec<&Verdict> = verdicts.iter().filter(|verdict| verdict.is_settled()).collect();
         let mut halves: Vec<usize> =
             verdicts.iter().map(|verdict| verdict.settled[0].unwrap_or(usize::MAX)).collect();
         halves.sort_unstable();
@@ -142,9 +141,9 @@ impl Summary {
         };
         Self {
             runs: verdicts.len(),
-            settled: settled.len(),
-            worst: settled.iter().map(|verdict| verdict.worst).fold(1.0, f64::min),
-            below: settled.iter().filter(|verdict| verdict.worst < 0.7).count(),
+            settled: verdicts.iter().filter(|verdict| verdict.is_settled()).count(),
+            worst: verdicts.iter().map(|verdict| verdict.worst).fold(1.0, f64::min),
+            below: verdicts.iter().filter(|verdict| verdict.worst < 0.7).count(),
             cycles: verdicts.iter().filter(|verdict| verdict.cycles).count(),
             steady: verdicts.iter().map(|verdict| verdict.steady).sum::<f64>() / verdicts.len().max(1) as f64,
             halves: [quantile(0.5), quantile(0.98)],
@@ -153,14 +152,19 @@ impl Summary {
 
     /// Share of runs that settled.
     pub fn settled_share(&self) -> f64 {
-        self.settled as f64 / self.runs.max(1) as f64
+        self.share(self.settled)
+    }
+
+    /// Share of so many of its runs.
+    pub fn share(&self, runs: usize) -> f64 {
+        runs as f64 / self.runs.max(1) as f64
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Fixed;
+    use crate::control::{Fixed, Law, evenkeel};
 
     #[test]
     fn a_run_at_the_best_limit_settles_at_once_and_one_at_a_shelf_never() {
@@ -168,6 +172,22 @@ mod tests {
         assert_eq!((good.settled, good.worst, good.cycles), ([Some(5), Some(0)], 1.0, false));
         let bad = judge(&[0.4; HALVES], None);
         assert!(!bad.is_settled() && bad.worst == 0.4 && !bad.cycles);
+    }
+
+    #[test]
+    fn worst_and_below_count_every_run_also_those_that_never_settled() {
+        let never = judge(&[0.4; HALVES], None);
+        let summary = Summary::of(&[judge(&[1.0; HALVES], None), never]);
+        assert_eq!((summary.runs, summary.settled, summary.settled_share()), (2, 1, 0.5));
+        assert_eq!((summary.worst, summary.below), (0.4, 1));
+        // One that was measured: it never settles, and is held at 46 % of the best.
+        let law = Law::Evenkeel(evenkeel::Settings::default()).starting_at(CLIENTS);
+        let (_, _, verdict) = run(&Distribution::default(), Seed(90_211), 130, CLIENTS, law.build().as_mut());
+        assert!(
+            !verdict.is_settled() && verdict.worst < 0.7,
+            "another controller needs another plant: {verdict:?}"
+        );
+        assert_eq!(Summary::of(&[verdict]).worst, verdict.worst);
     }
 
     #[test]

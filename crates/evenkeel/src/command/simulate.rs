@@ -21,6 +21,7 @@ use std::process::ExitCode;
   evenkeel simulate examples/scenarios/*.toml            every scenario with its own controller
   evenkeel simulate collapse.toml --controller vegas --trace
   evenkeel simulate --plants 100 --seed 7                random plants from limits 1, 8 and 1,024
+  evenkeel simulate --plants 100 --wobble                the same on a machine that wobbles by 16 %
   evenkeel simulate --steps --controller aimd            4 -> 512 and 512 -> 4 clients on measured curves
   evenkeel simulate --shares --mixes 100                 windows of hosts that share storage
   evenkeel simulate --mix 186 --seed 1                   one of these mixes, period by period
@@ -44,6 +45,13 @@ pub struct Args {
     /// Judge the controller on this many random plants
     #[arg(long, value_name = "N", conflicts_with = "files")]
     pub plants: Option<u64>,
+    /// With --plants: on a machine whose speed wobbles by 16 % over 100 ms, with a memory of 0.3 s, as one that was
+    /// measured; halves last until the mean of one is known to 5 %, and a plant takes half an hour of virtual time
+    #[arg(long, requires = "plants")]
+    pub wobble: bool,
+    /// With --wobble: halves as short as on a steady machine
+    #[arg(long, requires = "wobble")]
+    pub short_halves: bool,
     /// Lost transactions after steps of the number of clients, on the measured curves
     #[arg(long, conflicts_with = "files")]
     pub steps: bool,

@@ -33,6 +33,8 @@ pub struct GuardConfig {
     pub controller: String,
     /// Its parameters are those that the search found, not the published ones.
     pub fitted: bool,
+    /// Span of the means of the throttling study's rule.
+    pub reflection_span: Nanos,
     /// The limit to begin with, or to hold.
     pub limit: u32,
     /// No limit passes this.
@@ -65,6 +67,7 @@ impl GuardConfig {
             weights: BTreeMap::new(),
             controller: law::NAMES[law::NAMES.len() - 1].to_owned(),
             fitted: false,
+            reflection_span: Nanos::from_secs(60),
             limit: 8,
             limit_max: 1_024,
             memory: None,
@@ -139,6 +142,7 @@ impl GuardConfig {
     fn control(&mut self, mut fields: Fields) -> Result<()> {
         set(&mut self.controller, fields.optional("controller")?);
         set(&mut self.fitted, fields.optional("fitted")?);
+        set(&mut self.reflection_span, fields.time("reflection_span")?);
         set(&mut self.limit, limit(&mut fields, "limit")?);
         set(&mut self.limit_max, limit(&mut fields, "limit_max")?);
         set(&mut self.tick, fields.time("tick")?);
@@ -192,6 +196,12 @@ impl GuardConfig {
         if !range.contains(&self.tick) {
             bail!("`tick` must be between 20ms and 1s, and is {} ms", self.tick.as_millis_f64());
         }
+        if self.reflection_span < self.tick {
+            bail!(
+                "`reflection_span` must be a tick or more, and is {} ms",
+                self.reflection_span.as_millis_f64()
+            );
+        }
         if !(1..=evenkeel_gate::guard::THREADS_MAX).contains(&self.plan.threads) {
             bail!(
                 "`threads` must be between 1 and {}, and is {}",
@@ -226,7 +236,7 @@ impl GuardConfig {
             false => published,
             true => fitted(&self.controller)?.starting_at(self.limit).within((1, self.limit_max)),
         };
-        Ok(with_memory(law, self.memory))
+        Ok(with_memory(law.with_span(self.reflection_span.as_secs_f64()), self.memory))
     }
 
     /// What the loop needs.
@@ -388,6 +398,19 @@ mod tests {
     }
 
     #[test]
+    fn the_studys_rule_takes_another_span_and_no_other_controller_does() {
+        let law = |controller: &str, more: &str| {
+            let text = format!("{SHORT}[control]\ncontroller = '{controller}'\n{more}");
+            GuardConfig::parse(&text).unwrap().law().unwrap()
+        };
+        let short = "reflection_span = '6s'";
+        assert_eq!(law("reflection", "reflection_span = '60s'"), law("reflection", ""));
+        assert_eq!(law("reflection", short), law("reflection", "").with_span(6.0));
+        assert_ne!(law("reflection", short), law("reflection", ""));
+        assert_eq!(law("vegas", short), law("vegas", ""));
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (more, expected) in [
             ("[control]\ncontroler = 'fixed'", "did you mean `controller`?"),
@@ -396,6 +419,7 @@ mod tests {
             ("[control]\nlimit = 0", "`limit` must be between 1"),
             ("[control]\nlimit = 9\nlimit_max = 3", "`limit` 9 is above `limit_max` 3"),
             ("[control]\ntick = '1h'", "`tick` must be between"),
+            ("[control]\nreflection_span = '1ms'", "`reflection_span` must be a tick or more"),
             ("[weights]\nshop = 0", "`shop` must be a whole number"),
             ("[weights]\nshop = 'much'", "`shop` must be a whole number"),
             ("[queue]\nwait = 'long'", "`wait`"),

@@ -170,6 +170,38 @@ pub fn read(path: &Path) -> Result<Vec<Recorded>> {
     Ok(read)
 }
 
+/// Reads a journal while it is written.
+pub struct Follower {
+    file: BufReader<File>,
+    /// The start of a line that is not whole yet.
+    part: String,
+}
+
+impl Follower {
+    /// From the first tick on.
+    ///
+    /// # Errors
+    /// There is no journal.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).with_context(|| format!("opening journal {}", path.display()))?;
+        Ok(Self { file: BufReader::new(file), part: String::new() })
+    }
+
+    /// The ticks that came since the last call.
+    ///
+    /// # Errors
+    /// A line that is no tick, or the disk.
+    pub fn ticks(&mut self) -> Result<Vec<Recorded>> {
+        let mut ticks = Vec::new();
+        while self.file.read_line(&mut self.part)? > 0 && self.part.ends_with('\n') {
+            let line: Line = serde_json::from_str(&self.part).context("reading a tick of a journal")?;
+            self.part.clear();
+            ticks.push(Recorded { sample: line.sample(), decided: line.decided, why: line.why });
+        }
+        Ok(ticks)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{sample, verdict};
@@ -191,6 +223,26 @@ mod tests {
         let read = read(&path).unwrap();
         assert_eq!((&read[0].sample, &read[1].sample), (&entry().sample, &odd.sample));
         assert_eq!((read[0].decided, read[0].why.as_str()), (4, "limit 4, because it is fixed"));
+    }
+
+    #[test]
+    fn a_journal_is_followed_tick_by_tick_and_a_part_of_a_line_waits_for_its_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        assert!(Follower::open(&path).is_err());
+        let line = format!("{}\n", serde_json::to_string(&Line::from(&entry())).unwrap());
+        let append = |text: &str| {
+            let mut file = File::options().create(true).append(true).open(&path).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        };
+        append(&line[..40]);
+        let mut follower = Follower::open(&path).unwrap();
+        let mut count = || follower.ticks().unwrap().len();
+        assert_eq!(count(), 0);
+        append(&format!("{}{line}", &line[40..]));
+        assert_eq!((count(), count()), (2, 0));
+        append("rubbish\n");
+        assert!(follower.ticks().is_err());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Studies with known answers, for tests.
 
 use super::record::{
-    FORMAT, Figures, Key, Load, Place, PlanFile, PointFile, Second, StepFile, StepPlan, StepSecond, Sweep,
-    Way,
+    FORMAT, Figures, Key, Load, Place, PlanFile, PointFile, Second, Settle, Settling, StepFile, StepPlan,
+    StepSecond, Sweep, Way,
 };
 
 /// A plan of three counts, all ways and three repeats.
@@ -24,6 +24,7 @@ pub fn plan() -> PlanFile {
         seed: 1,
         ebs: 1,
         items: 1_000,
+        settle: Some(Settle::of_span(Settle::PUBLISHED_S)),
         shopping: sweep(Load::Shopping),
         reread: sweep(Load::Reread),
         second: Second::Auto,
@@ -53,6 +54,12 @@ fn runs(load: Load, way: Way, clients: u32, throughput: f64, figures: Figures) -
                 ..figures
             },
             counters_refused: Some("the kernel has no such event".to_owned()),
+            // With most clients the published rule moves until nobody waits any longer.
+            settling: (way == Way::Reflection).then_some(Settling {
+                settled: clients < 64,
+                waited_s: if clients < 64 { 60.0 + f64::from(repeat) } else { 600.0 },
+                limit: 4,
+            }),
         }
     };
     (1..=3).map(run).collect()

@@ -36,6 +36,7 @@ fn verdict(verdict: &Verdict) -> Value {
         let mut of = ratio(&held.ratio);
         of.insert("way".to_owned(), json!(held.way));
         of.insert("limit_mean".to_owned(), json!(held.limit));
+        of.insert("unsettled".to_owned(), json!(held.unsettled));
         Value::Object(of)
     });
     let growth = verdict.growth.iter().map(|growth| {
@@ -43,6 +44,7 @@ fn verdict(verdict: &Verdict) -> Value {
     });
     json!({
         "load": verdict.load, "fall": fall, "held": held.collect::<Vec<_>>(), "growth": growth.collect::<Vec<_>>(),
+        "cost": verdict.cost().map(|cost| json!({"figure": cost.key, "is_overhead": cost.is_overhead()})),
         "lock_wait_percent_max": verdict.lock_wait_percent,
         "doubles_without_locks": verdict.doubles_without_locks(),
         "sentences": words::sentences(verdict),
@@ -66,7 +68,11 @@ fn of_cell(cell: &Cell<'_>, points: &[PointFile]) -> Value {
         });
         figures.insert(figure.key.to_owned(), json!(value));
     }
-    json!({"load": cell.load, "way": cell.way, "clients": cell.clients, "runs": cell.runs.len(), "figures": figures})
+    let settling: Vec<_> = cell.runs.iter().filter_map(|run| run.settling).collect();
+    json!({
+        "load": cell.load, "way": cell.way, "clients": cell.clients, "runs": cell.runs.len(), "figures": figures,
+        "settled": cell.settled(), "settling": settling,
+    })
 }
 
 #[cfg(test)]
@@ -82,6 +88,16 @@ mod tests {
         assert_eq!(value["cells"][0]["figures"]["throughput_per_s"]["n"], 3);
         // What was not available is absent, never zero.
         assert!(value["cells"][0]["figures"].get("dtlb_misses_per_commit").is_none());
+        let of = |way: &str, clients: u32| {
+            let cells = value["cells"].as_array().unwrap();
+            cells.iter().find(|cell| cell["way"] == way && cell["clients"] == clients).unwrap().clone()
+        };
+        assert_eq!(
+            (of("reflection", 8)["settled"].clone(), of("reflection", 64)["settled"].clone()),
+            (json!(3), json!(0))
+        );
+        assert_eq!(of("reflection", 64)["settling"][0]["waited_s"], 600.0);
+        assert!(of("evenkeel", 64)["settled"].is_null());
         assert_eq!(value["steps"].as_array().map(Vec::len), Some(3));
     }
 }

@@ -1,7 +1,7 @@
 //! The throttling study, as data: what was planned and measured, and what it comes to. Pure but for `folder`.
 //!
 //! `record` is what stands on disk, `plan` which points are measured in which order, `figures` which figures a point
-//! has, `summary` means over repeats, `verdict` what they say of the published finding, `words`
+//! has, `settling` whether a limit came to rest, `summary` means over repeats, `verdict` what they say of the published finding, `words`
 //! in which sentences, `table` the terminal's view,
 //! `json` that of programs, `folder` the files.
 
@@ -12,6 +12,7 @@ pub mod folder;
 pub mod json;
 pub mod plan;
 pub mod record;
+pub mod settling;
 pub mod summary;
 pub mod table;
 pub mod verdict;

@@ -1,6 +1,6 @@
 //! Which points are measured, in which order, and how long that takes.
 
-use super::record::{Key, StepPlan, Sweep, Way};
+use super::record::{Key, PlanFile, StepPlan, Sweep, Way};
 use evenkeel_core::random::{Random, Seed};
 
 /// A point costs this much besides its load: a guard is started and stopped, sessions are opened.
@@ -39,9 +39,10 @@ fn shuffle<T>(mut items: Vec<T>, random: &mut Random) -> Vec<T> {
     items
 }
 
-/// Seconds that a point of a sweep takes.
-pub fn point_s(sweep: &Sweep) -> f64 {
-    sweep.warm_up_s + sweep.duration_s + OVERHEAD_S
+/// Seconds that a point of a sweep takes at most.
+pub fn point_s(plan: &PlanFile, sweep: &Sweep, way: Way) -> f64 {
+    let settle_s = plan.settle_of(way).map_or(0.0, |settle| settle.most_s);
+    settle_s + sweep.warm_up_s + sweep.duration_s + OVERHEAD_S
 }
 
 /// Seconds that a step takes.
@@ -69,6 +70,14 @@ mod tests {
         assert_eq!(first, second);
         first.dedup();
         assert_eq!(first.len(), each);
+    }
+
+    #[test]
+    fn only_a_point_of_the_published_rule_may_take_ten_spans_more() {
+        let plan = plan();
+        let point = |way| point_s(&plan, &plan.shopping, way);
+        assert!((point(Way::Reflection) - point(Way::Evenkeel) - 600.0).abs() < 1e-9);
+        assert!((point(Way::Evenkeel) - point(Way::Direct)).abs() < 1e-9);
     }
 
     #[test]

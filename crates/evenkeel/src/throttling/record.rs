@@ -119,6 +119,25 @@ pub struct Sweep {
     pub duration_s: f64,
 }
 
+/// How long a point of the published rule waits for its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settle {
+    /// Span of the rule's means, seconds; a limit that has not moved for so long has settled.
+    pub span_s: f64,
+    /// One that has not settled after this, in seconds, does not.
+    pub most_s: f64,
+}
+
+impl Settle {
+    /// The published span, seconds.
+    pub const PUBLISHED_S: f64 = 60.0;
+
+    /// With means over a span, in seconds: at most ten of them are waited for.
+    pub fn of_span(span_s: f64) -> Self {
+        Self { span_s, most_s: 10.0 * span_s }
+    }
+}
+
 /// A step in the number of clients, watched over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepPlan {
@@ -153,6 +172,9 @@ pub struct PlanFile {
     pub ebs: u32,
     /// TPC-W NUM_ITEMS.
     pub items: u32,
+    /// How long points of the published rule wait for its limit; absent in studies before they did.
+    #[serde(default)]
+    pub settle: Option<Settle>,
     /// The shopping mix.
     pub shopping: Sweep,
     /// The workload whose misses grow.
@@ -231,6 +253,27 @@ pub struct PointFile {
     pub figures: Figures,
     /// Why there are no hardware counters.
     pub counters_refused: Option<String>,
+    /// Whether the limit came to rest before; absent where it was not waited for.
+    #[serde(default)]
+    pub settling: Option<Settling>,
+}
+
+/// What a limit did before a point was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settling {
+    /// Whether it had not moved for a span.
+    pub settled: bool,
+    /// How long that took, or was waited for, seconds.
+    pub waited_s: f64,
+    /// The limit then.
+    pub limit: u32,
+}
+
+impl PlanFile {
+    /// How long points of this way wait for the limit.
+    pub fn settle_of(&self, way: Way) -> Option<Settle> {
+        self.settle.filter(|_| way == Way::Reflection)
+    }
 }
 
 /// Figures of a point; `throughput_per_s` and response are the clients', the rest the server's.

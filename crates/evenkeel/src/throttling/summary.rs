@@ -30,6 +30,12 @@ impl Cell<'_> {
         Estimate::of(&self.values(figure))
     }
 
+    /// Runs whose limit had settled before; `None` where it was not waited for.
+    pub fn settled(&self) -> Option<usize> {
+        let waited: Vec<bool> = self.runs.iter().filter_map(|run| Some(run.settling?.settled)).collect();
+        (!waited.is_empty()).then(|| waited.into_iter().filter(|settled| *settled).count())
+    }
+
     /// Mean of a figure.
     pub fn mean(&self, figure: &Figure) -> Option<f64> {
         self.estimate(figure).map(|estimate| estimate.mean)

@@ -55,8 +55,16 @@ fn grid(all: &[Cell<'_>], of: &[&Cell<'_>], look: Look) -> String {
         text("clients", true, of.iter().map(|cell| cell.clients.to_string()).collect()),
         text("runs", true, of.iter().map(|cell| cell.runs.len().to_string()).collect()),
     ];
+    if of.iter().any(|cell| cell.settled().is_some()) {
+        columns.push(text("settled", true, of.iter().map(|cell| settled(cell)).collect()));
+    }
     columns.extend(known(all, load).into_iter().enumerate().map(|(at, figure)| column(figure, at, of)));
     lines(columns, &[], look)
+}
+
+/// Of how many runs the limit had settled.
+pub fn settled(cell: &Cell<'_>) -> String {
+    cell.settled().map_or_else(|| "-".to_owned(), |settled| format!("{settled} of {}", cell.runs.len()))
 }
 
 /// The first three figures are always shown; of the others the last are dropped first.
@@ -93,7 +101,8 @@ mod tests {
             "Published (MySQL on Linux 2.4.18",
             "NUM_EBS 1, NUM_ITEMS 1,000",
             "ranges read again and again",
-            "direct            8     3  1,000 ± 25",
+            "direct            8     3        -  1,000 ± 25",
+            "reflection       64     3   0 of 3    700",
             "note: DTLB misses, cache misses and cycles are not available",
         ] {
             assert!(text.contains(part), "{part} in\n{text}");

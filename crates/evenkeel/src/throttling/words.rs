@@ -1,8 +1,12 @@
 //! What a study says in sentences: the same in the terminal and on the page.
 
+mod settling;
+
 use super::record::{Load, PlanFile, PointFile, StepFile, Way};
 use super::verdict::{FALL_PERCENT, Fall, GROWTH, Growth, Held, Verdict};
 use crate::format;
+
+pub use settling::rest;
 
 /// The published finding.
 pub const PUBLISHED: &str = "Without control, throughput rises with load to a peak and then falls as misses of the data \
@@ -73,13 +77,13 @@ pub fn sentences(verdict: &Verdict) -> Vec<String> {
     if let (Load::Reread, Some(fall)) = (verdict.load, &verdict.fall) {
         said.push(format!("Without control this workload {}.", falls(fall)));
     }
-    said.extend(overhead(verdict));
+    said.extend(costs(verdict));
     said.extend(kept(verdict));
     said
 }
 
 /// How costs per commit grow.
-fn overhead(verdict: &Verdict) -> Vec<String> {
+fn costs(verdict: &Verdict) -> Vec<String> {
     let one = |growth: &Growth| {
         format!(
             "{} {} to {} ({}-fold)",
@@ -105,20 +109,29 @@ fn overhead(verdict: &Verdict) -> Vec<String> {
 
 fn doubling(verdict: &Verdict) -> String {
     let waits = verdict.lock_wait_percent.map_or_else(|| format::ABSENT.to_owned(), format::percent);
-    match (verdict.doubles_without_locks(), verdict.misses()) {
-        (Some(true), Some(misses)) => format!(
-            "So the {} at least double, and row locks are waited for {waits} of the time in flight: overhead that grows \
-             without lock waits, as the study describes it.",
-            misses.words
+    match (verdict.doubles_without_locks(), verdict.cost()) {
+        (Some(true), Some(cost)) => format!(
+            "So the {} at least double, and row locks are waited for {waits} of the time in flight: {}",
+            cost.words,
+            if cost.is_overhead() {
+                "overhead that grows without lock waits, as the study describes it.".to_owned()
+            } else {
+                format!("a cost that grows without lock waits. {NO_OVERHEAD}")
+            }
         ),
-        (Some(false), Some(misses)) => format!(
+        (Some(false), Some(cost)) => format!(
             "The {} do not grow {GROWTH}-fold without lock waits here ({waits} of the time in flight): what the study \
-             describes is not shown by this workload either.",
-            misses.words
+             describes is not shown by this workload either.{}",
+            cost.words,
+            if cost.is_overhead() { String::new() } else { format!(" {NO_OVERHEAD}") }
         ),
-        _ => "Neither misses nor lock waits could be read, so this workload proves nothing here.".to_owned(),
+        _ => "Neither costs nor lock waits could be read, so this workload proves nothing here.".to_owned(),
     }
 }
+
+/// Where no hardware counter could be read.
+const NO_OVERHEAD: &str = "It is not what the study calls overhead, misses of the data translation buffer and of the data \
+                           cache: those could not be counted here.";
 
 /// An interval whose ends are further apart than this says nothing.
 const RUNS_DISAGREE: f64 = 10.0;
@@ -134,7 +147,11 @@ fn kept(verdict: &Verdict) -> Option<String> {
         let limit = held.limit.filter(|_| held.way != Way::Unlimited);
         let limit =
             limit.map_or_else(String::new, |limit| format!(" at a mean limit of {}", format::short(limit)));
-        format!("{} {}{interval}{limit}", held.way.words(), format::short(held.ratio.ratio))
+        let unsettled = match held.unsettled {
+            Some(runs) if runs > 0 => format!(", not settled in {}", format::counted(runs, "run")),
+            _ => String::new(),
+        };
+        format!("{} {}{interval}{limit}{unsettled}", held.way.words(), format::short(held.ratio.ratio))
     };
     let clients = verdict.fall.as_ref()?.highest.0;
     let all: Vec<String> = verdict.held.iter().map(one).collect();
@@ -151,11 +168,10 @@ pub fn caveats(plan: &PlanFile, points: &[PointFile], steps: &[StepFile]) -> Vec
     found.extend(few(plan, points, steps));
     let sweep = &plan.shopping;
     found.push(format!(
-        "Every point has a fresh guard, which begins at a limit of 8 and has {} before measuring begins. The study's \
-         rule looks once a second at means over 60 s and moves by one: what it would settle at shows only in longer \
-         runs.",
+        "Every point has a fresh guard, which begins at a limit of 8 and has {} before measuring begins.",
         format::seconds(sweep.warm_up_s)
     ));
+    found.extend(settling::caveats(plan, points));
     found.push(
         "The guard runs on the clients' CPUs; `unlimited` is a guard that never limits, so that the price of the hop \
          can be told from what control does."
@@ -172,8 +188,8 @@ pub fn caveats(plan: &PlanFile, points: &[PointFile], steps: &[StepFile]) -> Vec
 fn counters(points: &[PointFile]) -> Option<String> {
     let reason = points.iter().find_map(|point| point.counters_refused.as_ref())?;
     Some(format!(
-        "DTLB misses, cache misses and cycles are not available: {}. The study's rule then takes CPU time per commit for \
-         overhead.",
+        "DTLB misses, cache misses and cycles are not available: {}. The study's rule then goes by CPU time per commit, \
+         which the study does not call overhead.",
         format::plain(reason)
     ))
 }
@@ -248,7 +264,8 @@ fn few(plan: &PlanFile, points: &[PointFile], steps: &[StepFile]) -> Vec<String>
 pub fn rule() -> String {
     format!(
         "A curve that loses less than {FALL_PERCENT} % from its best to the highest number of clients, or whose runs do \
-         not agree that it falls, does not show the finding; then a second workload is measured, whose misses per commit grow {GROWTH}-fold without lock waits."
+         not agree that it falls, does not show the finding; then a second workload is measured, of which the buffer pool misses \
+         more pages per commit with more clients, without lock waits."
     )
 }
 
@@ -300,9 +317,23 @@ mod tests {
     }
 
     #[test]
-    fn the_second_workload_says_whether_misses_double() {
-        let verdicts = verdicts(&reread());
-        let said = sentences(&verdicts[0]).join(" ");
+    fn pages_that_the_pool_misses_are_not_called_overhead_and_misses_of_the_hardware_are() {
+        let said = |points: &[PointFile]| sentences(&verdicts(points)[0]).join(" ");
+        let mut points = reread();
+        points
+            .iter_mut()
+            .for_each(|point| point.figures.dtlb_misses = Some(f64::from(100 * point.key.clients)));
+        assert!(
+            said(&points).contains("overhead that grows without lock waits, as the study"),
+            "{}",
+            said(&points)
+        );
+        let said = said(&reread());
+        assert!(!said.contains("overhead that grows"), "{said}");
+        assert!(
+            said.contains("a cost that grows without lock waits. It is not what the study calls overhead"),
+            "{said}"
+        );
         assert!(said.contains("pages missed by the buffer pool 50.0 to 200 (4-fold)"), "{said}");
         assert!(said.contains("at least double, and row locks are waited for 0 % of the time"), "{said}");
     }
@@ -312,6 +343,7 @@ mod tests {
         let verdicts = verdicts(&falling());
         let said = sentences(&verdicts[0]).join(" ");
         assert!(said.contains("Evenkeel's rule 0.9 (0.") && said.contains("at a mean limit of 4"), "{said}");
+        assert!(said.contains("at a mean limit of 4, not settled in 3 runs; Evenkeel's rule"), "{said}");
     }
 
     #[test]

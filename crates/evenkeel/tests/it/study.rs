@@ -108,6 +108,38 @@ fn resumed(home: &Path, id: &str) {
     assert_eq!(std::fs::read(&kept).expect("a point"), before, "a finished point was measured again");
 }
 
+/// Of a span of a second: the mechanism, and nothing about how fast a limit settles, which is the machine's.
+#[test]
+fn a_point_of_the_published_rule_begins_when_its_limit_has_stood_still_or_says_that_it_has_not() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let mut arguments = vec!["-q", "study", "throttling", "--json", "--second", "never", "--span", "1s"];
+    arguments.extend_from_slice(&TINY);
+    let place =
+        |flag: &str, arguments: &[&str]| arguments.iter().position(|text| *text == flag).expect("a flag") + 1;
+    for (flag, value) in [("--clients", "2"), ("--ways", "reflection,evenkeel")] {
+        let at = place(flag, &arguments);
+        arguments[at] = value;
+    }
+    let results: Value = serde_json::from_str(&done(home.path(), &arguments)).expect("JSON");
+    let cells = results["cells"].as_array().expect("cells");
+    let of = |way: &str| cells.iter().find(|cell| cell["way"] == way).expect("a cell");
+    assert!(of("evenkeel")["settled"].is_null(), "{:#}", of("evenkeel"));
+    let settling = &of("reflection")["settling"][0];
+    let (settled, waited_s) =
+        (settling["settled"].as_bool(), settling["waited_s"].as_f64().expect("seconds"));
+    match settled {
+        Some(true) => assert!((1.0..10.0).contains(&(waited_s + 1e-6)), "{settling}"),
+        Some(false) => assert!(waited_s >= 10.0 - 1e-6, "{settling}"),
+        None => panic!("{settling}"),
+    }
+    let caveats = results["caveats"].to_string();
+    let said =
+        if settled == Some(true) { "shopping 2 settled after" } else { "shopping 2 not settled in 1 run" };
+    assert!(caveats.contains(said) && caveats.contains("1 s instead of the published 1 min"), "{caveats}");
+    // The limit is that of the measured phase, which began after the wait.
+    assert!(of("reflection")["figures"]["limit_mean"]["mean"].as_f64().is_some_and(|limit| limit >= 1.0));
+}
+
 #[test]
 fn studies_are_listed_and_wrong_use_is_refused_before_anything_starts() {
     let home = tempfile::tempdir().expect("a temporary directory");
@@ -115,6 +147,7 @@ fn studies_are_listed_and_wrong_use_is_refused_before_anything_starts() {
     for (arguments, expected) in [
         (&["study"][..], "evenkeel study --list"),
         (&["study", "throttling", "--duration", "10ms"], "too short"),
+        (&["study", "throttling", "--span", "100ms"], "too short"),
         (&["study", "throttling", "--clients", "0"], "0 is not in"),
         (&["study", "throttling", "--resume", "nothing"], "no study named nothing"),
         (&["study", "throttling", "--cpus", "x"], "--cpus"),

@@ -7,10 +7,12 @@
 mod curve;
 mod measured;
 mod random;
+mod wobble;
 
 pub use curve::{Curve, Fall, Rise};
 pub use measured::{MEASURED, Measured};
-pub use random::{Distribution, random_plant};
+pub use random::{Distribution, TICK_S, random_plant};
+pub use wobble::Wobble;
 
 use super::Signals;
 
@@ -36,8 +38,10 @@ pub struct Plant {
     pub floor: f64,
     /// Time constant, in seconds, with which the server feels a change of in flight (caches, memory).
     pub settle_s: f64,
-    /// Standard deviation of ln X from the machine itself (neighbours, checkpoints), with a memory of a second.
+    /// Standard deviation of ln X from the machine itself (neighbours, checkpoints), from tick to tick.
     pub wobble: f64,
+    /// Time constant, in seconds, with which the machine forgets how fast it was.
+    pub wobble_memory_s: f64,
     /// How the peak moves.
     pub shift: Option<Shift>,
     /// Cost of a transaction in units of the usual one; a change of mix changes it.
@@ -57,6 +61,7 @@ impl Plant {
             floor: 0.0,
             settle_s: 0.0,
             wobble: 0.0,
+            wobble_memory_s: 1.0,
             shift: None,
             cost: 1.0,
             memory: None,

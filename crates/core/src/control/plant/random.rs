@@ -1,7 +1,7 @@
 //! The plants that controllers are judged on, drawn by a seed. Fixed before any controller was written; the reasons
 //! are in docs/decisions/0003-plants-before-controllers.md.
 
-use super::{Curve, Fall, Plant, Rise, Shift};
+use super::{Curve, Fall, Plant, Rise, Shift, Wobble};
 use crate::random::{Random, Seed};
 
 /// What plants are drawn from.
@@ -17,6 +17,10 @@ pub struct Distribution {
     pub moving: f64,
     /// Probe halves after which a moving peak moves.
     pub shift_halves: f64,
+    /// How the machine wobbles; `None`: up to 3 % with a memory of a second, drawn for each plant.
+    pub wobble: Option<Wobble>,
+    /// Standard error that the mean of a half may have where the machine wobbles so; `None`: halves as long as else.
+    pub half_error: Option<f64>,
 }
 
 impl Default for Distribution {
@@ -27,17 +31,44 @@ impl Default for Distribution {
             half_completions: 500.0,
             moving: 0.1,
             shift_halves: 120.0,
+            wobble: None,
+            half_error: None,
         }
     }
 }
 
 impl Distribution {
+    /// The same plants on a machine that wobbles as much as one that was measured, with halves whose means are known to
+    /// 5 %, about what chance alone leaves of 500 completions.
+    pub fn wobbling() -> Self {
+        Self { half_error: Some(0.05), ..Self::wobbling_in_short_halves() }
+    }
+
+    /// The same with halves as short as on a steady machine: no time more because it wobbles.
+    pub fn wobbling_in_short_halves() -> Self {
+        Self { wobble: Some(Wobble::MEASURED), ..Self::default() }
+    }
+
     /// Length of a probe half of a plant in seconds: the time of [`Distribution::half_completions`] at the peak, at
-    /// least a tenth of a second, which is two ticks.
+    /// least a tenth of a second, which is two ticks; where the mean of a half is to be known to an error, so long that
+    /// chance and wobble leave no more of it at the peak.
     pub fn half_s(&self, plant: &Plant) -> f64 {
-        (self.half_completions / plant.peak_per_s).max(0.1)
+        let half_s = (self.half_completions / plant.peak_per_s).max(0.1);
+        let Some((wobble, error)) = self.wobble.zip(self.half_error) else { return half_s };
+        let is_known =
+            |seconds: &f64| wobble.variance(*seconds) + 1.0 / (plant.peak_per_s * seconds) <= error * error;
+        let ticks = (half_s / TICK_S).ceil() as u32;
+        (ticks..(MOST_S / TICK_S) as u32)
+            .map(|ticks| f64::from(ticks) * TICK_S)
+            .find(is_known)
+            .unwrap_or(MOST_S)
     }
 }
+
+/// Length of a tick of a trial in seconds.
+pub const TICK_S: f64 = 0.05;
+/// No half is longer, in seconds.
+const MOST_S: f64 = 500.0;
 
 /// Share of the peak that no plant goes below: at this rate a drain of 1,024 transactions takes 20 probe halves,
 /// a third of what a controller is given. Deeper, the server would decide the outcome, whatever the controller does.
@@ -55,6 +86,9 @@ pub fn random_plant(distribution: &Distribution, seed: Seed, number: u64) -> Pla
         wobble: draw.between(0.0, 0.03),
         ..Plant::new(curve, peak_per_s)
     };
+    if let Some(wobble) = distribution.wobble {
+        (plant.wobble, plant.wobble_memory_s) = (wobble.of_a_tick(), wobble.memory_s);
+    }
     if draw.0.chance(distribution.moving) {
         let factor = draw.log_between((0.25, 4.0));
         // The moved peak stays where the best limits of all plants are.
@@ -151,6 +185,29 @@ mod tests {
             let drain_s: f64 = (best..1_024).map(|n| 1.0 / plant.throughput(f64::from(n + 1), 0.0)).sum();
             let halves = drain_s / distribution.half_s(&plant);
             assert!(halves <= 21.0, "{halves} halves: {plant:?}");
+        }
+    }
+
+    #[test]
+    fn wobbling_plants_are_the_same_plants_with_halves_whose_means_are_known_to_5_percent() {
+        let (steady, wobbling) = (Distribution::default(), Distribution::wobbling());
+        for number in 0..200 {
+            let plain = random_plant(&steady, Seed(1), number);
+            let plant = random_plant(&wobbling, Seed(1), number);
+            assert_eq!((&plant.curve, plant.peak_per_s), (&plain.curve, plain.peak_per_s));
+            assert_eq!(plant.shift.map(|shift| shift.factor), plain.shift.map(|shift| shift.factor));
+            let half_s = wobbling.half_s(&plant);
+            let variance =
+                |seconds: f64| Wobble::MEASURED.variance(seconds) + 1.0 / (plant.peak_per_s * seconds);
+            assert!(variance(half_s) <= 0.05_f64.powi(2) && variance(half_s - TICK_S) > 0.05_f64.powi(2));
+            assert!((6.0..10.0).contains(&half_s) && half_s > steady.half_s(&plain), "{half_s}");
+            let short = Distribution::wobbling_in_short_halves();
+            let same = random_plant(&short, Seed(1), number);
+            assert!(
+                (same.wobble - plant.wobble).abs() < 1e-12 && short.half_s(&same) <= steady.half_s(&plain)
+            );
+            let moves_at = plant.shift.map(|shift| shift.at_s);
+            assert!(moves_at.is_none_or(|at_s| (at_s - 120.0 * half_s).abs() < 1e-6));
         }
     }
 

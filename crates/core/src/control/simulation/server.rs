@@ -6,9 +6,6 @@ use crate::control::{Response, Sample};
 use crate::random::{Random, Seed};
 use crate::time::Nanos;
 
-/// Memory of the machine's wobble in seconds.
-const WOBBLE_MEMORY_S: f64 = 1.0;
-
 /// State between ticks.
 pub struct Server {
     random: Random,
@@ -67,7 +64,7 @@ impl Server {
         self.admit(limit);
         let (mut now, end_s) = (start.as_secs_f64(), end.as_secs_f64());
         let seconds = end_s - now;
-        self.sway(plant.wobble, seconds);
+        self.sway(plant, seconds);
         let mut tally = Tally { in_flight_max: self.in_flight, ..Tally::default() };
         while now < end_s - 1e-12 {
             now += self.advance(plant, phase, limit, now, end_s - now, &mut tally);
@@ -107,9 +104,10 @@ impl Server {
         self.waiting -= admitted;
     }
 
-    fn sway(&mut self, sd: f64, seconds: f64) {
-        let keep = (-seconds / WOBBLE_MEMORY_S).exp();
-        self.wobble = keep * self.wobble + (1.0 - keep * keep).sqrt() * sd * self.random.normal();
+    fn sway(&mut self, plant: &Plant, seconds: f64) {
+        let keep = (-seconds / plant.wobble_memory_s).exp();
+        let fresh = (1.0 - keep * keep).sqrt() * plant.wobble * self.random.normal();
+        self.wobble = keep * self.wobble + fresh;
     }
 
     /// Goes on by one event, or by as much time as nothing changes; returns how long that was.

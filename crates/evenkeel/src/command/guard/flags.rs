@@ -31,6 +31,9 @@ pub struct Flags {
     /// With the parameters that `evenkeel simulate --search` found, instead of the published ones
     #[arg(long)]
     fitted: bool,
+    /// Span of the means of the reflection controller, which decides sixty times in it [default: 60s, as published]
+    #[arg(long, value_name = "TIME")]
+    reflection_span: Option<String>,
     /// The limit to begin with; the fixed controller's for good [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: Option<u32>,
@@ -160,6 +163,9 @@ impl Flags {
         config.metrics = self.metrics.clone().or(config.metrics.take());
         config.journal = self.journal.clone().or(config.journal.take());
         config.monitor = self.monitor.clone().or(config.monitor.take());
+        if let Some(span) = &self.reflection_span {
+            config.reflection_span = units::duration(span).context("reading --reflection-span")?;
+        }
         self.over_gate(config)?;
         self.over_clients(config)?;
         self.over_tls(config)?;

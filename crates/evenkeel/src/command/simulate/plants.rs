@@ -33,7 +33,12 @@ fn seed(args: &Args) -> Seed {
 
 /// Judges a controller on random plants; failures are named by plant and start, so that they can be run again.
 pub fn judge(session: &Session, args: &Args, count: u64) -> Result<()> {
-    let (law, seed, distribution) = (law(args)?, seed(args), Distribution::default());
+    let (law, seed) = (law(args)?, seed(args));
+    let distribution = match (args.wobble, args.short_halves) {
+        (false, _) => Distribution::default(),
+        (true, false) => Distribution::wobbling(),
+        (true, true) => Distribution::wobbling_in_short_halves(),
+    };
     let mut verdicts: Vec<(u64, u32, Verdict)> = Vec::new();
     for number in 0..count {
         if session.stop.is_set() {
@@ -48,7 +53,9 @@ pub fn judge(session: &Session, args: &Args, count: u64) -> Result<()> {
     let all: Vec<Verdict> = verdicts.iter().map(|(_, _, verdict)| *verdict).collect();
     let summary = Summary::of(&all);
     if args.json {
-        return Ok(out::line(serde_json::to_string(&as_json(&law, seed, &summary, &verdicts))?)?);
+        let mut value = as_json(&law, seed, &summary, &verdicts);
+        value["wobble"] = json!(distribution.wobble.map(|wobble| wobble.sd));
+        return Ok(out::line(serde_json::to_string(&value)?)?);
     }
     out::write(&told(&law, seed, &summary))?;
     for (number, start, verdict) in verdicts.iter().filter(|(_, _, verdict)| failed(verdict)).take(NAMED) {
@@ -70,12 +77,13 @@ fn told(law: &Law, seed: Seed, summary: &Summary) -> String {
     let halves =
         |halves: Option<usize>| halves.map_or("more than 60".to_owned(), |halves| halves.to_string());
     format!(
-        "{} on {} runs, seed {}: settled {:.2} %, worst fraction {:.2} ({} runs below 0.7), cycles {}, \
+        "{} on {} runs, seed {}: settled {:.2} %, {} never; of all runs: worst fraction {:.2} ({} below 0.7), cycles {}, \
          {:.1} % of the best at the end; halves until settled: median {}, 98th percentile {}\n",
         law.name(),
         summary.runs,
         seed.0,
         summary.settled_share() * 100.0,
+        summary.runs - summary.settled,
         summary.worst,
         summary.below,
         summary.cycles,
@@ -99,7 +107,8 @@ fn as_json(law: &Law, seed: Seed, summary: &Summary, verdicts: &[(u64, u32, Verd
     json!({
         "controller": law.name(), "seed": seed.0, "runs": summary.runs,
         "settled_share": summary.settled_share(), "worst_fraction": summary.worst,
-        "below": summary.below, "cycles": summary.cycles, "steady": summary.steady,
+        "below": summary.below, "below_share": summary.share(summary.below), "cycles": summary.cycles,
+        "cycles_share": summary.share(summary.cycles), "steady": summary.steady,
         "halves_median": summary.halves[0], "halves_p98": summary.halves[1], "failures": failures,
     })
 }

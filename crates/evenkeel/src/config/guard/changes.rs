@@ -24,6 +24,7 @@ impl Changes {
             weights,
             controller,
             fitted,
+            reflection_span,
             limit,
             limit_max,
             memory,
@@ -40,6 +41,7 @@ impl Changes {
         changes.now("weights", &mut old.weights, weights);
         changes.now("controller", &mut old.controller, controller);
         changes.now("fitted", &mut old.fitted, fitted);
+        changes.now("reflection_span", &mut old.reflection_span, reflection_span);
         changes.now("limit", &mut old.limit, limit);
         changes.now("limit_max", &mut old.limit_max, limit_max);
         changes.now("memory", &mut old.memory, memory);
@@ -137,7 +139,7 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 35] = [
+    const KEYS: [(&str, &str, bool); 36] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
@@ -153,6 +155,7 @@ mod tests {
         ("drain", "drain = '11s'", true),
         ("controller", "control.controller = 'aimd'", true),
         ("fitted", "control.fitted = true", true),
+        ("reflection_span", "control.reflection_span = '6s'", true),
         ("limit", "control.limit = 9", true),
         ("limit_max", "control.limit_max = 99", true),
         ("tick", "control.tick = '99ms'", true),

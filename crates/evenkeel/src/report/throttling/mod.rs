@@ -89,6 +89,10 @@ mod tests {
             {
                 assert!(page.contains(part), "{part}");
             }
+            assert!(
+                page.contains("settled<small>limit</small>") && page.contains("<td>0 of 3</td>"),
+                "settled"
+            );
             assert!(!page.contains("dtlb-misses-shopping"), "no chart without values");
         }
         assert!(pages[1].contains("throughput-reread") && !pages[0].contains("throughput-reread"));

@@ -9,7 +9,7 @@ use crate::report::sections::{section, table};
 use crate::throttling::figures::Figure;
 use crate::throttling::record::{Load, Place, Way};
 use crate::throttling::summary::{Cell, known};
-use crate::throttling::table::value;
+use crate::throttling::table::{settled, value};
 use crate::throttling::verdict::Verdict;
 use crate::throttling::words;
 use std::fmt::Write as _;
@@ -92,6 +92,7 @@ fn cells(view: &View<'_>, load: Load) -> String {
             format!("<th scope=\"col\">{}<small>{}</small></th>", Text(figure.head[0]), Text(figure.head[1]))
         })
         .collect();
+    let waited = view.cells.iter().any(|cell| cell.load == load && cell.settled().is_some());
     let mut body = String::new();
     for way in Way::ALL {
         let of: Vec<&Cell<'_>> =
@@ -102,27 +103,29 @@ fn cells(view: &View<'_>, load: Load) -> String {
         let _ = writeln!(
             body,
             "<tbody>\n<tr class=\"series\"><th scope=\"rowgroup\" colspan=\"{}\">{} {}</th></tr>",
-            figures.len() + 2,
+            figures.len() + 2 + usize::from(waited),
             swatch(look(way)),
             Text(way.words())
         );
-        of.iter().for_each(|cell| body.push_str(&row(cell, &figures)));
+        of.iter().for_each(|cell| body.push_str(&row(cell, &figures, waited)));
         body.push_str("</tbody>\n");
     }
-    let head = format!("<th scope=\"col\">clients</th><th scope=\"col\">runs</th>{head}");
+    let rest = if waited { "<th scope=\"col\">settled<small>limit</small></th>" } else { "" };
+    let head = format!("<th scope=\"col\">clients</th><th scope=\"col\">runs</th>{rest}{head}");
     format!(
         "<div class=\"card\" style=\"margin-top:20px\">{}</div>",
         table("Points, means over runs ± half of the 95 % interval", &head, &body)
     )
 }
 
-fn row(cell: &Cell<'_>, figures: &[&Figure]) -> String {
+fn row(cell: &Cell<'_>, figures: &[&Figure], waited: bool) -> String {
     let value = |figure: &&Figure| match cell.estimate(figure) {
         Some(estimate) => format!("<td>{}</td>", Text(&value(&estimate))),
         None => "<td class=\"absent\">-</td>".to_owned(),
     };
     let values: String = figures.iter().map(value).collect();
-    format!("<tr><td>{}</td><td>{}</td>{values}</tr>\n", cell.clients, cell.runs.len())
+    let rest = if waited { format!("<td>{}</td>", Text(&settled(cell))) } else { String::new() };
+    format!("<tr><td>{}</td><td>{}</td>{rest}{values}</tr>\n", cell.clients, cell.runs.len())
 }
 
 /// What happens after a step.

@@ -4,6 +4,7 @@ mod flags;
 mod observe;
 mod point;
 mod server;
+mod settle;
 mod step;
 
 use crate::command::{Session, look, profile};
@@ -14,7 +15,7 @@ use crate::progress::{Mode, ProgressEvent, View};
 use crate::report::throttling::html;
 use crate::throttling::folder::Folder;
 use crate::throttling::record::{Key, PlanFile, Second, Sweep, Way};
-use crate::throttling::{json, plan, table, verdict};
+use crate::throttling::{json, plan, table, verdict, words};
 use anyhow::{Context, Result};
 use point::Bench;
 use server::Server;
@@ -114,7 +115,8 @@ impl Work<'_> {
 
     /// Seconds of load to come; of the second workload nobody knows yet whether it is needed.
     fn to_do_s(&self) -> f64 {
-        let sweep = |sweep: &Sweep| self.missing(sweep).len() as f64 * plan::point_s(sweep);
+        let point_s = |sweep: &Sweep, key: &Key| plan::point_s(self.plan, sweep, key.way);
+        let sweep = |sweep: &Sweep| self.missing(sweep).iter().map(|key| point_s(sweep, key)).sum::<f64>();
         let steps = self.steps_missing().len() as f64 * plan::step_s(&self.plan.step);
         let second = match self.plan.second {
             Second::Never => 0.0,
@@ -155,7 +157,10 @@ impl Work<'_> {
             self.show(&format!("{name}: point {} of {}", at + 1, missing.len()));
             let Some(point) = self.bench(server, scratch)?.point(*key, sweep)? else { return Ok(false) };
             self.folder.add_point(&point)?;
-            self.left_s -= plan::point_s(sweep);
+            self.left_s -= plan::point_s(self.plan, sweep, key.way);
+            if let Some(settling) = point.settling {
+                self.show(&format!("{name}: {}", words::rest(settling)));
+            }
         }
         Ok(!self.session.stop.is_set())
     }

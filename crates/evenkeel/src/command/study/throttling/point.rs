@@ -45,7 +45,8 @@ pub struct Bench<'a> {
 /// A guard in front of the server, or nothing.
 pub struct Front {
     child: Option<Child>,
-    journal: PathBuf,
+    /// Ticks of the guard.
+    pub journal: PathBuf,
     /// Where clients go.
     pub target: Target,
 }
@@ -65,6 +66,9 @@ impl Bench<'_> {
         let mut extra = Vec::new();
         if way == Way::Unlimited {
             extra.push(format!("--limit-max={NO_LIMIT}"));
+        }
+        if let Some(settle) = self.plan.settle_of(way) {
+            extra.push(format!("--reflection-span={:.0}ms", 1e3 * settle.span_s));
         }
         let spec = Spec {
             backend: server.address.to_string(),
@@ -127,14 +131,24 @@ impl Bench<'_> {
         let front = self.front(key.way)?;
         let seed = Seed(self.plan.seed).child(&key.file());
         let plan = self.load(&front.target, key.clients, seed, (sweep.warm_up_s, sweep.duration_s))?;
-        let started_unix_s = unix_time().as_secs();
-        let (load, seen) = self.observed(&plan)?;
-        let ticks = front.end()?;
+        let (mut settling, mut began_s) = (None, 0.0);
+        let mut started_unix_s = unix_time().as_secs();
+        let (load, seen) = match self.plan.settle_of(key.way) {
+            None => self.observed(&plan, &mut |_| {})?,
+            Some(settle) => {
+                let Some(settled) = self.settled(&front, &plan, settle)? else { return Ok(None) };
+                (settling, began_s) = (Some(settled.settling), settled.began_s);
+                started_unix_s = settled.started_unix_s;
+                (settled.load, settled.seen)
+            }
+        };
+        let mut ticks = front.end()?;
         if load.stopped {
             return Ok(None);
         }
+        ticks.retain(|tick| tick.sample.start.as_secs_f64() >= began_s);
         let mut point = outcome(key, &load);
-        point.started_unix_s = started_unix_s;
+        (point.started_unix_s, point.settling) = (started_unix_s, settling);
         if let Some(seen) = seen {
             server_figures(&mut point, &load, &seen);
             point.counters_refused = self.refused(&seen);
@@ -155,7 +169,15 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn observed(&self, plan: &LoadPlan) -> Result<(LoadResult, Option<Seen>)> {
+    /// Runs a load and looks at the server meanwhile; `begun` is told once how long the load has run.
+    ///
+    /// # Errors
+    /// Load or server fail.
+    pub fn observed(
+        &self,
+        plan: &LoadPlan,
+        begun: &mut dyn FnMut(Nanos),
+    ) -> Result<(LoadResult, Option<Seen>)> {
         let pid = self.server.pid()?;
         let sense = SensePlan {
             domain: Some(Domain::Cpus(self.server_cpus.clone())),
@@ -169,6 +191,7 @@ impl Bench<'_> {
         let inner = self.stop.clone();
         let load = load::run(plan, &self.stop, &mut |progress| {
             if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
+                begun(progress.elapsed);
                 match Observer::start(sense.clone(), &target, plan.warm_up - progress.elapsed, plan.measure) {
                     Ok(started) => observer = Some(started),
                     Err(error) => {
@@ -238,6 +261,7 @@ fn outcome(key: Key, load: &LoadResult) -> PointFile {
         lost: counts.timed_out + counts.unsent,
         figures,
         counters_refused: None,
+        settling: None,
     }
 }
 
