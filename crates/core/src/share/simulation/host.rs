@@ -42,12 +42,6 @@ impl<'a> Host<'a> {
         self.admission.window()
     }
 
-    /// When clients come, go, or want another number, after the beginning.
-    pub fn changes(&self) -> impl Iterator<Item = f64> + '_ {
-        let edges = self.spells.iter().flatten().flat_map(|((from_s, until_s), _)| [*from_s, *until_s]);
-        edges.filter(|at_s| *at_s > 0.0 && at_s.is_finite())
-    }
-
     /// Clients that are there want as many as their depth.
     pub fn want(&mut self, now_s: f64) {
         for (place, disk) in self.plan.disks.iter().enumerate() {

@@ -86,6 +86,13 @@ impl HostPlan {
     pub fn new(law: Law, disk: DiskPlan) -> Self {
         Self { law, tells: true, disks: vec![disk], path_s: 0.0, costs: None }
     }
+
+    /// When its clients come, go, or want another number, after the beginning.
+    fn changes(&self) -> Vec<f64> {
+        let spells = self.disks.iter().flat_map(|disk| disk.spells(f64::INFINITY));
+        let edges = spells.flat_map(|((from_s, until_s), _)| [from_s, until_s]);
+        edges.filter(|at_s| *at_s > 0.0 && at_s.is_finite()).collect()
+    }
 }
 
 /// A run.

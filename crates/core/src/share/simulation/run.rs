@@ -81,16 +81,15 @@ impl<'a> Run<'a> {
         let many = scenario.hosts.len();
         let mut agenda = Agenda::default();
         agenda.add(0.0, Event::Change);
-        let hosts: Vec<Host<'a>> = (0..many).map(|place| Host::new(scenario, place)).collect();
-        for (place, host) in hosts.iter().enumerate() {
+        for (place, host) in scenario.hosts.iter().enumerate() {
             let spread = (place + 1) as f64 / many as f64;
             agenda.add(spread * scenario.period_s, Event::Tick(place));
-            host.changes().for_each(|at_s| agenda.add(at_s, Event::Change));
+            host.changes().into_iter().for_each(|at_s| agenda.add(at_s, Event::Change));
         }
         Self {
             scenario,
             array: Array::new(scenario.array, scenario.seed),
-            hosts,
+            hosts: (0..many).map(|place| Host::new(scenario, place)).collect(),
             waking_s: vec![f64::INFINITY; many],
             agenda,
             trace: Trace::new(many, scenario.period_s),
