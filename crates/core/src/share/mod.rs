@@ -73,6 +73,14 @@ impl Period {
     pub fn shares(&self) -> f64 {
         self.disks.iter().map(|disk| disk.shares).sum()
     }
+
+    /// Shares of the disks, each as far as it fills its part of the window that was in force: the published law's beta
+    /// over its K. `window` is in units of cost.
+    pub fn used_shares(&self, window: f64) -> f64 {
+        let all = self.shares();
+        let used = |wanted: f64, shares: f64| (wanted / (window * shares / all)).min(1.0) * shares;
+        self.disks.iter().map(|disk| used(disk.wanted, disk.shares)).filter(|used| used.is_finite()).sum()
+    }
 }
 
 /// What a host tells the others each period.

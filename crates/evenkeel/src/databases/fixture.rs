@@ -9,6 +9,7 @@ pub fn setting() -> Setting {
         clients: 48,
         warm_up_s: 4.0,
         duration_s: 8.0,
+        lull_s: 0.0,
         size: "200MB".to_owned(),
         rounds: 2,
         most: vec![32, 64],
@@ -47,6 +48,7 @@ pub fn run(way: Way, most: u32, round: u32, orders_per_minute: [f64; 2]) -> Run 
         key: Key { way, most, round },
         hosts: orders_per_minute.map(figures),
         periods: (0..48).map(period).collect(),
+        lull: None,
         caveats: Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ use super::{NAMES, SHARES};
 use serde_json::{Value, json};
 
 /// A run.
-pub fn run(run: &Run) -> Value {
+pub fn run(setting: &Setting, run: &Run) -> Value {
     let host = |place: usize| {
         let figures = &run.hosts[place];
         json!({
@@ -31,6 +31,7 @@ pub fn run(run: &Run) -> Value {
         "round": run.key.round,
         "hosts": [host(0), host(1)],
         "ratio": run.ratio(),
+        "lull": run.eased(setting).map(|eased| json!({ "opened": eased.opened, "beta": eased.beta })),
         "caveats": run.caveats,
     })
 }
@@ -41,6 +42,7 @@ pub fn summary(id: &str, setting: &Setting, runs: &[Run]) -> Value {
         "study": id,
         "setting": {
             "clients": setting.clients, "warm_up_s": setting.warm_up_s, "duration_s": setting.duration_s,
+            "lull_s": setting.lull_s,
             "size": setting.size, "rounds": setting.rounds, "period_s": setting.period_s, "seed": setting.seed,
         },
         "cells": cells(setting, runs).iter().map(cell).collect::<Vec<_>>(),
@@ -88,11 +90,12 @@ mod tests {
         );
         assert!(parda["ratio_published"].as_f64().is_some_and(|ratio| (ratio - 1.777).abs() < 0.001));
         assert_eq!(parda["bound_by"], "neither");
-        assert_eq!(run(&runs[1])["hosts"][1]["share"], 4.0);
+        assert_eq!(run(&fixture::setting(), &runs[1])["hosts"][1]["share"], 4.0);
     }
 
     #[test]
     fn a_host_without_orders_has_no_ratio() {
-        assert_eq!(run(&fixture::run(Way::Parda, 32, 1, [0.0, 10.0]))["ratio"], Value::Null);
+        let run = run(&fixture::setting(), &fixture::run(Way::Parda, 32, 1, [0.0, 10.0]));
+        assert_eq!((&run["ratio"], &run["lull"]), (&Value::Null, &Value::Null));
     }
 }

@@ -9,6 +9,10 @@ use crate::share::simulation::{Stretch, Trace, run, share_error};
 const HOLD: usize = 5;
 /// Tolerance of shares that count as reached.
 const REACHED: f64 = 0.1;
+/// Of what clients want, the part outstanding below which windows hold somebody back.
+const HELD_BACK: f64 = 0.95;
+/// Of a lull, the last part: windows take their time to open.
+const LATE: f64 = 0.25;
 
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,12 +23,34 @@ pub struct Outcome {
     pub latency_s: f64,
     /// Mean windows there.
     pub windows: Vec<f64>,
+    /// How the device was divided, over all calm stretches with shares to judge by; `None` where there is none: not judged.
+    pub division: Option<Division>,
+    /// Most by which the mean latency at the end of a calm stretch was above the threshold, over it; 0 where it never was.
+    pub over: f64,
+    /// Most by which it was below, where windows held somebody back, over the threshold; `None` where they nowhere did.
+    pub under: Option<f64>,
+    /// What became of the lull, where there was one.
+    pub lull: Option<Eased>,
+}
+
+/// How the device was divided among hosts that have shares of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Division {
     /// Periods until shares were reached, in the worst calm stretch; `None` where in one they never were.
-    pub periods_to_share: Option<usize>,
+    pub periods: Option<usize>,
     /// Largest error of a share at the end of a calm stretch.
-    pub share_error: f64,
-    /// Highest mean latency over the end of a calm stretch, over the threshold, less one.
-    pub overshoot: f64,
+    pub error: f64,
+}
+
+/// What becomes of windows while one host asks for less.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Eased {
+    /// The host.
+    pub host: usize,
+    /// Windows of all hosts late in the lull, over those before it.
+    pub opened: Vec<f64>,
+    /// Shares that the host uses (the published law's beta over its K) before the lull, late in it, and after it.
+    pub used: [f64; 3],
 }
 
 /// The end of a calm stretch.
@@ -34,27 +60,64 @@ fn tail(experiment: &Experiment, (from_s, until_s): Stretch) -> Stretch {
 
 /// Judges the trace of an experiment.
 pub fn judge(experiment: &Experiment, trace: &Trace) -> Outcome {
-    let first = tail(experiment, experiment.calm[0].0);
-    let mut outcome = Outcome {
+    let first = tail(experiment, experiment.calm[0].stretch);
+    let (over, under) = off(experiment, trace);
+    Outcome {
         iops: trace.iops(first),
         latency_s: latency(experiment, trace, first),
         windows: trace.windows(first),
-        periods_to_share: Some(0),
-        share_error: 0.0,
-        overshoot: f64::NEG_INFINITY,
-    };
-    for (stretch, shares) in &experiment.calm {
-        let over = latency(experiment, trace, tail(experiment, *stretch)) / experiment.threshold_s - 1.0;
-        outcome.overshoot = outcome.overshoot.max(over);
-        if shares.iter().all(|share| *share == 0.0) {
-            continue;
-        }
-        let reached = trace.periods_to_share(*stretch, shares, REACHED, HOLD);
-        outcome.periods_to_share = outcome.periods_to_share.zip(reached).map(|(worst, this)| worst.max(this));
-        let error = share_error(&trace.cost_per_s(tail(experiment, *stretch)), shares);
-        outcome.share_error = outcome.share_error.max(error);
+        division: division(experiment, trace),
+        over,
+        under,
+        lull: eased(experiment, trace),
     }
-    outcome
+}
+
+fn division(experiment: &Experiment, trace: &Trace) -> Option<Division> {
+    let judged = experiment.calm.iter().filter_map(|calm| Some((calm.stretch, calm.shares.as_ref()?)));
+    let one = |(stretch, shares): (Stretch, &Vec<f64>)| Division {
+        periods: trace.periods_to_share(stretch, shares, REACHED, HOLD),
+        error: share_error(&trace.cost_per_s(tail(experiment, stretch)), shares),
+    };
+    judged.map(one).reduce(|worst, this| Division {
+        periods: worst.periods.zip(this.periods).map(|(worst, this)| worst.max(this)),
+        error: worst.error.max(this.error),
+    })
+}
+
+/// Most by which the latency was above the threshold, and below it where windows held somebody back.
+fn off(experiment: &Experiment, trace: &Trace) -> (f64, Option<f64>) {
+    let (mut over, mut under) = (0.0_f64, None);
+    for stretch in experiment.calm.iter().map(|calm| tail(experiment, calm.stretch)) {
+        let off = latency(experiment, trace, stretch) / experiment.threshold_s - 1.0;
+        over = over.max(off);
+        if holds_back(experiment, trace, stretch) {
+            under = Some(under.map_or(-off, |under: f64| under.max(-off)).max(0.0));
+        }
+    }
+    (over, under)
+}
+
+/// Whether windows of those that tell hold somebody back.
+fn holds_back(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> bool {
+    let of = |figures: Vec<f64>| -> f64 {
+        figures.iter().zip(&experiment.hosts).filter(|(_, host)| host.tells).map(|(figure, _)| figure).sum()
+    };
+    of(trace.outstanding(stretch)) < HELD_BACK * of(trace.wanted(stretch))
+}
+
+fn eased(experiment: &Experiment, trace: &Trace) -> Option<Eased> {
+    let (host, lull) = experiment.lull()?;
+    let mut calm = experiment.calm.iter().map(|calm| tail(experiment, calm.stretch));
+    let before = calm.clone().find(|stretch| stretch.1 <= lull.0)?;
+    let after = calm.find(|stretch| stretch.0 >= lull.1)?;
+    let late = (lull.1 - LATE * (lull.1 - lull.0), lull.1);
+    let opened =
+        trace.windows(late).into_iter().zip(trace.windows(before)).map(|(late, before)| late / before);
+    // Without a law there is no window that could open.
+    let opened = opened.map(|opened| opened.is_finite().then_some(opened)).collect::<Option<_>>()?;
+    let used = [before, late, after].map(|stretch| trace.used(stretch)[host]);
+    Some(Eased { host, opened, used })
 }
 
 /// Mean latency of those that tell.
@@ -66,7 +129,7 @@ fn latency(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> f64 {
 ///
 /// The fixed total is divided evenly; its throughput at our latency is interpolated between totals around ours.
 pub fn kept(experiment: &Experiment, period_s: f64, seed: Seed) -> f64 {
-    let first = tail(experiment, experiment.calm[0].0);
+    let first = tail(experiment, experiment.calm[0].stretch);
     let figures =
         |trace: &Trace| (latency(experiment, trace, first), trace.cost_per_s(first).iter().sum::<f64>());
     let trace = run(&experiment.scenario(Way::Evenkeel, period_s, seed));

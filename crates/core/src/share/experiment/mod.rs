@@ -1,22 +1,23 @@
 //! The published experiments on an array calibrated once, and random ones.
 //!
 //! Figures of the publication: Gulati, Ahmad and Waldspurger, FAST 2009, section 5. Its array had ten disks; here it is ten
-//! spindles of 2.9 ms, which give 3,315 I/Os per second at 38.6 ms where the publication measured 3,360 at 37.
+//! spindles of 2.9 ms, which give 3,315 I/Os per second at 38.6 ms where the publication measured 3,360 at 37. The databases
+//! of its table 7 had six disks of their own, and are calibrated on that table's uncontrolled run.
 
 mod judge;
 mod published;
 mod random;
 
-pub use judge::{Outcome, judge, kept};
+pub use judge::{Division, Eased, Outcome, judge, kept};
 pub use published::published;
 pub use random::{Mix, Stability, costly_mix, mix, stability};
 
 use super::law::{Parameters, Settings};
-use super::simulation::{HostPlan, Scenario, Stretch};
+use super::simulation::{HostPlan, Lull, Scenario, Stretch};
 use super::{ArrayPlan, Cost, Law, Service};
 use crate::random::Seed;
 
-/// The array on which all published experiments are run.
+/// The array on which all published experiments are run but those with the clients of table 7.
 pub const ARRAY: ArrayPlan = ArrayPlan {
     spindles: 10,
     mean_s: 0.0029,
@@ -50,6 +51,29 @@ impl Way {
     }
 }
 
+/// A stretch in which nothing changes from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calm {
+    /// When.
+    pub stretch: Stretch,
+    /// The shares that hosts should have in it: 0 for a host that is not there or not counted. `None` where shares are not
+    /// judged, because they cannot be met, or because who has them does not want that much.
+    pub shares: Option<Vec<f64>>,
+}
+
+/// What was published of an experiment under a way, for the first calm stretch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Published {
+    /// I/Os per second of all hosts.
+    pub iops: Option<f64>,
+    /// Mean latency in seconds.
+    pub latency_s: Option<f64>,
+    /// I/Os per second of single hosts, by their places.
+    pub hosts: &'static [(usize, f64)],
+    /// Orders of the last host over those of the first, where clients were databases.
+    pub orders: Option<f64>,
+}
+
 /// An experiment: hosts, shares, threshold, and what was published of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
@@ -57,6 +81,8 @@ pub struct Experiment {
     pub name: &'static str,
     /// What it is in the publication.
     pub what: &'static str,
+    /// The array that they share.
+    pub array: ArrayPlan,
     /// The hosts; their laws are set by the way.
     pub hosts: Vec<HostPlan>,
     /// Latency threshold in seconds.
@@ -67,15 +93,18 @@ pub struct Experiment {
     pub k: f64,
     /// Seconds.
     pub duration_s: f64,
-    /// Stretches in which nothing changes from outside, and the shares that hosts should have in each: 0 for a
-    /// host that is not there or not counted.
-    pub calm: Vec<(Stretch, Vec<f64>)>,
+    /// Stretches in which nothing changes from outside.
+    pub calm: Vec<Calm>,
     /// Seconds at the end of a calm stretch over which it is judged.
     pub tail_s: f64,
-    /// Total I/Os per second and mean latency in seconds that were published for PARDA in the first of them.
-    pub parda: (Option<f64>, Option<f64>),
+    /// The array was calibrated on this experiment: its published figures say nothing of the model.
+    pub calibrates: bool,
+    /// What was published of the published law.
+    pub parda: Published,
     /// And without control.
-    pub uncontrolled: (Option<f64>, Option<f64>),
+    pub uncontrolled: Published,
+    /// Why its figures are not the published ones, where that is known.
+    pub why_off: Option<&'static str>,
 }
 
 impl Experiment {
@@ -99,17 +128,37 @@ impl Experiment {
         }
     }
 
+    /// What was published of a way.
+    pub fn published(&self, way: Way) -> Published {
+        match way {
+            Way::Uncontrolled => self.uncontrolled,
+            Way::Parda => self.parda,
+            Way::Evenkeel => Published::default(),
+        }
+    }
+
+    /// Where a host asks for less for a while: its place, and when.
+    pub fn lull(&self) -> Option<(usize, Stretch)> {
+        let of = |host: &HostPlan| host.disks.iter().find_map(|disk| disk.lull.map(|lull| lull.stretch));
+        self.hosts.iter().enumerate().find_map(|(place, host)| Some((place, of(host)?)))
+    }
+
     /// The same with all times multiplied: as many periods of another length.
     pub fn scaled(&self, factor: f64) -> Self {
         let times = |(from_s, until_s): Stretch| (factor * from_s, factor * until_s);
         let mut scaled = Self {
             duration_s: factor * self.duration_s,
-            calm: self.calm.iter().map(|(stretch, shares)| (times(*stretch), shares.clone())).collect(),
+            calm: self
+                .calm
+                .iter()
+                .map(|calm| Calm { stretch: times(calm.stretch), ..calm.clone() })
+                .collect(),
             tail_s: factor * self.tail_s,
             ..self.clone()
         };
         for disk in scaled.hosts.iter_mut().flat_map(|host| &mut host.disks) {
             disk.active = disk.active.iter().copied().map(times).collect();
+            disk.lull = disk.lull.map(|lull| Lull { stretch: times(lull.stretch), ..lull });
         }
         scaled
     }
@@ -117,7 +166,7 @@ impl Experiment {
     /// Its run with the law that each host is given.
     pub fn with(&self, law: impl Fn(&HostPlan) -> Law, period_s: f64, seed: Seed) -> Scenario {
         let hosts = self.hosts.iter().map(|host| HostPlan { law: law(host), ..host.clone() }).collect();
-        Scenario { array: ARRAY, hosts, period_s, duration_s: self.duration_s, seed }
+        Scenario { array: self.array, hosts, period_s, duration_s: self.duration_s, seed }
     }
 }
 

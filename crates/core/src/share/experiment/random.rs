@@ -136,6 +136,7 @@ fn disk(random: &mut Random) -> DiskPlan {
         bytes: 4_096 << random.uniform(0, 6),
         writes: if random.chance(0.5) { random.unit() } else { 0.0 },
         active: Vec::new(),
+        lull: None,
     }
 }
 

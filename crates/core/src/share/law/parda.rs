@@ -50,13 +50,6 @@ impl Parda {
     pub fn new(parameters: Parameters) -> Self {
         Self { parameters, window: parameters.initial, latency: 0.0, used: 0.0, at_floor: false }
     }
-
-    /// Shares of the disks, each as far as it fills its part of the window.
-    fn used_shares(&self, period: &Period) -> f64 {
-        let all = period.shares();
-        let used = |wanted: f64, shares: f64| (wanted / (self.window * shares / all)).min(1.0) * shares;
-        period.disks.iter().map(|disk| used(disk.wanted, disk.shares)).filter(|used| used.is_finite()).sum()
-    }
 }
 
 impl WindowController for Parda {
@@ -74,7 +67,7 @@ impl WindowController for Parda {
             };
             self.latency = keep * self.latency + (1.0 - keep) * latency;
         }
-        self.used = self.used_shares(period);
+        self.used = period.used_shares(self.window);
         Report { latency: self.latency, ..Report::of(period, self.parameters.range.1) }
     }
 

@@ -1,6 +1,6 @@
 //! A host: its clients, what it holds back, and what it tells.
 
-use super::{HostPlan, Scenario};
+use super::{HostPlan, Scenario, Stretch};
 use crate::random::Random;
 use crate::share::{Admission, Costs, Io, Measured, Report, Sent, WindowController};
 
@@ -12,6 +12,8 @@ pub struct Host<'a> {
     /// I/Os of each disk that are wanted, sent or held back.
     wanted: Vec<u32>,
     random: Random,
+    /// Of each disk, when its clients want how many.
+    spells: Vec<Vec<(Stretch, u32)>>,
     /// Latest report, and when it was told.
     pub told: Option<(f64, Report)>,
     /// Device time of what it has sent in this period, by the array's own account.
@@ -28,6 +30,7 @@ impl<'a> Host<'a> {
             controller: plan.law.build(),
             costs: plan.costs.unwrap_or_else(|| scenario.array.cost.into()),
             wanted: vec![0; shares.len()],
+            spells: plan.disks.iter().map(|disk| disk.spells(f64::INFINITY)).collect(),
             random: Random::new(scenario.seed.child("host").numbered(place as u64)),
             told: None,
             device_s: 0.0,
@@ -42,7 +45,9 @@ impl<'a> Host<'a> {
     /// Clients that are there want as many as their depth.
     pub fn want(&mut self, now_s: f64) {
         for (place, disk) in self.plan.disks.iter().enumerate() {
-            let most = if disk.is_active(now_s) { disk.depth } else { 0 };
+            let spell =
+                self.spells[place].iter().find(|((from_s, until_s), _)| (*from_s..*until_s).contains(&now_s));
+            let most = spell.map_or(0, |(_, depth)| *depth);
             while self.wanted[place] < most {
                 let io = disk.io(self.random.unit());
                 self.wanted[place] += 1;

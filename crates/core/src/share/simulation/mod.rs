@@ -13,6 +13,15 @@ use crate::random::Seed;
 /// A stretch of time in seconds: from, until.
 pub type Stretch = (f64, f64);
 
+/// A stretch in which the clients of a disk want fewer I/Os than at other times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lull {
+    /// When.
+    pub stretch: Stretch,
+    /// I/Os wanted outstanding in it, at least one.
+    pub depth: u32,
+}
+
 /// One virtual disk: I/Os that its clients always want outstanding while they are there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskPlan {
@@ -26,16 +35,30 @@ pub struct DiskPlan {
     pub writes: f64,
     /// When its clients are there; always where empty.
     pub active: Vec<Stretch>,
+    /// When they want fewer.
+    pub lull: Option<Lull>,
 }
 
 impl DiskPlan {
     /// 16 KB reads, always there.
     pub fn new(shares: f64, depth: u32) -> Self {
-        Self { shares, depth, bytes: 16_384, writes: 0.0, active: Vec::new() }
+        Self { shares, depth, bytes: 16_384, writes: 0.0, active: Vec::new(), lull: None }
     }
 
-    fn is_active(&self, now_s: f64) -> bool {
-        self.active.is_empty() || self.active.iter().any(|(from, until)| (*from..*until).contains(&now_s))
+    /// Stretches of one depth each, in order, up to `until_s` seconds.
+    pub fn spells(&self, until_s: f64) -> Vec<(Stretch, u32)> {
+        let always = [(0.0, until_s)];
+        let there = if self.active.is_empty() { &always[..] } else { &self.active };
+        there.iter().flat_map(|&stretch| self.parts(stretch)).collect()
+    }
+
+    /// A stretch, cut where the lull begins and ends.
+    fn parts(&self, (from_s, until_s): Stretch) -> Vec<(Stretch, u32)> {
+        let Some(Lull { stretch, depth }) = self.lull else { return vec![((from_s, until_s), self.depth)] };
+        let cuts = [stretch.0, stretch.1].map(|at_s| at_s.clamp(from_s, until_s));
+        let parts =
+            [((from_s, cuts[0]), self.depth), ((cuts[0], cuts[1]), depth), ((cuts[1], until_s), self.depth)];
+        parts.into_iter().filter(|((begin_s, end_s), _)| end_s > begin_s).collect()
     }
 
     fn io(&self, unit: f64) -> Io {
@@ -62,6 +85,13 @@ impl HostPlan {
     /// A member with one disk.
     pub fn new(law: Law, disk: DiskPlan) -> Self {
         Self { law, tells: true, disks: vec![disk], path_s: 0.0, costs: None }
+    }
+
+    /// When its clients come, go, or want another number, after the beginning.
+    fn changes(&self) -> Vec<f64> {
+        let spells = self.disks.iter().flat_map(|disk| disk.spells(f64::INFINITY));
+        let edges = spells.flat_map(|((from_s, until_s), _)| [from_s, until_s]);
+        edges.filter(|at_s| *at_s > 0.0 && at_s.is_finite()).collect()
     }
 }
 

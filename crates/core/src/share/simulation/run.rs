@@ -1,8 +1,8 @@
 //! The loop of events.
 
+use super::Scenario;
 use super::host::Host;
 use super::trace::{Row, Trace};
-use super::{Scenario, Stretch};
 use crate::share::{Array, Report, Sent};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -84,10 +84,7 @@ impl<'a> Run<'a> {
         for (place, host) in scenario.hosts.iter().enumerate() {
             let spread = (place + 1) as f64 / many as f64;
             agenda.add(spread * scenario.period_s, Event::Tick(place));
-            let edges = host.disks.iter().flat_map(|disk| disk.active.iter());
-            edges
-                .flat_map(|&(from, until): &Stretch| [from, until])
-                .for_each(|at_s| agenda.add(at_s, Event::Change));
+            host.changes().into_iter().for_each(|at_s| agenda.add(at_s, Event::Change));
         }
         Self {
             scenario,
@@ -141,6 +138,7 @@ impl<'a> Run<'a> {
     }
 
     fn tick(&mut self, place: usize, now_s: f64) {
+        let before = self.hosts[place].window();
         let measured = self.hosts[place].measure(now_s);
         let stale_s = STALE * self.scenario.period_s;
         let (mut all, mut own): (Vec<Report>, usize) = (Vec::new(), 0);
@@ -158,6 +156,8 @@ impl<'a> Run<'a> {
             host: place,
             window: self.hosts[place].window(),
             outstanding: measured.period.outstanding,
+            wanted: measured.period.wanted(),
+            used: measured.period.used_shares(before),
             completions: measured.period.completions,
             latency_s: measured.period.latency,
             cost_per_s: measured.period.rate,

@@ -93,3 +93,24 @@ fn without_the_costs_of_the_array_the_device_is_divided_otherwise() {
     let error = device_time_error(4, Some(measured.expect("costs")));
     assert!(error < 0.06, "{error} with costs as they are measured");
 }
+
+#[test]
+fn a_disk_has_spells_of_one_depth_each() {
+    let mut disk = DiskPlan { active: vec![(0.0, 20.0), (30.0, 60.0)], ..DiskPlan::new(1.0, 12) };
+    assert_eq!(disk.spells(90.0), [((0.0, 20.0), 12), ((30.0, 60.0), 12)]);
+    disk.lull = Some(Lull { stretch: (40.0, 70.0), depth: 2 });
+    assert_eq!(disk.spells(90.0), [((0.0, 20.0), 12), ((30.0, 40.0), 12), ((40.0, 60.0), 2)]);
+    disk.active.clear();
+    assert_eq!(disk.spells(90.0), [((0.0, 40.0), 12), ((40.0, 70.0), 2), ((70.0, 90.0), 12)]);
+}
+
+#[test]
+fn in_a_lull_a_host_wants_fewer_and_afterwards_as_many_as_before() {
+    let mut scenario = scenario(Law::Fixed(64.0), &[1.0, 1.0], 12);
+    scenario.hosts[1].disks[0].lull = Some(Lull { stretch: (40.0, 80.0), depth: 2 });
+    let trace = run(&scenario);
+    let wanted = [(0.0, 40.0), (44.0, 80.0), (84.0, 120.0)].map(|stretch| trace.wanted(stretch)[1].round());
+    assert_eq!(wanted, [12.0, 2.0, 12.0]);
+    let used = trace.used((44.0, 80.0));
+    assert!((used[0] - 12.0 / 64.0).abs() < 0.01 && (used[1] - 2.0 / 64.0).abs() < 0.01, "{used:?}");
+}

@@ -13,6 +13,10 @@ pub struct Row {
     pub window: f64,
     /// Mean outstanding in it, in units of cost.
     pub outstanding: f64,
+    /// Mean wanted in it, sent or held back, in units of cost.
+    pub wanted: f64,
+    /// Shares of its disks, each as far as it filled its part of the window in force: beta over K.
+    pub used: f64,
     /// I/Os completed in it.
     pub completions: u64,
     /// Their mean latency in seconds.
@@ -88,6 +92,16 @@ impl Trace {
     /// Mean outstanding of each host, in units of cost.
     pub fn outstanding(&self, stretch: Stretch) -> Vec<f64> {
         self.per_s(stretch, |row| row.outstanding * row.seconds)
+    }
+
+    /// Mean wanted of each host, sent or held back, in units of cost.
+    pub fn wanted(&self, stretch: Stretch) -> Vec<f64> {
+        self.per_s(stretch, |row| row.wanted * row.seconds)
+    }
+
+    /// Mean shares that each host used, as far as its disks filled their parts of the window: beta over K.
+    pub fn used(&self, stretch: Stretch) -> Vec<f64> {
+        self.per_s(stretch, |row| row.used * row.seconds)
     }
 
     /// Mean latency over all I/Os of some hosts in seconds; `None` where there were none.

@@ -116,6 +116,8 @@ mod tests {
             host,
             window: 4.0,
             outstanding: 3.0,
+            wanted: 3.0,
+            used: 1.0,
             completions,
             latency_s,
             cost_per_s: 0.0,

@@ -4,10 +4,11 @@ use super::Args;
 use crate::command::Session;
 use crate::failure::Stopped;
 use crate::out;
+use crate::report::shares::{division, off};
 use anyhow::Result;
 use evenkeel_core::random::Seed;
 use evenkeel_core::share::experiment::{
-    Experiment, Mix, Outcome, Stability, Way, costly_mix, judge, kept, mix, published, stability,
+    Eased, Experiment, Mix, Outcome, Stability, Way, costly_mix, judge, kept, mix, published, stability,
 };
 use evenkeel_core::share::simulation::run;
 use serde_json::{Value, json};
@@ -15,8 +16,7 @@ use serde_json::{Value, json};
 /// Seconds between two updates in the published experiments.
 const PERIOD_S: f64 = 2.0;
 /// Head of the table.
-pub const HEADER: &str =
-    "experiment    way            I/Os per s  latency ms  periods  share error  over L  throughput kept\n";
+pub const HEADER: &str = "experiment    way            I/Os per s  latency ms     periods  share error          off L  throughput kept\n";
 
 /// Runs every published experiment under every way, and mixes under ours.
 pub fn show(session: &Session, args: &Args) -> Result<()> {
@@ -53,11 +53,10 @@ fn experiments(session: &Session, args: &Args, seed: Seed) -> Result<()> {
 
 /// A line of JSON.
 pub fn as_json(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f64>) -> Value {
-    let published = match way {
-        Way::Uncontrolled => experiment.uncontrolled,
-        Way::Parda => experiment.parda,
-        Way::Evenkeel => (None, None),
-    };
+    let published = experiment.published(way);
+    let lull = outcome.lull.as_ref().map(|Eased { host, opened, used }| {
+        json!({ "host": host, "opened": opened, "beta": used.map(|used| experiment.k * used) })
+    });
     json!({
         "experiment": experiment.name,
         "what": experiment.what,
@@ -66,27 +65,33 @@ pub fn as_json(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Optio
         "iops": outcome.iops,
         "latency_s": outcome.latency_s,
         "windows": outcome.windows.iter().map(|window| window.is_finite().then_some(*window)).collect::<Vec<_>>(),
-        "periods_to_share": outcome.periods_to_share,
-        "share_error": outcome.share_error,
-        "overshoot": outcome.overshoot,
+        "shares_judged": outcome.division.is_some(),
+        "periods_to_share": outcome.division.and_then(|division| division.periods),
+        "share_error": outcome.division.map(|division| division.error),
+        "over_threshold": outcome.over,
+        "under_threshold": outcome.under,
         "throughput_kept": kept,
-        "published_iops": published.0,
-        "published_latency_s": published.1,
+        "lull": lull,
+        "calibrates": experiment.calibrates,
+        "published_iops": published.iops,
+        "published_latency_s": published.latency_s,
+        "published_hosts": published.hosts.iter().map(|(host, iops)| json!({ "host": host, "iops": iops })).collect::<Vec<_>>(),
+        "published_orders_ratio": published.orders,
+        "why_off": experiment.why_off,
     })
 }
 
 /// A row of the table.
 pub fn as_text(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f64>) -> String {
     let iops: f64 = outcome.iops.iter().sum();
-    let periods = outcome.periods_to_share.map_or("never".to_owned(), |periods| periods.to_string());
+    let (periods, error) = division(outcome);
     let kept = kept.map_or("-".to_owned(), |kept| format!("{kept:.3}"));
     format!(
-        "{:13} {:13} {iops:11.0} {:11.1} {periods:>8} {:10.1} % {:5.1} % {kept:>16}\n",
+        "{:13} {:13} {iops:11.0} {:11.1} {periods:>11} {error:>12} {:>14} {kept:>16}\n",
         experiment.name,
         way.name(),
         1e3 * outcome.latency_s,
-        100.0 * outcome.share_error,
-        100.0 * outcome.overshoot,
+        off(outcome),
     )
 }
 
@@ -147,4 +152,44 @@ pub fn verdict(outcome: &Stability) -> String {
         100.0 * outcome.filled,
         100.0 * outcome.spread,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_core::share::experiment::Division;
+
+    fn outcome(division: Option<Division>) -> Outcome {
+        Outcome {
+            iops: vec![600.0, 2_400.0],
+            latency_s: 0.015,
+            windows: vec![9.0, 32.0],
+            division,
+            over: 0.061,
+            under: Some(0.002),
+            lull: None,
+        }
+    }
+
+    fn row(division: Option<Division>) -> String {
+        as_text(&published()[5], Way::Parda, &outcome(division), None)
+    }
+
+    #[test]
+    fn shares_that_were_not_judged_are_neither_reached_nor_never_reached() {
+        let judged = |periods| row(Some(Division { periods, error: 0.056 }));
+        assert!(row(None).contains(" not judged            - "), "{}", row(None));
+        assert!(judged(None).contains(" never        5.6 % "), "{}", judged(None));
+        assert!(judged(Some(34)).contains(" 34        5.6 % "), "{}", judged(Some(34)));
+        assert_eq!(row(None).trim_end().len(), HEADER.trim_end().len(), "{HEADER}{}", row(None));
+        let told = as_json(&published()[5], Way::Parda, &outcome(None), None);
+        assert_eq!((&told["shares_judged"], &told["share_error"]), (&json!(false), &Value::Null));
+    }
+
+    #[test]
+    fn the_latency_is_told_to_both_sides_of_the_threshold() {
+        assert!(row(None).contains(" -0.2 to +6.1 % "), "{}", row(None));
+        let free = Outcome { under: None, ..outcome(None) };
+        assert_eq!(off(&free), "- to +6.1 %");
+    }
 }

@@ -10,7 +10,7 @@ mod sections;
 use super::chart::Marker;
 use super::page;
 use super::study::Look;
-use evenkeel_core::share::experiment::{Experiment, Outcome, Way};
+use evenkeel_core::share::experiment::{Division, Experiment, Outcome, Way};
 use evenkeel_core::share::simulation::Trace;
 
 /// An experiment under a way, and what it came to.
@@ -68,6 +68,23 @@ pub fn words(way: Way) -> &'static str {
     }
 }
 
+/// Periods to shares and the error of a share, in words.
+pub fn division(outcome: &Outcome) -> (String, String) {
+    match outcome.division {
+        None => ("not judged".to_owned(), "-".to_owned()),
+        Some(Division { periods, error }) => (
+            periods.map_or("never".to_owned(), |periods| periods.to_string()),
+            format!("{:.1} %", 100.0 * error),
+        ),
+    }
+}
+
+/// Most by which the latency was below the threshold while somebody was held back, and above it.
+pub fn off(outcome: &Outcome) -> String {
+    let under = outcome.under.map_or("-".to_owned(), |under| format!("{:.1}", -100.0 * under));
+    format!("{under} to {:+.1} %", 100.0 * outcome.over)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::markup::check::fault;
@@ -88,7 +105,7 @@ mod tests {
     #[test]
     fn shares_that_were_never_reached_are_in_the_headline() {
         let mut study = study(1);
-        study.made[2].outcome.periods_to_share = None;
+        study.made[2].outcome.division = Some(Division { periods: None, error: 0.5 });
         let setting = Setting { seed: 1, period_s: 2.0, live: true };
         let page = html("shares-1", setting, &[study]);
         assert!(page.contains("Shares within 10\u{a0}% not in every experiment, by the published law after"));
@@ -105,5 +122,35 @@ mod tests {
         for amiss in [">NaN", ">inf", "http://", "https://"] {
             assert!(!page.contains(amiss), "{amiss}");
         }
+    }
+
+    #[test]
+    fn the_page_claims_nothing_of_shares_that_were_not_judged() {
+        let setting = Setting { seed: 1, period_s: 2.0, live: false };
+        let page = html("shares-1", setting, &[study(5)]);
+        assert!(page.contains("<td>not judged</td><td>-</td>"), "{page}");
+        assert!(page.contains("Shares within 10\u{a0}% not judged, by the published law not judged;"));
+        assert!(page.contains("in 0 of which shares are judged"));
+        assert!(!page.contains("0 periods"));
+    }
+
+    #[test]
+    fn the_lull_of_table_7_is_told_and_drawn_with_windows_and_beta() {
+        let setting = Setting { seed: 1, period_s: 2.0, live: false };
+        let page = html("shares-1", setting, &[study(7)]);
+        assert_eq!(fault(&page), None);
+        for part in [
+            "beta-parda-table-7",
+            "beta-evenkeel-table-7",
+            "host 2 asks less",
+            "1.78 (orders)",
+            "from 300 to 380 s",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(
+            !html("shares-1", setting, &[study(1)]).contains("beta-parda"),
+            "without a lull there is none"
+        );
     }
 }

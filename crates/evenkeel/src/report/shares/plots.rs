@@ -10,29 +10,71 @@ use evenkeel_core::share::simulation::Stretch;
 /// Half of the page.
 const HALF: (f64, f64) = (510.0, 300.0);
 /// Points of a line at most.
-const POINTS: f64 = 40.0;
-
-/// Key, heading, title of the axis and quantity of a chart.
-type Kind = (&'static str, &'static str, &'static str, Quantity);
+const POINTS: f64 = 50.0;
 
 /// A figure of each host over a stretch.
-type Figure = fn(&Made, Stretch) -> Vec<f64>;
+type Figure = fn(&Study, &Made, Stretch) -> Vec<f64>;
+
+/// What is drawn of each host.
+struct Kind {
+    key: &'static str,
+    heading: &'static str,
+    axis: &'static str,
+    words: &'static str,
+    quantity: Quantity,
+    figure: Figure,
+}
+
+const IOPS: Kind = Kind {
+    key: "iops",
+    heading: "I/Os per second",
+    axis: "I/Os",
+    words: "Each line is a host, by its number.",
+    quantity: Quantity::PerSecond,
+    figure: |_, made, stretch| made.trace.iops(stretch),
+};
+const WINDOW: Kind = Kind {
+    key: "window",
+    heading: "Windows",
+    axis: "window",
+    words: "Each line is a host, by its number.",
+    quantity: Quantity::Plain,
+    figure: |_, made, stretch| made.trace.windows(stretch),
+};
+/// Drawn where a host asks for less for a while: it is what follows from that.
+const BETA: Kind = Kind {
+    key: "beta",
+    heading: "Beta",
+    axis: "beta",
+    words: "K times a host's shares, as far as it fills its window. The published law adds it to the window; ours does not use it.",
+    quantity: Quantity::Plain,
+    figure: |study, made, stretch| {
+        made.trace.used(stretch).into_iter().map(|used| study.experiment.k * used).collect()
+    },
+};
 
 /// The published law beside ours, then the latency of all ways.
 pub fn all(study: &Study, period_s: f64) -> Vec<Plot> {
-    let figures: [(Kind, Figure); 2] = [
-        (("iops", "I/Os per second", "I/Os", Quantity::PerSecond), |made, stretch| made.trace.iops(stretch)),
-        (("window", "Windows", "window", Quantity::Plain), |made, stretch| made.trace.windows(stretch)),
-    ];
+    let kinds = if study.experiment.lull().is_some() { &[WINDOW, BETA, IOPS][..] } else { &[IOPS, WINDOW] };
     let mut plots = Vec::new();
-    for (kind, figure) in figures {
+    for kind in kinds {
         for way in [Way::Parda, Way::Evenkeel] {
             let made = study.made.iter().find(|made| made.way == way);
-            plots.extend(made.map(|made| hosts(study, made, kind, figure, period_s)));
+            plots.extend(made.map(|made| hosts(study, made, kind, period_s)));
         }
     }
     plots.push(latency(study, period_s));
     plots
+}
+
+/// Where the lull begins and ends.
+fn lull(study: &Study) -> Vec<Guide> {
+    let Some((host, (from_s, until_s))) = study.experiment.lull() else { return Vec::new() };
+    let asks = format!("host {} asks less", host + 1);
+    vec![
+        Guide::Upright { x: from_s, text: asks },
+        Guide::Upright { x: until_s, text: "as before".to_owned() },
+    ]
 }
 
 /// Stretches of whole periods that a line is drawn through.
@@ -42,15 +84,10 @@ fn stretches(study: &Study, period_s: f64) -> Vec<Stretch> {
     (0..(duration_s / step_s) as usize).map(|at| (at as f64 * step_s, (at + 1) as f64 * step_s)).collect()
 }
 
-fn hosts(
-    study: &Study,
-    made: &Made,
-    (key, heading, title, quantity): Kind,
-    figure: Figure,
-    period_s: f64,
-) -> Plot {
+fn hosts(study: &Study, made: &Made, kind: &Kind, period_s: f64) -> Plot {
+    let Kind { key, heading, axis: title, words: about, quantity, figure } = *kind;
     let stretches = stretches(study, period_s);
-    let values: Vec<Vec<f64>> = stretches.iter().map(|stretch| figure(made, *stretch)).collect();
+    let values: Vec<Vec<f64>> = stretches.iter().map(|stretch| figure(study, made, *stretch)).collect();
     let trace = |host: usize| Trace {
         class: format!("s{}", host % HUES),
         marker: Marker::numbered(host / HUES),
@@ -77,10 +114,10 @@ fn hosts(
         size: HALF,
         x: axis("time, s", Quantity::Plain),
         y: axis(title, quantity),
-        guides: Vec::new(),
+        guides: lull(study),
         traces: (0..study.experiment.hosts.len()).map(trace).collect(),
     };
-    plot(format!("{heading}: {way}"), "Each line is a host, by its number.".to_owned(), chart)
+    plot(format!("{heading}: {way}"), about.to_owned(), chart)
 }
 
 fn latency(study: &Study, period_s: f64) -> Plot {
@@ -106,6 +143,11 @@ fn latency(study: &Study, period_s: f64) -> Plot {
             ..Trace::default()
         }
     };
+    let level = Guide::Level {
+        y: threshold_ms,
+        text: format!("threshold {threshold_ms:.0} ms"),
+        class: "s1".to_owned(),
+    };
     let chart = Chart {
         id: format!("latency-{}", study.experiment.name),
         title: "Mean latency over time".to_owned(),
@@ -113,11 +155,7 @@ fn latency(study: &Study, period_s: f64) -> Plot {
         size: HALF,
         x: axis("time, s", Quantity::Plain),
         y: axis("mean latency", Quantity::Time),
-        guides: vec![Guide::Level {
-            y: threshold_ms,
-            text: format!("threshold {threshold_ms:.0} ms"),
-            class: "s1".to_owned(),
-        }],
+        guides: [vec![level], lull(study)].concat(),
         traces: study.made.iter().map(trace).collect(),
     };
     let words = "Mean over the hosts that keep to a law, weighted by their I/Os.".to_owned();

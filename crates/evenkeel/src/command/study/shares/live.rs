@@ -8,8 +8,9 @@ use crate::share::file::{DiskFile, HostFile, WindowFile};
 use crate::share::host::Host;
 use crate::share::status::Status;
 use anyhow::{Context, Result};
-use evenkeel_core::share::experiment::{ARRAY, Experiment, Way};
+use evenkeel_core::share::experiment::{Experiment, Way};
 use evenkeel_core::share::simulation::{DiskPlan, HostPlan, Row, Stretch, Trace};
+use evenkeel_core::share::{DiskUse, Period};
 use evenkeel_gate::share::backing::simulated;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,6 +38,8 @@ struct Visit {
     host: usize,
     disk: usize,
     stretch: Stretch,
+    /// I/Os it keeps outstanding.
+    depth: u32,
 }
 
 impl Live<'_> {
@@ -53,7 +56,7 @@ impl Live<'_> {
     }
 
     fn made(&self, session: &Session) -> Result<Trace> {
-        simulated::create(&self.array(), &ARRAY)?;
+        simulated::create(&self.array(), &self.experiment.array)?;
         let hosts = self.start()?;
         let trace = self.play(session, &hosts)?;
         hosts.into_iter().try_for_each(Host::stop)?;
@@ -103,9 +106,13 @@ impl Live<'_> {
         let mut visits = Vec::new();
         for (host, plan) in self.experiment.hosts.iter().enumerate() {
             for (disk, of) in plan.disks.iter().enumerate() {
-                let always = [(0.0, self.experiment.duration_s)];
-                let stretches = if of.active.is_empty() { &always[..] } else { &of.active };
-                visits.extend(stretches.iter().map(|&stretch| Visit { host, disk, stretch }));
+                let spells = of.spells(self.experiment.duration_s);
+                visits.extend(spells.into_iter().map(|(stretch, depth)| Visit {
+                    host,
+                    disk,
+                    stretch,
+                    depth,
+                }));
             }
         }
         visits.sort_by(|a, b| b.stretch.0.total_cmp(&a.stretch.0));
@@ -113,7 +120,7 @@ impl Live<'_> {
     }
 
     fn play(&self, session: &Session, hosts: &[Host]) -> Result<Trace> {
-        let mut watch = Watch::new(hosts.len(), self.period_s);
+        let mut watch = Watch::new(hosts.len(), self.period_s, self.experiment.k);
         let (mut visits, mut clients) = (self.visits(), Vec::new());
         let nap = Duration::from_secs_f64(self.period_s / LOOKS);
         let clock = Clock::start();
@@ -143,9 +150,10 @@ impl Live<'_> {
     fn visit(&self, visit: &Visit, hosts: &[Host], now_s: f64, number: usize) -> Result<Fio> {
         let until_s = visit.stretch.1.min(self.experiment.duration_s);
         let uri = format!("nbd://{}/disk{}", hosts[visit.host].nbd(), visit.disk);
-        let plan = &self.experiment.hosts[visit.host].disks[visit.disk];
+        let disk = &self.experiment.hosts[visit.host].disks[visit.disk];
+        let plan = DiskPlan { depth: visit.depth, ..disk.clone() };
         let time = Duration::from_secs_f64((until_s - now_s).max(0.1));
-        Fio::start(&uri, plan, time, self.seed + number as u64, &self.log(number))
+        Fio::start(&uri, &plan, time, self.seed + number as u64, &self.log(number))
     }
 
     fn log(&self, number: usize) -> PathBuf {
@@ -157,22 +165,26 @@ impl Live<'_> {
 struct Watch {
     trace: Trace,
     period_s: f64,
-    /// End of the last period of each host, on its own clock.
-    last_s: Vec<Option<f64>>,
+    /// What hosts have in their shares beside these.
+    k: f64,
+    /// End of the last period of each host, on its own clock, and the window from then on.
+    last: Vec<Option<(f64, f64)>>,
 }
 
 impl Watch {
-    fn new(hosts: usize, period_s: f64) -> Self {
-        Self { trace: Trace::new(hosts, period_s), period_s, last_s: vec![None; hosts] }
+    fn new(hosts: usize, period_s: f64, k: f64) -> Self {
+        Self { trace: Trace::new(hosts, period_s), period_s, k, last: vec![None; hosts] }
     }
 
     /// Adds a period that is new. It ended at most one look ago.
     fn look(&mut self, host: usize, status: Option<Status>, now_s: f64) {
-        let Some(status) = status.filter(|status| self.last_s[host] != Some(status.at_s)) else { return };
-        let before_s = self.last_s[host].replace(status.at_s);
+        let is_new = |status: &Status| self.last[host].is_none_or(|(at_s, _)| at_s != status.at_s);
+        let Some(status) = status.filter(is_new) else { return };
+        let before = self.last[host].replace((status.at_s, status.window));
+        let period = period(&status);
         // A period that was not seen is left out.
-        let seconds = before_s
-            .map(|before_s| status.at_s - before_s)
+        let seconds = before
+            .map(|(before_s, _)| status.at_s - before_s)
             .filter(|seconds| *seconds < 1.5 * self.period_s)
             .unwrap_or(self.period_s);
         self.trace.add(Row {
@@ -180,6 +192,9 @@ impl Watch {
             host,
             window: status.window,
             outstanding: status.outstanding,
+            wanted: period.wanted(),
+            // What was wanted in a period met the window that was set at its beginning.
+            used: period.used_shares(before.map_or(status.window, |(_, window)| window)) / self.k,
             completions: (status.throughput * seconds).round() as u64,
             latency_s: status.latency_s,
             // Every client here has I/Os of cost 1.
@@ -188,6 +203,12 @@ impl Watch {
             seconds,
         });
     }
+}
+
+/// What a host says that its disks wanted.
+fn period(status: &Status) -> Period {
+    let disks = status.disks.iter().map(|disk| DiskUse { shares: disk.shares, wanted: disk.wanted });
+    Period { disks: disks.collect(), ..Period::default() }
 }
 
 #[cfg(test)]
@@ -232,12 +253,39 @@ mod tests {
 
     #[test]
     fn a_period_is_counted_once_however_often_a_host_is_asked() {
-        let mut watch = Watch::new(1, 0.5);
+        let mut watch = Watch::new(1, 0.5, 0.2);
         let status = |at_s| Some(Status { at_s, throughput: 100.0, ..Status::from(&snapshot()) });
         for (at_s, now_s) in [(1.0, 0.1), (1.0, 0.2), (1.5, 0.6), (9.0, 8.1)] {
             watch.look(0, status(at_s), now_s);
         }
         let counts: Vec<u64> = watch.trace.rows.iter().map(|row| row.completions).collect();
         assert_eq!(counts, [50, 50, 50]);
+    }
+
+    #[test]
+    fn a_client_that_asks_for_less_is_another_client() {
+        let experiment = published().pop().unwrap();
+        let visits = live(&experiment, Way::Evenkeel).visits();
+        let of_two: Vec<_> = visits
+            .iter()
+            .rev()
+            .filter(|visit| visit.host == 1)
+            .map(|visit| (visit.stretch, visit.depth))
+            .collect();
+        assert_eq!(of_two, [((0.0, 300.0), 12), ((300.0, 380.0), 2), ((380.0, 500.0), 12)]);
+    }
+
+    #[test]
+    fn shares_are_used_as_far_as_the_window_that_the_period_had_was_filled() {
+        let mut watch = Watch::new(1, 0.5, 0.2);
+        let status = |at_s, window| {
+            let mut status = Status { at_s, window, ..Status::from(&snapshot()) };
+            (status.disks[0].shares, status.disks[0].wanted) = (0.8, 8.0);
+            Some(status)
+        };
+        watch.look(0, status(1.0, 16.0), 0.1);
+        watch.look(0, status(1.5, 8.0), 0.6);
+        let used: Vec<f64> = watch.trace.rows.iter().map(|row| row.used).collect();
+        assert!(used.iter().all(|used| (used - 2.0).abs() < 1e-9), "half of 0.8 / K: {used:?}");
     }
 }

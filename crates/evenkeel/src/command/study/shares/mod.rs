@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 /// Seconds between two windows in the published experiments.
 const PUBLISHED_S: f64 = 2.0;
-/// And in real time unless said otherwise: a quarter of it, so that an hour and a half become twenty minutes.
+/// And in real time unless said otherwise: a quarter of it, so that two hours become half an hour.
 const LIVE_S: f64 = 0.5;
 
 /// Flags of `evenkeel study shares`.
@@ -41,7 +41,7 @@ Examples:
 Without --live nothing of this machine is in the figures. With it every host is a process,
 `evenkeel share disk`, and its clients are fio; they meet in one simulated array. A period takes a
 quarter of the published one unless --period says otherwise, and all times with it, so that there
-are as many periods: 22 minutes for all.
+are as many periods: half an hour for all.
 
 With --databases it is the publication's table 7: two MariaDBs with a DVD Store each, on mounted
 disks of two hosts over one simulated array, shares 1 and 4, threshold 15 ms; their redo logs on a
@@ -181,15 +181,16 @@ impl Work<'_> {
 
 /// Every period of every host.
 fn periods(studies: &[Study]) -> String {
-    let mut text =
-        String::from("experiment,way,at_s,host,window,outstanding,completions,latency_s,cost_per_s\n");
+    let mut text = String::from(
+        "experiment,way,at_s,host,window,outstanding,completions,latency_s,cost_per_s,wanted,beta\n",
+    );
     for study in studies {
         for made in &study.made {
             for row in &made.trace.rows {
                 let latency = row.latency_s.map_or_else(String::new, |seconds| format!("{seconds:.6}"));
                 let _ = writeln!(
                     text,
-                    "{},{},{:.3},{},{:.3},{:.3},{},{latency},{:.1}",
+                    "{},{},{:.3},{},{:.3},{:.3},{},{latency},{:.1},{:.3},{:.3}",
                     study.experiment.name,
                     made.way.name(),
                     row.at_s,
@@ -197,7 +198,9 @@ fn periods(studies: &[Study]) -> String {
                     row.window,
                     row.outstanding,
                     row.completions,
-                    row.cost_per_s
+                    row.cost_per_s,
+                    row.wanted,
+                    study.experiment.k * row.used
                 );
             }
         }

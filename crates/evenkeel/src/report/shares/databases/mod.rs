@@ -53,6 +53,17 @@ mod tests {
     }
 
     #[test]
+    fn a_lull_is_told_and_drawn() {
+        let setting = Setting { warm_up_s: 0.0, duration_s: 4.0, lull_s: 4.0, ..setting() };
+        let without = run(Way::Parda, 32, 1, [1.0, 1.0]);
+        let page = html("databases-1", &setting, &[Run { lull: Some((4.0, 8.0)), ..without.clone() }]);
+        assert_eq!(fault(&page), None);
+        assert!(page.contains("b asks less") && page.contains("beta of b before"), "{page}");
+        let page = html("databases-1", &setting, &[without]);
+        assert!(!page.contains("b asks less") && !page.contains("beta of b before"));
+    }
+
+    #[test]
     fn a_study_that_was_stopped_after_one_run_has_a_page_too() {
         let page = html("databases-1", &setting(), &[run(Way::Parda, 64, 1, [0.0, 1_600.0])]);
         assert_eq!(fault(&page), None);

@@ -95,7 +95,8 @@ pub fn all(setting: &Setting, cells: &[&Cell<'_>]) -> Vec<Plot> {
 }
 
 fn traces(setting: &Setting, run: &Run, kind: &Kind) -> Vec<Trace> {
-    let whole_s = setting.run_s();
+    // With a lull a run takes as long as its phases did.
+    let whole_s = run.lull.and(run.periods.last()).map_or(setting.run_s(), |last| last.at_s);
     let step_s = (whole_s / POINTS / setting.period_s).ceil().max(1.0) * setting.period_s;
     let trace = |host: usize| {
         let look = look(host);
@@ -123,6 +124,10 @@ fn traces(setting: &Setting, run: &Run, kind: &Kind) -> Vec<Trace> {
 fn plot(setting: &Setting, run: &Run, kind: &Kind, traces: Vec<Trace>, holds: Vec<f64>) -> Plot {
     let (way, most) = (run.key.way, run.key.most);
     let mut guides = vec![Guide::Upright { x: setting.warm_up_s, text: "measured".to_owned() }];
+    if let Some((from_s, until_s)) = run.lull {
+        guides.push(Guide::Upright { x: from_s, text: "b asks less".to_owned() });
+        guides.push(Guide::Upright { x: until_s, text: "as before".to_owned() });
+    }
     if kind.key == "latency" {
         let y = 1e3 * THRESHOLD_S;
         guides.push(Guide::Level { y, text: format!("threshold {y:.0} ms"), class: "s1".to_owned() });

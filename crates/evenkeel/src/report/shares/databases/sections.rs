@@ -2,7 +2,7 @@
 
 use super::plots;
 use crate::databases::outcome::{Cell, Spread};
-use crate::databases::record::{Figures, Run, Setting};
+use crate::databases::record::{Eased, Figures, Run, Setting};
 use crate::databases::table::spread;
 use crate::databases::{NAMES, PARDA, PUBLISHED_MOST, Published, SHARES, THRESHOLD_S, UNCONTROLLED};
 use crate::format;
@@ -66,9 +66,10 @@ pub fn most(setting: &Setting, cells: &[Cell<'_>], most: u32) -> String {
         format!("<li>{}host {}, share {share}</li>\n", swatch(plots::look(host)), NAMES[host])
     };
     let inner = format!(
-        "{}{}<ul class=\"legend\" style=\"margin-top:20px\">\n{}{}</ul>\n<div class=\"grid\">\n{charts}<div hidden></div></div>\n",
+        "{}{}{}<ul class=\"legend\" style=\"margin-top:20px\">\n{}{}</ul>\n<div class=\"grid\">\n{charts}<div hidden></div></div>\n",
         orders(&cells, most),
         storage(&cells, most),
+        lulls(setting, &cells),
         item(0),
         item(1)
     );
@@ -181,6 +182,32 @@ fn storage(cells: &[&Cell<'_>], most: u32) -> String {
         row(&mut body, &format!("{}, here", words(cell.way)), &both.collect::<Vec<_>>());
     }
     framed("Storage: published and here", &heads, &body)
+}
+
+/// What became of windows and beta while host b asked for less; nothing without a lull.
+fn lulls(setting: &Setting, cells: &[&Cell<'_>]) -> String {
+    let heads =
+        ["", "window of a, over that before", "of b", "beta of b before", "late in the lull", "in the end"];
+    let figures: [(fn(Eased) -> f64, usize); 5] = [
+        (|eased| eased.opened[0], 1),
+        (|eased| eased.opened[1], 1),
+        (|eased| eased.beta[0], 2),
+        (|eased| eased.beta[1], 2),
+        (|eased| eased.beta[2], 2),
+    ];
+    let mut body = String::new();
+    for cell in cells.iter().filter(|cell| cell.way != Way::Uncontrolled) {
+        let spreads = figures.map(|(of, digits)| (cell.over_runs(|run| run.eased(setting).map(of)), digits));
+        if spreads.iter().any(|(spread, _)| spread.is_some()) {
+            let cells = spreads.map(|(spread, digits)| range(cell, spread, digits));
+            row(&mut body, &format!("{}, here", words(cell.way)), &cells);
+        }
+    }
+    if body.is_empty() {
+        body
+    } else {
+        framed("The last quarter of the time in which host b asks for less", &heads, &body)
+    }
 }
 
 /// One run has the standard error within it, several have their range.

@@ -5,11 +5,12 @@ use super::watch::Watch;
 use crate::clock::Clock;
 use crate::command::{Session, load as command, place};
 use crate::databases::NAMES;
-use crate::databases::record::{Figures, Key, Run, Setting};
+use crate::databases::record::{Figures, Key, Phase, Run, Setting};
 use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::random::Seed;
+use evenkeel_core::share::simulation::Stretch;
 use evenkeel_lab::data::dvdstore;
 use evenkeel_lab::load::{
     self, ArrivalPlan, LoadError, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy,
@@ -30,48 +31,118 @@ const LOOKS: f64 = 2.0;
 /// Longest nap, so that Ctrl-C is seen.
 const NAP: Duration = Duration::from_millis(100);
 
+/// A run at work.
+struct Contest<'a> {
+    session: &'a Session,
+    pair: &'a Pair,
+    setting: &'a Setting,
+    watch: Watch,
+    /// Since both loads of the first phase began.
+    clock: Option<Clock>,
+}
+
+/// A phase that is over: from when on its loads ran, what was asked of them, and what came of it.
+struct Loaded {
+    from_s: f64,
+    plans: Vec<LoadPlan>,
+    results: Vec<LoadResult>,
+}
+
 /// Orders from both for the time of the setting; `None` where somebody asked to stop.
 ///
 /// # Errors
 /// A load does not begin, a host or a server ends.
 pub fn contend(session: &Session, pair: &Pair, setting: &Setting, key: Key) -> Result<Option<Run>> {
-    let plans: Vec<LoadPlan> =
-        (0..NAMES.len()).map(|host| plan(pair, setting, host, key.round)).collect::<Result<_>>()?;
-    // Ends both loads, for Ctrl-C as well as where one of them or a host fails.
-    let (stop, begun) = (Stop::default(), AtomicUsize::new(0));
-    let (watched, results) = std::thread::scope(|scope| {
-        let loads: Vec<_> = plans.iter().map(|plan| start(scope, plan, &stop, &begun)).collect();
-        let watched = watch(session, pair, setting, &loads, &begun);
-        if session.stop.is_set() || watched.is_err() {
-            stop.set();
-        }
-        let results: Vec<_> = loads.into_iter().map(ScopedJoinHandle::join).collect();
-        (watched, results)
-    });
-    if session.stop.is_set() {
-        return Ok(None);
+    let mut contest = Contest { session, pair, setting, watch: Watch::default(), clock: None };
+    let mut done = Vec::new();
+    for (number, phase) in setting.phases().iter().enumerate() {
+        let seed = Seed(setting.seed).numbered(u64::from(key.round)).child("phase").numbered(number as u64);
+        let Some(loaded) = contest.phase(phase, seed)? else { return Ok(None) };
+        done.push(loaded);
     }
-    let watch = watched?;
-    let mut loaded = Vec::new();
-    for result in results {
-        loaded.push(result.map_err(|_| anyhow!("a load ended badly"))??);
-    }
-    Ok(Some(outcome(setting, key, watch, &plans, &loaded)))
+    let lull = done.get(1).zip(done.get(2)).map(|(lull, after)| (lull.from_s, after.from_s));
+    Ok(done.first().map(|measured| outcome(setting, key, contest.watch, measured, lull)))
 }
 
-fn plan(pair: &Pair, setting: &Setting, host: usize, round: u32) -> Result<LoadPlan> {
+impl Contest<'_> {
+    /// Orders from both for a phase; `None` where somebody asked to stop.
+    fn phase(&mut self, phase: &Phase, seed: Seed) -> Result<Option<Loaded>> {
+        let plans: Vec<LoadPlan> =
+            (0..NAMES.len()).map(|host| plan(self.pair, phase, host, seed)).collect::<Result<_>>()?;
+        // Ends both loads, for Ctrl-C as well as where one of them or a host fails.
+        let (stop, begun) = (Stop::default(), AtomicUsize::new(0));
+        let (watched, ended) = std::thread::scope(|scope| {
+            let loads: Vec<_> = plans.iter().map(|plan| start(scope, plan, &stop, &begun)).collect();
+            let watched = self.watch(phase, &loads, &begun);
+            if self.session.stop.is_set() || watched.is_err() {
+                stop.set();
+            }
+            let ended: Vec<_> = loads.into_iter().map(ScopedJoinHandle::join).collect();
+            (watched, ended)
+        });
+        if self.session.stop.is_set() {
+            return Ok(None);
+        }
+        let from_s = watched?;
+        let mut results = Vec::new();
+        for result in ended {
+            results.push(result.map_err(|_| anyhow!("a load ended badly"))??);
+        }
+        Ok(Some(Loaded { from_s, plans, results }))
+    }
+
+    /// Asks the hosts until a load has ended: where it is the first, the other one no longer has a rival. Says from when on
+    /// both ran.
+    fn watch(&mut self, phase: &Phase, loads: &[Loading<'_>], begun: &AtomicUsize) -> Result<f64> {
+        let session = self.session;
+        let is_over = || session.stop.is_set() || loads.iter().any(ScopedJoinHandle::is_finished);
+        while begun.load(Ordering::Relaxed) < loads.len() && !is_over() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let from_s = self.clock.get_or_insert_with(Clock::start).now().as_secs_f64();
+        let until_s = from_s + phase.warm_up_s + phase.duration_s;
+        let nap = Duration::from_secs_f64(self.setting.period_s / LOOKS).min(NAP);
+        while !is_over() && self.look()? < until_s {
+            std::thread::sleep(nap);
+        }
+        // What is under way is awaited; with a lull that is a part of what is drawn.
+        while !session.stop.is_set() && !loads.iter().all(ScopedJoinHandle::is_finished) {
+            self.pair.check()?;
+            if self.setting.lull_s > 0.0 {
+                self.look()?;
+            }
+            std::thread::sleep(NAP);
+        }
+        self.pair.check()?;
+        Ok(from_s)
+    }
+
+    /// Asks both hosts; the time when it was done, since the loads began.
+    fn look(&mut self) -> Result<f64> {
+        self.pair.check()?;
+        let clock = self.clock.get_or_insert_with(Clock::start);
+        for (place, host) in self.pair.hosts().iter().enumerate() {
+            if let Some(status) = host.status()? {
+                self.watch.look(place, &status, clock.now().as_secs_f64(), within(self.setting));
+            }
+        }
+        Ok(clock.now().as_secs_f64())
+    }
+}
+
+fn plan(pair: &Pair, phase: &Phase, host: usize, seed: Seed) -> Result<LoadPlan> {
     let target = pair.store(host);
     let workload = place::workload(dvdstore::NAME, place::database(&target, dvdstore::NAME)?)?;
     Ok(LoadPlan {
         target,
         workload: plan_think(workload),
-        arrivals: ArrivalPlan::Closed { clients: setting.clients, think: Nanos::ZERO },
-        warm_up: Nanos::from_secs_f64(setting.warm_up_s),
-        measure: Nanos::from_secs_f64(setting.duration_s),
+        arrivals: ArrivalPlan::Closed { clients: phase.clients[host], think: Nanos::ZERO },
+        warm_up: Nanos::from_secs_f64(phase.warm_up_s),
+        measure: Nanos::from_secs_f64(phase.duration_s),
         drain: DRAIN,
         timeout: TIMEOUT,
-        seed: Seed(setting.seed).child(NAMES[host]).numbered(u64::from(round)),
-        sessions: SessionPolicy::Pooled { max: setting.clients },
+        seed: seed.child(NAMES[host]),
+        sessions: SessionPolicy::Pooled { max: phase.clients[host] },
         protocol: Protocol::Prepared,
         threads: 1,
         cpus: Vec::new(),
@@ -104,49 +175,17 @@ fn within(setting: &Setting) -> (f64, f64) {
     (setting.warm_up_s, setting.run_s())
 }
 
-/// Asks the hosts until a load has ended: where it is the first, the other one no longer has a rival.
-fn watch(
-    session: &Session,
-    pair: &Pair,
-    setting: &Setting,
-    loads: &[Loading<'_>],
-    begun: &AtomicUsize,
-) -> Result<Watch> {
-    let mut watch = Watch::default();
-    let is_over = || session.stop.is_set() || loads.iter().any(ScopedJoinHandle::is_finished);
-    while begun.load(Ordering::Relaxed) < loads.len() && !is_over() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let clock = Clock::start();
-    let nap = Duration::from_secs_f64(setting.period_s / LOOKS);
-    while !is_over() && clock.now().as_secs_f64() < setting.run_s() {
-        pair.check()?;
-        for (place, host) in pair.hosts().iter().enumerate() {
-            if let Some(status) = host.status()? {
-                watch.look(place, &status, clock.now().as_secs_f64(), within(setting));
-            }
-        }
-        std::thread::sleep(nap.min(NAP));
-    }
-    while !session.stop.is_set() && !loads.iter().all(ScopedJoinHandle::is_finished) {
-        pair.check()?;
-        std::thread::sleep(NAP);
-    }
-    pair.check()?;
-    Ok(watch)
-}
-
-fn outcome(setting: &Setting, key: Key, watch: Watch, plans: &[LoadPlan], loaded: &[LoadResult]) -> Run {
+fn outcome(setting: &Setting, key: Key, watch: Watch, measured: &Loaded, lull: Option<Stretch>) -> Run {
     let mut hosts = [Figures::default(); NAMES.len()];
     let mut caveats = Vec::new();
-    for (host, (plan, result)) in plans.iter().zip(loaded).enumerate() {
+    for (host, (plan, result)) in measured.plans.iter().zip(&measured.results).enumerate() {
         hosts[host] = figures(result, watch.figures(host, within(setting)));
         // Clients that do not think are always under way.
         let found = command::caveats(plan, result);
         let doubts = found.iter().filter(|caveat| !matches!(caveat, Caveat::BacklogAtEnd { .. }));
         caveats.extend(doubts.map(|caveat| format!("host {}: {caveat}", NAMES[host])));
     }
-    Run { key, hosts, periods: watch.periods, caveats }
+    Run { key, hosts, periods: watch.periods, lull, caveats }
 }
 
 /// What the clients saw, over what the disk did.

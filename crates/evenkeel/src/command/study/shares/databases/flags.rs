@@ -27,6 +27,9 @@ pub struct Flags {
     /// Load before measuring begins [default: half of the measured time]
     #[arg(long, value_name = "TIME", requires = "databases")]
     warm_up: Option<String>,
+    /// After that host b has a twelfth of its clients for so long, and all for the measured time again [default: never]
+    #[arg(long, value_name = "TIME", requires = "databases")]
+    lull: Option<String>,
     /// Size of each store [default: 200MB; --quick: 100MB]
     #[arg(long, value_name = "SIZE", requires = "databases")]
     size: Option<Size>,
@@ -66,6 +69,7 @@ impl Flags {
             clients: self.clients,
             warm_up_s: time(self.warm_up.as_deref(), "--warm-up", duration_s / 2.0)?,
             duration_s,
+            lull_s: self.lull_s(period_s)?,
             size: size.to_string(),
             rounds: self.rounds,
             most: self.most(),
@@ -73,6 +77,15 @@ impl Flags {
             period_s,
             seed,
         })
+    }
+
+    fn lull_s(&self, period_s: f64) -> Result<f64> {
+        let lull_s = time(self.lull.as_deref(), "--lull", 0.0)?;
+        if self.lull.is_some() && lull_s < 8.0 * period_s {
+            return Err(anyhow!("--lull is {lull_s} s, and a window is set every {period_s} s"))
+                .hint("its last quarter is judged, and windows take their time to open: 80s as published");
+        }
+        Ok(lull_s)
     }
 
     fn most(&self) -> Vec<u32> {
@@ -127,6 +140,7 @@ mod tests {
         let whole = setting(&[]).unwrap();
         assert_eq!((whole.run_s(), whole.size.as_str(), whole.keys().len()), (60.0, "200MB", 6));
         let quick = setting(&["--quick", "--rounds", "2"]).unwrap();
+        assert_eq!(setting(&["--lull", "80s"]).unwrap().whole_s(), 180.0, "40 s follow it");
         assert_eq!((quick.run_s(), quick.size.as_str(), quick.keys().len()), (12.0, "100MB", 6));
     }
 
@@ -139,7 +153,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_measured_is_refused() {
-        for flags in [&["--ways", "none"][..], &["--duration", "1s"], &["--most", "0"], &["--size", "x"]] {
+        for flags in [
+            &["--ways", "none"][..],
+            &["--duration", "1s"],
+            &["--most", "0"],
+            &["--lull", "1s"],
+            &["--size", "x"],
+        ] {
             assert!(setting(flags).is_err(), "{flags:?}");
         }
         assert!(Line::try_parse_from(["x", "--rounds", "2"]).is_err(), "only with --databases");

@@ -72,7 +72,7 @@ impl Work<'_> {
         }
         let keys = self.setting.keys();
         for (at, key) in keys.iter().enumerate() {
-            let left_s = (keys.len() - at) as f64 * (self.setting.run_s() + AROUND_S);
+            let left_s = (keys.len() - at) as f64 * (self.setting.whole_s() + AROUND_S);
             self.show(*key, at + 1, keys.len(), left_s);
             let Some(run) = self.one(&scratch.0.join("run"), &images, *key)? else { return Ok(()) };
             self.keep(run)?;
@@ -93,11 +93,12 @@ impl Work<'_> {
     /// What is made stays, whatever becomes of the rest.
     fn keep(&mut self, run: Run) -> Result<()> {
         out::write(&match self.args.json {
-            true => format!("{}\n", json::run(&run)),
+            true => format!("{}\n", json::run(&self.setting, &run)),
             false => table::run(&run),
         })?;
         self.runs.push(run);
-        let lines: String = self.runs.iter().map(|run| format!("{}\n", json::run(run))).collect();
+        let lines: String =
+            self.runs.iter().map(|run| format!("{}\n", json::run(&self.setting, run))).collect();
         super::write(&self.folder.join("runs.jsonl"), &lines)?;
         super::write(&self.folder.join("periods.csv"), &csv::periods(&self.runs))?;
         super::write(&self.page, &html(&self.id, &self.setting, &self.runs))
