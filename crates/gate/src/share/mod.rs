@@ -22,6 +22,8 @@ pub mod event;
 mod fixture;
 pub(crate) mod front;
 mod handle;
+pub mod handover;
+mod holes;
 mod request;
 mod tls;
 mod worker;

@@ -5,6 +5,7 @@ mod backing;
 mod bus;
 mod disk;
 mod flags;
+mod handover;
 mod knee;
 mod mount;
 mod places;

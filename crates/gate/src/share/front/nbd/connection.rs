@@ -1,6 +1,9 @@
 //! One client: what it sends becomes requests, what it is answered is sent.
 
 mod answers;
+mod pass;
+
+pub(in crate::share) use pass::Guest;
 
 use super::asked::{Asked, Kind, List};
 use super::memory::{Held, Memory};
@@ -8,10 +11,11 @@ use super::output::{Output, Sent};
 use super::patience::{Owes, Watch};
 use super::payload::{Filled, Payload};
 use super::stream::Stream;
+use crate::share::holes::EXTENTS_BYTES;
 use crate::share::{Reply, Request, Work};
 use crate::sys::Socket;
 use evenkeel_wire::ProtocolError;
-use evenkeel_wire::nbd::{self, Command, Export, Handshake, RequestReader, Step};
+use evenkeel_wire::nbd::{self, Agreed, Command, EXTENT_BYTES, Export, Handshake, RequestReader, Step};
 use rustls::ServerConfig;
 use std::io;
 use std::sync::Arc;
@@ -54,7 +58,7 @@ enum Phase {
     Choosing(Box<Handshake>, Option<usize>),
     Serving {
         disk: usize,
-        structured: bool,
+        agreed: Agreed,
         reader: RequestReader,
     },
 }
@@ -93,13 +97,18 @@ pub(super) struct Connection {
 impl Connection {
     /// A client that has just arrived.
     pub fn new(socket: Socket, (disk, tls): (Option<usize>, bool), arrival: u64) -> Self {
-        let (mut greeting, mut output) = (Vec::new(), Output::default());
+        let mut greeting = Vec::new();
         let start = if tls { Handshake::start_tls } else { Handshake::start };
         let handshake = start(&mut greeting);
-        output.say(greeting);
+        let mut connection = Self::with(socket, Phase::Choosing(Box::new(handshake), disk), arrival);
+        connection.output.say(greeting);
+        connection
+    }
+
+    fn with(socket: Socket, phase: Phase, arrival: u64) -> Self {
         Self {
             stream: Some(Stream::new(socket)),
-            phase: Phase::Choosing(Box::new(handshake), disk),
+            phase,
             payload: Payload::None,
             stalled: None,
             pending: Vec::new(),
@@ -107,7 +116,7 @@ impl Connection {
             ended: false,
             over: false,
             asked: List::default(),
-            output,
+            output: Output::default(),
             held: 0,
             payloads: 0,
             emptied: 0,
@@ -270,9 +279,9 @@ impl Connection {
         match step {
             Step::Wants => return Ok(Next::Wants),
             Step::Answered => {}
-            Step::Chosen { export, structured } => {
-                let reader = RequestReader::new(structured);
-                self.phase = Phase::Serving { disk: first + export, structured, reader };
+            Step::Chosen { export, agreed } => {
+                let reader = RequestReader::new(agreed);
+                self.phase = Phase::Serving { disk: first + export, agreed, reader };
             }
             Step::Secures => {
                 let first = std::mem::take(input);
@@ -335,10 +344,13 @@ impl Connection {
             Command::Read | Command::Write { .. } | Command::Trim { .. } | Command::Zero { .. }
                 if length == 0 =>
             {
-                self.say(cookie, offset, matches!(command, Command::Read), Ok(()));
+                let kind = if command == Command::Read { Kind::Read } else { Kind::Other };
+                self.say(cookie, offset, kind, Ok(()));
                 return true;
             }
-            Command::Read | Command::Write { .. } => return self.begin_with_buffer(request, context),
+            Command::Read | Command::Write { .. } | Command::Holes { .. } => {
+                return self.begin_with_buffer(request, context);
+            }
             Command::Flush => (Work::Flush, Kind::Other),
             Command::Trim { durable } => (Work::Trim { offset, bytes }, Kind::Trim { durable }),
             Command::Zero { durable, allocate } => {
@@ -352,11 +364,20 @@ impl Connection {
     fn begin_with_buffer(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
         let nbd::Request { command, cookie, offset, length } = request;
         let held = self.held + self.output.held();
-        let Some((buffer, held)) = context.memory.take(length as usize, held) else { return false };
+        let size = match command {
+            Command::Holes { one: true } => EXTENT_BYTES,
+            Command::Holes { one: false } => EXTENTS_BYTES,
+            _ => length as usize,
+        };
+        let Some((buffer, held)) = context.memory.take(size, held) else { return false };
         self.held += held.bytes;
         match command {
             Command::Write { durable } => {
                 self.payload = Payload::write(buffer, held, cookie, offset, durable);
+            }
+            Command::Holes { .. } => {
+                let asked = Asked { cookie, offset, length, kind: Kind::Holes, held };
+                self.ask(asked, Work::Holes { offset, bytes: u64::from(length), buffer }, context);
             }
             _ => {
                 let asked = Asked { cookie, offset, length, kind: Kind::Read, held };
@@ -377,7 +398,7 @@ impl Connection {
                 true
             }
             Some(Filled::Skipped { cookie, failure }) => {
-                self.say(cookie, 0, false, Err(failure));
+                self.say(cookie, 0, Kind::Other, Err(failure));
                 true
             }
             None => false,

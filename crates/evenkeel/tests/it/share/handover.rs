@@ -1,0 +1,89 @@
+//! One process takes the place of another one that serves disks.
+
+use super::{Host, line, run, shown, text, uri};
+use crate::patience::eventually;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Writes to a disk and reads it back, checked, until told to end, so long at most.
+fn fio(folder: &Path, uri: &str) -> Child {
+    let uri = format!("--uri={uri}");
+    let job =
+        ["--ioengine=nbd", &uri, "--name=verify", "--rw=randrw", "--bsrange=512-64k", "--bs_unaligned=1"];
+    let check =
+        ["--iodepth=16", "--size=4M", "--verify=crc32c", "--verify_backlog=64", "--verify_state_save=0"];
+    let long = ["--time_based", "--runtime=600", "--fsync=32", "--error_dump=1"];
+    let aux = format!("--aux-path={}", folder.display());
+    let mut command = Command::new("fio");
+    command.args(job).args(check).args(long).arg(aux).current_dir(folder);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("fio is installed")
+}
+
+/// The reads of a host, once it has a picture.
+fn reads(home: &Path, metrics: &str) -> u64 {
+    let shown = shown(home, metrics);
+    let row = shown.lines().find(|line| line.trim_start().starts_with("d "));
+    row.and_then(|row| row.split_whitespace().nth(6)?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn disks_go_from_process_to_process_and_their_clients_notice_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    let disk = format!("[[disk]]\nname = 'd'\nbacking = '{}'\nsize = '4M'\nshare = 3\n", text(&at("disk")));
+    let place = format!("nbd = '{}'\nhandover = '{}'\n", text(&at("socket")), text(&at("bell")));
+    let window = "[window]\ncontroller = 'evenkeel'\nperiod = '100ms'\ninitial = 7.0\n";
+    let bus = format!("[bus]\naddress = 'slot:{}'\n", text(&at("slots")));
+    fs::write(at("share.toml"), format!("name = 'h'\nmetrics = '127.0.0.1:0'\n{place}{window}{bus}{disk}"))
+        .expect("a file can be written");
+    let config = text(&at("share.toml"));
+    let mut host = Host::start(&["--config", &config]);
+    let mut client = fio(folder.path(), &uri("d", &at("socket")));
+    for _ in 0..3 {
+        eventually("reads through this process", || reads(folder.path(), host.field("metrics")) > 100);
+        let mut before = host;
+        host = Host::start(&["--config", &config]);
+        assert!(line(&mut host.log, "event=took_over").contains("clients=1"));
+        assert!(line(&mut before.log, "event=handed_over").contains("cut=0"));
+        assert_eq!(before.process.wait().expect("it ends").code(), Some(0));
+        assert!(client.try_wait().expect("a child").is_none(), "its disk is there");
+    }
+    eventually("reads through the last one", || reads(folder.path(), host.field("metrics")) > 100);
+    let pid = client.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill is there").success());
+    let output = client.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("err= 0") && !told.contains("verify:"), "{said}{told}");
+    run("nbdinfo", &["--size", &uri("d", &at("socket"))]);
+    host.stop();
+    assert!(!at("socket").exists() && !at("bell").exists(), "a socket is left behind");
+}
+
+#[test]
+fn a_successor_that_cannot_serve_leaves_the_disks_where_they_were() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    let (disk, socket, bell) = (text(&at("disk")), text(&at("socket")), text(&at("bell")));
+    let flags = ["--name", "h", "--size", "4M", "--nbd", &socket, "--handover", &bell, "--period", "100ms"];
+    let mut host = Host::start(&[&flags[..], &["--backing", &disk]].concat());
+    let mut client = fio(folder.path(), &uri("h", &at("socket")));
+    let missing = text(&at("no folder/disk"));
+    let failed = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .args(["share", "disk", "--backing", &missing])
+        .args(flags)
+        .output()
+        .expect("the binary can be started");
+    assert_eq!(failed.status.code(), Some(2), "{}", String::from_utf8_lossy(&failed.stderr));
+    assert!(line(&mut host.log, "event=handover_failed").contains("this process goes on"));
+    let again = line(&mut host.log, "event=serving");
+    assert!(again.contains("disks=h"), "{again}");
+    run("nbdinfo", &["--size", &uri("h", &at("socket"))]);
+    assert!(client.try_wait().expect("a child").is_none(), "its disk is there");
+    let pid = client.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill is there").success());
+    let output = client.wait_with_output().expect("it ends");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("err= 0"));
+    host.stop();
+}
