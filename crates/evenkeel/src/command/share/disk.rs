@@ -2,7 +2,7 @@
 
 use super::super::Session;
 use super::flags::Flags;
-use super::{backing, bus, handover, places, reload};
+use super::{backing, bus, handover, places, reload, supervisor};
 use crate::clock::unix_time;
 use crate::config::share::{DiskConfig, ShareConfig};
 use crate::out;
@@ -21,8 +21,9 @@ use evenkeel_gate::share::{
 };
 use handover::Place;
 use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGUSR2};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Child, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -38,12 +39,18 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
         out::line("the configuration is right")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let hangup = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
-        .context("installing the handler for SIGHUP")?;
-    let mut running = Running::start(&config)?;
+    let (hangup, replace) = (flag(SIGHUP)?, flag(SIGUSR2)?);
+    // Before anybody puts another one in its place.
+    let program = std::env::current_exe().context("finding the own program")?;
+    let (mut running, mut successors) = (Running::start(&config)?, Vec::<Child>::new());
+    supervisor::tell_ready();
     while !session.stop.is_set() && running.is_well() {
         std::thread::sleep(NAP);
+        if replace.swap(false, Ordering::Relaxed) {
+            successors.extend(handover::start_successor(&running.started, &program));
+        }
+        // One that ended without having taken over has said why.
+        successors.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         running = match running.answer_bell()? {
             Some(running) => running,
             None => return Ok(ExitCode::SUCCESS),
@@ -59,6 +66,13 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
         }
     }
     running.stop()
+}
+
+/// Set by a signal.
+fn flag(signal: i32) -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal, Arc::clone(&flag)).context("installing handlers of signals")?;
+    Ok(flag)
 }
 
 /// A host that serves its disks; what clients see comes down first.

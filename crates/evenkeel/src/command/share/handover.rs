@@ -1,6 +1,7 @@
 //! In the place of whoever serves the disks, and out of it for a successor.
 
 use super::disk::{Running, write};
+use super::supervisor;
 use crate::clock::unix_time;
 use crate::config::share::ShareConfig;
 use crate::failure::WithHint;
@@ -11,6 +12,7 @@ use evenkeel_gate::share::control::Order;
 use evenkeel_gate::share::handover::{Bell, Busy, Handed, Inheritance, Predecessor, Successor, ask};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Child;
 use std::time::Duration;
 
 /// How long the storage has for what clients have asked. Then clients are served again, and the successor is sent away.
@@ -69,6 +71,18 @@ fn with_window(config: &ShareConfig, place: &Place) -> ShareConfig {
 
 fn tell(config: &ShareConfig, level: &'static str, event: &'static str, fields: Value) {
     write(&line((level, event, fields), unix_time().as_millis(), config.log));
+}
+
+/// Starts the program once more, which then asks at the bell.
+pub(super) fn start_successor(config: &ShareConfig, program: &Path) -> Option<Child> {
+    let started = match &config.handover {
+        None => Err(anyhow!("there is no `handover`, the socket at which a successor asks")),
+        Some(_) => supervisor::start_successor(program),
+    };
+    if let Err(error) = &started {
+        tell(config, "warn", "handover_failed", json!({ "why": format!("{error:#}") }));
+    }
+    started.ok()
 }
 
 impl Running {

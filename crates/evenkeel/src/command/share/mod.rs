@@ -10,6 +10,7 @@ mod knee;
 mod mount;
 mod places;
 mod reload;
+mod supervisor;
 mod top;
 
 use super::Session;

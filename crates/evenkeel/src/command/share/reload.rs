@@ -63,5 +63,9 @@ mod tests {
         (new.memory, new.bus.array) = (1 << 20, "other".to_owned());
         assert_eq!(ignored(&old, &new), ["memory", "bus", "disk `a` is gone", "disk `b`"]);
         assert_eq!(added(&old, &new), [&disk("c")]);
+        let mut heeded = old.clone();
+        heed(&mut heeded, &new);
+        assert_eq!((heeded.disks[0].share, heeded.law.as_str()), (1.0, "parda"), "it is not in the new one");
+        assert_eq!(ignored(&heeded, &new), ignored(&old, &new), "the rest stays as it was");
     }
 }

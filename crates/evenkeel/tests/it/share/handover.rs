@@ -3,16 +3,16 @@
 use super::{Host, line, run, shown, text, uri};
 use crate::patience::eventually;
 use std::fs;
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// Writes to a disk and reads it back, checked, until told to end, so long at most.
 fn fio(folder: &Path, uri: &str) -> Child {
     let uri = format!("--uri={uri}");
-    let job =
-        ["--ioengine=nbd", &uri, "--name=verify", "--rw=randrw", "--bsrange=512-64k", "--bs_unaligned=1"];
-    let check =
-        ["--iodepth=16", "--size=4M", "--verify=crc32c", "--verify_backlog=64", "--verify_state_save=0"];
+    let job = ["--ioengine=nbd", &uri, "--name=verify", "--rw=randwrite", "--bs=4k", "--iodepth=16"];
+    let check = ["--size=4M", "--verify=crc32c", "--verify_backlog=64", "--verify_state_save=0"];
     let long = ["--time_based", "--runtime=600", "--fsync=32", "--error_dump=1"];
     let aux = format!("--aux-path={}", folder.display());
     let mut command = Command::new("fio");
@@ -86,4 +86,37 @@ fn a_successor_that_cannot_serve_leaves_the_disks_where_they_were() {
     let output = client.wait_with_output().expect("it ends");
     assert!(String::from_utf8_lossy(&output.stdout).contains("err= 0"));
     host.stop();
+}
+
+#[test]
+fn a_signal_starts_the_successor_and_whoever_watches_is_told_which_process_serves() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    let (disk, socket, bell) = (text(&at("disk")), text(&at("socket")), text(&at("bell")));
+    let watcher = UnixDatagram::bind(at("notify")).expect("a socket");
+    watcher.set_read_timeout(Some(Duration::from_secs(120))).expect("a time");
+    let heard = || {
+        let mut said = [0; 200];
+        let length = watcher.recv(&mut said).expect("it says which process it is");
+        let said = String::from_utf8_lossy(&said[..length]).into_owned();
+        let pid = said.strip_prefix("MAINPID=").and_then(|rest| rest.strip_suffix("\nREADY=1"));
+        pid.and_then(|pid| pid.parse::<u32>().ok()).expect("a process")
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command.args(["share", "disk", "--name", "h", "--size", "1M", "--nbd", &socket, "--handover", &bell]);
+    command.args(["--backing", &disk]).env("NOTIFY_SOCKET", at("notify"));
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    let mut first = command.spawn().expect("the binary can be started");
+    assert_eq!(heard(), first.id());
+    let signal = |name: &str, pid: u32| {
+        let sent = Command::new("kill").args([name, &pid.to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+    };
+    signal("-USR2", first.id());
+    let second = heard();
+    assert_ne!(second, first.id());
+    assert_eq!(first.wait().expect("it ends").code(), Some(0));
+    run("nbdinfo", &["--size", &uri("h", &at("socket"))]);
+    signal("-TERM", second);
+    eventually("the end of the second one", || !at("socket").exists());
 }
