@@ -54,8 +54,9 @@ pub(super) fn begin(config: &ShareConfig) -> Result<Running> {
         Some((predecessor, inheritance)) => {
             let clients = inheritance.handed.clients();
             let place = Place::of(inheritance, Some(predecessor));
-            let running = Running::start_with(&with_window(config, &place), place)?;
-            tell(config, "info", "took_over", json!({ "clients": clients }));
+            let config = with_window(config, &place);
+            let running = Running::start_with(&config, place)?;
+            tell(&config, "info", "took_over", json!({ "clients": clients, "window": config.window }));
             Ok(running)
         }
     }
@@ -63,10 +64,14 @@ pub(super) fn begin(config: &ShareConfig) -> Result<Running> {
 
 /// The configuration with the window that was in force, unless one was chosen for good.
 fn with_window(config: &ShareConfig, place: &Place) -> ShareConfig {
-    let told = place.told.as_deref().and_then(|told| Told::decode(told).ok());
-    let window = told.map(|told| told.window).filter(|window| *window > 0.0 && config.law != "fixed");
+    let window = place.told.as_deref().and_then(window_of).filter(|_| config.law != "fixed");
     let window = window.unwrap_or(config.window).min(config.window_max);
     ShareConfig { window, ..config.clone() }
+}
+
+/// The window that a member had in force.
+fn window_of(told: &[u8]) -> Option<f64> {
+    Told::decode(told).ok().map(|told| told.window).filter(|window| *window > 0.0)
 }
 
 fn tell(config: &ShareConfig, level: &'static str, event: &'static str, fields: Value) {
@@ -110,9 +115,15 @@ impl Running {
         let config = self.started.clone();
         let (clients, cut) = (handed.clients(), handed.cut);
         let inheritance = Inheritance { handed, told: self.step_down()? };
+        let window = window_of(&inheritance.told).unwrap_or(config.window);
         match successor.give(&inheritance) {
             Ok(()) => {
-                tell(&config, "info", "handed_over", json!({ "clients": clients, "cut": cut }));
+                tell(
+                    &config,
+                    "info",
+                    "handed_over",
+                    json!({ "clients": clients, "cut": cut, "window": window }),
+                );
                 Ok(None)
             }
             Err(error) => {

@@ -6,11 +6,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A figure of a host's disk.
-fn figure(metrics: &str, name: &str) -> Option<f64> {
+/// A figure of a host, or of its first disk.
+pub fn figure(metrics: &str, name: &str) -> Option<f64> {
     let asked = Command::new("curl").args(["-s", &format!("http://{metrics}/metrics")]).output();
     let all = String::from_utf8_lossy(&asked.expect("curl is there").stdout).into_owned();
-    let line = all.lines().find(|line| line.starts_with(&format!("evenkeel_share_{name}{{")))?;
+    let line =
+        all.lines().find(|line| line.split(['{', ' ']).next() == Some(&format!("evenkeel_share_{name}")))?;
     line.rsplit(' ').next()?.parse().ok()
 }
 

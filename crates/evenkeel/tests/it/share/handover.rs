@@ -1,5 +1,6 @@
 //! One process takes the place of another one that serves disks.
 
+use super::costs::figure;
 use super::{Host, line, run, shown, text, uri};
 use crate::patience::eventually;
 use std::fs;
@@ -42,10 +43,15 @@ fn disks_go_from_process_to_process_and_their_clients_notice_nothing() {
     let mut client = fio(folder.path(), &uri("d", &at("socket")));
     for _ in 0..3 {
         eventually("reads through this process", || reads(folder.path(), host.field("metrics")) > 100);
+        let window = || figure(host.field("metrics"), "window").unwrap_or_default();
+        eventually("a window that is not the one to begin with", || window() > 8.0);
         let mut before = host;
         host = Host::start(&["--config", &config]);
-        assert!(line(&mut host.log, "event=took_over").contains("clients=1"));
-        assert!(line(&mut before.log, "event=handed_over").contains("cut=0"));
+        let (took, handed) =
+            (line(&mut host.log, "event=took_over"), line(&mut before.log, "event=handed_over"));
+        assert!(took.contains("clients=1") && handed.contains("cut=0"), "{took}{handed}");
+        let window = |said: &str| said.split("window=").nth(1).map(|rest| rest.trim().to_owned());
+        assert_eq!(window(&took), window(&handed), "the window in force");
         assert_eq!(before.process.wait().expect("it ends").code(), Some(0));
         assert!(client.try_wait().expect("a child").is_none(), "its disk is there");
     }
