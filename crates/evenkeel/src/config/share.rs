@@ -52,6 +52,8 @@ pub struct ShareConfig {
     pub metrics: Option<String>,
     /// Bytes of buffers that requests of NBD clients may hold.
     pub memory: u64,
+    /// File of the socket at which a successor asks for disks and clients.
+    pub handover: Option<PathBuf>,
     /// Form of the log.
     pub log: Form,
 }
@@ -177,6 +179,7 @@ impl ShareConfig {
             bus: BusConfig::default(),
             metrics: None,
             memory: 64 << 20,
+            handover: None,
             log: Form::Text,
         }
     }
@@ -207,6 +210,7 @@ impl ShareConfig {
         config.tls = TlsConfig::parse(fields.section("tls")?)?;
         config.metrics = fields.optional("metrics")?;
         set(&mut config.memory, fields.bytes("memory")?);
+        config.handover = fields.optional::<String>("handover")?.map(PathBuf::from);
         match fields.optional::<String>("log")?.as_deref() {
             None | Some("text") => {}
             Some("json") => config.log = Form::Json,

@@ -3,6 +3,7 @@
 use super::front::Front;
 use super::front::nbd::Nbd;
 use super::handle::{Addition, Handle, Inbox};
+use super::handover::{Busy, Handed};
 use super::worker::Worker;
 use super::{Backing, Errno};
 use crate::address::Address;
@@ -13,6 +14,7 @@ use rustls::ServerConfig;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A virtual disk.
 pub struct DiskPlan {
@@ -61,7 +63,7 @@ impl From<Address> for Place {
     }
 }
 
-/// Sockets at which clients may connect already; they are answered once an engine serves them.
+/// Sockets at which clients may connect already, or are connected; they are answered once an engine serves them.
 pub struct Listening(Nbd);
 
 impl Listening {
@@ -71,6 +73,19 @@ impl Listening {
     /// As [`Engine::start_nbd`].
     pub fn bind(nbd: &NbdPlan, disks: &[DiskPlan], memory: usize) -> Result<Self, ShareError> {
         Ok(Self(Nbd::bind(nbd, exports(disks)?, memory)?))
+    }
+
+    /// As [`Listening::bind`], with the sockets of a predecessor and its clients. Dropped, it takes nothing down.
+    ///
+    /// # Errors
+    /// As [`Engine::start_nbd`].
+    pub fn adopt(
+        nbd: &NbdPlan,
+        disks: &[DiskPlan],
+        memory: usize,
+        handed: Handed,
+    ) -> Result<Self, ShareError> {
+        Ok(Self(Nbd::adopt(nbd, exports(disks)?, memory, handed)?))
     }
 }
 
@@ -127,7 +142,8 @@ impl Engine {
     }
 
     /// As [`Engine::start_nbd`], at sockets that listen already.
-    pub fn start_listening(plan: Plan, Listening(front): Listening) -> Result<Self, ShareError> {
+    pub fn start_listening(plan: Plan, Listening(mut front): Listening) -> Result<Self, ShareError> {
+        front.own();
         let ports = front.ports();
         let mut engine = Self::start_with(plan, Some(Box::new(front)))?;
         engine.ports = ports;
@@ -156,11 +172,13 @@ impl Engine {
     /// The name or a place is taken, or the engine has ended.
     pub fn add(&self, disk: DiskPlan, places: &[(Address, Access)]) -> Result<(usize, Vec<u16>), ShareError> {
         let bind = |(address, access): &(Address, Access)| {
-            Listener::bind_for(address, *access)
+            let bound = Listener::bind_for(address, *access);
+            bound
+                .map(|listener| (address.clone(), listener))
                 .map_err(|source| ShareError::Listen { address: address.clone(), source })
         };
         let listeners = places.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
-        let ports = listeners.iter().filter_map(Listener::port).collect();
+        let ports = listeners.iter().filter_map(|(_, listener)| listener.port()).collect();
         let place = self.handle.add(Addition { disk, listeners })?;
         Ok((place, ports))
     }
@@ -173,6 +191,20 @@ impl Engine {
     /// Whether its thread has ended, which it does not before [`Engine::stop`] unless the system fails it.
     pub fn has_failed(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Takes no more requests, lets those it has end, flushes and closes every disk, and gives away all that its clients have.
+    ///
+    /// # Errors
+    /// What was asked had not ended within `drain`, or a disk may have lost what was written, and the engine goes on; or it has
+    /// ended without having flushed all.
+    pub fn hand_over(&mut self, drain: Duration) -> Result<Handed, Busy> {
+        let handed = self.handle.hand_over(drain);
+        if matches!(handed, Ok(_) | Err(Busy::Ended)) {
+            // The disks are closed when the thread is over.
+            self.join().map_err(|_| Busy::Ended)?;
+        }
+        handed
     }
 
     /// Takes no more requests, lets those it has end, and flushes every disk.

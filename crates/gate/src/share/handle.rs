@@ -1,6 +1,8 @@
 //! The way to an engine for other threads.
 
-use super::{DiskPlan, Errno, Failure, Reply, Request, ShareError};
+use super::handover::{Busy, Handed};
+use super::{DiskPlan, Errno, Failure, Reply, Request, ShareError, Work};
+use crate::address::Address;
 use crate::histogram::Histogram;
 use crate::sys::{Listener, Wake};
 use evenkeel_core::share::{Costs, Measured};
@@ -28,12 +30,14 @@ pub(super) enum Message {
     Measure(Sender<Seen>),
     /// No more requests; end when the last one has.
     Stop,
+    /// The same, and what clients have goes to a successor; it goes on where that takes longer.
+    HandOver(Duration, Sender<Result<Handed, Busy>>),
 }
 
 /// A disk that comes later, and where it alone is served.
 pub(super) struct Addition {
     pub disk: DiskPlan,
-    pub listeners: Vec<Listener>,
+    pub listeners: Vec<(Address, Listener)>,
 }
 
 impl fmt::Debug for Addition {
@@ -230,6 +234,30 @@ impl Handle {
         let (sender, receiver): (Sender<Seen>, Receiver<Seen>) = channel();
         self.0.put(Message::Measure(sender)).ok()?;
         receiver.recv_timeout(patience).ok()
+    }
+
+    /// Brings what was answered to the disks, while they are served; whether that is done within `patience`.
+    ///
+    /// # Errors
+    /// The first disk that cannot.
+    pub fn flush(&self, disks: usize, patience: Duration) -> Result<(), Errno> {
+        let (sender, receiver) = channel();
+        for disk in 0..disks {
+            let sender = sender.clone();
+            let reply = Reply::Call(Box::new(move |answer| drop(sender.send(answer))));
+            self.submit(Request { disk, work: Work::Flush, reply });
+        }
+        (0..disks).try_for_each(|_| {
+            let answer = receiver.recv_timeout(patience).unwrap_or(Err(Errno::SHUTDOWN));
+            answer.map(drop)
+        })
+    }
+
+    pub(super) fn hand_over(&self, drain: Duration) -> Result<Handed, Busy> {
+        let (sender, receiver) = channel();
+        self.0.put(Message::HandOver(drain, sender)).map_err(|_| Busy::Ended)?;
+        // One that ends without a word has not flushed.
+        receiver.recv().unwrap_or(Err(Busy::Ended))
     }
 
     pub(super) fn stop(&self) {

@@ -20,6 +20,8 @@ mod engine;
 pub mod event;
 pub(crate) mod front;
 mod handle;
+pub mod handover;
+mod holes;
 mod request;
 mod tls;
 mod worker;

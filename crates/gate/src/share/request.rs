@@ -43,6 +43,15 @@ pub enum Work {
         /// It must be on the disk before the answer (FUA).
         durable: bool,
     },
+    /// Says which parts of a range are holes. A write that was answered before is in none of them.
+    Holes {
+        /// Where.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+        /// As long as the extents of an answer may be; whose form is that of NBD.
+        buffer: Buffer,
+    },
 }
 
 impl Work {
@@ -52,7 +61,9 @@ impl Work {
             Self::Read { offset, buffer } | Self::Write { offset, buffer, .. } => {
                 Some((*offset, buffer.len() as u64))
             }
-            Self::Trim { offset, bytes } | Self::Zero { offset, bytes, .. } => Some((*offset, *bytes)),
+            Self::Trim { offset, bytes }
+            | Self::Zero { offset, bytes, .. }
+            | Self::Holes { offset, bytes, .. } => Some((*offset, *bytes)),
             Self::Flush => None,
         }
     }
@@ -98,7 +109,7 @@ impl Errno {
 /// An I/O at which the storage failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What it was: `read`, `change` or `flush`.
+    /// What it was: `read`, `change`, `flush` or `holes`.
     pub what: &'static str,
     /// How it ended.
     pub errno: Errno,
@@ -122,7 +133,7 @@ impl fmt::Display for Errno {
     }
 }
 
-/// The buffer that was read; the buffer that was written, to be used again; an empty one for the rest.
+/// The buffer that was read, or has extents; the buffer that was written, to be used again; an empty one for the rest.
 pub type Answer = Result<Buffer, Errno>;
 
 /// Where an answer goes.

@@ -3,6 +3,8 @@
 
 mod client;
 mod disk;
+mod handover;
+mod holes;
 mod hostile;
 mod shares;
 mod tls;

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 
 /// What a program says, once it has ended well.
-fn run(program: &str, arguments: &[&str]) -> String {
+pub fn run(program: &str, arguments: &[&str]) -> String {
     let done = Command::new(program).args(arguments).output().unwrap();
     let error = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{program} {arguments:?}: {} {error}", done.status);

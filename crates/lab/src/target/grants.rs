@@ -16,6 +16,11 @@ struct Grant {
 }
 
 impl Grants {
+    /// Everything everywhere.
+    pub(super) fn all() -> Self {
+        Self::parse(["GRANT ALL PRIVILEGES ON *.* TO everybody"].into_iter())
+    }
+
     pub(super) fn parse<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let mut grants = Self::default();
         for line in lines {

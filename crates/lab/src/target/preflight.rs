@@ -40,16 +40,18 @@ pub struct Problem {
 /// Descriptors this process needs for itself: files of the run, threads' event queues, libraries.
 const OWN_FILES: u64 = 64;
 
+/// ER_OPTION_PREVENTS_STATEMENT. SHOW GRANTS meets it where the server runs without its tables of privileges.
+const OPTION_PREVENTS: u16 = 1290;
+
 /// Looks at the server's limits, its mode, the account's privileges and this process's descriptors (whose
 /// soft limit it raises to the hard one). The outer error: the server did not answer.
 pub fn preflight(control: &mut Control, needs: &Needs) -> Result<Result<(), Vec<Problem>>, TargetError> {
     let variables = control.variables()?;
     let status = control.status()?;
     let per_user = control.query_value("SELECT @@session.max_user_connections")?;
-    let grants = control.query("SHOW GRANTS")?;
-    let grants = Grants::parse(grants.rows.iter().filter_map(|row| row.first()?.as_deref()));
+    let (grants, unchecked) = grants(control)?;
     let server = Server { variables, status, flavor: control.version().flavor };
-    let mut problems = Vec::new();
+    let mut problems = Vec::from_iter(unchecked);
     problems.extend(server.connections(needs));
     problems.extend(user_connections(needs, per_user.as_deref()));
     problems.extend(server.prepared_statements(needs));
@@ -61,6 +63,22 @@ pub fn preflight(control: &mut Control, needs: &Needs) -> Result<Result<(), Vec<
     problems.extend(privileges(needs, &grants));
     problems.extend(own_files(needs, file_limit()));
     Ok(if problems.is_empty() { Ok(()) } else { Err(problems) })
+}
+
+/// What the account may do. A server that does not look at privileges does not tell them either: there everybody may do
+/// everything, and that is told as a disturbance.
+fn grants(control: &mut Control) -> Result<(Grants, Option<Problem>), TargetError> {
+    match control.query("SHOW GRANTS") {
+        Ok(grants) => Ok((Grants::parse(grants.rows.iter().filter_map(|row| row.first()?.as_deref())), None)),
+        Err(error) if error.code() == Some(OPTION_PREVENTS) => Ok((Grants::all(), no_privileges())),
+        Err(error) => Err(error),
+    }
+}
+
+fn no_privileges() -> Option<Problem> {
+    let text = "the server runs with --skip-grant-tables: it checks no privileges, and every account may do everything";
+    let hint = "where privileges belong to what is measured, start it without --skip-grant-tables";
+    disturbance("skip-grant-tables", text.to_owned(), hint)
 }
 
 fn problem(subject: &str, text: String, hint: impl Into<String>) -> Option<Problem> {

@@ -255,3 +255,47 @@ fn the_preflight_names_what_stands_in_the_way_of_a_run() {
         Needs { sessions: 5, writes: false, local_infile: false, duration: Nanos::from_secs(5), ..needs };
     assert_eq!(preflight(&mut root, &modest).unwrap(), Ok(()));
 }
+
+/// A server that checks no privileges, in a folder of its own; it ends with this.
+struct Open(std::process::Child);
+
+impl Open {
+    fn start(home: &std::path::Path) -> Self {
+        let at = |name: &str| home.join(name).display().to_string();
+        std::fs::create_dir(home.join("data")).unwrap();
+        let mut command = std::process::Command::new("mariadbd");
+        command.env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()));
+        command.args(["--no-defaults", "--user=root", "--skip-grant-tables", "--skip-networking"]);
+        command.args(["--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"]);
+        command.arg(format!("--datadir={}", at("data"))).arg(format!("--tmpdir={}", home.display()));
+        command.arg(format!("--socket={}", at("socket"))).arg(format!("--log-error={}", at("log")));
+        Self(command.spawn().expect("mariadbd is installed"))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_server_that_checks_no_privileges_is_taken_for_one_that_grants_all_of_them_and_that_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    let _server = Open::start(home.path());
+    let target =
+        Target::parse(&format!("mysql://anybody@/?socket={}", home.path().join("socket").display())).unwrap();
+    eventually("the server answers", || Control::connect(&target).is_ok());
+    let needs = Needs {
+        sessions: 5,
+        writes: true,
+        database: Some("d".into()),
+        privileges: vec!["SELECT".into(), "INSERT".into()],
+        ..Needs::default()
+    };
+    let problems = preflight(&mut Control::connect(&target).unwrap(), &needs).unwrap().unwrap_err();
+    let [only] = &problems[..] else { panic!("{problems:?}") };
+    assert_eq!((only.subject.as_str(), only.blocks), ("skip-grant-tables", false), "{only:?}");
+    assert!(only.text.contains("checks no privileges") && !only.hint.is_empty());
+}

@@ -1,7 +1,7 @@
 //! From the greeting to the choice of an export.
 
 use super::option::{self, Flaw};
-use super::{NAME_MAX, PAYLOAD_MAX, PREFERRED, Reader};
+use super::{ALLOCATION, ALLOCATION_ID, NAME_MAX, PAYLOAD_MAX, PREFERRED, Reader};
 use crate::error::ProtocolError;
 
 const GREETING: u64 = u64::from_be_bytes(*b"NBDMAGIC");
@@ -17,6 +17,7 @@ const PADDING: usize = 124;
 const ACK: u32 = 1;
 const SERVER: u32 = 2;
 const INFO: u32 = 3;
+const CONTEXT: u32 = 4;
 const ERR_UNSUPPORTED: u32 = 1 << 31 | 1;
 const ERR_POLICY: u32 = 1 << 31 | 2;
 const ERR_INVALID: u32 = 1 << 31 | 3;
@@ -50,6 +51,15 @@ pub struct Export {
     pub read_only: bool,
 }
 
+/// What a client and the server agreed on, beside the export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreed {
+    /// Answers to reads have structure.
+    pub structured: bool,
+    /// It may ask which parts of the export are holes.
+    pub holes: bool,
+}
+
 /// How far a handshake has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -61,8 +71,8 @@ pub enum Step {
     Chosen {
         /// Place of the export.
         export: usize,
-        /// Answers to reads have structure.
-        structured: bool,
+        /// What its answers may be.
+        agreed: Agreed,
     },
     /// The client goes on by TLS, once it has the answer.
     Secures,
@@ -101,6 +111,8 @@ pub struct Handshake {
     padded: bool,
     fixed: bool,
     structured: bool,
+    /// The export about whose holes the client may ask, if it chooses that one.
+    holes: Option<usize>,
     tls: Tls,
 }
 
@@ -121,6 +133,7 @@ impl Handshake {
             padded: true,
             fixed: false,
             structured: false,
+            holes: None,
             tls: Tls::None,
         }
     }
@@ -268,7 +281,12 @@ impl Handshake {
         if self.padded {
             out.extend_from_slice(&[0; PADDING]);
         }
-        Step::Chosen { export, structured: self.structured }
+        self.chosen(export)
+    }
+
+    fn chosen(&self, export: usize) -> Step {
+        let holes = self.holes == Some(export);
+        Step::Chosen { export, agreed: Agreed { structured: self.structured, holes } }
     }
 
     fn choose(&self, option: u32, data: &[u8], exports: &[Export], out: &mut Vec<u8>) -> Step {
@@ -287,18 +305,31 @@ impl Handshake {
         put(out, option, INFO, &[&INFO_BLOCK_SIZE.to_be_bytes(), &least, &preferred, &most]);
         let step = accept(option, out);
         if option == option::GO {
-            return Step::Chosen { export: place, structured: self.structured };
+            return self.chosen(place);
         }
         step
     }
 
-    fn contexts(&self, option: u32, data: &[u8], exports: &[Export], out: &mut Vec<u8>) -> Step {
-        match option::contexts(data) {
-            Ok(_) if !self.structured => self.refuse(option, ERR_INVALID, "needs structured replies", out),
-            Ok(name) if find(name, exports).is_none() => self.unknown(option, out),
-            Ok(_) => accept(option, out),
-            Err(flaw) => self.flawed(option, flaw, out),
+    /// Tells which contexts there are, or takes a client's choice of them. A name that stands for several chooses none.
+    fn contexts(&mut self, option: u32, data: &[u8], exports: &[Export], out: &mut Vec<u8>) -> Step {
+        let chooses = option == option::SET_META_CONTEXT;
+        if chooses {
+            // Whatever comes of this choice, the one before is gone.
+            self.holes = None;
         }
+        let queries = match option::contexts(data) {
+            Ok(queries) => queries,
+            Err(flaw) => return self.flawed(option, flaw, out),
+        };
+        if !self.structured {
+            return self.refuse(option, ERR_INVALID, "needs structured replies", out);
+        }
+        let Some(export) = find(queries.export, exports) else { return self.unknown(option, out) };
+        if queries.allocation || queries.all && !chooses {
+            put(out, option, CONTEXT, &[&ALLOCATION_ID.to_be_bytes(), ALLOCATION.as_bytes()]);
+            self.holes = if chooses { Some(export) } else { self.holes };
+        }
+        accept(option, out)
     }
 
     fn abilities(&self, export: &Export) -> u16 {

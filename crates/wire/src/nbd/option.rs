@@ -1,6 +1,6 @@
 //! What the options of a handshake carry.
 
-use super::{NAME_MAX, Reader};
+use super::{ALLOCATION, NAME_MAX, Reader};
 
 pub(super) const EXPORT_NAME: u32 = 1;
 pub(super) const ABORT: u32 = 2;
@@ -36,15 +36,27 @@ pub(super) fn wanted(data: &[u8]) -> Result<(&[u8], bool), Flaw> {
     Ok((name, names))
 }
 
-/// The export whose contexts are asked for. Which they are does not matter: there are none.
-pub(super) fn contexts(data: &[u8]) -> Result<&[u8], Flaw> {
+/// What a client asks about contexts of metadata. How many queries there are, the length of the option bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Queries<'a> {
+    pub export: &'a [u8],
+    /// For every context that there is: by no query, or by the name of the only namespace.
+    pub all: bool,
+    /// For holes by their name.
+    pub allocation: bool,
+}
+
+pub(super) fn contexts(data: &[u8]) -> Result<Queries<'_>, Flaw> {
     let mut reader = Reader(data);
     let export = name(&mut reader)?;
     let count = reader.u32().ok_or(Flaw::Malformed)?;
+    let mut queries = Queries { export, all: count == 0, allocation: false };
     for _ in 0..count {
-        name(&mut reader)?;
+        let query = name(&mut reader)?;
+        queries.all |= query == b"base:";
+        queries.allocation |= query == ALLOCATION.as_bytes();
     }
-    if reader.0.is_empty() { Ok(export) } else { Err(Flaw::Malformed) }
+    if reader.0.is_empty() { Ok(queries) } else { Err(Flaw::Malformed) }
 }
 
 fn name<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], Flaw> {

@@ -1,6 +1,6 @@
 //! What stands before the bytes of an answer.
 
-use super::Failure;
+use super::{ALLOCATION_ID, Failure};
 
 const SIMPLE: u32 = 0x6744_6698;
 const STRUCTURED: u32 = 0x668e_33ef;
@@ -8,10 +8,22 @@ const STRUCTURED: u32 = 0x668e_33ef;
 const DONE: u16 = 1;
 const NONE: u16 = 0;
 const DATA: u16 = 1;
+const EXTENTS: u16 = 5;
 const ERROR: u16 = 1 << 15 | 1;
 
 /// The longest: a structured one with an offset.
 const BYTES: usize = 28;
+
+/// What is said of an extent: no space is taken by it, and it reads as zeroes.
+const HOLE: u32 = 1 | 1 << 1;
+/// Bytes of an extent in an answer.
+pub const EXTENT_BYTES: usize = 8;
+
+/// So many bytes of a disk that are all a hole or all data, in the form in which an answer carries them.
+pub fn extent(bytes: u32, hole: bool) -> [u8; EXTENT_BYTES] {
+    let flags = if hole { HOLE } else { 0 };
+    (u64::from(bytes) << 32 | u64::from(flags)).to_be_bytes()
+}
 
 /// The head of an answer, or all of it where it carries no bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,14 +52,28 @@ impl Head {
                 head.put(&offset.to_be_bytes());
                 head
             }
-            Err(failure) => {
-                let mut head = Self::piece(ERROR, cookie, 6);
-                head.put(&failure.code().to_be_bytes());
-                // No text.
-                head.put(&0_u16.to_be_bytes());
+            Err(failure) => Self::failed(cookie, failure),
+        }
+    }
+
+    /// An answer to a question for holes: as many bytes of extents follow where they are known.
+    pub fn extents(cookie: u64, result: Result<u32, Failure>) -> Self {
+        match result {
+            Ok(bytes) => {
+                let mut head = Self::piece(EXTENTS, cookie, 4 + bytes);
+                head.put(&ALLOCATION_ID.to_be_bytes());
                 head
             }
+            Err(failure) => Self::failed(cookie, failure),
         }
+    }
+
+    fn failed(cookie: u64, failure: Failure) -> Self {
+        let mut head = Self::piece(ERROR, cookie, 6);
+        head.put(&failure.code().to_be_bytes());
+        // No text.
+        head.put(&0_u16.to_be_bytes());
+        head
     }
 
     fn piece(kind: u16, cookie: u64, length: u32) -> Self {

@@ -1,6 +1,6 @@
 //! The head of a request: what is to be done, where, and how much.
 
-use super::{Failure, PAYLOAD_MAX, Reader};
+use super::{Agreed, Failure, PAYLOAD_MAX, Reader};
 use crate::error::ProtocolError;
 
 const MAGIC: u32 = 0x2560_9513;
@@ -13,12 +13,15 @@ const DISCONNECT: u16 = 2;
 const FLUSH: u16 = 3;
 const TRIM: u16 = 4;
 const WRITE_ZEROES: u16 = 6;
+const BLOCK_STATUS: u16 = 7;
 
 /// It must be on the disk before the answer. Without meaning, but allowed, where nothing is changed.
 const DURABLE: u16 = 1;
 const NO_HOLE: u16 = 1 << 1;
 /// The answer to a read is in one piece, as ours always is.
 const ONE_PIECE: u16 = 1 << 2;
+/// One extent is enough.
+const ONE_EXTENT: u16 = 1 << 3;
 
 /// What a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +47,11 @@ pub enum Command {
         /// Space may not be given back.
         allocate: bool,
     },
+    /// Which parts of the range are holes.
+    Holes {
+        /// The first extent is enough.
+        one: bool,
+    },
     /// Nothing more comes, and no answer is wanted.
     Disconnect,
     /// Nothing that is served.
@@ -68,19 +76,50 @@ pub struct Request {
     pub length: u32,
 }
 
+/// A flag that nobody knows, and a command.
+const UNKNOWN: (u16, u16) = (1 << 15, u16::MAX);
+
+impl Request {
+    /// The head that it is read from; of one that was refused, one that is refused for the same reason.
+    pub fn encode(&self) -> [u8; BYTES] {
+        let durable = |durable| if durable { DURABLE } else { 0 };
+        let (flags, kind, length) = match self.command {
+            Command::Read => (0, READ, self.length),
+            Command::Write { durable: is_durable } => (durable(is_durable), WRITE, self.length),
+            Command::Flush => (0, FLUSH, self.length),
+            Command::Trim { durable: is_durable } => (durable(is_durable), TRIM, self.length),
+            Command::Zero { durable: is_durable, allocate } => {
+                (durable(is_durable) | if allocate { NO_HOLE } else { 0 }, WRITE_ZEROES, self.length)
+            }
+            Command::Holes { one } => (if one { ONE_EXTENT } else { 0 }, BLOCK_STATUS, self.length),
+            Command::Disconnect => (0, DISCONNECT, self.length),
+            Command::Refused { payload: 0, .. } => (UNKNOWN.0, UNKNOWN.1, self.length),
+            Command::Refused { payload, .. } => (UNKNOWN.0, WRITE, payload),
+        };
+        let mut head = [0; BYTES];
+        head[..4].copy_from_slice(&MAGIC.to_be_bytes());
+        head[4..6].copy_from_slice(&flags.to_be_bytes());
+        head[6..8].copy_from_slice(&kind.to_be_bytes());
+        head[8..16].copy_from_slice(&self.cookie.to_be_bytes());
+        head[16..24].copy_from_slice(&self.offset.to_be_bytes());
+        head[24..].copy_from_slice(&length.to_be_bytes());
+        head
+    }
+}
+
 /// Reads heads of requests in whatever pieces they arrive.
 #[derive(Debug)]
 pub struct RequestReader {
     kept: [u8; BYTES],
     filled: usize,
-    /// Answers to reads may have structure, so that they may be asked for in one piece.
-    structured: bool,
+    /// What may be asked for: reads in one piece where their answers may have structure, and holes.
+    agreed: Agreed,
 }
 
 impl RequestReader {
-    /// At the begin of a head. `structured` is what the handshake came to.
-    pub fn new(structured: bool) -> Self {
-        Self { kept: [0; BYTES], filled: 0, structured }
+    /// At the begin of a head. `agreed` is what the handshake came to.
+    pub fn new(agreed: Agreed) -> Self {
+        Self { kept: [0; BYTES], filled: 0, agreed }
     }
 
     /// The next head; `None` where it is not all there yet, and the input is used up. What a write carries is not taken
@@ -104,6 +143,11 @@ impl RequestReader {
         self.read(&self.kept).map(Some)
     }
 
+    /// What it has of a head that is not all there yet.
+    pub fn kept(&self) -> &[u8] {
+        &self.kept[..self.filled]
+    }
+
     fn read(&self, head: &[u8; BYTES]) -> Result<Request, ProtocolError> {
         let mut reader = Reader(head);
         let fields = (reader.u32(), reader.u16(), reader.u16(), reader.u64(), reader.u64(), reader.u32());
@@ -116,13 +160,17 @@ impl RequestReader {
     fn command(&self, kind: u16, flags: u16, length: u32) -> Command {
         let durable = flags & DURABLE != 0;
         let (command, known) = match kind {
-            READ => (Command::Read, if self.structured { ONE_PIECE } else { 0 }),
+            READ => (Command::Read, if self.agreed.structured { ONE_PIECE } else { 0 }),
             WRITE => (Command::Write { durable }, 0),
             // Flags mean nothing where no answer is given.
             DISCONNECT => return Command::Disconnect,
             FLUSH => (Command::Flush, 0),
             TRIM => (Command::Trim { durable }, 0),
             WRITE_ZEROES => (Command::Zero { durable, allocate: flags & NO_HOLE != 0 }, NO_HOLE),
+            // Of nothing nothing can be said.
+            BLOCK_STATUS if self.agreed.holes && length > 0 => {
+                (Command::Holes { one: flags & ONE_EXTENT != 0 }, ONE_EXTENT)
+            }
             _ => return Command::Refused { failure: Failure::Invalid, payload: 0 },
         };
         let carries = matches!(kind, READ | WRITE);

@@ -21,6 +21,38 @@ fn an_answer_has_the_head_that_was_agreed_on() {
 }
 
 #[test]
+fn extents_follow_the_number_of_their_context() {
+    let extents = Head::extents(1, Ok(16));
+    assert_eq!(extents.as_slice()[..8], [0x66, 0x8e, 0x33, 0xef, 0, 1, 0, 5]);
+    assert_eq!(extents.as_slice()[16..], [0, 0, 0, 20, 0, 0, 0, 1]);
+    assert_eq!(Head::extents(1, Err(Failure::Io)).as_slice()[4..8], [0, 1, 0x80, 1]);
+    assert_eq!(
+        (extent(512, true), extent(1 << 20, false)),
+        ([0, 0, 2, 0, 0, 0, 0, 3], [0, 16, 0, 0, 0, 0, 0, 0])
+    );
+}
+
+#[test]
+fn a_request_that_is_written_again_is_read_as_the_same() {
+    let agreed = Agreed { structured: true, holes: true };
+    for (kind, flags, length) in (0..9_u16).flat_map(|kind| {
+        (0..20_u16).flat_map(move |flags| [1, 512, PAYLOAD_MAX + 1].map(|length| (kind, flags, length)))
+    }) {
+        let mut head = [0x25, 0x60, 0x95, 0x13].to_vec();
+        head.extend(flags.to_be_bytes());
+        head.extend(kind.to_be_bytes());
+        head.extend([1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 16, 0]);
+        head.extend(u32::to_be_bytes(length));
+        let mut reader = RequestReader::new(agreed);
+        let read = reader.take(&mut &head[..]).unwrap().unwrap();
+        let again = reader.take(&mut &read.encode()[..]).unwrap().unwrap();
+        assert_eq!(again, read, "command {kind}, flags {flags}, {length} bytes");
+        assert_eq!(reader.take(&mut &head[..20]), Ok(None));
+        assert_eq!(reader.kept(), &head[..20]);
+    }
+}
+
+#[test]
 fn a_client_is_told_errors_in_the_numbers_of_the_protocol() {
     let cases =
         [(1, 1), (13, 1), (30, 1), (5, 5), (12, 12), (22, 22), (27, 28), (28, 28), (122, 28), (75, 75)];
@@ -51,7 +83,7 @@ fn where_tls_is_required_nothing_is_told_before_it() {
     let chosen = handshake.take(&mut &option(7, b"\0\0\0\x06secret\0\0")[..], &exports, &mut out);
     assert_eq!(
         chosen,
-        Ok(Step::Chosen { export: 0, structured: false }),
+        Ok(Step::Chosen { export: 0, agreed: Agreed::default() }),
         "what was agreed on before is forgotten"
     );
     let mut out = Vec::new();

@@ -15,6 +15,8 @@ pub fn exports() -> Vec<Export> {
 #[derive(Debug, Default, PartialEq)]
 pub struct Played {
     pub answers: Vec<u8>,
+    /// How many of those bytes were said before TLS.
+    pub open: Option<usize>,
     pub steps: Vec<Step>,
     pub requests: Vec<Request>,
     /// Bytes of writes, and of those refused.
@@ -31,9 +33,38 @@ enum Side {
 }
 
 /// Plays the bytes in pieces as long as `piece` says, to the end of the connection.
-pub fn play(bytes: &[u8], mut piece: impl FnMut() -> usize) -> Played {
+pub fn play(bytes: &[u8], piece: impl FnMut() -> usize) -> Played {
+    play_from(Handshake::start, bytes, piece)
+}
+
+/// As [`play`], where TLS is a must. What it protects is here as it is: the bytes behind the client's wish for it are taken for
+/// what came out of it.
+pub fn play_tls(bytes: &[u8], piece: impl FnMut() -> usize) -> Played {
+    let played = play_from(Handshake::start_tls, bytes, piece);
+    let secured = played.steps.iter().position(|step| *step == Step::Secures);
+    let before = &played.steps[..secured.unwrap_or(played.steps.len())];
+    assert!(
+        !before.iter().any(|step| matches!(step, Step::Chosen { .. })),
+        "served in the clear: {played:?}"
+    );
+    assert!(secured.is_some() || played.requests.is_empty(), "asked in the clear: {played:?}");
+    let open = &played.answers[..played.open.unwrap_or(played.answers.len())];
+    for export in exports() {
+        let is_told = open.windows(export.name.len()).any(|bytes| bytes == export.name.as_bytes());
+        assert!(!is_told, "{} is told in the clear", export.name);
+    }
+    let secures = played.steps.iter().filter(|step| **step == Step::Secures).count();
+    assert!(secures <= 1, "it begins once");
+    played
+}
+
+fn play_from(
+    start: impl Fn(&mut Vec<u8>) -> Handshake,
+    bytes: &[u8],
+    mut piece: impl FnMut() -> usize,
+) -> Played {
     let (mut played, exports) = (Played::default(), exports());
-    let mut side = Side::Choosing(Box::new(Handshake::start(&mut played.answers)));
+    let mut side = Side::Choosing(Box::new(start(&mut played.answers)));
     let mut rest = bytes;
     while !rest.is_empty() {
         let (mut input, later) = rest.split_at(piece().clamp(1, rest.len()));
@@ -65,12 +96,15 @@ fn advance(
                     return Ok(());
                 }
                 Step::Answered => {}
-                Step::Chosen { export, structured } => {
+                Step::Chosen { export, agreed } => {
                     assert!(export < exports.len());
-                    *side = Side::Serving { reader: RequestReader::new(structured), left: 0 };
+                    *side = Side::Serving { reader: RequestReader::new(agreed), left: 0 };
                 }
-                // What follows is not read here.
-                Step::Secures | Step::Ended => *side = Side::Ended,
+                Step::Secures => {
+                    assert_eq!(handshake.held(), 0, "of what came in the clear nothing is kept");
+                    played.open = Some(played.answers.len());
+                }
+                Step::Ended => *side = Side::Ended,
             }
             played.steps.push(step);
         }

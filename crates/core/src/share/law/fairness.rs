@@ -5,6 +5,12 @@ use super::super::Report;
 
 /// Of what is outstanding for it, what a disk wants at least that is held back.
 const HELD_BACK: f64 = 1.2;
+/// And that many of its I/Os more: one that waits for the one before is held back by its own client, and a window of 6 holds no
+/// second I/O of cost 4.
+const MORE: f64 = 2.0;
+/// I/Os that a host has outstanding at least in the mean. Of a smaller window mostly debts are paid, and its part of the device
+/// follows from how long single I/Os take.
+const LEAST: f64 = 1.0;
 /// A disk that wants less than this in the mean is idle.
 const IDLE: f64 = 0.05;
 /// Of its most window, what a host has outstanding at most that could have more.
@@ -69,8 +75,12 @@ fn held_shares(report: &Report) -> Option<f64> {
     let active = || report.disks.iter().filter(|disk| disk.wanted >= IDLE && disk.shares > 0.0);
     let shares: f64 = active().map(|disk| disk.shares).sum();
     let is_bounded = report.most > 0.0 && report.outstanding > FREE * report.most;
-    let are_held = active().all(|disk| disk.wanted > HELD_BACK * report.outstanding * disk.shares / shares);
-    (shares > 0.0 && report.rate > 0.0 && !is_bounded && are_held).then_some(shares)
+    // A host that has done nothing yet has I/Os of the usual size.
+    let grain = if report.grain > 0.0 { report.grain } else { 1.0 };
+    let is_held = |wanted: f64, has: f64| wanted > HELD_BACK * has && wanted > has + MORE * grain;
+    let are_held = active().all(|disk| is_held(disk.wanted, report.outstanding * disk.shares / shares));
+    let is_told = !is_bounded && are_held && report.outstanding >= LEAST * grain;
+    (shares > 0.0 && report.rate > 0.0 && is_told).then_some(shares)
 }
 
 #[cfg(test)]

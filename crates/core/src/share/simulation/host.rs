@@ -74,6 +74,11 @@ impl<'a> Host<'a> {
         measured
     }
 
+    /// That the device is not divided by shares, where the law says so.
+    pub fn unfair(&self) -> Option<f64> {
+        self.controller.unfair()
+    }
+
     /// Sets the window from what all have told.
     pub fn update(&mut self, all: &[Report], own: usize, now_s: f64) {
         let window = self.controller.update(all, own);

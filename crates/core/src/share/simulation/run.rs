@@ -1,9 +1,9 @@
 //! The loop of events.
 
-use super::Scenario;
 use super::host::Host;
 use super::trace::{Row, Trace};
-use crate::share::{Array, Report, Sent};
+use super::{Scenario, Stretch};
+use crate::share::{Array, ArrayPlan, Report, Sent};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -56,9 +56,23 @@ impl Agenda {
 
 /// Runs a scenario; the same scenario gives the same trace.
 pub fn run(scenario: &Scenario) -> Trace {
-    let mut run = Run::new(scenario);
+    play(Run::new(scenario))
+}
+
+/// As [`run`], on storage that serves hosts in turn whatever their windows: each of them has a part of the array for itself, all
+/// parts being equal. Where there are fewer spindles than hosts, each has a slower one.
+pub fn run_apart(scenario: &Scenario) -> Trace {
+    let (many, whole) = (scenario.hosts.len(), scenario.array);
+    let spindles = (whole.spindles / many).max(1);
+    let slower = (many * spindles) as f64 / whole.spindles as f64;
+    let part = ArrayPlan { spindles, mean_s: whole.mean_s * slower, ..whole };
+    let arrays = (0..many).map(|place| Array::new(part, scenario.seed.numbered(place as u64))).collect();
+    play(Run { arrays, ..Run::new(scenario) })
+}
+
+fn play(mut run: Run<'_>) -> Trace {
     while let Some((now_s, event)) = run.agenda.next() {
-        if now_s > scenario.duration_s {
+        if now_s > run.scenario.duration_s {
             break;
         }
         run.on(event, now_s);
@@ -68,7 +82,8 @@ pub fn run(scenario: &Scenario) -> Trace {
 
 struct Run<'a> {
     scenario: &'a Scenario,
-    array: Array,
+    /// One, or one for each host.
+    arrays: Vec<Array>,
     hosts: Vec<Host<'a>>,
     /// When hosts will be woken already; infinite for one that will not.
     waking_s: Vec<f64>,
@@ -88,7 +103,7 @@ impl<'a> Run<'a> {
         }
         Self {
             scenario,
-            array: Array::new(scenario.array, scenario.seed),
+            arrays: vec![Array::new(scenario.array, scenario.seed)],
             hosts: (0..many).map(|place| Host::new(scenario, place)).collect(),
             waking_s: vec![f64::INFINITY; many],
             agenda,
@@ -117,13 +132,15 @@ impl<'a> Run<'a> {
 
     fn send(&mut self, place: usize, now_s: f64) {
         let host = &mut self.hosts[place];
+        let array = place.min(self.arrays.len() - 1);
+        let array = &mut self.arrays[array];
         host.want(now_s);
         loop {
             match host.next(now_s) {
                 Ok((sent, io)) => {
-                    let before_s = self.array.device_s();
-                    let done_s = self.array.send(io, now_s) + host.plan.path_s;
-                    host.device_s += self.array.device_s() - before_s;
+                    let before_s = array.device_s();
+                    let done_s = array.send(io, now_s) + host.plan.path_s;
+                    host.device_s += array.device_s() - before_s;
                     self.agenda.add(done_s, Event::Done(place, sent));
                 }
                 // Once more where something has completed since: a debt is paid the sooner, the more room there is.
@@ -163,6 +180,7 @@ impl<'a> Run<'a> {
             cost_per_s: measured.period.rate,
             device_s: std::mem::take(&mut self.hosts[place].device_s),
             seconds: measured.seconds,
+            unfair: self.hosts[place].unfair(),
         });
     }
 }

@@ -27,6 +27,8 @@ pub struct Row {
     pub device_s: f64,
     /// Its length in seconds.
     pub seconds: f64,
+    /// That the device is not divided by shares, where the host says so: its part over the one due to it.
+    pub unfair: Option<f64>,
 }
 
 /// All periods of a run.

@@ -9,10 +9,13 @@ use evenkeel_gate::share::bus::slot::Slots;
 use evenkeel_gate::share::bus::{Alone, Bus, Carrier};
 use std::path::Path;
 
-/// Joins the others.
-pub fn open(config: &ShareConfig, clock: Clock) -> Result<Bus> {
+/// Joins the others, or goes on as the member that a predecessor was, by what it would have told next.
+pub fn open(config: &ShareConfig, told: Option<&[u8]>, clock: Clock) -> Result<Bus> {
     let carrier = carrier(config)?;
-    let opened = Bus::open(carrier, &config.name, config.period, clock);
+    let opened = match told {
+        None => Bus::open(carrier, &config.name, config.period, clock),
+        Some(told) => Bus::resume(carrier, (&config.name, told), config.period, clock),
+    };
     opened.with_context(|| format!("joining the hosts of `{}`", config.bus.array))
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::Session;
 use super::flags::Flags;
-use super::{backing, bus, places, reload};
+use super::{backing, bus, handover, places, reload, supervisor};
 use crate::clock::unix_time;
 use crate::config::share::{DiskConfig, ShareConfig};
 use crate::out;
@@ -14,13 +14,16 @@ use evenkeel_gate::board::Board;
 use evenkeel_gate::clock::Clock;
 use evenkeel_gate::share::control::{Loop, Order, Settings};
 use evenkeel_gate::share::event::{Event, Listener};
+use evenkeel_gate::share::handover::Bell;
 use evenkeel_gate::share::{
-    Address, DiskPlan, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan, Place, Plan,
+    self as gate, Address, DiskPlan, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan, Plan,
     serve_file_systems,
 };
+use handover::Place;
 use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGUSR2};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Child, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -36,12 +39,22 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
         out::line("the configuration is right")?;
         return Ok(ExitCode::SUCCESS);
     }
-    let hangup = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
-        .context("installing the handler for SIGHUP")?;
-    let mut running = Running::start(&config)?;
+    let (hangup, replace) = (flag(SIGHUP)?, flag(SIGUSR2)?);
+    // Before anybody puts another one in its place.
+    let program = std::env::current_exe().context("finding the own program")?;
+    let (mut running, mut successors) = (Running::start(&config)?, Vec::<Child>::new());
+    supervisor::tell_ready();
     while !session.stop.is_set() && running.is_well() {
         std::thread::sleep(NAP);
+        if replace.swap(false, Ordering::Relaxed) {
+            successors.extend(handover::start_successor(&running.started, &program));
+        }
+        // One that ended without having taken over has said why.
+        successors.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        running = match running.answer_bell()? {
+            Some(running) => running,
+            None => return Ok(ExitCode::SUCCESS),
+        };
         if hangup.swap(false, Ordering::Relaxed) {
             let event = match flags.read().and_then(|config| running.reload(&config)) {
                 Ok(ignored) => Event::Reloaded { ignored },
@@ -55,25 +68,40 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
     running.stop()
 }
 
+/// Set by a signal.
+fn flag(signal: i32) -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal, Arc::clone(&flag)).context("installing handlers of signals")?;
+    Ok(flag)
+}
+
 /// A host that serves its disks; what clients see comes down first.
 pub(super) struct Running {
     /// Bytes of each disk, and whether it may only be read.
     pub sizes: Vec<(u64, bool)>,
     /// Who does the I/O of each disk.
     executors: Vec<String>,
-    fuse: Vec<FuseFront>,
-    engine: Engine,
-    orders: mpsc::Sender<Order>,
-    looping: JoinHandle<()>,
+    pub(super) fuse: Vec<FuseFront>,
+    pub(super) engine: Engine,
+    pub(super) orders: mpsc::Sender<Order>,
+    pub(super) looping: JoinHandle<Option<Vec<u8>>>,
     listener: Arc<dyn Listener>,
-    names: Vec<String>,
-    metrics: Option<Server>,
-    /// The configuration that it was started with.
-    started: ShareConfig,
+    pub(super) names: Vec<String>,
+    pub(super) metrics: Option<Server>,
+    /// Where a successor asks.
+    pub(super) bell: Option<Bell>,
+    /// The configuration that it was started with, and what of later ones holds.
+    pub(super) started: ShareConfig,
 }
 
 impl Running {
+    /// Serves the disks, in the place of whoever serves them.
     pub fn start(config: &ShareConfig) -> Result<Self> {
+        handover::begin(config)
+    }
+
+    /// Serves the disks with the sockets and clients of a predecessor, if there was one.
+    pub(super) fn start_with(config: &ShareConfig, mut place: Place) -> Result<Self> {
         // Where it may not, a machine without memory can stand still when it writes to its own disk.
         let _ = serve_file_systems();
         let names: Vec<String> = config.disks.iter().map(|disk| disk.name.clone()).collect();
@@ -84,33 +112,40 @@ impl Running {
         let (window, costs, memory) = (config.window, config.costs.costs()?, config.memory as usize);
         // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
         let nbd = NbdPlan { listen: places::of(config)?, tls: places::tls(config)? };
-        let listening = Listening::bind(&nbd, &disks, memory)?;
+        let listening = match place.handed.take() {
+            None => Listening::bind(&nbd, &disks, memory)?,
+            Some(handed) => Listening::adopt(&nbd, &disks, memory, handed)?,
+        };
         let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
-        let bus = bus::open(config, clock)?;
-        let engine = Engine::start_listening(plan, listening)?;
+        let bus = bus::open(config, place.told.as_deref(), clock)?;
         let (form, board) = (config.log, Board::new());
+        let metrics = config.metrics.as_ref();
+        let metrics = metrics.map(|address| serve::serve(address, board.clone(), clock)).transpose()?;
+        let bell = config.handover.as_deref().map(handover::bind).transpose()?;
+        // Up to here a predecessor would go on if something failed.
+        place.take()?;
+        let engine = Engine::start_listening(plan, listening)?;
         let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
         let looped = Loop::new(
             (engine.handle(), names.clone()),
             (bus, clock),
             settings(config)?,
-            (Arc::clone(&listener), board.clone()),
+            (Arc::clone(&listener), board),
         );
-        let metrics = config.metrics.as_ref();
-        let metrics = metrics.map(|address| serve::serve(address, board, clock)).transpose()?;
+        let looped = if place.told.is_some() { looped.resumed() } else { looped };
         let fuse = mount(config, &engine, &sizes)?;
         let (orders, inbox) = mpsc::channel();
         let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
         let started = config.clone();
         let running =
-            Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, started };
+            Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, bell, started };
         running.tell_where(config, &nbd.listen);
         Ok(running)
     }
 
     /// Where clients find the disks, with the ports that the system chose.
-    fn tell_where(&self, config: &ShareConfig, places: &[Place]) {
+    fn tell_where(&self, config: &ShareConfig, places: &[gate::Place]) {
         for address in places::open_to_all(config, places) {
             let why = "every machine that reaches this one may write to the disks";
             let hint = "name one address, or give [tls] certificate, key and clients";
@@ -150,6 +185,7 @@ impl Running {
                 send(Order::Shares(place, disk.share))?;
             }
         }
+        reload::heed(&mut self.started, config);
         Ok(reload::ignored(&self.started, config))
     }
 
@@ -231,7 +267,7 @@ fn tell(event: &Event, form: Form) {
 }
 
 /// To stderr; one that is gone stops no disk.
-fn write(line: &str) {
+pub(super) fn write(line: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }

@@ -19,7 +19,8 @@ Examples:
   evenkeel share disk --config /etc/evenkeel/share.toml
 
 The disk of a host has the host's name unless the configuration file says otherwise.
-Signals: SIGHUP reads the configuration again, SIGTERM ends what is asked, flushes and stops.")]
+Signals: SIGHUP reads the configuration again, SIGTERM ends what is asked, flushes and stops. With --handover PATH the same command,
+started beside the one that serves, takes its place, and clients notice nothing.")]
 pub struct Flags {
     /// Configuration file, for several disks; SIGHUP reads it again
     #[arg(long, value_name = "FILE")]
@@ -114,6 +115,9 @@ pub struct Flags {
     /// What requests of NBD clients may hold, one of them at a time beyond that [default: 64M]
     #[arg(long, value_name = "SIZE")]
     memory: Option<String>,
+    /// Where a successor asks: the same command, started once more, takes over disks and clients of the one that serves
+    #[arg(long, value_name = "PATH")]
+    handover: Option<PathBuf>,
     /// Form of the log on stderr [default: text]
     #[arg(long, value_enum, value_name = "FORM")]
     log: Option<Form>,
@@ -138,6 +142,9 @@ impl Flags {
     pub fn read_one(&self) -> Result<ShareConfig> {
         let config = self.whole()?;
         match config.disks.len() {
+            1 if config.handover.is_some() => {
+                bail!("a mounted disk ends with the process that shows it: `handover` is for `share disk`")
+            }
             1 => Ok(config),
             disks => bail!("one disk can be mounted, and the configuration has {disks}"),
         }
@@ -196,6 +203,7 @@ impl Flags {
         config.bus.address = self.bus.clone().or(config.bus.address.take());
         config.bus.login = self.bus_login.clone().or(config.bus.login.take());
         config.bus.authorities = self.bus_ca.clone().or(config.bus.authorities.take());
+        config.handover = self.handover.clone().or(config.handover.take());
         config.metrics = self.metrics.clone().or(config.metrics.take());
         config.socket.group = self.socket_group.clone().or(config.socket.group.take());
         if let Some(text) = &self.socket_mode {

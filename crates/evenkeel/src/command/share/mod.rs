@@ -5,10 +5,12 @@ mod backing;
 mod bus;
 mod disk;
 mod flags;
+mod handover;
 mod knee;
 mod mount;
 mod places;
 mod reload;
+mod supervisor;
 mod top;
 
 use super::Session;

@@ -12,6 +12,7 @@ pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
         ("tls", old.tls != new.tls),
         ("metrics", old.metrics != new.metrics),
         ("memory", old.memory != new.memory),
+        ("handover", old.handover != new.handover),
         ("log", old.log != new.log),
         ("bus", old.bus != new.bus),
     ];
@@ -27,6 +28,16 @@ pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
         }
     }
     found
+}
+
+/// What of a new configuration holds at once, written into the one that a host would begin with again.
+pub fn heed(old: &mut ShareConfig, new: &ShareConfig) {
+    (old.law, old.latency, old.period) = (new.law.clone(), new.latency, new.period);
+    (old.window_max, old.costs) = (new.window_max, new.costs.clone());
+    for disk in &mut old.disks {
+        let share = new.disks.iter().find(|other| other.name == disk.name).map(|other| other.share);
+        disk.share = share.unwrap_or(disk.share);
+    }
 }
 
 /// Disks that were not there.
@@ -52,5 +63,9 @@ mod tests {
         (new.memory, new.bus.array) = (1 << 20, "other".to_owned());
         assert_eq!(ignored(&old, &new), ["memory", "bus", "disk `a` is gone", "disk `b`"]);
         assert_eq!(added(&old, &new), [&disk("c")]);
+        let mut heeded = old.clone();
+        heed(&mut heeded, &new);
+        assert_eq!((heeded.disks[0].share, heeded.law.as_str()), (1.0, "parda"), "it is not in the new one");
+        assert_eq!(ignored(&heeded, &new), ignored(&old, &new), "the rest stays as it was");
     }
 }

@@ -112,6 +112,7 @@ mod tests {
     #[test]
     fn periods_of_hosts_add_up_and_latency_is_the_mean_over_ios() {
         let row = |at_s, host, completions, latency_s| Row {
+            unfair: None,
             at_s,
             host,
             window: 4.0,

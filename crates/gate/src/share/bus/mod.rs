@@ -155,6 +155,8 @@ pub struct Bus {
     sequence: u64,
     /// Mark of this member's table of costs.
     costs: u64,
+    /// What was told last.
+    last: Report,
     /// Whether there is something to be taken back at the end.
     joined: bool,
     note: Option<String>,
@@ -164,6 +166,33 @@ pub struct Bus {
 }
 
 impl Bus {
+    /// Goes on as the member that a predecessor was, by what it would have told next: in its place, without listening before.
+    ///
+    /// # Errors
+    /// That is no report of this member, or its place cannot be taken.
+    pub fn resume(
+        carrier: Box<dyn Carrier>,
+        (name, told): (&str, &[u8]),
+        period: Nanos,
+        clock: Clock,
+    ) -> Result<Self, BusError> {
+        let told = Told::decode(told).ok().filter(|told| told.member == name);
+        let told = told.ok_or_else(|| BusError::Name(name.to_owned()))?;
+        let own = Identity { name: told.member, incarnation: told.incarnation };
+        let mut this = Self::with(carrier, own, (period, patience), clock)?;
+        (this.sequence, this.costs, this.last) = (told.sequence, told.costs, told.report);
+        let hello = this.next(told.window, &this.last.clone(), false);
+        this.carrier.join(&hello)?;
+        this.joined = true;
+        Ok(this)
+    }
+
+    /// Ends here and says nothing of it: what it would tell next, for a successor.
+    pub fn hand_over(mut self, window: f64) -> Vec<u8> {
+        self.joined = false;
+        self.next(window, &self.last.clone(), false)
+    }
+
     /// Joins as the member `name`, which tells once a `period`. Listens for up to two periods before, and takes its
     /// readings as arrived at `clock`, which is the one that later calls have to use.
     ///
@@ -188,7 +217,20 @@ impl Bus {
         if !message::is_name(name) {
             return Err(BusError::Name(name.to_owned()));
         }
-        let own = Identity::new(name);
+        let mut this = Self::with(carrier, Identity::new(name), (period, patience), clock)?;
+        this.listen()?;
+        let hello = this.next(0.0, &Report::default(), false);
+        this.carrier.join(&hello)?;
+        this.joined = true;
+        Ok(this)
+    }
+
+    fn with(
+        carrier: Box<dyn Carrier>,
+        own: Identity,
+        (period, patience): (Nanos, fn(Nanos) -> Nanos),
+        clock: Clock,
+    ) -> Result<Self, BusError> {
         let roster = Roster::new(own.clone(), period);
         let note = carrier.note();
         let carrier: Box<dyn Carrier> = if carrier.keeps() {
@@ -196,23 +238,19 @@ impl Bus {
         } else {
             carrier
         };
-        let mut this = Self {
+        Ok(Self {
             carrier,
             own,
             roster,
             period,
             sequence: 0,
             costs: 0,
+            last: Report::default(),
             joined: false,
             note,
             clock,
             patience,
-        };
-        this.listen()?;
-        let hello = this.next(0.0, &Report::default(), false);
-        this.carrier.join(&hello)?;
-        this.joined = true;
-        Ok(this)
+        })
     }
 
     /// Who is there, and whether the own name is free.
@@ -264,6 +302,7 @@ impl Bus {
         if self.roster.elder(self.sequence, now).is_some() {
             return Err(BusError::Twin(self.own.name.clone()));
         }
+        self.last.clone_from(report);
         let bytes = self.next(window, report, false);
         self.carrier.tell(&bytes)
     }

@@ -14,7 +14,7 @@ pub use keeper::Keeper;
 pub use snapshot::{Disk, Member, Snapshot, Totals};
 pub use why::{Fault, Why};
 
-use super::bus::{Bus, Dropped, Heard};
+use super::bus::{Bus, Dropped, Heard, SILENT_PERIODS};
 use super::event::{Event, Listener};
 use super::{DiskCounts, Handle, Seen};
 use crate::board::Board;
@@ -59,6 +59,8 @@ pub enum Order {
     Add(String),
     /// Ends the loop; the window stays, and the others are told that this member leaves.
     Stop,
+    /// Ends the loop for a successor that is this member: the others are told nothing.
+    HandOver,
 }
 
 /// The loop.
@@ -88,6 +90,8 @@ pub struct Loop {
     /// When the last period ended, and how many to come are not told of.
     ended: Option<Nanos>,
     doubted: u32,
+    /// Periods to come in which the window is kept.
+    hears: u32,
 }
 
 /// What a period gave to go on with.
@@ -135,15 +139,25 @@ impl Loop {
             patience: PATIENCE,
             ended: None,
             doubted: 0,
+            hears: 0,
         }
     }
 
-    /// Ends a period after the other until told to stop, or until nobody can give orders any more.
-    pub fn run(mut self, orders: &Receiver<Order>) {
+    /// The same for a successor, which begins with a window that follows from what all others told. It has heard nobody yet: the
+    /// window is kept until all have told something.
+    pub fn resumed(mut self) -> Self {
+        self.hears = SILENT_PERIODS as u32;
+        self
+    }
+
+    /// Ends a period after the other until told to stop, or until nobody can give orders any more. For a successor: what this member
+    /// would tell next.
+    pub fn run(mut self, orders: &Receiver<Order>) -> Option<Vec<u8>> {
         let mut next = self.clock.now() + phase(self.bus.name(), self.settings.period);
         loop {
             match orders.recv_timeout(Duration::from(next - self.clock.now())) {
-                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(Order::HandOver) => return Some(self.bus.hand_over(self.keeper.window())),
                 Ok(order) => {
                     let before = self.settings.period;
                     self.obey(order);
@@ -173,7 +187,7 @@ impl Loop {
             }
             Order::Shares(disk, shares) => self.engine.set_shares(disk, shares),
             Order::Add(name) => self.names.push(name),
-            Order::Stop => {}
+            Order::Stop | Order::HandOver => {}
         }
     }
 
@@ -187,9 +201,13 @@ impl Loop {
         self.storage.tell(&self.names, &seen.counts, now, &*self.listener);
         let report = self.keeper.report(&seen.measured.period);
         let decided = self.converse(&report, now).and_then(|heeded| {
-            let window = self.keeper.update(&heeded.reports, heeded.own)?;
+            let window = match self.hears {
+                0 => self.keeper.update(&heeded.reports, heeded.own)?,
+                _ => self.keeper.window(),
+            };
             Ok((window, heeded))
         });
+        self.hears = self.hears.saturating_sub(1);
         match decided {
             Ok((window, heeded)) => self.enforce(window, seen.window, &heeded),
             Err(fault) => self.keep(fault),

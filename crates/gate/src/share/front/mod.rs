@@ -5,7 +5,9 @@ pub(crate) mod nbd;
 
 pub use fuse::{FuseDisk, FuseError, FuseFront};
 
+use super::handover::Handed;
 use super::{Answer, Request};
+use crate::address::Address;
 use crate::sys::{Listener, Poller, Ready};
 use evenkeel_core::Nanos;
 use evenkeel_wire::nbd::Export;
@@ -19,7 +21,8 @@ pub(crate) trait Front: Send {
     fn watch(&mut self, poller: &Poller) -> io::Result<()>;
 
     /// One more disk, behind all others, which is also served where nothing else is.
-    fn add(&mut self, poller: &Poller, export: Export, listeners: Vec<Listener>) -> io::Result<()>;
+    fn add(&mut self, poller: &Poller, export: Export, listeners: Vec<(Address, Listener)>)
+    -> io::Result<()>;
 
     /// One of its sockets is ready, which it keeps in mind until [`Front::take`].
     fn ready(&mut self, ready: Ready);
@@ -41,6 +44,19 @@ pub(crate) trait Front: Send {
 
     /// Takes no more clients and nothing more from those it has; answers still go out.
     fn close(&mut self);
+
+    /// Takes no more clients and nothing more from those it has, until [`Front::thaw`]. Who is choosing a disk may go on for a
+    /// moment.
+    fn freeze(&mut self, now: Nanos);
+
+    /// Goes on as before.
+    fn thaw(&mut self);
+
+    /// Whether all that was asked has its answer, and nobody is left who may go on.
+    fn is_settled(&self) -> bool;
+
+    /// Gives away its sockets, when it is settled.
+    fn hand_over(&mut self) -> Handed;
 
     /// Whether answers are left that the sockets did not take.
     fn has_unsent(&self) -> bool;

@@ -2,12 +2,16 @@
 
 use super::{Flying, Kind, Worker};
 use crate::share::check::check;
+use crate::share::holes::all_data;
 use crate::share::{Answer, Errno, Failure, Reply, Request, Work};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Io, Sent};
 
 /// Bytes that a change counts for at most: zeroes are not moved one by one.
 const CHANGE_BYTES: u64 = 1 << 20;
+
+/// Bytes that a question for holes counts for: what a file system has to read for it is little.
+const QUESTION_BYTES: u64 = 4 << 10;
 
 /// I/Os let go before those that have ended are answered: many may be done while they are handed over, and their clients
 /// can go on meanwhile.
@@ -22,6 +26,7 @@ impl Worker {
         for request in requests.drain(..) {
             match self.refusal(&request) {
                 Some(errno) => self.refuse(request, errno),
+                None if self.knows_nothing(&request) => self.guess(request),
                 None if matches!(request.work, Work::Flush) => self.start(None, request, now),
                 None => {
                     let cost = self.costs.of(io(&request.work));
@@ -37,6 +42,17 @@ impl Worker {
         // What was written before a flush that failed may be gone: to say "done" now would be a lie.
         let lost = disk.counts.lost.filter(|_| request.work.is_durable());
         lost.or_else(|| check(&request.work, disk.backing.bytes(), disk.backing.is_read_only()).err())
+    }
+
+    /// Whether it is about holes of a disk that cannot say which they are.
+    fn knows_nothing(&self, request: &Request) -> bool {
+        matches!(request.work, Work::Holes { .. }) && !self.disks[request.disk].backing.knows_holes()
+    }
+
+    fn guess(&mut self, request: Request) {
+        if let Work::Holes { offset, bytes, buffer } = request.work {
+            self.answer(request.reply, all_data(buffer, (offset, bytes)));
+        }
     }
 
     fn refuse(&mut self, request: Request, errno: Errno) {
@@ -72,6 +88,7 @@ impl Worker {
         let kind = match &work {
             Work::Read { .. } => Kind::Read,
             Work::Flush => Kind::Flush,
+            Work::Holes { .. } => Kind::Holes,
             _ => Kind::Change,
         };
         let bytes = work.range().map_or(0, |(_, bytes)| bytes);
@@ -123,6 +140,7 @@ impl Worker {
                     (counts.writes + 1, counts.written_bytes + flying.bytes);
             }
             (Ok(_), Kind::Flush) => counts.flushes += 1,
+            (Ok(_), Kind::Holes) => {}
             (Err(errno), kind) => {
                 counts.errors += 1;
                 // A change that failed has been told so and takes nothing with it: what was answered before is as safe as
@@ -151,6 +169,10 @@ impl Worker {
 /// As the cost of an I/O sees it.
 fn io(work: &Work) -> Io {
     let bytes = work.range().map_or(0, |(_, bytes)| bytes);
-    let bytes = if work.held() > 0 { bytes } else { bytes.min(CHANGE_BYTES) };
+    let bytes = match work {
+        Work::Holes { .. } => QUESTION_BYTES,
+        Work::Trim { .. } | Work::Zero { .. } => bytes.min(CHANGE_BYTES),
+        _ => bytes,
+    };
     Io { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), write: work.changes() }
 }

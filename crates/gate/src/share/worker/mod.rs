@@ -1,6 +1,7 @@
 //! One turn after the other: what clients ask, what the window lets go, what has ended.
 
 mod flow;
+mod freeze;
 mod linger;
 
 use super::engine::{DiskPlan, Plan, ShareError, export};
@@ -11,6 +12,7 @@ use crate::clock::Clock;
 use crate::sys::{Interest, Poller};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Admission, Costs, Sent};
+use freeze::Freeze;
 use linger::{LINGER, Linger};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -54,6 +56,7 @@ enum Kind {
     Read,
     Change,
     Flush,
+    Holes,
 }
 
 impl Kind {
@@ -62,6 +65,7 @@ impl Kind {
             Self::Read => "read",
             Self::Change => "change",
             Self::Flush => "flush",
+            Self::Holes => "holes",
         }
     }
 }
@@ -79,6 +83,7 @@ pub(super) struct Worker {
     counts: Counts,
     /// Requests are no longer taken; answers that clients have not taken until then are given up.
     stopping: Option<Nanos>,
+    freeze: Option<Freeze>,
     /// What has ended, and was asked, in this turn.
     ended: Vec<Ended>,
     requests: Vec<Request>,
@@ -126,6 +131,7 @@ impl Worker {
             free: Vec::new(),
             counts: Counts::default(),
             stopping: None,
+            freeze: None,
             ended: Vec::new(),
             requests: Vec::new(),
             messages: Vec::new(),
@@ -138,18 +144,24 @@ impl Worker {
 
     pub fn run(mut self) -> Result<(), ShareError> {
         let _ending = self.inbox.guarded();
-        self.turns().map_err(ShareError::Ended).and_then(|()| self.last_flush())
+        self.turns().map_err(ShareError::Ended).and_then(|()| self.last_flush())?;
+        self.give_away();
+        Ok(())
     }
 
     fn turns(&mut self) -> io::Result<()> {
         while !self.is_done() {
             self.listen()?;
             self.turn()?;
+            self.thaw_if_late();
         }
         Ok(())
     }
 
     fn is_done(&self) -> bool {
+        if self.freeze.is_some() {
+            return self.is_settled();
+        }
         let Some(until) = self.stopping else { return false };
         let quiet = self.free.len() == self.flying.len() && self.admission.waiting() == 0;
         quiet && (!self.has_unsent() || self.clock.now() >= until)
@@ -230,6 +242,7 @@ impl Worker {
                     let _ = to.send(self.seen());
                 }
                 Message::Stop => self.stop(),
+                Message::HandOver(drain, to) => self.freeze(drain, to),
             }
         }
         self.messages = messages;
@@ -255,6 +268,7 @@ impl Worker {
     }
 
     fn stop(&mut self) {
+        self.thaw();
         self.stopping = Some(self.clock.now() + PATIENCE);
         if let Some(front) = &mut self.front {
             front.close();
@@ -302,7 +316,7 @@ impl Worker {
         // Past, it would fire for ever.
         let until = self.stopping.filter(|until| *until > self.clock.now()).unwrap_or(Nanos::MAX);
         let front = self.front.as_ref().map_or(Nanos::MAX, |front| front.due());
-        let due = due.min(self.let_go_at).min(until).min(front);
+        let due = due.min(self.let_go_at).min(until).min(front).min(self.thaws_at());
         if due != self.alarm {
             let after = if due == Nanos::MAX { due } else { due - self.clock.now() };
             self.poller.fire_in(after)?;

@@ -188,6 +188,7 @@ impl Watch {
             .filter(|seconds| *seconds < 1.5 * self.period_s)
             .unwrap_or(self.period_s);
         self.trace.add(Row {
+            unfair: None,
             at_s: now_s,
             host,
             window: status.window,

@@ -110,9 +110,12 @@ impl Opened {
 
     /// Whether the file still has all that a work is about.
     pub fn has(&self, work: &Work) -> Result<(), Errno> {
-        let end = self.end.load(Ordering::SeqCst);
-        let reaches = work.range().map_or(self.bytes, |(offset, bytes)| offset + bytes);
-        if reaches > end { Err(Errno::IO) } else { Ok(()) }
+        self.reaches(work.range().map_or(self.bytes, |(offset, bytes)| offset + bytes))
+    }
+
+    /// Whether the file still has all before an offset.
+    pub fn reaches(&self, offset: u64) -> Result<(), Errno> {
+        if offset > self.end.load(Ordering::SeqCst) { Err(Errno::IO) } else { Ok(()) }
     }
 
     /// Why it may be gone.

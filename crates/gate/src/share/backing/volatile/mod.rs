@@ -9,6 +9,7 @@ mod cache;
 use super::file::open::Opened;
 use super::pool::{Perform, Pool};
 use super::{Backing, Ended, FileError, FileOptions};
+use crate::share::holes::all_data;
 use crate::share::{Answer, Buffer, Errno, Work};
 use crate::sys::Wake;
 use cache::Cache;
@@ -114,6 +115,8 @@ impl Perform for Disk {
             }
             Work::Flush if self.options.ignore_flush => Ok(Buffer::default()),
             Work::Flush => self.flush(),
+            // What is in the cache the file does not know; nobody asks.
+            Work::Holes { offset, bytes, buffer } => all_data(buffer, (offset, bytes)),
             // At once in the file: a cache may do so at any time.
             Work::Trim { offset, bytes } | Work::Zero { offset, bytes, .. } => {
                 self.cache().clear(offset, bytes);

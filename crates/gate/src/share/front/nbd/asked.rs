@@ -17,6 +17,7 @@ pub(super) struct Asked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
+    Holes,
     Trim {
         /// A flush follows, and then the answer.
         durable: bool,

@@ -1,17 +1,21 @@
 //! One client: what it sends becomes requests, what it is answered is sent.
 
 mod answers;
+mod pass;
+mod requests;
 
-use super::asked::{Asked, Kind, List};
-use super::memory::{Held, Memory};
+pub(in crate::share) use pass::Guest;
+
+use super::asked::List;
+use super::memory::Memory;
 use super::output::{Output, Sent};
 use super::patience::{Owes, Watch};
-use super::payload::{Filled, Payload};
+use super::payload::Payload;
 use super::stream::Stream;
-use crate::share::{Reply, Request, Work};
+use crate::share::Request;
 use crate::sys::Socket;
 use evenkeel_wire::ProtocolError;
-use evenkeel_wire::nbd::{self, Command, Export, Handshake, RequestReader, Step};
+use evenkeel_wire::nbd::{self, Agreed, Export, Handshake, RequestReader, Step};
 use rustls::ServerConfig;
 use std::io;
 use std::sync::Arc;
@@ -54,7 +58,7 @@ enum Phase {
     Choosing(Box<Handshake>, Option<usize>),
     Serving {
         disk: usize,
-        structured: bool,
+        agreed: Agreed,
         reader: RequestReader,
     },
 }
@@ -93,13 +97,18 @@ pub(super) struct Connection {
 impl Connection {
     /// A client that has just arrived.
     pub fn new(socket: Socket, (disk, tls): (Option<usize>, bool), arrival: u64) -> Self {
-        let (mut greeting, mut output) = (Vec::new(), Output::default());
+        let mut greeting = Vec::new();
         let start = if tls { Handshake::start_tls } else { Handshake::start };
         let handshake = start(&mut greeting);
-        output.say(greeting);
+        let mut connection = Self::with(socket, Phase::Choosing(Box::new(handshake), disk), arrival);
+        connection.output.say(greeting);
+        connection
+    }
+
+    fn with(socket: Socket, phase: Phase, arrival: u64) -> Self {
         Self {
             stream: Some(Stream::new(socket)),
-            phase: Phase::Choosing(Box::new(handshake), disk),
+            phase,
             payload: Payload::None,
             stalled: None,
             pending: Vec::new(),
@@ -107,7 +116,7 @@ impl Connection {
             ended: false,
             over: false,
             asked: List::default(),
-            output,
+            output: Output::default(),
             held: 0,
             payloads: 0,
             emptied: 0,
@@ -270,9 +279,9 @@ impl Connection {
         match step {
             Step::Wants => return Ok(Next::Wants),
             Step::Answered => {}
-            Step::Chosen { export, structured } => {
-                let reader = RequestReader::new(structured);
-                self.phase = Phase::Serving { disk: first + export, structured, reader };
+            Step::Chosen { export, agreed } => {
+                let reader = RequestReader::new(agreed);
+                self.phase = Phase::Serving { disk: first + export, agreed, reader };
             }
             Step::Secures => {
                 let first = std::mem::take(input);
@@ -312,82 +321,6 @@ impl Connection {
         }
         self.stalled = Some(request);
         Ok(Next::Waits)
-    }
-
-    /// Takes a request, or the head of a write; whether there was room for it.
-    fn begin(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
-        if self.asked.len() + self.output.len() >= REQUESTS_MAX {
-            return false;
-        }
-        let nbd::Request { command, cookie, offset, length } = request;
-        let bytes = u64::from(length);
-        let (work, kind) = match command {
-            Command::Disconnect => {
-                self.stop(context.memory);
-                return true;
-            }
-            Command::Refused { failure, payload } => {
-                self.payload = Payload::skip(payload, cookie, failure);
-                self.finish_payload(context);
-                return true;
-            }
-            // Nothing to be done; a disk need not know how to.
-            Command::Read | Command::Write { .. } | Command::Trim { .. } | Command::Zero { .. }
-                if length == 0 =>
-            {
-                self.say(cookie, offset, matches!(command, Command::Read), Ok(()));
-                return true;
-            }
-            Command::Read | Command::Write { .. } => return self.begin_with_buffer(request, context),
-            Command::Flush => (Work::Flush, Kind::Other),
-            Command::Trim { durable } => (Work::Trim { offset, bytes }, Kind::Trim { durable }),
-            Command::Zero { durable, allocate } => {
-                (Work::Zero { offset, bytes, allocate, durable }, Kind::Other)
-            }
-        };
-        self.ask(Asked { cookie, offset, length, kind, held: Held::default() }, work, context);
-        true
-    }
-
-    fn begin_with_buffer(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
-        let nbd::Request { command, cookie, offset, length } = request;
-        let held = self.held + self.output.held();
-        let Some((buffer, held)) = context.memory.take(length as usize, held) else { return false };
-        self.held += held.bytes;
-        match command {
-            Command::Write { durable } => {
-                self.payload = Payload::write(buffer, held, cookie, offset, durable);
-            }
-            _ => {
-                let asked = Asked { cookie, offset, length, kind: Kind::Read, held };
-                self.ask(asked, Work::Read { offset, buffer }, context);
-            }
-        }
-        true
-    }
-
-    /// Asks for the write whose bytes are all there, or refuses it; whether one was.
-    fn finish_payload(&mut self, context: &mut Context<'_>) -> bool {
-        let finished = self.payload.finish();
-        self.payloads += u64::from(finished.is_some());
-        match finished {
-            Some(Filled::Write { cookie, work, held }) => {
-                let asked = Asked { cookie, offset: 0, length: 0, kind: Kind::Other, held };
-                self.ask(asked, work, context);
-                true
-            }
-            Some(Filled::Skipped { cookie, failure }) => {
-                self.say(cookie, 0, false, Err(failure));
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn ask(&mut self, asked: Asked, work: Work, context: &mut Context<'_>) {
-        let Phase::Serving { disk, .. } = self.phase else { return };
-        let reply = Reply::Nbd { connection: context.connection, cookie: self.asked.add(asked) };
-        context.requests.push(Request { disk, work, reply });
     }
 }
 

@@ -3,8 +3,10 @@
 //! A connection reads no further when it has taken its part of the memory, or when too many of its answers are not sent.
 //! All of them serve the same disks, and what one has written and flushed all the others read.
 
+mod arrivals;
 mod asked;
 mod connection;
+mod handover;
 mod memory;
 mod output;
 mod patience;
@@ -12,11 +14,15 @@ mod payload;
 mod stream;
 
 use super::{Front, TOKENS};
-use crate::share::{Answer, NbdPlan, Place, Request, ShareError};
-use crate::sys::{Interest, Listener, Poller, Ready, Socket};
+use crate::address::Address;
+use crate::share::handover::Handed;
+use crate::share::{Answer, NbdPlan, Request, ShareError};
+use crate::sys::{Interest, Listener, Poller, Ready};
+pub(in crate::share) use connection::Guest;
 use connection::{Connection, Context, Flow};
 use evenkeel_core::Nanos;
 use evenkeel_wire::nbd::Export;
+use handover::Frozen;
 use memory::Memory;
 use output::Sent;
 use patience::LOOK;
@@ -24,22 +30,26 @@ use rustls::ServerConfig;
 use std::io;
 use std::sync::Arc;
 
-/// Most clients at a time; more wait to be accepted.
-const CLIENTS_MAX: usize = 1_000;
-/// Clients accepted before those who are in have their turn again.
-const ACCEPTS: usize = 64;
 /// Bytes read at once besides what a write carries, which goes where it belongs without a copy.
 const SCRATCH: usize = 64 << 10;
-/// Room for bytes on their way to a client on this machine.
-const ROOM: usize = 2 << 20;
 
 /// Tokens of connections; those of listeners are below.
 const CONNECTIONS: u64 = TOKENS + (1 << 16);
 
+/// Where clients arrive.
+struct Door {
+    listener: Listener,
+    /// As it was asked for.
+    address: Address,
+    /// The only disk that is there.
+    disk: Option<usize>,
+}
+
 /// Disks for clients of sockets.
 pub(crate) struct Nbd {
-    /// Listeners, and the only disk that is there.
-    listeners: Vec<(Listener, Option<usize>)>,
+    doors: Vec<Door>,
+    /// Those that a predecessor had and nobody wants any more.
+    unwanted: Vec<Listener>,
     exports: Vec<Export>,
     /// Who comes over TCP has to use it.
     tls: Option<Arc<ServerConfig>>,
@@ -62,17 +72,16 @@ pub(crate) struct Nbd {
     unsent: Vec<usize>,
     /// What follows from an answer.
     following: Vec<Request>,
+    /// Nothing is taken from clients for now, and since when.
+    frozen: Option<Frozen>,
 }
 
 impl Nbd {
     /// Listens at all the addresses. `memory` is how many bytes clients may hold.
     pub fn bind(plan: &NbdPlan, exports: Vec<Export>, memory: usize) -> Result<Self, ShareError> {
-        let bind = |place: &Place| match Listener::bind_for(&place.address, place.access) {
-            Ok(listener) => Ok((listener, place.disk)),
-            Err(source) => Err(ShareError::Listen { address: place.address.clone(), source }),
-        };
         Ok(Self {
-            listeners: plan.listen.iter().map(bind).collect::<Result<_, _>>()?,
+            doors: plan.listen.iter().map(Door::bind).collect::<Result<_, _>>()?,
+            unwanted: Vec::new(),
             exports,
             tls: plan.tls.clone(),
             connections: Vec::new(),
@@ -88,65 +97,13 @@ impl Nbd {
             waiting: Vec::new(),
             unsent: Vec::new(),
             following: Vec::new(),
+            frozen: None,
         })
     }
 
     /// Ports it listens at, where the system chose them too.
     pub fn ports(&self) -> Vec<u16> {
-        self.listeners.iter().filter_map(|(listener, _)| listener.port()).collect()
-    }
-
-    fn accept(&mut self, poller: &Poller) {
-        self.knocked = false;
-        for listener in 0..self.listeners.len() {
-            for _ in 0..ACCEPTS {
-                let full = self.clients >= CLIENTS_MAX;
-                let goes = if full { self.oldest_chooser() } else { None };
-                if full && goes.is_none() {
-                    return;
-                }
-                match self.listeners[listener].0.accept() {
-                    Ok(socket) => {
-                        goes.into_iter().for_each(|number| self.end(number));
-                        self.open(poller, socket, listener);
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    // Out of descriptors or memory: the client waits until somebody else goes.
-                    Err(error) if is_short(&error) => return,
-                    // A client that left before it was accepted.
-                    Err(_) => self.knocked = true,
-                }
-            }
-        }
-    }
-
-    fn open(&mut self, poller: &Poller, socket: Socket, listener: usize) {
-        let (listener, disk) = &self.listeners[listener];
-        let kind = (*disk, self.tls.is_some() && !listener.is_local());
-        if listener.is_local() {
-            socket.set_room(ROOM);
-        }
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.connections.push(None);
-            self.connections.len() - 1
-        });
-        if poller.add(&socket, CONNECTIONS + number as u64, Interest::Read).is_err() {
-            return self.free.push(number);
-        }
-        self.connections[number] = Some(Box::new(Connection::new(socket, kind, self.arrivals)));
-        self.arrivals += 1;
-        self.clients += 1;
-        self.look_again();
-        self.knocked = true;
-        self.unsent.push(number);
-    }
-
-    /// The client that has been in the longest and has not said what it wants: it goes where there is no room for others.
-    fn oldest_chooser(&self) -> Option<usize> {
-        let since = |place: &Option<Box<Connection>>| place.as_ref()?.is_choosing_since();
-        let choosers =
-            self.connections.iter().enumerate().filter_map(|(number, one)| Some((since(one)?, number)));
-        choosers.min().map(|(_, number)| number)
+        self.doors.iter().filter_map(|door| door.listener.port()).collect()
     }
 
     /// Somebody owes something.
@@ -157,6 +114,10 @@ impl Nbd {
     /// Ends those who have held memory or a place and not moved for too long.
     fn look(&mut self) {
         self.look_at = Nanos::MAX;
+        if let Some(frozen) = &mut self.frozen {
+            // Whoever does nothing now was told to.
+            return frozen.look();
+        }
         let mut hungry = false;
         for connection in self.connections.iter_mut().flatten() {
             hungry |= connection.hungers();
@@ -254,17 +215,23 @@ impl Nbd {
 
 impl Front for Nbd {
     fn watch(&mut self, poller: &Poller) -> io::Result<()> {
-        let mut listeners = self.listeners.iter().zip(TOKENS..);
-        listeners.try_for_each(|((listener, _), token)| poller.add(listener, token, Interest::Read))
+        let mut doors = self.doors.iter().zip(TOKENS..);
+        doors.try_for_each(|(door, token)| poller.add(&door.listener, token, Interest::Read))?;
+        self.watch_guests(poller)
     }
 
-    fn add(&mut self, poller: &Poller, export: Export, listeners: Vec<Listener>) -> io::Result<()> {
-        for (listener, token) in listeners.iter().zip(TOKENS + self.listeners.len() as u64..) {
+    fn add(
+        &mut self,
+        poller: &Poller,
+        export: Export,
+        listeners: Vec<(Address, Listener)>,
+    ) -> io::Result<()> {
+        for ((_, listener), token) in listeners.iter().zip(TOKENS + self.doors.len() as u64..) {
             poller.add(listener, token, Interest::Read)?;
         }
-        let disk = self.exports.len();
+        let disk = Some(self.exports.len());
         self.exports.push(export);
-        self.listeners.extend(listeners.into_iter().map(|listener| (listener, Some(disk))));
+        self.doors.extend(listeners.into_iter().map(|(address, listener)| Door { listener, address, disk }));
         self.knocked = true;
         Ok(())
     }
@@ -292,11 +259,12 @@ impl Front for Nbd {
         if now >= self.look_at {
             self.look();
         }
-        if self.knocked {
+        if self.knocked && self.frozen.is_none() {
             self.accept(poller);
         }
         requests.append(&mut self.following);
         self.wake_waiting();
+        self.set_aside();
         for number in std::mem::take(&mut self.again) {
             self.read(number, requests);
         }
@@ -326,12 +294,12 @@ impl Front for Nbd {
     }
 
     fn has_more(&self) -> bool {
-        self.knocked || !self.again.is_empty() || !self.following.is_empty()
+        self.knocked && self.frozen.is_none() || !self.again.is_empty() || !self.following.is_empty()
     }
 
     fn close(&mut self) {
-        self.listeners.iter().for_each(|(listener, _)| listener.close());
-        self.listeners.clear();
+        self.doors.iter().for_each(|door| door.listener.close());
+        self.doors.clear();
         for number in 0..self.connections.len() {
             let Some(connection) = self.connections[number].as_mut() else { continue };
             connection.stop(&mut self.memory);
@@ -341,6 +309,22 @@ impl Front for Nbd {
         }
     }
 
+    fn freeze(&mut self, now: Nanos) {
+        self.begin_freeze(now);
+    }
+
+    fn thaw(&mut self) {
+        self.end_freeze();
+    }
+
+    fn is_settled(&self) -> bool {
+        self.is_quiet()
+    }
+
+    fn hand_over(&mut self) -> Handed {
+        self.give_away()
+    }
+
     fn has_unsent(&self) -> bool {
         self.connections.iter().flatten().any(|connection| connection.has_unsent())
     }
@@ -348,10 +332,4 @@ impl Front for Nbd {
     fn clients(&self) -> usize {
         self.clients
     }
-}
-
-/// Whether the system is out of something.
-fn is_short(error: &io::Error) -> bool {
-    let codes = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
-    error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }

@@ -9,14 +9,17 @@ use evenkeel_wire::nbd::{Failure, Head};
 use std::io;
 
 impl Connection {
-    pub(super) fn say(&mut self, cookie: u64, offset: u64, read: bool, result: Result<(), Failure>) {
-        let head = self.head(cookie, offset, read, result.map(|()| 0));
+    pub(super) fn say(&mut self, cookie: u64, offset: u64, kind: Kind, result: Result<(), Failure>) {
+        let head = self.head(cookie, offset, kind, result.map(|()| 0));
         self.output.answer(head, Default::default(), Held::default());
     }
 
-    fn head(&self, cookie: u64, offset: u64, read: bool, result: Result<u32, Failure>) -> Head {
-        match self.phase {
-            Phase::Serving { structured: true, .. } if read => Head::structured(cookie, offset, result),
+    fn head(&self, cookie: u64, offset: u64, kind: Kind, result: Result<u32, Failure>) -> Head {
+        match (&self.phase, kind) {
+            (Phase::Serving { agreed, .. }, Kind::Read) if agreed.structured => {
+                Head::structured(cookie, offset, result)
+            }
+            (_, Kind::Holes) => Head::extents(cookie, result),
             _ => Head::simple(cookie, result.map(|_| ())),
         }
     }
@@ -47,22 +50,22 @@ impl Connection {
 
     fn keep(&mut self, asked: Asked, answer: Answer, memory: &mut Memory) {
         let Asked { cookie, offset, length, kind, held } = asked;
-        let read = kind == Kind::Read;
         if self.stream.is_none() {
             return memory.give(answer.unwrap_or_default(), held);
         }
         match answer {
-            Ok(buffer) if read => {
-                let head = self.head(cookie, offset, true, Ok(length));
+            Ok(buffer) if matches!(kind, Kind::Read | Kind::Holes) => {
+                let bytes = if kind == Kind::Holes { buffer.len() as u32 } else { length };
+                let head = self.head(cookie, offset, kind, Ok(bytes));
                 self.output.answer(head, buffer, held);
             }
             Ok(buffer) => {
                 memory.give(buffer, held);
-                self.say(cookie, offset, false, Ok(()));
+                self.say(cookie, offset, Kind::Other, Ok(()));
             }
             Err(errno) => {
                 memory.give(Default::default(), held);
-                self.say(cookie, offset, read, Err(Failure::of_errno(errno.0)));
+                self.say(cookie, offset, kind, Err(Failure::of_errno(errno.0)));
             }
         }
     }

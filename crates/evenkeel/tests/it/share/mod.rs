@@ -1,5 +1,8 @@
 //! Disks of hosts that share storage, as a user runs them.
 
+mod costs;
+mod handover;
+
 use super::cli::{evenkeel, refused};
 use crate::patience::eventually;
 use std::fs;
@@ -17,11 +20,16 @@ struct Host {
 
 impl Host {
     fn start(arguments: &[&str]) -> Self {
+        Self::start_till(arguments, "event=serving")
+    }
+
+    /// Up to a line of its log; that one says nothing of where it serves unless it is that line.
+    fn start_till(arguments: &[&str], till: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
         command.args(["share", "disk"]).args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().expect("the binary can be started");
         let mut log = BufReader::new(process.stderr.take().expect("stderr is piped"));
-        let serving = line(&mut log, "event=serving");
+        let serving = line(&mut log, till);
         Self { process, log, serving }
     }
 
@@ -195,7 +203,7 @@ fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
     let copied = Command::new("nbdcopy").args([&uri("d", &at("socket")), &text(&at("copy"))]).output();
     assert!(!copied.expect("nbdcopy is there").status.success(), "what is gone was read");
     assert!(line(&mut host.log, "event=lost").contains("disk=d"));
-    assert!(line(&mut host.log, "event=io_failed").contains("read: Input/output error"));
+    assert!(line(&mut host.log, "event=io_failed").contains("Input/output error"));
     eventually("a host that is not well", || !is_well());
     let ended = {
         host.signal("-TERM");

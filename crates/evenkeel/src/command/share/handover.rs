@@ -1,0 +1,163 @@
+//! In the place of whoever serves the disks, and out of it for a successor.
+
+use super::disk::{Running, write};
+use super::supervisor;
+use crate::clock::unix_time;
+use crate::config::share::ShareConfig;
+use crate::failure::WithHint;
+use crate::view::log::line;
+use anyhow::{Context, Result, anyhow};
+use evenkeel_gate::share::bus::Told;
+use evenkeel_gate::share::control::Order;
+use evenkeel_gate::share::handover::{Bell, Busy, Handed, Inheritance, Predecessor, Successor, ask};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Child;
+use std::time::Duration;
+
+/// How long the storage has for what clients have asked. Then clients are served again, and the successor is sent away.
+const DRAIN: Duration = Duration::from_secs(30);
+
+/// What a host begins with, beside its configuration.
+#[derive(Default)]
+pub(super) struct Place {
+    /// Sockets and clients of a predecessor.
+    pub handed: Option<Handed>,
+    /// What it would have told the other hosts next.
+    pub told: Option<Vec<u8>>,
+    /// It still has all of that, until it is told otherwise.
+    predecessor: Option<Predecessor>,
+}
+
+impl Place {
+    fn of(inheritance: Inheritance, predecessor: Option<Predecessor>) -> Self {
+        Self { handed: Some(inheritance.handed), told: Some(inheritance.told), predecessor }
+    }
+
+    /// From here on nobody else has it.
+    pub fn take(&mut self) -> Result<()> {
+        if let Some(predecessor) = &mut self.predecessor {
+            // Where this fails it is kept to the end: who has it opens the disks when it is dropped.
+            predecessor.take()?;
+            self.predecessor = None;
+        }
+        Ok(())
+    }
+}
+
+/// Where a successor asks.
+pub(super) fn bind(path: &Path) -> Result<Bell> {
+    Bell::bind(path).with_context(|| format!("listening for a successor at {}", path.display()))
+}
+
+/// Serves the disks, in the place of whoever serves them at the same bell.
+pub(super) fn begin(config: &ShareConfig) -> Result<Running> {
+    let asked = config.handover.as_deref().map(ask).transpose();
+    let asked = asked.hint("or end it (SIGTERM), which its clients notice, and start again")?;
+    match asked.flatten() {
+        None => Running::start_with(config, Place::default()),
+        Some((predecessor, inheritance)) => {
+            let clients = inheritance.handed.clients();
+            let place = Place::of(inheritance, Some(predecessor));
+            let config = with_window(config, &place);
+            let running = Running::start_with(&config, place)?;
+            tell(&config, "info", "took_over", json!({ "clients": clients, "window": config.window }));
+            Ok(running)
+        }
+    }
+}
+
+/// The configuration with the window that was in force, unless one was chosen for good.
+fn with_window(config: &ShareConfig, place: &Place) -> ShareConfig {
+    let window = place.told.as_deref().and_then(window_of).filter(|_| config.law != "fixed");
+    let window = window.unwrap_or(config.window).min(config.window_max);
+    ShareConfig { window, ..config.clone() }
+}
+
+/// The window that a member had in force.
+fn window_of(told: &[u8]) -> Option<f64> {
+    Told::decode(told).ok().map(|told| told.window).filter(|window| *window > 0.0)
+}
+
+fn tell(config: &ShareConfig, level: &'static str, event: &'static str, fields: Value) {
+    write(&line((level, event, fields), unix_time().as_millis(), config.log));
+}
+
+/// Starts the program once more, which then asks at the bell.
+pub(super) fn start_successor(config: &ShareConfig, program: &Path) -> Option<Child> {
+    let started = match &config.handover {
+        None => Err(anyhow!("there is no `handover`, the socket at which a successor asks")),
+        Some(_) => supervisor::start_successor(program),
+    };
+    if let Err(error) = &started {
+        tell(config, "warn", "handover_failed", json!({ "why": format!("{error:#}") }));
+    }
+    started.ok()
+}
+
+impl Running {
+    /// Hands over to a successor that asks, if one does; goes on where there is none, or it is not able to.
+    ///
+    /// # Errors
+    /// It has not become one of both: the disks could not be flushed, or not be opened again.
+    pub(super) fn answer_bell(self) -> Result<Option<Self>> {
+        match self.bell.as_ref().and_then(Bell::ring) {
+            None => Ok(Some(self)),
+            Some(successor) => self.hand_over(successor),
+        }
+    }
+
+    fn hand_over(mut self, successor: Successor) -> Result<Option<Self>> {
+        let handed = match self.let_go() {
+            Ok(handed) => handed,
+            Err(Busy::Ended) => return Err(anyhow!("the disks were not flushed for a successor")),
+            Err(busy) => {
+                tell(&self.started, "warn", "handover_refused", json!({ "why": busy.to_string() }));
+                successor.refuse(&busy.to_string());
+                return Ok(Some(self));
+            }
+        };
+        let config = self.started.clone();
+        let (clients, cut) = (handed.clients(), handed.cut);
+        let inheritance = Inheritance { handed, told: self.step_down()? };
+        let window = window_of(&inheritance.told).unwrap_or(config.window);
+        match successor.give(&inheritance) {
+            Ok(()) => {
+                tell(
+                    &config,
+                    "info",
+                    "handed_over",
+                    json!({ "clients": clients, "cut": cut, "window": window }),
+                );
+                Ok(None)
+            }
+            Err(error) => {
+                let why = format!("the successor ended: {error}; this process goes on");
+                tell(&config, "warn", "handover_failed", json!({ "why": why }));
+                let place = Place::of(inheritance, None);
+                let again = Self::start_with(&with_window(&config, &place), place);
+                again.context("going on where a successor did not").map(Some)
+            }
+        }
+    }
+
+    /// Ends all requests and closes the disks.
+    fn let_go(&mut self) -> Result<Handed, Busy> {
+        if let Some(shown) = self.fuse.first() {
+            let disk = format!("shown as the file {}", shown.file().display());
+            return Err(Busy::Fuse { disk });
+        }
+        // Most of it while clients are served, so that they wait for the rest alone.
+        // Whatever comes of it, the engine finds it out again.
+        let _ = self.engine.handle().flush(self.names.len(), DRAIN);
+        self.engine.hand_over(DRAIN)
+    }
+
+    /// Gives up what a successor needs: the place among the hosts, and the addresses of metrics and bell.
+    fn step_down(self) -> Result<Vec<u8>> {
+        // A loop that has ended already has no place.
+        let _ = self.orders.send(Order::HandOver);
+        let told = self.looping.join().ok().flatten();
+        told.context("the thread of the window has ended")
+    }
+}
