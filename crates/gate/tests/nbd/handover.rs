@@ -84,9 +84,9 @@ fn rung(bell: &Bell) -> evenkeel_gate::share::handover::Successor {
 
 /// Writes and reads until told to stop, one block after another; each read has what was written last. How many.
 fn work(path: &Path, seed: u64, over: &AtomicBool) -> u64 {
-    let mut client = Client::open(unix(path), "orders", seed % 2 == 0);
+    let mut client = Client::open(unix(path), "orders", seed.is_multiple_of(2));
     let mut random = Random::new(Seed(seed));
-    let mut written = vec![0_u8; 64];
+    let mut written = [0_u8; 64];
     let mut rounds = 0;
     while !over.load(Ordering::SeqCst) {
         let block = random.uniform(0, 63);

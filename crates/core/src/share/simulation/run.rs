@@ -1,8 +1,8 @@
 //! The loop of events.
 
+use super::Scenario;
 use super::host::Host;
 use super::trace::{Row, Trace};
-use super::{Scenario, Stretch};
 use crate::share::{Array, ArrayPlan, Report, Sent};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -121,7 +121,7 @@ fn fair_mix(seed: u64) -> Mix {
     let mut mix = costly_mix(Seed(seed), 0);
     let period_s = mix.scenario.period_s;
     mix.scenario.duration_s = 100.0 * period_s;
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         mix.scenario.hosts[0].disks[0].active =
             vec![(0.0, 30.0 * period_s), (60.0 * period_s, 80.0 * period_s)];
     }
