@@ -145,6 +145,22 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_that_is_passed_over_meets_no_objective() {
+        let mut fixture = fixture::demo();
+        let carried = |fixture: &fixture::Fixture| {
+            summarise(&fixture.plan, &fixture.runs).headlines[0].capacity_per_s.clone().unwrap().mean
+        };
+        assert!((carried(&fixture) / 44.0 - 1.0).abs() < 0.03, "the objective is met there, and not at 56");
+        let cell = fixture.plan.cells.iter().find(|cell| cell.rate_per_s == 44.0).unwrap().id;
+        fixture
+            .runs
+            .iter_mut()
+            .filter(|run| run.cell == cell)
+            .for_each(|run| run.stability = Verdict::TooShort);
+        assert!((carried(&fixture) / 32.0 - 1.0).abs() < 0.03, "{}", carried(&fixture));
+    }
+
+    #[test]
     fn a_run_without_any_answer_is_a_loss_and_no_gap() {
         let mut fixture = fixture::demo();
         let first = fixture.plan.cells[1].id;

@@ -143,11 +143,12 @@ fn worst(cells: &[&CellSummary]) -> Option<Estimate> {
     taus.max_by(|one, other| share(one).total_cmp(&share(other))).map(|tau| tau.scaled(1e-3))
 }
 
-/// The trust limit, cut where the objective is no longer met.
+/// The trust limit, cut to the highest trusted rate that meets the objective.
 fn within_objective(points: &[Point], limit: &TrustLimit, objective_ms: Option<f64>) -> TrustLimit {
     let Some(objective_ms) = objective_ms else { return limit.clone() };
     let fits = |point: &&Point| {
         limit.rate.is_some_and(|rate| point.rate <= rate)
+            && limit.overlooked.iter().all(|untrusted| untrusted.rate != point.rate)
             && point.p95.high().unwrap_or(point.p95.mean) * 1e3 <= objective_ms
     };
     let best = points.iter().filter(fits).max_by(|one, other| one.rate.total_cmp(&other.rate));
