@@ -199,9 +199,9 @@ fn databases() -> Experiment {
         },
         parda: Published { orders: Some(1.78), ..Published::default() },
         why_off: Some(
-            "The published ratios are of orders, these of I/Os. Host 2 wants 12 I/Os outstanding whatever it is given; of the 18 \
-             to 20 that the array takes at the threshold its share comes to 15. So demand bounds the ratio, and how far the \
-             first host is held back depends on K, which is not published for this table: it is 1 here.",
+            "The published ratios are of orders, these of I/Os. Host 2 wants 12 I/Os outstanding whatever it is given, and four \
+             fifths of the 17 to 20 that are outstanding near the threshold are 14 to 16. So what it wants bounds the ratio. How \
+             far host 1 is held back depends on K, which is 1 here and not published for this table.",
         ),
         ..experiment(
             "table-7",

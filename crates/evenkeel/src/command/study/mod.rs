@@ -32,7 +32,7 @@ enum Study {
     /// Throughput against the number of clients without control, with the published rule and with ours
     Throttling(Box<throttling::Args>),
     /// Hosts that share storage, by the published law and by ours: on the virtual clock, in real time, with databases
-    Shares(shares::Args),
+    Shares(Box<shares::Args>),
 }
 
 /// Name and content of each.

@@ -79,10 +79,15 @@ pub fn division(outcome: &Outcome) -> (String, String) {
     }
 }
 
+/// A part in percent with its sign, which what is next to nothing has not.
+fn percent(part: f64) -> String {
+    if (100.0 * part).abs() < 0.05 { "0.0".to_owned() } else { format!("{:+.1}", 100.0 * part) }
+}
+
 /// Most by which the latency was below the threshold while somebody was held back, and above it.
 pub fn off(outcome: &Outcome) -> String {
-    let under = outcome.under.map_or("-".to_owned(), |under| format!("{:.1}", -100.0 * under));
-    format!("{under} to {:+.1} %", 100.0 * outcome.over)
+    let under = outcome.under.map_or_else(|| "-".to_owned(), |under| percent(-under));
+    format!("{under} to {} %", percent(outcome.over))
 }
 
 #[cfg(test)]
@@ -142,7 +147,7 @@ mod tests {
         for part in [
             "beta-parda-table-7",
             "beta-evenkeel-table-7",
-            "host 2 asks less",
+            "Between the dashed lines host 2 asks for less",
             "1.78 (orders)",
             "from 300 to 380 s",
         ] {

@@ -67,14 +67,11 @@ pub fn all(study: &Study, period_s: f64) -> Vec<Plot> {
     plots
 }
 
-/// Where the lull begins and ends.
-fn lull(study: &Study) -> Vec<Guide> {
-    let Some((host, (from_s, until_s))) = study.experiment.lull() else { return Vec::new() };
-    let asks = format!("host {} asks less", host + 1);
-    vec![
-        Guide::Upright { x: from_s, text: asks },
-        Guide::Upright { x: until_s, text: "as before".to_owned() },
-    ]
+/// Where the lull begins and ends, and that in words: there is no room for them between the lines.
+fn lull(study: &Study) -> (Vec<Guide>, String) {
+    let Some((host, (from_s, until_s))) = study.experiment.lull() else { return (Vec::new(), String::new()) };
+    let line = |x| Guide::Upright { x, text: String::new() };
+    (vec![line(from_s), line(until_s)], format!(" Between the dashed lines host {} asks for less.", host + 1))
 }
 
 /// Stretches of whole periods that a line is drawn through.
@@ -106,6 +103,7 @@ fn hosts(study: &Study, made: &Made, kind: &Kind, period_s: f64) -> Plot {
             .collect(),
         ..Trace::default()
     };
+    let (guides, asks) = lull(study);
     let way = words(made.way);
     let chart = Chart {
         id: format!("{key}-{}-{}", made.way.name(), study.experiment.name),
@@ -114,10 +112,10 @@ fn hosts(study: &Study, made: &Made, kind: &Kind, period_s: f64) -> Plot {
         size: HALF,
         x: axis("time, s", Quantity::Plain),
         y: axis(title, quantity),
-        guides: lull(study),
+        guides,
         traces: (0..study.experiment.hosts.len()).map(trace).collect(),
     };
-    plot(format!("{heading}: {way}"), about.to_owned(), chart)
+    plot(format!("{heading}: {way}"), format!("{about}{asks}"), chart)
 }
 
 fn latency(study: &Study, period_s: f64) -> Plot {
@@ -143,6 +141,7 @@ fn latency(study: &Study, period_s: f64) -> Plot {
             ..Trace::default()
         }
     };
+    let (guides, asks) = lull(study);
     let level = Guide::Level {
         y: threshold_ms,
         text: format!("threshold {threshold_ms:.0} ms"),
@@ -155,10 +154,10 @@ fn latency(study: &Study, period_s: f64) -> Plot {
         size: HALF,
         x: axis("time, s", Quantity::Plain),
         y: axis("mean latency", Quantity::Time),
-        guides: [vec![level], lull(study)].concat(),
+        guides: [vec![level], guides].concat(),
         traces: study.made.iter().map(trace).collect(),
     };
-    let words = "Mean over the hosts that keep to a law, weighted by their I/Os.".to_owned();
+    let words = format!("Mean over the hosts that keep to a law, weighted by their I/Os.{asks}");
     plot("Latency".to_owned(), words, chart)
 }
 

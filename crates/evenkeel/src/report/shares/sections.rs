@@ -1,6 +1,6 @@
 //! Headline, experiments and doubts of the page.
 
-use super::{Made, Setting, Study, division, look, off, plots, words};
+use super::{Made, Setting, Study, division, look, off, percent, plots, words};
 use crate::format;
 use crate::report::legend::swatch;
 use crate::report::markup::Text;
@@ -50,7 +50,7 @@ fn reached<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> String {
 fn most_off<'a>(outcomes: impl Iterator<Item = &'a Outcome> + Clone) -> String {
     let under = outcomes.clone().filter_map(|outcome| outcome.under).fold(0.0, f64::max);
     let over = outcomes.map(|outcome| outcome.over).fold(0.0, f64::max);
-    format!("{:+.1} to {:+.1}\u{a0}%", -100.0 * under, 100.0 * over)
+    format!("{} to {}\u{a0}%", percent(-under), percent(over))
 }
 
 /// Figures and charts of one experiment.

@@ -125,8 +125,9 @@ fn plot(setting: &Setting, run: &Run, kind: &Kind, traces: Vec<Trace>, holds: Ve
     let (way, most) = (run.key.way, run.key.most);
     let mut guides = vec![Guide::Upright { x: setting.warm_up_s, text: "measured".to_owned() }];
     if let Some((from_s, until_s)) = run.lull {
-        guides.push(Guide::Upright { x: from_s, text: "b asks less".to_owned() });
-        guides.push(Guide::Upright { x: until_s, text: "as before".to_owned() });
+        // The text of a line stands to its left, here between both.
+        guides.push(Guide::Upright { x: from_s, text: String::new() });
+        guides.push(Guide::Upright { x: until_s, text: "b asks less".to_owned() });
     }
     if kind.key == "latency" {
         let y = 1e3 * THRESHOLD_S;

@@ -184,11 +184,14 @@ fn storage(cells: &[&Cell<'_>], most: u32) -> String {
     framed("Storage: published and here", &heads, &body)
 }
 
+/// A figure of a lull, and its digits.
+type EasedColumn = (fn(Eased) -> f64, usize);
+
 /// What became of windows and beta while host b asked for less; nothing without a lull.
 fn lulls(setting: &Setting, cells: &[&Cell<'_>]) -> String {
     let heads =
         ["", "window of a, over that before", "of b", "beta of b before", "late in the lull", "in the end"];
-    let figures: [(fn(Eased) -> f64, usize); 5] = [
+    let figures: [EasedColumn; 5] = [
         (|eased| eased.opened[0], 1),
         (|eased| eased.opened[1], 1),
         (|eased| eased.beta[0], 2),
