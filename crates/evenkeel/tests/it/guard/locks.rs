@@ -109,7 +109,11 @@ fn a_prepared_xa_transaction_can_be_committed_by_anybody_and_a_waiter_be_killed(
     for waiter in &mut waiters {
         waiter.send(&packets(0, &[b"\x03", UPDATE.as_bytes()].concat()));
     }
-    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    // Who waits for the lock has the permit, and the other one queues, until the first has waited for so long that it lends it.
+    eventually("two that cannot go on", || {
+        let census = proxy.guard.census();
+        census.waiting + census.running + census.loans == 2
+    });
     let mut helper = Client::connect(&proxy.address, MODERN);
     runs(&mut helper, &["XA RECOVER", "XA COMMIT 'y'"]);
     for waiter in &mut waiters {
@@ -131,7 +135,10 @@ fn a_lock_that_a_procedure_hides_stops_nobody_for_good() {
     let mut waiter = Client::connect(&proxy.address, MODERN);
     runs(&mut holder, &["CALL take()"]);
     waiter.send(&packets(0, b"\x03CALL take()"));
-    eventually("the waiter at the server", || proxy.guard.census().running == 1);
+    eventually("the waiter at the server", || {
+        let census = proxy.guard.census();
+        census.running + census.loans == 1
+    });
     runs(&mut holder, &["CALL give()"]);
     done(&waiter.replies(), "CALL take()");
     // By the liveness rule, or on a slow machine by a loan of the waiter, who has outstayed its kind.
