@@ -92,7 +92,7 @@ fn work(path: &Path, seed: u64, over: &AtomicBool) -> u64 {
         let block = random.uniform(0, 63);
         let place = (seed * 64 + block) * 4_096;
         let byte = random.uniform(1, 255) as u8;
-        client.write(if rounds % 8 == 0 { FUA } else { 0 }, place, &[byte; 4_096]).unwrap();
+        client.write(if u64::is_multiple_of(rounds, 8) { FUA } else { 0 }, place, &[byte; 4_096]).unwrap();
         written[block as usize] = byte;
         let other = random.uniform(0, 63);
         let read = client.ask(READ, 0, (seed * 64 + other) * 4_096, 4_096).unwrap();
