@@ -22,6 +22,7 @@ use crate::address::Address;
 use crate::sys::{Access, Endpoint, Listener, Socket, user};
 use frame::{Frame, receive, send};
 use std::io::{self, ErrorKind};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -144,8 +145,22 @@ impl Successor {
     /// Gives it all; when this is done, it has it and nothing may be done with the sockets here any more.
     ///
     /// # Errors
-    /// It has ended, or does nothing: the sockets are this process's as before.
+    /// It has ended, or does nothing: the sockets are this process's as before, and so are the disks.
     pub fn give(mut self, inheritance: &Inheritance) -> io::Result<()> {
+        let given = self.try_give(inheritance);
+        if given.is_err() {
+            self.wait_for_end();
+        }
+        given
+    }
+
+    /// It hears that it gets nothing, and closes the disks before it closes this.
+    fn wait_for_end(&mut self) {
+        let _ = self.0.shutdown(Shutdown::Write);
+        let _ = io::copy(&mut self.0, &mut io::sink());
+    }
+
+    fn try_give(&mut self, inheritance: &Inheritance) -> io::Result<()> {
         let stream = &mut self.0;
         stream.set_read_timeout(Some(SUCCESSOR_PATIENCE))?;
         send(stream, &Frame::Told(inheritance.told.clone()))?;
@@ -161,7 +176,8 @@ impl Successor {
     }
 }
 
-/// The process that served, until its successor takes over.
+/// The process that served, until its successor takes over. Where it does not, this has to be dropped after the disks are closed:
+/// the predecessor opens them then.
 pub struct Predecessor {
     stream: UnixStream,
     path: PathBuf,
@@ -208,7 +224,7 @@ impl Predecessor {
     ///
     /// # Errors
     /// The predecessor has given up waiting and goes on itself, or has ended: nothing may be done with its sockets.
-    pub fn take(mut self) -> Result<(), HandoverError> {
+    pub fn take(&mut self) -> Result<(), HandoverError> {
         let broken = |source| HandoverError::Broken { path: self.path.clone(), source };
         send(&mut self.stream, &Frame::Takes).map_err(broken)?;
         match receive(&mut self.stream).map_err(broken)? {

@@ -1,7 +1,7 @@
 //! Descriptors on their way from one process to another.
 
 use super::{Socket, check};
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -15,7 +15,10 @@ const ROOM: usize = 8;
 pub fn send_with(stream: &UnixStream, bytes: &[u8], passed: Option<RawFd>) -> io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
-        done += send_once(stream, &bytes[done..], passed.filter(|_| done == 0))?;
+        match send_once(stream, &bytes[done..], passed.filter(|_| done == 0)) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            sent => done += sent?,
+        }
     }
     Ok(())
 }
@@ -48,12 +51,18 @@ pub fn receive_with(stream: &mut UnixStream, bytes: &mut [u8]) -> io::Result<Opt
     let mut message = message(&raw mut part);
     message.msg_control = room.as_mut_ptr().cast();
     message.msg_controllen = mem::size_of_val(&room) as _;
-    // SAFETY: the message, its part and its room are variables of this function, written through the call.
-    let received = unsafe { libc::recvmsg(stream.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
-    let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    let received = loop {
+        // SAFETY: the message, its part and its room are variables of this function, written through the call.
+        let received = unsafe { libc::recvmsg(stream.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
+        match usize::try_from(received).map_err(|_| io::Error::last_os_error()) {
+            // A process that was stopped and goes on, say.
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            received => break received?,
+        }
+    };
     let passed = passed(&message);
     if received == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+        return Err(ErrorKind::UnexpectedEof.into());
     }
     stream.read_exact(&mut bytes[received..])?;
     Ok(passed)

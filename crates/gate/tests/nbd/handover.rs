@@ -9,6 +9,8 @@ use evenkeel_gate::share::backing::{FileBacking, FileOptions};
 use evenkeel_gate::share::handover::{Bell, Busy, Inheritance, ask};
 use evenkeel_gate::share::{Address, DiskPlan, Engine, Listening, NbdPlan, Place, Plan};
 use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -57,7 +59,7 @@ impl Site {
         let bell = Bell::bind(&self.at("bell")).unwrap();
         std::thread::scope(|scope| {
             let next = scope.spawn(|| {
-                let (predecessor, inheritance) = ask(&self.at("bell")).unwrap().unwrap();
+                let (mut predecessor, inheritance) = ask(&self.at("bell")).unwrap().unwrap();
                 assert_eq!(inheritance.told, b"told");
                 let (plan, listening) = self.start_with(inheritance);
                 predecessor.take().unwrap();
@@ -209,6 +211,36 @@ fn a_successor_that_ends_before_its_time_leaves_all_where_it_was() {
     assert_eq!(Client::open(unix(&site.at("only")), "orders", true).ask(READ, 0, 0, 512).unwrap(), [5; 512]);
     drop(again);
     assert!(ask(&site.at("no bell")).unwrap().is_none(), "nobody serves there");
+}
+
+#[test]
+fn a_successor_that_is_given_up_closes_the_disks_before_its_predecessor_opens_them() {
+    let site = Site::new();
+    let mut engine = site.start();
+    let mut client = Client::open(unix(&site.at("disks")), "orders", true);
+    let bell = Bell::bind(&site.at("bell")).unwrap();
+    let inheritance = std::thread::scope(|scope| {
+        // It says something else than that it takes it, hears that it is over, and still has the disk open for a while.
+        let late = scope.spawn(|| {
+            let mut stream = UnixStream::connect(site.at("bell")).unwrap();
+            stream.write_all(b"\x01\x13\0\0\0evenkeel handover 1\x63\0\0\0\0").unwrap();
+            stream.read_to_end(&mut Vec::new()).unwrap();
+            let opened = site.plan();
+            std::thread::sleep(Duration::from_millis(200));
+            drop(opened);
+            drop(stream);
+        });
+        let successor = rung(&bell);
+        let inheritance = Inheritance { handed: engine.hand_over(PATIENCE).unwrap(), told: Vec::new() };
+        assert!(successor.give(&inheritance).is_err());
+        // Now, and not when the other thread has ended.
+        let opened = site.start_with(inheritance);
+        late.join().unwrap();
+        opened
+    });
+    let again = Engine::start_listening(inheritance.0, inheritance.1).unwrap();
+    assert_eq!(client.ask(READ, 0, 0, 512).unwrap(), [0; 512]);
+    drop(again);
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use crate::client::{Client, READ, option, tcp, unix};
 use crate::disk::{DISK, Served};
-use crate::{fill, pattern};
+use crate::{PATIENCE, fill, pattern};
 use evenkeel_gate::share::server_tls;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn openssl(folder: &Path, arguments: &str) {
     let done = Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().unwrap();
@@ -98,4 +98,20 @@ fn words_in_front_of_tls_are_not_taken_for_the_clients() {
     let _ = stream.read_to_end(&mut rest);
     assert!(!rest.windows(6).any(|bytes| bytes == b"orders"), "{rest:?}");
     assert!(rest.len() < 64, "only that TLS is possible, and how it ended: {rest:?}");
+}
+
+#[test]
+fn a_client_by_tls_does_not_go_along_with_a_successor_and_hears_of_it() {
+    let mut served = served(false);
+    let _local = Client::open(unix(&served.path()), "orders", true);
+    let job = ["--ioengine=nbd", "--name=read", "--rw=randread", "--bs=4k", "--size=4M"];
+    let mut command = Command::new("fio");
+    command.args(job).args(["--time_based", "--runtime=600", &format!("--uri={}", uri(&served, "orders"))]);
+    let mut client = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while served.engine.handle().measure(PATIENCE).unwrap().counts.disks[0].reads < 50 {
+        std::thread::yield_now();
+    }
+    let handed = served.engine.hand_over(PATIENCE).unwrap();
+    assert_eq!((handed.clients(), handed.cut), (1, 1));
+    assert!(!client.wait().unwrap().success(), "its connection has ended");
 }

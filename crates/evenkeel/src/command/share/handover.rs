@@ -36,7 +36,12 @@ impl Place {
 
     /// From here on nobody else has it.
     pub fn take(&mut self) -> Result<()> {
-        self.predecessor.take().map_or(Ok(()), |predecessor| Ok(predecessor.take()?))
+        if let Some(predecessor) = &mut self.predecessor {
+            // Where this fails it is kept to the end: who has it opens the disks when it is dropped.
+            predecessor.take()?;
+            self.predecessor = None;
+        }
+        Ok(())
     }
 }
 

@@ -23,7 +23,7 @@ fn costs_change_at_a_signal_for_the_ios_from_then_on_and_the_others_hear_of_it()
     let bus = format!("slot:{}", text(&at("slots")));
     let config = |cost: u32| {
         let disk = format!("[[disk]]\nname = 'd'\nbacking = '{}'\n", text(&at("disk")));
-        let costs = format!("[costs]\nread = '16k={cost},256k={cost}'\n");
+        let costs = format!("[costs]\nread = '16k=1,64k={cost},256k={cost}'\n");
         let host = format!("name = 'h'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n", text(&at("socket")));
         fs::write(at("share.toml"), host + &costs + &disk).expect("a file can be written");
     };
@@ -32,9 +32,9 @@ fn costs_change_at_a_signal_for_the_ios_from_then_on_and_the_others_hear_of_it()
     let mut host = Host::start(&[&["--config", &text(&at("share.toml"))][..], &place].concat());
     let (other, socket) = (text(&at("other")), text(&at("other.sock")));
     let flags = ["--name", "other", "--backing", &other, "--size", "1M", "--nbd", &socket];
-    let mut neighbour = Host::start(&[&flags[..], &place, &["--cost-read", "16k=1,256k=1"]].concat());
+    let mut neighbour = Host::start(&[&flags[..], &place, &["--cost-read", "16k=1,64k=1,256k=1"]].concat());
     let metrics = host.field("metrics").to_owned();
-    // 16 reads, whatever their size.
+    // 16 reads of 64k.
     let read = |reads: f64| {
         let uri = format!("--uri={}", uri("d", &at("socket")));
         run("fio", &["--ioengine=nbd", &uri, "--name=read", "--rw=read", "--bs=64k", "--size=1M"]);

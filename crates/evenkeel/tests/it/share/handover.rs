@@ -1,7 +1,7 @@
 //! One process takes the place of another one that serves disks.
 
 use super::costs::figure;
-use super::{Host, line, run, shown, text, uri};
+use super::{Host, line, run, text, uri};
 use crate::patience::eventually;
 use std::fs;
 use std::os::unix::net::UnixDatagram;
@@ -21,11 +21,23 @@ fn fio(folder: &Path, uri: &str) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("fio is installed")
 }
 
-/// The reads of a host, once it has a picture.
-fn reads(home: &Path, metrics: &str) -> u64 {
-    let shown = shown(home, metrics);
-    let row = shown.lines().find(|line| line.trim_start().starts_with("d "));
-    row.and_then(|row| row.split_whitespace().nth(6)?.parse().ok()).unwrap_or(0)
+/// Waits until a process has done some reads of its own.
+fn serves(host: &Host) {
+    let metrics = host.field("metrics");
+    eventually("reads through this process", || {
+        figure(metrics, "disk_reads_total").is_some_and(|reads| reads > 100.0)
+    });
+}
+
+/// Ends fio, which has to have read what it has written all the time.
+fn was_right(mut client: Child) {
+    assert!(client.try_wait().expect("a child").is_none(), "its disk is there");
+    let pid = client.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill is there").success());
+    let output = client.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("err= 0") && !told.contains("verify:"), "{said}{told}");
 }
 
 #[test]
@@ -42,7 +54,7 @@ fn disks_go_from_process_to_process_and_their_clients_notice_nothing() {
     let mut host = Host::start(&["--config", &config]);
     let mut client = fio(folder.path(), &uri("d", &at("socket")));
     for _ in 0..3 {
-        eventually("reads through this process", || reads(folder.path(), host.field("metrics")) > 100);
+        serves(&host);
         let window = || figure(host.field("metrics"), "window").unwrap_or_default();
         eventually("a window that is not the one to begin with", || window() > 8.0);
         let mut before = host;
@@ -55,13 +67,8 @@ fn disks_go_from_process_to_process_and_their_clients_notice_nothing() {
         assert_eq!(before.process.wait().expect("it ends").code(), Some(0));
         assert!(client.try_wait().expect("a child").is_none(), "its disk is there");
     }
-    eventually("reads through the last one", || reads(folder.path(), host.field("metrics")) > 100);
-    let pid = client.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill is there").success());
-    let output = client.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("err= 0") && !told.contains("verify:"), "{said}{told}");
+    serves(&host);
+    was_right(client);
     run("nbdinfo", &["--size", &uri("d", &at("socket"))]);
     host.stop();
     assert!(!at("socket").exists() && !at("bell").exists(), "a socket is left behind");
@@ -72,9 +79,11 @@ fn a_successor_that_cannot_serve_leaves_the_disks_where_they_were() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let at = |name: &str| -> PathBuf { folder.path().join(name) };
     let (disk, socket, bell) = (text(&at("disk")), text(&at("socket")), text(&at("bell")));
-    let flags = ["--name", "h", "--size", "4M", "--nbd", &socket, "--handover", &bell, "--period", "100ms"];
+    let place = ["--name", "h", "--size", "4M", "--nbd", &socket, "--handover", &bell];
+    let flags = [&place[..], &["--period", "100ms", "--metrics", "127.0.0.1:0"]].concat();
     let mut host = Host::start(&[&flags[..], &["--backing", &disk]].concat());
-    let mut client = fio(folder.path(), &uri("h", &at("socket")));
+    let client = fio(folder.path(), &uri("h", &at("socket")));
+    serves(&host);
     let missing = text(&at("no folder/disk"));
     let failed = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
         .args(["share", "disk", "--backing", &missing])
@@ -83,14 +92,9 @@ fn a_successor_that_cannot_serve_leaves_the_disks_where_they_were() {
         .expect("the binary can be started");
     assert_eq!(failed.status.code(), Some(2), "{}", String::from_utf8_lossy(&failed.stderr));
     assert!(line(&mut host.log, "event=handover_failed").contains("this process goes on"));
-    let again = line(&mut host.log, "event=serving");
-    assert!(again.contains("disks=h"), "{again}");
-    run("nbdinfo", &["--size", &uri("h", &at("socket"))]);
-    assert!(client.try_wait().expect("a child").is_none(), "its disk is there");
-    let pid = client.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill is there").success());
-    let output = client.wait_with_output().expect("it ends");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("err= 0"));
+    host.serving = line(&mut host.log, "event=serving");
+    serves(&host);
+    was_right(client);
     host.stop();
 }
 
