@@ -140,7 +140,7 @@ impl<T> Admission<T> {
     ) -> Vec<T> {
         self.pass(now_s);
         let Some(wanted) = self.disks.get_mut(disk) else { return Vec::new() };
-        let give_back = |(cost, io)| {
+        let give_back = |(cost, io): (f64, T)| {
             wanted.cost = (wanted.cost - cost).max(0.0);
             io
         };

@@ -114,8 +114,9 @@ impl Nbd {
         })
     }
 
-    pub(super) fn keep(&mut self, number: usize, connection: Connection, door: Option<usize>) {
-        self.connections[number] = Some(Box::new(Connection { door, ..connection }));
+    pub(super) fn keep(&mut self, number: usize, mut connection: Connection, door: Option<usize>) {
+        connection.door = door;
+        self.connections[number] = Some(Box::new(connection));
         if let Some(door) = door.and_then(|door| self.doors.get_mut(door)) {
             door.clients += 1;
         }
