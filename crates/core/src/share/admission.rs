@@ -107,13 +107,44 @@ impl<T> Admission<T> {
         self.pacer.outstanding()
     }
 
-    /// Somebody wants an I/O of a disk.
-    pub fn want(&mut self, disk: usize, cost: f64, io: T, now_s: f64) {
+    /// A client of a disk wants an I/O. Clients of one disk take turns.
+    pub fn want(&mut self, (disk, client): (usize, u64), cost: f64, io: T, now_s: f64) {
         self.pass(now_s);
         if let Some(wanted) = self.disks.get_mut(disk) {
             wanted.cost += cost;
-            self.queue.push(disk, cost, io);
+            self.queue.push(disk, client, cost, io);
         }
+    }
+
+    /// A client has gone: what of its I/Os is held back is wanted no more, and given back.
+    pub fn withdraw(&mut self, disk: usize, client: u64, now_s: f64) -> Vec<T> {
+        let held_back = self.queue.withdraw(disk, client);
+        self.want_no_more(disk, held_back, now_s)
+    }
+
+    /// Gives back all I/Os that are held back: nobody wants them any more.
+    pub fn withdraw_all(&mut self, now_s: f64) -> Vec<T> {
+        let mut all = Vec::new();
+        for disk in 0..self.disks.len() {
+            let held_back = self.queue.withdraw_all(disk);
+            all.extend(self.want_no_more(disk, held_back, now_s));
+        }
+        all
+    }
+
+    fn want_no_more(
+        &mut self,
+        disk: usize,
+        held_back: impl IntoIterator<Item = (f64, T)>,
+        now_s: f64,
+    ) -> Vec<T> {
+        self.pass(now_s);
+        let Some(wanted) = self.disks.get_mut(disk) else { return Vec::new() };
+        let give_back = |(cost, io): (f64, T)| {
+            wanted.cost = (wanted.cost - cost).max(0.0);
+            io
+        };
+        held_back.into_iter().map(give_back).collect()
     }
 
     /// The next I/O that may be sent now, and counts as sent; else the seconds until one may, if time alone brings it.
@@ -193,8 +224,8 @@ mod tests {
     #[test]
     fn what_the_window_has_no_room_for_waits_and_counts_as_wanted() {
         let mut host = Admission::new(&[1.0], 1.0, 0.0);
-        host.want(0, 1.0, 'a', 0.0);
-        host.want(0, 1.0, 'b', 0.0);
+        host.want((0, 0), 1.0, 'a', 0.0);
+        host.want((0, 0), 1.0, 'b', 0.0);
         let (first, io) = host.next(0.0).unwrap();
         assert_eq!((io, host.next(0.0)), ('a', Err(None)));
         host.complete(first, 2.0);
@@ -210,11 +241,26 @@ mod tests {
     #[test]
     fn what_ios_meet_is_more_than_the_mean_where_they_come_in_bursts() {
         let mut host = Admission::new(&[1.0], 4.0, 0.0);
-        (0..4).for_each(|_| host.want(0, 1.0, (), 0.0));
+        (0..4).for_each(|_| host.want((0, 0), 1.0, (), 0.0));
         let sent: Vec<Sent> = std::iter::from_fn(|| host.next(0.0).ok()).map(|(sent, ())| sent).collect();
         sent.into_iter().for_each(|sent| host.complete(sent, 1.0));
         let period = host.measure(10.0).period;
         assert!((period.outstanding - 0.4).abs() < 1e-9 && (period.met - 2.5).abs() < 1e-9, "{period:?}");
+    }
+
+    #[test]
+    fn what_a_client_wanted_that_has_gone_is_wanted_no_more() {
+        let mut host = Admission::new(&[1.0], 1.0, 0.0);
+        (0..9).for_each(|io| host.want((0, 1), 1.0, io, 0.0));
+        host.want((0, 2), 1.0, 99, 0.0);
+        let (sent, first) = host.next(0.0).unwrap();
+        assert_eq!((first, host.withdraw(0, 1, 1.0), host.waiting()), (0, (1..9).collect(), 1));
+        host.complete(sent, 1.0);
+        assert_eq!(host.next(1.0).unwrap().1, 99);
+        let wanted = host.measure(2.0).period.disks[0].wanted;
+        assert!((wanted - 5.5).abs() < 1e-9, "ten for a second, then one: {wanted}");
+        host.want((0, 2), 1.0, 100, 2.0);
+        assert_eq!((host.withdraw_all(2.0), host.waiting()), (vec![100], 0));
     }
 
     #[test]
@@ -223,7 +269,7 @@ mod tests {
         let sent = |host: &mut Admission<usize>| {
             let mut sent = [0, 0];
             for _ in 0..200 {
-                (0..2).for_each(|disk| host.want(disk, 1.0, disk, 0.0));
+                (0..2).for_each(|disk| host.want((disk, 0), 1.0, disk, 0.0));
                 let (io, disk) = host.next(0.0).unwrap();
                 sent[disk] += 1;
                 host.complete(io, 0.0);

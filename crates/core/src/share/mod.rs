@@ -16,6 +16,7 @@ pub mod law;
 mod pacer;
 mod queue;
 pub mod simulation;
+mod turns;
 
 pub use admission::{Admission, Measured, Sent};
 pub use array::{Array, ArrayPlan, Cache, Calendar, Cost, Io, Own, Service};

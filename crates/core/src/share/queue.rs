@@ -1,13 +1,15 @@
 //! The disks of one host divide its window by start-time fair queueing (Goyal, Vin and Cheng, 1996; SFQ(D) of Jin, Chase
 //! and Kaur, 2004).
 
+use super::turns::Turns;
 use std::collections::VecDeque;
 
 /// Waiting I/Os of several disks; the one with the least start tag goes first.
 ///
 /// An I/O's start tag is the later of the virtual time and its disk's last finish tag; its finish tag is that plus cost over
-/// shares. Virtual time is the start tag of the I/O sent last, so that a disk that was idle has earned nothing.
-#[derive(Clone, Debug, Default)]
+/// shares. Virtual time is the start tag of the I/O sent last, so that a disk that was idle has earned nothing. Within a disk
+/// its clients take turns, by cost.
+#[derive(Clone, Debug)]
 pub struct Queue<T> {
     disks: Vec<Disk<T>>,
     virtual_time: f64,
@@ -17,13 +19,13 @@ pub struct Queue<T> {
 struct Disk<T> {
     shares: f64,
     finish: f64,
-    waiting: VecDeque<(f64, T)>,
+    waiting: Turns<T>,
 }
 
 impl<T> Queue<T> {
     /// With disks of these shares, which must be above zero.
     pub fn new(shares: &[f64]) -> Self {
-        let disk = |&shares: &f64| Disk { shares, finish: 0.0, waiting: VecDeque::new() };
+        let disk = |&shares: &f64| Disk { shares, finish: 0.0, waiting: Turns::new() };
         Self { disks: shares.iter().map(disk).collect(), virtual_time: 0.0 }
     }
 
@@ -36,7 +38,7 @@ impl<T> Queue<T> {
 
     /// One more disk, behind all others, with these shares, above zero.
     pub fn add(&mut self, shares: f64) {
-        self.disks.push(Disk { shares, finish: 0.0, waiting: VecDeque::new() });
+        self.disks.push(Disk { shares, finish: 0.0, waiting: Turns::new() });
     }
 
     /// I/Os that wait.
@@ -46,29 +48,39 @@ impl<T> Queue<T> {
 
     /// Whether none does.
     pub fn is_empty(&self) -> bool {
-        self.disks.iter().all(|disk| disk.waiting.is_empty())
+        self.disks.iter().all(|disk| disk.waiting.len() == 0)
     }
 
-    /// Adds an I/O of a cost.
-    pub fn push(&mut self, disk: usize, cost: f64, io: T) {
+    /// Adds an I/O of a cost that a client of the disk asks for.
+    pub fn push(&mut self, disk: usize, client: u64, cost: f64, io: T) {
         if let Some(disk) = self.disks.get_mut(disk) {
-            disk.waiting.push_back((cost, io));
+            disk.waiting.push(client, cost, io);
         }
+    }
+
+    /// Takes back all I/Os that a client of a disk has asked for, with what they cost.
+    pub fn withdraw(&mut self, disk: usize, client: u64) -> VecDeque<(f64, T)> {
+        self.disks.get_mut(disk).map_or_else(VecDeque::new, |disk| disk.waiting.withdraw(client))
+    }
+
+    /// Takes back all I/Os of a disk.
+    pub fn withdraw_all(&mut self, disk: usize) -> Vec<(f64, T)> {
+        self.disks.get_mut(disk).map_or_else(Vec::new, |disk| disk.waiting.withdraw_all())
     }
 
     /// The disk whose turn it is, and the cost of its first I/O.
     pub fn next(&self) -> Option<(usize, f64)> {
         let start = |disk: &Disk<T>| disk.finish.max(self.virtual_time);
-        let waiting = self.disks.iter().enumerate().filter(|(_, disk)| !disk.waiting.is_empty());
+        let waiting = self.disks.iter().enumerate().filter(|(_, disk)| disk.waiting.len() > 0);
         let (place, disk) = waiting.min_by(|(_, a), (_, b)| start(a).total_cmp(&start(b)))?;
-        Some((place, disk.waiting.front()?.0))
+        Some((place, disk.waiting.next()?))
     }
 
     /// Takes the first I/O of the disk whose turn it is.
     pub fn pop(&mut self) -> Option<(usize, f64, T)> {
         let (place, _) = self.next()?;
         let disk = self.disks.get_mut(place)?;
-        let (cost, io) = disk.waiting.pop_front()?;
+        let (cost, io) = disk.waiting.pop()?;
         self.virtual_time = disk.finish.max(self.virtual_time);
         disk.finish = self.virtual_time + cost / disk.shares;
         Some((place, cost, io))
@@ -84,7 +96,7 @@ mod tests {
         for _ in 0..many {
             let (disk, cost, ()) = queue.pop().expect("something waits");
             sent[disk] += 1;
-            queue.push(disk, cost, ());
+            queue.push(disk, 0, cost, ());
         }
         sent
     }
@@ -92,24 +104,24 @@ mod tests {
     #[test]
     fn disks_that_always_want_get_their_shares() {
         let mut queue = Queue::new(&[20.0, 10.0]);
-        (0..8).for_each(|number| queue.push(number % 2, 1.0, ()));
+        (0..8).for_each(|number| queue.push(number % 2, 0, 1.0, ()));
         assert_eq!(sent(&mut queue, 300), [200, 100]);
     }
 
     #[test]
     fn shares_are_of_cost_not_of_numbers() {
         let mut queue = Queue::new(&[1.0, 1.0]);
-        queue.push(0, 4.0, ());
-        queue.push(1, 1.0, ());
+        queue.push(0, 0, 4.0, ());
+        queue.push(1, 0, 1.0, ());
         assert_eq!(sent(&mut queue, 500), [100, 400]);
     }
 
     #[test]
     fn a_disk_that_was_idle_has_earned_nothing() {
         let mut queue = Queue::new(&[1.0, 1.0]);
-        queue.push(0, 1.0, ());
+        queue.push(0, 0, 1.0, ());
         sent(&mut queue, 1_000);
-        queue.push(1, 1.0, ());
+        queue.push(1, 0, 1.0, ());
         let sent = sent(&mut queue, 100);
         assert!(sent[0].abs_diff(sent[1]) <= 1, "{sent:?}");
     }

@@ -47,7 +47,13 @@ pub fn snapshot() -> Snapshot {
         }],
         members: vec![member("host-a", 1.0, 8.5, 0), member("host-b", 4.0, 34.0, 700)],
         dropped: Dropped::ALL.map(|why| (why, u64::from(why == Dropped::Figures) * 3)),
-        counts: Counts { disks: vec![counts], clients: 1, held: histogram.clone(), latency: histogram },
+        counts: Counts {
+            disks: vec![counts],
+            clients: 1,
+            crowd: Default::default(),
+            held: histogram.clone(),
+            latency: histogram,
+        },
         totals: Totals { periods: 30, kept: 2 },
     }
 }

@@ -39,6 +39,7 @@ fn parts(event: &Event) -> Parts {
         Event::Failed { disk, count, last } => {
             ("error", "io_failed", json!({ "disk": disk, "count": count, "last": last.to_string() }))
         }
+        Event::Crowded { count, last } => ("warn", "crowded", json!({ "count": count, "last": last })),
         Event::Lost { disk, errno } => ("error", "lost", json!({ "disk": disk, "error": errno.to_string() })),
         Event::Reloaded { ignored } if ignored.is_empty() => ("info", "reloaded", json!({})),
         Event::Reloaded { ignored } => ("warn", "reloaded", json!({ "needs_a_restart": ignored.join(", ") })),

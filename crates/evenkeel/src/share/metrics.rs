@@ -52,6 +52,11 @@ fn law(out: &mut Text, snapshot: &Snapshot) {
     out.gauge("outsider", "1 while something unmanaged loads the storage.", flag(is_outsider));
     let help = "1 while the storage is not divided by shares, whatever the windows.";
     out.gauge("unfair", help, flag(snapshot.unfair.is_some()));
+    out.counter(
+        "clients_without_room_total",
+        "Clients that had to wait because there was no room for them.",
+        snapshot.counts.crowd.times as f64,
+    );
     out.counter("periods_total", "Periods since the start.", snapshot.totals.periods as f64);
     out.counter(
         "kept_periods_total",

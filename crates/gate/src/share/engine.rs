@@ -89,6 +89,28 @@ impl Listening {
     }
 }
 
+/// Where clients of a disk may connect that is served later: they wait until it is. Dropped, it takes nothing down but itself.
+pub struct Doors(Vec<(Address, Listener)>);
+
+impl Doors {
+    /// Listens at all of these.
+    ///
+    /// # Errors
+    /// One of them is taken, or may not be made.
+    pub fn bind(places: &[(Address, Access)]) -> Result<Self, ShareError> {
+        let bind = |(address, access): &(Address, Access)| match Listener::bind_for(address, *access) {
+            Ok(listener) => Ok((address.clone(), listener)),
+            Err(source) => Err(ShareError::Listen { address: address.clone(), source }),
+        };
+        places.iter().map(bind).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Ports, where the system chose them too.
+    pub fn ports(&self) -> Vec<u16> {
+        self.0.iter().filter_map(|(_, listener)| listener.port()).collect()
+    }
+}
+
 /// Why an engine does not start, or how it ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ShareError {
@@ -166,21 +188,12 @@ impl Engine {
     }
 
     /// Serves one more disk from now on, to other threads, at the places of all disks, and at places of its own; its place among
-    /// the disks, and the ports it listens at.
+    /// the disks, which is behind all others.
     ///
     /// # Errors
-    /// The name or a place is taken, or the engine has ended.
-    pub fn add(&self, disk: DiskPlan, places: &[(Address, Access)]) -> Result<(usize, Vec<u16>), ShareError> {
-        let bind = |(address, access): &(Address, Access)| {
-            let bound = Listener::bind_for(address, *access);
-            bound
-                .map(|listener| (address.clone(), listener))
-                .map_err(|source| ShareError::Listen { address: address.clone(), source })
-        };
-        let listeners = places.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
-        let ports = listeners.iter().filter_map(|(_, listener)| listener.port()).collect();
-        let place = self.handle.add(Addition { disk, listeners })?;
-        Ok((place, ports))
+    /// The name is taken, or the engine has ended.
+    pub fn add(&self, disk: DiskPlan, doors: Doors) -> Result<usize, ShareError> {
+        self.handle.add(Addition { disk, listeners: doors.0 })
     }
 
     /// Ports it listens at, where the system chose them too.

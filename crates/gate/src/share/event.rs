@@ -92,6 +92,13 @@ pub enum Event {
         /// The last one.
         last: Failure,
     },
+    /// Clients came and found no room: they wait to be accepted.
+    Crowded {
+        /// How many since this was told last.
+        count: u64,
+        /// Where the last one came, and what there is too little of.
+        last: String,
+    },
     /// What was written to a disk and answered may be gone: a sync failed, or its file became shorter. Flushes fail from now on.
     Lost {
         /// Name of the disk.

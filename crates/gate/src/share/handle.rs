@@ -46,6 +46,15 @@ impl fmt::Debug for Addition {
     }
 }
 
+/// Clients that found no room, and wait to be accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Crowd {
+    /// How often one did since the start.
+    pub times: u64,
+    /// Where it was the last time, and what there was too little of.
+    pub last: String,
+}
+
 /// Counts since the start.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
@@ -53,6 +62,8 @@ pub struct Counts {
     pub disks: Vec<DiskCounts>,
     /// Clients connected to the engine's own front.
     pub clients: usize,
+    /// Clients that it had no room for.
+    pub crowd: Crowd,
     /// Time that I/Os were held back.
     pub held: Histogram,
     /// Time from sent to completed.

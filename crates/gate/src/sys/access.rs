@@ -54,7 +54,9 @@ impl Access {
 /// The number of a group of this name; a number is taken as it is.
 pub fn group_id(name: &str) -> io::Result<u32> {
     if let Ok(number) = name.parse() {
-        return Ok(number);
+        // To chown(2) it says that the group stays as it is.
+        let is_none = number == libc::gid_t::MAX;
+        return if is_none { Err(io::Error::other("this number is no group")) } else { Ok(number) };
     }
     let text = CString::new(name)?;
     // SAFETY: all zeroes are a valid group; pointers of it are not followed.
@@ -80,6 +82,7 @@ mod tests {
     fn groups_have_numbers_and_unknown_ones_are_told() {
         assert_eq!(group_id("root").unwrap(), 0);
         assert_eq!(group_id("107").unwrap(), 107);
+        assert!(group_id("4294967295").is_err(), "chown takes it for no group at all");
         assert_eq!(group_id("no such group").unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -49,6 +49,8 @@ pub struct Ready {
     pub write: bool,
     /// The other side has ended what it sends.
     pub ended: bool,
+    /// It takes nothing any more either.
+    pub gone: bool,
 }
 
 /// One epoll instance with room for its events.
@@ -147,6 +149,7 @@ impl Poller {
             read: failed || has(libc::EPOLLIN | libc::EPOLLRDHUP),
             write: failed || has(libc::EPOLLOUT),
             ended: failed || has(libc::EPOLLRDHUP),
+            gone: has(libc::EPOLLHUP),
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Site {
     pub stubborn: AtomicBool,
     pub read_only: AtomicBool,
     pub started: AtomicUsize,
+    /// Where works began that have a place.
+    pub order: Mutex<Vec<u64>>,
     pub flushes: AtomicUsize,
 }
 
@@ -41,6 +43,7 @@ impl Backing for Memory {
 
     fn start(&mut self, id: u64, work: Work, _: Nanos) {
         self.site.started.fetch_add(1, Ordering::SeqCst);
+        self.site.order.lock().unwrap().extend(work.range().map(|(offset, _)| offset));
         self.under_way.push((id, work));
     }
 
@@ -124,12 +127,21 @@ impl Served {
         Self::start_with(tempfile::tempdir().unwrap(), None)
     }
 
+    /// With room for so much at the storage.
+    pub fn start_window(window: f64) -> Self {
+        Self::start_all(tempfile::tempdir().unwrap(), None, window)
+    }
+
     /// In a folder, with TLS over TCP.
     pub fn start_with(folder: TempDir, tls: Option<Arc<evenkeel_gate::share::ServerConfig>>) -> Self {
+        Self::start_all(folder, tls, f64::INFINITY)
+    }
+
+    fn start_all(folder: TempDir, tls: Option<Arc<evenkeel_gate::share::ServerConfig>>, window: f64) -> Self {
         let (orders, archive) = (site(), site());
         archive.read_only.store(true, Ordering::SeqCst);
         let disks = vec![disk("orders", &orders), disk("archive", &archive)];
-        let plan = Plan { disks, window: f64::INFINITY, costs: Costs::default(), memory: MEMORY };
+        let plan = Plan { disks, window, costs: Costs::default(), memory: MEMORY };
         let port = Address::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
         let all = Address::Unix(folder.path().join("disks"));
         let only = Place { disk: Some(0), ..Address::Unix(folder.path().join("orders")).into() };

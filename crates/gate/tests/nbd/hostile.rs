@@ -1,9 +1,10 @@
 //! Clients that hold what others need, and what becomes of those.
 
-use crate::client::{Client, READ, Stream, WRITE, read, request, unix};
+use crate::client::{Client, READ, Stream, TRIM, WRITE, read, request, unix};
 use crate::disk::Served;
-use crate::{PATIENCE, fill, pattern};
+use crate::{PATIENCE, fill, pattern, wait};
 use std::io::Read;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// A client that asks for more than it ever takes.
@@ -71,4 +72,77 @@ fn a_thousand_silent_clients_lock_nobody_out_and_go_after_a_while() {
     newest.read_exact(&mut greeting).unwrap();
     assert_eq!(read(&mut **newest, &mut [0]).unwrap(), 0, "nobody ends a handshake that does not end itself");
     assert_eq!(idle.ask(READ, 0, 512, 512).unwrap(), pattern(512, 512), "one that is served stays");
+}
+
+/// So many trims of so many bytes each.
+fn trims(many: u64, bytes: u32) -> Vec<u8> {
+    (0..many).flat_map(|number| request(TRIM, 0, number, 0, bytes)).collect()
+}
+
+#[test]
+fn what_clients_have_asked_for_that_are_gone_is_not_done() {
+    let served = Served::start_window(1.0);
+    served.orders.held.store(true, Ordering::SeqCst);
+    let ask = |_| {
+        let mut client = Client::open(unix(&served.path()), "orders", false);
+        client.send(&trims(100, 4_096));
+        client
+    };
+    let clients: Vec<Client> = (0..12).map(ask).collect();
+    wait(&served, |seen| seen.waiting > 1_000);
+    drop(clients);
+    // The storage has not moved: nobody wants any of it any more.
+    wait(&served, |seen| seen.waiting == 0 && seen.counts.clients == 0);
+    served.orders.held.store(false, Ordering::SeqCst);
+    let mut other = Client::open(unix(&served.path()), "orders", false);
+    other.ask(READ, 0, 0, 512).unwrap();
+    let begun = served.orders.started.load(Ordering::SeqCst);
+    assert!(begun < 20, "{begun} were begun");
+}
+
+#[test]
+fn a_client_that_asks_for_much_holds_up_itself_alone() {
+    let served = Served::start_window(1.0);
+    served.orders.held.store(true, Ordering::SeqCst);
+    let mut busy = Client::open(unix(&served.path()), "orders", false);
+    let mut other = Client::open(unix(&served.path()), "orders", false);
+    busy.send(&trims(100, 64 << 10));
+    wait(&served, |seen| seen.waiting == 99);
+    other.send(&request(READ, 0, 1, 4_096, 512));
+    wait(&served, |seen| seen.waiting == 100);
+    served.orders.held.store(false, Ordering::SeqCst);
+    assert_eq!(other.answer(512).error, 0);
+    let order = served.orders.order.lock().unwrap().clone();
+    let turn = order.iter().position(|offset| *offset == 4_096).unwrap();
+    assert!(turn < 20, "{turn} of the other client went before");
+}
+
+#[test]
+fn one_client_has_no_more_than_a_few_large_trims_under_way() {
+    let served = Served::start();
+    served.orders.held.store(true, Ordering::SeqCst);
+    let mut busy = Client::open(unix(&served.path()), "orders", false);
+    busy.send(&trims(200, 8 << 20));
+    let mut other = Client::open(unix(&served.path()), "archive", false);
+    other.ask(READ, 0, 0, 512).unwrap();
+    assert!(served.orders.started.load(Ordering::SeqCst) <= 32);
+    served.orders.held.store(false, Ordering::SeqCst);
+    (0..200).for_each(|_| assert_eq!(busy.answer(0).error, 0));
+}
+
+#[test]
+fn however_many_come_to_one_place_each_other_place_has_room_for_its_own() {
+    let served = Served::start();
+    fill(&served);
+    let own = served.folder.path().join("orders");
+    // As many as ever come in there: each has chosen the disk, and says nothing more.
+    let silent: Vec<Client> = (0..968).map(|_| Client::open(unix(&own), "", false)).collect();
+    let _knocks = unix(&own);
+    wait(&served, |seen| seen.counts.crowd.times > 0);
+    for _ in 0..3 {
+        assert!(others_when_served(&served) >= silent.len());
+    }
+    drop(silent);
+    let mut late = Client::open(unix(&own), "", false);
+    assert_eq!(late.ask(READ, 0, 512, 512).unwrap(), pattern(512, 512));
 }

@@ -51,7 +51,7 @@ impl<'a> Host<'a> {
             while self.wanted[place] < most {
                 let io = disk.io(self.random.unit());
                 self.wanted[place] += 1;
-                self.admission.want(place, self.costs.of(io), io, now_s);
+                self.admission.want((place, 0), self.costs.of(io), io, now_s);
             }
         }
     }

@@ -9,6 +9,7 @@ use evenkeel_gate::share::backing::{FileBacking, FileOptions, VolatileBacking, V
 use evenkeel_gate::share::{Backing, DiskPlan};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 
 /// Opens all of them.
 pub fn open(config: &ShareConfig) -> Result<Vec<DiskPlan>> {
@@ -43,11 +44,33 @@ fn one(disk: &DiskConfig) -> Result<Box<dyn Backing>> {
     }
 }
 
-/// A file that is missing, of this size and without any block.
+/// A file that is missing, of this size and without any block, which nobody else may read. One that cannot have its size is
+/// not left behind.
 fn make(disk: &DiskConfig, size: u64) -> Result<()> {
-    match OpenOptions::new().write(true).create_new(true).open(&disk.backing) {
-        Ok(file) => file.set_len(size).with_context(|| format!("making {}", disk.backing.display())),
+    let made = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&disk.backing) {
+        Ok(file) => file.set_len(size).inspect_err(|_| drop(std::fs::remove_file(&disk.backing))),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("making {}", disk.backing.display())),
+        Err(error) => Err(error),
+    };
+    made.with_context(|| format!("making {} of {size} bytes", disk.backing.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_file_that_is_made_is_its_owner_s_alone_and_one_that_is_too_large_is_not_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk");
+        let disk = DiskConfig::new("d", &path);
+        assert!(make(&disk, u64::MAX).is_err());
+        assert!(!path.exists(), "the next start would say that it is too small");
+        make(&disk, 1 << 20).unwrap();
+        let found = std::fs::metadata(&path).unwrap();
+        assert_eq!((found.len(), found.permissions().mode() & 0o777), (1 << 20, 0o600));
+        make(&disk, 2 << 20).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 1 << 20, "one that is there stays as it is");
     }
 }

@@ -16,8 +16,8 @@ use evenkeel_gate::share::control::{Loop, Order, Settings};
 use evenkeel_gate::share::event::{Event, Listener};
 use evenkeel_gate::share::handover::Bell;
 use evenkeel_gate::share::{
-    self as gate, Address, DiskPlan, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan, Plan,
-    serve_file_systems,
+    self as gate, Access, Address, DiskPlan, Doors, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan,
+    Plan, serve_file_systems,
 };
 use handover::Place;
 use serde_json::json;
@@ -56,11 +56,10 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
             None => return Ok(ExitCode::SUCCESS),
         };
         if hangup.swap(false, Ordering::Relaxed) {
-            let event = match flags.read().and_then(|config| running.reload(&config)) {
+            let mut added = Vec::new();
+            let event = match flags.read_again().and_then(|config| running.reload(&config, &mut added)) {
                 Ok(ignored) => Event::Reloaded { ignored },
-                Err(error) => {
-                    Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") }
-                }
+                Err(error) => Event::ReloadFailed { reason: reload::failed(&error, &added) },
             };
             running.listener.tell(&event);
         }
@@ -73,6 +72,17 @@ fn flag(signal: i32) -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal, Arc::clone(&flag)).context("installing handlers of signals")?;
     Ok(flag)
+}
+
+/// A disk that is about to be served, and all that it takes.
+struct Ready {
+    disk: DiskConfig,
+    place: usize,
+    plan: DiskPlan,
+    size: (u64, bool),
+    places: Vec<(Address, Access)>,
+    doors: Doors,
+    fuse: Option<FuseFront>,
 }
 
 /// A host that serves its disks; what clients see comes down first.
@@ -146,12 +156,7 @@ impl Running {
 
     /// Where clients find the disks, with the ports that the system chose.
     fn tell_where(&self, config: &ShareConfig, places: &[gate::Place]) {
-        for address in places::open_to_all(config, places) {
-            let why = "every machine that reaches this one may write to the disks";
-            let hint = "name one address, or give [tls] certificate, key and clients";
-            let fields = json!({ "address": address, "why": why, "hint": hint });
-            write(&line(("warn", "open_to_all", fields), unix_time().as_millis(), config.log));
-        }
+        tell_open(config, places);
         let nbd = places::found(places.iter().map(|place| &place.address), self.engine.ports());
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
@@ -174,12 +179,19 @@ impl Running {
         self.metrics.as_ref().map(|server| server.address().to_string())
     }
 
-    /// Heeds what it can; says what it could not.
-    fn reload(&mut self, config: &ShareConfig) -> Result<Vec<String>> {
-        self.add(reload::added(&self.started, config), config)?;
+    /// Heeds what it can; says what it could not, and which disks it has `added`, also where it fails behind them.
+    fn reload(&mut self, config: &ShareConfig, added: &mut Vec<String>) -> Result<Vec<String>> {
+        let settings = settings(config)?;
+        let disks = reload::added(&self.started, config).into_iter().zip(self.names.len()..);
+        // All of them are ready before clients see the first one: what fails leaves everything as it was.
+        let ready: Vec<Ready> =
+            disks.map(|(disk, place)| self.prepare(disk, place, config)).collect::<Result<_>>()?;
+        for one in ready {
+            added.push(self.add(one, config)?);
+        }
         let send =
             |order: Order| self.orders.send(order).map_err(|_| anyhow!("the thread of the window has ended"));
-        send(Order::Set(Box::new(settings(config)?)))?;
+        send(Order::Set(Box::new(settings)))?;
         for (place, name) in self.names.iter().enumerate() {
             if let Some(disk) = config.disks.iter().find(|disk| disk.name == *name) {
                 send(Order::Shares(place, disk.share))?;
@@ -189,25 +201,37 @@ impl Running {
         Ok(reload::ignored(&self.started, config))
     }
 
-    /// Serves disks that were not there; all of them are opened before the first one is.
-    fn add(&mut self, added: Vec<&DiskConfig>, config: &ShareConfig) -> Result<()> {
-        let plans: Vec<DiskPlan> = added.iter().map(|disk| backing::open_one(disk)).collect::<Result<_>>()?;
-        for (disk, plan) in added.into_iter().zip(plans) {
-            let size = (plan.backing.bytes(), plan.backing.is_read_only());
-            let places = places::of_disk(disk, config)?;
-            let added = self.engine.add(plan, &places);
-            let (place, ports) = added.with_context(|| format!("adding disk `{}`", disk.name))?;
-            let nbd = places::found(places.iter().map(|(address, _)| address), &ports);
-            self.fuse.extend(show(disk, place, &self.engine, size)?);
-            self.sizes.push(size);
-            self.names.push(disk.name.clone());
-            self.started.disks.push(disk.clone());
-            // A loop that has ended says so itself.
-            let _ = self.orders.send(Order::Add(disk.name.clone()));
-            let fields = json!({ "disk": disk.name, "nbd": list(&nbd) });
-            write(&line(("info", "disk_added", fields), unix_time().as_millis(), config.log));
-        }
-        Ok(())
+    /// A disk that will have this place.
+    fn prepare(&self, disk: &DiskConfig, place: usize, config: &ShareConfig) -> Result<Ready> {
+        let plan = backing::open_one(disk)?;
+        let size = (plan.backing.bytes(), plan.backing.is_read_only());
+        let places = places::of_disk(disk, config)?;
+        let doors = Doors::bind(&places).with_context(|| format!("adding disk `{}`", disk.name))?;
+        let fuse = show(disk, place, &self.engine, size)?;
+        Ok(Ready { disk: disk.clone(), place, plan, size, places, doors, fuse })
+    }
+
+    /// Serves it; its name.
+    fn add(&mut self, ready: Ready, config: &ShareConfig) -> Result<String> {
+        let Ready { disk, place, plan, size, places, doors, fuse } = ready;
+        let (name, ports) = (disk.name.clone(), doors.ports());
+        let served = self.engine.add(plan, doors).with_context(|| format!("adding disk `{name}`"))?;
+        // Whatever fails from here on: it is served, and has its place.
+        self.sizes.push(size);
+        self.names.push(name.clone());
+        self.started.disks.push(disk);
+        self.fuse.extend(fuse);
+        // A loop that has ended says so itself.
+        let _ = self.orders.send(Order::Add(served, name.clone()));
+        debug_assert_eq!(place, served, "nobody else adds disks");
+        let own = places.into_iter();
+        let own: Vec<gate::Place> =
+            own.map(|(address, access)| gate::Place { address, disk: Some(served), access }).collect();
+        tell_open(config, &own);
+        let nbd = places::found(own.iter().map(|place| &place.address), &ports);
+        let fields = json!({ "disk": name, "nbd": list(&nbd) });
+        write(&line(("info", "disk_added", fields), unix_time().as_millis(), config.log));
+        Ok(name)
     }
 
     /// A way to the engine for a front of somebody else's.
@@ -250,6 +274,16 @@ fn show(
     let file = FuseDisk { disk: place, name: disk.name.clone(), bytes, read_only };
     let mounted = FuseFront::mount(engine.handle(), file, at);
     mounted.with_context(|| format!("showing disk `{}` as a file", disk.name)).map(Some)
+}
+
+/// Warns of places where every machine may write.
+fn tell_open(config: &ShareConfig, places: &[gate::Place]) {
+    for address in places::open_to_all(config, places) {
+        let why = "every machine that reaches this one may write to the disks";
+        let hint = "name one address, or give [tls] certificate, key and clients";
+        let fields = json!({ "address": address, "why": why, "hint": hint });
+        write(&line(("warn", "open_to_all", fields), unix_time().as_millis(), config.log));
+    }
 }
 
 fn list(addresses: &[Address]) -> String {

@@ -5,7 +5,7 @@ use crate::config::share::{DiskConfig, LAWS, ShareConfig, mode_of};
 use crate::config::units;
 use crate::failure::WithHint;
 use crate::view::log::Form;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::path::PathBuf;
 
 /// Flags that a file has as well; a flag wins. Those of a disk are for a host with one.
@@ -136,6 +136,15 @@ impl Flags {
                 .hint("give --nbd ADDRESS or --fuse DIR");
         }
         Ok(config)
+    }
+
+    /// As [`Flags::read`], while disks are served. A pipe has said all that it had to say at the start, and would be waited for.
+    pub fn read_again(&self) -> Result<ShareConfig> {
+        if let Some(path) = &self.config {
+            let found = std::fs::metadata(path).with_context(|| format!("reading {}", path.display()))?;
+            ensure!(found.is_file(), "{} is no file that can be read again", path.display());
+        }
+        self.read()
     }
 
     /// As [`Flags::read`], of one disk that may appear nowhere else than where it is mounted.

@@ -46,6 +46,14 @@ pub fn added<'a>(old: &ShareConfig, new: &'a ShareConfig) -> Vec<&'a DiskConfig>
     new.disks.iter().filter(is_new).collect()
 }
 
+/// Why a new configuration does not hold, and what of it does all the same.
+pub fn failed(error: &anyhow::Error, added: &[String]) -> String {
+    match added {
+        [] => format!("{error:#}; the old configuration holds"),
+        added => format!("{error:#}; the old configuration holds, and added are: {}", added.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

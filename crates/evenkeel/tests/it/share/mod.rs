@@ -2,6 +2,7 @@
 
 mod costs;
 mod handover;
+mod live;
 
 use super::cli::{evenkeel, refused};
 use crate::patience::eventually;

@@ -322,7 +322,7 @@ impl World {
         if side == Side::Server && slot.pair.session.is_connecting() {
             return self.connect(at);
         }
-        let ready = Ready { token: 0, read: true, write, ended };
+        let ready = Ready { token: 0, read: true, write, ended, gone: false };
         self.serve(at, |pair, desk| pair.ready(side, ready, desk));
         self.note(at, |slot| {
             let (keeps, hears) = (slot.pair.session.held(), slot.pair.session.hears(Side::Client));
@@ -338,7 +338,11 @@ impl World {
         self.slots[at].server = Some(server);
         self.serve(at, |pair, desk| pair.happens(Event::Connected { server }, desk));
         self.serve(at, |pair, desk| {
-            pair.ready(Side::Server, Ready { token: 0, read: true, write: false, ended: false }, desk)
+            pair.ready(
+                Side::Server,
+                Ready { token: 0, read: true, write: false, ended: false, gone: false },
+                desk,
+            )
         });
     }
 

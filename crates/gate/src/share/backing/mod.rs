@@ -39,10 +39,14 @@ pub trait Backing: Send {
     }
 
     /// Why what was written and answered may be gone, once it may. A change that failed by itself is no reason, an end of it
-    /// that could not be brought to the disk is. Asked after an error.
+    /// that could not be brought to the disk is. Asked after an error, and after a look.
     fn lost(&self) -> Option<Errno> {
         None
     }
+
+    /// Looks after what it is on, though nobody asks for anything: called once a period. [`lost`](Backing::lost) says what came of
+    /// it.
+    fn look(&mut self) {}
 
     /// Whether it can say which parts of it are holes. It is not asked for [`Work::Holes`] otherwise, and all of it is data.
     fn knows_holes(&self) -> bool {

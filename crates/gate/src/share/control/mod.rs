@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
-use storage::Storage;
+use storage::{Crowded, Storage};
 
 /// Longest wait for the engine.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -55,8 +55,8 @@ pub enum Order {
     Set(Box<Settings>),
     /// Other shares of a disk, above zero.
     Shares(usize, f64),
-    /// One more disk of this name, behind all others.
-    Add(String),
+    /// One more disk: its place, and its name.
+    Add(usize, String),
     /// Ends the loop; the window stays, and the others are told that this member leaves.
     Stop,
     /// Ends the loop for a successor that is this member: the others are told nothing.
@@ -83,6 +83,7 @@ pub struct Loop {
     present: BTreeSet<String>,
     told_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
     storage: Storage,
+    crowded: Crowded,
     totals: Totals,
     listener: Arc<dyn Listener>,
     board: Board<Snapshot>,
@@ -133,6 +134,7 @@ impl Loop {
             present: BTreeSet::new(),
             told_drops: ([0; Dropped::ALL.len()], None),
             storage: Storage::default(),
+            crowded: Crowded::default(),
             totals: Totals::default(),
             listener,
             board,
@@ -186,7 +188,10 @@ impl Loop {
                 self.bus.set_period(settings.period);
             }
             Order::Shares(disk, shares) => self.engine.set_shares(disk, shares),
-            Order::Add(name) => self.names.push(name),
+            Order::Add(place, name) => {
+                self.names.resize(self.names.len().max(place + 1), String::new());
+                self.names[place] = name;
+            }
             Order::Stop | Order::HandOver => {}
         }
     }
@@ -199,6 +204,7 @@ impl Loop {
         };
         self.doubt(&mut seen, now);
         self.storage.tell(&self.names, &seen.counts, now, &*self.listener);
+        self.crowded.tell(&seen.counts.crowd, now, &*self.listener);
         let report = self.keeper.report(&seen.measured.period);
         let decided = self.converse(&report, now).and_then(|heeded| {
             let window = match self.hears {

@@ -1,7 +1,7 @@
 //! What the storage of the disks failed at, as it is told: what was lost once, I/O errors now and then.
 
 use crate::share::event::{Event, Listener};
-use crate::share::{Counts, DiskCounts};
+use crate::share::{Counts, Crowd, DiskCounts};
 use evenkeel_core::Nanos;
 
 /// Errors of a disk are told at most this often.
@@ -14,6 +14,24 @@ struct Known {
     told_at: Option<Nanos>,
     failed_at: Option<Nanos>,
     is_lost: bool,
+}
+
+/// Clients without room, as far as they were told of.
+#[derive(Debug, Default)]
+pub(super) struct Crowded {
+    told: u64,
+    told_at: Option<Nanos>,
+}
+
+impl Crowded {
+    /// Tells of those that came since.
+    pub fn tell(&mut self, crowd: &Crowd, now: Nanos, listener: &dyn Listener) {
+        let may_tell = self.told_at.is_none_or(|at| now - at >= TOLD_EVERY);
+        if crowd.times > self.told && may_tell {
+            listener.tell(&Event::Crowded { count: crowd.times - self.told, last: crowd.last.clone() });
+            (self.told, self.told_at) = (crowd.times, Some(now));
+        }
+    }
 }
 
 /// What is known of each disk.
@@ -64,6 +82,27 @@ mod tests {
     use super::*;
     use crate::share::{Errno, Failure};
     use std::sync::Mutex;
+
+    #[test]
+    fn clients_without_room_are_told_of_at_once_and_then_now_and_then() {
+        let told = std::sync::Arc::new(Mutex::new(Vec::new()));
+        let heard = told.clone();
+        let listener = move |event: &Event| heard.lock().unwrap().push(event.clone());
+        let mut crowded = Crowded::default();
+        let mut look = |second, times| {
+            let crowd = Crowd { times, last: "/b: 16 clients are there".to_owned() };
+            crowded.tell(&crowd, Nanos::from_secs(second), &listener);
+            let counts = std::mem::take(&mut *told.lock().unwrap()).into_iter().map(|event| match event {
+                Event::Crowded { count, .. } => count,
+                _ => 0,
+            });
+            counts.collect::<Vec<u64>>()
+        };
+        assert_eq!(
+            [look(1, 0), look(2, 3), look(4, 9), look(12, 9), look(30, 9)],
+            [vec![], vec![3], vec![], vec![6], vec![]]
+        );
+    }
 
     #[test]
     fn errors_are_told_at_once_and_then_now_and_then_and_what_is_lost_once() {

@@ -5,6 +5,7 @@ pub(crate) mod nbd;
 
 pub use fuse::{FuseDisk, FuseError, FuseFront};
 
+use super::handle::Crowd;
 use super::handover::Handed;
 use super::{Answer, Request};
 use crate::address::Address;
@@ -63,6 +64,13 @@ pub(crate) trait Front: Send {
 
     /// Clients connected.
     fn clients(&self) -> usize;
+
+    /// Disks and connections of clients that went since this was asked and had requests in the engine, which nobody wants any
+    /// more. Each request is still answered.
+    fn gone(&mut self) -> Vec<(usize, u64)>;
+
+    /// Clients that found no room.
+    fn crowd(&self) -> &Crowd;
 }
 
 /// The least token of a front.

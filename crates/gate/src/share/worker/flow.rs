@@ -1,11 +1,12 @@
 //! The way of a request: checked, held back, let go, ended, answered.
 
-use super::{Flying, Kind, Worker};
+use super::{Flying, Kind, LAST, Worker};
 use crate::share::check::check;
 use crate::share::holes::all_data;
 use crate::share::{Answer, Errno, Failure, Reply, Request, Work};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Io, Sent};
+use std::io;
 
 /// Bytes that a change counts for at most: zeroes are not moved one by one.
 const CHANGE_BYTES: u64 = 1 << 20;
@@ -30,11 +31,39 @@ impl Worker {
                 None if matches!(request.work, Work::Flush) => self.start(None, request, now),
                 None => {
                     let cost = self.costs.of(io(&request.work));
-                    self.admission.want(request.disk, cost, (request, now), now.as_secs_f64());
+                    let whose = (request.disk, client(&request.reply));
+                    self.admission.want(whose, cost, (request, now), now.as_secs_f64());
                 }
             }
         }
         self.requests = requests;
+    }
+
+    /// What clients have asked for that are gone is no longer held back for them: their disk's other clients would wait
+    /// for it, and so would a stop.
+    pub(super) fn withdraw_gone(&mut self) {
+        let gone = self.front.as_mut().map_or_else(Vec::new, |front| front.gone());
+        for (disk, connection) in gone {
+            let held_back = self.admission.withdraw(disk, connection, self.clock.now().as_secs_f64());
+            self.give_up(held_back);
+        }
+    }
+
+    /// What a stop has found held back, and the window has not let go since, is answered as not done.
+    pub(super) fn shed_if_late(&mut self) -> io::Result<()> {
+        let now = self.clock.now();
+        let is_late = self.stopping.is_some_and(|until| now >= until);
+        if !is_late || self.admission.waiting() == 0 {
+            return Ok(());
+        }
+        let held_back = self.admission.withdraw_all(now.as_secs_f64());
+        self.give_up(held_back);
+        self.stopping = Some(now + LAST);
+        self.turn()
+    }
+
+    fn give_up(&mut self, held_back: Vec<(Request, Nanos)>) {
+        held_back.into_iter().for_each(|(request, _)| self.answer(request.reply, Err(Errno::SHUTDOWN)));
     }
 
     fn refusal(&self, request: &Request) -> Option<Errno> {
@@ -163,6 +192,14 @@ impl Worker {
             (Reply::Nbd { connection, cookie }, Some(front)) => front.answer(connection, cookie, answer),
             (Reply::Nbd { .. }, None) => {}
         }
+    }
+}
+
+/// Who takes turns with others: a connection; all that does not come by one is one client.
+fn client(reply: &Reply) -> u64 {
+    match reply {
+        Reply::Nbd { connection, .. } => *connection,
+        Reply::Call(_) => u64::MAX,
     }
 }
 

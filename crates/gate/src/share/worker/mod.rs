@@ -20,8 +20,10 @@ use std::sync::Arc;
 
 const TIMER: u64 = 0;
 const WAKE: u64 = 1;
-/// Time that clients have to take their last answers.
+/// Time that the window has, after a stop, for what it holds back, and clients have to take their answers.
 const PATIENCE: Nanos = Nanos::from_millis(5_000);
+/// Time that clients have to take answers to what was given up then.
+const LAST: Nanos = Nanos::from_millis(1_000);
 /// Tokens of backings, by place.
 const BACKINGS: u64 = 16;
 /// What one I/O moves: a socket is ready, a request comes, and ends. After more it sleeps at once: meanwhile clients with many
@@ -154,6 +156,7 @@ impl Worker {
             self.listen()?;
             self.turn()?;
             self.thaw_if_late();
+            self.shed_if_late()?;
         }
         Ok(())
     }
@@ -276,9 +279,15 @@ impl Worker {
     }
 
     fn seen(&mut self) -> Seen {
+        for disk in &mut self.disks {
+            disk.backing.look();
+            disk.counts.lost = disk.counts.lost.or(disk.backing.lost());
+        }
         let counts = |disk: &Disk| DiskCounts { device_s: disk.backing.device_s(), ..disk.counts };
         self.counts.disks = self.disks.iter().map(counts).collect();
-        self.counts.clients = self.front.as_ref().map_or(0, |front| front.clients());
+        if let Some(front) = &self.front {
+            (self.counts.clients, self.counts.crowd) = (front.clients(), front.crowd().clone());
+        }
         Seen {
             measured: self.admission.measure(self.clock.now().as_secs_f64()),
             window: self.admission.window(),
@@ -295,6 +304,7 @@ impl Worker {
                 front.take(&self.poller, self.clock.now(), &mut self.requests);
             }
             self.take_requests();
+            self.withdraw_gone();
             let more = self.let_go();
             let now = self.clock.now();
             for disk in &mut self.disks {
@@ -304,6 +314,7 @@ impl Worker {
             if let Some(front) = &mut self.front {
                 front.push(&self.poller);
             }
+            self.withdraw_gone();
             if !any && !more && self.requests.is_empty() {
                 return Ok(());
             }
@@ -359,6 +370,7 @@ impl Worker {
         loop {
             self.take_messages();
             self.turn().expect("a turn");
+            self.shed_if_late().expect("a turn");
             if !self.inbox.has_messages() {
                 return;
             }

@@ -279,6 +279,22 @@ fn who_stops_waits_for_what_was_asked_and_flushes() {
 }
 
 #[test]
+fn what_the_window_still_holds_back_a_while_after_a_stop_is_answered_as_not_done() {
+    let mut engine = ByHand::new(Nanos::from_millis(60_000), 1.0, &[1.0, 1.0]);
+    let answers: Vec<_> = (0..20).map(|number| ask(&engine.handle, number % 2, write(0, 1))).collect();
+    engine.handle.stop();
+    engine.worker.act();
+    assert!(answers.iter().all(|answer| answer.try_recv().is_err()), "there is time for more");
+    engine.clock.set(Nanos::from_millis(5_000));
+    engine.worker.act();
+    let not_done = |answer: &&Receiver<Answer>| matches!(answer.try_recv(), Ok(Err(Errno::SHUTDOWN)));
+    assert_eq!(answers.iter().filter(not_done).count(), 19);
+    engine.run();
+    let done = |answer: &&Receiver<Answer>| matches!(answer.try_recv(), Ok(Ok(_)));
+    assert_eq!(answers.iter().filter(done).count(), 1, "what the disk has is waited for");
+}
+
+#[test]
 fn a_window_below_one_is_kept_in_the_mean() {
     let mut engine = ByHand::new(Nanos::from_millis(4), 0.25, &[1.0]);
     let answers: Vec<_> = (0..20).map(|_| ask(&engine.handle, 0, read(0))).collect();

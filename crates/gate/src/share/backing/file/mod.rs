@@ -66,7 +66,8 @@ pub struct FileOptions {
     pub executor: Executor,
 }
 
-/// Storage in a file. A file that became shorter gives errors, not zeroes.
+/// Storage in a file. A file that became shorter gives errors, not zeroes, if it was short at an I/O or at a look: one that was
+/// cut and made long again in between tells nobody.
 pub struct FileBacking {
     file: Arc<Opened>,
     // Before the pool: it may hold works for it.
@@ -244,6 +245,10 @@ impl Backing for FileBacking {
 
     fn is_read_only(&self) -> bool {
         self.file.read_only
+    }
+
+    fn look(&mut self) {
+        self.file.look();
     }
 
     fn lost(&self) -> Option<Errno> {

@@ -150,6 +150,20 @@ fn a_file_that_became_shorter_gives_errors_and_no_zeroes() {
 }
 
 #[test]
+fn what_a_file_had_lost_at_the_end_of_a_period_stays_an_error_though_nobody_asked_for_it() {
+    let file = sparse(1 << 20);
+    for options in ways(file.path()) {
+        let engine = serve(file.path(), options);
+        file.as_file().set_len(0).unwrap();
+        let seen = engine.handle().measure(PATIENCE).unwrap();
+        file.as_file().set_len(1 << 20).unwrap();
+        assert_eq!(seen.counts.disks[0].lost, Some(Errno::IO), "{options:?}");
+        let asked = [read(0, 65_536), Work::Flush].map(|work| done(&engine, work).map(drop));
+        assert_eq!(asked, [Err(Errno::IO); 2]);
+    }
+}
+
+#[test]
 fn what_a_file_has_lost_stays_an_error_though_a_write_makes_it_long_again() {
     const BYTES: u64 = 1 << 20;
     let file = sparse(BYTES);

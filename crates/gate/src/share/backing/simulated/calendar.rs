@@ -5,7 +5,7 @@ use evenkeel_core::share::{ArrayPlan, Cache, Calendar, Cost, Service};
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,23 +35,52 @@ pub enum ArrayError {
     /// It is something else.
     #[error("{0} is no simulated array of this version")]
     Format(String),
+    /// What lies there would be lost.
+    #[error("{0} is there and is no simulated array of this version: it is not replaced")]
+    Other(String),
     /// No array is like that.
     #[error("simulated array: {0}")]
     Plan(&'static str),
 }
 
-/// Makes the file of an array; one that is there is replaced, and who uses it goes on with the old one.
+/// Makes the file of an array. An array that is there is replaced, and who uses it goes on with the old one; so is a file
+/// without a byte, and nothing else is.
 pub fn create(path: &Path, plan: &ArrayPlan) -> Result<(), ArrayError> {
     check(plan)?;
+    spare(path)?;
     let file = |source| ArrayError::File { path: path.display().to_string(), source };
-    let beside = path.with_extension("new");
+    let beside = beside(path);
     let mut words = header(plan);
     words.resize(OWED + 1 + plan.spindles, 0);
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let mut options = OpenOptions::new();
-    let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&beside);
-    opened.and_then(|mut file| file.write_all(&bytes)).map_err(file)?;
-    std::fs::rename(&beside, path).map_err(file)
+    let opened = options.write(true).create_new(true).mode(0o600).open(&beside);
+    let mut made = opened.map_err(file)?;
+    let named = made.write_all(&bytes).and_then(|()| std::fs::rename(&beside, path));
+    // What could not be finished is of no use.
+    named.inspect_err(|_| drop(std::fs::remove_file(&beside))).map_err(file)
+}
+
+/// The name of a file until it is whole, which nobody else uses.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Only what is an array itself, or nothing, may be replaced: not what a link leads to, nor an array of another version.
+fn spare(path: &Path) -> Result<(), ArrayError> {
+    let file = |source| ArrayError::File { path: path.display().to_string(), source };
+    let found = match std::fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(file(error)),
+    };
+    let is_array = || open(path).is_ok();
+    if found.is_file() && (found.len() == 0 || is_array()) {
+        return Ok(());
+    }
+    Err(ArrayError::Other(path.display().to_string()))
 }
 
 /// What the array of a file is like, and its calendar.
@@ -59,6 +88,10 @@ pub fn open(path: &Path) -> Result<(ArrayPlan, SharedCalendar), ArrayError> {
     let name = || path.display().to_string();
     let failed = |source| ArrayError::File { path: name(), source };
     let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+    // A pipe would be waited for.
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(ArrayError::Format(name()));
+    }
     let mut bytes = [0_u8; HEADER * 8];
     file.read_exact(&mut bytes).map_err(|_| ArrayError::Format(name()))?;
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
@@ -205,6 +238,27 @@ mod tests {
         assert!(matches!(open(&folder.path().join("none")), Err(ArrayError::File { .. })));
         assert!(matches!(create(&path, &ArrayPlan { spindles: 0, ..PLAN }), Err(ArrayError::Plan(_))));
         assert!(matches!(create(&path, &ArrayPlan { mean_s: f64::NAN, ..PLAN }), Err(ArrayError::Plan(_))));
+    }
+
+    #[test]
+    fn nothing_is_replaced_that_is_no_array() {
+        let folder = tempfile::tempdir().unwrap();
+        let (precious, link, empty) =
+            (folder.path().join("precious"), folder.path().join("link"), folder.path().join("empty"));
+        std::fs::write(&precious, b"ten years of work").unwrap();
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
+        for path in [&precious, &link, &folder.path().to_owned()] {
+            assert!(matches!(create(path, &PLAN), Err(ArrayError::Other(_))), "{path:?}");
+        }
+        assert_eq!(std::fs::read(&precious).unwrap(), b"ten years of work");
+        std::fs::write(&empty, b"").unwrap();
+        create(&empty, &PLAN).unwrap();
+        create(&empty, &ArrayPlan { spindles: 3, ..PLAN }).unwrap();
+        assert_eq!(open(&empty).unwrap().0.spindles, 3, "an array is replaced");
+        let beside = empty.with_extension("new");
+        std::fs::write(&beside, b"of somebody else").unwrap();
+        create(&empty, &PLAN).unwrap();
+        assert_eq!(std::fs::read(&beside).unwrap(), b"of somebody else");
     }
 
     #[test]

@@ -69,6 +69,10 @@ impl Backing for Simulated {
         self.inner.is_read_only()
     }
 
+    fn look(&mut self) {
+        self.inner.look();
+    }
+
     fn lost(&self) -> Option<Errno> {
         self.inner.lost()
     }

@@ -70,6 +70,10 @@ impl Backing for VolatileBacking {
         self.disk.file.read_only
     }
 
+    fn look(&mut self) {
+        self.disk.file.look();
+    }
+
     fn lost(&self) -> Option<Errno> {
         self.disk.file.lost()
     }

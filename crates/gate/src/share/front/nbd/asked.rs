@@ -2,6 +2,14 @@
 
 use super::memory::Held;
 
+/// Bytes that a request counts for at most: trims and zeroes are not moved one by one.
+const COUNTED_MAX: u32 = 1 << 20;
+
+/// Bytes that a request of this length moves, as far as that is work.
+pub(super) fn weight(length: u32) -> u64 {
+    u64::from(length.min(COUNTED_MAX))
+}
+
 /// What an answer has to know of its request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
@@ -30,6 +38,7 @@ pub(super) enum Kind {
 pub(super) struct List {
     places: Vec<Option<Asked>>,
     free: Vec<usize>,
+    weight: u64,
 }
 
 impl List {
@@ -39,6 +48,7 @@ impl List {
             self.places.push(None);
             self.places.len() - 1
         });
+        self.weight += weight(asked.length);
         self.places[place] = Some(asked);
         place as u64
     }
@@ -48,7 +58,13 @@ impl List {
         let place = usize::try_from(number).ok()?;
         let asked = self.places.get_mut(place)?.take()?;
         self.free.push(place);
+        self.weight -= weight(asked.length);
         Some(asked)
+    }
+
+    /// Bytes that all of them move.
+    pub fn weight(&self) -> u64 {
+        self.weight
     }
 
     /// How many there are.

@@ -21,7 +21,9 @@ use std::io;
 use std::sync::Arc;
 
 /// Most requests of one client that are not answered, or whose answer is not sent.
-const REQUESTS_MAX: usize = 1_024;
+const REQUESTS_MAX: usize = 256;
+/// Most bytes that those may move; one request may be larger.
+const WEIGHT_MAX: u64 = 32 << 20;
 /// Most answers of a handshake that are not sent.
 const SAYINGS_MAX: usize = 64;
 /// Reads from a socket before others have their turn.
@@ -71,8 +73,9 @@ pub(super) struct Connection {
     payload: Payload,
     /// A request that waits for memory.
     stalled: Option<nbd::Request>,
-    /// Bytes received behind it.
+    /// Bytes received behind it, and how many of them are counted as memory.
     pending: Vec<u8>,
+    kept: usize,
     readable: bool,
     /// The other side has ended what it sends, so that what is there must be read to the end.
     ended: bool,
@@ -86,8 +89,9 @@ pub(super) struct Connection {
     payloads: u64,
     emptied: u64,
     watch: Watch,
-    /// Its place among those that ever came.
+    /// Its place among those that ever came, and where it came to.
     arrival: u64,
+    pub door: Option<usize>,
     /// It waits for room to write, as the poller knows it.
     pub armed: bool,
     /// It is among those that wait for memory.
@@ -112,6 +116,7 @@ impl Connection {
             payload: Payload::None,
             stalled: None,
             pending: Vec::new(),
+            kept: 0,
             readable: false,
             ended: false,
             over: false,
@@ -122,6 +127,7 @@ impl Connection {
             emptied: 0,
             watch: Watch::default(),
             arrival,
+            door: None,
             armed: false,
             waits: false,
         }
@@ -190,8 +196,13 @@ impl Connection {
     pub fn stop(&mut self, memory: &mut Memory) {
         self.over = true;
         self.stalled = None;
-        self.pending = Vec::new();
+        self.keep_pending(Vec::new(), memory);
         self.held -= self.payload.drop(memory);
+    }
+
+    /// The disk that it has chosen.
+    pub fn disk(&self) -> Option<usize> {
+        if let Phase::Serving { disk, .. } = self.phase { Some(disk) } else { None }
     }
 
     /// The client is gone: nothing is kept but what the engine still has.
@@ -223,8 +234,9 @@ impl Connection {
             return Ok(Some(Flow::Empty));
         }
         let Some(stream) = &mut self.stream else { return Ok(Some(Flow::Empty)) };
-        let wanted = self.payload.left() + context.scratch.len();
-        let received = match self.payload.receive(stream, context.scratch) {
+        let room = context.memory.readable(self.held + self.output.held()).min(context.scratch.len());
+        let wanted = self.payload.left() + room;
+        let received = match self.payload.receive(stream, &mut context.scratch[..room]) {
             Ok(received) => received,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.readable = false;
@@ -262,8 +274,13 @@ impl Connection {
                 Next::Waits => break true,
             }
         };
-        self.pending = input.to_vec();
+        self.keep_pending(input.to_vec(), context.memory);
         Ok(waits.then_some(Flow::Waits))
+    }
+
+    fn keep_pending(&mut self, bytes: Vec<u8>, memory: &mut Memory) {
+        memory.keep(bytes.len(), self.kept);
+        (self.kept, self.pending) = (bytes.len(), bytes);
     }
 
     fn choose(&mut self, input: &mut &[u8], context: &mut Context<'_>) -> Result<Next, ProtocolError> {

@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use super::{CONNECTIONS, Door, Nbd};
+use crate::address::Address;
 use crate::share::handover::{Handed, HandedDoor};
 use crate::share::{NbdPlan, Place, ShareError};
 use crate::sys::{Interest, Listener, Poller};
@@ -27,9 +28,13 @@ impl Frozen {
 }
 
 impl Door {
+    pub fn new(listener: Listener, address: Address, disk: Option<usize>) -> Self {
+        Self { listener, address, disk, clients: 0, knocks: false }
+    }
+
     pub fn bind(place: &Place) -> Result<Self, ShareError> {
         match Listener::bind_for(&place.address, place.access) {
-            Ok(listener) => Ok(Self { listener, address: place.address.clone(), disk: place.disk }),
+            Ok(listener) => Ok(Self::new(listener, place.address.clone(), place.disk)),
             Err(source) => Err(ShareError::Listen { address: place.address.clone(), source }),
         }
     }
@@ -53,7 +58,7 @@ impl Nbd {
                     let HandedDoor { address, listener, .. } = handed.doors.swap_remove(found);
                     let opened = listener.set_access(place.access);
                     opened.map_err(|source| ShareError::Listen { address: address.clone(), source })?;
-                    Door { listener, address, disk: place.disk }
+                    Door::new(listener, address, place.disk)
                 }
                 None => Door::bind(place)?,
             };
@@ -65,10 +70,17 @@ impl Nbd {
             if let Some(disk) = place {
                 let number = this.number();
                 let connection = Connection::resume(guest, disk, this.arrivals);
-                this.keep(number, connection);
+                let door = this.door_of(disk);
+                this.keep(number, connection, door);
             }
         }
         Ok(this)
+    }
+
+    /// Where a client of this disk most likely came to.
+    fn door_of(&self, disk: usize) -> Option<usize> {
+        let own = self.doors.iter().position(|door| door.disk == Some(disk));
+        own.or_else(|| self.doors.iter().position(|door| door.disk.is_none()))
     }
 
     /// From now on nobody else has its sockets.

@@ -8,6 +8,9 @@ const LARGEST: usize = 1 << 20;
 const KEPT: usize = 16 << 20;
 const SIZES: usize = (LARGEST / LEAST).ilog2() as usize + 1;
 
+/// What a request without bytes is counted with: less than what it takes in the queues of the engine.
+const REQUEST: usize = 256;
+
 /// What a request is counted with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Held {
@@ -46,6 +49,16 @@ impl Memory {
     /// time has its request beyond that: a large one is neither refused nor does it wait until all others are silent.
     pub fn take(&mut self, length: usize, held: usize) -> Option<(Buffer, Held)> {
         let size = Self::size(length);
+        let taken = self.count(size, held)?;
+        Some((self.buffer(length, size), taken))
+    }
+
+    /// As [`Memory::take`], for a request that needs no buffer.
+    pub fn take_none(&mut self, held: usize) -> Option<Held> {
+        self.count(REQUEST, held)
+    }
+
+    fn count(&mut self, size: usize, held: usize) -> Option<Held> {
         let free = self.most.saturating_sub(self.used);
         let fits = size <= free && 2 * (held + size) <= free - size;
         let beyond = !fits && held == 0 && !self.beyond;
@@ -57,7 +70,19 @@ impl Memory {
         } else {
             self.used += size;
         }
-        Some((self.buffer(length, size), Held { bytes: size, beyond }))
+        Some(Held { bytes: size, beyond })
+    }
+
+    /// How many bytes to read at most of a connection that holds so many: what has to be kept is memory too.
+    pub fn readable(&self, held: usize) -> usize {
+        let free = self.most.saturating_sub(self.used);
+        (free.saturating_sub(2 * held) / 3).max(LEAST)
+    }
+
+    /// Bytes are kept, instead of so many before: they are there already, so that they are not refused.
+    pub fn keep(&mut self, bytes: usize, before: usize) {
+        self.used = self.used + bytes - before;
+        self.released |= bytes < before;
     }
 
     fn buffer(&mut self, length: usize, size: usize) -> Buffer {
@@ -151,6 +176,18 @@ mod tests {
         memory.give(buffer, held);
         assert!(memory.was_released() && !memory.was_released());
         assert!(memory.take(1, 0).is_some());
+    }
+
+    #[test]
+    fn requests_without_bytes_and_what_is_kept_of_a_client_are_memory_too() {
+        let mut memory = Memory::new(64 << 10);
+        let first = memory.take_none(0).unwrap();
+        assert!((memory.used(), first.bytes) == (256, 256) && memory.readable(0) < 64 << 10);
+        memory.keep(60 << 10, 0);
+        assert_eq!((memory.readable(0), memory.used()), (LEAST, (60 << 10) + 256));
+        assert!(memory.take_none(256).is_none() && !memory.was_released());
+        memory.keep(1 << 10, 60 << 10);
+        assert!(memory.was_released() && memory.take_none(256).is_some());
     }
 
     #[test]

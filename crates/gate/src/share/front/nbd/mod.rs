@@ -15,6 +15,7 @@ mod stream;
 
 use super::{Front, TOKENS};
 use crate::address::Address;
+use crate::share::handle::Crowd;
 use crate::share::handover::Handed;
 use crate::share::{Answer, NbdPlan, Request, ShareError};
 use crate::sys::{Interest, Listener, Poller, Ready};
@@ -43,6 +44,10 @@ struct Door {
     address: Address,
     /// The only disk that is there.
     disk: Option<usize>,
+    /// Clients that came here and are still there.
+    clients: usize,
+    /// Somebody came since this was looked at.
+    knocks: bool,
 }
 
 /// Disks for clients of sockets.
@@ -64,8 +69,15 @@ pub(crate) struct Nbd {
     now: Nanos,
     memory: Memory,
     scratch: Box<[u8]>,
-    /// Somebody may wait to be accepted.
+    /// Most clients at a time.
+    most: usize,
+    /// Somebody may wait to be accepted; where the system had nothing for him, it is asked again at this instant.
     knocked: bool,
+    knock_at: Nanos,
+    /// Clients that found no room.
+    crowd: Crowd,
+    /// Disks and numbers of clients that went and have requests in the engine.
+    gone: Vec<(usize, u64)>,
     /// Connections to read from; those that wait for memory; those that have something to send.
     again: Vec<usize>,
     waiting: Vec<usize>,
@@ -92,7 +104,11 @@ impl Nbd {
             now: Nanos::ZERO,
             memory: Memory::new(memory),
             scratch: vec![0; SCRATCH].into_boxed_slice(),
+            most: arrivals::most_clients(),
             knocked: false,
+            knock_at: Nanos::MAX,
+            crowd: Crowd::default(),
+            gone: Vec::new(),
             again: Vec::new(),
             waiting: Vec::new(),
             unsent: Vec::new(),
@@ -139,6 +155,11 @@ impl Nbd {
             connection.part(&mut self.memory);
             self.clients -= 1;
             self.knocked = true;
+            if let Some(door) = connection.door.and_then(|door| self.doors.get_mut(door)) {
+                door.clients -= 1;
+            }
+            let waits = connection.disk().filter(|_| connection.outstanding() > 0);
+            self.gone.extend(waits.map(|disk| (disk, number as u64)));
         }
         if connection.outstanding() == 0 {
             self.connections[number] = None;
@@ -231,7 +252,8 @@ impl Front for Nbd {
         }
         let disk = Some(self.exports.len());
         self.exports.push(export);
-        self.doors.extend(listeners.into_iter().map(|(address, listener)| Door { listener, address, disk }));
+        self.doors
+            .extend(listeners.into_iter().map(|(address, listener)| Door::new(listener, address, disk)));
         self.knocked = true;
         Ok(())
     }
@@ -239,9 +261,15 @@ impl Front for Nbd {
     fn ready(&mut self, ready: Ready) {
         let Some(number) = ready.token.checked_sub(CONNECTIONS) else {
             self.knocked = true;
+            let door = self.doors.get_mut((ready.token - TOKENS) as usize);
+            door.into_iter().for_each(|door| door.knocks = true);
             return;
         };
         let number = number as usize;
+        if ready.gone {
+            // Nobody is left to hear an answer: what was asked is no longer wanted.
+            return self.end(number);
+        }
         let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) else { return };
         if ready.read {
             connection.set_readable(ready.ended);
@@ -258,6 +286,9 @@ impl Front for Nbd {
         self.now = now;
         if now >= self.look_at {
             self.look();
+        }
+        if now >= self.knock_at {
+            (self.knocked, self.knock_at) = (true, Nanos::MAX);
         }
         if self.knocked && self.frozen.is_none() {
             self.accept(poller);
@@ -290,7 +321,15 @@ impl Front for Nbd {
     }
 
     fn due(&self) -> Nanos {
-        self.look_at
+        self.look_at.min(self.knock_at)
+    }
+
+    fn gone(&mut self) -> Vec<(usize, u64)> {
+        std::mem::take(&mut self.gone)
+    }
+
+    fn crowd(&self) -> &Crowd {
+        &self.crowd
     }
 
     fn has_more(&self) -> bool {

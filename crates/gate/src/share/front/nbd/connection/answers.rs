@@ -37,7 +37,7 @@ impl Connection {
         let answer = match (asked.kind, answer) {
             // To trim is a hint, which a disk need not heed.
             (Kind::Trim { .. }, Err(Errno::UNSUPPORTED)) => Ok(Default::default()),
-            (Kind::Trim { durable: true }, Ok(_)) => {
+            (Kind::Trim { durable: true }, Ok(_)) if self.stream.is_some() => {
                 let cookie = self.asked.add(Asked { kind: Kind::Other, ..asked });
                 return Some(Request { disk, work: Work::Flush, reply: Reply::Nbd { connection, cookie } });
             }

@@ -1,8 +1,7 @@
 //! What a client asks for becomes work of the engine.
 
-use super::{Connection, Context, Phase, REQUESTS_MAX};
-use crate::share::front::nbd::asked::{Asked, Kind};
-use crate::share::front::nbd::memory::Held;
+use super::{Connection, Context, Phase, REQUESTS_MAX, WEIGHT_MAX};
+use crate::share::front::nbd::asked::{Asked, Kind, weight};
 use crate::share::front::nbd::payload::{Filled, Payload};
 use crate::share::holes::EXTENTS_BYTES;
 use crate::share::{Reply, Request, Work};
@@ -16,6 +15,9 @@ impl Connection {
         }
         let nbd::Request { command, cookie, offset, length } = request;
         let bytes = u64::from(length);
+        if self.asked.weight() > 0 && self.asked.weight() + weight(length) > WEIGHT_MAX {
+            return false;
+        }
         let (work, kind) = match command {
             Command::Disconnect => {
                 self.stop(context.memory);
@@ -43,7 +45,19 @@ impl Connection {
                 (Work::Zero { offset, bytes, allocate, durable }, Kind::Other)
             }
         };
-        self.ask(Asked { cookie, offset, length, kind, held: Held::default() }, work, context);
+        self.begin_without_buffer((request, kind), work, context)
+    }
+
+    fn begin_without_buffer(
+        &mut self,
+        (request, kind): (nbd::Request, Kind),
+        work: Work,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let nbd::Request { cookie, offset, length, .. } = request;
+        let Some(held) = context.memory.take_none(self.held + self.output.held()) else { return false };
+        self.held += held.bytes;
+        self.ask(Asked { cookie, offset, length, kind, held }, work, context);
         true
     }
 
