@@ -155,7 +155,8 @@ impl Running {
 
     /// Serves disks that were not there; all of them are opened before the first one is.
     fn add(&mut self, added: Vec<&DiskConfig>, config: &ShareConfig) -> Result<()> {
-        let plans: Vec<DiskPlan> = added.iter().map(|disk| backing::open_one(disk)).collect::<Result<_>>()?;
+        let plans: Vec<DiskPlan> =
+            added.iter().map(|disk| backing::open_one(disk, config)).collect::<Result<_>>()?;
         for (disk, plan) in added.into_iter().zip(plans) {
             let size = (plan.backing.bytes(), plan.backing.is_read_only());
             let places = places::of_disk(disk, config)?;

@@ -9,6 +9,7 @@ mod knee;
 mod mount;
 mod places;
 mod reload;
+mod slots;
 mod top;
 
 use super::Session;
@@ -51,6 +52,8 @@ enum Action {
     Top(top::TopArgs),
     /// Make a simulated array: storage with known answers, to try and to test
     Array(array::ArrayArgs),
+    /// Make a slot file, by which hosts tell each other, or make one of an empty block device
+    Slots(slots::SlotsArgs),
 }
 
 impl Args {
@@ -71,5 +74,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Action::Knee(args) => knee::run(session, args),
         Action::Top(top) => top::run(session, top),
         Action::Array(array) => array::run(array),
+        Action::Slots(args) => slots::run(args),
     }
 }
