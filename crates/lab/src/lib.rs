@@ -5,6 +5,7 @@
 //! repeats, `store` keeps what was measured.
 
 pub mod clock;
+pub mod csv;
 pub mod data;
 mod disk;
 pub mod explain;

@@ -10,6 +10,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::share::Law;
 use evenkeel_core::share::law::{Parameters, Settings};
 use evenkeel_gate::guard::Address;
+use evenkeel_gate::share::bus::slot::SLOTS_MAX;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -265,8 +266,8 @@ impl ShareConfig {
             bail!("two disks are called `{}`", twice.name);
         }
         self.tls.check()?;
-        if !(1..=4_096).contains(&self.bus.slots) {
-            bail!("`slots` must be between 1 and 4096, and is {}", self.bus.slots);
+        if !(1..=SLOTS_MAX).contains(&self.bus.slots) {
+            bail!("`slots` must be between 1 and {SLOTS_MAX}, and is {}", self.bus.slots);
         }
         if self.name.is_empty() || self.name.len() > 64 {
             bail!("the host's name {:?} must have 1 to 64 bytes", self.name);

@@ -1,5 +1,6 @@
 //! Named columns of a table, each a function from a record to a field.
 
+use evenkeel_lab::csv::field;
 use evenkeel_lab::store::format::{CaveatRecord, CountsRecord, EstimateRecord, TimesRecord};
 use std::collections::BTreeSet;
 
@@ -20,13 +21,13 @@ impl<T> Default for Columns<'_, T> {
 impl<'a, T: 'a> Columns<'a, T> {
     /// A text, quoted where it must be. A spreadsheet does not take it for a formula.
     pub fn text(&mut self, name: &str, of: impl Fn(&T) -> String + 'a) {
-        self.0.push((name.to_owned(), Box::new(move |row| quoted(plain(of(row))))));
+        self.0.push((name.to_owned(), Box::new(move |row| field(&of(row)))));
     }
 
     /// A number; empty where there is none.
     pub fn number(&mut self, name: &str, of: impl Fn(&T) -> Option<f64> + 'a) {
-        let field = move |row: &T| of(row).filter(|value| value.is_finite());
-        let text = move |row: &T| field(row).map_or_else(String::new, |value| value.to_string());
+        let finite = move |row: &T| of(row).filter(|value| value.is_finite());
+        let text = move |row: &T| finite(row).map_or_else(String::new, |value| value.to_string());
         self.0.push((name.to_owned(), Box::new(text)));
     }
 
@@ -80,24 +81,15 @@ impl<'a, T: 'a> Columns<'a, T> {
         });
     }
 
-    /// The line of names, then a line for each row.
+    /// The line of names, some of which are from the run's own file, then a line for each row.
     pub fn table(&self, rows: &[T]) -> String {
-        let names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<String> = self.0.iter().map(|(name, _)| field(name)).collect();
         let mut out = format!("{}\n", names.join(","));
         for row in rows {
-            let fields: Vec<String> = self.0.iter().map(|(_, field)| field(row)).collect();
+            let fields: Vec<String> = self.0.iter().map(|(_, of)| of(row)).collect();
             out.push_str(&fields.join(","));
             out.push('\n');
         }
         out
     }
-}
-
-/// Spreadsheets compute what begins like a formula, whoever wrote it: an apostrophe in front makes it a text.
-fn plain(text: String) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
-}
-
-fn quoted(text: String) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }

@@ -225,6 +225,20 @@ mod tests {
     }
 
     #[test]
+    fn no_name_of_a_column_is_a_formula_or_more_than_one_field() {
+        let mut fixture = fixture::demo();
+        fixture.runs[0].sense.insert("=1,\n@evil".to_owned(), 1.0);
+        let runs = export(&fixture, What::Runs);
+        assert!(runs.contains(",\"sense_=1,\n@evil\""), "{runs}");
+        let server = &mut fixture.summary.cells[0].server;
+        let figure = server.values().next().expect("the server told something").clone();
+        server.insert("=1+1".to_owned(), figure);
+        let cells = export(&fixture, What::Cells);
+        let names: Vec<&str> = cells.lines().next().unwrap().split(',').collect();
+        assert!(names.contains(&"'=1+1_mean") && !names.contains(&"=1+1_mean"), "{names:?}");
+    }
+
+    #[test]
     fn lines_have_as_many_fields_as_names_and_an_empty_study_has_names() {
         let mut fixture = fixture::demo();
         fixture.plan.series[0].label = "a, \"b\"".to_owned();

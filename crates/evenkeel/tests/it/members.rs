@@ -184,6 +184,78 @@ fn the_second_of_a_name_does_not_start_and_says_what_to_do() {
 }
 
 #[test]
+fn a_slot_file_is_nobodys_disk_and_made_once() {
+    let scene = Scene::new();
+    let evenkeel =
+        |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(args).output().expect("the binary");
+    let path = scene.path("slots");
+    let slots = path.to_str().expect("a plain path");
+    let made = evenkeel(&["share", "slots", slots, "--slots", "5"]);
+    assert!(made.status.success(), "{}", told(&made));
+    assert_eq!(fs::metadata(&path).expect("it was made").len(), 6 * 4_096);
+    let again = evenkeel(&["share", "slots", slots]);
+    assert_eq!(again.status.code(), Some(2), "what stands there stays");
+    let many = evenkeel(&["share", "slots", scene.path("many").to_str().unwrap(), "--slots", "4096"]);
+    assert!(told(&many).contains("1 to 1024 slots, and not 4096"), "{}", told(&many));
+    // By another name, too.
+    let link = scene.path("link");
+    std::os::unix::fs::symlink(&path, &link).expect("a link");
+    let before = fs::read(&path).expect("slots");
+    let disk = evenkeel(&[
+        "share",
+        "disk",
+        "--name",
+        "d",
+        "--backing",
+        link.to_str().unwrap(),
+        "--size",
+        "1M",
+        "--nbd",
+        scene.path("d.sock").to_str().unwrap(),
+        "--bus",
+        &scene.slots(),
+    ]);
+    assert_eq!(disk.status.code(), Some(2), "{}", told(&disk));
+    assert!(told(&disk).contains("it is the slot file of --bus"), "{}", told(&disk));
+    assert_eq!(fs::read(&path).expect("slots"), before);
+}
+
+#[test]
+fn a_slot_file_that_cannot_be_written_whole_leaves_nothing_behind() {
+    let scene = Scene::new();
+    let folder = scene.path("folder");
+    fs::create_dir(&folder).expect("a folder");
+    let make = |limit: &str| {
+        // Blocks of 512 or 1,024 bytes, by the shell: the header fits, 17 blocks of 4 KiB do not.
+        let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" share slots \"$1\" --slots 16");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_evenkeel")]).arg(folder.join("slots"));
+        shell.output().expect("a shell")
+    };
+    let torn = make("16");
+    assert_eq!(torn.status.code(), Some(2), "{}", told(&torn));
+    assert_eq!(
+        fs::read_dir(&folder).expect("it is there").count(),
+        0,
+        "what is torn would be in the way for good"
+    );
+    let whole = make("unlimited");
+    assert!(whole.status.success(), "{}", told(&whole));
+    assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 1);
+}
+
+#[test]
+fn an_empty_file_is_no_slot_file_and_stays_empty() {
+    let scene = Scene::new();
+    fs::write(scene.path("slots"), "").expect("a file");
+    let host = scene.command("a", &["--bus", &scene.slots()]).output().expect("the binary");
+    assert_eq!(host.status.code(), Some(2));
+    assert!(told(&host).contains("is no slot file: it is empty"), "{}", told(&host));
+    assert!(told(&host).contains("hint: name a file that is missing"), "{}", told(&host));
+    assert_eq!(fs::metadata(scene.path("slots")).expect("it is there").len(), 0);
+}
+
+#[test]
 fn a_full_slot_file_is_told_with_what_to_do() {
     let scene = Scene::new();
     // The slot of a member that is silent for ten periods may be had: they are longer than any machine stands

@@ -1,9 +1,12 @@
 //! Files and block devices: what std has no words for.
 
 use super::check;
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Discards a range of a block device.
 const BLKDISCARD: libc::Ioctl = libc::_IO(0x12, 119);
@@ -47,6 +50,18 @@ pub enum Space {
     Zero,
     /// Taken where there is none.
     Allocate,
+}
+
+/// Renames a file to a name that nothing has. `AlreadyExists` where something does.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    let name =
+        |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput);
+    let (from, to) = (name(from)?, name(to)?);
+    // SAFETY: both are strings of C that live through the call.
+    let renamed = unsafe {
+        libc::renameat2(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::RENAME_NOREPLACE)
+    };
+    check(renamed).map(|_| ())
 }
 
 /// Locks the whole file for this opening of it until it is closed: for one, or for many readers. `WouldBlock` where

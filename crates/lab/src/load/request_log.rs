@@ -1,12 +1,13 @@
 //! One line per request: CSV, compressed with zstd by a thread of its own.
 //!
 //! Columns: arrival_ns, send_ns, first_byte_ns, done_ns (all from the start of the measured phase; empty for
-//! what never happened), kind, outcome, error, session. Load threads hand over whole blocks of lines. The
+//! what never happened), kind (as a text, see [`csv::field`]), outcome, error, session. Load threads hand over whole blocks of lines. The
 //! queue of blocks is bounded: where the disk does not keep up the load threads wait, which their dispatch
 //! lag shows; no line is lost.
 
 use super::error::LoadError;
 use super::recorder::{NO_SESSION, Outcome};
+use crate::csv;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -66,7 +67,8 @@ impl RequestLog {
         let failed = |source| LoadError::Log { path: path.to_owned(), source };
         let file = File::create(path).map_err(failed)?;
         let (sender, receiver) = sync_channel(BLOCKS_MAX);
-        let kinds = kinds.to_vec();
+        // A kind is named by whoever wrote the workload.
+        let kinds: Vec<String> = kinds.iter().map(|kind| csv::field(kind)).collect();
         let writer = thread::Builder::new()
             .name("request log".to_owned())
             .spawn(move || write(file, &kinds, &receiver))
@@ -126,7 +128,8 @@ mod tests {
     fn every_line_that_was_pushed_can_be_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("requests.csv.zst");
-        let log = RequestLog::start(&path, &["read".to_owned()]).unwrap();
+        let kinds = ["read", "=cmd|' /C calc'!A0", "a,\"b\""].map(str::to_owned);
+        let log = RequestLog::start(&path, &kinds).unwrap();
         let mut sender = log.sender();
         let line = LogLine {
             arrival: 1,
@@ -139,13 +142,16 @@ mod tests {
         };
         (0..5_000).for_each(|_| sender.push(line));
         sender.push(LogLine { send: None, outcome: Outcome::Unsent, session: NO_SESSION, ..line });
+        (1..3).for_each(|kind| sender.push(LogLine { kind, ..line }));
         sender.finish();
         log.finish().unwrap();
         let text = String::from_utf8(zstd::decode_all(File::open(&path).unwrap()).unwrap()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 5_002);
+        assert_eq!(lines.len(), 5_004);
         assert_eq!(lines[1], "1,2,,4,read,failed,1213,9");
         assert_eq!(lines[5_001], "1,,,4,read,unsent,,");
+        assert_eq!(lines[5_002], "1,2,,4,'=cmd|' /C calc'!A0,failed,1213,9", "no formula");
+        assert_eq!(lines[5_003], "1,2,,4,\"a,\"\"b\"\"\",failed,1213,9", "one field");
     }
 
     #[test]

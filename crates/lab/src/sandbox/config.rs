@@ -1,33 +1,13 @@
 //! The sandbox's my.cnf: our defaults, and the user's settings over them.
 
 use super::SandboxError;
+use super::names;
 use super::paths::Paths;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-
-/// Settings that make the sandbox what it is.
-const OURS: [&str; 16] = [
-    "basedir",
-    "bind_address",
-    "bootstrap",
-    "daemonize",
-    "datadir",
-    "init_file",
-    "log_error",
-    "pid_file",
-    "port",
-    "skip_grant_tables",
-    // With names, whoever of this machine comes by TCP is `localhost`, and that is root's.
-    "skip_name_resolve",
-    "skip_networking",
-    "socket",
-    "tmpdir",
-    "user",
-    "defaults_file",
-];
 
 /// Defaults that can be replaced, each with its reason.
 const DEFAULTS: [(&str, &str); 15] = [
@@ -123,12 +103,16 @@ pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<BTreeMap<St
     let mut checked = BTreeMap::new();
     for (name, value) in settings {
         let fail = |reason: &str| SandboxError::Setting { name: name.clone(), reason: reason.into() };
-        let plain = name.trim().to_ascii_lowercase().replace('-', "_");
+        let plain = names::plain(name);
         if plain.is_empty() || !plain.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             return Err(fail("a name consists of letters, digits, '-' and '_'"));
         }
-        if OURS.contains(&plain.as_str()) {
-            return Err(fail("the sandbox chooses it"));
+        match names::taken_for(&plain) {
+            Some(own) if own == plain => return Err(fail("the sandbox chooses it")),
+            Some(own) => {
+                return Err(fail(&format!("the server takes it for {own}, and the sandbox chooses that")));
+            }
+            None => {}
         }
         if value.contains(['\n', '\r', '\0', '"']) {
             return Err(fail("the value contains a line end or a quote"));
@@ -224,6 +208,10 @@ mod tests {
             ("Skip-Name-Resolve", "OFF"),
             ("data-dir/..", "x"),
             ("PID-FILE", "/x"),
+            ("loose_skip_grant_tables", ""),
+            ("skip_grant", ""),
+            ("loose-bind-address", "0.0.0.0"),
+            ("skip_skip_name_resolve", ""),
             ("x", "1\ny=2"),
             ("", "1"),
         ] {

@@ -186,6 +186,8 @@ pub enum Failure {
     Ended(String),
     /// It does not answer.
     Silent(u64),
+    /// It is not private; what lets others in.
+    Open(&'static str),
     /// The data directory could not be created.
     Bootstrap(String),
 }
@@ -203,6 +205,7 @@ impl fmt::Display for Failure {
             Self::Killed(signal) => write!(f, "was killed by signal {signal}"),
             Self::Ended(status) => write!(f, "ended ({status})"),
             Self::Silent(seconds) => write!(f, "has not answered for {seconds} s"),
+            Self::Open(what) => write!(f, "is open to others: {what}"),
             Self::Bootstrap(status) => write!(f, "could not create its data directory ({status})"),
         }
     }
@@ -247,7 +250,7 @@ impl SandboxError {
 impl Failure {
     fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Setting(_) => "correct or remove the setting (--set NAME=VALUE)",
+            Self::Setting(_) | Self::Open(_) => "correct or remove the setting (--set NAME=VALUE)",
             Self::Port(_) => "leave the port out: a free one is found",
             Self::DiskFull => "free space, or set EVENKEEL_HOME to another file system",
             Self::Memory | Self::OutOfMemory => "raise --memory or lower innodb_buffer_pool_size",

@@ -17,6 +17,7 @@ mod diagnosis;
 mod error;
 mod janitor;
 mod lifecycle;
+mod names;
 mod paths;
 mod process;
 mod record;

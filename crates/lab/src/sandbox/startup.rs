@@ -27,7 +27,7 @@ pub(super) struct Startup<'a> {
 }
 
 impl Startup<'_> {
-    /// Returns when the server answers `target`.
+    /// Returns when the server answers `target`, and nobody else.
     pub(super) fn wait(&self, target: &Target, stop: &Stop) -> Result<(), SandboxError> {
         let clock = Clock::start();
         let (mut size, mut grown) = (0, clock.now());
@@ -39,7 +39,7 @@ impl Startup<'_> {
                 return Err(self.failed(self.failure()));
             }
             match Control::connect(target) {
-                Ok(_) => return Ok(()),
+                Ok(mut control) => return self.check_private(&mut control, target),
                 Err(error) if is_not_yet(&error) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -54,6 +54,22 @@ impl Startup<'_> {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Whatever its settings have made of it: it lets in nobody who has a wrong password, and nobody from elsewhere.
+    fn check_private(&self, control: &mut Control, target: &Target) -> Result<(), SandboxError> {
+        let stranger = Target { password: Some("another one".into()), database: None, ..target.clone() };
+        let open = match Control::connect(&stranger) {
+            Err(TargetError::Login { .. }) => {
+                let is_local =
+                    control.query_value("SELECT @@bind_address = '127.0.0.1' AND @@skip_name_resolve")?;
+                (is_local.as_deref() != Some("1"))
+                    .then_some("it listens to others, or takes them for local ones")
+            }
+            Err(error) => return Err(error.into()),
+            Ok(_) => Some("it asks nobody for the password"),
+        };
+        open.map_or(Ok(()), |what| Err(self.failed(Failure::Open(what))))
     }
 
     /// Why a server that has ended did so.

@@ -5,6 +5,10 @@ use super::super::{DiskUse, Report};
 
 /// What a disk may want more than it had before it is capped: a factor and I/Os.
 const MARGIN: (f64, f64) = (1.2, 1.0);
+/// Least part of the total for each host: below it nothing moves any more.
+const WINDOW_MIN: f64 = 0.01;
+/// What a host may have at most whose window nothing bounds.
+const UNBOUNDED: f64 = 1e6;
 /// A disk that wants less than this in the mean is idle.
 const IDLE: f64 = 0.05;
 
@@ -58,6 +62,14 @@ pub fn divide(total: f64, all: &[Report], paths: &[f64]) -> Vec<f64> {
         parts.iter_mut().zip(all).for_each(|(part, report)| *part += left * self::shares(report) / shares);
     }
     parts
+}
+
+/// Least and most that the total may be: nobody can fill more than all may have, and from next to nothing there is no way
+/// back by factors. Storage far faster than the threshold, or one figure that is a lie, would take it out of sight.
+pub fn bounds(all: &[Report]) -> (f64, f64) {
+    let least = WINDOW_MIN * all.len() as f64;
+    let most = |report: &Report| if report.most > 0.0 { report.most.min(UNBOUNDED) } else { UNBOUNDED };
+    (least, all.iter().map(most).sum::<f64>().max(least))
 }
 
 fn claims(all: &[Report], paths: &[f64]) -> Vec<Claim> {

@@ -18,7 +18,7 @@
 
 use super::super::{Period, Report, mean_latency};
 use super::WindowController;
-use super::division::divide;
+use super::division::{bounds, divide};
 use super::fairness::Fairness;
 use super::path::{Path, paths};
 
@@ -99,7 +99,8 @@ impl Evenkeel {
     fn aim(&mut self, all: &[Report], latency: f64) -> f64 {
         let outstanding: f64 = all.iter().map(|report| report.outstanding).sum();
         let begun = self.settings.initial * all.len() as f64;
-        let before = self.total.or_else(|| told(all)).unwrap_or(begun);
+        let (least_total, most_total) = bounds(all);
+        let before = self.total.or_else(|| told(all)).unwrap_or(begun).clamp(least_total, most_total);
         let aim = outstanding * self.settings.threshold_s / latency;
         let congested = latency >= CONGESTED * self.settings.threshold_s;
         let least = match self.good {
@@ -112,7 +113,7 @@ impl Evenkeel {
         self.at_floor = if at_floor { self.at_floor.saturating_add(1) } else { 0 };
         let aim = aim.max(least).clamp(STEP.0 * before, STEP.1 * before);
         let weight = if (aim / before).ln().abs() > JUMP { 1.0 } else { CALM };
-        let total = before + weight * (aim - before);
+        let total = (before + weight * (aim - before)).clamp(least_total, most_total);
         if latency <= NEAR * self.settings.threshold_s {
             self.beyond = None;
             if congested && outstanding >= 0.8 * before {
@@ -390,6 +391,40 @@ mod tests {
         assert_eq!(unfair(|windows| windows.map(|window| window / 1_000.0)), [true, false, true]);
         let together = |windows: &[f64; 3]| [windows.iter().sum::<f64>() / 3_000.0; 3];
         assert_eq!(unfair(together), [false; 3]);
+    }
+
+    #[test]
+    fn storage_far_faster_than_the_threshold_does_not_take_the_total_out_of_sight() {
+        let mut law = Evenkeel::new(Settings::new(10.0));
+        let fast = |law: &Evenkeel| Report { most: 256.0, ..report(1.0, law.window, 1e-5) };
+        for _ in 0..100 {
+            let all = [fast(&law), Report { most: 32.0, ..fast(&law) }];
+            law.update(&all, 0);
+        }
+        assert_eq!(law.total, Some(256.0 + 32.0));
+    }
+
+    #[test]
+    fn one_who_lies_for_a_while_has_no_say_in_the_windows_once_he_is_gone() {
+        let honest = |law: &Evenkeel| Report { most: 256.0, ..report(1.0, law.window, law.window / 3_200.0) };
+        let tiny = f64::MIN_POSITIVE;
+        let lies = [
+            Report { most: 256.0, ..report(1.0, 1e6, 0.025) },
+            Report { most: 256.0, outstanding: tiny, ..report(1e6, 1e6, tiny) },
+            Report { most: 256.0, total: tiny, ..report(1.0, 0.0, 3_600.0) },
+        ];
+        for lie in lies {
+            let mut law = Evenkeel::new(Settings { initial: 80.0, ..Settings::new(0.025) });
+            for _ in 0..100 {
+                law.update(&[honest(&law), lie.clone()], 0);
+            }
+            let total = law.total.expect("a total");
+            assert!((0.01..=512.0).contains(&total), "{total} beside {lie:?}");
+            for _ in 0..10 {
+                law.update(&[honest(&law)], 0);
+            }
+            assert!((law.window - 80.0).abs() < 8.0, "{} after {lie:?}", law.window);
+        }
     }
 
     #[test]

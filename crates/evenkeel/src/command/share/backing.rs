@@ -2,24 +2,41 @@
 
 use crate::config::share::{DiskConfig, ShareConfig};
 use crate::failure::WithHint;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use evenkeel_core::random::Seed;
 use evenkeel_gate::share::backing::simulated::Simulated;
 use evenkeel_gate::share::backing::{FileBacking, FileOptions, VolatileBacking, VolatileOptions};
 use evenkeel_gate::share::{Backing, DiskPlan};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
 
 /// Opens all of them.
 pub fn open(config: &ShareConfig) -> Result<Vec<DiskPlan>> {
-    config.disks.iter().map(open_one).collect()
+    config.disks.iter().map(|disk| open_one(disk, config)).collect()
 }
 
 /// Opens one of them.
-pub fn open_one(disk: &DiskConfig) -> Result<DiskPlan> {
+pub fn open_one(disk: &DiskConfig, config: &ShareConfig) -> Result<DiskPlan> {
+    let slots = config.bus.address.as_deref().and_then(|address| address.strip_prefix("slot:"));
+    let refused = "it is the slot file of --bus: the disk's writes would go over what hosts tell each other";
+    if slots.is_some_and(|slots| are_one(Path::new(slots), Path::new(&disk.backing))) {
+        return Err(anyhow!("{}: {refused}", disk.backing.display()))
+            .with_context(|| format!("opening disk `{}`", disk.name));
+    }
     let backing = one(disk).with_context(|| format!("opening disk `{}`", disk.name))?;
     Ok(DiskPlan { name: disk.name.clone(), shares: disk.share, backing })
+}
+
+/// Whether two paths lead to the same file, or to the same device.
+fn are_one(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let about = std::fs::metadata(path).ok()?;
+        let is_device = about.file_type().is_block_device();
+        Some(if is_device { (true, about.rdev(), 0) } else { (false, about.dev(), about.ino()) })
+    };
+    place(one).is_some_and(|found| place(other) == Some(found))
 }
 
 fn one(disk: &DiskConfig) -> Result<Box<dyn Backing>> {

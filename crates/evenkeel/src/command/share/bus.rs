@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use evenkeel_gate::clock::Clock;
 use evenkeel_gate::share::bus::nats::{Login, Nats, Plan};
 use evenkeel_gate::share::bus::slot::Slots;
-use evenkeel_gate::share::bus::{Alone, Bus, Carrier};
+use evenkeel_gate::share::bus::{Alone, Bus, BusError, Carrier};
 use std::path::Path;
 
 /// Joins the others, or goes on as the member that a predecessor was, by what it would have told next.
@@ -26,9 +26,10 @@ fn carrier(config: &ShareConfig) -> Result<Box<dyn Carrier>> {
         Some(address) => match address.split_once(':') {
             Some(("slot", path)) => {
                 let opened = Slots::open(Path::new(path), bus.slots);
-                Ok(Box::new(
-                    opened.hint("a slot file is made where it is missing; its folder has to be there")?,
-                ))
+                // What the bus knows of the way out says more, where it does.
+                let known = opened.as_ref().err().and_then(BusError::hint);
+                let made = "a slot file is made where it is missing; its folder has to be there";
+                Ok(Box::new(opened.hint(known.unwrap_or(made))?))
             }
             Some(("nats" | "tls", _)) => Ok(Box::new(Nats::open(&nats(config, bus, address)?)?)),
             _ => bail!("bus {address:?} must be slot:FILE, nats://HOST:PORT or tls://HOST:PORT"),

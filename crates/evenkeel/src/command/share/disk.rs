@@ -203,7 +203,7 @@ impl Running {
 
     /// A disk that will have this place.
     fn prepare(&self, disk: &DiskConfig, place: usize, config: &ShareConfig) -> Result<Ready> {
-        let plan = backing::open_one(disk)?;
+        let plan = backing::open_one(disk, config)?;
         let size = (plan.backing.bytes(), plan.backing.is_read_only());
         let places = places::of_disk(disk, config)?;
         let doors = Doors::bind(&places).with_context(|| format!("adding disk `{}`", disk.name))?;

@@ -10,6 +10,7 @@ mod knee;
 mod mount;
 mod places;
 mod reload;
+mod slots;
 mod supervisor;
 mod top;
 
@@ -53,6 +54,8 @@ enum Action {
     Top(top::TopArgs),
     /// Make a simulated array: storage with known answers, to try and to test
     Array(array::ArrayArgs),
+    /// Make a slot file, by which hosts tell each other, or make one of an empty block device
+    Slots(slots::SlotsArgs),
 }
 
 impl Args {
@@ -73,5 +76,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Action::Knee(args) => knee::run(session, args),
         Action::Top(top) => top::run(session, top),
         Action::Array(array) => array::run(array),
+        Action::Slots(args) => slots::run(args),
     }
 }

@@ -60,6 +60,12 @@ pub enum BusError {
         /// Why.
         why: &'static str,
     },
+    /// The block device is none yet.
+    #[error("block device {0} is no slot file")]
+    Device(PathBuf),
+    /// No slot file has as many.
+    #[error("a slot file has 1 to {max} slots, and not {0}", max = slot::SLOTS_MAX)]
+    Slots(usize),
     /// All slots are those of live members.
     #[error("all {slots} slots of {path} are taken by live members")]
     Full {
@@ -105,6 +111,9 @@ impl BusError {
             Self::NotSlots { .. } => {
                 Some("name a file that is missing: it is made; one that is there stays as it is")
             }
+            Self::Device(_) => Some(
+                "`evenkeel share slots DEVICE` makes one of a device that is empty; wipefs and blkdiscard -z empty one",
+            ),
             Self::Locked(_) => Some("find out who holds it (lslocks), or name another file"),
             Self::Address(_) => Some(
                 "nats://HOST:PORT or tls://HOST:PORT; what to log in with goes into a file (--bus-login)",
@@ -284,6 +293,7 @@ impl Bus {
 
     fn next(&mut self, window: f64, report: &Report, leaves: bool) -> Vec<u8> {
         self.sequence += 1;
+        self.roster.tells(self.sequence);
         let told = Told {
             member: self.own.name.clone(),
             incarnation: self.own.incarnation,

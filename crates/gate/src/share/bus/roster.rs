@@ -3,6 +3,7 @@
 use super::Piece;
 use super::message::{Dropped, Told, token};
 use evenkeel_core::Nanos;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Most members of an array that are listened to.
@@ -11,6 +12,10 @@ const MEMBERS_MAX: usize = 1_024;
 pub const SILENT_PERIODS: u64 = 3;
 /// Reports by which one of two of a name must be ahead to be the elder; else the lower incarnation is.
 const AHEAD: u64 = 2;
+
+/// Reports that may be missing between two of a live member, besides twice as many as its period fits in between. What is further
+/// ahead was not told by that member: taken, it would keep all from hearing what the member tells.
+const MISSING: u64 = 16;
 
 /// Who a member is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,9 +55,38 @@ pub struct Heard {
 struct Latest {
     told: Told,
     at: Option<Nanos>,
+    /// The highest sequence number below this one's that came after it; 0 where none did.
+    below: u64,
 }
 
 impl Latest {
+    fn new(told: Told, at: Option<Nanos>) -> Self {
+        Self { told, at, below: 0 }
+    }
+
+    /// Whether a report of the same start comes after this one; `Ok(false)` where it is this one.
+    fn is_followed_by(&mut self, sequence: u64, period: Nanos, now: Nanos) -> Result<bool, Dropped> {
+        let (last, is_live) = (self.told.sequence, self.is_live(period, now));
+        match sequence.cmp(&last) {
+            // A slot is read again and again.
+            Ordering::Equal => Ok(false),
+            Ordering::Greater if is_live && sequence - last > self.room(now) => Err(Dropped::Ahead),
+            Ordering::Greater => Ok(true),
+            // This one stands still, and below it somebody goes on counting: that is the member.
+            Ordering::Less if !is_live && self.below > 0 && sequence > self.below => Ok(true),
+            Ordering::Less => {
+                self.below = self.below.max(sequence);
+                Err(Dropped::Stale)
+            }
+        }
+    }
+
+    /// How far ahead the next report may be.
+    fn room(&self, now: Nanos) -> u64 {
+        let age = self.at.map_or(Nanos::ZERO, |at| now - at);
+        MISSING + 2 * (age.0 / self.told.period.0.max(1))
+    }
+
     /// Whether it is of a member that is there, for a listener with such a period.
     fn is_live(&self, period: Nanos, now: Nanos) -> bool {
         let bound = Nanos(SILENT_PERIODS.saturating_mul(self.told.period.max(period).0));
@@ -66,6 +100,8 @@ pub struct Roster {
     own: Identity,
     period: Nanos,
     members: BTreeMap<String, Latest>,
+    /// The sequence number that this start has told last.
+    told: u64,
     /// Another start under the own name.
     twin: Option<Latest>,
     dropped: [u64; Dropped::ALL.len()],
@@ -74,12 +110,17 @@ pub struct Roster {
 impl Roster {
     /// Of a member who tells once a period; nobody was heard yet.
     pub fn new(own: Identity, period: Nanos) -> Self {
-        Self { own, period, members: BTreeMap::new(), twin: None, dropped: [0; Dropped::ALL.len()] }
+        Self { own, period, members: BTreeMap::new(), told: 0, twin: None, dropped: [0; Dropped::ALL.len()] }
     }
 
     /// Another period from now on.
     pub fn set_period(&mut self, period: Nanos) {
         self.period = period;
+    }
+
+    /// This start tells this sequence number, and none above it yet.
+    pub fn tells(&mut self, sequence: u64) {
+        self.told = sequence;
     }
 
     /// Takes what came at this instant; `None` where it stood there before anybody looked.
@@ -97,27 +138,29 @@ impl Roster {
             return self.meet(told, at);
         }
         let (period, now) = (self.period, at.unwrap_or(Nanos::ZERO));
-        match self.members.get(&told.member) {
+        if self.own.has_told(&told) && told.sequence > self.told {
+            return Err(Dropped::Ahead);
+        }
+        match self.members.get_mut(&told.member) {
             Some(known) if known.told.incarnation == told.incarnation => {
-                match known.told.sequence.cmp(&told.sequence) {
-                    std::cmp::Ordering::Less => {}
-                    // A slot is read again and again.
-                    std::cmp::Ordering::Equal => return Ok(()),
-                    std::cmp::Ordering::Greater => return Err(Dropped::Stale),
+                if !known.is_followed_by(told.sequence, period, now)? {
+                    return Ok(());
                 }
             }
             Some(known) if known.is_live(period, now) => return Err(Dropped::Twin),
             Some(_) => {}
-            None if self.members.len() >= MEMBERS_MAX => {
-                self.members.retain(|_, latest| latest.is_live(period, now));
-                if self.members.len() >= MEMBERS_MAX {
-                    return Err(Dropped::Crowd);
-                }
-            }
-            None => {}
+            None => self.make_room(now)?,
         }
-        self.members.insert(told.member.clone(), Latest { told, at });
+        self.members.insert(told.member.clone(), Latest::new(told, at));
         Ok(())
+    }
+
+    /// Forgets the dead where there are as many members as are listened to.
+    fn make_room(&mut self, now: Nanos) -> Result<(), Dropped> {
+        if self.members.len() >= MEMBERS_MAX {
+            self.members.retain(|_, latest| latest.is_live(self.period, now));
+        }
+        if self.members.len() >= MEMBERS_MAX { Err(Dropped::Crowd) } else { Ok(()) }
     }
 
     /// Somebody else has the own name.
@@ -128,7 +171,7 @@ impl Roster {
         if is_known {
             return Ok(());
         }
-        self.twin = Some(Latest { told, at });
+        self.twin = Some(Latest::new(told, at));
         if at.is_some() { Err(Dropped::Twin) } else { Ok(()) }
     }
 
@@ -172,102 +215,4 @@ impl Roster {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::message::tests::told;
-    use super::*;
-
-    const PERIOD: Nanos = Nanos::from_secs(2);
-
-    fn roster() -> Roster {
-        Roster::new(Identity { name: "own".into(), incarnation: 50 }, PERIOD)
-    }
-
-    fn piece(told: &Told) -> Piece {
-        Piece { bytes: told.encode(), sender: None }
-    }
-
-    fn at(seconds: u64) -> Nanos {
-        Nanos::from_secs(seconds)
-    }
-
-    fn dropped(roster: &Roster, why: Dropped) -> u64 {
-        roster.dropped()[why as usize].1
-    }
-
-    fn names(roster: &Roster, now: Nanos) -> Vec<(String, Nanos)> {
-        roster.live(now).into_iter().map(|heard| (heard.told.member, heard.age)).collect()
-    }
-
-    #[test]
-    fn a_member_is_live_for_three_periods_after_its_last_report() {
-        let mut roster = roster();
-        roster.take(&piece(&told("a", 1, 1, 1)), Some(at(10)));
-        roster.take(&piece(&told("b", 1, 1, 1)), Some(at(12)));
-        assert_eq!(names(&roster, at(16)), [("a".into(), at(6)), ("b".into(), at(4))]);
-        assert_eq!(names(&roster, at(17)), [("b".into(), at(5))]);
-        // The same slot read again is no news.
-        roster.take(&piece(&told("a", 1, 1, 1)), Some(at(17)));
-        assert_eq!(names(&roster, at(17)), [("b".into(), at(5))]);
-        roster.take(&piece(&Told { leaves: true, ..told("b", 1, 2, 0) }), Some(at(17)));
-        assert_eq!(names(&roster, at(17)), []);
-    }
-
-    #[test]
-    fn what_is_older_than_what_was_heard_is_dropped() {
-        let mut roster = roster();
-        roster.take(&piece(&told("a", 1, 7, 1)), Some(at(1)));
-        roster.take(&piece(&told("a", 1, 6, 1)), Some(at(2)));
-        assert_eq!((dropped(&roster, Dropped::Stale), names(&roster, at(2))[0].1), (1, at(1)));
-    }
-
-    #[test]
-    fn what_stood_there_before_anybody_looked_is_no_sign_of_life() {
-        let mut roster = roster();
-        roster.take(&piece(&told("a", 1, 7, 1)), None);
-        assert!(names(&roster, at(0)).is_empty() && !roster.all_have_moved());
-        roster.take(&piece(&told("a", 1, 8, 1)), Some(at(1)));
-        assert!(names(&roster, at(1)).len() == 1 && roster.all_have_moved());
-    }
-
-    #[test]
-    fn of_two_starts_of_another_member_the_first_is_believed_while_it_lives() {
-        let mut roster = roster();
-        roster.take(&piece(&told("a", 1, 7, 1)), Some(at(1)));
-        roster.take(&piece(&told("a", 2, 1, 3)), Some(at(2)));
-        assert_eq!((dropped(&roster, Dropped::Twin), roster.live(at(2))[0].told.incarnation), (1, 1));
-        roster.take(&piece(&told("a", 2, 5, 3)), Some(at(20)));
-        assert_eq!(roster.live(at(20))[0].told.incarnation, 2);
-    }
-
-    #[test]
-    fn of_two_of_the_own_name_the_one_that_was_there_first_is_the_elder() {
-        let mut roster = roster();
-        roster.take(&piece(&told("own", 99, 1_000, 1)), Some(at(1)));
-        assert!(roster.elder(5, at(1)).is_some(), "it has told a thousand");
-        assert!(roster.elder(5_000, at(1)).is_none(), "this one has told five thousand");
-        assert!(roster.elder(1_001, at(1)).is_none(), "as old, and its incarnation is higher");
-        assert!(roster.twin(at(1)).is_some() && roster.twin(at(60)).is_none(), "and it has gone");
-        assert!(roster.live(at(1)).is_empty(), "it is not taken for this one");
-    }
-
-    #[test]
-    fn nobody_tells_under_the_name_of_another() {
-        let mut roster = roster();
-        let sender = |name: &str| Some(name.to_owned());
-        roster.take(&Piece { sender: sender("b"), ..piece(&told("a.x", 1, 1, 1)) }, Some(at(1)));
-        assert_eq!(dropped(&roster, Dropped::Name), 1);
-        roster.take(&Piece { sender: sender("a_x"), ..piece(&told("a.x", 1, 1, 1)) }, Some(at(1)));
-        assert_eq!(roster.live(at(1)).len(), 1);
-    }
-
-    #[test]
-    fn a_flood_of_names_is_bounded_and_the_dead_make_room() {
-        let mut roster = roster();
-        for number in 0..2_000 {
-            roster.take(&piece(&told(&format!("m{number}"), 1, 1, 0)), Some(at(1)));
-        }
-        assert_eq!((roster.live(at(1)).len(), dropped(&roster, Dropped::Crowd)), (MEMBERS_MAX, 976));
-        roster.take(&piece(&told("late", 1, 1, 0)), Some(at(60)));
-        assert_eq!(names(&roster, at(60)), [("late".into(), at(0))]);
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 
 mod crash;
 mod limits;
+mod private;
 mod reuse;
 
 use evenkeel_core::Nanos;

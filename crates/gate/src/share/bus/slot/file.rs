@@ -1,12 +1,12 @@
 //! The file: a header block, then a block for each member.
 
-use super::BusError;
+use super::{BusError, make};
 use crate::clock::Clock;
 use crate::share::Buffer;
 use crate::sys;
 use evenkeel_core::Nanos;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -33,24 +33,25 @@ pub struct SlotFile {
 }
 
 impl SlotFile {
-    /// Opens a file, or makes it with as many slots where there is none. Nothing is made where none are asked for.
+    /// Opens a file, or makes it with as many slots where there is none; `None` makes nothing.
     ///
     /// # Errors
-    /// It cannot be opened, read or written; it is something else.
-    pub fn open(path: &Path, slots: usize) -> Result<Self, BusError> {
-        let makes = slots > 0;
+    /// It cannot be opened, read or written; it is something else, be it empty.
+    pub fn open(path: &Path, slots: Option<usize>) -> Result<Self, BusError> {
         let failed = |error| BusError::File { path: path.to_owned(), error };
-        let not = |why| BusError::NotSlots { path: path.to_owned(), why };
-        if std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.file_type().is_block_device())
-        {
-            return Err(not("it is neither a file nor a block device"));
+        slots.map_or(Ok(()), make::check)?;
+        match (std::fs::metadata(path), slots) {
+            (Ok(about), _) if !about.is_file() && !about.file_type().is_block_device() => {
+                let why = "it is neither a file nor a block device";
+                return Err(BusError::NotSlots { path: path.to_owned(), why });
+            }
+            (Err(error), Some(slots)) if error.kind() == io::ErrorKind::NotFound => {
+                make::make_file(path, slots).map_err(failed)?;
+            }
+            _ => {}
         }
-        let slots = slots.clamp(1, SLOTS_MAX);
-        let plain = options().create(makes).truncate(false).mode(0o660).open(path).map_err(failed)?;
-        let guard = Locked::new(&plain, path)?;
-        let slots =
-            prepare(&plain, slots).map_err(failed)?.ok_or_else(|| not("its header is another one"))?;
-        drop(guard);
+        let plain = options().open(path).map_err(failed)?;
+        let slots = slots_of(&plain, path)?;
         let buffer = Buffer::zeroed((slots + 1) * BLOCK);
         let this = Self { path: path.to_owned(), file: plain, slots, direct: false, buffer };
         this.go_direct().map_err(failed)
@@ -123,32 +124,29 @@ fn options() -> OpenOptions {
     options
 }
 
-/// Writes the header and empty slots where there are none yet; how many slots there are, `None` where it is another file.
-fn prepare(mut file: &File, slots: usize) -> io::Result<Option<usize>> {
+/// How many slots an open file says that it has.
+fn slots_of(mut file: &File, path: &Path) -> Result<usize, BusError> {
+    let failed = |error| BusError::File { path: path.to_owned(), error };
+    let not = |why| BusError::NotSlots { path: path.to_owned(), why };
     // A block device has a length too, which only its end tells.
-    let length = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(0))?;
+    let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    if length < BLOCK as u64 {
+        return Err(not(if length == 0 { "it is empty" } else { "it is too short" }));
+    }
     let mut first = vec![0; BLOCK];
-    if length > 0 && length < BLOCK as u64 {
-        return Ok(None);
-    }
-    if length > 0 {
-        file.read_exact(&mut first)?;
-    }
-    let is_device = file.metadata()?.file_type().is_block_device();
-    if length == 0 || (is_device && first.iter().all(|byte| *byte == 0)) {
-        file.seek(SeekFrom::Start(0))?;
-        file.write_all(&header(slots))?;
-        (0..slots).try_for_each(|_| file.write_all(&[0; BLOCK]))?;
-        file.sync_all()?;
-        return Ok(Some(slots));
-    }
+    file.read_exact_at(&mut first, 0).map_err(failed)?;
+    let is_device = file.metadata().map_err(failed)?.file_type().is_block_device();
     let slots = u32::from_le_bytes([first[16], first[17], first[18], first[19]]) as usize;
-    let fits = (1..=SLOTS_MAX).contains(&slots) && length >= ((slots + 1) * BLOCK) as u64;
-    Ok((fits && first[..24] == header(slots)[..24]).then_some(slots))
+    match (1..=SLOTS_MAX).contains(&slots) && first[..24] == header(slots)[..24] {
+        true if length < ((slots + 1) * BLOCK) as u64 => Err(not("it is shorter than its header says")),
+        true => Ok(slots),
+        false if is_device => Err(BusError::Device(path.to_owned())),
+        false => Err(not("its header is another one")),
+    }
 }
 
-fn header(slots: usize) -> Vec<u8> {
+/// The first block.
+pub fn header(slots: usize) -> Vec<u8> {
     let mut block = Vec::with_capacity(BLOCK);
     block.extend(MAGIC);
     block.extend((slots as u32).to_le_bytes());

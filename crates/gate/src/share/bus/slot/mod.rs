@@ -6,8 +6,10 @@
 //! checksum and is passed over; the next read has it whole.
 
 mod file;
+mod make;
 
 pub use file::{BLOCK, SLOTS_MAX};
+pub use make::make;
 
 use super::message::{Dropped, Told};
 use super::{BusError, Carrier, Piece};
@@ -59,14 +61,17 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Opens a slot file, or makes one with as many slots.
+    /// Opens a slot file, or makes one with as many slots where nothing stands. Of a block device [`make`] makes one.
     ///
     /// # Errors
     /// See [`BusError`].
     pub fn open(path: &Path, slots: usize) -> Result<Self, BusError> {
-        let file = SlotFile::open(path, slots)?;
+        Ok(Self::of(SlotFile::open(path, Some(slots))?))
+    }
+
+    fn of(file: SlotFile) -> Self {
         let seen = vec![Seen::default(); file.slots()];
-        Ok(Self { file, seen, own: None, incarnation: 0, clock: Clock::start() })
+        Self { file, seen, own: None, incarnation: 0, clock: Clock::start() }
     }
 
     /// All blocks that are not empty, after one read.
@@ -121,7 +126,7 @@ impl Slots {
     /// Whether the file is still the one at its path (a new one is not made: it may be unmounted), and the own slot this member's.
     fn check(&mut self) -> Result<(), BusError> {
         if self.file.is_replaced() {
-            *self = Self { clock: self.clock, ..Self::open(self.file.path(), 0)? };
+            *self = Self { clock: self.clock, ..Self::of(SlotFile::open(self.file.path(), None)?) };
         } else if let Some(place) = self.own
             && Told::decode(self.file.block(place)).is_ok_and(|told| told.incarnation != self.incarnation)
         {

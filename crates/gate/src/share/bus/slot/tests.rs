@@ -121,7 +121,7 @@ fn a_slot_that_somebody_else_took_is_left_to_him() {
 #[test]
 fn what_is_no_slot_file_is_left_as_it_is() {
     let (dir, path) = file();
-    for text in ["short".to_owned(), "x".repeat(3 * BLOCK)] {
+    for text in [String::new(), "short".to_owned(), "x".repeat(3 * BLOCK)] {
         std::fs::write(&path, &text).unwrap();
         assert!(matches!(Slots::open(&path, 4), Err(BusError::NotSlots { .. })));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
@@ -142,6 +142,32 @@ fn a_file_that_was_put_in_place_of_the_first_is_gone_over_to() {
     heard(&mut slots);
     slots.tell(&report("a", 1, 2)).unwrap();
     assert_eq!(heard(&mut other), [Ok("a".to_owned())]);
+}
+
+#[test]
+fn an_empty_file_in_place_of_the_first_is_no_slot_file() {
+    let (dir, path) = file();
+    let mut slots = Slots::open(&path, 2).unwrap();
+    slots.join(&report("a", 1, 1)).unwrap();
+    let empty = dir.path().join("empty");
+    std::fs::write(&empty, "").unwrap();
+    std::fs::rename(&empty, &path).unwrap();
+    assert!(matches!(slots.hear(Duration::ZERO), Err(BusError::NotSlots { .. })));
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().len(),
+        0,
+        "one with a single slot would silence all but one"
+    );
+}
+
+#[test]
+fn no_file_is_made_with_fewer_slots_than_asked_for() {
+    let (_dir, path) = file();
+    for slots in [0, SLOTS_MAX + 1, 4_096] {
+        assert!(matches!(Slots::open(&path, slots), Err(BusError::Slots(_))), "{slots}");
+        assert!(!path.exists());
+    }
+    assert_eq!(Slots::open(&path, SLOTS_MAX).unwrap().file.slots(), SLOTS_MAX);
 }
 
 #[test]

@@ -17,10 +17,14 @@
 //!                                                 then of each disk: shares f64, wanted f64
 //! ```
 //!
+//! Figures are bounded (`figures`): who tells keeps to it, who reads drops what does not.
+//!
 //! Version 1 had no field from `rate` to `costs`.
 //!
 //! No instant of any clock is in it: what is old is found by who reads it, on his own clock. Whoever changes the form
 //! raises the version; a reader drops versions that it does not know, and counts them.
+
+mod figures;
 
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{DiskUse, Report};
@@ -38,14 +42,6 @@ const MAGIC: &[u8; 4] = b"EKSR";
 const HEAD: usize = 120;
 const CHECKSUM: std::ops::Range<usize> = 8..12;
 const LEAVES: u8 = 1;
-/// More I/Os, or shares, than anybody has.
-const COUNT_MAX: f64 = 1e6;
-/// More cost per second than any storage does.
-const RATE_MAX: f64 = 1e12;
-/// A latency in seconds that nothing has.
-const LATENCY_MAX: f64 = 3_600.0;
-/// Shortest and longest period.
-const PERIODS: (Nanos, Nanos) = (Nanos::from_millis(10), Nanos::from_secs(60));
 
 /// What a member tells.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +77,8 @@ pub enum Dropped {
     Figures,
     /// One that is as new, or newer, was heard before.
     Stale,
+    /// It is further ahead of the one before than time has passed: its member has not told it.
+    Ahead,
     /// It came under the name of another member.
     Name,
     /// A live member of that name has another incarnation.
@@ -91,12 +89,13 @@ pub enum Dropped {
 
 impl Dropped {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Malformed,
         Self::Checksum,
         Self::Version,
         Self::Figures,
         Self::Stale,
+        Self::Ahead,
         Self::Name,
         Self::Twin,
         Self::Crowd,
@@ -110,6 +109,7 @@ impl Dropped {
             Self::Version => "version",
             Self::Figures => "figures",
             Self::Stale => "stale",
+            Self::Ahead => "ahead",
             Self::Name => "name",
             Self::Twin => "twin",
             Self::Crowd => "crowd",
@@ -129,9 +129,15 @@ pub fn token(name: &str) -> String {
 }
 
 impl Told {
-    /// As bytes. Disks beyond [`DISKS_MAX`] are added to the last.
+    /// As bytes that are heard: disks beyond [`DISKS_MAX`] are added to the last, and a figure that cannot be is told as the
+    /// nearest one that can. A host whose report were dropped by all would have no window set by its law any more.
     pub fn encode(&self) -> Vec<u8> {
-        let disks = few(&self.report.disks);
+        self.bounded().bytes()
+    }
+
+    /// As bytes, whatever its figures.
+    fn bytes(&self) -> Vec<u8> {
+        let disks = &self.report.disks;
         let mut bytes = Vec::with_capacity(BYTES_MAX);
         bytes.extend(MAGIC);
         bytes.extend(VERSION.to_le_bytes());
@@ -152,7 +158,7 @@ impl Told {
             .for_each(|value| bytes.extend(value.to_le_bytes()));
         bytes.extend(self.costs.to_le_bytes());
         bytes.extend(self.member.as_bytes());
-        for disk in &disks {
+        for disk in disks {
             bytes.extend(disk.shares.to_le_bytes());
             bytes.extend(disk.wanted.to_le_bytes());
         }
@@ -181,34 +187,6 @@ impl Told {
         let told = Fields(&whole[CHECKSUM.end..]).told()?;
         if told.is_sane() { Ok(told) } else { Err(Dropped::Figures) }
     }
-
-    /// Whether its figures can be.
-    fn is_sane(&self) -> bool {
-        let count = |value: f64| (0.0..=COUNT_MAX).contains(&value);
-        let report = &self.report;
-        let counts = [self.window, report.most, report.outstanding, report.total, report.grain];
-        let latency = |value: f64| (0.0..=LATENCY_MAX).contains(&value);
-        self.sequence > 0
-            && (PERIODS.0..=PERIODS.1).contains(&self.period)
-            && counts.into_iter().all(count)
-            && latency(report.latency)
-            && latency(report.cost_latency)
-            && (0.0..=RATE_MAX).contains(&report.rate)
-            && report.completions as f64 <= COUNT_MAX * self.period.as_secs_f64().max(1.0) * 10.0
-            && report.disks.iter().all(|disk| count(disk.shares) && count(disk.wanted))
-    }
-}
-
-/// At most [`DISKS_MAX`] disks, with the sums of all.
-fn few(disks: &[DiskUse]) -> Vec<DiskUse> {
-    let mut few: Vec<DiskUse> = disks.iter().take(DISKS_MAX).copied().collect();
-    if let Some(last) = few.last_mut() {
-        for disk in disks.iter().skip(DISKS_MAX) {
-            last.shares += disk.shares;
-            last.wanted += disk.wanted;
-        }
-    }
-    few
 }
 
 /// CRC-32 of all but the checksum itself.
@@ -272,127 +250,4 @@ impl<'a> Fields<'a> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// A report with as many disks.
-    pub fn told(member: &str, incarnation: u64, sequence: u64, disks: usize) -> Told {
-        let disk = |place: usize| DiskUse { shares: 1.0 + place as f64, wanted: 0.5 * place as f64 };
-        Told {
-            member: member.to_owned(),
-            incarnation,
-            sequence,
-            period: Nanos::from_secs(2),
-            leaves: false,
-            window: 17.25,
-            costs: 0xfeed,
-            report: Report {
-                disks: (0..disks).map(disk).collect(),
-                most: 256.0,
-                outstanding: 12.5,
-                latency: 0.0151,
-                completions: 6_400,
-                total: 64.5,
-                rate: 3_200.0,
-                cost_latency: 0.0162,
-                grain: 1.5,
-            },
-        }
-    }
-
-    #[test]
-    fn what_is_told_is_heard() {
-        for disks in [0, 1, DISKS_MAX] {
-            let told = told("host-1.example", 7, 9, disks);
-            let mut bytes = told.encode();
-            assert!(bytes.len() <= BYTES_MAX);
-            bytes.resize(4_096, 0);
-            assert_eq!(Told::decode(&bytes), Ok(told));
-        }
-    }
-
-    #[test]
-    fn a_crowd_of_disks_is_told_by_its_sums() {
-        let many = told("a", 1, 1, 100);
-        let heard = Told::decode(&many.encode()).unwrap();
-        let sums = |told: &Told| {
-            let disks = &told.report.disks;
-            (disks.iter().map(|d| d.shares).sum::<f64>(), disks.iter().map(|d| d.wanted).sum::<f64>())
-        };
-        assert_eq!((heard.report.disks.len(), sums(&heard)), (DISKS_MAX, sums(&many)));
-    }
-
-    #[test]
-    fn what_cannot_be_is_dropped_with_its_reason() {
-        let good = told("a", 1, 1, 2);
-        let with = |change: fn(&mut Told)| {
-            let mut told = good.clone();
-            change(&mut told);
-            Told::decode(&told.encode()).unwrap_err()
-        };
-        let lies: [fn(&mut Told); 12] = [
-            |told| told.window = f64::NAN,
-            |told| told.report.outstanding = -1.0,
-            |told| told.report.latency = f64::INFINITY,
-            |told| told.report.latency = 1e5,
-            |told| told.report.total = 1e9,
-            |told| told.report.rate = -1.0,
-            |told| told.report.cost_latency = 1e5,
-            |told| told.report.grain = f64::NAN,
-            |told| told.report.disks[1].shares = f64::NAN,
-            |told| told.report.completions = u64::MAX,
-            |told| told.sequence = 0,
-            |told| told.period = Nanos::from_secs(3_600),
-        ];
-        for lie in lies {
-            assert_eq!(with(lie), Dropped::Figures);
-        }
-        assert_eq!(with(|told| told.member = "a b".into()), Dropped::Malformed);
-        let mut later = good.encode();
-        later[4] += 1;
-        assert_eq!(Told::decode(&later), Err(Dropped::Version));
-        let mut torn = good.encode();
-        let last = torn.len() - 1;
-        torn[last] ^= 1;
-        assert_eq!(Told::decode(&torn), Err(Dropped::Checksum));
-        assert_eq!(Told::decode(&good.encode()[..100]), Err(Dropped::Malformed));
-        assert_eq!(Told::decode(&[0; 4_096]), Err(Dropped::Malformed));
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_a_report_or_dropped(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
-            prop_assert!(Told::decode(&bytes).is_err());
-        }
-
-        /// Bytes that begin well and have a checksum that fits get as far as they can.
-        #[test]
-        fn nor_do_bytes_that_look_right_harm(
-            tail in proptest::collection::vec(any::<u8>(), 0..200),
-            place in 12_usize..152,
-            byte in any::<u8>(),
-        ) {
-            let mut bytes = told("abc", 1, 2, 2).encode();
-            bytes.extend(&tail);
-            let length = (bytes.len() as u16).to_le_bytes();
-            bytes[6..8].copy_from_slice(&length);
-            bytes[place] = byte;
-            let sum = checksum(&bytes).to_le_bytes();
-            bytes[CHECKSUM].copy_from_slice(&sum);
-            if let Ok(told) = Told::decode(&bytes) {
-                prop_assert!(is_name(&told.member) && told.is_sane());
-                let again = Told::decode(&told.encode());
-                prop_assert_eq!(again, Ok(told));
-            }
-        }
-
-        #[test]
-        fn a_flipped_bit_is_never_taken_for_another_report(bit in 0_usize..(HEAD + 3 + 32) * 8) {
-            let good = told("abc", 1, 2, 2);
-            let mut bytes = good.encode();
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            prop_assert!(Told::decode(&bytes).is_err());
-        }
-    }
-}
+pub(super) mod tests;

@@ -1,0 +1,41 @@
+//! `evenkeel share slots`: a slot file before any host uses it.
+
+use crate::failure::WithHint;
+use crate::out;
+use anyhow::{Context, Result};
+use evenkeel_gate::share::bus::BusError;
+use evenkeel_gate::share::bus::slot::{SLOTS, make};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Flags of `evenkeel share slots`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel share slots /shared/evenkeel.slots --slots 128
+  evenkeel share slots /dev/mapper/shared-slots
+
+A file that is missing is also made by the first host that names it in --bus. A block device is not: it is made a slot file by
+this command only, where nobody uses it and where all the slots, its first and its last 128 KiB are zero.")]
+pub struct SlotsArgs {
+    /// The file to make, or the block device
+    path: PathBuf,
+    /// Most hosts
+    #[arg(long, value_name = "N", default_value_t = SLOTS)]
+    slots: usize,
+}
+
+/// Makes it.
+pub fn run(args: &SlotsArgs) -> Result<ExitCode> {
+    let path = args.path.display();
+    let made = make(&args.path, args.slots);
+    let hint = match &made {
+        Err(BusError::NotSlots { .. }) => {
+            "name another device, or wipe this one (blkdiscard -z) if nobody needs what is on it"
+        }
+        _ => "name a file that is missing in a folder that is there, or a block device that nobody uses",
+    };
+    made.hint(hint).with_context(|| format!("making the slot file {path}"))?;
+    out::line(format!("{path}: a slot file of {} slots; name it in --bus slot:{path}", args.slots))?;
+    Ok(ExitCode::SUCCESS)
+}
