@@ -123,7 +123,9 @@ fn traces(setting: &Setting, run: &Run, kind: &Kind) -> Vec<Trace> {
 
 fn plot(setting: &Setting, run: &Run, kind: &Kind, traces: Vec<Trace>, holds: Vec<f64>) -> Plot {
     let (way, most) = (run.key.way, run.key.most);
-    let mut guides = vec![Guide::Upright { x: setting.warm_up_s, text: "measured".to_owned() }];
+    // Beside a lull what is measured is too short for its name.
+    let text = if run.lull.is_some() { String::new() } else { "measured".to_owned() };
+    let mut guides = vec![Guide::Upright { x: setting.warm_up_s, text }];
     if let Some((from_s, until_s)) = run.lull {
         // The text of a line stands to its left, here between both.
         guides.push(Guide::Upright { x: from_s, text: String::new() });
