@@ -49,9 +49,11 @@ impl Worker<'_> {
     pub(super) fn pump(&mut self, now: Nanos) {
         // Those that are added meanwhile wait for the next turn of the loop, which looks at the clock.
         for _ in 0..self.at_once.len() {
-            if let Some(arrival) = self.at_once.pop_front() {
-                self.arrive(arrival, now);
-            }
+            // So does one that follows a refusal of this turn, which is later than the clock was: a stop that is seen in
+            // this turn ends the phase at that clock, and would leave it without an end.
+            let Some(&arrival) = self.at_once.front().filter(|arrival| arrival.at <= now) else { break };
+            self.at_once.pop_front();
+            self.arrive(arrival, now);
         }
         while let Some(&arrival) = self.waiting.front() {
             let Some(slot) = self.take_session(now) else {
