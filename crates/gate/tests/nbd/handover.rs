@@ -84,15 +84,15 @@ fn rung(bell: &Bell) -> evenkeel_gate::share::handover::Successor {
 
 /// Writes and reads until told to stop, one block after another; each read has what was written last. How many.
 fn work(path: &Path, seed: u64, over: &AtomicBool) -> u64 {
-    let mut client = Client::open(unix(path), "orders", seed % 2 == 0);
+    let mut client = Client::open(unix(path), "orders", seed.is_multiple_of(2));
     let mut random = Random::new(Seed(seed));
-    let mut written = vec![0_u8; 64];
+    let mut written = [0_u8; 64];
     let mut rounds = 0;
     while !over.load(Ordering::SeqCst) {
         let block = random.uniform(0, 63);
         let place = (seed * 64 + block) * 4_096;
         let byte = random.uniform(1, 255) as u8;
-        client.write(if rounds % 8 == 0 { FUA } else { 0 }, place, &[byte; 4_096]).unwrap();
+        client.write(if u64::is_multiple_of(rounds, 8) { FUA } else { 0 }, place, &[byte; 4_096]).unwrap();
         written[block as usize] = byte;
         let other = random.uniform(0, 63);
         let read = client.ask(READ, 0, (seed * 64 + other) * 4_096, 4_096).unwrap();

@@ -5,6 +5,7 @@ use crate::disk::{DISK, Served};
 use crate::{PATIENCE, fill, pattern};
 use evenkeel_gate::share::server_tls;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -104,14 +105,28 @@ fn words_in_front_of_tls_are_not_taken_for_the_clients() {
 fn a_client_by_tls_does_not_go_along_with_a_successor_and_hears_of_it() {
     let mut served = served(false);
     let _local = Client::open(unix(&served.path()), "orders", true);
-    let job = ["--ioengine=nbd", "--name=read", "--rw=randread", "--bs=4k", "--size=4M"];
-    let mut command = Command::new("fio");
-    command.args(job).args(["--time_based", "--runtime=600", &format!("--uri={}", uri(&served, "orders"))]);
-    let mut client = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while served.engine.handle().measure(PATIENCE).unwrap().counts.disks[0].reads < 50 {
+    let folder = served.folder.path().display().to_string();
+    let mut command = Command::new("qemu-io");
+    command.args([
+        "--object",
+        &format!("tls-creds-x509,id=tls0,endpoint=client,dir={folder}"),
+        "--image-opts",
+    ]);
+    let server = format!("server.type=inet,server.host=localhost,server.port={}", served.engine.ports()[0]);
+    command.arg(format!("driver=nbd,{server},export=orders,tls-creds=tls0"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut client = command.spawn().unwrap();
+    let mut commands = client.stdin.take().unwrap();
+    commands.write_all(b"read 0 4k\n").unwrap();
+    while served.engine.handle().measure(PATIENCE).unwrap().counts.disks[0].reads == 0 {
+        assert!(client.try_wait().unwrap().is_none(), "it has ended");
         std::thread::yield_now();
     }
     let handed = served.engine.hand_over(PATIENCE).unwrap();
     assert_eq!((handed.clients(), handed.cut), (1, 1));
-    assert!(!client.wait().unwrap().success(), "its connection has ended");
+    commands.write_all(b"read 0 4k\n").unwrap();
+    drop(commands);
+    let said = client.wait_with_output().unwrap();
+    let said = [said.stdout, said.stderr].concat();
+    assert!(String::from_utf8_lossy(&said).contains("read failed"), "it hears of it");
 }

@@ -269,7 +269,7 @@ impl Open {
         command.args(["--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"]);
         command.arg(format!("--datadir={}", at("data"))).arg(format!("--tmpdir={}", home.display()));
         command.arg(format!("--socket={}", at("socket"))).arg(format!("--log-error={}", at("log")));
-        Self(command.spawn().expect("mariadbd is installed"))
+        Self(command.stderr(std::process::Stdio::null()).spawn().expect("mariadbd is installed"))
     }
 }
 
