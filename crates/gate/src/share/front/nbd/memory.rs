@@ -183,10 +183,10 @@ mod tests {
         let mut memory = Memory::new(64 << 10);
         let first = memory.take_none(0).unwrap();
         assert!((memory.used(), first.bytes) == (256, 256) && memory.readable(0) < 64 << 10);
-        memory.keep(60 << 10, 0);
-        assert_eq!((memory.readable(0), memory.used()), (LEAST, (60 << 10) + 256));
+        memory.keep(64 << 10, 0);
+        assert_eq!((memory.readable(0), memory.used()), (LEAST, (64 << 10) + 256));
         assert!(memory.take_none(256).is_none() && !memory.was_released());
-        memory.keep(1 << 10, 60 << 10);
+        memory.keep(1 << 10, 64 << 10);
         assert!(memory.was_released() && memory.take_none(256).is_some());
     }
 
