@@ -25,6 +25,10 @@ pub struct Entries {
     pub asked: usize,
     /// At once, past the queue.
     pub unqueued: usize,
+    /// And permits that were lent, for whatever.
+    pub lent: usize,
+    /// Those of them that were lent for a pause, in which nothing of their session is at the server.
+    pub paused: usize,
 }
 
 impl Gateway {
@@ -70,7 +74,8 @@ impl Door for Gateway {
             if let Some(overrun) = overrun(&before.1, &after, &notices) {
                 lock(&self.overrun).get_or_insert(overrun);
             }
-            count(&before.1, &after, &mut lock(&self.entries));
+            let rejected = notices.iter().filter(|notice| matches!(notice, Notice::Rejected(..))).count();
+            count((&before.1, &after), rejected, &mut lock(&self.entries));
         }
         match own {
             Some(own) => own.extend(notices),
@@ -79,12 +84,15 @@ impl Door for Gateway {
     }
 }
 
-/// Who is known to the gate and was not before has asked for a permit, or passed the queue.
-fn count(before: &Census, after: &Census, entries: &mut Entries) {
+/// Who is known to the gate and was not before has asked for a permit, or passed the queue; who waited and was refused meanwhile
+/// hides nobody.
+fn count((before, after): (&Census, &Census), rejected: usize, entries: &mut Entries) {
     let known = |census: &Census| census.running + census.waiting + lent(census);
     let unqueued = after.unqueued.saturating_sub(before.unqueued);
+    entries.lent += lent(after).saturating_sub(lent(before));
+    entries.paused += after.lent.saturating_sub(before.lent);
     entries.unqueued += unqueued;
-    entries.asked += known(after).saturating_sub(known(before) + unqueued);
+    entries.asked += (known(after) + rejected).saturating_sub(known(before) + unqueued);
 }
 
 fn lent(census: &Census) -> usize {
