@@ -74,8 +74,7 @@ impl Door for Gateway {
             if let Some(overrun) = overrun(&before.1, &after, &notices) {
                 lock(&self.overrun).get_or_insert(overrun);
             }
-            let rejected = notices.iter().filter(|notice| matches!(notice, Notice::Rejected(..))).count();
-            count((&before.1, &after), rejected, &mut lock(&self.entries));
+            count(&before.1, &after, &mut lock(&self.entries));
         }
         match own {
             Some(own) => own.extend(notices),
@@ -84,15 +83,14 @@ impl Door for Gateway {
     }
 }
 
-/// Who is known to the gate and was not before has asked for a permit, or passed the queue; who waited and was refused meanwhile
-/// hides nobody.
-fn count((before, after): (&Census, &Census), rejected: usize, entries: &mut Entries) {
+/// Who is known to the gate and was not before has asked for a permit, or passed the queue.
+fn count(before: &Census, after: &Census, entries: &mut Entries) {
     let known = |census: &Census| census.running + census.waiting + lent(census);
     let unqueued = after.unqueued.saturating_sub(before.unqueued);
     entries.lent += lent(after).saturating_sub(lent(before));
     entries.paused += after.lent.saturating_sub(before.lent);
     entries.unqueued += unqueued;
-    entries.asked += (known(after) + rejected).saturating_sub(known(before) + unqueued);
+    entries.asked += known(after).saturating_sub(known(before) + unqueued);
 }
 
 fn lent(census: &Census) -> usize {
