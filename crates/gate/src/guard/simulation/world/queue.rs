@@ -48,7 +48,9 @@ impl World {
         if entries.lent > 0 {
             slot.overstays = 0;
         }
-        slot.pauses = standing == Some(Standing::Lent) && (slot.pauses || entries.paused > 0);
+        // A pause ends where its permit was lent once more, for something else: it was taken back in between.
+        let goes_on = slot.pauses && entries.lent == 0;
+        slot.pauses = standing == Some(Standing::Lent) && (goes_on || entries.paused > 0);
         if entries.paused > 0 {
             Self::judge_pause(slot)?;
         }
