@@ -136,6 +136,11 @@ impl ReplyReader {
         !self.frame.is_inside()
     }
 
+    /// Whether the oldest answer that is due has begun and not ended.
+    pub fn has_begun(&self) -> bool {
+        self.state != State::First || self.frame.is_inside()
+    }
+
     /// Number of the last packet.
     pub fn number(&self) -> u8 {
         self.frame.number()

@@ -47,8 +47,8 @@ impl Relay {
             // Nothing of it is at the server: half a head, however slowly it grows, is a pause like any other.
             () if quiet => !self.parked && long(self.idle_since),
             () if half => !self.parked && long(self.heard),
-            // Behind the result that nobody reads the server may work on the next.
-            () => client_blocked.is_some_and(long) && self.replies.pending() <= 1 && self.is_single(),
+            // Behind the result that nobody reads the server may work on the next, and so it may behind the one before.
+            () => client_blocked.is_some_and(long) && self.is_being_told(),
         };
         if idle && self.lend_for(Loan::Idle, cx) {
             return;
@@ -65,8 +65,10 @@ impl Relay {
         }
     }
 
-    fn is_single(&self) -> bool {
-        self.policy.at_server().is_none_or(|statement| statement.single)
+    /// Whether the server only has a result to tell, of which the beginning is there, and nothing to do behind it.
+    fn is_being_told(&self) -> bool {
+        let single = self.policy.at_server().is_none_or(|statement| statement.single);
+        self.replies.pending() == 1 && self.replies.has_begun() && single
     }
 
     /// A session that has had permits for so long lends until it gives the present one back, however short its statements

@@ -150,6 +150,14 @@ impl Session {
         }
     }
 
+    /// Commands that the server was told, and whose answers are not all there.
+    pub fn under_way(&self) -> usize {
+        match &self.stage {
+            Stage::Relay(relay) | Stage::Parting(Some(relay)) => relay.replies.pending(),
+            _ => 0,
+        }
+    }
+
     /// Whether what that side says is wanted now.
     pub fn hears(&self, side: Side) -> bool {
         match (&self.stage, side) {

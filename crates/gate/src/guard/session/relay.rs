@@ -271,9 +271,10 @@ impl Relay {
         if self.replies.pending() > 0 {
             return false;
         }
-        self.tenure = Tenure::default();
         match self.seat.ask(cx.notices) {
             Asked::Permit(permit) => {
+                // Who is refused at once has not stood in line: what he goes on with is no new beginning.
+                self.tenure = Tenure::default();
                 if permit.standing() == Standing::Held {
                     self.tenure.goes_on(cx.now);
                 }

@@ -252,9 +252,25 @@ fn a_client_that_does_not_read_is_no_pause_while_the_server_has_more_to_do() {
     ] {
         let mut harness = logged_in(0);
         texts.iter().for_each(|text| says(&mut harness, text));
+        harness.says_packet(Side::Server, 1, b"\x01");
         harness.happens(Event::Blocked(true));
         harness.waits(Nanos::from_millis(500));
         assert_eq!(harness.census().lent, lent, "{texts:?}");
         harness.drop_session();
     }
+}
+
+#[test]
+fn an_unread_result_is_no_pause_for_the_command_behind_it() {
+    let mut harness = logged_in(0);
+    says(&mut harness, "SELECT a FROM t");
+    says(&mut harness, "SELECT BENCHMARK(2000000000, SHA1('a'))");
+    // The whole answer to the first, which the client does not read: the server works on the second.
+    harness.happens(Event::Blocked(true));
+    harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
+    harness.waits(Nanos::from_millis(500));
+    assert_eq!((harness.standing(), harness.census().lent), (Some(Standing::Held), 0));
+    harness.waits(Nanos::from_secs(1));
+    assert_eq!((harness.census().lent, harness.census().loans), (0, 1), "it has outstayed its kind");
+    harness.drop_session();
 }

@@ -52,6 +52,8 @@ pub struct Client {
     /// It asks for a lot, and for long reads nothing of it.
     lazy: bool,
     last: Option<Command>,
+    /// It stops in the middle of a long command, when so many bytes of it are left.
+    stops_at: Option<usize>,
     /// It was told that it is in, at whatever time.
     let_in: bool,
     /// It has heard the end of its session.
@@ -73,6 +75,7 @@ impl Client {
             floods: random.chance(0.04),
             lazy: random.chance(0.05),
             last: None,
+            stops_at: None,
             let_in: false,
             heard_end: false,
         }
@@ -115,9 +118,13 @@ impl Client {
         }
         // In pieces, so that half a command is on its way for a while; a dishonest one says all it can.
         let most = if ledger.over || self.floods { AHEAD_MAX } else { random.uniform(1, 900) };
-        let piece = self.unsaid.len().min(most as usize);
+        let left = self.stops_at.unwrap_or_default();
+        let piece = self.unsaid.len().saturating_sub(left).min(most as usize);
         let said = conduit.say(&self.unsaid[..piece]);
         self.unsaid.drain(..said);
+        if self.stops_at.is_some() && self.unsaid.len() <= left {
+            self.stop(conduit, random);
+        }
         if !self.stalled {
             self.listen(conduit, ledger, random)?;
         }
@@ -125,6 +132,17 @@ impl Client {
             self.say_more(ledger, random);
         }
         Ok(())
+    }
+
+    /// It is in the middle of a long command: some say the rest later, and of those who say goodbye many never do.
+    fn stop(&mut self, conduit: &mut Conduit, random: &mut Random) {
+        if self.last.as_ref().is_some_and(Command::is_goodbye) {
+            self.unsaid.clear();
+            self.leave(conduit, false);
+        }
+        if random.chance(0.05) {
+            self.stops_at = None;
+        }
     }
 
     fn listen(
@@ -159,7 +177,7 @@ impl Client {
             (_, Some(0xff)) => {}
             (Phase::Greeting, _) => {
                 self.phase = Phase::Answered;
-                self.unsaid.extend(packet(1, &hello(account(random))));
+                self.unsaid.extend(ledger.say_login(1, &hello(account(random))));
                 self.run_ahead(ledger, random);
                 // Some do not wait to be told that they are in.
                 if !ledger.over && random.chance(0.1) {
@@ -169,7 +187,7 @@ impl Client {
             (_, Some(0xfe)) => {
                 // A client that ran ahead has no place left for its proof: the server took what came instead.
                 ledger.over |= ledger.sent_total() > 0;
-                self.unsaid.extend(packet(number.wrapping_add(1), b"12345678901234567890"));
+                self.unsaid.extend(ledger.say_login(number.wrapping_add(1), b"12345678901234567890"));
                 self.run_ahead(ledger, random);
             }
             _ => (self.phase, self.let_in) = (Phase::In, true),
@@ -212,6 +230,7 @@ impl Client {
         }
         let enough = ledger.sent_total() >= if self.floods { FLOOD } else { COMMANDS_MAX };
         let command = match () {
+            () if enough && random.chance(0.3) => Command::LongQuit,
             () if enough => Command::Quit,
             () if self.floods => return self.flood(ledger, random),
             () if self.lazy => Command::Rows(random.uniform(30, 60)),
@@ -229,8 +248,9 @@ impl Client {
     }
 
     fn flood(&mut self, ledger: &mut Ledger, random: &mut Random) {
+        let command = if random.chance(0.3) { Command::Ping } else { Command::Select(0) };
         for _ in 0..BREATH {
-            self.send(Command::Select(0), ledger, random);
+            self.send(command.clone(), ledger, random);
         }
     }
 
@@ -245,8 +265,11 @@ impl Client {
             self.stalled = true;
         }
         for command in commands {
+            let stops = command.is_long() && random.chance(0.5);
             self.last = Some(command.clone());
-            self.unsaid.extend(packet(0, &ledger.send(command)));
+            let payload = ledger.send(command);
+            self.stops_at = stops.then_some(payload.len() / 2);
+            self.unsaid.extend(packet(0, &payload));
         }
     }
 
@@ -274,10 +297,11 @@ impl Client {
 
     /// Waits for nothing any more: says goodbye as soon as nothing of it is under way.
     pub fn finish(&mut self, ledger: &mut Ledger) {
-        (self.stalled, self.silent, self.finishes) = (false, false, true);
+        (self.stalled, self.silent, self.finishes, self.stops_at) = (false, false, true, None);
         let at_rest = self.unsaid.is_empty() && !ledger.file_wanted && !ledger.proof_wanted;
         let at_rest = at_rest && ledger.last_words.is_none();
-        if self.phase == Phase::In && at_rest && self.last != Some(Command::Quit) && ledger.pending() == 0 {
+        let goes = self.last.as_ref().is_some_and(Command::is_goodbye);
+        if self.phase == Phase::In && at_rest && !goes && ledger.pending() == 0 {
             self.last = Some(Command::Quit);
             self.unsaid.extend(packet(0, &ledger.send(Command::Quit)));
         }

@@ -25,6 +25,10 @@ pub struct Entries {
     pub asked: usize,
     /// At once, past the queue.
     pub unqueued: usize,
+    /// And permits that were lent, for whatever.
+    pub lent: usize,
+    /// Those of them that were lent for a pause, in which nothing of their session is at the server.
+    pub paused: usize,
 }
 
 impl Gateway {
@@ -83,6 +87,8 @@ impl Door for Gateway {
 fn count(before: &Census, after: &Census, entries: &mut Entries) {
     let known = |census: &Census| census.running + census.waiting + lent(census);
     let unqueued = after.unqueued.saturating_sub(before.unqueued);
+    entries.lent += lent(after).saturating_sub(lent(before));
+    entries.paused += after.lent.saturating_sub(before.lent);
     entries.unqueued += unqueued;
     entries.asked += known(after).saturating_sub(known(before) + unqueued);
 }

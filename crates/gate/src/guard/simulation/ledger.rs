@@ -1,7 +1,7 @@
 //! What was said in one session, as both models know it: the yardstick for what the guard made of it.
 
 use super::ending::Reasons;
-use super::script::Command;
+use super::script::{Command, packet};
 use evenkeel_core::Nanos;
 use std::collections::VecDeque;
 
@@ -51,6 +51,8 @@ pub struct Ledger {
     pub reasons: Reasons,
     /// Packets that the server has said before the client was in, and that it has not heard.
     login: VecDeque<Vec<u8>>,
+    /// Packets by which the client logs in, with their numbers, and that the server has not read.
+    proofs: VecDeque<(u8, Vec<u8>)>,
     /// Words of the server's out of turn, from this byte of its answers on, and whether nobody had told it anything since
     /// the login before: then they are the answer to what the guard asks it.
     farewell: Option<(usize, bool)>,
@@ -136,6 +138,36 @@ impl Ledger {
         self.answered.extend_from_slice(bytes);
         if is_end {
             self.ends.push(self.answered.len());
+        }
+    }
+
+    /// The client says a packet of its login: the bytes.
+    pub fn say_login(&mut self, number: u8, payload: &[u8]) -> Vec<u8> {
+        self.proofs.push_back((number, payload.to_vec()));
+        packet(number, payload)
+    }
+
+    /// The server has read a packet of a login; what is wrong with it. The guard may take away from what the client says
+    /// it can do, and changes nothing else.
+    pub fn read_login(&mut self, number: u8, payload: &[u8]) -> Result<(), String> {
+        let said = self.proofs.pop_front();
+        let is_first = number == 1;
+        let same = |(due_number, due): &(u8, Vec<u8>)| {
+            *due_number == number
+                && match (is_first, payload, &due[..]) {
+                    (true, [a, b, c, d, rest @ ..], [e, f, g, h, due @ ..]) => {
+                        let (sent, could) = ([*a, *b, *c, *d], [*e, *f, *g, *h]);
+                        rest == due && u32::from_le_bytes(sent) & !u32::from_le_bytes(could) == 0
+                    }
+                    _ => payload == due,
+                }
+        };
+        // What a client said ahead is taken for the proof that it is asked for.
+        match self.over || self.sent_total > 0 || said.as_ref().is_some_and(same) {
+            true => Ok(()),
+            false => Err(format!(
+                "the server read packet {number} of a login, which its client never said: {payload:02x?}"
+            )),
         }
     }
 
@@ -295,7 +327,7 @@ impl Ledger {
 
     /// Whether the client has said goodbye.
     pub fn has_said_goodbye(&self) -> bool {
-        self.last() == Some(&Command::Quit)
+        self.last().is_some_and(Command::is_goodbye)
     }
 
     /// Answers that the client has heard to their end.

@@ -1,7 +1,7 @@
 //! What connections of the model server hold that others may wait for.
 
 use super::script::Command;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Whom a lock belongs to, and how often he has taken it.
 type Owners = HashMap<u64, (usize, u32)>;
@@ -14,6 +14,16 @@ pub struct Locks {
     tables: Option<usize>,
     /// Open handlers, which nobody else has to wait for here, though at a real server some do.
     handlers: HashMap<usize, u32>,
+    /// Whoever has locks that not everybody may take, or not for nothing.
+    solid: HashSet<(Solid, usize)>,
+}
+
+/// Locks of a whole server, and those of a transaction that somebody else coordinates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Solid {
+    Global,
+    Backup,
+    Xa,
 }
 
 impl Locks {
@@ -21,24 +31,37 @@ impl Locks {
     pub fn holds(&self, who: usize) -> bool {
         let names = self.names.values().map(|(owner, _)| owner);
         let locked = self.rows.values().chain(names).chain(&self.tables).any(|owner| *owner == who);
-        locked || self.handlers.contains_key(&who)
+        locked || self.handlers.contains_key(&who) || self.holds_solid(who)
     }
 
-    /// Whether it holds more than names.
+    /// Whether it holds what not everybody may, or not for nothing.
     pub fn holds_solid(&self, who: usize) -> bool {
-        self.tables == Some(who) || self.handlers.contains_key(&who)
+        self.solid.iter().any(|(_, owner)| *owner == who)
     }
 
-    /// Whether it holds a name.
-    pub fn holds_name(&self, who: usize) -> bool {
-        self.names.values().any(|(owner, _)| *owner == who)
+    /// Whether it holds what costs nothing: names, tables and handlers of its own.
+    pub fn holds_cheap(&self, who: usize) -> bool {
+        let named = self.names.values().any(|(owner, _)| *owner == who);
+        named || self.tables == Some(who) || self.handlers.contains_key(&who)
+    }
+
+    /// Whether it has this one.
+    pub fn has(&self, solid: Solid, who: usize) -> bool {
+        self.solid.contains(&(solid, who))
+    }
+
+    pub fn set(&mut self, solid: Solid, who: usize, held: bool) {
+        match held {
+            true => self.solid.insert((solid, who)),
+            false => self.solid.remove(&(solid, who)),
+        };
     }
 
     /// Whether the lock that a command wants is its connection's, now or already.
     pub fn takes(&mut self, who: usize, command: &Command) -> bool {
         match command {
             Command::Update(key) => *self.rows.entry(*key).or_insert(who) == who,
-            Command::GetLock(name) | Command::Two(name) => {
+            Command::GetLock(name) | Command::SecondOfTwo(name) | Command::LockThenXa(name) => {
                 self.names.entry(*name).or_insert((who, 0)).0 == who
             }
             Command::LockTables => *self.tables.get_or_insert(who) == who,
@@ -96,5 +119,6 @@ impl Locks {
         self.drop_names(who);
         self.drop_tables(who);
         self.handlers.remove(&who);
+        self.solid.retain(|(_, owner)| *owner != who);
     }
 }

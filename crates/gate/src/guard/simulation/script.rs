@@ -38,10 +38,22 @@ pub enum Command {
     ReleaseAll,
     LockTables,
     UnlockTables,
+    /// All tables of the server, for reading.
+    LockGlobal,
+    LockBackup,
+    UnlockBackup,
+    /// A transaction that somebody else coordinates; it locks on when it is prepared, and its session goes on.
+    XaStart,
+    XaPrepare,
+    XaRollback,
     OpenHandler,
     CloseHandler,
     /// Two results of one command; the second takes a named lock.
     Two(u64),
+    /// The second of them, while the first has been answered; the server's own.
+    SecondOfTwo(u64),
+    /// The same, but that the second begins what the server may refuse.
+    LockThenXa(u64),
     /// Prepares one of the others.
     Prepare(Box<Command>),
     /// Runs the prepared statement of this number.
@@ -58,7 +70,11 @@ pub enum Command {
     Dump,
     /// Asks the client for a file.
     Load,
+    /// A parameter of a prepared statement, of so many bytes; not answered.
+    LongData(u64),
     Quit,
+    /// A goodbye with so many bytes behind it that half of it is on its way for a while.
+    LongQuit,
 }
 
 const SMUGGLED: [&str; 4] = [
@@ -78,7 +94,20 @@ impl Command {
             5 => Self::Prepare(Box::new(Self::GetLock(key))),
             6 => Self::Execute(number(random)),
             7 => Self::Select(random.uniform(0, 9)),
-            8 if random.chance(0.2) => Self::LockTables,
+            8 => Self::of_whole_server(key, random),
+            _ => Self::any(random),
+        }
+    }
+
+    /// One that takes, or leads to, what not everybody may have.
+    fn of_whole_server(key: u64, random: &mut Random) -> Self {
+        match random.uniform(0, 11) {
+            0..=1 => Self::LockTables,
+            2..=3 => Self::LockGlobal,
+            4..=5 => Self::LockBackup,
+            6..=7 => Self::LockThenXa(key),
+            8 => Self::XaStart,
+            9..=10 => Self::XaPrepare,
             _ => Self::any(random),
         }
     }
@@ -97,7 +126,7 @@ impl Command {
     /// One at random.
     pub fn any(random: &mut Random) -> Self {
         let key = random.uniform(0, KEYS - 1);
-        match random.uniform(0, 125) {
+        match random.uniform(0, 139) {
             0..=4 => Self::Ping,
             5..=7 => Self::NoDatabase,
             8..=27 => Self::Select(random.uniform(0, 1 << 40)),
@@ -125,6 +154,15 @@ impl Command {
             121 => Self::Close(number(random)),
             122 => Self::Reset,
             123..=124 => Self::Long(random.uniform(900, 9_000)),
+            125 => Self::LockGlobal,
+            126 => Self::LockBackup,
+            127 => Self::UnlockBackup,
+            128 => Self::XaStart,
+            129 => Self::XaPrepare,
+            130 => Self::XaRollback,
+            131..=133 => Self::LockThenXa(key),
+            134..=137 => Self::LongData(random.uniform(1_100, 4_000)),
+            138 => Self::LongQuit,
             _ => Self::Quit,
         }
     }
@@ -142,29 +180,37 @@ impl Command {
     /// Whether the server works for it, so that it needs a permit.
     pub fn is_work(&self) -> bool {
         use Command::{
-            Begin, GetLock, Load, LockTables, Long, OpenHandler, Rows, Select, Sleep, Smuggled, Two, Update,
+            Begin, GetLock, Load, LockBackup, LockGlobal, LockTables, LockThenXa, Long, OpenHandler, Rows,
+            SecondOfTwo, Select, Sleep, Smuggled, Two, Update, XaPrepare, XaStart,
         };
         matches!(
             self,
             Begin
                 | GetLock(_)
                 | Load
+                | LockBackup
+                | LockGlobal
                 | LockTables
+                | LockThenXa(_)
                 | Long(_)
                 | OpenHandler
                 | Rows(_)
+                | SecondOfTwo(_)
                 | Select(_)
                 | Sleep
                 | Smuggled(_)
                 | Two(_)
                 | Update(_)
+                | XaPrepare
+                | XaStart
         )
     }
 
     /// Whether its session may hold something behind it that lets it pass the queue, or may seem to.
     pub fn may_hold(&self) -> bool {
         use Command::{
-            Begin, ChangeUser, Dump, Execute, GetLock, Load, LockTables, Long, OpenHandler, Smuggled, Two,
+            Begin, ChangeUser, Dump, Execute, GetLock, Load, LockBackup, LockGlobal, LockTables, LockThenXa,
+            Long, OpenHandler, Smuggled, Two, XaPrepare, XaStart,
         };
         matches!(
             self,
@@ -174,11 +220,16 @@ impl Command {
                 | Execute(_)
                 | GetLock(_)
                 | Load
+                | LockBackup
+                | LockGlobal
                 | LockTables
+                | LockThenXa(_)
                 | Long(_)
                 | OpenHandler
                 | Smuggled(_)
                 | Two(_)
+                | XaPrepare
+                | XaStart
         )
     }
 
@@ -189,12 +240,22 @@ impl Command {
 
     /// Whether its client says nothing more before it is answered.
     pub fn is_alone(&self) -> bool {
-        matches!(self, Self::Load | Self::Quit | Self::ChangeUser(_))
+        self.is_goodbye() || matches!(self, Self::Load | Self::ChangeUser(_))
     }
 
     /// Whether the server answers it.
     pub fn is_answered(&self) -> bool {
-        !matches!(self, Self::Quit | Self::Close(_))
+        !self.is_goodbye() && !matches!(self, Self::Close(_) | Self::LongData(_))
+    }
+
+    /// Whether nothing follows it.
+    pub fn is_goodbye(&self) -> bool {
+        matches!(self, Self::Quit | Self::LongQuit)
+    }
+
+    /// Whether half of it may be on its way for a while.
+    pub fn is_long(&self) -> bool {
+        matches!(self, Self::Long(_) | Self::LongData(_) | Self::LongQuit)
     }
 
     /// Its payload. A number makes what may be refused one of its kind: which of two was it, else?
@@ -214,6 +275,10 @@ impl Command {
             // Told from the guard's own, which is the code alone.
             Self::Reset => vec![0x1f, b'c'],
             Self::Quit => vec![0x01],
+            Self::LongQuit => [&b"\x01"[..], &[0; 5_000]].concat(),
+            Self::LongData(length) => {
+                [&b"\x18\x01\0\0\0\0\0"[..], &number.to_le_bytes(), &vec![b'v'; *length as usize]].concat()
+            }
             other => format!("\x03{} /* {number} */", other.sql()).into_bytes(),
         }
     }
@@ -233,9 +298,16 @@ impl Command {
             Self::ReleaseAll => "DO RELEASE_ALL_LOCKS()".into(),
             Self::LockTables => "LOCK TABLES t WRITE".into(),
             Self::UnlockTables => "UNLOCK TABLES".into(),
+            Self::LockGlobal => "FLUSH TABLES WITH READ LOCK".into(),
+            Self::LockBackup => "BACKUP STAGE START".into(),
+            Self::UnlockBackup => "BACKUP STAGE END".into(),
+            Self::XaStart => "XA START 'x'".into(),
+            Self::XaPrepare => "XA PREPARE 'x'".into(),
+            Self::XaRollback => "XA ROLLBACK 'x'".into(),
+            Self::LockThenXa(name) => format!("SELECT GET_LOCK('{name}', 10); XA START 'x'"),
             Self::OpenHandler => "HANDLER t OPEN".into(),
             Self::CloseHandler => "HANDLER t CLOSE".into(),
-            Self::Two(name) => format!("SELECT 1; SELECT GET_LOCK('{name}', 10)"),
+            Self::Two(name) => format!("SELECT a FROM t LIMIT 20; SELECT GET_LOCK('{name}', 10)"),
             Self::Sleep => "SELECT SLEEP(3)".into(),
             Self::Kill => "KILL QUERY 17".into(),
             Self::Smuggled(index) => SMUGGLED[*index].into(),

@@ -74,6 +74,8 @@ pub struct Connection {
     /// How much of what is unsaid is not for the ledger, and all that was ever to be said.
     aside: usize,
     said_total: u64,
+    /// Number of the next packet of an answer that has several results.
+    next_number: u8,
     /// Nobody has told it anything since somebody was let in.
     fresh: bool,
     /// Its last answer leaves open whether a transaction goes on, for whoever only reads answers.
@@ -100,6 +102,7 @@ impl Connection {
             ended: false,
             aside: 0,
             said_total: 0,
+            next_number: 0,
             fresh: true,
             doubtful: false,
         }
@@ -144,7 +147,7 @@ impl Connection {
         self.said_total
     }
 
-    /// Whether it holds more than locks by name, or seems to.
+    /// Whether it holds more than what costs nothing, or seems to.
     pub fn is_solid(&self, locks: &Locks) -> bool {
         self.in_transaction || self.doubtful || locks.holds_solid(self.who)
     }
@@ -224,6 +227,17 @@ impl Connection {
         self.unsaid.extend(bytes);
     }
 
+    fn hear(&mut self, conduit: &mut Conduit, random: &mut Random) {
+        match conduit.hear(random.uniform(1, 600) as usize) {
+            Some(bytes) if bytes.is_empty() => self.ended = true,
+            Some(bytes) => {
+                self.heard += bytes.len() as u64;
+                self.unread = bytes;
+            }
+            None => {}
+        }
+    }
+
     fn listen(
         &mut self,
         conduit: &mut Conduit,
@@ -232,14 +246,7 @@ impl Connection {
         (now, random): (Nanos, &mut Random),
     ) -> Result<Option<Deed>, String> {
         if self.unread.is_empty() {
-            match conduit.hear(random.uniform(1, 600) as usize) {
-                Some(bytes) if bytes.is_empty() => self.ended = true,
-                Some(bytes) => {
-                    self.heard += bytes.len() as u64;
-                    self.unread = bytes;
-                }
-                None => {}
-            }
+            self.hear(conduit, random);
         }
         if matches!(self.phase, Phase::Stream | Phase::Leaving) {
             self.unread.clear();
@@ -258,9 +265,15 @@ impl Connection {
         self.unread = rest.to_vec();
         let Some((number, payload)) = packet else { return Ok(None) };
         match &self.phase {
-            Phase::Login => self.log_in(&payload, ledger, random),
+            Phase::Login => {
+                ledger.read_login(number, &payload)?;
+                self.log_in(&payload, ledger, random);
+            }
             Phase::Proof { user, login } => {
                 let (user, login) = (user.clone(), *login);
+                if login {
+                    ledger.read_login(number, &payload)?;
+                }
                 if !login {
                     self.start_again(locks);
                 }
@@ -364,10 +377,11 @@ impl Connection {
         let command = ledger.read(payload)?;
         let command = self.resolved(command);
         match &command {
-            Command::Quit => {
+            Command::Quit | Command::LongQuit => {
                 ledger.reasons.server_ends(now);
                 self.ended = true;
             }
+            Command::LongData(_) => {}
             Command::Close(number) => {
                 self.prepared.remove(number);
             }
@@ -377,8 +391,7 @@ impl Connection {
                 self.phase = Phase::Proof { user: (*user).to_owned(), login: false };
             }
             _ => {
-                let time = Nanos::from_micros(random.uniform(1, 3_000));
-                self.phase = Phase::Busy { command: command.clone(), since: now, until: now + time };
+                self.begin(command.clone(), (now, random));
                 let at = self.heard - (self.unread.len() + HEADER_BYTES + payload.len()) as u64;
                 return Ok(Some(Deed::Works { command, at }));
             }

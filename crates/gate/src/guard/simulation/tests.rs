@@ -48,7 +48,7 @@ fn each_defect_of_the_list_can_be_planted() {
     let mut names = std::collections::BTreeSet::new();
     for mutation in mutations {
         // A line that a merge lost makes one defect of two: the second one's keys then stand in the first one's edit.
-        assert_keys(mutation, &["name", "about", "expects", "dictated", "edit"]);
+        assert_keys(mutation, &["name", "about", "expects", "dictated", "behind", "edit"]);
         let name = mutation["name"].as_str().unwrap();
         assert!(names.insert(name), "{name} is there twice");
         assert!(!mutation["expects"].as_array().unwrap().is_empty(), "{name} expects nothing");

@@ -73,9 +73,13 @@ struct Slot {
     /// For how long it has had permits, and whether its permit is lent because that was too long.
     tenure: Tenure,
     outstayed: bool,
-    /// It passed the queue for a named lock, and has held one and nothing else since.
+    /// How often in turn it was found with a permit that it ought to have lent.
+    overstays: u32,
+    /// Its permit is lent for a pause.
+    pauses: bool,
+    /// It passed the queue for what costs nothing, and has held that and nothing else since.
     exempt: bool,
-    /// Byte of the server's behind which everybody who has heard it knows that the session holds no more than names.
+    /// Byte of the server's behind which everybody who has heard it knows that the session holds no more than that.
     soft_from: u64,
     /// Since when its client's end has been there to be seen.
     left: Option<Nanos>,
@@ -186,6 +190,8 @@ impl World {
             lent_at: None,
             tenure: Tenure::default(),
             outstayed: false,
+            overstays: 0,
+            pauses: false,
             exempt: false,
             soft_from: 0,
             left: None,
@@ -244,8 +250,10 @@ impl World {
             }
             self.watch_end(at);
             self.judge(at)?;
+            self.judge_tenure(at)?;
         }
         self.judge_tenants()?;
+        self.judge_shares()?;
         if looks {
             self.looked = self.now.get();
         }

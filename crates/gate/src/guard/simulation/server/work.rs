@@ -1,7 +1,7 @@
 //! What a connection of the model does for a command, and how it answers.
 
 use super::super::ledger::Ledger;
-use super::super::locks::Locks;
+use super::super::locks::{Locks, Solid};
 use super::super::script::{BOUND, Command, SYSTEM};
 use super::{Connection, Phase};
 use evenkeel_core::Nanos;
@@ -12,9 +12,15 @@ const AUTOCOMMIT: u16 = 2;
 const MORE_RESULTS: u16 = 8;
 /// Bytes of each of many rows: a client that does not read them soon has far more to come than it was sent.
 const ROW: usize = 200;
+/// A statement that takes long takes so many milliseconds at most.
+const LONG_MAX_MS: u64 = 400;
+/// Rows of the first result of two.
+const FIRST_OF_TWO: u64 = 20;
 /// A wait for a lock ends with an error.
 const LOCK_WAIT: Nanos = Nanos::from_millis(400);
 const LOCK_WAIT_ENDED: &[u8] = b"\xff\xb5\x04#HY000lock wait";
+/// What does not go while a transaction of somebody else's is attached, or where there is none.
+const XA_STATE: &[u8] = b"\xff\x77\x05#XAE07wrong state";
 const REFUSED: &[u8] = b"\xff\xcb\x04#42000no right";
 /// A definition of a column.
 const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
@@ -56,6 +62,15 @@ impl Connection {
         number
     }
 
+    /// Begins to work, which mostly takes little time.
+    pub(super) fn begin(&mut self, command: Command, (now, random): (Nanos, &mut Random)) {
+        let time = match random.chance(0.03) {
+            true => Nanos::from_millis(random.uniform(1, LONG_MAX_MS)),
+            false => Nanos::from_micros(random.uniform(1, 3_000)),
+        };
+        self.phase = Phase::Busy { command, since: now, until: now + time };
+    }
+
     pub(super) fn work(
         &mut self,
         locks: &mut Locks,
@@ -76,11 +91,11 @@ impl Connection {
             return self.say(1, &ok);
         }
         match command {
+            ref barred if self.is_barred_by_xa(barred, locks) => self.answer(ledger, 1, XA_STATE, true),
             Command::Update(_) if !locked || random.chance(0.03) => self.fail(locks, ledger, random),
             Command::LockTables if !locked => self.answer(ledger, 1, LOCK_WAIT_ENDED, true),
-            Command::Two(_) if !locked => {
-                let number = self.result((1, MORE_RESULTS), &[text(1)], Some(ledger));
-                self.answer(ledger, number, LOCK_WAIT_ENDED, true);
+            Command::SecondOfTwo(_) if !locked => {
+                self.answer(ledger, self.next_number, LOCK_WAIT_ENDED, true);
             }
             Command::Dump => self.dump(ledger, random),
             Command::Load => {
@@ -101,12 +116,54 @@ impl Connection {
                 self.result((1, 0), &rows, Some(ledger));
             }
             Command::Two(name) => {
-                locks.count(name);
-                let number = self.result((1, MORE_RESULTS), &[text(1)], Some(ledger));
-                self.result((number, 0), &[text(1)], Some(ledger));
+                let rows = self.rows(&Command::Rows(FIRST_OF_TWO), locked, locks);
+                self.next_number = self.result((1, MORE_RESULTS), &rows, Some(ledger));
+                self.begin(Command::SecondOfTwo(name), (now, random));
             }
+            Command::SecondOfTwo(name) => {
+                locks.count(name);
+                self.result((self.next_number, 0), &[text(1)], Some(ledger));
+            }
+            Command::LockThenXa(name) => self.lock_then_xa((name, locked), locks, ledger, random),
             other => self.simple(other, locks, ledger),
         }
+    }
+
+    /// Whether a transaction that somebody else coordinates is in its way, or its absence.
+    fn is_barred_by_xa(&self, command: &Command, locks: &Locks) -> bool {
+        let attached = locks.has(Solid::Xa, self.who);
+        match command {
+            Command::Begin | Command::Commit | Command::Rollback | Command::LockTables => attached,
+            Command::XaStart => attached || self.in_transaction,
+            Command::XaPrepare => !attached || !self.in_transaction,
+            Command::XaRollback => !attached,
+            _ => false,
+        }
+    }
+
+    /// Takes the name, if it can; what it begins then may be refused, and the name stays.
+    fn lock_then_xa(
+        &mut self,
+        (name, locked): (u64, bool),
+        locks: &mut Locks,
+        ledger: &mut Ledger,
+        random: &mut Random,
+    ) {
+        if locked {
+            locks.count(name);
+        }
+        let number = self.result((1, MORE_RESULTS), &[text(u64::from(locked))], Some(ledger));
+        if self.is_barred_by_xa(&Command::XaStart, locks) || random.chance(0.5) {
+            return self.answer(ledger, number, XA_STATE, true);
+        }
+        self.start_xa(locks);
+        let ok = self.ok();
+        self.answer(ledger, number, &ok, true);
+    }
+
+    fn start_xa(&mut self, locks: &mut Locks) {
+        locks.set(Solid::Xa, self.who, true);
+        self.in_transaction = true;
     }
 
     fn rows(&self, command: &Command, locked: bool, locks: &mut Locks) -> Vec<Vec<u8>> {
@@ -151,14 +208,26 @@ impl Connection {
                 self.in_transaction = true;
             }
             Command::LockTables | Command::Commit | Command::Rollback => self.in_transaction = false,
-            Command::UnlockTables => locks.drop_tables(self.who),
+            Command::UnlockTables => {
+                locks.drop_tables(self.who);
+                locks.set(Solid::Global, self.who, false);
+            }
+            Command::LockGlobal => locks.set(Solid::Global, self.who, true),
+            Command::LockBackup => locks.set(Solid::Backup, self.who, true),
+            Command::UnlockBackup => locks.set(Solid::Backup, self.who, false),
+            Command::XaStart => self.start_xa(locks),
+            Command::XaPrepare => self.in_transaction = false,
+            Command::XaRollback => {
+                locks.set(Solid::Xa, self.who, false);
+                self.in_transaction = false;
+            }
             Command::OpenHandler => locks.open_handler(self.who),
             Command::Reset => self.start_again(locks),
             // What looks like a release is one too, where it is evaluated.
             Command::ReleaseAll | Command::Smuggled(1 | 2) => locks.drop_names(self.who),
             _ => {}
         }
-        if !self.in_transaction {
+        if !self.in_transaction && !locks.has(Solid::Xa, self.who) {
             locks.drop_rows(self.who);
         }
         self.doubtful = false;
@@ -175,11 +244,11 @@ impl Connection {
 
     /// A lock wait that took too long leaves the transaction open, a deadlock ends it.
     fn fail(&mut self, locks: &mut Locks, ledger: &mut Ledger, random: &mut Random) {
-        let deadlock = random.chance(0.5);
+        let deadlock = random.chance(0.5) && !locks.has(Solid::Xa, self.who);
         if deadlock {
             self.in_transaction = false;
         }
-        if !self.in_transaction {
+        if !self.in_transaction && !locks.has(Solid::Xa, self.who) {
             locks.drop_rows(self.who);
         }
         let code: &[u8] = if deadlock { b"\xff\xbd\x04#40001deadlock" } else { LOCK_WAIT_ENDED };

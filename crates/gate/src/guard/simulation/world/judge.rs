@@ -6,6 +6,7 @@ use crate::admission::Census;
 use crate::guard::seat::Standing;
 use crate::guard::simulation::script::Command;
 use evenkeel_core::Nanos;
+use evenkeel_wire::relay::PENDING_MAX;
 
 impl World {
     /// What the server begins to work for, by a command that began at this byte of all that it was told.
@@ -20,6 +21,9 @@ impl World {
         match slot.pair.session.standing() {
             Some(Standing::Held) => Ok(()),
             Some(Standing::Lent) => {
+                if slot.pauses && !command.idles() {
+                    return Err(format!("{command:?} begins under a permit that was lent for a pause"));
+                }
                 let lent_before = slot.lent_at.is_some_and(|handed| handed <= from);
                 match lent_before && !command.idles() {
                     true => {
@@ -65,9 +69,14 @@ impl World {
             ("for its server", slot.pair.server.unsent(), FOR_SERVER_MAX),
             ("for its client", slot.pair.client.unsent(), BUFFER + (REFUSALS_MAX + 2) * ERROR_MAX),
         ];
-        match kept.into_iter().find(|(_, bytes, most)| bytes > most) {
-            Some((what, bytes, _)) => Err(format!("a session keeps {bytes} bytes {what}")),
-            None => Ok(()),
+        if let Some((what, bytes, _)) = kept.into_iter().find(|(_, bytes, most)| bytes > most) {
+            return Err(format!("a session keeps too much {what}: {bytes} bytes"));
+        }
+        match slot.pair.session.under_way() {
+            count if count > PENDING_MAX => {
+                Err(format!("a session remembers {count} commands that are under way"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -79,6 +88,17 @@ impl World {
         let works = slot.connection.works_for().filter(|_| !slot.connection.is_administrator());
         if let Some(command) = works.filter(|_| !has && !broken && vanished.is_none()) {
             return Err(format!("the server still works for {command:?}, whose permit went back"));
+        }
+        // A transaction is work too while nothing of it runs, until the server has ended it.
+        let open = slot.connection.is_in_transaction()
+            && !slot.connection.is_administrator()
+            && !slot.connection.is_closed();
+        let ends = slot.ledger.over
+            || slot.ledger.reset
+            || slot.ledger.streams
+            || slot.ledger.reasons.server().is_some();
+        if open && !has && !broken && vanished.is_none() && !ends {
+            return Err("a transaction is open at the server, and its permit went back".into());
         }
         let silence = self.terms.plan.silence_max + Nanos::from_secs(3);
         let gone = vanished.is_some_and(|since| self.now.get() - since > silence);
@@ -94,7 +114,8 @@ impl World {
         let waits = slot.pair.session.standing() == Some(Standing::Waiting);
         let bounded = self.terms.plan.options.named_max < self.slots.len();
         // Once a side has broken the protocol, the model server only says yes, and forgets no lock for it.
-        let excused = slot.ledger.over || bounded && !slot.connection.is_in_transaction();
+        let solid = slot.connection.is_in_transaction() || self.locks.holds_solid(slot.connection.number());
+        let excused = slot.ledger.over || bounded && !solid;
         match waits && !excused && self.locks.holds(slot.connection.number()) {
             true => Err("a command waits in a session that holds a lock".into()),
             false => Ok(()),
@@ -119,6 +140,32 @@ impl World {
             return Err(format!("running, lent, waiting: the gate knows {found:?}, sessions have {held:?}"));
         }
         self.gateway.verdict()
+    }
+
+    /// Permits count at the tenants whose sessions have them. A session that is about to become somebody else may count at
+    /// any.
+    pub(super) fn judge_shares(&self) -> Result<(), String> {
+        let (mut server, mut census) = (0, Census::default());
+        self.reach(&mut |gate, now| (server, census) = (gate.server(), gate.census(now)));
+        let has = |slot: &&Slot| {
+            let session = &slot.pair.session;
+            let permit = matches!(session.standing(), Some(Standing::Held | Standing::Lent));
+            permit && !slot.is_closed() && session.server() == Some(server)
+        };
+        let changes = |slot: &Slot| slot.ledger.reasons.login.is_some() || slot.ledger.over;
+        let (unclear, sure): (Vec<&Slot>, Vec<&Slot>) =
+            self.slots.iter().filter(has).partition(|slot| changes(slot));
+        for tenant in census.tenants.iter() {
+            let (found, name) = (tenant.in_flight, &tenant.name);
+            let least = sure.iter().filter(|slot| slot.connection.user() == name).count();
+            if found < least || found > least + unclear.len() {
+                let unclear = unclear.len();
+                return Err(format!(
+                    "{name} has {found} permits, its sessions {least}, and {unclear} may be its"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// No tenant passes the queue with more sessions than it may.

@@ -1,9 +1,13 @@
-//! How sessions come by their permits and for how long they have them, by the locks of the model server and by the world's
-//! own clock: who passes the queue has to hold something, and only so many of a tenant may for names alone.
+//! How sessions come by their permits, for how long they have them and what they lend them for, by what the model server has
+//! and does and by the world's own clock: who passes the queue has to hold something, and only so many of a tenant may for
+//! what costs nothing; and who lends for a pause has nothing at the server.
 
-use super::{Slot, World};
+use super::{Slot, TICK, World};
 use crate::guard::seat::Standing;
 use evenkeel_core::Nanos;
+
+/// So many times in turn a session may be found with a permit that it ought to have lent.
+const OVERSTAYS_MAX: u32 = 1;
 
 /// For how long a session has had permits since it asked for one as others do; loans do not count.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,8 +45,47 @@ impl World {
             Some(Standing::Lent) => slot.lent_at.or(Some(handed)),
             _ => None,
         };
+        if entries.lent > 0 {
+            slot.overstays = 0;
+        }
+        // A pause ends where its permit was lent once more, for something else: it was taken back in between.
+        let goes_on = slot.pauses && entries.lent == 0;
+        slot.pauses = standing == Some(Standing::Lent) && (goes_on || entries.paused > 0);
+        if entries.paused > 0 {
+            Self::judge_pause(slot)?;
+        }
         match entries.unqueued > 0 {
             true => self.judge_passage(at),
+            false => Ok(()),
+        }
+    }
+
+    /// A session has lent its permit as one that has nothing at the server.
+    fn judge_pause(slot: &Slot) -> Result<(), String> {
+        let reachable = !slot.far.borrow().broken && slot.far.borrow().vanished.is_none();
+        match slot.connection.works_for().filter(|_| reachable && !slot.ledger.over) {
+            Some(command) => {
+                Err(format!("a permit was lent for a pause while the server works for {command:?}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Time has passed, and the guard knows it: who has had permits for too long lends, where anybody may. He may go on at
+    /// once, but has to have lent from one time to the next.
+    pub(super) fn judge_tenure(&mut self, at: usize) -> Result<(), String> {
+        let (mut room, mut present) = (false, 0);
+        self.reach(&mut |gate, now| {
+            let census = gate.brief_census(now);
+            (room, present) = (census.loans < census.loans_max, gate.server());
+        });
+        let (most, slot) = (self.terms.plan.tenure_max + TICK, &mut self.slots[at]);
+        let session = &slot.pair.session;
+        let held = session.standing() == Some(Standing::Held) && session.server() == Some(present);
+        let over = held && room && slot.tenure.before > most && !slot.is_closed();
+        slot.overstays = if over { slot.overstays + 1 } else { 0 };
+        match slot.overstays > OVERSTAYS_MAX {
+            true => Err("a session keeps its permit for longer than it may".into()),
             false => Ok(()),
         }
     }
@@ -64,30 +107,31 @@ impl World {
             *other != at && slot.connection.user() == tenant && !slot.is_closed() && self.is_exempt(slot)
         });
         match others.count() + 1 {
-            count if count > most => {
-                Err(format!("{count} sessions of a tenant passed the queue for names, where {most} may"))
-            }
+            count if count > most => Err(format!(
+                "{count} sessions of a tenant passed the queue for what costs nothing, where {most} may"
+            )),
             _ => Ok(()),
         }
     }
 
-    /// The server has done something: who holds more than names by now, or no name, is not exempt for one any more.
+    /// The server has done something: who holds more by now than what costs nothing, or not even that, is not exempt for it
+    /// any more.
     pub(super) fn watch_exemption(&mut self, at: usize, was_solid: bool) {
         let slot = &mut self.slots[at];
         let solid = slot.connection.is_solid(&self.locks);
         if was_solid && !solid {
             slot.soft_from = slot.connection.said_total();
         }
-        slot.exempt &= !solid && self.locks.holds_name(slot.connection.number());
+        slot.exempt &= !solid && self.locks.holds_cheap(slot.connection.number());
     }
 
-    /// Whether it holds more than names, as far as the guard can know: it has to hear the answer by which that ends.
+    /// Whether it holds more than what costs nothing, as far as the guard can know: it has to hear the answer by which that ends.
     fn is_solid(&self, slot: &Slot) -> bool {
         slot.connection.is_solid(&self.locks) || slot.far.borrow().taken() < slot.soft_from
     }
 
-    /// Whether it passed the queue for a name, and has held one and nothing else since.
+    /// Whether it passed the queue for what costs nothing, and has held one and nothing else since.
     fn is_exempt(&self, slot: &Slot) -> bool {
-        slot.exempt && self.locks.holds_name(slot.connection.number()) && !self.is_solid(slot)
+        slot.exempt && self.locks.holds_cheap(slot.connection.number()) && !self.is_solid(slot)
     }
 }

@@ -10,7 +10,7 @@ impl World {
         let end = self.now.get() + REST;
         while self.slots.iter().any(|slot| !slot.is_closed() || slot.connection.is_busy()) {
             if self.now.get() > end {
-                return Err(format!("no rest: {}", self.restless()));
+                return Err(self.restless());
             }
             *steps += 1;
             self.set_time(self.now.get() + Nanos::from_millis(2));
@@ -45,17 +45,19 @@ impl World {
         self.judge(at)
     }
 
+    /// Who is still there: what the client does, what it said last, and what its session has.
     fn restless(&self) -> String {
         let open = self.slots.iter().filter(|slot| !slot.is_closed() || slot.connection.is_busy());
         let one = |slot: &Slot| {
-            let session = &slot.pair.session;
-            format!(
-                "{:?} {:?} {:?} {:?}",
-                session.standing(),
-                slot.client,
-                slot.connection,
-                slot.ledger.pending()
-            )
+            let client = match () {
+                () if slot.client.is_gone() => "is gone",
+                () if slot.ledger.last_words.is_some() => "was told why its session ends",
+                () if !slot.client.was_let_in() => "wants to come in",
+                () if slot.ledger.pending() > 0 => "waits for an answer",
+                () => "waits for nothing",
+            };
+            let (said, standing) = (slot.ledger.last(), slot.pair.session.standing());
+            format!("no rest for a client that {client}, behind {said:?}, with {standing:?}")
         };
         open.map(one).collect::<Vec<_>>().join("; ")
     }
