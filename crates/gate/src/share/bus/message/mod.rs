@@ -136,7 +136,7 @@ impl Told {
     }
 
     /// As bytes, whatever its figures.
-    fn bytes(&self) -> Vec<u8> {
+    pub(in crate::share) fn bytes(&self) -> Vec<u8> {
         let disks = &self.report.disks;
         let mut bytes = Vec::with_capacity(BYTES_MAX);
         bytes.extend(MAGIC);
