@@ -108,9 +108,15 @@ impl<T: Transport> Pair<T> {
         self.pump(desk)
     }
 
+    /// Whether anything is due from the server, if only that it takes what it is told: a command that is not answered
+    /// may be on its way to a machine that is gone, and its client is not heard meanwhile.
+    pub fn awaits_server(&self) -> bool {
+        self.session.awaits_server() || self.server.is_blocked()
+    }
+
     /// Gives up a server whose machine does not answer any more, where anything is due from it.
     pub fn look_for_server(&mut self, silence: Nanos, desk: &mut Desk<'_>) -> Flow {
-        if self.session.awaits_server() && self.server.socket().is_lost(silence) {
+        if self.awaits_server() && self.server.socket().is_lost(silence) {
             self.lost(Side::Server, io::ErrorKind::TimedOut.into(), desk);
         }
         self.pump(desk)

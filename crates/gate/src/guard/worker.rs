@@ -374,7 +374,7 @@ impl Worker {
     fn look_for_servers(&mut self) {
         let silence = self.shared.terms.plan.silence_max;
         for place in 0..self.places.len() {
-            if self.places[place].pair.as_ref().is_some_and(|pair| pair.session.awaits_server()) {
+            if self.places[place].pair.as_ref().is_some_and(|pair| pair.awaits_server()) {
                 self.serve(place, |pair, desk| pair.look_for_server(silence, desk));
             }
         }
