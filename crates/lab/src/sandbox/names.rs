@@ -23,7 +23,6 @@ const OURS: [&str; 25] = [
     "plugin_load",
     "plugin_load_add",
     "port",
-    // Whoever it names says himself where he comes from.
     "skip_grant_tables",
     // With names, whoever of this machine comes by TCP is `localhost`, and that is root's.
     "skip_name_resolve",
