@@ -315,14 +315,20 @@ impl Drop for Down {
     }
 }
 
+/// A file system of one MiB.
+fn a_mib_at(folder: &TempDir) -> Result<Down, String> {
+    let at = folder.path().to_str().unwrap().to_owned();
+    system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at])?;
+    Ok(Down(vec!["umount".to_owned(), at]))
+}
+
 #[test]
 fn a_full_disk_says_so_and_what_was_there_stays() {
     let folder = TempDir::new().unwrap();
-    let at = folder.path().to_str().unwrap().to_owned();
-    if let Err(why) = system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at]) {
-        return left_out(format!("no file system can be mounted: {why}"));
-    }
-    let _down = Down(vec!["umount".to_owned(), at]);
+    let _down = match a_mib_at(&folder) {
+        Ok(down) => down,
+        Err(why) => return left_out(format!("no file system can be mounted: {why}")),
+    };
     let path: PathBuf = folder.path().join("disk");
     File::create(&path).unwrap().set_len(8 << 20).unwrap();
     for options in ways(&path) {
@@ -342,11 +348,10 @@ fn a_full_disk_says_so_and_what_was_there_stays() {
 #[test]
 fn a_durable_write_for_which_there_is_no_space_takes_nothing_with_it() {
     let folder = TempDir::new().unwrap();
-    let at = folder.path().to_str().unwrap().to_owned();
-    if let Err(why) = system("mount", &["-t", "tmpfs", "-o", "size=1m", "none", &at]) {
-        return left_out(format!("no file system can be mounted: {why}"));
-    }
-    let _down = Down(vec!["umount".to_owned(), at]);
+    let _down = match a_mib_at(&folder) {
+        Ok(down) => down,
+        Err(why) => return left_out(format!("no file system can be mounted: {why}")),
+    };
     let path: PathBuf = folder.path().join("disk");
     File::create(&path).unwrap().set_len(8 << 20).unwrap();
     let durable =
