@@ -1,7 +1,7 @@
 //! The keys of a TOML table, taken one by one, so that what is left over is a mistake.
 
 use super::units;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
 use std::path::Path;
@@ -124,6 +124,16 @@ pub fn load<T>(path: &Path, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {file}"))?;
     parse(&text).map_err(|error| anyhow!("{file}: {error}"))
+}
+
+/// Refuses what a running process would wait for: a pipe has said all that it had to say at the start.
+///
+/// # Errors
+/// Names the file, and says what it has to be.
+pub fn can_be_read_again(path: &Path) -> Result<()> {
+    let found = std::fs::metadata(path).with_context(|| format!("reading {}", path.display()))?;
+    ensure!(found.is_file(), "{} is no file that can be read again", path.display());
+    Ok(())
 }
 
 /// Replaces a default by what was said, if anything was.

@@ -2,7 +2,7 @@
 
 pub mod costs;
 pub mod factor;
-mod fields;
+pub mod fields;
 mod generator;
 pub mod guard;
 pub mod rate;

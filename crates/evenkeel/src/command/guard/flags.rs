@@ -1,5 +1,6 @@
 //! Flags of a running guard, over its configuration file.
 
+use crate::config::fields::can_be_read_again;
 use crate::config::guard::{GuardConfig, backend_mode, tls_mode};
 use crate::config::units;
 use crate::failure::WithHint;
@@ -122,6 +123,12 @@ pub struct Flags {
 }
 
 impl Flags {
+    /// As [`Flags::read`], while clients are served.
+    pub fn read_again(&self) -> Result<GuardConfig> {
+        self.config.as_deref().map_or(Ok(()), can_be_read_again)?;
+        self.read()
+    }
+
     /// The file, if there is one, with the flags over it.
     pub fn read(&self) -> Result<GuardConfig> {
         let mut config = match (&self.config, self.listen.first(), &self.backend) {

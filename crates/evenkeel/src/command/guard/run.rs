@@ -57,7 +57,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
             running.look(&guard, &mut watch, &teller);
         }
         if hangup.swap(false, Ordering::Relaxed) {
-            let event = match flags.read().and_then(|new| running.reload(&guard, &mut config, &new)) {
+            let event = match flags.read_again().and_then(|new| running.reload(&guard, &mut config, &new)) {
                 Ok(Changes { applied, restart }) => Event::Reloaded { applied, restart },
                 Err(error) => {
                     Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") }

@@ -1,11 +1,12 @@
 //! Flags of `evenkeel share disk`, over its configuration file.
 
 use crate::config::costs::table;
+use crate::config::fields::can_be_read_again;
 use crate::config::share::{DiskConfig, LAWS, ShareConfig, mode_of};
 use crate::config::units;
 use crate::failure::WithHint;
 use crate::view::log::Form;
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use std::path::PathBuf;
 
 /// Flags that a file has as well; a flag wins. Those of a disk are for a host with one.
@@ -138,12 +139,9 @@ impl Flags {
         Ok(config)
     }
 
-    /// As [`Flags::read`], while disks are served. A pipe has said all that it had to say at the start, and would be waited for.
+    /// As [`Flags::read`], while disks are served.
     pub fn read_again(&self) -> Result<ShareConfig> {
-        if let Some(path) = &self.config {
-            let found = std::fs::metadata(path).with_context(|| format!("reading {}", path.display()))?;
-            ensure!(found.is_file(), "{} is no file that can be read again", path.display());
-        }
+        self.config.as_deref().map_or(Ok(()), can_be_read_again)?;
         self.read()
     }
 

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 /// A guard as a process of its own.
 pub struct Process {
     child: Child,
-    config: PathBuf,
+    pub config: PathBuf,
     log: PathBuf,
     pub address: String,
     pub metrics: String,

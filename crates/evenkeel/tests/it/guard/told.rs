@@ -97,6 +97,17 @@ fn a_reload_says_what_holds_and_what_does_not() {
 }
 
 #[test]
+fn a_configuration_that_has_become_a_pipe_is_not_waited_for() {
+    let server = Server::up(&[]);
+    let process = Process::start(&server, "controller = 'fixed'\nlimit = 3");
+    std::fs::remove_file(&process.config).expect("the file");
+    assert!(Command::new("mkfifo").arg(&process.config).status().expect("mkfifo is there").success());
+    process.signal(libc::SIGHUP);
+    eventually("the refusal", || process.log().contains("no file that can be read again"));
+    Client::connect(&process.address, MODERN).query("SELECT 1");
+}
+
+#[test]
 fn a_guard_that_would_be_its_own_server_is_refused() {
     for (listen, backend) in [("127.0.0.1:3306", "127.0.0.1:3306"), ("0.0.0.0:3306", "localhost:3306")] {
         let output =
