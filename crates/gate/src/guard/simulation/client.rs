@@ -125,7 +125,8 @@ impl Client {
         if self.stops_at.is_some() && self.unsaid.len() <= left {
             self.stop(conduit, random);
         }
-        if !self.stalled {
+        // Who has just left in the middle of a goodbye hears nothing more.
+        if !self.stalled && !self.is_gone() {
             self.listen(conduit, ledger, random)?;
         }
         if self.phase == Phase::In && self.unsaid.is_empty() && !self.silent {

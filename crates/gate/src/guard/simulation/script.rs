@@ -267,7 +267,7 @@ impl Command {
                 format!("\x11{user}\0\0shop\0\x2d\0mysql_native_password\0").into_bytes()
             }
             Self::Dump => b"\x12\x04\0\0\0\0\0\x09\0\0\0binlog.000001".to_vec(),
-            Self::Prepare(of) => [b"\x16", of.sql().as_bytes()].concat(),
+            Self::Prepare(of) => format!("\x16{} /* {number} */", of.sql()).into_bytes(),
             Self::Execute(statement) => {
                 [&b"\x17"[..], &statement.to_le_bytes(), &[0], &number.to_le_bytes()].concat()
             }

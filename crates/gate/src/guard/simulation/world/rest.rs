@@ -16,10 +16,7 @@ impl World {
             self.set_time(self.now.get() + Nanos::from_millis(2));
             for at in 0..SLOTS {
                 let done = self.finish(at);
-                if let Err(what) = &done {
-                    self.note(at, |_| what.clone());
-                }
-                done?;
+                self.noted(at, done)?;
             }
             self.pass_time()?;
         }
