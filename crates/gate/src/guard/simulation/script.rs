@@ -88,13 +88,13 @@ impl Command {
     /// One of a client that takes locks and seldom anything else.
     pub fn of_locker(random: &mut Random) -> Self {
         let key = random.uniform(0, 1);
-        match random.uniform(0, 9) {
+        match random.uniform(0, 11) {
             0..=2 => Self::GetLock(key),
             3..=4 => Self::ReleaseLock(key),
             5 => Self::Prepare(Box::new(Self::GetLock(key))),
             6 => Self::Execute(number(random)),
             7 => Self::Select(random.uniform(0, 9)),
-            8 => Self::of_whole_server(key, random),
+            8..=10 => Self::of_whole_server(key, random),
             _ => Self::any(random),
         }
     }
