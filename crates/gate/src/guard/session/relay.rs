@@ -43,6 +43,8 @@ pub struct Relay {
     pub(super) permit: Option<Permit>,
     /// The permit was lent because the session was not using the server, not because a statement takes long.
     pub(super) idles: bool,
+    /// When it was lent last.
+    pub(super) lent_since: Nanos,
     /// It was lent because the session has had permits for too long, and comes back no earlier than it is given back.
     pub(super) stays_lent: bool,
     /// For how long that has been.
@@ -75,7 +77,7 @@ pub struct Relay {
     /// The command that was sent last will be answered.
     pub(super) answered: bool,
     /// The server has told its end: nothing goes to it any more.
-    server_leaves: bool,
+    pub(super) server_leaves: bool,
     pub(super) finished: bool,
     pub(super) equal_channels: bool,
     /// User and database that a change of user asks for.
@@ -95,6 +97,7 @@ impl Relay {
             seat,
             permit: None,
             idles: false,
+            lent_since: cx.now,
             stays_lent: false,
             tenure: Tenure::default(),
             held: Vec::new(),

@@ -131,8 +131,9 @@ impl Relay {
                     self.stays_lent = false;
                 }
             }
-            // It began what needs a permit without having one.
-            None if open => {
+            // It began what needs a permit without having one. What a server says before its end, and is read behind it, begins
+            // nothing.
+            None if open && !self.server_leaves => {
                 self.permit = Some(self.seat.enter(cx.notices));
                 self.tenure.goes_on(cx.now);
             }

@@ -72,7 +72,7 @@ impl Client {
             finishes: false,
             locks: random.chance(lockers),
             prepares: random.chance(0.3),
-            floods: random.chance(0.04),
+            floods: random.chance(0.08),
             lazy: random.chance(0.05),
             last: None,
             stops_at: None,
@@ -125,7 +125,8 @@ impl Client {
         if self.stops_at.is_some() && self.unsaid.len() <= left {
             self.stop(conduit, random);
         }
-        if !self.stalled {
+        // Who has just left in the middle of a goodbye hears nothing more.
+        if !self.stalled && !self.is_gone() {
             self.listen(conduit, ledger, random)?;
         }
         if self.phase == Phase::In && self.unsaid.is_empty() && !self.silent {
@@ -248,7 +249,7 @@ impl Client {
     }
 
     fn flood(&mut self, ledger: &mut Ledger, random: &mut Random) {
-        let command = if random.chance(0.3) { Command::Ping } else { Command::Select(0) };
+        let command = if random.chance(0.15) { Command::Ping } else { Command::Select(0) };
         for _ in 0..BREATH {
             self.send(command.clone(), ledger, random);
         }
@@ -301,7 +302,7 @@ impl Client {
         let at_rest = self.unsaid.is_empty() && !ledger.file_wanted && !ledger.proof_wanted;
         let at_rest = at_rest && ledger.last_words.is_none();
         let goes = self.last.as_ref().is_some_and(Command::is_goodbye);
-        if self.phase == Phase::In && at_rest && !goes && ledger.pending() == 0 {
+        if self.phase == Phase::In && at_rest && !goes && !ledger.is_answer_due() {
             self.last = Some(Command::Quit);
             self.unsaid.extend(packet(0, &ledger.send(Command::Quit)));
         }

@@ -311,6 +311,17 @@ impl Harness {
         self.gateway.reach(None, &mut |gate, now| gate.set_options(now, options));
     }
 
+    /// Transactions that idle for so long are closed.
+    pub fn close_idle(&mut self, after: Nanos) {
+        let options = Options { close_after: Some(after), ..Options::default() };
+        self.gateway.reach(None, &mut |gate, now| gate.set_options(now, options));
+    }
+
+    /// Whether nothing that the guard said to the client has this word.
+    pub fn told_nothing_of(&self, word: &str) -> bool {
+        !self.told.windows(word.len()).any(|part| part == word.as_bytes())
+    }
+
     /// What the session has of the gate.
     pub fn standing(&self) -> Option<Standing> {
         self.session.standing()

@@ -335,6 +335,13 @@ impl Ledger {
         self.ends.partition_point(|end| *end <= self.heard)
     }
 
+    /// Whether the client waits for an answer. What is not answered may be on its way to a server that is gone, and nobody
+    /// waits for that.
+    pub fn is_answer_due(&self) -> bool {
+        let due = self.sent.get(self.heard_answers()..).unwrap_or_default();
+        !self.withheld.is_empty() || due.iter().any(|sent| sent.command.is_answered())
+    }
+
     /// Commands that the client waits for.
     pub fn pending(&self) -> usize {
         (self.sent.len() + self.withheld.len()).saturating_sub(self.heard_answers())

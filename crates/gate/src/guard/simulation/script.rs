@@ -88,13 +88,13 @@ impl Command {
     /// One of a client that takes locks and seldom anything else.
     pub fn of_locker(random: &mut Random) -> Self {
         let key = random.uniform(0, 1);
-        match random.uniform(0, 9) {
+        match random.uniform(0, 11) {
             0..=2 => Self::GetLock(key),
             3..=4 => Self::ReleaseLock(key),
             5 => Self::Prepare(Box::new(Self::GetLock(key))),
             6 => Self::Execute(number(random)),
             7 => Self::Select(random.uniform(0, 9)),
-            8 => Self::of_whole_server(key, random),
+            8..=10 => Self::of_whole_server(key, random),
             _ => Self::any(random),
         }
     }
@@ -267,7 +267,7 @@ impl Command {
                 format!("\x11{user}\0\0shop\0\x2d\0mysql_native_password\0").into_bytes()
             }
             Self::Dump => b"\x12\x04\0\0\0\0\0\x09\0\0\0binlog.000001".to_vec(),
-            Self::Prepare(of) => [b"\x16", of.sql().as_bytes()].concat(),
+            Self::Prepare(of) => format!("\x16{} /* {number} */", of.sql()).into_bytes(),
             Self::Execute(statement) => {
                 [&b"\x17"[..], &statement.to_le_bytes(), &[0], &number.to_le_bytes()].concat()
             }

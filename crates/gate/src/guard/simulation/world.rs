@@ -213,6 +213,11 @@ impl World {
         let at = self.random.uniform(0, SLOTS as u64 - 1) as usize;
         self.pass_time()?;
         let done = self.happen(at);
+        self.noted(at, done)
+    }
+
+    /// What must not have happened to a session stands in the story too.
+    fn noted(&mut self, at: usize, done: Result<(), String>) -> Result<(), String> {
         if let Err(what) = &done {
             self.note(at, |_| what.clone());
         }
@@ -249,8 +254,8 @@ impl World {
                 self.look_for_server(at);
             }
             self.watch_end(at);
-            self.judge(at)?;
-            self.judge_tenure(at)?;
+            let judged = self.judge(at).and_then(|()| self.judge_tenure(at));
+            self.noted(at, judged)?;
         }
         self.judge_tenants()?;
         self.judge_shares()?;

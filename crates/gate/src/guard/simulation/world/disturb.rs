@@ -77,6 +77,9 @@ impl World {
             gate.new_server(now);
         });
         // The new server's gate knows nobody's exemptions.
-        self.slots.iter_mut().for_each(|slot| slot.exempt = false);
+        for slot in &mut self.slots {
+            slot.exempt = false;
+            slot.tenure.becomes_unsure();
+        }
     }
 }

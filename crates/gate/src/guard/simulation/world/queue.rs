@@ -14,9 +14,17 @@ const OVERSTAYS_MAX: u32 = 1;
 pub struct Tenure {
     before: Nanos,
     since: Option<Nanos>,
+    /// Another server has taken the place of its own: until it asks there it may have asked the one of before, which counts
+    /// nobody any more, and have begun anew.
+    is_unsure: bool,
 }
 
 impl Tenure {
+    /// Another server has taken the place of its own.
+    pub(super) fn becomes_unsure(&mut self) {
+        self.is_unsure = true;
+    }
+
     /// Brings it up to now: its length so far.
     fn goes_on(&mut self, holds: bool, now: Nanos) -> Nanos {
         self.before += self.since.map_or(Nanos::ZERO, |since| now - since);
@@ -38,8 +46,8 @@ impl World {
         let length = slot.tenure.goes_on(standing == Some(Standing::Held), now);
         let handed = slot.far.borrow().sent() + slot.pair.server.unsent() as u64;
         // Whose time is up lends for all that its transaction still says.
-        slot.outstayed =
-            standing == Some(Standing::Lent) && (slot.outstayed || length >= self.terms.plan.tenure_max);
+        let outstays = slot.outstayed || slot.tenure.is_unsure || length >= self.terms.plan.tenure_max;
+        slot.outstayed = standing == Some(Standing::Lent) && outstays;
         slot.lent_at = match standing {
             Some(Standing::Lent) if slot.outstayed => Some(handed),
             Some(Standing::Lent) => slot.lent_at.or(Some(handed)),
@@ -82,7 +90,7 @@ impl World {
         let (most, slot) = (self.terms.plan.tenure_max + TICK, &mut self.slots[at]);
         let session = &slot.pair.session;
         let held = session.standing() == Some(Standing::Held) && session.server() == Some(present);
-        let over = held && room && slot.tenure.before > most && !slot.is_closed();
+        let over = held && room && slot.tenure.before > most && !slot.tenure.is_unsure && !slot.is_closed();
         slot.overstays = if over { slot.overstays + 1 } else { 0 };
         match slot.overstays > OVERSTAYS_MAX {
             true => Err("a session keeps its permit for longer than it may".into()),

@@ -16,10 +16,7 @@ impl World {
             self.set_time(self.now.get() + Nanos::from_millis(2));
             for at in 0..SLOTS {
                 let done = self.finish(at);
-                if let Err(what) = &done {
-                    self.note(at, |_| what.clone());
-                }
-                done?;
+                self.noted(at, done)?;
             }
             self.pass_time()?;
         }
@@ -53,7 +50,7 @@ impl World {
                 () if slot.client.is_gone() => "is gone",
                 () if slot.ledger.last_words.is_some() => "was told why its session ends",
                 () if !slot.client.was_let_in() => "wants to come in",
-                () if slot.ledger.pending() > 0 => "waits for an answer",
+                () if slot.ledger.is_answer_due() => "waits for an answer",
                 () => "waits for nothing",
             };
             let (said, standing) = (slot.ledger.last(), slot.pair.session.standing());

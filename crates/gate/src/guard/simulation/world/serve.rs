@@ -46,7 +46,8 @@ impl World {
         while flow == Flow::Again {
             flow = slot.pair.pump(&mut desk);
         }
-        if let Err(what) = self.watch_permit(at) {
+        let watched = self.watch_permit(at);
+        if let Err(what) = self.noted(at, watched) {
             self.wrong.get_or_insert(what);
         }
         if flow == Flow::Closed {
