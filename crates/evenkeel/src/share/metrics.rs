@@ -52,6 +52,8 @@ fn law(out: &mut Text, snapshot: &Snapshot) {
     out.gauge("outsider", "1 while something unmanaged loads the storage.", flag(is_outsider));
     let help = "1 while the storage is not divided by shares, whatever the windows.";
     out.gauge("unfair", help, flag(snapshot.unfair.is_some()));
+    let help = "1 where nobody has said what I/Os cost, so that costs and shares are of what is assumed of any storage.";
+    out.gauge("costs_assumed", help, flag(snapshot.assumed));
     out.counter(
         "clients_without_room_total",
         "Clients that had to wait because there was no room for them.",
@@ -162,6 +164,7 @@ mod tests {
             "evenkeel_share_threshold_seconds 0.015",
             "evenkeel_share_total_window 42.5",
             "evenkeel_share_fault 0",
+            "evenkeel_share_costs_assumed 0",
             "evenkeel_share_kept_periods_total 2",
             "evenkeel_share_dropped_reports_total{reason=\"figures\"} 3",
             "evenkeel_share_disk_reads_total{disk=\"da\\\"ta\"} 100",
@@ -186,12 +189,15 @@ mod tests {
             fault: Some(Fault::Unheard),
             why: Why::Outsider { latency: 0.1, threshold: 0.015 },
             unfair: Some(0.5),
+            assumed: true,
             ..snapshot()
         };
         let text = text(&kept);
         assert!(!text.contains("latency_mean_seconds") && !text.contains("threshold_seconds"));
         assert!(text.contains("evenkeel_share_fault 1\n") && text.contains("evenkeel_share_outsider 1\n"));
-        assert!(text.contains("evenkeel_share_unfair 1\n"));
+        assert!(
+            text.contains("evenkeel_share_unfair 1\n") && text.contains("evenkeel_share_costs_assumed 1\n")
+        );
     }
 
     #[test]

@@ -46,6 +46,7 @@ impl History {
         let mark = if status.kept { "KEPT: " } else { "" };
         let outsider = if status.outsider { "  SOMETHING UNMANAGED LOADS THE STORAGE" } else { "" };
         let unfair = if status.unfair.is_some() { "  THE STORAGE IS NOT DIVIDED BY SHARES" } else { "" };
+        let assumed = if status.assumed { "  WHAT I/Os COST IS ASSUMED" } else { "" };
         let costs = if status.members.iter().any(|member| member.costs_differ) {
             "  MEMBERS (!) TAKE I/Os TO COST SOMETHING ELSE"
         } else {
@@ -53,7 +54,7 @@ impl History {
         };
         vec![
             format!(
-                "evenkeel share, {name}, up {}, law {}{outsider}{unfair}{costs}",
+                "evenkeel share, {name}, up {}, law {}{outsider}{unfair}{costs}{assumed}",
                 up(status.at_s),
                 status.controller
             ),
@@ -181,6 +182,18 @@ mod tests {
         ] {
             assert!(drawn.contains(text), "{text} is missing in\n{drawn}");
         }
+    }
+
+    #[test]
+    fn device_time_of_costs_that_nobody_has_measured_is_said_to_be_assumed() {
+        let drawn = |assumed| {
+            let mut history = History::default();
+            let members = vec![Status::from(&snapshot()).members[0].clone()];
+            history.push(Status { assumed, members, ..status(60.0) });
+            history.draw(FRAME)
+        };
+        assert!(drawn(true).contains("WHAT I/Os COST IS ASSUMED"), "{}", drawn(true));
+        assert!(!drawn(false).contains("ASSUMED"), "{}", drawn(false));
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub struct Stability {
     /// Mean of what was outstanding over what was wanted, over hosts.
     pub filled: f64,
     /// Largest error of device time, by the array's own account, against the shares, among hosts that the window holds back
-    /// and that did enough I/Os for this to be told; 0 where there are fewer than two.
-    pub device_error: f64,
+    /// and that did enough I/Os for this to be told; `None` where there are fewer than two: not judged.
+    pub device_error: Option<f64>,
     /// Largest relative spread (standard deviation over mean) of all windows together from period to period.
     pub spread: f64,
 }
@@ -70,7 +70,7 @@ impl Stability {
     }
 }
 
-fn device_error(mix: &Mix, trace: &Trace, stretch: Stretch) -> f64 {
+fn device_error(mix: &Mix, trace: &Trace, stretch: Stretch) -> Option<f64> {
     let (outstanding, iops) = (trace.outstanding(stretch), trace.iops(stretch));
     let seconds = stretch.1 - stretch.0;
     let shares = mix.scenario.hosts.iter().enumerate().map(|(place, host)| {
@@ -79,7 +79,8 @@ fn device_error(mix: &Mix, trace: &Trace, stretch: Stretch) -> f64 {
         if is_held_back { host.disks.iter().map(|disk| disk.shares).sum() } else { 0.0 }
     });
     let shares: Vec<f64> = shares.collect();
-    share_error(&trace.device_per_s(stretch), &shares)
+    let judged = shares.iter().filter(|shares| **shares > 0.0).count();
+    (judged > 1).then(|| share_error(&trace.device_per_s(stretch), &shares))
 }
 
 fn log_uniform(random: &mut Random, low: f64, high: f64) -> f64 {

@@ -4,6 +4,7 @@ use super::super::Session;
 use super::flags::Flags;
 use super::{backing, bus, handover, places, reload, supervisor};
 use crate::clock::unix_time;
+use crate::config::costs::CostTables;
 use crate::config::share::{DiskConfig, ShareConfig};
 use crate::out;
 use crate::share::{log, serve};
@@ -167,6 +168,7 @@ impl Running {
             "metrics": self.metrics_address(),
         });
         write(&line(("info", "serving", fields), unix_time().as_millis(), config.log));
+        tell_assumed(config);
     }
 
     /// The disk has a file system and is mounted.
@@ -284,6 +286,18 @@ fn tell_open(config: &ShareConfig, places: &[gate::Place]) {
         let fields = json!({ "address": address, "why": why, "hint": hint });
         write(&line(("warn", "open_to_all", fields), unix_time().as_millis(), config.log));
     }
+}
+
+/// Warns where hosts divide the device by costs that nobody has measured.
+fn tell_assumed(config: &ShareConfig) {
+    if config.bus.address.is_none() || config.costs != CostTables::default() {
+        return;
+    }
+    let why = "nobody has said what I/Os cost: 256 KB are taken for 1.4 times 16 KB, and a write for a read";
+    let hint =
+        "shares are of the device's time as far as that is right: `evenkeel share knee --costs` measures it";
+    let fields = json!({ "why": why, "hint": hint });
+    write(&line(("warn", "costs_assumed", fields), unix_time().as_millis(), config.log));
 }
 
 fn list(addresses: &[Address]) -> String {

@@ -105,7 +105,7 @@ fn mixes(session: &Session, args: &Args, seed: Seed, count: u64) -> Result<()> {
             }
             let outcome = stability(mix);
             diverged[place] += u64::from(outcome.diverged());
-            errors.push(outcome.device_error);
+            errors.extend(outcome.device_error);
             if outcome.diverged() && !args.json {
                 out::write(&one(number, mix, &outcome))?;
             }
@@ -117,17 +117,19 @@ fn mixes(session: &Session, args: &Args, seed: Seed, count: u64) -> Result<()> {
     let text = match args.json {
         true => json!({
             "seed": seed.0, "mixes": count, "diverged": diverged[0], "diverged_costly": diverged[1],
-            "device_error_median": half, "device_error_p95": most,
+            "device_error_median": half, "device_error_p95": most, "device_judged": errors.len(),
         })
         .to_string(),
         false => format!(
             "{} of {count} random arrays and mixes of seed {} diverged, and {} of {count} on which large I/Os and writes cost \
-             much; the worst host's device time is off its share by {:.1} % in the median and {:.1} % at 95 %",
+             much; the worst host's device time is off its share by {:.1} % in the median and {:.1} % at 95 % of the {} in \
+             which two hosts at least are held back",
             diverged[0],
             seed.0,
             diverged[1],
             100.0 * half.unwrap_or(0.0),
             100.0 * most.unwrap_or(0.0),
+            errors.len(),
         ),
     };
     Ok(out::line(text)?)

@@ -41,6 +41,8 @@ struct Array {
     clock: Clock,
     free_at: Arc<Mutex<Nanos>>,
     is_burdened: Arc<AtomicBool>,
+    /// Each host has a half of it, whatever the others do.
+    is_apart: Arc<AtomicBool>,
 }
 
 impl Station {
@@ -57,7 +59,12 @@ impl Station {
                 std::thread::sleep(Duration::from_micros(100));
             }
         });
-        let array = Array { clock: Clock::by_hand(), free_at: Arc::default(), is_burdened: Arc::default() };
+        let array = Array {
+            clock: Clock::by_hand(),
+            free_at: Arc::default(),
+            is_burdened: Arc::default(),
+            is_apart: Arc::default(),
+        };
         Self { array, engines, stopped }
     }
 
@@ -86,6 +93,11 @@ impl Station {
     pub fn burden(&self, is_burdened: bool) {
         self.array.is_burdened.store(is_burdened, Ordering::SeqCst);
     }
+
+    /// Gives each of two hosts a half of the storage, or all of it to both again.
+    pub fn set_apart(&self, is_apart: bool) {
+        self.array.is_apart.store(is_apart, Ordering::SeqCst);
+    }
 }
 
 /// Those that do not stand still.
@@ -95,7 +107,12 @@ fn running<'a>(engines: &'a mut [Worker], stopped: &AtomicUsize) -> impl Iterato
 }
 
 impl Array {
-    fn take(&self, time: Nanos) -> Nanos {
+    /// When an I/O ends; `own_free_at` is for a host that has a half of its own.
+    fn take(&self, time: Nanos, own_free_at: &mut Nanos) -> Nanos {
+        if self.is_apart.load(Ordering::SeqCst) {
+            *own_free_at = (*own_free_at).max(self.clock.now()) + time + time;
+            return *own_free_at;
+        }
         let least = if self.is_burdened.load(Ordering::SeqCst) { BEHIND } else { Nanos::ZERO };
         let mut free_at = guard(&self.free_at);
         *free_at = (*free_at).max(self.clock.now() + least) + time;
@@ -110,6 +127,7 @@ fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A host's disk on it.
 struct Disk {
     array: Array,
+    own_free_at: Nanos,
     under_way: Vec<(Nanos, u64, Work)>,
 }
 
@@ -123,7 +141,8 @@ impl Backing for Disk {
     }
 
     fn start(&mut self, id: u64, work: Work, now: Nanos) {
-        let due = if matches!(work, Work::Flush) { now } else { self.array.take(SERVICE) };
+        let is_flush = matches!(work, Work::Flush);
+        let due = if is_flush { now } else { self.array.take(SERVICE, &mut self.own_free_at) };
         self.under_way.push((due, id, work));
     }
 
@@ -175,7 +194,7 @@ pub fn law() -> Law {
 impl Host {
     /// A host with one disk of these shares, and so many I/Os wanted at any time.
     pub fn start(station: &Station, shares: f64, wanted: usize, (bus, clock): (Bus, Clock)) -> Self {
-        let backing = Disk { array: station.array.clone(), under_way: Vec::new() };
+        let backing = Disk { array: station.array.clone(), own_free_at: Nanos::ZERO, under_way: Vec::new() };
         let disks = vec![DiskPlan { name: "disk".to_owned(), shares, backing: Box::new(backing) }];
         let plan = Plan { disks, window: 8.0, costs: Costs::default(), memory: 1 << 20 };
         let inbox = Arc::new(Inbox::new().expect("a descriptor"));

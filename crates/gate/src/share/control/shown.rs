@@ -4,7 +4,7 @@ use super::{Disk, Loop, Member, Snapshot};
 use crate::share::bus::Heard;
 use crate::share::{DiskCounts, Seen};
 use evenkeel_core::Nanos;
-use evenkeel_core::share::{DiskUse, Report, mean_latency};
+use evenkeel_core::share::{Costs, DiskUse, Report, mean_latency};
 
 impl Loop {
     pub(super) fn show(&mut self, at: Nanos, seen: &Seen, report: &Report, live: &[Heard]) {
@@ -38,6 +38,7 @@ impl Loop {
             why: self.why.clone(),
             fault: self.fault.clone(),
             unfair: self.keeper.unfair(),
+            assumed: self.settings.costs == Costs::default(),
             outstanding: period.outstanding,
             waiting: seen.waiting,
             latency_s: period.latency,

@@ -275,6 +275,28 @@ fn load_that_keeps_to_no_rules_is_told_where_the_threshold_cannot_be_met() {
 }
 
 #[test]
+fn storage_that_is_not_divided_by_shares_is_told_of_until_it_is() {
+    let (_dir, path) = file();
+    let station = Station::new();
+    station.set_apart(true);
+    let mut periods = Periods::of(&station);
+    let mut a = Host::start(&station, 1.0, 100, on_slots(&path, "a"));
+    let mut b = Host::start(&station, 4.0, 100, on_slots(&path, "b"));
+    let ratio = |host: &Host| host.board.latest().and_then(|snapshot| snapshot.unfair);
+    let all = |hosts: &[&mut Host], say: bool| hosts.iter().all(|host| ratio(host).is_some() == say);
+    periods.pass_until(&mut [&mut a, &mut b], |hosts| all(hosts, true));
+    let (much, little) = (ratio(&a).expect("it is told"), ratio(&b).expect("it is told"));
+    assert!(much > 1.5 && little < 1.0 / 1.5, "{much} and {little} of what is due");
+    for host in [&a, &b] {
+        let told = host.told();
+        assert!(told.iter().any(|event| matches!(event, Event::Unfair { .. })), "{told:?}");
+    }
+    station.set_apart(false);
+    periods.pass_until(&mut [&mut a, &mut b], |hosts| all(hosts, false));
+    assert!([&a, &b].iter().all(|host| host.told().contains(&Event::Fair)));
+}
+
+#[test]
 fn a_member_that_stood_still_and_comes_back_accuses_nobody() {
     let (_dir, path) = file();
     let station = Station::new();
