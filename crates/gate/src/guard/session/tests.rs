@@ -146,6 +146,17 @@ fn a_transaction_whose_client_goes_on_with_what_needs_no_permit_is_not_closed_as
 }
 
 #[test]
+fn what_a_server_says_before_its_end_and_is_read_behind_it_begins_no_transaction() {
+    let mut harness = logged_in(0);
+    says(&mut harness, "BEGIN");
+    // Its client does not read, so that the end of the server is seen before its answer.
+    harness.happens(Event::Leaving(Side::Server));
+    harness.says_packet(Side::Server, 1, &[0, 0, 0, IN_TRANSACTION, 0, 0, 0]);
+    assert_eq!((harness.standing(), harness.census().running, harness.census().unqueued), (None, 0, 0));
+    harness.drop_session();
+}
+
+#[test]
 fn a_notice_that_a_transaction_idles_comes_too_late_for_one_that_goes_on() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);

@@ -187,6 +187,9 @@ impl Ledger {
         let length = self.answered.len();
         self.ends.retain(|end| *end <= length);
         self.farewell = self.farewell.filter(|(at, _)| *at < length);
+        // What is asked for is asked for last.
+        self.file_wanted &= bytes == 0;
+        self.proof_wanted &= bytes == 0;
     }
 
     /// The client has heard a packet before it is in; what is wrong with it. It has to be the server's, of which the guard may

@@ -125,8 +125,9 @@ pub struct World {
 
 impl World {
     pub fn new(mut random: Random) -> Self {
-        let options = options(&mut random);
-        let limit = random.uniform(1, 4) as usize;
+        let crowd = random.chance(0.3);
+        let options = options(crowd, &mut random);
+        let limit = random.uniform(1, if crowd { 2 } else { 4 }) as usize;
         let gateway = Arc::new(Gateway::new(Gate::new(limit, options)));
         let mut plan = Plan::new(Address::Unix(PathBuf::from("/guard")), backend(&mut random));
         plan.options = options;
@@ -134,7 +135,7 @@ impl World {
         plan.administrators = vec![super::script::ADMINISTRATOR.to_owned()];
         let tls = TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost");
         let disturbances = if random.chance(0.5) { ROUGH } else { CALM };
-        let lockers = if random.chance(0.3) { 0.9 } else { 0.2 };
+        let lockers = if crowd { 0.9 } else { 0.2 };
         let mut world = Self {
             random,
             disturbances,

@@ -1,7 +1,6 @@
 //! What the guard is asked to do with a session, and all that follows for others.
 
 use super::super::pipe::{Conduit, Plug};
-use super::super::script::Command;
 use super::World;
 use crate::admission::Notice;
 use crate::guard::pair::{Attempt, Desk, Flow, Pair};
@@ -56,12 +55,11 @@ impl World {
     }
 
     /// The gate may have a session closed only if it was idle, by what the guard heard and said: the server said nothing, and
-    /// either it was told nothing or nothing came from the client to tell it. What is not answered interrupts nothing.
+    /// either it was told nothing or nothing came from the client to tell it.
     fn watch_idle(&mut self, at: usize, notice: Notice) {
         let slot = &mut self.slots[at];
         let (near, far) = (slot.near.borrow(), slot.far.borrow());
-        let answered = slot.ledger.last().is_none_or(Command::is_answered);
-        let since = if answered { far.heard.max(far.said.min(near.heard)) } else { far.heard };
+        let since = far.heard.max(far.said.min(near.heard));
         let after = self.terms.plan.options.close_after;
         let idle = after.is_some_and(|after| self.now.get() - since >= after);
         slot.ledger.reasons.idle |= idle && matches!(notice, Notice::Close(_));
