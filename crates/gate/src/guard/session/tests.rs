@@ -146,6 +146,21 @@ fn a_transaction_whose_client_goes_on_with_what_needs_no_permit_is_not_closed_as
 }
 
 #[test]
+fn a_transaction_whose_client_sends_what_is_not_answered_is_not_idle_either() {
+    let mut harness = logged_in(0);
+    harness.close_idle(Nanos::from_secs(1));
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    for _ in 0..5 {
+        harness.waits(Nanos::from_millis(700));
+        harness.says_packet(Side::Client, 0, b"\x18\x01\0\0\0\0\0a piece of a parameter");
+        assert!(!harness.end_told[Side::Client as usize] && harness.told_nothing_of("idle"));
+    }
+    (0..3).for_each(|_| harness.waits(Nanos::from_millis(900)));
+    assert!(!harness.told_nothing_of("idle"), "nothing came any more");
+    harness.drop_session();
+}
+
+#[test]
 fn what_a_server_says_before_its_end_and_is_read_behind_it_begins_no_transaction() {
     let mut harness = logged_in(0);
     says(&mut harness, "BEGIN");
