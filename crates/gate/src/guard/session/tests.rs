@@ -40,6 +40,17 @@ fn a_login_keeps_no_more_than_a_login_needs() {
 }
 
 #[test]
+fn commands_do_not_pass_as_a_file_that_the_server_gives_up() {
+    let mut harness = logged_in(0);
+    says(&mut harness, "LOAD DATA LOCAL INFILE 'x' INTO TABLE t");
+    harness.says_packet(Side::Server, 1, b"\xfbx");
+    // A server refuses a packet whose number is not due, reads no more of it than that, and goes on behind it.
+    harness.says_packet(Side::Client, 9, b"\x02\0\0\0\x03x");
+    assert!(harness.told.windows(16).any(|words| words == b"not the protocol"), "{:?}", harness.told);
+    harness.drop_session();
+}
+
+#[test]
 fn a_transaction_of_short_statements_without_end_lends_its_permit_to_its_end() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
