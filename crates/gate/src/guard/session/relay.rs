@@ -291,8 +291,8 @@ impl Relay {
         self.standing() == Some(Standing::Held)
     }
 
-    /// Named locks cost their holder nothing, and neither does a text that cannot be read: whoever uses them for it could
-    /// pass the queue with all of his sessions. There is a bound.
+    /// Named locks cost their holder nothing, neither do others that texts take or seem to take, nor a text that cannot be
+    /// read: whoever uses them for it could pass the queue with all of his sessions. There is a bound.
     fn may_pass_the_queue(&mut self, cx: &mut Context<'_>) -> bool {
         self.policy.hold().is_solid() || self.seat.is_exempt(cx.notices)
     }

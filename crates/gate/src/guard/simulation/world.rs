@@ -391,7 +391,7 @@ impl World {
     fn let_server_act(&mut self, at: usize) -> Result<(), String> {
         let slot = &mut self.slots[at];
         let now = self.now.get();
-        let (was_reset, was_solid) = (slot.ledger.reset, slot.connection.is_solid(&self.locks));
+        let (was_reset, was_solid) = (slot.ledger.reset, slot.connection.is_solid());
         slot.ledger.reasons.now = now;
         let deed = slot.connection.act(
             &mut slot.far.borrow_mut(),
