@@ -138,8 +138,10 @@ impl World {
         slot.connection.is_solid() || slot.far.borrow().taken() < slot.soft_from
     }
 
-    /// Whether it passed the queue for what costs nothing, and has held one and nothing else since.
+    /// Whether it passed the queue for what costs nothing, and has held one and nothing else since, as far as the guard can
+    /// know: a server that is out of reach holds nothing for it.
     fn is_exempt(&self, slot: &Slot) -> bool {
-        slot.exempt && self.locks.holds_cheap(slot.connection.number()) && !self.is_solid(slot)
+        let reached = slot.ledger.reasons.server().is_none();
+        reached && slot.exempt && self.locks.holds_cheap(slot.connection.number()) && !self.is_solid(slot)
     }
 }
