@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// them may pass the queue for it.
 pub(super) fn options(lockers: bool, random: &mut Random) -> Options {
     let most = SLOTS as u64;
-    let tight = if lockers { 0.8 } else { 0.15 };
+    let tight = if lockers { 0.5 } else { 0.15 };
     let mut some =
         |chance: f64, low: u64, high: u64| random.chance(chance).then(|| random.uniform(low, high));
     Options {

@@ -1,13 +1,36 @@
 //! What the guard is asked to do with a session, and all that follows for others.
 
 use super::super::pipe::{Conduit, Plug};
-use super::World;
+use super::{Slot, World};
 use crate::admission::Notice;
 use crate::guard::pair::{Attempt, Desk, Flow, Pair};
 use crate::guard::session::{Arrival, Context, Session};
 use crate::guard::shared::session_of;
 use std::cell::RefCell;
 use std::rc::Rc;
+
+/// What a session has taken of its client's, and what its client has taken of it.
+struct Taken {
+    blocked: bool,
+    told: u64,
+    heard: u64,
+}
+
+impl Taken {
+    fn of(slot: &Slot) -> Self {
+        let near = slot.near.borrow();
+        Self { blocked: slot.pair.client.is_blocked(), told: near.sent(), heard: near.taken() }
+    }
+
+    /// Whoever takes no answers is not asked for more: he could be refused for ever, and each refusal kept for him.
+    fn judge(&self, slot: &Slot) -> Result<(), String> {
+        let now = Self::of(slot);
+        match self.blocked && now.blocked && now.told == self.told && now.heard > self.heard {
+            true => Err("a client was read on that takes no answers".into()),
+            false => Ok(()),
+        }
+    }
+}
 
 impl World {
     /// Lets the guard do something with a session, and all that follows for others.
@@ -29,6 +52,7 @@ impl World {
         if slot.is_closed() {
             return;
         }
+        let before = Taken::of(slot);
         let mut actions = Vec::new();
         let cx = Context {
             terms: &self.terms,
@@ -45,7 +69,7 @@ impl World {
         while flow == Flow::Again {
             flow = slot.pair.pump(&mut desk);
         }
-        let watched = self.watch_permit(at);
+        let watched = self.watch_permit(at).and_then(|()| before.judge(&self.slots[at]));
         if let Err(what) = self.noted(at, watched) {
             self.wrong.get_or_insert(what);
         }
