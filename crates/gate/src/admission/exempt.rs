@@ -1,5 +1,5 @@
-//! Sessions that never queue because they hold named locks, or may hold what cannot be read: anybody may bring that about,
-//! so that each tenant may have only so many.
+//! Sessions that never queue because they hold locks by what their texts say, or may hold what cannot be read: anybody may
+//! bring that about, so that each tenant may have only so many.
 
 use super::{Caller, Gate};
 
@@ -10,7 +10,7 @@ impl Gate {
         self.options.named_max.min(self.limit.max(self.options.named_min))
     }
 
-    /// A session holds nothing more solid than named locks: whether it may pass the queue for that. Once for a
+    /// A session has no open transaction, and holds locks by what its texts say: whether it may pass the queue for that. Once for a
     /// session; [`Gate::unexempt`] ends it.
     pub fn exempt(&mut self, caller: Caller) -> bool {
         if self.is_of_old(caller) {

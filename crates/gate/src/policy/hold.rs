@@ -41,10 +41,11 @@ impl Hold {
         unnamed || self.is_named()
     }
 
-    /// Whether it holds what not everybody may, or not for nothing: more than a doubt, than locks by name, than tables and
-    /// handlers of one's own, with which all of a client's sessions could pass the queue.
+    /// Whether the server says itself that it holds something, which is then under a permit: an open transaction. All else
+    /// is read from texts, and all of a client's sessions could pass the queue by it: names, tables and BACKUP LOCK cost
+    /// nothing, and a comment that the server passes over may sound like any lock.
     pub fn is_solid(&self) -> bool {
-        self.transaction || self.xa || self.global || self.backup
+        self.transaction
     }
 
     fn is_named(&self) -> bool {

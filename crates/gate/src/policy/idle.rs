@@ -8,21 +8,21 @@ use super::token::Token;
 
 /// Functions that wait and do nothing.
 const WAITING: [&str; 2] = ["sleep", "get_lock"];
-/// Functions that may stand beside them: they take no time, whatever they are given.
-const TRIFLING: [&str; 12] = [
+/// Functions that may stand beside them: they take no time, whatever they are given here. All servers look for these names
+/// among their own functions first, in quotes too.
+const TRIFLING: [&str; 8] = [
     "release_lock",
     "release_all_locks",
     "is_free_lock",
     "is_used_lock",
     "connection_id",
-    "database",
     "concat",
-    "if",
     "ifnull",
-    "coalesce",
     "rand",
-    "now",
 ];
+/// The same for names that are keywords: in quotes they are a stored function's. Others, as `NOW`, are that also where a
+/// blank stands before the parenthesis.
+const TRIFLING_KEYWORDS: [&str; 3] = ["database", "if", "coalesce"];
 /// What takes no time between values, and what holds calls and lists together.
 const SIGNS: &[u8] = b"(),+-*/=?";
 
@@ -41,7 +41,7 @@ pub(super) fn is_idle(tokens: &[Token<'_>]) -> bool {
         [rest @ .., from, dual] if from.is("from") && dual.is("dual") && verb.is("select") => rest,
         rest => rest,
     };
-    known && (0..rest.len()).all(|at| is_trifle(rest, at))
+    known && (0..rest.len()).all(|at| is_trifle(rest, at) || verb.is("set") && is_target(rest, at))
 }
 
 /// Whether the token at this place takes no time there.
@@ -51,7 +51,9 @@ fn is_trifle(tokens: &[Token<'_>], at: usize) -> bool {
     match tokens[at] {
         Token::Number => true,
         Token::Sign(sign) => SIGNS.contains(&sign),
-        Token::Word([b'@', second, ..]) => *second != b'@',
+        // What is in a variable can be long, and takes its time each time that it is looked at.
+        Token::Word([b'@', ..]) => false,
+        Token::Word(word) if called && is_one_of(word, &TRIFLING_KEYWORDS) => true,
         // Servers take a quoted name of a function for that function.
         Token::Word(word) | Token::Name(word) if called => is_waiting(word) || is_one_of(word, &TRIFLING),
         Token::Text(_) => !called,
@@ -67,6 +69,15 @@ fn is_trifle(tokens: &[Token<'_>], at: usize) -> bool {
             }
         }
     }
+}
+
+/// Whether the token at this place is a variable of the user's that is set: `@a = ...` outside of all parentheses.
+fn is_target(tokens: &[Token<'_>], at: usize) -> bool {
+    let count = |sign: u8| tokens[..at].iter().filter(|token| **token == Token::Sign(sign)).count();
+    let first = at == 0 || tokens[at - 1] == Token::Sign(b',');
+    let set = tokens.get(at + 1) == Some(&Token::Sign(b'='));
+    let variable = matches!(tokens[at], Token::Word([b'@', second, ..]) if *second != b'@');
+    variable && first && set && count(b'(') == count(b')')
 }
 
 fn is_sign(token: Option<&Token<'_>>) -> bool {

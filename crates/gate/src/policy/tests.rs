@@ -414,7 +414,12 @@ fn what_every_client_can_have_for_nothing_is_not_solid() {
         ("HANDLER t OPEN", IDLE, false),
         ("PREPARE s FROM @text", IDLE, false),
         ("LOCK TABLES t READ", IDLE, false),
-        ("FLUSH TABLES WITH READ LOCK", IDLE, true),
+        ("FLUSH TABLES WITH READ LOCK", IDLE, false),
+        ("/*!999999 FLUSH TABLES WITH READ LOCK; */ SELECT 1", IDLE, false),
+        ("BEGIN NOT ATOMIC IF 0 THEN SELECT 1; FLUSH TABLES WITH READ LOCK; END IF; END", IDLE, false),
+        ("BACKUP LOCK t", IDLE, false),
+        ("XA PREPARE 'x'", IDLE, false),
+        ("XA START 'x'", TRX, true),
     ] {
         let session = after(&[(text, status)]);
         assert_eq!(session.hold().is_solid(), solid, "{text}");

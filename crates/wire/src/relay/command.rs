@@ -117,11 +117,12 @@ impl CommandReader {
         self.due
     }
 
-    /// The server asked for a file: what the client sends next is that file.
-    pub fn file_follows(&mut self) -> Result<(), ProtocolError> {
+    /// The server asked for a file, in a packet of this number: what the client sends next is that file.
+    pub fn file_follows(&mut self, request: u8) -> Result<(), ProtocolError> {
         match (self.mode, self.is_between()) {
             (Mode::Commands, true) => {
                 self.mode = Mode::File;
+                self.due = request.wrapping_add(1);
                 Ok(())
             }
             _ => Err(ProtocolError::Malformed("request for a file")),
@@ -202,11 +203,13 @@ impl CommandReader {
         Ok(Step::Pass(HEADER_BYTES))
     }
 
+    /// At a number that is not due a server gives the file up, and takes what is in the packet for commands.
     fn pass_file(&mut self, length: u32, sequence: u8) -> Result<Step<'static>, ProtocolError> {
+        let step = self.pass_packet(length, sequence, true)?;
         if length == 0 {
             self.mode = Mode::Commands;
         }
-        self.pass_packet(length, sequence, false)
+        Ok(step)
     }
 }
 

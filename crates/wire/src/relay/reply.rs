@@ -346,7 +346,8 @@ impl ReplyReader {
 
     fn read_error(&mut self) -> Found {
         match self.error_code()? {
-            0xffff if self.dialect.reports_progress() => Ok(None),
+            // An error that a client signals itself may have that number too (MySQL), and then has a state.
+            0xffff if self.dialect.reports_progress() && self.frame.head().get(3) != Some(&b'#') => Ok(None),
             code => Ok(Some(Reply::Error { code })),
         }
     }

@@ -80,7 +80,7 @@ impl Session {
             let Some(reply) = self.replies.next(&mut bytes)? else { break };
             self.notes.push(format!("{reply:?}"));
             match (reply, due) {
-                (Reply::FileRequest, _) => self.commands.file_follows()?,
+                (Reply::FileRequest, _) => self.commands.file_follows(self.replies.number())?,
                 (Reply::StreamBegins, _) => self.commands.stream_begins(),
                 (_, Some(Expect::Stream)) => self.commands.stream_refused(),
                 (_, Some(Expect::Login)) if reply.is_end() => self.commands.login_ended(),

@@ -178,6 +178,27 @@ fn a_request_for_a_file_while_other_commands_wait_is_refused() {
 }
 
 #[test]
+fn an_error_with_the_number_of_progress_reports_is_an_answer() {
+    let mut replies = ReplyReader::new(Dialect::new(1 << 29));
+    replies.expect(CommandKind::Query);
+    let report = b"\x0b\0\0\x01\xff\xff\xff\x01\x01\x02\0\0\0\x01x";
+    assert_eq!(replies.next(&mut &report[..]), Ok(None));
+    let error = b"\x0a\0\0\x02\xff\xff\xff#45000x";
+    assert_eq!(replies.next(&mut &error[..]), Ok(Some(Reply::Error { code: 0xffff })));
+}
+
+#[test]
+fn a_packet_of_a_file_whose_number_is_not_due_is_refused() {
+    for (number, passes) in [(2, true), (3, false), (0, false), (9, false)] {
+        let mut session = Session::new(Dialect::default());
+        session.client(b"\x02\0\0\0\x03x").unwrap();
+        session.server(b"\x02\0\0\x01\xfbx").unwrap();
+        let said = session.client(&[5, 0, 0, number, 1, 0, 0, 0, 0x0e]);
+        assert_eq!(said.is_ok(), passes, "{number}: {said:?}");
+    }
+}
+
+#[test]
 fn a_server_that_ends_the_connection_may_say_why_and_nothing_else() {
     let mut replies = ReplyReader::new(Dialect::default());
     let said = replies.next(&mut &b"\x0a\0\0\0\xff\x87\x07#70100x"[..]);

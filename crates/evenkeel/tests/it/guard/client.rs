@@ -101,7 +101,9 @@ impl Client {
                 let Some(reply) = next else { break };
                 match (reply, due) {
                     (Reply::Prepared { statement }, _) => self.statement = statement,
-                    (Reply::FileRequest, _) => self.commands.file_follows().expect("a file is due"),
+                    (Reply::FileRequest, _) => {
+                        self.commands.file_follows(self.replies.number()).expect("a file is due");
+                    }
                     (Reply::StreamBegins, _) => self.commands.stream_begins(),
                     (_, Some(Expect::Stream)) => self.commands.stream_refused(),
                     (_, Some(Expect::Login)) if reply.is_end() => self.commands.login_ended(),

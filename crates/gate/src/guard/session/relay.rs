@@ -65,8 +65,9 @@ pub struct Relay {
     pub(super) results: u32,
     /// Since when nothing has been in flight.
     pub(super) idle_since: Nanos,
-    /// When the client said something last.
+    /// When the client said something last, and when its last command went on, answered or not.
     pub(super) heard: Nanos,
+    pub(super) sent: Nanos,
     /// Since when something has been in flight, and how long that was before in this transaction.
     pub(super) busy_since: Nanos,
     pub(super) busy: Nanos,
@@ -112,6 +113,7 @@ impl Relay {
             results: 0,
             idle_since: cx.now,
             heard: cx.now,
+            sent: cx.now,
             busy_since: cx.now,
             busy: Nanos::ZERO,
             turn: 0,
@@ -224,6 +226,7 @@ impl Relay {
         if self.policy.in_flight() == 0 {
             self.busy_since = cx.now;
         }
+        self.sent = cx.now;
         self.policy.sent(seen, passage);
         self.commands.accept(command);
         self.replies.expect(command.kind);
@@ -288,8 +291,8 @@ impl Relay {
         self.standing() == Some(Standing::Held)
     }
 
-    /// Named locks cost their holder nothing, and neither does a text that cannot be read: whoever uses them for it could
-    /// pass the queue with all of his sessions. There is a bound.
+    /// Named locks cost their holder nothing, neither do others that texts take or seem to take, nor a text that cannot be
+    /// read: whoever uses them for it could pass the queue with all of his sessions. There is a bound.
     fn may_pass_the_queue(&mut self, cx: &mut Context<'_>) -> bool {
         self.policy.hold().is_solid() || self.seat.is_exempt(cx.notices)
     }

@@ -40,6 +40,17 @@ fn a_login_keeps_no_more_than_a_login_needs() {
 }
 
 #[test]
+fn commands_do_not_pass_as_a_file_that_the_server_gives_up() {
+    let mut harness = logged_in(0);
+    says(&mut harness, "LOAD DATA LOCAL INFILE 'x' INTO TABLE t");
+    harness.says_packet(Side::Server, 1, b"\xfbx");
+    // A server refuses a packet whose number is not due, reads no more of it than that, and goes on behind it.
+    harness.says_packet(Side::Client, 9, b"\x02\0\0\0\x03x");
+    assert!(harness.told.windows(16).any(|words| words == b"not the protocol"), "{:?}", harness.told);
+    harness.drop_session();
+}
+
+#[test]
 fn a_transaction_of_short_statements_without_end_lends_its_permit_to_its_end() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
@@ -142,6 +153,32 @@ fn a_transaction_whose_client_goes_on_with_what_needs_no_permit_is_not_closed_as
     assert!(!harness.end_told[Side::Client as usize] && harness.told_nothing_of("idle"));
     (0..3).for_each(|_| harness.waits(Nanos::from_millis(500)));
     assert!(harness.end_told[Side::Client as usize] && !harness.told_nothing_of("idle"));
+    harness.drop_session();
+}
+
+#[test]
+fn a_transaction_whose_client_sends_what_is_not_answered_is_not_idle_either() {
+    let mut harness = logged_in(0);
+    harness.close_idle(Nanos::from_secs(1));
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    for _ in 0..5 {
+        harness.waits(Nanos::from_millis(700));
+        harness.says_packet(Side::Client, 0, b"\x18\x01\0\0\0\0\0a piece of a parameter");
+        assert!(!harness.end_told[Side::Client as usize] && harness.told_nothing_of("idle"));
+    }
+    (0..3).for_each(|_| harness.waits(Nanos::from_millis(900)));
+    assert!(!harness.told_nothing_of("idle"), "nothing came any more");
+    harness.drop_session();
+}
+
+#[test]
+fn what_a_server_says_before_its_end_and_is_read_behind_it_begins_no_transaction() {
+    let mut harness = logged_in(0);
+    says(&mut harness, "BEGIN");
+    // Its client does not read, so that the end of the server is seen before its answer.
+    harness.happens(Event::Leaving(Side::Server));
+    harness.says_packet(Side::Server, 1, &[0, 0, 0, IN_TRANSACTION, 0, 0, 0]);
+    assert_eq!((harness.standing(), harness.census().running, harness.census().unqueued), (None, 0, 0));
     harness.drop_session();
 }
 

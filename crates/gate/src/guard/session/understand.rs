@@ -57,7 +57,7 @@ impl Relay {
             Reply::Error { code } => self.reply.error = Some(code),
             Reply::Prepared { statement } => self.reply.statement = Some(statement),
             Reply::FileRequest => {
-                self.commands.file_follows()?;
+                self.commands.file_follows(self.replies.number())?;
                 self.unpark();
             }
             Reply::LoginRequest => {

@@ -15,8 +15,9 @@ const AHEAD_MAX: u64 = 60_000;
 const FLOOD: u32 = 1_500;
 const AHEAD_OF_FLOOD: usize = 1_000;
 const BREATH: usize = 500;
-/// Commands that a lazy one says ahead before it reads anything.
-const AHEAD_OF_LAZY: usize = 60;
+/// Commands of a lazy one, and how many of them it says ahead before it reads anything.
+const LAZY: u32 = 240;
+const AHEAD_OF_LAZY: usize = 120;
 /// Bytes in one packet of a file.
 const FILE_PART_MAX: u64 = 3_000;
 /// PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH, CONNECT_WITH_DB, TRANSACTIONS and the like.
@@ -229,7 +230,12 @@ impl Client {
         if waits || ahead || self.finishes || random.chance(0.3) {
             return;
         }
-        let enough = ledger.sent_total() >= if self.floods { FLOOD } else { COMMANDS_MAX };
+        let most = match () {
+            () if self.floods => FLOOD,
+            () if self.lazy => LAZY,
+            () => COMMANDS_MAX,
+        };
+        let enough = ledger.sent_total() >= most;
         let command = match () {
             () if enough && random.chance(0.3) => Command::LongQuit,
             () if enough => Command::Quit,

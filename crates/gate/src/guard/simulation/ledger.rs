@@ -22,6 +22,16 @@ struct Sent {
 /// Length of the server's packet that says to a client that it is in.
 const OK_BYTES: usize = 11;
 
+/// Whether a greeting is the server's, of which nothing is taken away but what it offers.
+fn is_restricted(said: &[u8], heard: &[u8]) -> bool {
+    // Behind the version, the number of the connection and the first half of the nonce.
+    let from = said.iter().position(|byte| *byte == 0).unwrap_or_default() + 14;
+    let offers = |at: usize| [0..2, 5..7, 14..18].iter().any(|range| range.contains(&at.wrapping_sub(from)));
+    let same = |(at, (said, heard)): (usize, (&u8, &u8))| said == heard || offers(at) && heard & !said == 0;
+    let greets = said.first() == Some(&0x0a) && said.len() == heard.len();
+    greets && said.iter().zip(heard).enumerate().all(same)
+}
+
 /// One session's.
 #[derive(Debug, Default)]
 pub struct Ledger {
@@ -187,14 +197,16 @@ impl Ledger {
         let length = self.answered.len();
         self.ends.retain(|end| *end <= length);
         self.farewell = self.farewell.filter(|(at, _)| *at < length);
+        // What is asked for is asked for last.
+        self.file_wanted &= bytes == 0;
+        self.proof_wanted &= bytes == 0;
     }
 
     /// The client has heard a packet before it is in; what is wrong with it. It has to be the server's, of which the guard may
     /// only change what the greeting offers, or the guard's last words.
     pub fn hear_login(&mut self, payload: &[u8]) -> Result<(), String> {
-        let greets = |said: &[u8]| said.first() == Some(&0x0a);
         let due = self.login.front();
-        if due.is_some_and(|due| due == payload || greets(due) && greets(payload)) {
+        if due.is_some_and(|due| due == payload || is_restricted(due, payload)) {
             self.login.pop_front();
             return Ok(());
         }
@@ -232,8 +244,12 @@ impl Ledger {
             if let [a, b, c, _, packet @ ..] = &self.aside[..]
                 && packet.len() == u32::from_le_bytes([*a, *b, *c, 0]) as usize
             {
-                let packet = packet.to_vec();
+                let (number, packet) = (self.aside[3], packet.to_vec());
                 self.aside.clear();
+                // No command of a client's here needs more than one packet.
+                if packet.get(1..3) == Some(&REFUSED.to_le_bytes()) && number != 1 {
+                    return Err(format!("the client heard of a refusal in packet {number}, where 1 was due"));
+                }
                 self.take_guards_words(&packet)?;
                 return Ok(&bytes[at + 1..]);
             }

@@ -14,7 +14,7 @@ pub struct Locks {
     tables: Option<usize>,
     /// Open handlers, which nobody else has to wait for here, though at a real server some do.
     handlers: HashMap<usize, u32>,
-    /// Whoever has locks that not everybody may take, or not for nothing.
+    /// Whoever has locks of these kinds.
     solid: HashSet<(Solid, usize)>,
 }
 
@@ -31,18 +31,18 @@ impl Locks {
     pub fn holds(&self, who: usize) -> bool {
         let names = self.names.values().map(|(owner, _)| owner);
         let locked = self.rows.values().chain(names).chain(&self.tables).any(|owner| *owner == who);
-        locked || self.handlers.contains_key(&who) || self.holds_solid(who)
+        locked || self.handlers.contains_key(&who) || self.holds_server(who)
     }
 
-    /// Whether it holds what not everybody may, or not for nothing.
-    pub fn holds_solid(&self, who: usize) -> bool {
+    /// Whether it holds locks of a whole server, or such of an XA transaction.
+    fn holds_server(&self, who: usize) -> bool {
         self.solid.iter().any(|(_, owner)| *owner == who)
     }
 
-    /// Whether it holds what costs nothing: names, tables and handlers of its own.
+    /// Whether it holds what costs nothing, or could seem to: all but rows.
     pub fn holds_cheap(&self, who: usize) -> bool {
         let named = self.names.values().any(|(owner, _)| *owner == who);
-        named || self.tables == Some(who) || self.handlers.contains_key(&who)
+        named || self.tables == Some(who) || self.handlers.contains_key(&who) || self.holds_server(who)
     }
 
     /// Whether it has this one.

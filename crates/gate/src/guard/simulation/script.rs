@@ -16,6 +16,8 @@ pub const STRANGER: &str = "nobody";
 
 /// Rows and names that can be locked.
 pub const KEYS: u64 = 3;
+/// Bytes of a text of which the guard sees only the beginning.
+const UNSEEN: usize = 2_000;
 /// MariaDB's number for the statement that was prepared last.
 pub const LAST_PREPARED: u32 = u32::MAX;
 
@@ -46,6 +48,8 @@ pub enum Command {
     XaStart,
     XaPrepare,
     XaRollback,
+    /// The same behind a comment of which the guard does not see the end.
+    XaRollbackUnseen,
     OpenHandler,
     CloseHandler,
     /// Two results of one command; the second takes a named lock.
@@ -107,7 +111,8 @@ impl Command {
             4..=5 => Self::LockBackup,
             6..=7 => Self::LockThenXa(key),
             8 => Self::XaStart,
-            9..=10 => Self::XaPrepare,
+            9 => Self::XaPrepare,
+            10 => Self::XaRollbackUnseen,
             _ => Self::any(random),
         }
     }
@@ -210,7 +215,7 @@ impl Command {
     pub fn may_hold(&self) -> bool {
         use Command::{
             Begin, ChangeUser, Dump, Execute, GetLock, Load, LockBackup, LockGlobal, LockTables, LockThenXa,
-            Long, OpenHandler, Smuggled, Two, XaPrepare, XaStart,
+            Long, OpenHandler, Smuggled, Two, XaPrepare, XaRollbackUnseen, XaStart,
         };
         matches!(
             self,
@@ -229,6 +234,7 @@ impl Command {
                 | Smuggled(_)
                 | Two(_)
                 | XaPrepare
+                | XaRollbackUnseen
                 | XaStart
         )
     }
@@ -304,6 +310,7 @@ impl Command {
             Self::XaStart => "XA START 'x'".into(),
             Self::XaPrepare => "XA PREPARE 'x'".into(),
             Self::XaRollback => "XA ROLLBACK 'x'".into(),
+            Self::XaRollbackUnseen => format!("/* {} */ XA ROLLBACK 'x'", "c".repeat(UNSEEN)),
             Self::LockThenXa(name) => format!("SELECT GET_LOCK('{name}', 10); XA START 'x'"),
             Self::OpenHandler => "HANDLER t OPEN".into(),
             Self::CloseHandler => "HANDLER t CLOSE".into(),

@@ -231,7 +231,7 @@ impl Commands {
     /// What an answer means for what the client may say next; none where it breaks the protocol.
     fn learn(&mut self, reply: Reply, due: Option<Expect>) -> Option<()> {
         match reply {
-            Reply::FileRequest => return self.commands.file_follows().ok(),
+            Reply::FileRequest => return self.commands.file_follows(self.replies.number()).ok(),
             Reply::StreamBegins => self.commands.stream_begins(),
             _ => {}
         }

@@ -125,8 +125,9 @@ pub struct World {
 
 impl World {
     pub fn new(mut random: Random) -> Self {
-        let options = options(&mut random);
-        let limit = random.uniform(1, 4) as usize;
+        let crowd = random.chance(0.3);
+        let options = options(crowd, &mut random);
+        let limit = random.uniform(1, if crowd { 2 } else { 4 }) as usize;
         let gateway = Arc::new(Gateway::new(Gate::new(limit, options)));
         let mut plan = Plan::new(Address::Unix(PathBuf::from("/guard")), backend(&mut random));
         plan.options = options;
@@ -134,7 +135,7 @@ impl World {
         plan.administrators = vec![super::script::ADMINISTRATOR.to_owned()];
         let tls = TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost");
         let disturbances = if random.chance(0.5) { ROUGH } else { CALM };
-        let lockers = if random.chance(0.3) { 0.9 } else { 0.2 };
+        let lockers = if crowd { 0.9 } else { 0.2 };
         let mut world = Self {
             random,
             disturbances,
@@ -390,7 +391,7 @@ impl World {
     fn let_server_act(&mut self, at: usize) -> Result<(), String> {
         let slot = &mut self.slots[at];
         let now = self.now.get();
-        let (was_reset, was_solid) = (slot.ledger.reset, slot.connection.is_solid(&self.locks));
+        let (was_reset, was_solid) = (slot.ledger.reset, slot.connection.is_solid());
         slot.ledger.reasons.now = now;
         let deed = slot.connection.act(
             &mut slot.far.borrow_mut(),

@@ -91,7 +91,11 @@ impl Connection {
             return self.say(1, &ok);
         }
         match command {
-            ref barred if self.is_barred_by_xa(barred, locks) => self.answer(ledger, 1, XA_STATE, true),
+            ref barred if self.is_barred_by_xa(barred, locks) => {
+                // Whoever cannot read it does not know what was done before the error.
+                self.doubtful |= *barred == Command::XaRollbackUnseen;
+                self.answer(ledger, 1, XA_STATE, true);
+            }
             Command::Update(_) if !locked || random.chance(0.03) => self.fail(locks, ledger, random),
             Command::LockTables if !locked => self.answer(ledger, 1, LOCK_WAIT_ENDED, true),
             Command::SecondOfTwo(_) if !locked => {
@@ -135,8 +139,7 @@ impl Connection {
         match command {
             Command::Begin | Command::Commit | Command::Rollback | Command::LockTables => attached,
             Command::XaStart => attached || self.in_transaction,
-            Command::XaPrepare => !attached || !self.in_transaction,
-            Command::XaRollback => !attached,
+            Command::XaPrepare | Command::XaRollback | Command::XaRollbackUnseen => !attached,
             _ => false,
         }
     }
@@ -216,8 +219,9 @@ impl Connection {
             Command::LockBackup => locks.set(Solid::Backup, self.who, true),
             Command::UnlockBackup => locks.set(Solid::Backup, self.who, false),
             Command::XaStart => self.start_xa(locks),
-            Command::XaPrepare => self.in_transaction = false,
-            Command::XaRollback => {
+            // It stays attached, and the flag of an open transaction with it.
+            Command::XaPrepare => {}
+            Command::XaRollback | Command::XaRollbackUnseen => {
                 locks.set(Solid::Xa, self.who, false);
                 self.in_transaction = false;
             }

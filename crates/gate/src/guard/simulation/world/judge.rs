@@ -114,8 +114,7 @@ impl World {
         let waits = slot.pair.session.standing() == Some(Standing::Waiting);
         let bounded = self.terms.plan.options.named_max < self.slots.len();
         // Once a side has broken the protocol, the model server only says yes, and forgets no lock for it.
-        let solid = slot.connection.is_in_transaction() || self.locks.holds_solid(slot.connection.number());
-        let excused = slot.ledger.over || bounded && !solid;
+        let excused = slot.ledger.over || bounded && !slot.connection.is_in_transaction();
         match waits && !excused && self.locks.holds(slot.connection.number()) {
             true => Err("a command waits in a session that holds a lock".into()),
             false => Ok(()),

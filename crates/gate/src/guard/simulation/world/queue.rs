@@ -126,7 +126,7 @@ impl World {
     /// any more.
     pub(super) fn watch_exemption(&mut self, at: usize, was_solid: bool) {
         let slot = &mut self.slots[at];
-        let solid = slot.connection.is_solid(&self.locks);
+        let solid = slot.connection.is_solid();
         if was_solid && !solid {
             slot.soft_from = slot.connection.said_total();
         }
@@ -135,11 +135,13 @@ impl World {
 
     /// Whether it holds more than what costs nothing, as far as the guard can know: it has to hear the answer by which that ends.
     fn is_solid(&self, slot: &Slot) -> bool {
-        slot.connection.is_solid(&self.locks) || slot.far.borrow().taken() < slot.soft_from
+        slot.connection.is_solid() || slot.far.borrow().taken() < slot.soft_from
     }
 
-    /// Whether it passed the queue for what costs nothing, and has held one and nothing else since.
+    /// Whether it passed the queue for what costs nothing, and has held one and nothing else since, as far as the guard can
+    /// know: a server that is out of reach holds nothing for it.
     fn is_exempt(&self, slot: &Slot) -> bool {
-        slot.exempt && self.locks.holds_cheap(slot.connection.number()) && !self.is_solid(slot)
+        let reached = slot.ledger.reasons.server().is_none();
+        reached && slot.exempt && self.locks.holds_cheap(slot.connection.number()) && !self.is_solid(slot)
     }
 }

@@ -1,14 +1,36 @@
 //! What the guard is asked to do with a session, and all that follows for others.
 
 use super::super::pipe::{Conduit, Plug};
-use super::super::script::Command;
-use super::World;
+use super::{Slot, World};
 use crate::admission::Notice;
 use crate::guard::pair::{Attempt, Desk, Flow, Pair};
 use crate::guard::session::{Arrival, Context, Session};
 use crate::guard::shared::session_of;
 use std::cell::RefCell;
 use std::rc::Rc;
+
+/// What a session has taken of its client's, and what its client has taken of it.
+struct Taken {
+    blocked: bool,
+    told: u64,
+    heard: u64,
+}
+
+impl Taken {
+    fn of(slot: &Slot) -> Self {
+        let near = slot.near.borrow();
+        Self { blocked: slot.pair.client.is_blocked(), told: near.sent(), heard: near.taken() }
+    }
+
+    /// Whoever takes no answers is not asked for more: he could be refused for ever, and each refusal kept for him.
+    fn judge(&self, slot: &Slot) -> Result<(), String> {
+        let now = Self::of(slot);
+        match self.blocked && now.blocked && now.told == self.told && now.heard > self.heard {
+            true => Err("a client was read on that takes no answers".into()),
+            false => Ok(()),
+        }
+    }
+}
 
 impl World {
     /// Lets the guard do something with a session, and all that follows for others.
@@ -30,6 +52,7 @@ impl World {
         if slot.is_closed() {
             return;
         }
+        let before = Taken::of(slot);
         let mut actions = Vec::new();
         let cx = Context {
             terms: &self.terms,
@@ -46,7 +69,7 @@ impl World {
         while flow == Flow::Again {
             flow = slot.pair.pump(&mut desk);
         }
-        let watched = self.watch_permit(at);
+        let watched = self.watch_permit(at).and_then(|()| before.judge(&self.slots[at]));
         if let Err(what) = self.noted(at, watched) {
             self.wrong.get_or_insert(what);
         }
@@ -56,12 +79,11 @@ impl World {
     }
 
     /// The gate may have a session closed only if it was idle, by what the guard heard and said: the server said nothing, and
-    /// either it was told nothing or nothing came from the client to tell it. What is not answered interrupts nothing.
+    /// either it was told nothing or nothing came from the client to tell it.
     fn watch_idle(&mut self, at: usize, notice: Notice) {
         let slot = &mut self.slots[at];
         let (near, far) = (slot.near.borrow(), slot.far.borrow());
-        let answered = slot.ledger.last().is_none_or(Command::is_answered);
-        let since = if answered { far.heard.max(far.said.min(near.heard)) } else { far.heard };
+        let since = far.heard.max(far.said.min(near.heard));
         let after = self.terms.plan.options.close_after;
         let idle = after.is_some_and(|after| self.now.get() - since >= after);
         slot.ledger.reasons.idle |= idle && matches!(notice, Notice::Close(_));
