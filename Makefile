@@ -29,9 +29,9 @@ SKIPPED := $(CURDIR)/target/skipped
 
 test: toolchain tools lint ## All tests, against real servers; the last line says which were skipped, and why
 	@mkdir -p $(dir $(SKIPPED)) && : >$(SKIPPED)
-	EVENKEEL_SKIPPED=$(SKIPPED) $(CARGO) test --locked --workspace --no-fail-fast
-	@sort -u $(SKIPPED) | awk '{ all = all (NR > 1 ? ", " : "") $$0 } \
-	   END { print NR ? NR " tests were skipped: " all : "no test was skipped" }'
+	EVENKEEL_SKIPPED=$(SKIPPED) $(CARGO) test --locked --workspace --no-fail-fast; code=$$?; \
+	sort -u $(SKIPPED) | awk '{ all = all (NR > 1 ? ", " : "") $$0 } \
+	   END { print NR ? NR " tests were skipped: " all : "no test was skipped" }'; exit $$code
 
 # A toolchain without rustfmt or clippy still tests the code, and says what it left out.
 lint: toolchain
