@@ -6,6 +6,7 @@ import stat
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 
 from ..nbd import FLUSH, FUA, READ, STARTTLS, WRITE, Disk, Refused, connect, go, option
@@ -14,8 +15,13 @@ from .scene import NotRun, certify, seconds, took, until
 
 START_S = 20
 MIB = 1 << 20
+PAGE = 4096
+# What clients may hold if nothing else is said.
+MEMORY = 64 * MIB
 # What an honest client bears.
 SOON_S = 3
+# The same while patience with those who hold all memory runs out.
+PATIENT_S = 15
 NOBODY = 65534
 
 
@@ -72,11 +78,11 @@ def host(scene, configuration, folder=None):
     return made
 
 
-def honest(disks):
+def honest(disks, size=65536, patience=12):
     """Seconds until a client that does as it should has read, or None."""
     def read():
-        with Disk(disks.path("all.sock"), "one", 12) as disk:
-            disk.ask(READ, 0, 65536)
+        with Disk(disks.path("all.sock"), "one", patience) as disk:
+            disk.ask(READ, 0, size)
     return took(read)
 
 
@@ -103,6 +109,67 @@ def half_and_stopped(scene):
         half(held)
         ended = took(lambda: held.link.recv(1))
         scene.judge(ended is not None, f"half a write is ended after {seconds(ended)}")
+
+
+def all_memory():
+    """Sizes of writes that take all memory: one that goes beyond it, then a third of what is left, again and again."""
+    left = MEMORY
+    yield 32 * MIB
+    while (size := left // 3 // PAGE * PAGE) > 0:
+        # Small ones are counted as the next power of two.
+        size = size if size > MIB else 1 << size.bit_length() - 1
+        left -= size
+        yield size
+
+
+class Trickle:
+    """Writes that all go on a little, and anew when they are whole."""
+
+    def __init__(self, scene, disks, rate):
+        self.due, self.ended, self.over = {}, [], threading.Event()
+        self.piece = rate // 5
+        for size in all_memory():
+            disk = scene.stack.enter_context(Disk(disks.path("all.sock"), "one"))
+            self._begin(disk, size)
+        thread = threading.Thread(target=self._feed, daemon=True)
+        thread.start()
+        scene.stack.callback(thread.join)
+        scene.stack.callback(self.over.set)
+
+    def _begin(self, disk, size):
+        disk.send(WRITE, 0, size)
+        disk.link.settimeout(0)
+        self.due[disk] = size, size
+
+    def _feed(self):
+        while not self.over.wait(0.2):
+            for disk, (size, left) in list(self.due.items()):
+                try:
+                    if left == 0:
+                        self._begin(disk, size)
+                    else:
+                        self.due[disk] = size, left - disk.link.send(bytes(min(self.piece, left)))
+                except BlockingIOError:
+                    continue  # It waits for memory itself.
+                except OSError:
+                    self.ended.append(size)
+                    del self.due[disk]
+
+
+def trickling(scene):
+    for rate in (100_000, 60_000):
+        disks = host(scene, text(("one", "")))
+        if honest(disks, MIB) is None:
+            raise NotRun("the disk is not served before the attack")
+        attack = Trickle(scene, disks, rate)
+        time.sleep(1)
+        answers = [honest(disks, MIB, 60) for _ in range(3)]
+        worst = None if None in answers else max(answers)
+        what = f"1 MiB beside {len(attack.due) + len(attack.ended)} writes that trickle at {rate // 1000} KB/s: {seconds(worst)}"
+        scene.judge(worst is not None and worst < PATIENT_S, what)
+        # A client sees that it is ended when it sends on.
+        ended = until(lambda: 32 * MIB in attack.ended, 2)
+        scene.judge(ended, f"{len(attack.ended)} of them are ended")
 
 
 def silent(scene):
@@ -217,6 +284,7 @@ def cut(scene):
 
 ATTACKS = [
     ("Two clients of a disk freeze the others", half_and_stopped),
+    ("Writes that trickle in hold all memory of a disk", trickling),
     ("A thousand silent clients lock newcomers out of a disk", silent),
     ("One machine opens the disk of another", another_disk),
     ("Disks over TCP without TLS", without_tls),

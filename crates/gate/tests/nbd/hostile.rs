@@ -37,6 +37,26 @@ fn writes_that_are_sent_by_half_hold_up_nobody() {
 }
 
 #[test]
+fn a_write_that_trickles_is_ended_where_others_wait_for_its_memory() {
+    let served = Served::start();
+    fill(&served);
+    let mut slow = Client::open(unix(&served.path()), "orders", false);
+    slow.send(&request(WRITE, 0, 1, 0, 4 << 20));
+    // More than what counts as moving, and whole after 42 s.
+    let trickle = move || {
+        (0..420).all(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            slow.stream.write_all(&[7; 10_000]).is_ok()
+        })
+    };
+    let went_on = std::thread::spawn(trickle);
+    // Both are larger than what one may hold: there is a place for one of such at a time.
+    let mut honest = Client::open(unix(&served.path()), "orders", false);
+    assert_eq!(honest.ask(READ, 0, 0, 512 << 10).unwrap(), pattern(0, 512 << 10));
+    assert!(!went_on.join().unwrap(), "the other one had to wait for all of it");
+}
+
+#[test]
 fn clients_that_take_no_answers_hold_up_nobody() {
     let served = Served::start();
     fill(&served);

@@ -150,6 +150,7 @@ impl Connection {
             Phase::Serving { .. } if self.payload.is_none() && self.output.len() == 0 => Owes::Nothing,
             Phase::Serving { .. } => Owes::Rest {
                 payload: (!self.payload.is_none()).then(|| (self.payloads, self.payload.moved())),
+                filling: self.payload.is_filling(),
                 answers: (self.output.len() > 0).then(|| (self.emptied, self.output.total())),
             },
         }

@@ -3,6 +3,9 @@
 //! Half a write and answers that nobody takes hold memory, a handshake that does not end holds a place. Each client is looked
 //! at once a second, and what counts is the looks since it moved, not the time: a thread that stood still itself, for
 //! however long, has looked once, and ends nobody whose bytes it has not read yet.
+//!
+//! To move is not enough where others wait for memory: a write of 32 MiB that is fed a little at each look would keep them
+//! waiting for minutes. There it also has to have come at a least rate, in the mean since its head.
 
 use evenkeel_core::Nanos;
 
@@ -16,6 +19,9 @@ const HANDSHAKE: u32 = 10;
 const STILL: u32 = 30;
 /// The same where others wait for memory.
 const STILL_HUNGRY: u32 = 5;
+/// Bytes of a payload for each look after the first ones, where others wait for memory. A write of 1 MiB, as disks mostly send
+/// them, may take six seconds, so that a line of 2 Mbit/s suffices for it; the largest there is, of 32 MiB, takes at most 37.
+const LEAST: u64 = 1 << 20;
 /// Looks after which one that waits for memory, and holds none, counts.
 const HUNGRY: u32 = 2;
 
@@ -28,9 +34,11 @@ pub(super) enum Owes {
     Nothing,
     /// The choice of a disk.
     Choice,
-    /// The rest of a payload, or to take an answer, or both.
+    /// The rest of a payload, or to take an answer, or both. `filling`: the payload holds memory, as one that is skipped
+    /// does not.
     Rest {
         payload: Option<Way>,
+        filling: bool,
         answers: Option<Way>,
     },
 }
@@ -53,11 +61,31 @@ impl Still {
     }
 }
 
+/// Looks at one payload, whether it moves or not.
+#[derive(Clone, Copy, Debug, Default)]
+struct Age {
+    looks: u32,
+    whole: Option<u64>,
+}
+
+impl Age {
+    /// Whether less of it is there than should be by now. What came before others waited counts too: one that has been
+    /// slow for long has had its first looks already.
+    fn is_late(&mut self, now: Option<Way>) -> bool {
+        let whole = now.map(|(whole, _)| whole);
+        let same = whole.is_some() && whole == self.whole;
+        *self = Self { looks: if same { self.looks + 1 } else { 0 }, whole };
+        let due = LEAST * u64::from(self.looks.saturating_sub(STILL_HUNGRY));
+        now.is_some_and(|(_, moved)| moved < due)
+    }
+}
+
 /// What was seen of a client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watch {
     choosing: u32,
     payload: Still,
+    age: Age,
     answers: Still,
     hunger: u32,
 }
@@ -71,18 +99,19 @@ impl Watch {
 
     /// Looks at it, and says whether it has had all the patience that there is. `hungry`: others wait for memory.
     pub fn is_over(&mut self, owes: Owes, hungry: bool) -> bool {
-        let (payload, answers) = match owes {
+        let (payload, filling, answers) = match owes {
             Owes::Choice => {
                 self.choosing += 1;
                 return self.choosing >= HANDSHAKE;
             }
-            Owes::Nothing => (None, None),
-            Owes::Rest { payload, answers } => (payload, answers),
+            Owes::Nothing => (None, false, None),
+            Owes::Rest { payload, filling, answers } => (payload, filling, answers),
         };
+        let late = self.age.is_late(payload.filter(|_| filling));
         let most = if hungry { STILL_HUNGRY } else { STILL };
         // Both are looked at: one that sends always anew does not take its answers for that.
         let looks = self.payload.look(payload).max(self.answers.look(answers));
-        looks >= most
+        looks >= most || hungry && late
     }
 }
 
@@ -91,7 +120,7 @@ mod tests {
     use super::*;
 
     fn payload(whole: u64, moved: u64) -> Owes {
-        Owes::Rest { payload: Some((whole, moved)), answers: None }
+        Owes::Rest { payload: Some((whole, moved)), filling: true, answers: None }
     }
 
     /// Looks until it is over; so much moves from one to the next.
@@ -102,9 +131,36 @@ mod tests {
 
     #[test]
     fn what_moves_goes_on_and_what_hardly_does_ends() {
-        assert_eq!((looks(STEP, true), looks(STEP / 4, true), looks(STEP / 16, false)), (None, None, None));
+        assert_eq!((looks(LEAST, true), looks(STEP / 16, false)), (None, None));
         assert_eq!((looks(0, false), looks(1, false)), (Some(30), Some(30)));
         assert_eq!((looks(0, true), looks(1, true)), (Some(5), Some(5)), "others wait");
+    }
+
+    #[test]
+    fn a_payload_that_trickles_ends_where_others_wait_and_goes_on_where_nobody_does() {
+        assert_eq!(
+            (looks(100_000, true), looks(STEP, true), looks(LEAST / 2, true)),
+            (Some(6), Some(7), Some(11))
+        );
+        assert_eq!((looks(100_000, false), looks(STEP, false)), (None, None), "a slow line");
+    }
+
+    #[test]
+    fn a_payload_that_was_slow_before_others_waited_ends_when_they_do() {
+        let mut watch = Watch::default();
+        let is_over = |look: u64, watch: &mut Watch| watch.is_over(payload(0, look * STEP), look >= 40);
+        assert_eq!((0..100).find(|&look| is_over(look, &mut watch)), Some(40));
+        // As many bytes at once are not late for as many looks as they stand for.
+        let mut watch = Watch::default();
+        let ahead = |look| payload(0, (16 << 20) + look * STEP);
+        assert_eq!((0..100).find(|&look| watch.is_over(ahead(look), true)), Some(29));
+    }
+
+    #[test]
+    fn what_is_skipped_holds_no_memory_and_may_trickle_on() {
+        let mut watch = Watch::default();
+        let skipped = |look| Owes::Rest { payload: Some((0, look * STEP)), filling: false, answers: None };
+        assert!((0..1_000).all(|look| !watch.is_over(skipped(look), true)));
     }
 
     #[test]
@@ -112,7 +168,7 @@ mod tests {
         let mut watch = Watch::default();
         assert!((0..1_000).all(|look| !watch.is_over(payload(look, 512), true)));
         let mut watch = Watch::default();
-        let stuck = |look| Owes::Rest { payload: Some((look, 512)), answers: Some((7, 0)) };
+        let stuck = |look| Owes::Rest { payload: Some((look, 512)), filling: true, answers: Some((7, 0)) };
         assert_eq!((0..1_000).find(|&look| watch.is_over(stuck(look), true)), Some(5));
     }
 

@@ -57,6 +57,11 @@ impl Payload {
         matches!(self, Self::None)
     }
 
+    /// Whether it holds memory until it is all there.
+    pub fn is_filling(&self) -> bool {
+        matches!(self, Self::Write { .. })
+    }
+
     /// Bytes of it that have come: as a number that only grows.
     pub fn moved(&self) -> u64 {
         match self {

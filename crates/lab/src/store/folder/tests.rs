@@ -1,0 +1,94 @@
+//! What a power cut leaves of what was written.
+
+use super::*;
+use crate::load::{Counts, LoadResult};
+use evenkeel_core::Nanos;
+use hdrhistogram::Histogram;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+thread_local! {
+    /// What was in each file and each folder when it was last made durable: all that a power cut leaves for certain. A real
+    /// file system mostly leaves more, ext4 also renames that were followed by a sync of something else.
+    static DURABLE: RefCell<BTreeMap<PathBuf, Vec<u8>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Keeps in mind what is made durable.
+pub(super) fn is_synced(path: &Path) {
+    DURABLE.with_borrow_mut(|durable| durable.insert(path.to_owned(), content(path)));
+}
+
+fn durable(path: &Path) -> Option<Vec<u8>> {
+    DURABLE.with_borrow(|durable| durable.get(path).cloned())
+}
+
+/// The bytes of a file, or the names in a folder.
+fn content(path: &Path) -> Vec<u8> {
+    if path.is_dir() {
+        let entries = read_dir(path).unwrap();
+        entries.iter().flat_map(|entry| [file_name(entry).as_bytes(), b"\n"].concat()).collect()
+    } else {
+        fs::read(path).unwrap()
+    }
+}
+
+fn nothing_measured() -> LoadResult {
+    let empty = || Histogram::new(3).unwrap();
+    LoadResult {
+        counts: Counts::default(),
+        measured: Nanos::from_secs(1),
+        stopped: false,
+        response: empty(),
+        response_sum: Nanos::ZERO,
+        service: empty(),
+        first_byte: empty(),
+        lag: empty(),
+        session_wait: empty(),
+        intervals: Vec::new(),
+        interval_length: Nanos::from_secs(1),
+        carried_over: 0,
+        kinds: Vec::new(),
+        statements: Vec::new(),
+        steps: Vec::new(),
+        rolled_back: 0,
+        tried_again: 0,
+        error_texts: BTreeMap::new(),
+        sessions_max: 0,
+        reconnects: 0,
+        backlog_at_end: 0,
+        cpu: Nanos::ZERO,
+        cpu_busiest: Nanos::ZERO,
+        context_switches: 0,
+    }
+}
+
+#[test]
+fn all_of_a_run_is_durable_before_it_has_its_name_and_the_name_when_it_is_finished() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = StudyFolder { path: home.path().to_owned(), _lock: None };
+    fs::create_dir(folder.runs_dir()).unwrap();
+    let unfinished = folder.begin_run(1, 2, 1).unwrap();
+    fs::write(unfinished.join("requests.csv.zst"), "a log").unwrap();
+    let run = RunFile { cell: 1, repeat: 2, attempt: 1, ..RunFile::default() };
+    let tables = RunTables { load: &nothing_measured(), sense_columns: Vec::new(), sense: Vec::new() };
+    let whole = folder.finish_run(&run, &tables).unwrap();
+
+    // It was made durable under the name that it had before: what comes after the rename comes too late.
+    let files = read_dir(&whole).unwrap();
+    assert_eq!(files.len(), 5, "{files:?}");
+    for file in files {
+        let before = unfinished.join(file_name(&file));
+        assert!(durable(&before) == Some(content(&file)), "{} may be lost", before.display());
+    }
+    assert!(durable(&unfinished) == Some(content(&whole)), "names in the folder of the run may be lost");
+    assert!(durable(&folder.runs_dir()) == Some(b"c01-r2\n".to_vec()), "the name of the run may be lost");
+}
+
+#[test]
+fn a_manifest_is_durable_before_it_has_its_name_and_the_name_when_it_is_written() {
+    let home = tempfile::tempdir().unwrap();
+    let manifest = home.path().join("manifest.json");
+    write_json(&manifest, &ManifestFile::default()).unwrap();
+    assert!(durable(&home.path().join("manifest.json.new")) == Some(content(&manifest)));
+    assert!(durable(home.path()) == Some(b"manifest.json\n".to_vec()), "its name may be lost");
+}
