@@ -5,7 +5,7 @@ import struct
 
 from .client import CAPABILITIES, UTF8MB4
 
-CONNECT_WITH_DB = 0x8
+CONNECT_WITH_DB, LOCAL_FILES = 0x8, 0x80
 NATIVE = b"mysql_native_password"
 QUIT, INIT_DB, QUERY, PING, CHANGE_USER, PREPARE, EXECUTE = 0x01, 0x02, 0x03, 0x0e, 0x11, 0x16, 0x17
 
@@ -50,9 +50,9 @@ def proof(password, nonce):
     return bytes(a ^ b for a, b in zip(once, mask))
 
 
-def hello(user, proven=b"", plugin=NATIVE, database=b""):
-    """The client's answer to the greeting."""
-    flags = CAPABILITIES | (CONNECT_WITH_DB if database else 0)
+def hello(user, proven=b"", plugin=NATIVE, database=b"", more=0):
+    """The client's answer to the greeting; `more` are capabilities beyond the usual ones."""
+    flags = CAPABILITIES | more | (CONNECT_WITH_DB if database else 0)
     return (struct.pack("<IIB23x", flags, 1 << 24, UTF8MB4) + user + b"\0" + bytes([len(proven)]) + proven
             + (database + b"\0" if database else b"") + plugin + b"\0")
 

@@ -4,7 +4,7 @@ import selectors
 import threading
 import time
 
-from ..wire import QUERY, Session, SqlError, packet
+from ..wire import LOCAL_FILES, QUERY, Session, SqlError, connect, hello, packet
 from .scene import BIG, FIXED, NotRun, together, until
 
 RELEASES = [
@@ -239,3 +239,31 @@ def short_rate(address, span):
                 time.sleep(PAUSE_S)
         return count
     return sum(count for count in together(SHORTS, one) if isinstance(count, int)) / span
+
+
+def commands_inside_a_file(scene):
+    """A server that is sent a packet out of its order gives a file up, and takes what is in that packet for commands."""
+    server = scene.site.server
+    server.sql("SET GLOBAL local_infile = 1; CREATE TABLE IF NOT EXISTS shop.f (words VARCHAR(100))")
+    guard = scene.guard(server.port, *FIXED, "8")
+    if not runs_out_of_a_file(server, server.port, "direct"):
+        raise NotRun("the server itself runs no commands out of a file")
+    scene.judge(not runs_out_of_a_file(server, guard.address, "guarded"), "a command in a packet of a file, out of its order")
+    with Session(guard.address) as honest:
+        honest.query("SELECT 1")
+
+
+def runs_out_of_a_file(server, address, words):
+    """Whether a statement was run that was sent as a part of a file."""
+    hidden = packet(bytes([QUERY]) + f"INSERT INTO shop.f VALUES ('{words}')".encode())
+    said = [packet(hello(b"app", more=LOCAL_FILES), 1),
+            packet(bytes([QUERY]) + b"LOAD DATA LOCAL INFILE 'x' INTO TABLE shop.f"),
+            # The head of an empty command is all that the server takes for a part of the file, and refuses.
+            packet(b"\0\0\0\x4d" + hidden, 9)]
+    with connect(address) as link, contextlib.suppress(OSError):
+        for part in said:
+            link.recv(1 << 16)
+            link.sendall(part)
+        link.recv(1 << 16)
+        time.sleep(1)
+    return "1" in server.sql(f"SELECT COUNT(*) FROM shop.f WHERE words = '{words}'").stdout
