@@ -404,29 +404,6 @@ fn statements_without_a_permit_are_of_no_kind() {
 }
 
 #[test]
-fn what_every_client_can_have_for_nothing_is_not_solid() {
-    for (text, status, solid) in [
-        ("SELECT 1", IDLE, false),
-        ("SELECT 1", TRX, true),
-        ("DO GET_LOCK('a', 1)", IDLE, false),
-        ("DO GET_LOCK('a', 1)", TRX, true),
-        ("DO GET_LOCK('a', 1); LOCK TABLES t READ", IDLE, false),
-        ("HANDLER t OPEN", IDLE, false),
-        ("PREPARE s FROM @text", IDLE, false),
-        ("LOCK TABLES t READ", IDLE, false),
-        ("FLUSH TABLES WITH READ LOCK", IDLE, false),
-        ("/*!999999 FLUSH TABLES WITH READ LOCK; */ SELECT 1", IDLE, false),
-        ("BEGIN NOT ATOMIC IF 0 THEN SELECT 1; FLUSH TABLES WITH READ LOCK; END IF; END", IDLE, false),
-        ("BACKUP LOCK t", IDLE, false),
-        ("XA PREPARE 'x'", IDLE, false),
-        ("XA START 'x'", TRX, true),
-    ] {
-        let session = after(&[(text, status)]);
-        assert_eq!(session.hold().is_solid(), solid, "{text}");
-    }
-}
-
-#[test]
 fn a_preparation_that_may_compute_something_needs_a_permit() {
     let session = Session::new(IDLE, false);
     let passage = |text: &str, whole| {

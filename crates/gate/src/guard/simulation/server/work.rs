@@ -91,11 +91,7 @@ impl Connection {
             return self.say(1, &ok);
         }
         match command {
-            ref barred if self.is_barred_by_xa(barred, locks) => {
-                // Whoever cannot read it does not know what was done before the error.
-                self.doubtful |= *barred == Command::XaRollbackUnseen;
-                self.answer(ledger, 1, XA_STATE, true);
-            }
+            ref barred if self.is_barred_by_xa(barred, locks) => self.bar(barred, ledger),
             Command::Update(_) if !locked || random.chance(0.03) => self.fail(locks, ledger, random),
             Command::LockTables if !locked => self.answer(ledger, 1, LOCK_WAIT_ENDED, true),
             Command::SecondOfTwo(_) if !locked => {
@@ -142,6 +138,12 @@ impl Connection {
             Command::XaPrepare | Command::XaRollback | Command::XaRollbackUnseen => !attached,
             _ => false,
         }
+    }
+
+    /// Whoever cannot read the command does not know what was done before the error.
+    fn bar(&mut self, command: &Command, ledger: &mut Ledger) {
+        self.doubtful |= *command == Command::XaRollbackUnseen;
+        self.answer(ledger, 1, XA_STATE, true);
     }
 
     /// Takes the name, if it can; what it begins then may be refused, and the name stays.
