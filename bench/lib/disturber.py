@@ -14,7 +14,9 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans():
+    """Makes this process the parent of those below it that lose theirs; it ends with its own parent."""
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 def started(command=None, folder=None, environment=None, output=None):
@@ -76,11 +78,10 @@ def below(root):
     return found
 
 
-def end_all_but(kept, patience):
-    """Waits until nothing is left below this process but what is kept; what has not ended in time, in seconds, is killed.
-    Names of what was."""
+def end_all(patience):
+    """Waits until nothing is left below this process; what has not ended in time, in seconds, is killed. Names of what was."""
     end, names = time.monotonic() + patience, []
-    while left := [child for child in below(os.getpid()) if child[0] not in kept]:
+    while left := below(os.getpid()):
         if time.monotonic() > end:
             for pid, _, name in left:
                 names.append(name)
@@ -90,31 +91,36 @@ def end_all_but(kept, patience):
     return names
 
 
-class Disturber:
-    """Stops busy loops and tests at random for a while, until it is left. Without loops it leaves all in peace."""
+class Loops:
+    """Busy loops, until it is left."""
 
-    def __init__(self, loops, seed, pauses=(0.05, 0.5)):
+    def __init__(self, count):
+        self.pids = [started() for _ in range(count)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for pid in self.pids:
+            send(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+class Disturber:
+    """Stops a program of tests at random. Calm, it leaves all in peace."""
+
+    def __init__(self, seed, calm=False, pauses=(0.05, 0.5)):
         self.random = random.Random(seed)
-        self.loops = [started() for _ in range(loops)]
+        self.calm = calm
         self.pauses = pauses
         self.stopped = []
         # How often tests were stopped.
         self.count = 0
         self.next = time.monotonic()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.go_on()
-        for pid in self.loops:
-            send(pid, signal.SIGKILL)
-        while self.loops and below(os.getpid()):
-            reap(None)
-
     def step(self, test):
         """To be called often: stops somebody, or lets him go on, when that is due."""
-        if not self.loops or time.monotonic() < self.next:
+        if self.calm or time.monotonic() < self.next:
             return
         if self.stopped:
             self.go_on()
@@ -123,11 +129,13 @@ class Disturber:
         self.next = time.monotonic() + self.random.uniform(*self.pauses)
 
     def stop(self, test):
-        """One of the loops, the tests alone, or the tests with all that they have started."""
-        whom = self.random.choice([*self.loops, test, None])
-        self.count += whom not in self.loops
-        self.halt(whom or test)
-        if whom is None:
+        """Half of the times nobody; otherwise the tests alone, or with all that they have started."""
+        whom = self.random.choice(["nobody", "nobody", "tests", "all"])
+        if whom == "nobody":
+            return
+        self.count += 1
+        self.halt(test)
+        if whom == "all":
             self.halt_all_below(test)
 
     def halt_all_below(self, test):

@@ -172,6 +172,50 @@ def trickling(scene):
         scene.judge(ended, f"{len(attack.ended)} of them are ended")
 
 
+class Sip:
+    """Answers that many clients take a little at a time."""
+
+    def __init__(self, scene, disks, rate, clients=32, each=31):
+        self.piece, self.clients, self.ended, self.over = rate // 10, clients, 0, threading.Event()
+        asked = [scene.stack.enter_context(Disk(disks.path("all.sock"), "one")) for _ in range(clients)]
+        for disk in asked:
+            for cookie in range(each):
+                disk.send(READ, 0, MIB, cookie=cookie)
+            disk.link.settimeout(0)
+        links = [disk.link for disk in asked]
+        thread = threading.Thread(target=self._take, args=(links,), daemon=True)
+        thread.start()
+        scene.stack.callback(thread.join)
+        scene.stack.callback(self.over.set)
+
+    def _take(self, links):
+        while not self.over.wait(0.1):
+            for link in list(links):
+                try:
+                    taken = len(link.recv(self.piece))
+                except BlockingIOError:
+                    continue  # It waits for memory itself.
+                except OSError:
+                    taken = 0
+                if taken == 0:
+                    self.ended += 1
+                    links.remove(link)
+
+
+def sipping(scene):
+    for rate in (600_000, 100_000):
+        disks = host(scene, text(("one", "")))
+        if honest(disks, MIB) is None:
+            raise NotRun("the disk is not served before the attack")
+        attack = Sip(scene, disks, rate)
+        time.sleep(1)
+        answers = [honest(disks, MIB, 60) for _ in range(3)]
+        worst = None if None in answers else max(answers)
+        what = f"1 MiB beside {attack.clients} clients that take answers at {rate // 1000} KB/s: {seconds(worst)}"
+        scene.judge(worst is not None and worst < PATIENT_S, what)
+        print("ended", attack.ended, answers)
+
+
 def silent(scene):
     disks = host(scene, text(("one", "")))
     with contextlib.ExitStack() as held:
@@ -285,6 +329,7 @@ def cut(scene):
 ATTACKS = [
     ("Two clients of a disk freeze the others", half_and_stopped),
     ("Writes that trickle in hold all memory of a disk", trickling),
+    ("Answers that are taken in sips hold all memory of a disk", sipping),
     ("A thousand silent clients lock newcomers out of a disk", silent),
     ("One machine opens the disk of another", another_disk),
     ("Disks over TCP without TLS", without_tls),

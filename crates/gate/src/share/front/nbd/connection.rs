@@ -9,7 +9,7 @@ pub(in crate::share) use pass::Guest;
 use super::asked::List;
 use super::memory::Memory;
 use super::output::{Output, Sent};
-use super::patience::{Owes, Watch};
+use super::patience::{Backlog, Owes, Watch};
 use super::payload::Payload;
 use super::stream::Stream;
 use crate::share::Request;
@@ -151,8 +151,19 @@ impl Connection {
             Phase::Serving { .. } => Owes::Rest {
                 payload: (!self.payload.is_none()).then(|| (self.payloads, self.payload.moved())),
                 filling: self.payload.is_filling(),
-                answers: (self.output.len() > 0).then(|| (self.emptied, self.output.total())),
+                answers: (self.output.len() > 0).then(|| self.backlog()),
             },
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let taken = self.output.taken();
+        Backlog {
+            emptied: self.emptied,
+            taken,
+            queued: taken + self.output.len() as u64,
+            moved: self.output.total(),
+            holding: self.output.held() > 0,
         }
     }
 

@@ -43,6 +43,8 @@ pub(super) struct Output {
     /// Bytes of the first one that are sent, and those of all that ever were.
     sent: usize,
     total: u64,
+    /// Answers that ever went.
+    taken: u64,
     /// Memory that all of them are counted with.
     held: usize,
 }
@@ -83,7 +85,12 @@ impl Output {
         self.total
     }
 
-    /// Memory of those.
+    /// Answers that were ever sent whole, or dropped.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Memory of those that are not.
     pub fn held(&self) -> usize {
         self.held
     }
@@ -141,6 +148,7 @@ impl Output {
     fn drop_first(&mut self, memory: &mut Memory) {
         if let Some(Answer { buffer, held, .. }) = self.answers.pop_front() {
             self.held -= held.bytes;
+            self.taken += 1;
             memory.give(buffer, held);
         }
     }

@@ -4,8 +4,10 @@
 //! at once a second, and what counts is the looks since it moved, not the time: a thread that stood still itself, for
 //! however long, has looked once, and ends nobody whose bytes it has not read yet.
 //!
-//! To move is not enough where others wait for memory: a write of 32 MiB that is fed a little at each look would keep them
-//! waiting for minutes. There it also has to have come at a least rate, in the mean since its head.
+//! To move is not enough where others wait for memory: a write of 32 MiB that is fed a little at each look, or as many bytes
+//! of answers that are taken so, would keep them waiting for minutes. There they also have to come, or to go, at a least
+//! rate: a write in the mean since its head, answers in the mean since the oldest of them was first seen waiting. Who has
+//! little outstanding may be slow.
 
 use evenkeel_core::Nanos;
 
@@ -19,14 +21,29 @@ const HANDSHAKE: u32 = 10;
 const STILL: u32 = 30;
 /// The same where others wait for memory.
 const STILL_HUNGRY: u32 = 5;
-/// Bytes of a payload for each look after the first ones, where others wait for memory. A write of 1 MiB, as disks mostly send
-/// them, may take six seconds, so that a line of 2 Mbit/s suffices for it; the largest there is, of 32 MiB, takes at most 37.
+/// Bytes of a payload, or of answers, for each look after the first ones, where others wait for memory. A write of 1 MiB, as
+/// disks mostly send them, may take six seconds, so that a line of 2 Mbit/s suffices for it; the largest there is, of 32 MiB,
+/// takes at most 37. So for all answers that wait at once.
 const LEAST: u64 = 1 << 20;
 /// Looks after which one that waits for memory, and holds none, counts.
 const HUNGRY: u32 = 2;
 
 /// Something under way: how many were whole before it, and how many bytes have moved.
 pub(super) type Way = (u64, u64);
+
+/// Answers that are to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Backlog {
+    /// How often none was left.
+    pub emptied: u64,
+    /// Those that were ever taken whole, and those that there ever were.
+    pub taken: u64,
+    pub queued: u64,
+    /// Bytes that were ever taken.
+    pub moved: u64,
+    /// They hold memory.
+    pub holding: bool,
+}
 
 /// What a client owes, as it is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +56,7 @@ pub(super) enum Owes {
     Rest {
         payload: Option<Way>,
         filling: bool,
-        answers: Option<Way>,
+        answers: Option<Backlog>,
     },
 }
 
@@ -61,22 +78,53 @@ impl Still {
     }
 }
 
-/// Looks at one payload, whether it moves or not.
+/// What holds memory until so many are whole.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    whole: u64,
+    until: u64,
+    /// Bytes moved, and how many of them had been when it began.
+    moved: u64,
+    begun: u64,
+}
+
+impl Load {
+    fn payload((whole, moved): Way) -> Self {
+        Self { whole, until: whole + 1, moved, begun: 0 }
+    }
+
+    fn answers(backlog: Backlog) -> Self {
+        let Backlog { taken, queued, moved, .. } = backlog;
+        Self { whole: taken, until: queued, moved, begun: moved }
+    }
+}
+
+/// Looks at one load, whether it moves or not.
 #[derive(Clone, Copy, Debug, Default)]
 struct Age {
     looks: u32,
-    whole: Option<u64>,
+    load: Option<Load>,
 }
 
 impl Age {
     /// Whether less of it is there than should be by now. What came before others waited counts too: one that has been
     /// slow for long has had its first looks already.
-    fn is_late(&mut self, now: Option<Way>) -> bool {
-        let whole = now.map(|(whole, _)| whole);
-        let same = whole.is_some() && whole == self.whole;
-        *self = Self { looks: if same { self.looks + 1 } else { 0 }, whole };
-        let due = LEAST * u64::from(self.looks.saturating_sub(STILL_HUNGRY));
-        now.is_some_and(|(_, moved)| moved < due)
+    fn is_late(&mut self, now: Option<Load>) -> bool {
+        let Some(now) = now else {
+            *self = Self::default();
+            return false;
+        };
+        let load = match self.load {
+            Some(load) if now.whole < load.until => {
+                self.looks += 1;
+                load
+            }
+            _ => {
+                *self = Self { looks: 0, load: Some(now) };
+                now
+            }
+        };
+        now.moved - load.begun < LEAST * u64::from(self.looks.saturating_sub(STILL_HUNGRY))
     }
 }
 
@@ -85,8 +133,9 @@ impl Age {
 pub(super) struct Watch {
     choosing: u32,
     payload: Still,
-    age: Age,
     answers: Still,
+    filling: Age,
+    draining: Age,
     hunger: u32,
 }
 
@@ -107,11 +156,13 @@ impl Watch {
             Owes::Nothing => (None, false, None),
             Owes::Rest { payload, filling, answers } => (payload, filling, answers),
         };
-        let late = self.age.is_late(payload.filter(|_| filling));
-        let most = if hungry { STILL_HUNGRY } else { STILL };
         // Both are looked at: one that sends always anew does not take its answers for that.
+        let filled = self.filling.is_late(payload.filter(|_| filling).map(Load::payload));
+        let drained = self.draining.is_late(answers.filter(|backlog| backlog.holding).map(Load::answers));
+        let most = if hungry { STILL_HUNGRY } else { STILL };
+        let answers = answers.map(|backlog| (backlog.emptied, backlog.moved));
         let looks = self.payload.look(payload).max(self.answers.look(answers));
-        looks >= most || hungry && late
+        looks >= most || hungry && (filled || drained)
     }
 }
 
@@ -121,6 +172,21 @@ mod tests {
 
     fn payload(whole: u64, moved: u64) -> Owes {
         Owes::Rest { payload: Some((whole, moved)), filling: true, answers: None }
+    }
+
+    fn backlog(moved: u64, taken: u64, queued: u64) -> Backlog {
+        Backlog { emptied: 7, taken, queued, moved, holding: true }
+    }
+
+    /// Looks until answers of a size are over, always as many outstanding; so much of them is taken from one look to the next.
+    fn looks_at_answers(step: u64, size: u64, outstanding: u64, hungry: bool) -> Option<u64> {
+        let mut watch = Watch::default();
+        let owes = |moved: u64| Owes::Rest {
+            payload: None,
+            filling: false,
+            answers: Some(backlog(moved, moved / size, moved / size + outstanding)),
+        };
+        (0..1_000).find(|look| watch.is_over(owes(look * step), hungry))
     }
 
     /// Looks until it is over; so much moves from one to the next.
@@ -157,6 +223,20 @@ mod tests {
     }
 
     #[test]
+    fn answers_that_trickle_end_where_others_wait_and_go_on_where_nobody_does() {
+        let (slow, large, small) = (200_000, 1 << 20, 128 << 10);
+        assert_eq!(looks_at_answers(slow, large, 31, true), Some(7));
+        assert_eq!(looks_at_answers(slow, small, 248, true), Some(7), "many small ones hold as much");
+        assert_eq!(looks_at_answers(slow, large, 31, false), None, "a slow line");
+    }
+
+    #[test]
+    fn one_that_takes_answers_slowly_and_has_few_outstanding_goes_on() {
+        assert_eq!(looks_at_answers(200_000, 128 << 10, 8, true), None);
+        assert_eq!(looks_at_answers(LEAST, 1 << 20, 32, true), None, "and who is fast may have many");
+    }
+
+    #[test]
     fn what_is_skipped_holds_no_memory_and_may_trickle_on() {
         let mut watch = Watch::default();
         let skipped = |look| Owes::Rest { payload: Some((0, look * STEP)), filling: false, answers: None };
@@ -168,7 +248,7 @@ mod tests {
         let mut watch = Watch::default();
         assert!((0..1_000).all(|look| !watch.is_over(payload(look, 512), true)));
         let mut watch = Watch::default();
-        let stuck = |look| Owes::Rest { payload: Some((look, 512)), filling: true, answers: Some((7, 0)) };
+        let stuck = |look| Owes::Rest { payload: Some((look, 512)), filling: true, answers: Some(backlog(0, 0, 1)) };
         assert_eq!((0..1_000).find(|&look| watch.is_over(stuck(look), true)), Some(5));
     }
 
