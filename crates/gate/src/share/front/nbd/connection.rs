@@ -5,6 +5,7 @@ mod pass;
 mod requests;
 
 pub(in crate::share) use pass::Guest;
+use requests::wanted;
 
 use super::asked::List;
 use super::memory::Memory;
@@ -96,6 +97,8 @@ pub(super) struct Connection {
     pub armed: bool,
     /// It is among those that wait for memory.
     pub waits: bool,
+    /// It holds none, and others let it go first.
+    hungry: bool,
 }
 
 impl Connection {
@@ -130,6 +133,7 @@ impl Connection {
             door: None,
             armed: false,
             waits: false,
+            hungry: false,
         }
     }
 
@@ -174,8 +178,27 @@ impl Connection {
 
     /// Whether it has waited for memory for a while, and holds none.
     pub fn hungers(&mut self) -> bool {
-        let holds = self.held + self.output.held() > 0;
-        self.watch.hungers(self.stalled.is_some() && !holds)
+        self.watch.hungers(self.lacks().is_some())
+    }
+
+    /// The request that waits for memory, of one that holds none. One that waits for its own answers to go lacks none.
+    fn lacks(&self) -> Option<nbd::Request> {
+        self.stalled.filter(|_| self.holds() == 0 && self.has_room())
+    }
+
+    /// Memory of all that it asked for.
+    fn holds(&self) -> usize {
+        self.held + self.output.held()
+    }
+
+    /// Looks whether it waits for memory and holds none, so that others let it go first.
+    fn queue(&mut self, memory: &mut Memory) {
+        if std::mem::take(&mut self.hungry) {
+            memory.let_go_on();
+        }
+        if let Some(request) = self.lacks() {
+            self.hungry = memory.let_wait(wanted(&request));
+        }
     }
 
     /// Looks at it once more; whether it has done nothing for too long. `hungry`: others wait for memory.
@@ -208,6 +231,7 @@ impl Connection {
     pub fn stop(&mut self, memory: &mut Memory) {
         self.over = true;
         self.stalled = None;
+        self.queue(memory);
         self.keep_pending(Vec::new(), memory);
         self.held -= self.payload.drop(memory);
     }
@@ -226,6 +250,12 @@ impl Connection {
 
     /// Takes what there is to read, as far as there is memory for it.
     pub fn read(&mut self, context: &mut Context<'_>) -> Flow {
+        let flow = self.read_on(context);
+        self.queue(context.memory);
+        flow
+    }
+
+    fn read_on(&mut self, context: &mut Context<'_>) -> Flow {
         for _ in 0..READS {
             match self.read_once(context) {
                 Ok(None) => {}
@@ -245,8 +275,8 @@ impl Connection {
         if self.over || !self.readable {
             return Ok(Some(Flow::Empty));
         }
+        let room = context.memory.readable(self.holds()).min(context.scratch.len());
         let Some(stream) = &mut self.stream else { return Ok(Some(Flow::Empty)) };
-        let room = context.memory.readable(self.held + self.output.held()).min(context.scratch.len());
         let wanted = self.payload.left() + room;
         let received = match self.payload.receive(stream, &mut context.scratch[..room]) {
             Ok(received) => received,

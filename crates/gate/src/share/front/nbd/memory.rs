@@ -25,6 +25,8 @@ pub(super) struct Memory {
     most: usize,
     /// The place for one request beyond that is taken.
     beyond: bool,
+    /// Connections that hold nothing and wait for as much as they would have if all were free.
+    hungry: usize,
     free: [Vec<Buffer>; SIZES],
     kept: usize,
     /// Something was given back since this was looked at.
@@ -34,7 +36,7 @@ pub(super) struct Memory {
 impl Memory {
     /// None used yet, of so many bytes.
     pub fn new(most: usize) -> Self {
-        Self { used: 0, most, beyond: false, free: Default::default(), kept: 0, released: false }
+        Self { used: 0, most, beyond: false, hungry: 0, free: Default::default(), kept: 0, released: false }
     }
 
     /// Memory that a buffer of this length takes.
@@ -47,6 +49,9 @@ impl Memory {
     /// A connection may hold half of what it leaves free, a third of all if it is alone, so that those who send half a
     /// write or take no answers leave something for the others, however many there are. Of those that hold nothing one at a
     /// time has its request beyond that: a large one is neither refused nor does it wait until all others are silent.
+    ///
+    /// As long as one that holds nothing waits, nobody who holds something has more: of what is given back, each has a
+    /// first request before any has a second.
     pub fn take(&mut self, length: usize, held: usize) -> Option<(Buffer, Held)> {
         let size = Self::size(length);
         let taken = self.count(size, held)?;
@@ -60,7 +65,7 @@ impl Memory {
 
     fn count(&mut self, size: usize, held: usize) -> Option<Held> {
         let free = self.most.saturating_sub(self.used);
-        let fits = size <= free && 2 * (held + size) <= free - size;
+        let fits = Self::fits(size, held, free) && (held == 0 || self.hungry == 0);
         let beyond = !fits && held == 0 && !self.beyond;
         if !fits && !beyond {
             return None;
@@ -71,6 +76,23 @@ impl Memory {
             self.used += size;
         }
         Some(Held { bytes: size, beyond })
+    }
+
+    fn fits(size: usize, held: usize, free: usize) -> bool {
+        size <= free && 2 * (held + size) <= free - size
+    }
+
+    /// One that holds nothing begins to wait for a buffer of this length; whether others have to let it go first. A request
+    /// that is larger than what anybody may hold waits for its place alone.
+    pub fn let_wait(&mut self, length: usize) -> bool {
+        let fits = Self::fits(Self::size(length), 0, self.most);
+        self.hungry += usize::from(fits);
+        fits
+    }
+
+    /// One of those waits no more.
+    pub fn let_go_on(&mut self) {
+        self.hungry -= 1;
     }
 
     /// How many bytes to read at most of a connection that holds so many: what has to be kept is memory too.
@@ -154,6 +176,19 @@ mod tests {
             }
             assert!(held > 0, "the next one has nothing");
         }
+    }
+
+    #[test]
+    fn nobody_has_a_second_request_while_one_waits_for_its_first() {
+        let mut memory = Memory::new(64 << 20);
+        let (_, first) = memory.take(1 << 20, 0).unwrap();
+        assert!(memory.let_wait(1 << 20));
+        assert!(memory.take(4 << 10, first.bytes).is_none(), "there is one that holds nothing");
+        assert!(memory.take(1 << 20, 0).is_some(), "which has its own");
+        memory.let_go_on();
+        assert!(memory.take(4 << 10, first.bytes).is_some());
+        assert!(!memory.let_wait(32 << 20), "one that is too large holds up nobody");
+        assert!(memory.take(4 << 10, first.bytes).is_some());
     }
 
     #[test]

@@ -248,7 +248,8 @@ mod tests {
         let mut watch = Watch::default();
         assert!((0..1_000).all(|look| !watch.is_over(payload(look, 512), true)));
         let mut watch = Watch::default();
-        let stuck = |look| Owes::Rest { payload: Some((look, 512)), filling: true, answers: Some(backlog(0, 0, 1)) };
+        let stuck =
+            |look| Owes::Rest { payload: Some((look, 512)), filling: true, answers: Some(backlog(0, 0, 1)) };
         assert_eq!((0..1_000).find(|&look| watch.is_over(stuck(look), true)), Some(5));
     }
 

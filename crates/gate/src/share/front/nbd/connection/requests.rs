@@ -7,10 +7,25 @@ use crate::share::holes::EXTENTS_BYTES;
 use crate::share::{Reply, Request, Work};
 use evenkeel_wire::nbd::{self, Command, EXTENT_BYTES};
 
+/// Bytes of the buffer that a request needs, if it needs one.
+pub(super) fn wanted(request: &nbd::Request) -> usize {
+    match request.command {
+        Command::Holes { one: true } => EXTENT_BYTES,
+        Command::Holes { one: false } => EXTENTS_BYTES,
+        Command::Read | Command::Write { .. } => request.length as usize,
+        _ => 0,
+    }
+}
+
 impl Connection {
+    /// Whether it may have one more that is not answered, or whose answer is not sent.
+    pub(super) fn has_room(&self) -> bool {
+        self.asked.len() + self.output.len() < REQUESTS_MAX
+    }
+
     /// Takes a request, or the head of a write; whether there was room for it.
     pub(super) fn begin(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
-        if self.asked.len() + self.output.len() >= REQUESTS_MAX {
+        if !self.has_room() {
             return false;
         }
         let nbd::Request { command, cookie, offset, length } = request;
@@ -55,7 +70,7 @@ impl Connection {
         context: &mut Context<'_>,
     ) -> bool {
         let nbd::Request { cookie, offset, length, .. } = request;
-        let Some(held) = context.memory.take_none(self.held + self.output.held()) else { return false };
+        let Some(held) = context.memory.take_none(self.holds()) else { return false };
         self.held += held.bytes;
         self.ask(Asked { cookie, offset, length, kind, held }, work, context);
         true
@@ -63,13 +78,7 @@ impl Connection {
 
     fn begin_with_buffer(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
         let nbd::Request { command, cookie, offset, length } = request;
-        let held = self.held + self.output.held();
-        let size = match command {
-            Command::Holes { one: true } => EXTENT_BYTES,
-            Command::Holes { one: false } => EXTENTS_BYTES,
-            _ => length as usize,
-        };
-        let Some((buffer, held)) = context.memory.take(size, held) else { return false };
+        let Some((buffer, held)) = context.memory.take(wanted(&request), self.holds()) else { return false };
         self.held += held.bytes;
         match command {
             Command::Write { durable } => {
