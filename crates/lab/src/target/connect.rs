@@ -6,10 +6,15 @@ use mysql::{Conn, DriverError, Error, OptsBuilder, SslOpts};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::fd::AsRawFd;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 /// Covers a lost packet or two on a far network; a server that takes longer cannot be measured anyway.
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// After this we go, whatever the driver waits for. Its own limit is one for each read, which begins anew when the process was
+/// stopped, and with each byte.
+const DEADLINE: Duration = Duration::from_secs(15);
 
 /// Connects; tries each address of the host in turn, and plain text after TLS where TLS is only preferred.
 pub(super) fn connect(target: &Target) -> Result<Conn, TargetError> {
@@ -29,15 +34,22 @@ pub(super) fn connect(target: &Target) -> Result<Conn, TargetError> {
 fn connect_by(target: &Target, way: Way) -> Result<Conn, TargetError> {
     let options = options(target, way);
     let secure = options.clone().ssl_opts(tls_options(target));
-    let outcome = match Conn::new(secure) {
-        Err(Error::DriverError(DriverError::TlsNotSupported)) if target.tls == TlsMode::Preferred => {
-            Conn::new(options)
-        }
+    let falls_back = target.tls == TlsMode::Preferred;
+    let open = move || match Conn::new(secure) {
+        Err(Error::DriverError(DriverError::TlsNotSupported)) if falls_back => Conn::new(options),
         outcome => outcome,
     };
-    let conn = outcome.map_err(|error| explain(target, error))?;
+    let conn =
+        in_time(open).map_err(|error| explain_io(target, &error))?.map_err(|error| explain(target, error))?;
     lift_timeouts(&conn);
     Ok(conn)
+}
+
+/// What this comes to, if that is before the deadline. What comes later is closed.
+fn in_time<T: Send + 'static>(open: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    let (sender, receiver) = mpsc::channel();
+    thread::Builder::new().name("login".into()).spawn(move || drop(sender.send(open())))?;
+    receiver.recv_timeout(DEADLINE).map_err(|_| ErrorKind::TimedOut.into())
 }
 
 /// One attempt to connect.

@@ -39,7 +39,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Connects within ten seconds, or says why not. Statements afterwards have no time limit.
+    /// Connects within fifteen seconds, or says why not. Statements afterwards have no time limit.
     pub fn connect(target: &Target) -> Result<Self, TargetError> {
         let mut conn = connect::connect(target)?;
         let address = target.address.to_string();

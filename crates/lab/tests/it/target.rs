@@ -5,6 +5,8 @@ use evenkeel_core::Nanos;
 use evenkeel_lab::target::{Address, Control, Flavor, Needs, Target, TargetError, TlsMode, preflight};
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
+use std::thread;
+use std::time::Duration;
 
 fn connect(target: &Target) -> TargetError {
     Control::connect(target).err().expect("no connection")
@@ -118,6 +120,24 @@ fn a_server_that_is_silent_at_the_login_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let error = connect(&at_port(listener.local_addr().unwrap().port()));
     assert!(matches!(error, TargetError::Timeout { doing: "logging in", seconds: 10, .. }), "{error}");
+}
+
+#[test]
+fn a_server_that_sends_a_byte_now_and_then_is_given_up_too() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let drip = thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        // The head of a packet that never ends.
+        let mut sent = client.write_all(&[0, 0, 1, 0]);
+        while sent.is_ok() {
+            thread::sleep(Duration::from_millis(500));
+            sent = client.write_all(&[10]);
+        }
+    });
+    let error = connect(&at_port(port));
+    assert!(matches!(error, TargetError::Timeout { doing: "logging in", .. }), "{error}");
+    assert!(!drip.is_finished(), "the server has not ended it");
 }
 
 #[test]
