@@ -87,7 +87,18 @@ pub fn failure(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).trim().to_owned()
 }
 
+/// `-STOP`, `-CONT`. A process that was told to stop stands still then: until its last thread does, it may still answer.
 pub fn signal(name: &str, pid: i32) {
     let sent = Command::new("kill").args([name, &pid.to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()));
+    if name == "-STOP" {
+        eventually("a process that stands still", || stands_still(pid));
+    }
+}
+
+fn stands_still(pid: i32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs").flatten();
+    let state = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("stat"));
+    // The state follows the name, which is in brackets. A thread that has gone since is no worry.
+    threads.filter_map(|thread| state(thread).ok()).all(|stat| stat.contains(") T "))
 }
