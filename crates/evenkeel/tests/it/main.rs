@@ -14,3 +14,4 @@ mod profile;
 mod sandbox;
 mod share;
 mod study;
+mod units;
