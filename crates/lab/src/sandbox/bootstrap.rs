@@ -5,6 +5,7 @@ use super::binary::ServerBinary;
 use super::diagnosis::{Log, diagnose};
 use super::error::Failure;
 use super::paths::Paths;
+use super::process::server_with;
 use super::record::USER;
 use super::server::{is_root, open_log, without_server_variables};
 use crate::disk::free_bytes;
@@ -23,6 +24,9 @@ const NEW_MIB: u64 = 172;
 
 /// What a server on existing data needs to start: its temporary table space.
 const EXISTING_MIB: u64 = 32;
+
+/// Ten seconds of looks for what was killed.
+const ENDING_LOOKS: u32 = 1_000;
 
 /// Refuses to begin what would end in a full disk.
 pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), SandboxError> {
@@ -107,6 +111,7 @@ fn run(mut command: Command, paths: &Paths, stop: &Stop) -> Result<ExitStatus, S
         }
         if stop.is_set() {
             kill_group(&mut child);
+            await_end(paths);
             return Err(SandboxError::Stopped { name: paths.name.clone() });
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -119,6 +124,17 @@ fn kill_group(child: &mut Child) {
     // group's is still its own.
     unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
     let _ = child.wait();
+}
+
+/// The script's server is no child of ours. Killed, it is there until the kernel has taken its memory back, and until then a
+/// removal of this sandbox would be refused.
+fn await_end(paths: &Paths) {
+    for _ in 0..ENDING_LOOKS {
+        if server_with(&paths.my_cnf()).is_none() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// What the first start executes before it takes connections.
