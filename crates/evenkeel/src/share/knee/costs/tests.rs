@@ -44,20 +44,39 @@ fn measured(array: &ArrayPlan, plan: &CostsPlan, stop: &Stop) -> Option<Found> {
     found
 }
 
-/// A machine that others use too measures costs that are a little off, and never by as much as they differ here.
-fn are_near(found: &Found, array: &ArrayPlan) {
-    for (place, measured) in found.kinds.iter().enumerate() {
+/// Measurements, of which one at least has to be undisturbed: one in which the machine stood still may be off by anything.
+const TRIES: usize = 5;
+
+/// Costs near those of the array. A machine that others use too measures costs that are a little off, and never by as much as
+/// they differ here.
+fn measured_near(array: &ArrayPlan) -> Found {
+    let tries = (0..TRIES).map(|_| {
+        let found = measured(array, &plan(&[16_384]), &Stop::default()).unwrap();
+        far_off(&found, array).map_or(Ok(found), Err)
+    });
+    let mut told = Vec::new();
+    for outcome in tries {
+        match outcome {
+            Ok(found) => return found,
+            Err(far) => told.push(far),
+        }
+    }
+    panic!("{told:?}")
+}
+
+/// A kind whose cost is off by more than a third.
+fn far_off(found: &Found, array: &ArrayPlan) -> Option<String> {
+    found.kinds.iter().enumerate().find_map(|(place, measured)| {
         let Kind { bytes, write } = measured.kind;
         let (cost, truth) = (found.cost(place).unwrap().value, array.cost.of(Io { bytes, write }));
-        assert!((cost / truth).ln().abs() < 0.3, "{:?}: {cost} of {truth}", measured.kind);
-    }
+        ((cost / truth).ln().abs() >= 0.3).then(|| format!("{:?}: {cost} of {truth}", measured.kind))
+    })
 }
 
 #[test]
 fn costs_of_reads_and_writes_are_those_of_the_array() {
     let array = array(None);
-    let found = measured(&array, &plan(&[16_384]), &Stop::default()).unwrap();
-    are_near(&found, &array);
+    let found = measured_near(&array);
     let kinds: Vec<(u32, bool)> = found.kinds.iter().map(|m| (m.kind.bytes, m.kind.write)).collect();
     assert_eq!(kinds, [(4_096, false), (16_384, false), (65_536, false), (16_384, true)]);
     assert!(found.tables().unwrap().0.costs().is_ok());
@@ -69,8 +88,7 @@ fn costs_of_reads_and_writes_are_those_of_the_array() {
 #[test]
 fn a_write_behind_a_cache_costs_what_the_spindles_take_for_it() {
     let array = array(Some(Cache { answer_s: 0.000_1, behind_s: 0.05, flush_s: 0.001 }));
-    let found = measured(&array, &plan(&[16_384]), &Stop::default()).unwrap();
-    are_near(&found, &array);
+    measured_near(&array);
 }
 
 #[test]
