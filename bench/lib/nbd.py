@@ -44,10 +44,14 @@ class Disk:
     def ask(self, kind, offset, length, payload=b"", flags=0):
         """The bytes of a read, or nothing; an error of the disk is an OSError."""
         self.send(kind, offset, length, payload, flags)
+        return self.take(length if kind == READ else 0)
+
+    def take(self, length):
+        """The next answer, which has so many bytes."""
         _, error, _ = struct.unpack(">IIQ", self._exactly(16))
         if error:
             raise OSError(error, "the disk says no")
-        return self._exactly(length if kind == READ else 0)
+        return self._exactly(length)
 
     def close(self):
         self.link.close()

@@ -22,6 +22,8 @@ MEMORY = 64 * MIB
 SOON_S = 3
 # The same while patience with those who hold all memory runs out.
 PATIENT_S = 15
+# The same of answers that are taken in sips: those who wait have what comes back first.
+SIPS_S = 10
 NOBODY = 65534
 
 
@@ -211,7 +213,62 @@ def sipping(scene):
         answers = [honest(disks, MIB, 60) for _ in range(3)]
         worst = None if None in answers else max(answers)
         what = f"1 MiB beside {attack.clients} clients that take answers at {rate // 1000} KB/s: {seconds(worst)}"
-        scene.judge(worst is not None and worst < PATIENT_S, what)
+        scene.judge(worst is not None and worst < SIPS_S, what)
+
+
+class Demand:
+    """A client that asks for the same again and again, so many at a time, until it is over."""
+
+    def __init__(self, scene, disks, size, depth=1):
+        self.size, self.ended = size, 0
+        self.disk = scene.stack.enter_context(Disk(disks.path("all.sock"), "one", 60))
+        for _ in range(depth):
+            self.disk.send(READ, 0, size)
+        threading.Thread(target=self._go_on, daemon=True).start()
+
+    def _go_on(self):
+        with contextlib.suppress(OSError, Refused):
+            while True:
+                self.disk.take(self.size)
+                self.ended += 1
+                self.disk.send(READ, 0, self.size)
+
+    def rate(self, seconds_long):
+        """How many end per second."""
+        before = self.ended
+        time.sleep(seconds_long)
+        return (self.ended - before) / seconds_long
+
+
+def demanding(scene):
+    """Two writes within the rules, and a large read that waits for the memory that they hold."""
+    array = os.path.join(scene.stack.enter_context(tempfile.TemporaryDirectory(prefix="evenkeel-bench-")), "array")
+    made = [scene.site.binary, "-q", "share", "array", array, "--spindles", "8", "--service", "20ms"]
+    subprocess.run(made, check=True)
+    disks = host(scene, text(("one", f"simulated = '{array}'")))
+    many = Demand(scene, disks, PAGE, 16)
+    quiet = many.rate(4)
+    for size in (32 * MIB, 6 * MIB):
+        slow = scene.stack.enter_context(Disk(disks.path("all.sock"), "one", 60))
+        slow.send(WRITE, 0, size)
+        threading.Thread(target=feed, args=(slow, size), daemon=True).start()
+    time.sleep(1)
+    Demand(scene, disks, 20 * MIB)
+    time.sleep(1)
+    beside = many.rate(8)
+    what = f"16 reads of 4 KB at a time: {quiet:.0f}/s, {beside:.0f}/s beside a read of 20 MiB and two slow writes"
+    scene.judge(quiet > 0 and beside > quiet / 3, what)
+
+
+def feed(disk, size):
+    """Sends the bytes of a write, again and again, at a little more than a client has to."""
+    with contextlib.suppress(OSError):
+        while True:
+            for _ in range(size // (120 * 1024)):
+                disk.link.sendall(bytes(120 * 1024))
+                time.sleep(0.1)
+            disk.link.sendall(bytes(size % (120 * 1024)))
+            disk.send(WRITE, 0, size)
 
 
 def silent(scene):
@@ -328,6 +385,7 @@ ATTACKS = [
     ("Two clients of a disk freeze the others", half_and_stopped),
     ("Writes that trickle in hold all memory of a disk", trickling),
     ("Answers that are taken in sips hold all memory of a disk", sipping),
+    ("A large read that waits for memory keeps small ones waiting", demanding),
     ("A thousand silent clients lock newcomers out of a disk", silent),
     ("One machine opens the disk of another", another_disk),
     ("Disks over TCP without TLS", without_tls),

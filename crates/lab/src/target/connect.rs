@@ -2,11 +2,13 @@
 
 use super::{Address, Target, TargetError, TlsMode};
 use mysql::error::tls::TlsError;
+use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, Error, OptsBuilder, SslOpts};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::fd::AsRawFd;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -15,13 +17,19 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// After this we go, whatever the driver waits for. Its own limit is one for each read, which begins anew when the process was
 /// stopped, and with each byte.
 const DEADLINE: Duration = Duration::from_secs(15);
+/// Logins under way at a time in this process: one that was given up goes on for as long as its server feeds it.
+const LOGINS_MAX: usize = 256;
+static LOGINS: AtomicUsize = AtomicUsize::new(0);
+
+/// A connection, and what its server says of its version.
+pub(super) type Greeted = (Conn, Option<String>);
 
 /// Connects; tries each address of the host in turn, and plain text after TLS where TLS is only preferred.
-pub(super) fn connect(target: &Target) -> Result<Conn, TargetError> {
+pub(super) fn connect(target: &Target) -> Result<Greeted, TargetError> {
     let mut last = None;
     for way in ways(target)? {
         match connect_by(target, way) {
-            Ok(conn) => return Ok(conn),
+            Ok(greeted) => return Ok(greeted),
             Err(error @ (TargetError::Refused { .. } | TargetError::Unreachable { .. })) => {
                 last = Some(error)
             }
@@ -31,25 +39,57 @@ pub(super) fn connect(target: &Target) -> Result<Conn, TargetError> {
     Err(last.unwrap_or_else(|| unreachable_because(target, "the name has no address")))
 }
 
-fn connect_by(target: &Target, way: Way) -> Result<Conn, TargetError> {
+fn connect_by(target: &Target, way: Way) -> Result<Greeted, TargetError> {
     let options = options(target, way);
     let secure = options.clone().ssl_opts(tls_options(target));
     let falls_back = target.tls == TlsMode::Preferred;
-    let open = move || match Conn::new(secure) {
-        Err(Error::DriverError(DriverError::TlsNotSupported)) if falls_back => Conn::new(options),
-        outcome => outcome,
+    let open = move || {
+        let mut conn = match Conn::new(secure) {
+            Err(Error::DriverError(DriverError::TlsNotSupported)) if falls_back => Conn::new(options),
+            outcome => outcome,
+        }?;
+        let version = conn.query_first("SELECT VERSION()")?;
+        Ok((conn, version))
     };
-    let conn =
-        in_time(open).map_err(|error| explain_io(target, &error))?.map_err(|error| explain(target, error))?;
-    lift_timeouts(&conn);
-    Ok(conn)
+    let greeted = in_time(target, open)?.map_err(|error| explain(target, error))?;
+    limit_waits(&greeted.0, None);
+    Ok(greeted)
 }
 
 /// What this comes to, if that is before the deadline. What comes later is closed.
-fn in_time<T: Send + 'static>(open: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+fn in_time<T: Send + 'static>(
+    target: &Target,
+    open: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, TargetError> {
+    if LOGINS.fetch_add(1, Ordering::Relaxed) >= LOGINS_MAX {
+        LOGINS.fetch_sub(1, Ordering::Relaxed);
+        return Err(unreachable_because(target, "too many logins are under way that do not end"));
+    }
     let (sender, receiver) = mpsc::channel();
-    thread::Builder::new().name("login".into()).spawn(move || drop(sender.send(open())))?;
-    receiver.recv_timeout(DEADLINE).map_err(|_| ErrorKind::TimedOut.into())
+    let login = move || {
+        let outcome = open();
+        LOGINS.fetch_sub(1, Ordering::Relaxed);
+        drop(sender.send(outcome));
+    };
+    if let Err(error) = thread::Builder::new().name("login".into()).spawn(login) {
+        LOGINS.fetch_sub(1, Ordering::Relaxed);
+        return Err(explain_io(target, &error));
+    }
+    receiver.recv_timeout(DEADLINE).map_err(|error| match error {
+        RecvTimeoutError::Timeout => given_up(target, DEADLINE),
+        RecvTimeoutError::Disconnected => TargetError::Protocol {
+            address: target.address.to_string(),
+            reason: "the driver failed at the login".into(),
+        },
+    })
+}
+
+fn given_up(target: &Target, after: Duration) -> TargetError {
+    TargetError::Timeout {
+        address: target.address.to_string(),
+        seconds: after.as_secs(),
+        doing: "logging in",
+    }
 }
 
 /// One attempt to connect.
@@ -117,20 +157,24 @@ fn tls_options(target: &Target) -> Option<SslOpts> {
     })
 }
 
-/// The handshake is limited in time; a statement may take as long as it takes (an index over millions of
-/// rows), and a dead peer is found by keep-alive.
-fn lift_timeouts(conn: &Conn) {
-    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
+/// How long each read and each write may wait; `None`, as it is after the login, for as long as it takes: a statement (an index
+/// over millions of rows) may, and a dead peer is found by keep-alive.
+pub(super) fn limit_waits(conn: &Conn, limit: Option<Duration>) {
+    let limit = limit.unwrap_or_default();
+    let time = libc::timeval {
+        tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_usec: limit.subsec_micros().into(),
+    };
     for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
-        // SAFETY: the descriptor is open while `conn` is borrowed, and the pointer and length are those of
-        // `none`. A failure leaves the timeout in place, which is safe.
+        // SAFETY: the descriptor is open while `conn` is borrowed, and the pointer and length are those of `time`. A failure
+        // leaves the limit as it was, which is safe.
         unsafe {
             libc::setsockopt(
                 conn.as_raw_fd(),
                 libc::SOL_SOCKET,
                 option,
-                (&raw const none).cast(),
-                size_of_val(&none) as libc::socklen_t,
+                (&raw const time).cast(),
+                size_of_val(&time) as libc::socklen_t,
             );
         }
     }
@@ -170,9 +214,7 @@ fn explain_io(target: &Target, error: &io::Error) -> TargetError {
     let address = target.address.to_string();
     let tls = target.tls != TlsMode::Disabled;
     match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            TargetError::Timeout { address, seconds: TIMEOUT.as_secs(), doing: "logging in" }
-        }
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => given_up(target, TIMEOUT),
         ErrorKind::NotFound if tls => TargetError::Tls {
             address,
             reason: format!("cannot read {:?}: {error}", target.tls_ca.clone().unwrap_or_default()),

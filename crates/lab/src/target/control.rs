@@ -6,6 +6,7 @@ use mysql::{Conn, DriverError, Error, LocalInfileHandler, Value};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The answer to a query; all values as text, `None` for NULL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,13 +40,10 @@ pub struct Control {
 }
 
 impl Control {
-    /// Connects within fifteen seconds, or says why not. Statements afterwards have no time limit.
+    /// Connects within fifteen seconds for each address, or says why not. Statements afterwards have no time limit.
     pub fn connect(target: &Target) -> Result<Self, TargetError> {
-        let mut conn = connect::connect(target)?;
+        let (conn, text) = connect::connect(target)?;
         let address = target.address.to_string();
-        let text: Option<String> = conn
-            .query_first("SELECT VERSION()")
-            .map_err(|error| explain(target, "SELECT VERSION()", error))?;
         let text = text.unwrap_or_default();
         let version = ServerVersion::parse(&text).ok_or_else(|| TargetError::Protocol {
             address: address.clone(),
@@ -55,6 +53,11 @@ impl Control {
             return Err(TargetError::TooOld { address, version: text });
         }
         Ok(Self { conn, target: target.clone(), version })
+    }
+
+    /// From now on a read or a write that waits longer than this fails: for one who can ask again elsewhere or later.
+    pub fn limit_waits(&mut self, limit: Duration) {
+        connect::limit_waits(&self.conn, Some(limit));
     }
 
     /// The server's version.

@@ -15,10 +15,14 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_millis(500);
 /// Until a server that did not answer is asked again.
 const PAUSE: Duration = Duration::from_secs(3);
+/// A server that says nothing for so long has not answered.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Who stops does not wait longer for a server that says nothing.
+const LEAVING: Duration = Duration::from_secs(1);
 const QUERY: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'Uptime_since_flush_status', \
                      'Innodb_row_lock_time', 'Innodb_row_lock_current_waits', 'Threads_running')";
 
-/// A thread that asks; it ends when this is dropped.
+/// A thread that asks; it ends when this is dropped, or, where its server does not answer, some seconds later.
 pub struct Monitor {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -42,8 +46,13 @@ impl Monitor {
 impl Drop for Monitor {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
+        let Some(thread) = self.thread.take() else { return };
+        thread.thread().unpark();
+        let clock = Clock::start();
+        while !thread.is_finished() && Duration::from(clock.now()) < LEAVING {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if thread.is_finished() {
             // A panic in it has been told already.
             let _ = thread.join();
         }
@@ -55,6 +64,7 @@ fn watch(target: &Target, (board, clock): (&StatusBoard, &Clock), mut first: Acc
         match Control::connect(target) {
             Err(error) => first.fail(&error),
             Ok(mut control) => {
+                control.limit_waits(ANSWER);
                 first.ask(&mut control);
                 while let Some(reading) = read(&mut control) {
                     board.post(clock.now(), Some(reading));

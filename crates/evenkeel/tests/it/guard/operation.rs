@@ -9,7 +9,7 @@ use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// A guard as a process of its own.
 pub struct Process {
@@ -96,6 +96,11 @@ impl Process {
 }
 
 impl Process {
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("it is ours")
+    }
+
     /// Ends it and waits for that.
     pub fn end(&mut self) {
         self.signal(libc::SIGTERM);

@@ -3,7 +3,7 @@
 use super::client::{Client, MODERN};
 use super::logins::certificate;
 use super::operation::{Process, evenkeel};
-use super::proxy::eventually;
+use super::proxy::{eventually, signal};
 use super::server::Server;
 use crate::patience::found;
 use std::io::Write;
@@ -11,6 +11,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixListener;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The numbers behind `key=` in lines of an event.
 fn numbers(log: &str, event: &str, key: &str) -> Vec<u64> {
@@ -201,6 +202,21 @@ fn a_start_without_reasons_warns_of_nothing() {
     // The account is asked for what a start looks at before its first status is there.
     eventually("the status", || process.log().contains("status=true"));
     assert!(!process.log().contains("event=warning"), "{}", process.log());
+}
+
+#[test]
+fn a_guard_ends_although_the_server_that_its_monitor_asks_stands_still() {
+    let server = Server::up(&[]);
+    let (open, _) = monitors(&server);
+    let mut process = Process::start_with(&server, "", &open, evenkeel);
+    eventually("the status", || process.log().contains("status=true"));
+    signal("-STOP", server.sandbox.pid());
+    // Time to ask once more.
+    std::thread::sleep(Duration::from_secs(1));
+    process.signal(libc::SIGTERM);
+    let ended = found("its end", || process.ended());
+    assert!(ended.success(), "{}", process.log());
+    signal("-CONT", server.sandbox.pid());
 }
 
 #[test]

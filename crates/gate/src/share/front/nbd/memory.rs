@@ -2,6 +2,9 @@
 
 use crate::share::Buffer;
 
+/// A connection that holds this part of all memory, or less, holds little.
+const LITTLE: usize = 256;
+
 /// The smallest and the largest buffer that are kept to be used again, and how many bytes of them.
 const LEAST: usize = 4 << 10;
 const LARGEST: usize = 1 << 20;
@@ -50,8 +53,9 @@ impl Memory {
     /// write or take no answers leave something for the others, however many there are. Of those that hold nothing one at a
     /// time has its request beyond that: a large one is neither refused nor does it wait until all others are silent.
     ///
-    /// As long as one that holds nothing waits, nobody who holds something has more: of what is given back, each has a
-    /// first request before any has a second.
+    /// As long as one that holds nothing waits for a usual one, nobody who holds much has more of what it needs: of what is
+    /// given back, each has a first request before any has a second. Who holds little goes on, or three clients who know this
+    /// rule would cut all others to one request at a time.
     pub fn take(&mut self, length: usize, held: usize) -> Option<(Buffer, Held)> {
         let size = Self::size(length);
         let taken = self.count(size, held)?;
@@ -65,7 +69,7 @@ impl Memory {
 
     fn count(&mut self, size: usize, held: usize) -> Option<Held> {
         let free = self.most.saturating_sub(self.used);
-        let fits = Self::fits(size, held, free) && (held == 0 || self.hungry == 0);
+        let fits = Self::fits(size, held, free) && (held == 0 || self.spares(held + size, free - size));
         let beyond = !fits && held == 0 && !self.beyond;
         if !fits && !beyond {
             return None;
@@ -82,12 +86,18 @@ impl Memory {
         size <= free && 2 * (held + size) <= free - size
     }
 
+    /// Whether one that holds so much, and leaves so much free, takes nothing from those who wait for a first request.
+    fn spares(&self, held: usize, left: usize) -> bool {
+        self.hungry == 0 || held <= self.most / LITTLE || Self::fits(LARGEST, 0, left)
+    }
+
     /// One that holds nothing begins to wait for a buffer of this length; whether others have to let it go first. A request
-    /// that is larger than what anybody may hold waits for its place alone.
+    /// beyond the usual waits for its place alone: others have theirs meanwhile.
     pub fn let_wait(&mut self, length: usize) -> bool {
-        let fits = Self::fits(Self::size(length), 0, self.most);
-        self.hungry += usize::from(fits);
-        fits
+        let size = Self::size(length);
+        let is_usual = size <= LARGEST && Self::fits(size, 0, self.most);
+        self.hungry += usize::from(is_usual);
+        is_usual
     }
 
     /// One of those waits no more.
@@ -181,14 +191,37 @@ mod tests {
     #[test]
     fn nobody_has_a_second_request_while_one_waits_for_its_first() {
         let mut memory = Memory::new(64 << 20);
-        let (_, first) = memory.take(1 << 20, 0).unwrap();
+        let (_, first) = memory.take(512 << 10, 0).unwrap();
+        fill_but(&mut memory, 3 << 20);
         assert!(memory.let_wait(1 << 20));
-        assert!(memory.take(4 << 10, first.bytes).is_none(), "there is one that holds nothing");
+        assert!(memory.take(64 << 10, first.bytes).is_none(), "there is one that holds nothing");
         assert!(memory.take(1 << 20, 0).is_some(), "which has its own");
         memory.let_go_on();
-        assert!(memory.take(4 << 10, first.bytes).is_some());
-        assert!(!memory.let_wait(32 << 20), "one that is too large holds up nobody");
-        assert!(memory.take(4 << 10, first.bytes).is_some());
+        assert!(memory.take(64 << 10, first.bytes).is_some());
+    }
+
+    #[test]
+    fn who_waits_holds_up_neither_who_holds_little_nor_anybody_where_there_is_enough() {
+        let mut memory = Memory::new(64 << 20);
+        let (_, first) = memory.take(2 << 20, 0).unwrap();
+        assert!(memory.let_wait(1 << 20));
+        assert!(memory.take(1 << 20, first.bytes).is_some(), "there is enough for both");
+        fill_but(&mut memory, 2 << 20);
+        assert!(memory.take(64 << 10, first.bytes).is_none());
+        let mut held = 0;
+        while memory.take(LEAST, held).is_some() {
+            held += LEAST;
+        }
+        assert_eq!(held, 256 << 10, "it may have 64 small ones at a time");
+        memory.let_go_on();
+        assert!(!memory.let_wait(20 << 20), "a large one holds up nobody");
+        memory.keep(0, 2 << 20);
+        assert!(memory.take(64 << 10, 1 << 20).is_some());
+    }
+
+    /// All is used but so many bytes.
+    fn fill_but(memory: &mut Memory, free: usize) {
+        memory.keep(memory.most - free, memory.used);
     }
 
     #[test]
