@@ -47,7 +47,8 @@ check: lint ## Without a server: form, lints, house rules, dependencies
 	 else echo "cargo-deny is not installed: dependencies not checked (cargo install cargo-deny)"; fi
 
 bench: bench-tools build ## Every benchmark, roughly (each takes --quick; without it the full figures)
-	@for bench in generator arrivals stall load variation plants collapse overhead mixed steps attack simulation shares costs bus realtime disk tenants dvdstore; do echo "== $$bench"; bench/$$bench --quick || exit 1; done
+	@# 3: this machine has no way to run it, or sways too much for a verdict, and its last line says why.
+	@for bench in generator arrivals stall load variation plants collapse overhead mixed steps attack simulation shares costs bus realtime disk tenants dvdstore; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
 
 fmt:
 	$(CARGO) fmt --all

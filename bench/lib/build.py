@@ -11,6 +11,17 @@ def binary():
     return os.path.join(ROOT, "target", "release", "evenkeel")
 
 
+def commit():
+    """The commit of the sources, with -dirty where they are not as it has them; None where git does not know them."""
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              check=True).stdout.strip()
+    try:
+        return git("rev-parse", "--short", "HEAD") + ("-dirty" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
 def example(*names):
     """Paths of examples of the lab, built for release."""
     command = ["cargo", "build", "--release", "--locked", "-q", "-p", "evenkeel-lab"]

@@ -12,6 +12,13 @@ def run(*command):
     return done.stdout.strip()
 
 
+def missing():
+    """Why no disk can be mounted here as a file system, or None."""
+    lacks = [] if os.geteuid() == 0 else ["root"]
+    lacks += [path for path in ("/dev/fuse", "/dev/loop-control") if not os.path.exists(path)]
+    return f"no mounts here without {' and '.join(lacks)}" if lacks else None
+
+
 class Mount:
     """A file as a mounted ext4, past the page cache; unmounted and detached on leaving."""
 

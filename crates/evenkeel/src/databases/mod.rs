@@ -50,7 +50,7 @@ impl Published {
 }
 
 /// What a host has of its shares where it fills only a part of its window: with one disk, `shares * min(wanted / window, 1)`.
-/// The published law adds this to the window, times a K of 1.
+/// The published law adds this to the window, times a K of 1; where it sets the window the host tells its own figure.
 pub fn beta(shares: f64, wanted: f64, window: f64) -> f64 {
     if window > 0.0 { shares * (wanted / window).min(1.0) } else { shares }
 }

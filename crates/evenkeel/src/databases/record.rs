@@ -99,7 +99,7 @@ pub struct Period {
     pub outstanding: f64,
     /// Mean under way or held back in it.
     pub wanted: f64,
-    /// Of the window before.
+    /// Of the window before: as the published law counts it, by its formula where it does not set the window.
     pub beta: f64,
     /// I/Os per second in it.
     pub ios_per_s: f64,

@@ -28,6 +28,7 @@ pub fn snapshot() -> Snapshot {
         why: Why::Shares { own: 1.0, all: 5.0 },
         fault: None,
         unfair: None,
+        beta: None,
         assumed: false,
         outstanding: 8.25,
         waiting: 12,

@@ -29,6 +29,8 @@ pub struct Status {
     pub outsider: bool,
     /// This host's part of the device over what its shares give it, where the storage does not follow windows.
     pub unfair: Option<f64>,
+    /// What shares add to the window, as the published law counts it for this period; of another law nothing.
+    pub beta: Option<f64>,
     /// Nobody has said what I/Os cost: what stands here as device time is made of figures that fit no storage in particular.
     #[serde(default)]
     pub assumed: bool,
@@ -128,6 +130,7 @@ impl From<&Snapshot> for Status {
             kept: snapshot.fault.is_some(),
             outsider: matches!(snapshot.why, Why::Outsider { .. }),
             unfair: snapshot.unfair,
+            beta: snapshot.beta,
             assumed: snapshot.assumed,
             threshold_s: snapshot.threshold_s,
             period_s: snapshot.period.as_secs_f64(),

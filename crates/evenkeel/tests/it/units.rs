@@ -55,17 +55,31 @@ fn a_unit_starts_what_it_has_checked_with_a_file_that_its_own_words_install() {
     }
 }
 
+/// What systemd-analyze says of a unit, by the name of its file; `None` where it cannot be started.
+fn verified(folder: &Path, name: &str, unit: &str) -> Option<String> {
+    let file = folder.join(name);
+    fs::write(&file, unit).expect("a file");
+    let output = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&file).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
 #[test]
 fn systemd_finds_nothing_wrong_with_a_unit() {
     let home = tempfile::tempdir().expect("a temporary directory");
     for (path, unit) in units() {
-        let copy = home.path().join(path.file_name().expect("a name"));
-        fs::write(&copy, unit.replace(INSTALLED, env!("CARGO_BIN_EXE_evenkeel"))).expect("a file");
-        let verified = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&copy).output();
-        let Ok(verified) = verified else { return left_out("systemd-analyze is not installed") };
-        let said = String::from_utf8_lossy(&verified.stderr);
+        let unit = unit.replace(INSTALLED, env!("CARGO_BIN_EXE_evenkeel"));
+        let broken = unit.replace("[Service]\n", "[Service]\nNoSuchKey=1\n");
+        assert_ne!(broken, unit, "{}", path.display());
+        // The control: its exit code is 0 also where it warns, so that silence alone says nothing.
+        let Some(said) = verified(home.path(), "broken.service", &broken) else {
+            return left_out("systemd-analyze is not installed");
+        };
+        if !(said.contains("broken.service") && said.contains("NoSuchKey")) {
+            return left_out(format!("systemd-analyze finds nothing wrong with a broken unit: {said}"));
+        }
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+        let said = verified(home.path(), name, &unit).expect("it was started before");
         // What other units of this machine have to be said of is not asked for.
-        let name = copy.file_name().and_then(|name| name.to_str()).expect("a name");
         assert!(!said.contains(name), "{said}");
     }
 }

@@ -37,6 +37,12 @@ pub trait WindowController: Send {
     fn unfair(&self) -> Option<f64> {
         None
     }
+
+    /// What shares add to the window by the period that was reported last, where the law has such a figure: the published
+    /// law's beta.
+    fn beta(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// A law with its parameters.

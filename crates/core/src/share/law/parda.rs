@@ -84,6 +84,10 @@ impl WindowController for Parda {
     fn is_at_floor(&self) -> bool {
         self.at_floor
     }
+
+    fn beta(&self) -> Option<f64> {
+        Some(self.parameters.k * self.used)
+    }
 }
 
 #[cfg(test)]
@@ -112,9 +116,11 @@ mod tests {
 
     #[test]
     fn a_host_that_fills_half_its_window_has_half_its_beta() {
+        let mut parda = Parda::new(Parameters { k: 2.0, ..Parameters::published(0.030) });
+        parda.report(&period(0.030, 16.0));
+        assert_eq!((parda.used, parda.beta()), (0.5, Some(1.0)));
         let mut parda = Parda::new(Parameters::published(0.030));
         let report = parda.report(&period(0.030, 16.0));
-        assert_eq!(parda.used, 0.5);
         assert!((parda.update(&[report], 0) - 32.4).abs() < 1e-9);
     }
 

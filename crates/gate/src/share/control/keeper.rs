@@ -45,6 +45,11 @@ impl Keeper {
         self.law.unfair().filter(|_| self.failed.is_none())
     }
 
+    /// What shares add to the window, where the law has such a figure.
+    pub fn beta(&self) -> Option<f64> {
+        self.law.beta().filter(|_| self.failed.is_none())
+    }
+
     /// What to tell the others. A law that has failed says nothing of its own: they divide by what is wanted here.
     pub fn report(&mut self, period: &Period) -> Report {
         if self.failed.is_none() {

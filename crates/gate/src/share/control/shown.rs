@@ -38,6 +38,7 @@ impl Loop {
             why: self.why.clone(),
             fault: self.fault.clone(),
             unfair: self.keeper.unfair(),
+            beta: self.keeper.beta(),
             assumed: self.settings.costs == Costs::default(),
             outstanding: period.outstanding,
             waiting: seen.waiting,

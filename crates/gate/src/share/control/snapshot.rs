@@ -26,6 +26,8 @@ pub struct Snapshot {
     pub fault: Option<Fault>,
     /// This host's part of the device over what its shares give it, where the storage does not follow windows.
     pub unfair: Option<f64>,
+    /// What shares add to the window, as the published law counts it for this period; of another law nothing.
+    pub beta: Option<f64>,
     /// I/Os are taken to cost what the program assumes of any storage: nobody has said what they cost here.
     pub assumed: bool,
     /// Cost outstanding in the mean of the period.

@@ -24,7 +24,8 @@ struct Shown {
     _file: NamedTempFile,
 }
 
-fn shown(read_only: bool) -> Option<Shown> {
+/// A disk of its own, shown; where nothing can be shown here, the test is told to be left out.
+fn shown_or_left_out(read_only: bool) -> Option<Shown> {
     let file = NamedTempFile::new().unwrap();
     file.as_file().set_len(BYTES).unwrap();
     let backing =
@@ -50,7 +51,7 @@ fn open(path: &Path) -> File {
 
 #[test]
 fn what_threads_write_at_any_place_is_read_again() {
-    let Some(shown) = shown(false) else { return };
+    let Some(shown) = shown_or_left_out(false) else { return };
     let file = Arc::new(open(&shown.front.file()));
     let writers = (0..8_u64).map(|number| {
         let file = file.clone();
@@ -78,7 +79,7 @@ fn what_threads_write_at_any_place_is_read_again() {
 
 #[test]
 fn what_fio_writes_in_all_sizes_at_once_it_finds_again() {
-    let Some(shown) = shown(false) else { return };
+    let Some(shown) = shown_or_left_out(false) else { return };
     shown.engine.handle().set_window(6.0);
     let file = format!("--filename={}", shown.front.file().display());
     let mut fio = Command::new("fio");
@@ -119,7 +120,7 @@ fn what_fio_writes_in_all_sizes_at_once_it_finds_again() {
 
 #[test]
 fn the_file_is_a_disk_and_stays_one() {
-    let Some(shown) = shown(false) else { return };
+    let Some(shown) = shown_or_left_out(false) else { return };
     let path = shown.front.file();
     let file = open(&path);
     let errno = |result: io::Result<usize>| result.unwrap_err().raw_os_error();
@@ -143,7 +144,7 @@ fn the_file_is_a_disk_and_stays_one() {
 
 #[test]
 fn holes_and_zeroes_of_the_file_are_those_of_the_disk() {
-    let Some(shown) = shown(false) else { return };
+    let Some(shown) = shown_or_left_out(false) else { return };
     let path = shown.front.file();
     let file = open(&path);
     file.write_all_at(&vec![7; BYTES as usize], 0).unwrap();
@@ -171,7 +172,7 @@ fn holes_and_zeroes_of_the_file_are_those_of_the_disk() {
 
 #[test]
 fn a_disk_that_may_only_be_read_is_not_written() {
-    let Some(shown) = shown(true) else { return };
+    let Some(shown) = shown_or_left_out(true) else { return };
     let path = shown.front.file();
     assert_eq!(fs::read(&path).unwrap().len() as u64, BYTES);
     let refused = OpenOptions::new().write(true).open(&path).unwrap_err().raw_os_error();
@@ -180,7 +181,7 @@ fn a_disk_that_may_only_be_read_is_not_written() {
 
 #[test]
 fn what_has_users_is_not_taken_down_but_hidden_in_the_end() {
-    let Some(mut shown) = shown(false) else { return };
+    let Some(mut shown) = shown_or_left_out(false) else { return };
     let file = open(&shown.front.file());
     let error = shown.front.unmount().unwrap_err();
     assert!(matches!(error, FuseError::Busy(_)), "{error}");
@@ -195,7 +196,7 @@ fn what_has_users_is_not_taken_down_but_hidden_in_the_end() {
 
 #[test]
 fn a_file_system_that_is_taken_down_can_be_mounted_again() {
-    let Some(mut shown) = shown(false) else { return };
+    let Some(mut shown) = shown_or_left_out(false) else { return };
     open(&shown.front.file()).write_all_at(b"once", 0).unwrap();
     shown.front.unmount().unwrap();
     let disk = FuseDisk { disk: 0, name: "other".to_owned(), bytes: BYTES, read_only: false };
@@ -211,7 +212,7 @@ fn a_file_system_that_is_taken_down_can_be_mounted_again() {
 #[test]
 fn errors_of_what_is_below_a_disk_are_told_as_they_are() {
     for executor in [Executor::Uring, Executor::Threads] {
-        let Some(shown) = shown(false) else { return };
+        let Some(shown) = shown_or_left_out(false) else { return };
         let below =
             FileBacking::open(&shown.front.file(), FileOptions { executor, ..FileOptions::default() });
         let Ok(below) = below else { return left_out(format!("in part: no {executor}")) };
@@ -250,7 +251,7 @@ fn a_place_that_cannot_be_mounted_on_is_refused_in_words() {
 
 #[test]
 fn a_file_that_was_hidden_goes_with_its_last_user() {
-    let Some(mut shown) = shown(false) else { return };
+    let Some(mut shown) = shown_or_left_out(false) else { return };
     let file = open(&shown.front.file());
     shown.front.detach().unwrap();
     assert_eq!(fs::read_dir(shown.folder.path()).unwrap().count(), 0);

@@ -45,7 +45,8 @@ impl Watch {
             window: status.window,
             outstanding: status.outstanding,
             wanted,
-            beta: beta(SHARES[host], wanted, window),
+            // As the law counts it; by its formula where another one sets the window, and has none.
+            beta: status.beta.unwrap_or_else(|| beta(SHARES[host], wanted, window)),
             ios_per_s: status.throughput,
             latency_s: status.latency_s,
         });
@@ -122,5 +123,12 @@ mod tests {
         watch.look(1, &status(1.5, 0, 4.0), 0.6, (0.0, 1.0));
         let beta: Vec<f64> = watch.periods.iter().map(|period| period.beta).collect();
         assert_eq!(beta, [2.0, 2.0], "8 of 16, also in the period at whose end the window fell to 4");
+    }
+
+    #[test]
+    fn beta_is_the_laws_own_where_it_has_one() {
+        let mut watch = Watch::default();
+        watch.look(1, &Status { beta: Some(3.0), ..status(1.0, 0, 16.0) }, 0.1, (0.0, 1.0));
+        assert_eq!(watch.periods[0].beta, 3.0);
     }
 }
