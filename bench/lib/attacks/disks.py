@@ -244,7 +244,7 @@ def demanding(scene):
     """Two writes within the rules, and a large read that waits for the memory that they hold."""
     array = os.path.join(scene.stack.enter_context(tempfile.TemporaryDirectory(prefix="evenkeel-bench-")), "array")
     made = [scene.site.binary, "-q", "share", "array", array, "--spindles", "8", "--service", "20ms"]
-    subprocess.run(made, check=True)
+    subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
     disks = host(scene, text(("one", f"simulated = '{array}'")))
     many = Demand(scene, disks, PAGE, 16)
     quiet = many.rate(4)
