@@ -86,9 +86,10 @@ impl Memory {
         size <= free && 2 * (held + size) <= free - size
     }
 
-    /// Whether one that holds so much, and leaves so much free, takes nothing from those who wait for a first request.
+    /// Whether one that holds so much, and leaves so much free, takes nothing from those who wait for a first request: for
+    /// each of them there is a usual one left, and for the last of them what it has to leave itself.
     fn spares(&self, held: usize, left: usize) -> bool {
-        self.hungry == 0 || held <= self.most / LITTLE || Self::fits(LARGEST, 0, left)
+        self.hungry == 0 || held <= self.most / LITTLE || left / LARGEST >= self.hungry + 2
     }
 
     /// One that holds nothing begins to wait for a buffer of this length; whether others have to let it go first. A request
@@ -217,6 +218,22 @@ mod tests {
         assert!(!memory.let_wait(20 << 20), "a large one holds up nobody");
         memory.keep(0, 2 << 20);
         assert!(memory.take(64 << 10, 1 << 20).is_some());
+    }
+
+    #[test]
+    fn what_one_gives_back_at_once_is_for_all_who_wait() {
+        let mut memory = Memory::new(64 << 20);
+        let (_, first) = memory.take(1 << 20, 0).unwrap();
+        fill_but(&mut memory, 20 << 20);
+        for _ in 0..17 {
+            assert!(memory.let_wait(1 << 20));
+        }
+        assert!(memory.take(1 << 20, first.bytes).is_some(), "there are 19 left for 17");
+        assert!(memory.take(1 << 20, 2 * first.bytes).is_none());
+        for _ in 0..17 {
+            assert!(memory.take(1 << 20, 0).is_some());
+            memory.let_go_on();
+        }
     }
 
     /// All is used but so many bytes.
