@@ -39,6 +39,17 @@ pub struct Batch {
     pub spectrum: Spectrum,
 }
 
+impl Batch {
+    /// Adds the same stretch as another thread saw it.
+    pub fn add(&mut self, other: &Self) {
+        self.arrivals += other.arrivals;
+        self.lost += other.lost;
+        self.completed += other.completed;
+        self.response_sum += other.response_sum;
+        self.spectrum = Spectrum::merged([&self.spectrum, &other.spectrum]);
+    }
+}
+
 /// A run of a cell, in batches of equal duration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
