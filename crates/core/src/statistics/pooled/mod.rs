@@ -91,7 +91,7 @@ pub enum Bounds {
         /// Upper end.
         high: f64,
     },
-    /// It is at least this (97.5 %), and nothing can be said about how much more.
+    /// It is at least this (99 %), and nothing can be said about how much more.
     AtLeast(f64),
     /// One run alone says nothing about its error.
     None,

@@ -7,6 +7,10 @@ use crate::statistics::{CONFIDENCE, student_quantile};
 /// short for any.
 const CORRELATION_MAX: f64 = 0.9;
 
+/// Confidence of a lower bound that stands alone. More than that of an interval's end, because a bound stands alone where the
+/// response happened to be high rather than low: of M/M/1 queues at a load of 0.8, bounds of 97.5 % then held in 94 %.
+const BOUND: f64 = 0.99;
+
 /// Numerator and denominator.
 pub(super) type Pair = (f64, f64);
 
@@ -28,7 +32,12 @@ pub(super) struct Error {
 impl Error {
     /// Half the width of the interval, relative to the figure.
     fn half(self) -> f64 {
-        student_quantile(f64::midpoint(1.0, CONFIDENCE), self.degrees) * self.relative
+        self.distance(f64::midpoint(1.0, CONFIDENCE))
+    }
+
+    /// Relative distance that an error exceeds on one side with probability `1 - p`.
+    fn distance(self, p: f64) -> f64 {
+        student_quantile(p, self.degrees) * self.relative
     }
 
     /// The interval that is symmetric on the log scale.
@@ -41,11 +50,10 @@ impl Error {
     /// `is_long_enough` is not so, only the lower end.
     pub fn on_reciprocal_scale(self, value: f64, is_long_enough: bool) -> Bounds {
         let half = self.half();
-        let low = value / (1.0 + half);
         if is_long_enough && half < 1.0 {
-            Bounds::TwoSided { low, high: value / (1.0 - half) }
+            Bounds::TwoSided { low: value / (1.0 + half), high: value / (1.0 - half) }
         } else {
-            Bounds::AtLeast(low)
+            Bounds::AtLeast(value / (1.0 + self.distance(BOUND)))
         }
     }
 }
@@ -203,7 +211,7 @@ mod tests {
     fn an_error_as_large_as_the_figure_leaves_a_lower_bound() {
         let wide = Error { relative: 1.0, degrees: 1e12 };
         assert!(
-            matches!(wide.on_reciprocal_scale(10.0, true), Bounds::AtLeast(low) if (low - 3.38).abs() < 0.01)
+            matches!(wide.on_reciprocal_scale(10.0, true), Bounds::AtLeast(low) if (low - 3.01).abs() < 0.01)
         );
         let narrow = Error { relative: 0.1, degrees: 1e12 };
         assert!(
