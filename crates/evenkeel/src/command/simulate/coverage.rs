@@ -68,10 +68,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What came of the seed with this number.
+type Done = (u64, Result<Vec<Try>, RateError>);
+
 /// The tries of all seeds in their order, whichever thread made them: the same for the same seed.
 fn tries(session: &Session, plan: &CoveragePlan, seed: Seed, seeds: u64) -> Result<Vec<Try>> {
     let next = AtomicU64::new(0);
-    let done: Mutex<Vec<(u64, Result<Vec<Try>, RateError>)>> = Mutex::new(Vec::new());
+    let done: Mutex<Vec<Done>> = Mutex::new(Vec::new());
     let work = || loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= seeds || session.stop.is_set() {
