@@ -9,7 +9,8 @@ use evenkeel_core::statistics::{BATCHES, SpectrumCounter};
 #[derive(Default)]
 pub(super) struct Batches {
     start: Nanos,
-    length: Nanos,
+    /// Of one batch in ns, rounded up.
+    length: u64,
     counted: Vec<Counted>,
 }
 
@@ -22,12 +23,12 @@ struct Counted {
 impl Batches {
     /// Batches of a measured phase on the monotonic clock.
     pub fn new(start: Nanos, end: Nanos) -> Self {
-        Self { start, length: end - start, counted: vec![Counted::default(); BATCHES] }
+        let length = (end - start).0.div_ceil(BATCHES as u64);
+        Self { start, length, counted: vec![Counted::default(); BATCHES] }
     }
 
     fn of(&mut self, arrival: Nanos) -> Option<&mut Counted> {
-        let since = u128::from(arrival.0.checked_sub(self.start.0)?);
-        let place = (since * BATCHES as u128).checked_div(u128::from(self.length.0))?;
+        let place = arrival.0.checked_sub(self.start.0)?.checked_div(self.length)?;
         self.counted.get_mut(usize::try_from(place).ok()?)
     }
 
@@ -51,7 +52,7 @@ impl Batches {
 
     /// The batches of a phase that lasted so long; those after an early end are left out, one that it cut stays.
     pub fn finish(self, measured: Nanos) -> Vec<Batch> {
-        let begun = (BATCHES as u128 * u128::from(measured.0)).div_ceil(u128::from(self.length.0.max(1)));
+        let begun = measured.0.div_ceil(self.length.max(1));
         let whole = |mut counted: Counted| {
             counted.batch.spectrum = counted.responses.take();
             counted.batch

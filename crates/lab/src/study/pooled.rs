@@ -63,6 +63,7 @@ pub(super) mod tests {
     use evenkeel_core::Nanos;
     use evenkeel_core::random::Seed;
     use evenkeel_core::simulation::VirtualCell;
+    use evenkeel_core::statistics::Spectrum;
 
     /// Runs of a virtual server that works 4 ms on a request, as they are stored.
     pub fn runs(load: f64, seconds: f64, count: u64) -> Vec<RunFile> {
@@ -74,11 +75,22 @@ pub(super) mod tests {
         let batches: Vec<BatchRecord> = run.batches.iter().map(Into::into).collect();
         let count: u64 = batches.iter().map(|batch| batch.completed).sum();
         let sum_ms: f64 = batches.iter().map(|batch| batch.response_sum_ms).sum();
+        let all = Spectrum::merged(run.batches.iter().map(|batch| &batch.spectrum));
+        let quantile = |quantile: f64| all.quantile(quantile).unwrap() / 1e6;
         RunFile {
             measured_s: run.seconds,
             throughput_per_s: run.completions as f64 / run.seconds,
             counts: CountsRecord { arrivals: count, completed: count, ..CountsRecord::default() },
-            response: TimesRecord { count, mean_ms: sum_ms / count as f64, ..TimesRecord::default() },
+            response: TimesRecord {
+                count,
+                mean_ms: sum_ms / count as f64,
+                p50_ms: quantile(0.5),
+                p90_ms: quantile(0.9),
+                p95_ms: quantile(0.95),
+                p99_ms: quantile(0.99),
+                p999_ms: quantile(0.999),
+                max_ms: quantile(1.0),
+            },
             batches,
             ..RunFile::default()
         }

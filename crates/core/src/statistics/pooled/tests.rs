@@ -1,3 +1,5 @@
+//! Figures of simulated cells, and of batches made by hand.
+
 use super::*;
 use crate::random::Seed;
 use crate::simulation::VirtualCell;
