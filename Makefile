@@ -48,7 +48,7 @@ check: lint ## Without a server: form, lints, house rules, dependencies
 
 bench: bench-tools build ## Every benchmark, roughly (each takes --quick; without it the full figures)
 	@# 3: this machine has no way to run it, or sways too much for a verdict, and its last line says why.
-	@for bench in generator arrivals stall load variation plants collapse overhead mixed steps attack simulation shares costs bus realtime disk tenants dvdstore; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
+	@for bench in generator arrivals stall load variation plants collapse overhead mixed steps attack simulation coverage shares costs bus realtime disk tenants dvdstore; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
 
 fmt:
 	$(CARGO) fmt --all

@@ -84,7 +84,7 @@ fn response(
         match cell.lower_bound && format::mean(of(cell)).is_some() {
             // The interval of a lower bound bounds nothing.
             true => format!("≥ {}", mean(Some(of(cell)), scale)),
-            false if with_interval => format::estimate(of(cell), scale),
+            false if with_interval || of(cell).at_least().is_some() => format::estimate(of(cell), scale),
             false => mean(Some(of(cell)), scale),
         }
     })
@@ -123,6 +123,19 @@ mod tests {
         assert_eq!(text(&cells, "tau", 0), "18.3 ± 0.4 ms");
         assert!(text(&cells, "tau", 5).starts_with("≥ "), "{}", text(&cells, "tau", 5));
         assert!(text(&cells, "lag p99", 0).ends_with(" µs"));
+    }
+
+    #[test]
+    fn a_figure_of_which_a_lower_bound_is_known_is_shown_as_one_with_and_without_intervals() {
+        let mut cells = fixture::demo().summary.cells;
+        let cell = &mut cells[1];
+        for figure in [&mut cell.tau_ms, &mut cell.p99_ms] {
+            (figure.mean, figure.low, figure.high) = (30.0, Some(21.5), None);
+        }
+        assert_eq!(text(&cells[..2], "tau", 1), "≥ 21.5 ms");
+        assert_eq!(text(&cells[..2], "p99", 1), "≥ 21.5 ms");
+        cells[1].p99_ms.n = 0;
+        assert_eq!(text(&cells[..2], "p99", 1), "not available ms");
     }
 
     #[test]

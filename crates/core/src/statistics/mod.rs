@@ -5,15 +5,19 @@
 //! such as its own spread, is `None` and never zero.
 
 mod batch_means;
+mod chi_square;
 mod mean;
 mod normal;
 mod percentile;
+pub mod pooled;
 mod randomness;
 mod ratio;
 mod special;
+mod spectrum;
 mod student;
 
 pub use batch_means::{BATCHES, BatchMeans};
+pub use chi_square::{chi_square_quantile, standard_error_bound};
 pub use mean::{ErrorBar, Estimate, Sample};
 pub use normal::{normal_quantile, normal_tail};
 pub use percentile::{PercentileEstimate, merged, percentile};
@@ -22,6 +26,7 @@ pub use randomness::{
 };
 pub use ratio::{Ratio, paired_ratio, unpaired_ratio};
 pub use special::chi_square_tail;
+pub use spectrum::{Spectrum, SpectrumCounter};
 pub use student::{student_quantile, student_tail};
 
 /// Confidence of all intervals, unless a function says otherwise.

@@ -1,5 +1,6 @@
-//! `evenkeel simulate`: controllers and guarded sessions on the virtual clock.
+//! `evenkeel simulate`: controllers, guarded sessions and measured cells on the virtual clock.
 
+mod coverage;
 mod mix;
 mod plants;
 mod sessions;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 
 /// Flags of `evenkeel simulate`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "Examples:
   evenkeel simulate examples/scenarios/*.toml            every scenario with its own controller
   evenkeel simulate collapse.toml --controller vegas --trace
@@ -27,9 +29,12 @@ use std::process::ExitCode;
   evenkeel simulate --mix 186 --seed 1                   one of these mixes, period by period
   evenkeel simulate --sessions 1000                      guarded sessions: what must never happen
   evenkeel simulate --sessions 1 --seed 17 --story       one of these histories, step by step
+  evenkeel simulate coverage                             how often the intervals of a cell hold
 
 Exit code 1 when an expectation of a scenario is broken, or something happened to a session that must not.")]
 pub struct Args {
+    #[command(subcommand)]
+    pub what: Option<What>,
     /// Scenario files; `examples/scenarios` shows every key
     #[arg(value_name = "FILE", required_unless_present_any = ["plants", "steps", "search", "shares", "mixes", "mix", "sessions"])]
     pub files: Vec<PathBuf>,
@@ -81,8 +86,18 @@ pub struct Args {
     pub json: bool,
 }
 
+/// What is simulated besides controllers.
+#[derive(Debug, clap::Subcommand)]
+pub enum What {
+    /// How often the intervals of a cell hold, on queues whose figures are known
+    Coverage(coverage::Args),
+}
+
 /// Runs scenarios, random plants, steps, sessions or the search.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    if let Some(What::Coverage(args)) = &args.what {
+        return coverage::run(session, args);
+    }
     if args.search {
         return plants::search(args);
     }

@@ -5,7 +5,8 @@
 //! `study, series, target, workload, layout, pool_bytes, pool_percent, cell, rate_per_s` say which cell;
 //! `runs, stability, lower_bound, valid` how good it is; then for each of `tau_ms, p50_ms, p90_ms, p95_ms,
 //! p99_ms, p999_ms, throughput_per_s, theta_percent, lag_p99_ms, pool_reads_per_request` the four columns
-//! `X_mean, X_se, X_low, X_high` (mean over runs, its standard error, the ends of its 95 % interval);
+//! `X_mean, X_se, X_low, X_high` (mean over all requests of all runs, its standard error, the ends of its 95 % interval; a
+//! low without a high is a lower bound of 99 %, and all that the runs say);
 //! `target_spread_ms`; `arrivals, completed, failed, timed_out, unsent`; `caveats`, their codes parted by
 //! blanks; four columns each for `mu_ms` and for what the server did, as far as it told: `pool_read_requests,
 //! row_lock_waits, row_lock_wait_ms, log_writes, log_fsyncs, handler_reads, handler_writes, tmp_tables,

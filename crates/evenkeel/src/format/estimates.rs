@@ -1,7 +1,11 @@
 //! Means with their uncertainty.
 
-use super::{ABSENT, TimeUnit, plus_minus};
+use super::{ABSENT, TimeUnit, plus_minus, significant};
 use evenkeel_lab::store::format::EstimateRecord;
+
+/// An interval whose ends are this many times as far from the mean as each other is told by its ends: a half-width would
+/// place one of them where it is not.
+const SKEWED: f64 = 1.5;
 
 /// Half of the 95 % interval, where there is one.
 fn half_width(estimate: &EstimateRecord) -> Option<f64> {
@@ -9,23 +13,42 @@ fn half_width(estimate: &EstimateRecord) -> Option<f64> {
     half.is_finite().then_some(half)
 }
 
+/// Both ends of an interval that reaches much farther up than down, or down than up.
+fn skewed(estimate: &EstimateRecord) -> Option<(f64, f64)> {
+    let (low, high) = (estimate.low?, estimate.high?);
+    let (down, up) = (estimate.mean - low, high - estimate.mean);
+    let is_skewed = down > 0.0 && up > 0.0 && down.max(up) > SKEWED * down.min(up);
+    (is_skewed && down.is_finite() && up.is_finite()).then_some((low, high))
+}
+
 /// The mean of an estimate; `None` without runs or where it is not a number.
 pub fn mean(estimate: &EstimateRecord) -> Option<f64> {
     (estimate.n > 0 && estimate.mean.is_finite()).then_some(estimate.mean)
 }
 
-/// `41.2 ± 0.8`, scaled by `scale`, without a unit.
+/// `41.2 ± 0.8`, or `41 (35 to 52)` where the interval is skewed, or `≥ 35.0` where nothing but a lower bound is known; scaled
+/// by `scale`, without a unit.
 pub fn estimate(estimate: &EstimateRecord, scale: f64) -> String {
-    mean(estimate).map_or_else(
-        || ABSENT.to_owned(),
-        |mean| plus_minus(mean * scale, half_width(estimate).map(|half| half * scale)),
-    )
+    in_words(estimate, scale, "≥")
 }
 
-/// `41.2 ± 0.8 ms`: an estimate of a time, in the unit that suits it.
+/// With the words before a lower bound.
+fn in_words(estimate: &EstimateRecord, scale: f64, at_least: &str) -> String {
+    let Some(mean) = mean(estimate) else { return ABSENT.to_owned() };
+    if let Some(low) = estimate.at_least() {
+        return format!("{at_least} {}", significant(low * scale, 3));
+    }
+    if let Some((low, high)) = skewed(estimate) {
+        let [mean, low, high] = [mean, low, high].map(|value| significant(value * scale, 2));
+        return format!("{mean} ({low} to {high})");
+    }
+    plus_minus(mean * scale, half_width(estimate).map(|half| half * scale))
+}
+
+/// `41.2 ± 0.8 ms`, `at least 35.0 ms`: an estimate of a time, in the unit that suits it.
 pub fn estimate_time(time: &EstimateRecord) -> String {
     // By the upper end where there is one, so that no mean just below a unit is rounded up to 1,000 of a lesser one.
-    let upper = |mean: f64| mean + half_width(time).unwrap_or(0.0);
+    let upper = |mean: f64| time.at_least().unwrap_or(mean + half_width(time).unwrap_or(0.0));
     with_unit(time, mean(time).map_or(TimeUnit::Milliseconds, |mean| TimeUnit::suiting(upper(mean))))
 }
 
@@ -33,12 +56,12 @@ fn with_unit(time: &EstimateRecord, unit: TimeUnit) -> String {
     if mean(time).is_none() {
         return ABSENT.to_owned();
     }
-    format!("{} {}", estimate(time, unit.per_ms()), unit.symbol())
+    format!("{} {}", in_words(time, unit.per_ms(), "at least"), unit.symbol())
 }
 
 /// `61.5 ± 1.2/s`.
 pub fn estimate_rate(rate: &EstimateRecord) -> String {
-    if mean(rate).is_none() { ABSENT.to_owned() } else { format!("{}/s", estimate(rate, 1.0)) }
+    if mean(rate).is_none() { ABSENT.to_owned() } else { format!("{}/s", in_words(rate, 1.0, "at least")) }
 }
 
 /// `78.3 ± 0.9 %`.
@@ -66,11 +89,34 @@ mod tests {
             se: Some(half / 4.3),
             low: Some(mean - half),
             high: Some(mean + half),
+            degrees: Some(2.0),
         };
         assert_eq!(estimate_time(&made(41.23, 0.8)), "41.2 ± 0.8 ms");
         assert_eq!(estimate_time(&made(0.0412, 0.0008)), "41.2 ± 0.8 µs");
         assert_eq!(estimate_time(&made(0.981, 0.4)), "1.0 ± 0.4 ms");
         assert_eq!(estimate_time(&made(41_230.0, 800.0)), "41.2 ± 0.8 s");
         assert_eq!(estimate_rate(&made(61.52, 1.2)), "61.5 ± 1.2/s");
+    }
+
+    fn ends(low: Option<f64>, high: Option<f64>) -> EstimateRecord {
+        EstimateRecord { n: 3, mean: 41.23, se: Some(6.0), low, high, degrees: Some(4.0) }
+    }
+
+    #[test]
+    fn a_lower_bound_is_told_as_one_and_never_as_a_mean() {
+        let bound = ends(Some(35.04), None);
+        assert_eq!(
+            (estimate_time(&bound), estimate(&bound, 1.0)),
+            ("at least 35.0 ms".into(), "≥ 35.0".into())
+        );
+        assert_eq!(estimate_rate(&bound), "at least 35.0/s");
+        assert_eq!(estimate_time(&ends(Some(0.5), None)), "at least 500 µs");
+        assert_eq!(estimate_time(&ends(None, None)), "41.2 ms");
+    }
+
+    #[test]
+    fn a_skewed_interval_is_told_by_its_ends() {
+        assert_eq!(estimate_time(&ends(Some(34.6), Some(52.3))), "41 (35 to 52) ms");
+        assert_eq!(estimate_time(&ends(Some(39.0), Some(44.0))), "41.2 ± 2.5 ms");
     }
 }

@@ -124,8 +124,14 @@ fn the_trust_limit_is_drawn_where_trust_ended() {
 fn what_is_absent_is_said_and_no_number_is_broken() {
     let mut broken = fixture::demo();
     broken.summary.cells[0].tau_ms.mean = f64::NAN;
-    broken.summary.cells[1].p99_ms =
-        EstimateRecord { n: 2, mean: 1.0, se: None, low: Some(f64::NEG_INFINITY), high: Some(f64::NAN) };
+    broken.summary.cells[1].p99_ms = EstimateRecord {
+        n: 2,
+        mean: 1.0,
+        se: None,
+        low: Some(f64::NEG_INFINITY),
+        high: Some(f64::NAN),
+        degrees: None,
+    };
     broken.summary.headlines[0].capacity_theta_percent = Some(f64::NAN);
     broken.runs[3].response.mean_ms = f64::INFINITY;
     for fixture in [fixture::single(), broken] {

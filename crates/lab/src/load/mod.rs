@@ -6,6 +6,7 @@
 //! `run` starts one `worker` per thread; `schedule` has its arrivals, `session` its connections, `recorder`
 //! what became of its requests. `socket`, `poller` and `thread` are the system calls.
 
+mod batches;
 mod deadlines;
 mod error;
 mod plan;

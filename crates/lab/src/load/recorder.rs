@@ -1,5 +1,6 @@
 //! What became of the requests of one thread.
 
+use super::batches::Batches;
 use super::request_log::{LogLine, LogSender};
 use super::result::{Counts, Interval, KindResult, LoadResult};
 use crate::workload::{StepEnd, Workload};
@@ -91,8 +92,10 @@ pub(super) struct Recorder {
     start: Nanos,
     end: Nanos,
     counts: Counts,
+    /// Of requests of no known kind; all others are counted by kind, and added up at the end.
     response: Histogram<u64>,
     response_sum: Nanos,
+    batches: Batches,
     service: Histogram<u64>,
     first_byte: Histogram<u64>,
     lag: Histogram<u64>,
@@ -121,6 +124,7 @@ impl Recorder {
             counts: Counts::default(),
             response: histogram(),
             response_sum: Nanos::ZERO,
+            batches: Batches::default(),
             service: histogram(),
             first_byte: histogram(),
             lag: histogram(),
@@ -142,6 +146,7 @@ impl Recorder {
     /// The measured phase is from `start` to `end` on the monotonic clock.
     pub fn measure(&mut self, start: Nanos, end: Nanos) {
         (self.start, self.end) = (start, end);
+        self.batches = Batches::new(start, end);
         self.interval_length = interval_length(end - start);
         let length = self.interval_length.0;
         let interval = |index| Interval { start: Nanos(index * length), ..Interval::default() };
@@ -167,6 +172,7 @@ impl Recorder {
     pub fn arrived(&mut self, arrival: Nanos) {
         if self.measures(arrival) {
             self.counts.arrivals += 1;
+            self.batches.arrived(arrival);
             if let Some(interval) = self.interval(arrival) {
                 interval.arrivals += 1;
             }
@@ -269,14 +275,17 @@ impl Recorder {
     /// What failed says nothing about how long an answer takes; what timed out or was never sent says that
     /// it takes longer than this.
     fn count_response(&mut self, end: End) {
-        if matches!(end.outcome, Outcome::Failed(_)) {
+        let response = end.done - end.arrival;
+        let counts = !matches!(end.outcome, Outcome::Failed(_));
+        let is_completed = end.outcome == Outcome::Completed;
+        self.batches.ended(end.arrival, is_completed, counts.then_some(response));
+        if !counts {
             return;
         }
-        let response = end.done - end.arrival;
-        self.response.saturating_record(response.0.max(1));
         self.response_sum += response;
-        if let Some(series) = self.kinds.get_mut(end.kind as usize) {
-            series.record(response);
+        match self.kinds.get_mut(end.kind as usize) {
+            Some(series) => series.record(response),
+            None => self.response.saturating_record(response.0.max(1)),
         }
         if let Some(interval) = self.interval(end.arrival) {
             interval.response_sum += response;
@@ -328,6 +337,9 @@ impl Recorder {
         let named = |series: Vec<Series>, names: Vec<&str>| {
             series.into_iter().zip(names).map(|(series, name)| series.result(name)).collect()
         };
+        for series in self.kinds.iter().filter_map(|series| series.response.as_deref()) {
+            self.response.add(series).expect("all histograms have the same bounds");
+        }
         let kinds = workload.kinds().iter().map(String::as_str).collect();
         let statements = workload.statements().iter().map(|statement| statement.name.as_str()).collect();
         LoadResult {
@@ -336,6 +348,7 @@ impl Recorder {
             stopped: false,
             response: self.response,
             response_sum: self.response_sum,
+            batches: self.batches.finish(measured),
             service: self.service,
             first_byte: self.first_byte,
             lag: self.lag,

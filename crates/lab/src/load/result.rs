@@ -1,6 +1,7 @@
 //! What a run of load brought, before anyone judges it.
 
 use evenkeel_core::Nanos;
+use evenkeel_core::statistics::pooled::Batch;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -65,6 +66,8 @@ pub struct LoadResult {
     pub response: Histogram<u64>,
     /// Exact sum of what `response` counts.
     pub response_sum: Nanos,
+    /// The measured phase in twenty stretches by scheduled arrival; fewer after an early stop.
+    pub batches: Vec<Batch>,
     /// Done - send, ns, of completed requests.
     pub service: Histogram<u64>,
     /// First byte - send, ns, of completed requests.

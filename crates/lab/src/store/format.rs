@@ -1,6 +1,7 @@
 //! What stands in the files of a study folder. The only types of this crate that derive serde; a change
 //! that older readers cannot take raises [`FORMAT`].
 
+pub use super::batches::BatchRecord;
 pub use super::orders::PerMinuteRecord;
 pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
 pub use super::words::{
@@ -305,6 +306,13 @@ pub struct RunFile {
     /// Errors after which a client went on with its request.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tried_again: u64,
+    /// The measured phase in twenty stretches; empty in folders from before they were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<BatchRecord>,
+    /// Relaxation times of the queue that the measured phase lasted, by its own mean backlog; absent where nothing was
+    /// under way, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relaxations: Option<f64>,
     /// Errors by code with one text each.
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.

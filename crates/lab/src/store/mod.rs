@@ -16,6 +16,7 @@
 //! beside and renamed: a kill at any moment loses at most the run in progress.
 
 mod attempts;
+mod batches;
 mod folder;
 pub mod format;
 mod orders;

@@ -60,10 +60,21 @@ pub struct EstimateRecord {
     pub mean: f64,
     /// Standard error; absent below two.
     pub se: Option<f64>,
-    /// Lower end of the 95 % interval (Student's t).
+    /// Lower end of the 95 % interval. Alone, without an upper end, it is a lower bound, and nothing is known of how much
+    /// higher the figure is.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
+    /// Degrees of freedom of the standard error; absent where there is none, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub degrees: Option<f64>,
+}
+
+impl EstimateRecord {
+    /// What the figure is at least, where that is all that is known.
+    pub fn at_least(&self) -> Option<f64> {
+        self.low.filter(|low| self.high.is_none() && low.is_finite())
+    }
 }
 
 /// One cell over its runs.

@@ -1,6 +1,7 @@
 //! Cells over their runs.
 
 use super::figures::{add_counts, estimate};
+use super::pooled::CellRuns;
 use super::server;
 use crate::store::format::{
     AttemptRecord, CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
@@ -34,6 +35,13 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
     let some = |value: fn(&RunFile) -> Option<f64>| {
         estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>())
     };
+    let pooled = CellRuns::of(&runs);
+    let percentile = |quantile: f64, of_run: fn(&RunFile) -> f64| {
+        let pooled = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.percentile(quantile)));
+        pooled.unwrap_or_else(|| answered(of_run))
+    };
+    let tau = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.tau()));
+    let throughput = pooled.as_ref().and_then(CellRuns::throughput);
     let mut counts = CountsRecord::default();
     runs.iter().for_each(|run| add_counts(&mut counts, &run.counts));
     let pool_reads = some(pool_reads_per_request);
@@ -46,13 +54,13 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         attempts_set_aside: u32::try_from(set_aside(&runs).len()).unwrap_or(u32::MAX),
         stability: stability(&runs),
         lower_bound: runs.iter().any(|run| run.lower_bound),
-        tau_ms: answered(|run| run.response.mean_ms),
-        p50_ms: answered(|run| run.response.p50_ms),
-        p90_ms: answered(|run| run.response.p90_ms),
-        p95_ms: answered(|run| run.response.p95_ms),
-        p99_ms: answered(|run| run.response.p99_ms),
-        p999_ms: answered(|run| run.response.p999_ms),
-        throughput_per_s: over(|run| run.throughput_per_s),
+        tau_ms: tau.unwrap_or_else(|| answered(|run| run.response.mean_ms)),
+        p50_ms: percentile(0.5, |run| run.response.p50_ms),
+        p90_ms: percentile(0.9, |run| run.response.p90_ms),
+        p95_ms: percentile(0.95, |run| run.response.p95_ms),
+        p99_ms: percentile(0.99, |run| run.response.p99_ms),
+        p999_ms: percentile(0.999, |run| run.response.p999_ms),
+        throughput_per_s: throughput.unwrap_or_else(|| over(|run| run.throughput_per_s)),
         theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
         lag_p99_ms: over(|run| run.lag.p99_ms),
         pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
@@ -152,9 +160,66 @@ fn add_spreads(plan: &PlanFile, cells: &mut [CellSummary]) {
 /// An estimate of the store as that of the mathematics.
 pub fn to_core(record: &EstimateRecord) -> Option<evenkeel_core::statistics::Estimate> {
     use evenkeel_core::statistics::{ErrorBar, Estimate};
-    let error = match (record.se, record.low, record.high) {
+    // A lower bound has no upper end, however far one goes.
+    let high = record.high.or(record.at_least().map(|_| f64::INFINITY));
+    let error = match (record.se, record.low, high) {
         (Some(standard_error), Some(low), Some(high)) => Some(ErrorBar { standard_error, low, high }),
         _ => None,
     };
     (record.n > 0).then(|| Estimate { n: u64::from(record.n), mean: record.mean, error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::pooled::tests::runs;
+
+    fn summary(runs: &[RunFile]) -> CellSummary {
+        of_cell(&CellRecord { id: 0, series: 0, rate_per_s: 125.0 }, runs).unwrap()
+    }
+
+    fn lower_ends(cell: &CellSummary) -> Vec<f64> {
+        let times = [&cell.tau_ms, &cell.p50_ms, &cell.p90_ms, &cell.p95_ms, &cell.p99_ms, &cell.p999_ms];
+        times.into_iter().chain([&cell.throughput_per_s]).filter_map(|figure| figure.low).collect()
+    }
+
+    #[test]
+    fn no_lower_end_is_negative() {
+        let mut without_batches = Vec::new();
+        for seconds in [1.0, 4.0, 8.0] {
+            for load in [0.5, 0.9, 0.98] {
+                let mut runs = runs(load, seconds, 3);
+                let ends = lower_ends(&summary(&runs));
+                assert!(
+                    ends.len() == 7 && ends.iter().all(|low| *low > 0.0),
+                    "{load}, {seconds} s: {ends:?}"
+                );
+                runs.iter_mut().for_each(|run| run.batches.clear());
+                without_batches.extend(lower_ends(&summary(&runs)));
+            }
+        }
+        // These are runs of which the plain interval over runs makes negative times.
+        assert!(without_batches.iter().any(|low| *low < 0.0), "{without_batches:?}");
+    }
+
+    #[test]
+    fn a_cell_without_batches_has_the_mean_over_its_runs() {
+        let mut runs = runs(0.9, 8.0, 3);
+        let pooled = summary(&runs).tau_ms;
+        runs.iter_mut().for_each(|run| run.batches.clear());
+        let old = summary(&runs).tau_ms;
+        let mean = runs.iter().map(|run| run.response.mean_ms).sum::<f64>() / 3.0;
+        assert!((old.mean - mean).abs() < 1e-9 && old.mean != pooled.mean, "{old:?} {pooled:?}");
+    }
+
+    #[test]
+    fn a_lower_bound_keeps_its_standard_error_for_the_trust_limit() {
+        let cell = summary(&runs(0.95, 8.0, 3));
+        let core = to_core(&cell.tau_ms).unwrap();
+        assert_eq!((core.standard_error(), core.high()), (cell.tau_ms.se, Some(f64::INFINITY)));
+        assert_eq!(
+            to_core(&EstimateRecord { n: 1, mean: 3.0, ..EstimateRecord::default() }).unwrap().error,
+            None
+        );
+    }
 }

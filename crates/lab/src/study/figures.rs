@@ -104,6 +104,7 @@ pub fn estimate_record(estimate: &Estimate) -> EstimateRecord {
         se: estimate.standard_error(),
         low: estimate.low(),
         high: estimate.high(),
+        degrees: estimate.error.map(|_| (estimate.n.saturating_sub(1)) as f64),
     }
 }
 

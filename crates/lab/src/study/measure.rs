@@ -3,6 +3,7 @@
 use super::figures::{counts, kinds, orders_per_minute, times};
 use super::judge;
 use super::observe::{Glance, Observation, Observer};
+use super::pooled;
 use super::site::Ready;
 use super::spec::{Process, StudySpec};
 use super::{StudyError, StudyEvent};
@@ -189,9 +190,12 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         orders_per_minute: orders_per_minute(load),
         rolled_back: load.rolled_back,
         tried_again: load.tried_again,
+        batches: load.batches.iter().map(Into::into).collect(),
+        relaxations: None,
         error_texts: load.error_texts.clone(),
         caveats: Vec::new(),
     };
+    run.relaxations = pooled::relaxations(&run);
     run.caveats = judge::caveats(&run, load, seen, &stability, batches.as_ref());
     run
 }

@@ -18,6 +18,7 @@ mod order;
 mod plan;
 mod plans;
 mod pool;
+mod pooled;
 mod preflight;
 mod prepare;
 mod rates;

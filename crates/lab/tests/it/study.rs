@@ -148,6 +148,8 @@ fn check_runs(folder: &StudyFolder, plan: &PlanFile) {
     for run in folder.runs().unwrap() {
         let counts = &run.counts;
         let failed: u64 = counts.failed.values().sum();
+        assert_eq!(run.batches.iter().map(|batch| batch.arrivals).sum::<u64>(), counts.arrivals);
+        assert!(run.batches.len() == 20 && run.relaxations.is_some(), "{:?}", run.relaxations);
         assert_eq!(counts.arrivals, counts.completed + failed + counts.timed_out + counts.unsent);
         assert!(counts.arrivals > 0 && failed == 0, "{counts:?}");
         assert_eq!(run.response.count, counts.arrivals);

@@ -40,6 +40,7 @@ fn nothing_measured() -> LoadResult {
         stopped: false,
         response: empty(),
         response_sum: Nanos::ZERO,
+        batches: Vec::new(),
         service: empty(),
         first_byte: empty(),
         lag: empty(),

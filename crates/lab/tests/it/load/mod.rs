@@ -7,6 +7,7 @@ mod protocols;
 use crate::sandbox::{settings, spec, up};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
+use evenkeel_core::statistics::pooled::Batch;
 use evenkeel_lab::load::{
     ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult, Protocol, SessionPolicy, run,
 };
@@ -217,6 +218,12 @@ fn check_accounts(result: &LoadResult) {
     }
     let sum: Nanos = result.intervals.iter().fold(Nanos::ZERO, |sum, interval| sum + interval.response_sum);
     assert_eq!(sum, result.response_sum);
+    let batches = |of: fn(&Batch) -> u64| result.batches.iter().map(of).sum::<u64>();
+    assert_eq!(batches(|batch| batch.arrivals), counts.arrivals);
+    assert_eq!(batches(|batch| batch.completed), counts.completed);
+    assert_eq!(batches(|batch| batch.completed + batch.lost), counts.arrivals);
+    assert_eq!(batches(|batch| batch.spectrum.count()), result.response.len());
+    assert_eq!(batches(|batch| batch.response_sum.0), result.response_sum.0);
     let of_kinds: u64 = result.kinds.iter().map(|kind| kind.completed + kind.lost).sum();
     assert_eq!(of_kinds, counts.arrivals);
     assert_eq!(result.kinds.iter().map(|kind| kind.completed).sum::<u64>(), counts.completed);

@@ -1,0 +1,170 @@
+//! A cell of a study on a simulated server, measured as a study measures one.
+
+use super::{FifoQueue, Served, Service};
+use crate::arrivals::{Poisson, RateError};
+use crate::random::Seed;
+use crate::statistics::pooled::{Batch, Length, Run, length};
+use crate::statistics::{BATCHES, SpectrumCounter};
+use crate::time::Nanos;
+
+/// A cell on an M/M/1 queue, whose figures are known: a response time is exponential with the mean `s / (1 - r)` (Kleinrock,
+/// Queueing Systems, vol. 1, 1975, section 5.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VirtualCell {
+    /// Utilisation `r`, above 0 and below 1.
+    pub load: f64,
+    /// Mean service time `s`.
+    pub service: Nanos,
+    /// Length of the pilot run, and the least of the others.
+    pub base: Nanos,
+}
+
+impl VirtualCell {
+    /// Arrivals, and in the long run completions, per second.
+    pub fn rate(&self) -> f64 {
+        self.load / self.service.as_secs_f64()
+    }
+
+    /// True mean response time in ns.
+    pub fn tau(&self) -> f64 {
+        self.service.0 as f64 / (1.0 - self.load)
+    }
+
+    /// True response time in ns that this share does not exceed.
+    pub fn percentile(&self, quantile: f64) -> f64 {
+        -(1.0 - quantile).ln() * self.tau()
+    }
+
+    /// How long the runs are to last, by a pilot run of the base length.
+    ///
+    /// # Errors
+    /// A load and service time that make no rate of arrivals.
+    pub fn pilot(&self, seed: Seed) -> Result<Length, RateError> {
+        let base = self.base.as_secs_f64();
+        let pilot = self.run(base / 4.0, base, seed)?;
+        Ok(length(pilot.backlog(), self.rate(), base))
+    }
+
+    /// One run with its warm-up and length in seconds; the server is free at the start of the warm-up.
+    ///
+    /// # Errors
+    /// A load and service time that make no rate of arrivals.
+    pub fn run(&self, warm_up: f64, seconds: f64, seed: Seed) -> Result<Run, RateError> {
+        let arrivals = Poisson::new(self.rate(), seed.child("arrivals"))?;
+        let queue = FifoQueue::new(arrivals, Service::Exponential(self.service), seed.child("service"));
+        let start = Nanos::from_secs_f64(warm_up);
+        let mut recorder = Recorder::new(start, Nanos::from_secs_f64(seconds));
+        let end = recorder.end;
+        queue.take_while(|served| served.arrival < end).for_each(|served| recorder.count(served));
+        Ok(recorder.finish(seconds))
+    }
+}
+
+/// Batches by scheduled arrival, as the lab records them; arrivals come in order.
+struct Recorder {
+    start: Nanos,
+    end: Nanos,
+    /// End of the batch that is being filled.
+    batch_end: Nanos,
+    batch: Batch,
+    counter: SpectrumCounter,
+    batches: Vec<Batch>,
+    completions: u64,
+}
+
+impl Recorder {
+    fn new(start: Nanos, length: Nanos) -> Self {
+        let mut recorder = Self {
+            start,
+            end: start + length,
+            batch_end: start,
+            batch: Batch::default(),
+            counter: SpectrumCounter::new(),
+            batches: Vec::with_capacity(BATCHES),
+            completions: 0,
+        };
+        recorder.batch_end = recorder.end_of(0);
+        recorder
+    }
+
+    fn end_of(&self, batch: usize) -> Nanos {
+        let length = u128::from((self.end - self.start).0) * (batch as u128 + 1) / BATCHES as u128;
+        self.start + Nanos(length as u64)
+    }
+
+    fn count(&mut self, served: Served) {
+        self.completions += u64::from((self.start..self.end).contains(&served.done));
+        if served.arrival < self.start {
+            return;
+        }
+        while served.arrival >= self.batch_end {
+            self.close();
+        }
+        let response = served.response();
+        self.batch.arrivals += 1;
+        self.batch.completed += 1;
+        self.batch.response_sum += response;
+        self.counter.record(response.0);
+    }
+
+    fn close(&mut self) {
+        self.batch.spectrum = self.counter.take();
+        self.batches.push(std::mem::take(&mut self.batch));
+        self.batch_end = self.end_of(self.batches.len());
+    }
+
+    fn finish(mut self, seconds: f64) -> Run {
+        while self.batches.len() < BATCHES {
+            self.close();
+        }
+        Run { batches: self.batches, seconds, completions: self.completions }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CELL: VirtualCell =
+        VirtualCell { load: 0.5, service: Nanos::from_millis(4), base: Nanos::from_secs(8) };
+
+    #[test]
+    fn a_run_has_every_arrival_of_its_measured_phase_in_a_batch_of_its_own_time() {
+        let run = CELL.run(2.0, 8.0, Seed(3)).unwrap();
+        let mut poisson = Poisson::new(125.0, Seed(3).child("arrivals")).unwrap();
+        let mut expected = vec![0_u64; BATCHES];
+        while let Some(arrival) = crate::arrivals::Arrivals::next_arrival(&mut poisson)
+            && arrival < Nanos::from_secs(10)
+        {
+            if arrival >= Nanos::from_secs(2) {
+                expected[((arrival.0 - 2_000_000_000) / 400_000_000) as usize] += 1;
+            }
+        }
+        assert_eq!(run.batches.iter().map(|batch| batch.arrivals).collect::<Vec<_>>(), expected);
+        assert!(run.batches.iter().all(|batch| batch.spectrum.count() == batch.arrivals));
+    }
+
+    #[test]
+    fn a_long_run_has_the_figures_of_the_theory() {
+        let run = CELL.run(2.0, 2_000.0, Seed(4)).unwrap();
+        assert!((run.backlog() - 1.0).abs() < 0.05, "{}", run.backlog());
+        assert!((run.completions as f64 / 2_000.0 - 125.0).abs() < 1.5, "{}", run.completions);
+        let pooled = [run];
+        let pooled = crate::statistics::pooled::Pooled::of(&pooled).unwrap();
+        assert!((pooled.tau().unwrap().value / CELL.tau() - 1.0).abs() < 0.03);
+        assert!((pooled.percentile(0.95).unwrap().value / CELL.percentile(0.95) - 1.0).abs() < 0.03);
+    }
+
+    #[test]
+    fn a_busy_queue_asks_for_longer_runs_than_an_idle_one() {
+        assert_eq!(CELL.pilot(Seed(1)).unwrap().seconds, 8.0);
+        let busy = VirtualCell { load: 0.95, ..CELL }.pilot(Seed(1)).unwrap();
+        assert!(busy.seconds > 16.0, "{busy:?}");
+    }
+
+    #[test]
+    fn a_load_that_is_none_is_refused() {
+        assert!(VirtualCell { load: 0.0, ..CELL }.pilot(Seed(1)).is_err());
+        assert!(VirtualCell { load: f64::NAN, ..CELL }.run(0.0, 1.0, Seed(1)).is_err());
+    }
+}

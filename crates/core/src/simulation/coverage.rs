@@ -1,0 +1,254 @@
+//! How often intervals hold what they are about: virtual cells, measured again and again, against the theory.
+//!
+//! Of each seed and load one pilot and as many runs as the largest number of repeats are simulated; fewer repeats take the
+//! first of them. So cells of one load share runs, and each cell has one try of each seed.
+//!
+//! What an interval would be with the true variance is found from the same tries: the mean squared error of the estimate from all
+//! runs of a seed, times their length, is the variance for a second, and that of `T` seconds is the `T`th part.
+
+use super::VirtualCell;
+use crate::arrivals::RateError;
+use crate::random::Seed;
+use crate::statistics::CONFIDENCE;
+use crate::statistics::normal_quantile;
+use crate::statistics::pooled::{Bounds, Figure, Pooled, Run};
+use crate::time::Nanos;
+
+/// What is tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoveragePlan {
+    /// Utilisations, above 0 and below 1.
+    pub loads: Vec<f64>,
+    /// Numbers of runs, 2 at least.
+    pub repeats: Vec<usize>,
+    /// Mean service time.
+    pub service: Nanos,
+    /// Length of a pilot run and least of the others.
+    pub base: Nanos,
+}
+
+/// The figures that are judged, in this order everywhere.
+pub const FIGURES: [&str; 3] = ["tau", "p95", "throughput"];
+
+/// One cell, measured once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Try {
+    /// Place in the plan's loads.
+    pub load: usize,
+    /// Place in the plan's repeats.
+    pub repeats: usize,
+    /// Length of all runs together, in seconds.
+    pub seconds: f64,
+    /// Relaxation times that a run lasted, by the backlog of all runs.
+    pub relaxations: f64,
+    /// Figures, relative to the truth: 1 is right.
+    pub figures: [Option<Figure>; 3],
+}
+
+impl CoveragePlan {
+    fn cell(&self, load: usize) -> VirtualCell {
+        VirtualCell { load: self.loads[load], service: self.service, base: self.base }
+    }
+
+    /// One try of every cell.
+    ///
+    /// # Errors
+    /// A load or a service time that makes no rate of arrivals.
+    pub fn tries(&self, seed: Seed) -> Result<Vec<Try>, RateError> {
+        let most = self.repeats.iter().copied().max().unwrap_or(0) as u64;
+        let mut tries = Vec::with_capacity(self.loads.len() * self.repeats.len());
+        for load in 0..self.loads.len() {
+            let (cell, seed) = (self.cell(load), seed.child("load").numbered(load as u64));
+            let length = cell.pilot(seed.child("pilot"))?;
+            let run = |number| cell.run(length.warm_up, length.seconds, seed.child("run").numbered(number));
+            let runs: Vec<Run> = (0..most).map(run).collect::<Result<_, _>>()?;
+            tries.extend((0..self.repeats.len()).map(|repeats| self.attempt(&cell, &runs, (load, repeats))));
+        }
+        Ok(tries)
+    }
+
+    fn attempt(&self, cell: &VirtualCell, runs: &[Run], (load, repeats): (usize, usize)) -> Try {
+        let runs = &runs[..self.repeats[repeats]];
+        let pooled = Pooled::of(runs);
+        let pooled = pooled.as_ref();
+        let relative = |figure: Option<Figure>, truth: f64| figure.map(|figure| figure.scaled(1.0 / truth));
+        Try {
+            load,
+            repeats,
+            seconds: runs.iter().map(|run| run.seconds).sum(),
+            relaxations: pooled.map_or(f64::INFINITY, Pooled::relaxations),
+            figures: [
+                relative(pooled.and_then(Pooled::tau), cell.tau()),
+                relative(pooled.and_then(|pooled| pooled.percentile(0.95)), cell.percentile(0.95)),
+                relative(pooled.and_then(Pooled::throughput), cell.rate()),
+            ],
+        }
+    }
+}
+
+/// What came of all tries of a figure of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coverage {
+    /// Utilisation.
+    pub load: f64,
+    /// Runs of a try.
+    pub repeats: usize,
+    /// One of [`FIGURES`].
+    pub figure: &'static str,
+    /// Tries.
+    pub tries: u64,
+    /// Those that showed an interval with two ends.
+    pub shown: u64,
+    /// Of these, those that held the truth.
+    pub held: u64,
+    /// Of these, those that lay below it.
+    pub below: u64,
+    /// Tries that showed a lower bound only.
+    pub bounds: u64,
+    /// Of these, those not above the truth.
+    pub bounds_held: u64,
+    /// Median width of intervals with two ends, relative to that with the true variance; `None` where none was shown.
+    pub width: Option<f64>,
+    /// Mean of the estimate relative to the truth.
+    pub mean: f64,
+    /// Mean length of a run in seconds.
+    pub seconds: f64,
+}
+
+/// Judges all tries of a plan, cell by cell.
+pub fn judge(plan: &CoveragePlan, tries: &[Try]) -> Vec<Coverage> {
+    let mut all = Vec::new();
+    for load in 0..plan.loads.len() {
+        for figure in 0..FIGURES.len() {
+            let here: Vec<&Try> = tries.iter().filter(|one| one.load == load).collect();
+            let variance = variance_of_a_second(plan, &here, figure);
+            for repeats in 0..plan.repeats.len() {
+                let cell: Vec<&Try> = here.iter().filter(|one| one.repeats == repeats).copied().collect();
+                all.push(coverage(plan, (load, repeats, figure), &cell, variance));
+            }
+        }
+    }
+    all
+}
+
+/// Mean of length times squared relative error, over the tries with the most runs.
+fn variance_of_a_second(plan: &CoveragePlan, tries: &[&Try], figure: usize) -> f64 {
+    let most = plan.repeats.iter().copied().max();
+    let products = tries.iter().filter(|one| most == Some(plan.repeats[one.repeats])).filter_map(|one| {
+        let value = one.figures[figure]?.value;
+        Some(one.seconds * (value - 1.0).powi(2))
+    });
+    mean(&products.collect::<Vec<_>>())
+}
+
+fn coverage(
+    plan: &CoveragePlan,
+    (load, repeats, figure): (usize, usize, usize),
+    tries: &[&Try],
+    variance: f64,
+) -> Coverage {
+    let figures = || tries.iter().filter_map(|one| Some((one.seconds, one.figures[figure]?)));
+    let mut found = Coverage {
+        load: plan.loads[load],
+        repeats: plan.repeats[repeats],
+        figure: FIGURES[figure],
+        tries: tries.len() as u64,
+        shown: 0,
+        held: 0,
+        below: 0,
+        bounds: 0,
+        bounds_held: 0,
+        width: None,
+        mean: mean(&figures().map(|(_, figure)| figure.value).collect::<Vec<_>>()),
+        seconds: mean(&tries.iter().map(|one| one.seconds).collect::<Vec<_>>())
+            / plan.repeats[repeats] as f64,
+    };
+    let mut widths = Vec::new();
+    let normal = normal_quantile(f64::midpoint(1.0, CONFIDENCE));
+    for (seconds, figure) in figures() {
+        if let Bounds::TwoSided { low, high } = figure.bounds {
+            widths.push((high - low) / (2.0 * normal * (variance / seconds).sqrt()));
+        }
+        found.add(figure.bounds);
+    }
+    widths.sort_by(f64::total_cmp);
+    found.width = widths.get(widths.len() / 2).copied();
+    found
+}
+
+impl Coverage {
+    fn add(&mut self, bounds: Bounds) {
+        match bounds {
+            Bounds::TwoSided { low, high } => {
+                self.shown += 1;
+                self.held += u64::from((low..=high).contains(&1.0));
+                self.below += u64::from(high < 1.0);
+            }
+            Bounds::AtLeast(low) => {
+                self.bounds += 1;
+                self.bounds_held += u64::from(low <= 1.0);
+            }
+            Bounds::None => {}
+        }
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> CoveragePlan {
+        CoveragePlan {
+            loads: vec![0.5, 0.8, 0.95],
+            repeats: vec![3, 5],
+            service: Nanos::from_millis(4),
+            base: Nanos::from_secs(8),
+        }
+    }
+
+    fn all(seeds: u64) -> Vec<Coverage> {
+        let tries: Vec<Try> = (0..seeds).flat_map(|seed| plan().tries(Seed(seed)).unwrap()).collect();
+        judge(&plan(), &tries)
+    }
+
+    #[test]
+    fn intervals_of_pooled_figures_hold_and_long_queues_have_bounds() {
+        // 40 seeds: at least 33 of 40 is 93 % less four standard errors of that.
+        for cell in all(40) {
+            assert_eq!(cell.tries, 40);
+            assert!(33 * cell.shown <= 40 * cell.held + 80, "{cell:?}");
+            assert!(33 * cell.bounds <= 40 * cell.bounds_held + 80, "{cell:?}");
+            let is_response = cell.figure != "throughput";
+            assert!(!(is_response && cell.load > 0.9) || cell.bounds >= 38, "{cell:?}");
+            assert!(cell.load > 0.6 || cell.shown == 40, "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_seed_tries_the_same() {
+        assert_eq!(plan().tries(Seed(9)), plan().tries(Seed(9)));
+        assert_ne!(plan().tries(Seed(9)), plan().tries(Seed(10)));
+    }
+
+    #[test]
+    fn a_load_that_is_no_load_is_an_error() {
+        let plan = CoveragePlan { loads: vec![-1.0], ..plan() };
+        assert!(plan.tries(Seed(1)).is_err());
+    }
+
+    #[test]
+    fn what_holds_and_what_lies_below_is_counted() {
+        let mut cell = all(1).remove(0);
+        (cell.shown, cell.held, cell.below, cell.bounds, cell.bounds_held) = (0, 0, 0, 0, 0);
+        cell.add(Bounds::TwoSided { low: 0.8, high: 0.9 });
+        cell.add(Bounds::TwoSided { low: 0.8, high: 1.1 });
+        cell.add(Bounds::AtLeast(1.1));
+        cell.add(Bounds::AtLeast(0.4));
+        cell.add(Bounds::None);
+        assert_eq!((cell.shown, cell.held, cell.below, cell.bounds, cell.bounds_held), (2, 1, 1, 2, 1));
+    }
+}

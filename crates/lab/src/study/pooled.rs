@@ -1,0 +1,150 @@
+//! Response times and throughput of a cell from the batches of all of its runs.
+
+use crate::store::format::{EstimateRecord, RunFile};
+use evenkeel_core::statistics::pooled::{Figure, Pooled, Run};
+
+/// The runs of a cell; of folders from before there were batches, none.
+pub(super) struct CellRuns {
+    /// Those with an answer first.
+    runs: Vec<Run>,
+    answered: usize,
+}
+
+impl CellRuns {
+    /// `None` where a run has no batches.
+    pub fn of(runs: &[&RunFile]) -> Option<Self> {
+        let (answered, silent): (Vec<&RunFile>, Vec<&RunFile>) =
+            runs.iter().partition(|run| run.response.count > 0);
+        let all = answered.iter().chain(&silent).map(|run| pooled_run(run));
+        Some(Self { runs: all.collect::<Option<_>>()?, answered: answered.len() })
+    }
+
+    /// A response time in milliseconds, over the runs that have an answer: the others have none, least of all zero.
+    pub fn time_ms(&self, figure: impl Fn(&Pooled<'_>) -> Option<Figure>) -> Option<EstimateRecord> {
+        figure(&Pooled::of(&self.runs[..self.answered])?).map(|figure| record(&figure.scaled(1e-6)))
+    }
+
+    /// Completions per second over all runs.
+    pub fn throughput(&self) -> Option<EstimateRecord> {
+        Pooled::of(&self.runs)?.throughput().map(|figure| record(&figure))
+    }
+}
+
+fn pooled_run(run: &RunFile) -> Option<Run> {
+    let completions = (run.throughput_per_s * run.measured_s).round();
+    (!run.batches.is_empty()).then(|| Run {
+        batches: run.batches.iter().map(Into::into).collect(),
+        seconds: run.measured_s,
+        completions: completions as u64,
+    })
+}
+
+/// Relaxation times that a run lasted by its own backlog; `None` where nothing was ever under way.
+pub(super) fn relaxations(run: &RunFile) -> Option<f64> {
+    let run = [pooled_run(run)?];
+    Some(Pooled::of(&run)?.relaxations()).filter(|relaxations| relaxations.is_finite())
+}
+
+fn record(figure: &Figure) -> EstimateRecord {
+    EstimateRecord {
+        n: u32::try_from(figure.n).unwrap_or(u32::MAX),
+        mean: figure.value,
+        se: figure.standard_error,
+        low: figure.bounds.low(),
+        high: figure.bounds.high(),
+        degrees: figure.standard_error.map(|_| figure.degrees),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::store::format::{BatchRecord, CountsRecord, TimesRecord};
+    use evenkeel_core::Nanos;
+    use evenkeel_core::random::Seed;
+    use evenkeel_core::simulation::VirtualCell;
+    use evenkeel_core::statistics::Spectrum;
+
+    /// Runs of a virtual server that works 4 ms on a request, as they are stored.
+    pub fn runs(load: f64, seconds: f64, count: u64) -> Vec<RunFile> {
+        let cell = VirtualCell { load, service: Nanos::from_millis(4), base: Nanos::from_secs(8) };
+        (0..count).map(|number| stored(&cell.run(seconds / 4.0, seconds, Seed(number)).unwrap())).collect()
+    }
+
+    fn stored(run: &Run) -> RunFile {
+        let batches: Vec<BatchRecord> = run.batches.iter().map(Into::into).collect();
+        let count: u64 = batches.iter().map(|batch| batch.completed).sum();
+        let sum_ms: f64 = batches.iter().map(|batch| batch.response_sum_ms).sum();
+        let all = Spectrum::merged(run.batches.iter().map(|batch| &batch.spectrum));
+        let quantile = |quantile: f64| all.quantile(quantile).unwrap() / 1e6;
+        RunFile {
+            measured_s: run.seconds,
+            throughput_per_s: run.completions as f64 / run.seconds,
+            counts: CountsRecord { arrivals: count, completed: count, ..CountsRecord::default() },
+            response: TimesRecord {
+                count,
+                mean_ms: sum_ms / count as f64,
+                p50_ms: quantile(0.5),
+                p90_ms: quantile(0.9),
+                p95_ms: quantile(0.95),
+                p99_ms: quantile(0.99),
+                p999_ms: quantile(0.999),
+                max_ms: quantile(1.0),
+            },
+            batches,
+            ..RunFile::default()
+        }
+    }
+
+    fn cell(runs: &[RunFile]) -> Option<CellRuns> {
+        CellRuns::of(&runs.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn figures_of_stored_runs_are_about_the_theory() {
+        let cell = cell(&runs(0.5, 100.0, 4)).unwrap();
+        let tau = cell.time_ms(|runs| runs.tau()).unwrap();
+        assert!(tau.low.unwrap() < 8.0 && 8.0 < tau.high.unwrap() && tau.n == 4, "{tau:?}");
+        assert!(tau.se.unwrap() < 0.5 && tau.degrees.unwrap() >= 3.0, "{tau:?}");
+        let throughput = cell.throughput().unwrap();
+        assert!(throughput.low.unwrap() < 125.0 && 125.0 < throughput.high.unwrap(), "{throughput:?}");
+    }
+
+    #[test]
+    fn a_queue_with_a_long_memory_has_a_lower_bound_above_zero_and_no_upper_end() {
+        let cell = cell(&runs(0.95, 8.0, 3)).unwrap();
+        for quantile in [0.5, 0.95, 0.999] {
+            let figure = cell.time_ms(|runs| runs.percentile(quantile)).unwrap();
+            let low = figure.at_least().unwrap_or_else(|| panic!("{quantile}: {figure:?}"));
+            assert!(low > 0.0 && low < figure.mean, "{quantile}: {figure:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_without_an_answer_counts_in_the_throughput_and_in_no_time() {
+        let mut runs = runs(0.5, 20.0, 3);
+        let whole = cell(&runs).unwrap().throughput().unwrap();
+        runs[1].response = TimesRecord::default();
+        runs[1].batches = vec![BatchRecord { arrivals: 9, lost: 9, ..BatchRecord::default() }; 20];
+        runs[1].throughput_per_s = 0.0;
+        let cell = cell(&runs).unwrap();
+        assert_eq!(cell.time_ms(|runs| runs.tau()).unwrap().n, 2);
+        let throughput = cell.throughput().unwrap();
+        assert!(throughput.n == 3 && throughput.mean < 0.8 * whole.mean, "{throughput:?}");
+    }
+
+    #[test]
+    fn runs_from_before_there_were_batches_are_not_pooled() {
+        let mut runs = runs(0.5, 8.0, 3);
+        assert!(cell(&runs).is_some());
+        runs[2].batches.clear();
+        assert!(cell(&runs).is_none());
+    }
+
+    #[test]
+    fn a_run_knows_how_many_relaxation_times_it_lasted() {
+        let [idle, busy] = [0.5, 0.95].map(|load| relaxations(&runs(load, 20.0, 1)[0]).unwrap());
+        assert!(idle > 200.0 && busy < 30.0, "{idle} {busy}");
+        assert_eq!(relaxations(&RunFile::default()), None);
+    }
+}
