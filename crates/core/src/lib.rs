@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arrivals;
+pub mod bounds;
 pub mod caveat;
 pub mod control;
 pub mod distribution;

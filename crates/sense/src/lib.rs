@@ -13,6 +13,7 @@ pub mod disk;
 pub mod machine;
 pub mod memory;
 pub mod mounts;
+pub mod neighbours;
 pub mod own;
 pub mod pressure;
 pub mod sampler;

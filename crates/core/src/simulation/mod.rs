@@ -2,7 +2,11 @@
 
 mod cell;
 pub mod coverage;
+mod neighbour;
 mod queue;
+mod tries;
 
 pub use cell::VirtualCell;
+pub use neighbour::{Phases, Shared};
 pub use queue::{FifoQueue, Served, Service};
+pub use tries::{Try, TryPlan};

@@ -1,0 +1,90 @@
+//! What a server would carry by itself, seen from runs beside neighbours.
+
+use super::{Carried, Range, RunAt, ratio};
+
+/// Share of a run that has to be free of disturbance for the free part to speak for it.
+pub const CLEAR_MIN: f64 = 0.1;
+
+/// Share of its CPUs that server and neighbours together use where CPU is what limits the server.
+pub const FULL_MIN: f64 = 0.9;
+
+/// CPU time in percent below which neighbours are no matter.
+pub const NEIGHBOURS_MIN: f64 = 1.0;
+
+/// How the figure was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Nobody took anything worth a word: what is carried is carried alone.
+    Undisturbed,
+    /// Completions at saturation in the stretches that nobody disturbed.
+    ClearStretches,
+    /// Completions at saturation, with the CPU that was taken handed back by the utilisation law.
+    TakenHandedBack,
+}
+
+/// The rate that a server would carry without neighbours, per second, with 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alone {
+    /// Interval.
+    pub range: Range,
+    /// How it was found.
+    pub way: Way,
+    /// Runs behind it.
+    pub runs: usize,
+    /// Share of their time that counted.
+    pub coverage: f64,
+}
+
+impl Alone {
+    /// From valid runs; `None` where fewer than two runs at saturation tell.
+    ///
+    /// At saturation the server is never idle for want of requests, so completions per second are its capacity. In a
+    /// run `i` with `n_i` completions in `T_i` seconds that nobody disturbed, the capacity is `sum n / sum T` (a ratio;
+    /// its variance over runs as in [`carried`](super::carried), with `2 (R - 1)` degrees of freedom, on the logarithmic
+    /// scale). Where too little of the time was free, and CPU was the limit (server and neighbours together used nearly
+    /// all of it), `x (u + v) / u` is, with `u` the CPU that the server had and `v` what was taken of it.
+    pub fn of(runs: &[&RunAt], carried: &Carried) -> Option<Self> {
+        let saturated = carried.saturated(runs);
+        let found = clear(&saturated).or_else(|| handed_back(&saturated));
+        // Alone it carries no less than it was seen to carry beside others.
+        found.map(|found| match carried.at_least {
+            Some(least) if least > found.range.low => {
+                Self { range: Range { low: least, high: found.range.high.max(least) }, ..found }
+            }
+            _ => found,
+        })
+    }
+}
+
+/// From the stretches that nobody disturbed.
+fn clear(saturated: &[&RunAt]) -> Option<Alone> {
+    let own: Vec<(f64, f64)> = saturated
+        .iter()
+        .filter_map(|run| run.clear.map(|clear| (clear.completed as f64, clear.seconds)))
+        .filter(|(completed, seconds)| *completed > 0.0 && *seconds > 0.0)
+        .collect();
+    let all: f64 = saturated.iter().filter(|run| run.clear.is_some()).map(|run| run.seconds).sum();
+    let free: f64 = own.iter().map(|(_, seconds)| seconds).sum();
+    let coverage = if all > 0.0 { free / all } else { 0.0 };
+    if coverage < CLEAR_MIN {
+        return None;
+    }
+    let undisturbed = coverage > 0.99;
+    let way = if undisturbed { Way::Undisturbed } else { Way::ClearStretches };
+    ratio(&own).map(|range| Alone { range, way, runs: own.len(), coverage })
+}
+
+/// From whole runs, with what was taken handed back.
+fn handed_back(saturated: &[&RunAt]) -> Option<Alone> {
+    let own: Vec<(f64, f64)> = saturated
+        .iter()
+        .filter_map(|run| {
+            let (used, taken, cpus) = (run.cpu?, run.taken?, run.cpus?);
+            let full = used > 0.0 && used + taken >= FULL_MIN * cpus;
+            full.then(|| (run.completed as f64 * (used + taken) / used, run.seconds))
+        })
+        .collect();
+    let all_full = own.len() == saturated.len();
+    let range = if all_full { ratio(&own) } else { None };
+    range.map(|range| Alone { range, way: Way::TakenHandedBack, runs: own.len(), coverage: 1.0 })
+}

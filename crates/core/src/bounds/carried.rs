@@ -1,0 +1,168 @@
+//! Which rates were carried, and which were not.
+
+use super::{RunAt, moderated, ratio, taken};
+use crate::statistics::{Sample, student_quantile};
+
+/// Runs below which nothing is certain: one may settle, or fail to, by chance.
+pub const RUNS_MIN: usize = 3;
+
+/// Confidence of each bound by itself: both together are wrong in 5 % of cases.
+const CONFIDENCE_ONE_SIDED: f64 = 0.975;
+
+/// Share of the arrivals by which completions have to stay behind at a rate that counts as not carried. A queue that
+/// starts empty and fills up to its mean backlog stays behind a little too.
+const SHORTFALL_MIN: f64 = 0.01;
+
+/// A rate this many times the highest one carried keeps the server busy throughout. Nearer to the limit, a server has
+/// nothing to do at times, and its completions say less than it could.
+const OVERLOAD: f64 = 1.08;
+
+/// No more than this is believed to have been taken, where a rate is chosen by it.
+const TAKEN_MOST: f64 = 0.5;
+
+/// What is known about a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Most runs settled.
+    Carried,
+    /// Most runs did not, and completions stayed behind arrivals by more than chance brings.
+    NotCarried,
+    /// Neither is certain.
+    Undecided,
+}
+
+/// One rate over its valid runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rate {
+    /// Arrival rate asked for, per second.
+    pub rate: f64,
+    /// Valid runs.
+    pub runs: usize,
+    /// What is known about it.
+    pub fate: Fate,
+    /// Lower bound of the throughput over the runs that settled, per second; `None` unless it is carried.
+    pub throughput_low: Option<f64>,
+}
+
+/// The bounds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Carried {
+    /// All rates, rising.
+    pub rates: Vec<Rate>,
+    /// Share of the CPUs' time that others took over all runs; zero where it cannot be seen.
+    pub taken: f64,
+    /// The server carries at least this, per second.
+    pub at_least: Option<f64>,
+    /// The rate at which that was seen.
+    pub seen_at: Option<f64>,
+    /// The lowest rate above that was not carried, per second.
+    pub refused: Option<f64>,
+    /// The server carries at most this, per second: that rate, or the upper bound of what was completed in overload
+    /// where it is higher, since among several rates near the limit one is refused by chance.
+    pub at_most: Option<f64>,
+}
+
+impl Carried {
+    /// From valid runs, in any order.
+    ///
+    /// Where rates contradict one another, as one was carried above one that was not, both bounds give way: *at
+    /// least* lies below both, *at most* above both.
+    pub fn of(runs: &[&RunAt]) -> Self {
+        let mut by_rate: Vec<(f64, Vec<&RunAt>)> = Vec::new();
+        for run in runs {
+            match by_rate.iter_mut().find(|(rate, _)| *rate == run.rate) {
+                Some((_, own)) => own.push(run),
+                None => by_rate.push((run.rate, vec![run])),
+            }
+        }
+        by_rate.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let rates: Vec<Rate> = by_rate.iter().map(|(rate, runs)| Rate::of(*rate, runs)).collect();
+        let those = |fate: Fate| rates.iter().filter(move |rate| rate.fate == fate);
+        let lowest_failed = those(Fate::NotCarried).map(|rate| rate.rate).next().unwrap_or(f64::INFINITY);
+        let highest = those(Fate::Carried).last().map(|rate| rate.rate);
+        let seen = those(Fate::Carried)
+            .filter(|rate| rate.rate < lowest_failed)
+            .filter_map(|rate| Some((rate.throughput_low?, rate.rate)))
+            .max_by(|one, other| one.0.total_cmp(&other.0));
+        let above = |rate: &&Rate| highest.is_none_or(|highest| rate.rate > highest);
+        let refused = those(Fate::NotCarried).find(above).map(|rate| rate.rate);
+        let mut found = Self {
+            at_least: seen.map(|seen| seen.0),
+            seen_at: seen.map(|seen| seen.1),
+            refused,
+            at_most: refused,
+            taken: taken(runs).unwrap_or(0.0),
+            rates,
+        };
+        let busy: Vec<(f64, f64)> =
+            found.saturated(runs).iter().map(|run| (run.completed as f64, run.seconds)).collect();
+        let most = ratio(&busy).map_or(0.0, |range| range.high);
+        found.at_most = refused.map(|refused| refused.max(most));
+        found
+    }
+
+    /// The runs that kept the server busy throughout: at rates that were not carried and lie well above what was.
+    pub fn saturated<'a>(&self, runs: &[&'a RunAt]) -> Vec<&'a RunAt> {
+        runs.iter().copied().filter(|run| run.fell_behind() && self.is_overload(run.rate)).collect()
+    }
+
+    /// Whether a rate was refused and keeps the server busy throughout.
+    pub fn is_overload(&self, rate: f64) -> bool {
+        let failed = |known: &Rate| known.rate == rate && known.fate == Fate::NotCarried;
+        self.rates.iter().any(failed) && OVERLOAD * self.highest_alone() <= rate
+    }
+
+    /// The highest rate that was carried, with the CPU that was taken handed back: what a server carries while nobody
+    /// takes any is more than what it carries in the mean.
+    pub fn highest_alone(&self) -> f64 {
+        let highest = self.rates.iter().filter(|known| known.fate == Fate::Carried).map(|known| known.rate);
+        highest.fold(0.0, f64::max) / (1.0 - self.taken.min(TAKEN_MOST))
+    }
+}
+
+impl Rate {
+    fn of(rate: f64, runs: &[&RunAt]) -> Self {
+        let kept: Vec<&RunAt> = runs.iter().copied().filter(|run| run.kept_up()).collect();
+        let behind: Vec<&RunAt> = runs.iter().copied().filter(|run| run.fell_behind()).collect();
+        let most = |some: &[&RunAt]| some.len() >= RUNS_MIN && 2 * some.len() > runs.len();
+        let throughput_low = if most(&kept) { throughput_low(&kept) } else { None };
+        let fate = match () {
+            () if throughput_low.is_some() => Fate::Carried,
+            () if most(&behind) && stays_behind(runs) => Fate::NotCarried,
+            () => Fate::Undecided,
+        };
+        Self { rate, runs: runs.len(), fate, throughput_low }
+    }
+}
+
+/// Lower bound of the mean throughput, per second.
+///
+/// With `x_i` the throughput of run `i` of `R` and `T_i` its length: the mean less `t se`, with `t` the quantile of
+/// Student's distribution with `2 (R - 1)` degrees of freedom, and `se^2` from the variance between the runs and that of
+/// Poisson arrivals, `x / sum T`. A rate above the one asked for is chance.
+fn throughput_low(runs: &[&RunAt]) -> Option<f64> {
+    let sample: Sample = runs.iter().map(|run| run.throughput()).collect();
+    let mean = sample.mean()?;
+    let between = sample.variance()? / runs.len() as f64;
+    let poisson = mean / runs.iter().map(|run| run.seconds).sum::<f64>();
+    let low = mean - student(runs.len()) * moderated(between, poisson).sqrt();
+    let asked = runs.first()?.rate;
+    (low > 0.0).then_some(low.min(asked))
+}
+
+/// Whether completions stayed behind arrivals by more than chance brings, at a confidence of 97.5 %: as above, with the
+/// share of arrivals that found no end. Arrivals and completions are counts, so that their difference in a run has a
+/// variance of some `arrivals + completions`.
+fn stays_behind(runs: &[&RunAt]) -> bool {
+    let share = |run: &&RunAt| 1.0 - run.completed as f64 / run.arrivals.max(1) as f64;
+    let sample: Sample = runs.iter().map(share).collect();
+    let (Some(mean), Some(variance)) = (sample.mean(), sample.variance()) else { return false };
+    let arrivals: f64 = runs.iter().map(|run| run.arrivals as f64).sum();
+    let counts = (2.0 - mean).max(0.0) / arrivals.max(1.0);
+    let error = moderated(variance / runs.len() as f64, counts).sqrt();
+    mean - student(runs.len()) * error > 0.0 && mean > SHORTFALL_MIN
+}
+
+fn student(runs: usize) -> f64 {
+    student_quantile(CONFIDENCE_ONE_SIDED, 2.0 * (runs as f64 - 1.0))
+}

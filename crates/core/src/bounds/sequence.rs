@@ -1,0 +1,139 @@
+//! Which run tightens the bounds most.
+
+use super::carried::RUNS_MIN;
+use super::{Answer, Fate, Rate, RunAt};
+
+/// An undecided rate is given so many runs at most before others are tried around it.
+const RUNS_UNDECIDED: usize = 5;
+
+/// By how much to go on where nothing was carried yet, or nothing refused.
+const STRIDE: f64 = 1.3;
+
+/// Rates closer than this count as one: a step to it would tell nothing.
+const CLOSE: f64 = 1.015;
+
+/// Shares of the saturation that a search found, to begin with.
+const FIRST: [f64; 3] = [0.5, 0.8, 0.95];
+
+/// Overload is so many times the highest rate that was carried, with what neighbours took handed back.
+const ABOVE: f64 = 1.15;
+
+/// When enough is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wanted {
+    /// Width of the bounds beside their middle; 0.05 is 5 %.
+    pub width: f64,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Another run at this rate per second, which may be a new one.
+    Run(f64),
+    /// The bounds are as tight as was wanted.
+    Enough,
+    /// No run of this length tightens them further.
+    Exhausted,
+}
+
+/// Chooses runs one by one. It holds no state: the same runs give the same step, so that a study goes on after a kill
+/// where it was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sequence {
+    /// When enough is known.
+    pub wanted: Wanted,
+    /// Highest rate that can be asked, per second.
+    pub rate_max: f64,
+}
+
+impl Sequence {
+    /// Rates to begin with, once each, below a saturation that a search has found: two that are carried for sure, so
+    /// that work per request is known over a range, and one near. Overload follows, when it is known what others take.
+    pub fn first(&self, saturation: f64) -> Vec<f64> {
+        FIRST.iter().map(|share| round(share * saturation).min(self.rate_max)).collect()
+    }
+
+    /// The next step after these runs. `None` where no run is valid: a further one of the same kind would be no better.
+    pub fn next(&self, runs: &[RunAt]) -> Option<Step> {
+        let answer = Answer::of(runs);
+        let rates = &answer.carried.rates;
+        let (lowest, highest) = (rates.first()?, rates.last()?);
+        if let Some(single) = rates.iter().find(|rate| rate.runs < RUNS_MIN) {
+            return Some(Step::Run(single.rate));
+        }
+        let carried = rates.iter().rev().find(|rate| rate.fate == Fate::Carried);
+        let failed = rates.iter().find(|rate| {
+            rate.fate == Fate::NotCarried && carried.is_none_or(|carried| rate.rate > carried.rate)
+        });
+        Some(match (carried, failed) {
+            (Some(_), _) if highest.rate < self.overload(&answer) / CLOSE => Step::Run(self.overload(&answer)),
+            (_, None) => self.upwards(highest),
+            (None, Some(_)) if lowest.fate == Fate::Undecided && lowest.runs < RUNS_UNDECIDED => {
+                Step::Run(lowest.rate)
+            }
+            (None, Some(_)) => Step::Run(lowest.rate / STRIDE),
+            (Some(carried), Some(failed)) => self.between(&answer, carried, failed),
+        })
+    }
+
+    /// The lowest rate that keeps the server busy throughout, which may be a new one.
+    fn overload(&self, answer: &Answer) -> f64 {
+        let mut known = answer.carried.rates.iter().map(|rate| rate.rate);
+        let new = || round(answer.carried.highest_alone() * ABOVE).min(self.rate_max);
+        known.find(|rate| answer.carried.is_overload(*rate)).unwrap_or_else(new)
+    }
+
+    fn upwards(&self, highest: &Rate) -> Step {
+        match highest.fate {
+            Fate::Undecided if highest.runs < RUNS_UNDECIDED => Step::Run(highest.rate),
+            _ if highest.rate >= self.rate_max => Step::Exhausted,
+            _ => Step::Run((highest.rate * STRIDE).min(self.rate_max)),
+        }
+    }
+
+    /// The widest of three comes first: the gap between the rate that was carried and the one that was not, the
+    /// uncertainty of the throughput that was carried, and that of what the server would carry by itself.
+    fn between(&self, answer: &Answer, carried: &Rate, failed: &Rate) -> Step {
+        let half = self.wanted.width / 2.0;
+        let low = carried.throughput_low.unwrap_or(0.0).min(carried.rate);
+        let gap = (failed.rate / carried.rate).ln();
+        let chance = (carried.rate / low.max(1e-9)).ln();
+        let alone = answer.alone.map_or(f64::INFINITY, |alone| alone.range.relative_width());
+        let wide = |value: f64, wanted: f64| value / wanted;
+        let steps = [
+            (wide(gap, half), self.into_gap(answer, carried, failed)),
+            (wide(chance, half), Some(Step::Run(carried.rate))),
+            (wide(alone, self.wanted.width), Some(Step::Run(self.overload(answer)))),
+        ];
+        let open = steps.iter().filter(|(excess, step)| *excess > 1.0 && step.is_some());
+        match open.max_by(|one, other| one.0.total_cmp(&other.0)) {
+            Some((_, Some(step))) => *step,
+            _ if steps.iter().all(|(excess, _)| *excess <= 1.0) => Step::Enough,
+            _ => Step::Exhausted,
+        }
+    }
+
+    /// A rate between the two: an undecided one that is there already, or a new one.
+    fn into_gap(&self, answer: &Answer, carried: &Rate, failed: &Rate) -> Option<Step> {
+        let inside: Vec<&Rate> = answer
+            .carried
+            .rates
+            .iter()
+            .filter(|rate| rate.rate > carried.rate && rate.rate < failed.rate)
+            .collect();
+        if let Some(undecided) = inside.iter().find(|rate| rate.runs < RUNS_UNDECIDED) {
+            return Some(Step::Run(undecided.rate));
+        }
+        let mut ends = vec![carried.rate];
+        ends.extend(inside.iter().map(|rate| rate.rate));
+        ends.push(failed.rate);
+        let widest = ends.windows(2).max_by(|one, other| (one[1] / one[0]).total_cmp(&(other[1] / other[0])))?;
+        (widest[1] / widest[0] > CLOSE * CLOSE).then(|| Step::Run(round((widest[0] * widest[1]).sqrt())))
+    }
+}
+
+/// To three significant digits, as a person would choose a rate.
+fn round(rate: f64) -> f64 {
+    let unit = 10_f64.powf(rate.abs().max(1e-300).log10().floor() - 2.0);
+    (rate / unit).round() * unit
+}
