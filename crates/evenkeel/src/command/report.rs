@@ -3,7 +3,7 @@
 use super::Session;
 use super::stored::StoredArgs;
 use crate::out;
-use crate::report::html;
+use crate::report::{Details, html};
 use anyhow::{Context, Result};
 use evenkeel_lab::store::StudyFolder;
 use evenkeel_lab::study;
@@ -37,6 +37,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 pub fn write(folder: &StudyFolder, to: &Path) -> Result<()> {
     let (plan, manifest, runs) = (folder.plan()?, folder.manifest()?, folder.runs()?);
     let summary = study::summarise(&plan, &runs);
-    std::fs::write(to, html(&plan, &manifest, &summary, &runs))
+    let details = Details::read(folder, &runs);
+    std::fs::write(to, html(&plan, &manifest, &summary, &runs, &details))
         .with_context(|| format!("writing {}", to.display()))
 }

@@ -3,17 +3,19 @@
 //!
 //! A [`Chart`] is data: axes, guides behind, traces in front. `scale` maps values to places, `marks` draws
 //! points, `labels` keeps text apart, `backdrop` draws what is behind the traces, `traces` these, and `draw`
-//! puts all together. Colours are classes of the style sheet.
+//! puts all together; `strips` are small charts above one another over the same time. Colours are classes of the style sheet.
 
 mod backdrop;
 mod draw;
 mod labels;
 mod marks;
 mod scale;
+mod strips;
 mod traces;
 
 pub use marks::{ARROW_UP, Marker};
 pub use scale::{Quantity, Spacing};
+pub use strips::{Strip, Strips};
 
 /// A chart, ready to be drawn.
 #[derive(Clone, Debug)]
@@ -73,6 +75,8 @@ pub struct Trace {
     pub marker: Marker,
     /// Whether its line is dashed.
     pub dashed: bool,
+    /// Whether it is a line alone, without a mark at each point.
+    pub bare: bool,
     /// Text at its right end; empty for none.
     pub end_text: String,
     /// Means, in the order of x.

@@ -1,7 +1,7 @@
 //! The series themselves.
 
-use super::draw::{Frame, LINE_HEIGHT, polyline};
-use super::labels::apart;
+use super::draw::{END_GAP, Frame, polyline, write_text};
+use super::labels::{Anchor, Area, LINE_HEIGHT, Spot, Standing, apart};
 use super::marks::ARROW_UP;
 use super::{Point, Trace};
 use crate::report::markup::Text;
@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 
 const POINT_RADIUS: f64 = 4.4;
 const DOT_RADIUS: f64 = 2.2;
+/// How far below the upper edge the arrow of a point begins that lies beyond it.
+const BEYOND: f64 = 26.0;
 /// How far runs of one cell are drawn from their place, to either side.
 const ASIDE: f64 = 9.0;
 
@@ -28,7 +30,7 @@ impl Frame<'_> {
             self.error_bar(out, point);
         }
         out.push_str("</g>\n");
-        for point in &trace.points {
+        for point in trace.points.iter().filter(|_| !trace.bare) {
             self.point(out, trace, point);
         }
         out.push_str("</g>\n");
@@ -69,41 +71,34 @@ impl Frame<'_> {
     fn point(&self, out: &mut String, trace: &Trace, point: &Point) {
         let Some((x, y)) = self.place(point.x, point.y) else { return };
         let class = if point.hollow { "point hollow" } else { "point" };
+        // Beyond the scale there is no place for it: only an arrow says that it lies higher.
+        let (shape, y) = match self.y.holds(point.y) {
+            true => (format!("<path d=\"{}\"/>", trace.marker.path(POINT_RADIUS)), y),
+            false => (format!("<path class=\"arrow\" d=\"{ARROW_UP}\"/>"), y + BEYOND),
+        };
         let _ = write!(
             out,
             "<g class=\"{class}\" transform=\"translate({x:.1} {y:.1})\"><title>{}</title>\
-             <circle class=\"reach\" r=\"12\"/><path d=\"{}\"/>",
-            Text(&point.tip),
-            trace.marker.path(POINT_RADIUS)
+             <circle class=\"reach\" r=\"12\"/>{shape}",
+            Text(&point.tip)
         );
-        if point.lower_bound {
+        if point.lower_bound && self.y.holds(point.y) {
             let _ = write!(out, "<path class=\"arrow\" d=\"{ARROW_UP}\"/>");
         }
         out.push_str("</g>\n");
     }
 
-    /// Texts beside points, kept apart.
-    pub fn point_texts(&self, out: &mut String) {
-        let mut texts = Vec::new();
+    /// Texts beside points, where they stand free.
+    pub fn point_texts(&self, out: &mut String, standing: &mut Standing) {
         for point in self.chart.traces.iter().flat_map(|trace| &trace.points) {
-            if let Some((x, y)) = self.place(point.x, point.y).filter(|_| !point.text.is_empty()) {
-                texts.push((x, y, &point.text));
+            if let Some((x, y)) = self.place(point.x, point.y) {
+                self.text(out, standing, "point-text", &point.text, &beside((x, y)));
             }
-        }
-        let heights: Vec<f64> = texts.iter().map(|(_, y, _)| y + 4.0).collect();
-        let heights = apart(&heights, LINE_HEIGHT, self.top + 4.0, self.bottom - 4.0);
-        for ((x, _, text), y) in texts.into_iter().zip(heights) {
-            let _ = writeln!(
-                out,
-                "<text class=\"point-text\" x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{}</text>",
-                x - 12.0,
-                Text(text)
-            );
         }
     }
 
     /// Texts at the right ends of lines, kept apart.
-    pub fn end_texts(&self, out: &mut String) {
+    pub fn end_texts(&self, out: &mut String, standing: &mut Standing) {
         let mut ends = Vec::new();
         for trace in self.chart.traces.iter().filter(|trace| !trace.end_text.is_empty()) {
             let last = trace.points.iter().filter_map(|point| self.place(point.x, point.y)).next_back();
@@ -112,13 +107,21 @@ impl Frame<'_> {
         let heights: Vec<f64> = ends.iter().map(|(_, y, _)| y + 4.0).collect();
         let heights = apart(&heights, LINE_HEIGHT, self.top, self.bottom);
         for ((x, _, trace), y) in ends.into_iter().zip(heights) {
-            let _ = writeln!(
-                out,
-                "<text class=\"end-text {}\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
-                trace.class,
-                x + 11.0,
-                Text(&trace.end_text)
-            );
+            let spot = Spot { x: x + END_GAP, y, anchor: Anchor::Start };
+            standing.put(Area::of_text(&trace.end_text, spot));
+            write_text(out, &format!("end-text {}", trace.class), &trace.end_text, spot);
         }
     }
+}
+
+/// Spots for the text of a point: at its left, at its right, then further up and down.
+fn beside((x, y): (f64, f64)) -> Vec<Spot> {
+    let steps = [0.0, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0, -4.0, 4.0].map(|line| y + 4.0 + line * LINE_HEIGHT);
+    let sides = |y| {
+        [(x - 12.0, Anchor::End), (x + 12.0, Anchor::Start), (x, Anchor::Middle)]
+            .map(|(x, anchor)| Spot { x, y, anchor })
+    };
+    // The middle of a text over its own point would hide it.
+    let is_free = |spot: &Spot| spot.anchor != Anchor::Middle || (spot.y - y - 4.0).abs() > LINE_HEIGHT;
+    steps.into_iter().flat_map(sides).filter(is_free).collect()
 }

@@ -1,5 +1,6 @@
 //! Which charts a report has, and what each of them holds.
 
+mod spectrum;
 mod traces;
 mod variation;
 
@@ -9,6 +10,7 @@ use crate::format;
 use evenkeel_lab::store::format::{CellSummary, HeadlineRecord};
 use traces::{LAG, MU, PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
 
+pub use spectrum::{HEADING as SPECTRUM, RATES, WORDS as SPECTRUM_WORDS, of_cell, points, spectra};
 pub use variation::{spread, standard_error};
 
 /// A chart with the words around it.
@@ -44,15 +46,36 @@ pub fn tau(study: &Study<'_>) -> Plot {
             guides.push(Guide::Upright { x, text: format!("carries {}", format::rate(x)) });
         }
     }
-    let y = time_axis("mean response time τ", Spacing::Fitting);
+    if let Some(x) = knee(study) {
+        guides.push(Guide::Upright { x, text: format!("knee {}", format::rate(x)) });
+    }
+    let y = time_axis("mean response time τ", Spacing::Logarithmic);
     let chart = chart(study, "tau", WIDE, y, guides, traces(study, &TAU));
     Plot {
         heading: "Response time".to_owned(),
-        words: "Mean response time τ against the arrival rate λ, with 95 % intervals over runs.".to_owned(),
+        words: "Mean response time τ against the arrival rate λ on a logarithmic axis, with 95 % intervals over runs. The \
+                knee is the rate with the most throughput for its response time, the largest throughput / τ: beyond \
+                it, waiting grows faster than what is gained."
+            .to_owned(),
         notes: Vec::new(),
         narrow: Some(Chart { id: "tau-narrow".to_owned(), size: HALF, ..chart.clone() }),
         chart,
     }
+}
+
+/// The rate of the largest power, throughput / tau (Kleinrock, ICC 1979), of the only series; `None` where no rate was
+/// measured on both sides of it, or where responses did not settle there.
+fn knee(study: &Study<'_>) -> Option<f64> {
+    let cells = if study.has_several() { Vec::new() } else { study.cells_of(0) };
+    let power = |cell: &CellSummary| {
+        let tau = format::mean(&cell.tau_ms).filter(|tau| *tau > 0.0)?;
+        Some(format::mean(&cell.throughput_per_s)? / tau)
+    };
+    let powers: Vec<f64> = cells.iter().filter_map(|cell| power(cell)).collect();
+    let largest = (0..powers.len()).max_by(|a, b| powers[*a].total_cmp(&powers[*b]))?;
+    let is_inside = powers.len() == cells.len() && largest > 0 && largest + 1 < powers.len();
+    let cell = cells.get(largest).filter(|cell| is_inside && !traces::is_hollow(cell) && !cell.lower_bound)?;
+    Some(cell.rate_per_s)
 }
 
 /// Utilisation against the arrival rate, with the trust limit.

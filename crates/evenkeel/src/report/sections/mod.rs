@@ -8,6 +8,8 @@ mod headline;
 mod outcomes;
 mod plans;
 mod server;
+mod split;
+mod timelines;
 
 pub use caveats::caveats;
 pub use cells::cells;
@@ -17,6 +19,8 @@ pub use headline::headline;
 pub use outcomes::outcomes;
 pub use plans::plans;
 pub use server::server;
+pub use split::split;
+pub use timelines::timelines;
 
 use super::markup::Text;
 
