@@ -25,7 +25,7 @@ pub const CAUSES: [Cause; 9] = [
         remedy: "Stop what else runs here, or measure on a machine or at a time with quieter neighbours.",
     },
     Cause {
-        name: "The server could not keep up",
+        name: "More than the server carries",
         codes: &["queue-unstable", "lower-bound", "backlog-at-end"],
         remedy: "Take these rates for where the server ends; for how it answers, measure lower ones (--rate).",
     },

@@ -202,7 +202,7 @@ mod tests {
                 (Severity::Invalid, "The generator was late"),
                 (Severity::Doubt, "Few runs"),
                 (Severity::Doubt, "Others used the CPUs"),
-                (Severity::Note, "The server could not keep up"),
+                (Severity::Note, "More than the server carries"),
             ]
         );
         assert_eq!((doubts[1].touches.as_str(), doubts[1].worst_at.as_str()), ("the whole study", ""));

@@ -59,9 +59,10 @@ fn charts(study: &Study<'_>) -> String {
     }
     let wide = figure(&plots::tau(study), &format!("{}{}", legend::series(study), legend::marks()));
     let mut half = vec![plots::theta(study), plots::throughput(study)];
+    let mark = |series: usize| format!("{} ", legend::swatch(study.look(series)));
     let percentiles = plots::percentiles(study);
     let panels = if study.has_several() {
-        small("Percentiles", PERCENTILES, study, &percentiles)
+        small("Percentiles", PERCENTILES, &percentiles, mark)
     } else {
         half.extend(percentiles);
         String::new()
@@ -69,7 +70,7 @@ fn charts(study: &Study<'_>) -> String {
     let spectra = plots::spectra(study);
     let spectra = match spectra.as_slice() {
         [one] => figure(one, ""),
-        many => small(plots::SPECTRUM, plots::SPECTRUM_WORDS, study, many),
+        many => small(plots::SPECTRUM, plots::SPECTRUM_WORDS, many, mark),
     };
     half.push(plots::lag(study));
     half.extend(plots::standard_error(study));
@@ -124,14 +125,14 @@ fn notes(notes: &[(String, String)]) -> String {
 const PERCENTILES: &str = "Percentiles of the response time against the arrival rate, all on the same scales. Half of the requests \
                            are faster than p50, one in a thousand is slower than p99.9.";
 
-/// A chart of each series side by side, on the same scales.
-fn small(heading: &str, words: &str, study: &Study<'_>, plots: &[Plot]) -> String {
+/// Small charts side by side, on the same scales, each with a mark before its heading.
+pub fn small(heading: &str, words: &str, plots: &[Plot], mark: impl Fn(usize) -> String) -> String {
     let panels: String = plots
         .iter()
         .enumerate()
         .map(|(at, plot)| {
-            let swatch = legend::swatch(study.look(at));
-            format!("<div><h4>{swatch} {}</h4>{}{}</div>\n", Text(&plot.heading), notes(&plot.notes), plot.chart.svg())
+            let (heading, notes) = (Text(&plot.heading), notes(&plot.notes));
+            format!("<div><h4>{}{heading}</h4>{notes}{}</div>\n", mark(at), plot.chart.svg())
         })
         .collect();
     format!(

@@ -18,6 +18,9 @@ struct Colour {
 /// How many hues series take turns with.
 pub const HUES: usize = 6;
 
+/// Hues of rates.
+pub const RATES: usize = 8;
+
 const fn colour(name: &'static str, light: &'static str, dark: &'static str, contrast: f64) -> Colour {
     Colour { name, light, dark, contrast }
 }
@@ -120,7 +123,7 @@ mod tests {
         for hue in 0..HUES {
             assert!(style().contains(&format!("--s{hue}:")));
         }
-        for hue in 0..crate::report::plots::RATES {
+        for hue in 0..RATES {
             assert!(style().contains(&format!("--r{hue}:")));
         }
     }

@@ -7,7 +7,7 @@ use evenkeel_lab::store::format::{CaveatRecord, EstimateRecord, SeverityRecord};
 use std::collections::BTreeSet;
 
 fn page(fixture: &Fixture) -> String {
-    html(&fixture.plan, &fixture.manifest, &fixture.summary, &fixture.runs, &fixture.details)
+    html(fixture)
 }
 
 fn all() -> Vec<Fixture> {

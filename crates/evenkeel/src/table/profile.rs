@@ -141,7 +141,7 @@ mod tests {
         assert!(place("This server carries") < place("throughput"));
         assert!(place("18.3 ± 0.4") < place("≥ 2,430"));
         assert!(place("unstable") < place("doubt: Few runs: the whole study; 3 runs"));
-        assert!(place("doubt: Few runs") < place("note: The server could not keep up: 3 of 18 runs, at 72/s; worst"));
+        assert!(place("doubt: Few runs") < place("note: More than the server carries: 3 of 18 runs, at 72/s; worst"));
         assert!(place("worst at 72/s: The queue grew") < place("  Take these rates"));
     }
 

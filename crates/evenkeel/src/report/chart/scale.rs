@@ -87,6 +87,20 @@ impl Scale {
         Some(self.start + share * (self.end - self.start))
     }
 
+    /// As [`Self::place`], but beyond the edges where the value lies there; `None` where it has no place at all.
+    pub fn place_beyond(&self, value: f64) -> Option<f64> {
+        let share = match self.logarithmic {
+            true => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
+            false => (value - self.low) / (self.high - self.low),
+        };
+        Some(self.start + share * (self.end - self.start)).filter(|place| place.is_finite())
+    }
+
+    /// Whether a value lies above the scale.
+    pub fn passes(&self, value: f64) -> bool {
+        value > self.high
+    }
+
     /// Whether a value lies within the scale.
     pub fn holds(&self, value: f64) -> bool {
         value >= self.low && value <= self.high

@@ -46,7 +46,7 @@ const WIDTH: f64 = 340.0;
 const LEFT: f64 = 50.0;
 const RIGHT: f64 = 10.0;
 /// Above the plot area of a strip, for its name.
-const HEAD: f64 = 22.0;
+const HEAD: f64 = 26.0;
 const HEIGHT: f64 = 46.0;
 const STEP: f64 = HEAD + HEIGHT + 6.0;
 const FOOT: f64 = 38.0;
@@ -102,7 +102,7 @@ impl Strip {
         let scale = Scale::new(values, Spacing::Linear, bottom, top);
         let unit = scale.unit(quantity);
         let title = if unit.is_empty() { self.title.clone() } else { format!("{}, {unit}", self.title) };
-        write_text(out, "axis-title", &title, Spot { x: 0.0, y: top - 7.0, anchor: Anchor::Start });
+        write_text(out, "axis-title", &title, Spot { x: 0.0, y: top - 12.0, anchor: Anchor::Start });
         if self.points.iter().all(|(_, value)| value.is_none()) {
             let text = if self.absent.is_empty() { crate::format::ABSENT } else { &self.absent };
             let spot = Spot { x: LEFT + 6.0, y: top + 26.0, anchor: Anchor::Start };
@@ -176,6 +176,6 @@ mod tests {
         let svg = strips(&[Some(1.0); 10]);
         assert_eq!(svg.matches("time, s").count(), 1);
         // A shaded second lies through all strips, where the axis says that it is.
-        assert!(svg.contains("<rect class=\"shade\" x=\"78.0\" y=\"22\" width=\"28.0\""), "{svg}");
+        assert!(svg.contains("<rect class=\"shade\" x=\"78.0\" y=\"26\" width=\"28.0\""), "{svg}");
     }
 }

@@ -24,8 +24,8 @@ impl Frame<'_> {
                 let _ = write!(out, "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{DOT_RADIUS}\"/>");
             }
         }
-        self.lines(out, trace);
         let _ = write!(out, "<g clip-path=\"url(#{}-c)\">", self.chart.id);
+        self.lines(out, trace);
         for point in &trace.points {
             self.error_bar(out, point);
         }
@@ -40,7 +40,9 @@ impl Frame<'_> {
     fn lines(&self, out: &mut String, trace: &Trace) {
         let (mut whole, mut dotted) = (String::new(), String::new());
         for pair in trace.points.windows(2) {
-            let places = pair.iter().filter_map(|point| self.place(point.x, point.y)).collect::<Vec<_>>();
+            // A line that leaves the scale is cut there and does not run along the edge.
+            let place = |point: &Point| Some((self.x.place(point.x)?, self.y.place_beyond(point.y)?));
+            let places = pair.iter().filter_map(place).collect::<Vec<_>>();
             if places.len() == 2 {
                 let path = if pair[0].hollow || pair[1].hollow { &mut dotted } else { &mut whole };
                 path.push_str(&polyline(&places));
@@ -71,10 +73,11 @@ impl Frame<'_> {
     fn point(&self, out: &mut String, trace: &Trace, point: &Point) {
         let Some((x, y)) = self.place(point.x, point.y) else { return };
         let class = if point.hollow { "point hollow" } else { "point" };
-        // Beyond the scale there is no place for it: only an arrow says that it lies higher.
-        let (shape, y) = match self.y.holds(point.y) {
-            true => (format!("<path d=\"{}\"/>", trace.marker.path(POINT_RADIUS)), y),
-            false => (format!("<path class=\"arrow\" d=\"{ARROW_UP}\"/>"), y + BEYOND),
+        // Above the scale there is no place for it, and an arrow says that it lies higher; below it, nothing does.
+        let (shape, y) = match (self.y.holds(point.y), self.y.passes(point.y)) {
+            (true, _) => (format!("<path d=\"{}\"/>", trace.marker.path(POINT_RADIUS)), y),
+            (false, true) => (format!("<path class=\"arrow\" d=\"{ARROW_UP}\"/>"), y + BEYOND),
+            (false, false) => return,
         };
         let _ = write!(
             out,
@@ -104,6 +107,7 @@ impl Frame<'_> {
             let last = trace.points.iter().filter_map(|point| self.place(point.x, point.y)).next_back();
             ends.extend(last.map(|(x, y)| (x, y, trace)));
         }
+        let (bare, ends): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(_, _, trace)| trace.bare);
         let heights: Vec<f64> = ends.iter().map(|(_, y, _)| y + 4.0).collect();
         let heights = apart(&heights, LINE_HEIGHT, self.top, self.bottom);
         for ((x, _, trace), y) in ends.into_iter().zip(heights) {
@@ -111,7 +115,22 @@ impl Frame<'_> {
             standing.put(Area::of_text(&trace.end_text, spot));
             write_text(out, &format!("end-text {}", trace.class), &trace.end_text, spot);
         }
+        // Lines without points end at places of their own, where others may go on.
+        let room = Area { right: self.chart.size.0, ..self.area() };
+        for (x, y, trace) in bare {
+            let worse = |area: &Area| self.met(area);
+            if let Some(spot) = standing.place(&trace.end_text, &at_end((x, y)), room, worse) {
+                write_text(out, &format!("end-text {}", trace.class), &trace.end_text, spot);
+            }
+        }
     }
+}
+
+/// Spots for the text of a line's end: behind it, below and above it.
+fn at_end((x, y): (f64, f64)) -> Vec<Spot> {
+    let behind = [0.0, 1.0, -1.0].map(|line| (x + END_GAP / 2.0, y + 4.0 + line * LINE_HEIGHT, Anchor::Start));
+    let along = [1.2, -0.7, 2.2, -1.7].map(|line| (x, y + 4.0 + line * LINE_HEIGHT, Anchor::End));
+    behind.into_iter().chain(along).map(|(x, y, anchor)| Spot { x, y, anchor }).collect()
 }
 
 /// Spots for the text of a point: at its left, at its right, then further up and down.

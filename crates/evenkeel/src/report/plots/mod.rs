@@ -1,5 +1,6 @@
 //! Which charts a report has, and what each of them holds.
 
+mod pair;
 mod spectrum;
 mod traces;
 mod variation;
@@ -10,7 +11,8 @@ use crate::format;
 use evenkeel_lab::store::format::{CellSummary, HeadlineRecord};
 use traces::{LAG, MU, PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
 
-pub use spectrum::{HEADING as SPECTRUM, RATES, WORDS as SPECTRUM_WORDS, of_cell, points, spectra};
+pub use pair::{NAMES as SIDES, distributions, look as side_look, pair};
+pub use spectrum::{HEADING as SPECTRUM, WORDS as SPECTRUM_WORDS, spectra};
 pub use variation::{spread, standard_error};
 
 /// A chart with the words around it.

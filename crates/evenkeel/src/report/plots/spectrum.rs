@@ -3,13 +3,12 @@
 use super::traces::is_hollow;
 use super::{HALF, PANEL, Plot, WIDE, axis, time_axis};
 use crate::format;
+use crate::report::palette::RATES;
 use crate::report::chart::{Chart, Marker, Point, Quantity, Spacing, Trace};
 use crate::report::study::Study;
 use evenkeel_lab::store::Distribution;
 use evenkeel_lab::store::format::CellSummary;
 
-/// Hues for rates, from the lowest to the highest.
-pub const RATES: usize = 8;
 /// A line ends where fewer values than this lie beyond: further up single requests decide.
 const BEYOND: f64 = 10.0;
 /// Steps from one nine to the next.

@@ -39,7 +39,7 @@ fn words(severity: Severity) -> (&'static str, &'static str, &'static str) {
 
 fn item(doubt: &Doubt) -> String {
     let place =
-        if doubt.worst_at.is_empty() { String::new() } else { format!("worst at {}: ", doubt.worst_at) };
+        if doubt.worst_at.is_empty() { String::new() } else { format!("Worst at {}: ", doubt.worst_at) };
     let remedy = match doubt.remedy.as_str() {
         "" => String::new(),
         remedy => format!("<p class=\"remedy\"><span>What to do</span> {}</p>", Text(remedy)),

@@ -13,7 +13,7 @@ mod timelines;
 
 pub use caveats::caveats;
 pub use cells::cells;
-pub use environment::environment;
+pub use environment::{TELLING, environment, settings, spoken};
 pub use guide::guide;
 pub use headline::headline;
 pub use outcomes::outcomes;

@@ -55,7 +55,7 @@ fn summary(cell: &CellSummary, runs: &[&RunFile]) -> String {
     let mut parts = vec![format::counted(runs.len(), "run"), cell.stability.to_string()];
     let stolen = runs.iter().filter_map(|run| run.steal_percent()).fold(0.0, f64::max);
     if stolen >= 0.05 {
-        parts.push(format!("up to {} stolen", format::percent(stolen)));
+        parts.push(format!("up to {stolen:.1} % stolen"));
     }
     parts.join(", ")
 }
