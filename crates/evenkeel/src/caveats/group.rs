@@ -44,8 +44,10 @@ pub fn doubts(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Vec<D
             None => groups.push((name, vec![seen])),
         }
     }
-    let mut found: Vec<(usize, Doubt)> =
-        groups.iter().filter_map(|(_, group)| Some((runs_touched(group), doubt(plan, summary, group)?))).collect();
+    let mut found: Vec<(usize, Doubt)> = groups
+        .iter()
+        .filter_map(|(_, group)| Some((runs_touched(group), doubt(plan, summary, group)?)))
+        .collect();
     found.sort_by_key(|(runs, doubt)| (doubt.severity, std::cmp::Reverse(*runs)));
     found.into_iter().map(|(_, doubt)| doubt).collect()
 }
@@ -68,7 +70,9 @@ fn all<'a>(summary: &'a SummaryFile, runs: &'a [RunFile]) -> Vec<Seen<'a>> {
 }
 
 fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<Doubt> {
-    let worst = group.iter().min_by(|one, other| weight(one).partial_cmp(&weight(other)).unwrap_or(std::cmp::Ordering::Equal))?;
+    let worst = group
+        .iter()
+        .min_by(|one, other| weight(one).partial_cmp(&weight(other)).unwrap_or(std::cmp::Ordering::Equal))?;
     let known = cause(&worst.caveat.code).map(|(cause, _)| cause);
     let mut codes: Vec<String> = Vec::new();
     for seen in group {
@@ -119,7 +123,8 @@ fn runs_touched(group: &[Seen<'_>]) -> usize {
         return usize::MAX;
     }
     let of_cell = |cell: &CellSummary| {
-        let of_cell: Vec<_> = group.iter().filter(|seen| seen.cell.is_some_and(|own| own.cell == cell.cell)).collect();
+        let of_cell: Vec<_> =
+            group.iter().filter(|seen| seen.cell.is_some_and(|own| own.cell == cell.cell)).collect();
         if of_cell.iter().any(|seen| seen.run.is_none()) {
             return cell.runs as usize;
         }
@@ -162,7 +167,9 @@ mod tests {
     }
 
     fn steal(percent: f64) -> CaveatRecord {
-        let text = format!("The hypervisor took {percent} % of the CPU time away; the figures lie. Measure elsewhere.");
+        let text = format!(
+            "The hypervisor took {percent} % of the CPU time away; the figures lie. Measure elsewhere."
+        );
         caveat("steal", SeverityRecord::Doubt, &text)
     }
 
@@ -175,7 +182,11 @@ mod tests {
         let mut fixture = fixture::demo();
         fixture.runs[0].caveats = vec![steal(3.5)];
         fixture.runs[1].caveats = vec![
-            caveat("other-load", SeverityRecord::Doubt, "Something else used 41 % of the machine's CPU. Stop it."),
+            caveat(
+                "other-load",
+                SeverityRecord::Doubt,
+                "Something else used 41 % of the machine's CPU. Stop it.",
+            ),
             steal(2.5),
         ];
         fixture.runs[4].caveats = vec![steal(12.25)];
@@ -183,7 +194,10 @@ mod tests {
         let one = doubts.iter().find(|doubt| doubt.codes.contains(&"steal".to_owned())).unwrap();
         assert_eq!(one.name, "Others used the CPUs");
         assert_eq!(one.touches, "3 of 18 runs, in 2 of 6 cells (10/s, 20/s)");
-        assert_eq!((one.worst_at.as_str(), one.evidence.as_str()), ("20/s", "The hypervisor took 12.25 % of the CPU time away"));
+        assert_eq!(
+            (one.worst_at.as_str(), one.evidence.as_str()),
+            ("20/s", "The hypervisor took 12.25 % of the CPU time away")
+        );
         assert!(one.remedy.contains("quieter"), "{}", one.remedy);
         assert_eq!(doubts.iter().filter(|doubt| doubt.name == one.name).count(), 1);
     }
@@ -192,8 +206,11 @@ mod tests {
     fn the_gravest_cause_comes_first_and_what_is_of_the_whole_is_said_so() {
         let mut fixture = fixture::demo();
         fixture.runs[0].caveats = vec![steal(3.0)];
-        fixture.runs[5].caveats =
-            vec![caveat("lag-too-large", SeverityRecord::Invalid, "The generator was 2 ms late. Give it CPUs.")];
+        fixture.runs[5].caveats = vec![caveat(
+            "lag-too-large",
+            SeverityRecord::Invalid,
+            "The generator was 2 ms late. Give it CPUs.",
+        )];
         let doubts = found(&fixture);
         let told: Vec<_> = doubts.iter().map(|doubt| (doubt.severity, doubt.name.as_str())).collect();
         assert_eq!(
@@ -212,8 +229,11 @@ mod tests {
     #[test]
     fn a_caveat_of_a_later_version_is_a_cause_of_its_own() {
         let mut fixture = fixture::demo();
-        fixture.summary.caveats =
-            vec![caveat("server-throttled", SeverityRecord::Doubt, "A quota of 1 CPU held it back. Lift the quota.")];
+        fixture.summary.caveats = vec![caveat(
+            "server-throttled",
+            SeverityRecord::Doubt,
+            "A quota of 1 CPU held it back. Lift the quota.",
+        )];
         let doubt = &found(&fixture)[0];
         assert_eq!((doubt.name.as_str(), doubt.remedy.as_str()), ("Server throttled", "Lift the quota."));
         assert_eq!(doubt.evidence, "A quota of 1 CPU held it back");

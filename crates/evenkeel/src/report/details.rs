@@ -64,7 +64,9 @@ impl Details {
 /// Without the path, which says more of its owner than a forwarded page should.
 fn told(file: &str, error: &StoreError) -> String {
     match error {
-        StoreError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => format!("{file} is missing"),
+        StoreError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            format!("{file} is missing")
+        }
         StoreError::Io { source, .. } => format!("{file} cannot be read: {source}"),
         StoreError::Unread { text, .. } => format!("{file} cannot be read: {text}"),
         _ => format!("{file} cannot be read"),
@@ -91,7 +93,8 @@ impl RunDetails {
         let arrivals: f64 = own.iter().map(|row| row.arrivals).sum();
         let waited: f64 = own.iter().map(|row| row.arrivals * row.response_mean_ms).sum();
         let completed: f64 = own.iter().map(|row| row.completed).sum();
-        let length = length_of(intervals).map_or(until - from, |each| (each * own.len() as f64).min(until - from));
+        let length =
+            length_of(intervals).map_or(until - from, |each| (each * own.len() as f64).min(until - from));
         Second {
             at_s: f64::midpoint(from, until),
             throughput_per_s: (!own.is_empty() && length > 0.0).then(|| completed / length),
@@ -105,7 +108,8 @@ impl RunDetails {
     /// Mean of the samples of a stretch; each stands for the time up to its instant.
     fn sensed(&self, column: &str, from: f64, until: f64) -> Option<f64> {
         let samples = self.sense.as_ref().ok()?.over_time(column);
-        let own: Vec<f64> = samples.iter().filter(|(at, _)| *at > from && *at <= until).map(|(_, value)| *value).collect();
+        let own: Vec<f64> =
+            samples.iter().filter(|(at, _)| *at > from && *at <= until).map(|(_, value)| *value).collect();
         (!own.is_empty()).then(|| own.iter().sum::<f64>() / own.len() as f64)
     }
 }
@@ -145,7 +149,10 @@ mod tests {
                 assert!((throughput - 10.0).abs() < 1e-9, "{step_s}: {throughput}");
             }
             assert_eq!(seconds[2].backlog, Some((count - 1) as f64));
-            assert_eq!((seconds[0].at_s, seconds[0].theta_percent, seconds[0].stolen_percent), (0.5, Some(15.0), Some(1.0)));
+            assert_eq!(
+                (seconds[0].at_s, seconds[0].theta_percent, seconds[0].stolen_percent),
+                (0.5, Some(15.0), Some(1.0))
+            );
             assert_eq!((seconds[1].theta_percent, seconds[2].theta_percent), (Some(40.0), None));
         }
     }

@@ -101,7 +101,9 @@ fn drawing(plot: &Plot) -> String {
     let (narrow, class) = match &plot.narrow {
         // What is as wide as the page gives way earlier than what is half as wide.
         Some(narrow) => (narrow.clone(), "wide"),
-        None => (Chart { size: NARROW, id: format!("{}-narrow", plot.chart.id), ..plot.chart.clone() }, "half"),
+        None => {
+            (Chart { size: NARROW, id: format!("{}-narrow", plot.chart.id), ..plot.chart.clone() }, "half")
+        }
     };
     let narrow = Chart { size: NARROW, ..narrow };
     format!(

@@ -113,7 +113,8 @@ fn one_doubt(doubt: &Doubt, look: Look) -> String {
         Severity::Doubt => ("doubt", Ink::Doubt),
         Severity::Note => ("note", Ink::Soft),
     };
-    let worst = if doubt.worst_at.is_empty() { String::new() } else { format!("worst at {}: ", doubt.worst_at) };
+    let worst =
+        if doubt.worst_at.is_empty() { String::new() } else { format!("worst at {}: ", doubt.worst_at) };
     let text = format!("{name}: {}: {}; {worst}{}.", doubt.name, doubt.touches, doubt.evidence);
     let width = look.width.min(PROSE);
     let text = wrap(&text, width, 2);
@@ -141,7 +142,10 @@ mod tests {
         assert!(place("This server carries") < place("throughput"));
         assert!(place("18.3 ± 0.4") < place("≥ 2,430"));
         assert!(place("unstable") < place("doubt: Few runs: the whole study; 3 runs"));
-        assert!(place("doubt: Few runs") < place("note: More than the server carries: 3 of 18 runs, at 72/s; worst"));
+        assert!(
+            place("doubt: Few runs")
+                < place("note: More than the server carries: 3 of 18 runs, at 72/s; worst")
+        );
         assert!(place("worst at 72/s: The queue grew") < place("  Take these rates"));
     }
 

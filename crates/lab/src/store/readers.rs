@@ -126,7 +126,8 @@ impl RunFolder {
     /// Reads `intervals.csv`.
     pub fn intervals(&self) -> Result<Vec<IntervalRow>, StoreError> {
         let path = self.0.join("intervals.csv");
-        let unread = || StoreError::Unread { path: path.clone(), text: "a column or a value is missing".into() };
+        let unread =
+            || StoreError::Unread { path: path.clone(), text: "a column or a value is missing".into() };
         Table::parse(&text(&path)?).intervals().ok_or_else(unread)
     }
 

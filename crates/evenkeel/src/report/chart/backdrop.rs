@@ -97,7 +97,9 @@ impl Frame<'_> {
     pub fn guide_texts(&self, out: &mut String, standing: &mut Standing) {
         for guide in &self.chart.guides {
             let (class, text, spots) = match guide {
-                Guide::Level { y, text, class } if self.y.holds(*y) => (class.as_str(), text, self.beside_level(*y)),
+                Guide::Level { y, text, class } if self.y.holds(*y) => {
+                    (class.as_str(), text, self.beside_level(*y))
+                }
                 Guide::Upright { x, text } if self.x.holds(*x) => ("accent", text, self.beside_upright(*x)),
                 Guide::ShadeBeyond { x, text } => ("shade-text", text, self.in_shade(*x)),
                 Guide::Equal { text } => ("", text, self.beside_equal()),
@@ -120,7 +122,8 @@ impl Frame<'_> {
         let Some(x) = self.x.place(value) else { return Vec::new() };
         let lines = ((self.bottom - self.top) / LINE_HEIGHT) as usize;
         let heights = (1..lines).map(|line| self.top + LINE_HEIGHT * line as f64 + 4.0);
-        let sides = |y| [(x - 7.0, Anchor::End), (x + 7.0, Anchor::Start)].map(|(x, anchor)| Spot { x, y, anchor });
+        let sides =
+            |y| [(x - 7.0, Anchor::End), (x + 7.0, Anchor::Start)].map(|(x, anchor)| Spot { x, y, anchor });
         heights.flat_map(sides).collect()
     }
 
@@ -128,12 +131,14 @@ impl Frame<'_> {
         let lines = ((self.bottom - self.top) / LINE_HEIGHT) as usize;
         let heights = (0..lines).map(|line| self.bottom - 10.0 - LINE_HEIGHT * line as f64);
         let left = self.x.place(value).unwrap_or(self.left) + 8.0;
-        let sides = |y| [(self.right - 8.0, Anchor::End), (left, Anchor::Start)].map(|(x, anchor)| Spot { x, y, anchor });
+        let sides = |y| {
+            [(self.right - 8.0, Anchor::End), (left, Anchor::Start)].map(|(x, anchor)| Spot { x, y, anchor })
+        };
         heights.flat_map(sides).collect()
     }
 
     /// The line on which both axes have the same value.
-    fn equal(&self) -> Vec<(f64, f64)> {
+    pub fn equal(&self) -> Vec<(f64, f64)> {
         let held = self.x.steps(65).filter(|value| self.y.holds(*value));
         held.filter_map(|value| self.place(value, value)).collect()
     }
@@ -143,7 +148,8 @@ impl Frame<'_> {
         // From two thirds along, where the line mostly lies under the traces and the text beside it is free.
         let shares = [0.66, 0.5, 0.35, 0.8];
         let along = shares.iter().filter_map(|share| places.get((places.len() as f64 * share) as usize));
-        along.flat_map(|(x, y)| [(x + 12.0, y + 12.0, Anchor::Start), (x - 12.0, y - 8.0, Anchor::End)])
+        along
+            .flat_map(|(x, y)| [(x + 12.0, y + 12.0, Anchor::Start), (x - 12.0, y - 8.0, Anchor::End)])
             .map(|(x, y, anchor)| Spot { x, y, anchor })
             .collect()
     }

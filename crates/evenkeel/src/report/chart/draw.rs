@@ -1,8 +1,8 @@
 //! Putting a chart together.
 
-use super::Chart;
 use super::labels::{Anchor, Area, CHARACTER, Spot, Standing};
 use super::scale::Scale;
+use super::{Chart, Guide};
 use crate::report::markup::Text;
 use std::fmt::Write as _;
 
@@ -96,7 +96,9 @@ impl<'a> Frame<'a> {
         let places = self.chart.traces.iter().map(|trace| {
             trace.points.iter().filter_map(|point| self.place(point.x, point.y)).collect::<Vec<_>>()
         });
-        places.map(|places| met(&places)).sum()
+        let equal = self.chart.guides.iter().filter(|guide| matches!(guide, Guide::Equal { .. }));
+        let guides: f64 = equal.map(|_| met(&self.equal()).min(1.0)).sum();
+        places.map(|places| met(&places)).sum::<f64>() + guides
     }
 
     /// Writes a text where it stands free, of the spots that it could have.

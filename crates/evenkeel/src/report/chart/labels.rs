@@ -111,7 +111,13 @@ impl Standing {
 
     /// The best of some spots: least over texts that stand already or outside of `room`, then by what `worse` says
     /// of its area, then the first. It stands from now on.
-    pub fn place(&mut self, text: &str, spots: &[Spot], room: Area, worse: impl Fn(&Area) -> f64) -> Option<Spot> {
+    pub fn place(
+        &mut self,
+        text: &str,
+        spots: &[Spot],
+        room: Area,
+        worse: impl Fn(&Area) -> f64,
+    ) -> Option<Spot> {
         let cost = |spot: &Spot| {
             let area = Area::of_text(text, *spot);
             let over: f64 = self.0.iter().map(|other| area.overlap(other)).sum();

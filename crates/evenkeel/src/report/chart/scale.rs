@@ -54,8 +54,8 @@ impl Scale {
             least = least.min(value);
         }
         let wide = least.is_finite() && high / least > WIDE_SPREAD;
-        let logarithmic = matches!(spacing, Spacing::Logarithmic | Spacing::Nines)
-            || (spacing == Spacing::Fitting && wide);
+        let logarithmic =
+            matches!(spacing, Spacing::Logarithmic | Spacing::Nines) || (spacing == Spacing::Fitting && wide);
         let (low, high, ticks) = match (logarithmic, least.is_finite()) {
             _ if spacing == Spacing::Nines => nines(high),
             (true, true) => logarithmic_ticks(least, high),
@@ -180,7 +180,8 @@ fn linear_ticks(high: f64) -> (f64, f64, Vec<f64>) {
 /// From the least value to a little beyond `high`, with a tick for each further nine.
 fn nines(high: f64) -> (f64, f64, Vec<f64>) {
     let powers = (1..=9).map(|power| 10_f64.powi(power));
-    let ticks = [1.0, 2.0].into_iter().chain(powers.take_while(|tick| *tick <= high.max(10.0) * 1.001)).collect();
+    let ticks =
+        [1.0, 2.0].into_iter().chain(powers.take_while(|tick| *tick <= high.max(10.0) * 1.001)).collect();
     (1.0, high.clamp(10.0, 1e9) * 1.15, ticks)
 }
 
@@ -262,7 +263,8 @@ mod tests {
     #[test]
     fn nines_are_evenly_spaced_and_named_as_percentiles() {
         let scale = scale(&[1.0, 2.0, 1_000.0], Spacing::Nines);
-        let labels: Vec<_> = scale.ticks().iter().map(|tick| scale.label(*tick, Quantity::Percentile)).collect();
+        let labels: Vec<_> =
+            scale.ticks().iter().map(|tick| scale.label(*tick, Quantity::Percentile)).collect();
         assert_eq!(labels, ["p0", "p50", "p90", "p99", "p99.9"]);
         let places: Vec<f64> = [10.0, 100.0, 1_000.0].iter().filter_map(|nine| scale.place(*nine)).collect();
         assert!((places[2] - 2.0 * places[1] + places[0]).abs() < 1e-9, "{places:?}");

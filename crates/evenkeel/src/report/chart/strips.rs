@@ -1,8 +1,8 @@
 //! Small charts above one another over the same time, a figure each.
 
+use super::draw::{polyline, write_text};
 use super::labels::{Anchor, Spot};
 use super::scale::{Quantity, Scale, Spacing};
-use super::draw::{polyline, write_text};
 use crate::report::markup::Text;
 use std::fmt::Write as _;
 
@@ -166,7 +166,10 @@ mod tests {
         let svg = strips(&[Some(1.0), Some(2.0), None, Some(4.0)]);
         assert_eq!(svg.matches("class=\"mean s0\"").count(), 2);
         let path = svg.split("class=\"mean s0\" d=\"").nth(1).unwrap().split('"').next().unwrap();
-        assert_eq!((path.matches('M').count(), path.matches('L').count(), path.matches("h3").count()), (2, 1, 1));
+        assert_eq!(
+            (path.matches('M').count(), path.matches('L').count(), path.matches("h3").count()),
+            (2, 1, 1)
+        );
         let none = strips(&[None, None]);
         assert!(none.contains("the server is elsewhere") && !none.contains("class=\"mean"), "{none}");
     }

@@ -104,10 +104,16 @@ impl Frame<'_> {
     pub fn end_texts(&self, out: &mut String, standing: &mut Standing) {
         let mut ends = Vec::new();
         for trace in self.chart.traces.iter().filter(|trace| !trace.end_text.is_empty()) {
-            let last = trace.points.iter().filter_map(|point| self.place(point.x, point.y)).next_back();
+            // A point that has no place on the scale is not where the line ends.
+            let shown = trace.points.iter().filter(|point| self.y.holds(point.y) || self.y.passes(point.y));
+            let last = shown.filter_map(|point| self.place(point.x, point.y)).next_back();
             ends.extend(last.map(|(x, y)| (x, y, trace)));
         }
-        let (bare, ends): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(_, _, trace)| trace.bare);
+        // Where a line ends before others do, these may go on beside its text.
+        let last = ends.iter().map(|(x, ..)| *x).fold(self.left, f64::max);
+        let is_inside = |x: f64| x < last - END_GAP;
+        let (inside, ends): (Vec<_>, Vec<_>) =
+            ends.into_iter().partition(|(x, _, trace)| trace.bare || is_inside(*x));
         let heights: Vec<f64> = ends.iter().map(|(_, y, _)| y + 4.0).collect();
         let heights = apart(&heights, LINE_HEIGHT, self.top, self.bottom);
         for ((x, _, trace), y) in ends.into_iter().zip(heights) {
@@ -115,9 +121,8 @@ impl Frame<'_> {
             standing.put(Area::of_text(&trace.end_text, spot));
             write_text(out, &format!("end-text {}", trace.class), &trace.end_text, spot);
         }
-        // Lines without points end at places of their own, where others may go on.
         let room = Area { right: self.chart.size.0, ..self.area() };
-        for (x, y, trace) in bare {
+        for (x, y, trace) in inside {
             let worse = |area: &Area| self.met(area);
             if let Some(spot) = standing.place(&trace.end_text, &at_end((x, y)), room, worse) {
                 write_text(out, &format!("end-text {}", trace.class), &trace.end_text, spot);
@@ -128,7 +133,8 @@ impl Frame<'_> {
 
 /// Spots for the text of a line's end: behind it, below and above it.
 fn at_end((x, y): (f64, f64)) -> Vec<Spot> {
-    let behind = [0.0, 1.0, -1.0].map(|line| (x + END_GAP / 2.0, y + 4.0 + line * LINE_HEIGHT, Anchor::Start));
+    let behind =
+        [0.0, 1.0, -1.0].map(|line| (x + END_GAP * 0.75, y + 4.0 + line * LINE_HEIGHT, Anchor::Start));
     let along = [1.2, -0.7, 2.2, -1.7].map(|line| (x, y + 4.0 + line * LINE_HEIGHT, Anchor::End));
     behind.into_iter().chain(along).map(|(x, y, anchor)| Spot { x, y, anchor }).collect()
 }
@@ -136,10 +142,11 @@ fn at_end((x, y): (f64, f64)) -> Vec<Spot> {
 /// Spots for the text of a point: at its left, at its right, then further up and down.
 fn beside((x, y): (f64, f64)) -> Vec<Spot> {
     let steps = [0.0, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0, -4.0, 4.0].map(|line| y + 4.0 + line * LINE_HEIGHT);
-    let sides = |y| {
-        [(x - 12.0, Anchor::End), (x + 12.0, Anchor::Start), (x, Anchor::Middle)]
-            .map(|(x, anchor)| Spot { x, y, anchor })
-    };
+    let sides =
+        |y| {
+            [(x - 12.0, Anchor::End), (x + 12.0, Anchor::Start), (x, Anchor::Middle)]
+                .map(|(x, anchor)| Spot { x, y, anchor })
+        };
     // The middle of a text over its own point would hide it.
     let is_free = |spot: &Spot| spot.anchor != Anchor::Middle || (spot.y - y - 4.0).abs() > LINE_HEIGHT;
     steps.into_iter().flat_map(sides).filter(is_free).collect()

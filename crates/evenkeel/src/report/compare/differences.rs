@@ -43,9 +43,9 @@ pub fn section(studies: [&Study<'_>; 2], series: &[usize; 2]) -> String {
     let mut rows = differing(studies.map(|study| settings(study).into_iter().chain(own(study)).collect()));
     rows.extend(differing(servers.map(described)));
     rows.extend(telling);
-    rows.extend(differing(studies.map(|study| {
-        study.manifest.machine.iter().map(|(name, value)| spoken(name, value)).collect()
-    })));
+    rows.extend(differing(
+        studies.map(|study| study.manifest.machine.iter().map(|(name, value)| spoken(name, value)).collect()),
+    ));
     let shown = match rows.is_empty() {
         true => "<p>Settings, server version, data, the variables that mostly matter and the machine are the same.</p>\n".to_owned(),
         false => in_table("What differs", &rows),
@@ -58,8 +58,12 @@ pub fn section(studies: [&Study<'_>; 2], series: &[usize; 2]) -> String {
 
 /// The server of a series; an empty record where the manifest has none.
 fn server<'a>(study: &Study<'a>, series: usize) -> &'a ServerRecord {
-    static UNKNOWN: ServerRecord =
-        ServerRecord { version: String::new(), variables: BTreeMap::new(), data: BTreeMap::new(), tables_bytes: None };
+    static UNKNOWN: ServerRecord = ServerRecord {
+        version: String::new(),
+        variables: BTreeMap::new(),
+        data: BTreeMap::new(),
+        tables_bytes: None,
+    };
     let target = study.plan.series.get(series).map(|series| series.target);
     target.and_then(|target| study.manifest.servers.get(target)).unwrap_or(&UNKNOWN)
 }
@@ -75,7 +79,8 @@ fn own(study: &Study<'_>) -> Vec<(String, String)> {
 }
 
 fn described(server: &ServerRecord) -> BTreeMap<String, String> {
-    let data = server.data.iter().map(|(name, value)| (format!("data: {}", name.replace('_', " ")), value.clone()));
+    let data =
+        server.data.iter().map(|(name, value)| (format!("data: {}", name.replace('_', " ")), value.clone()));
     let version = (!server.version.is_empty()).then(|| ("server version".to_owned(), server.version.clone()));
     let size = server.tables_bytes.map(|bytes| ("tables and indexes".to_owned(), format::bytes(bytes)));
     data.chain(version).chain(size).collect()
@@ -108,5 +113,9 @@ fn details(name: &str, rows: &[Row]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    format!("<details class=\"plan\"><summary>{name} ({})</summary>{}</details>\n", rows.len(), in_table(name, rows))
+    format!(
+        "<details class=\"plan\"><summary>{name} ({})</summary>{}</details>\n",
+        rows.len(),
+        in_table(name, rows)
+    )
 }

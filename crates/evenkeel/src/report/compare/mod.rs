@@ -7,6 +7,7 @@ mod ratios;
 use super::markup::Text;
 use super::page::{banner, document, figure, small};
 use super::plots;
+use super::sections::guide;
 use super::study::Study;
 use super::{Records, legend};
 use crate::format;
@@ -41,7 +42,8 @@ impl Unlike {
         match self {
             Self::Empty(name) => format!("`evenkeel profile --resume {name}` measures it"),
             Self::NoSeries(_) => {
-                "series match by their labels: measure both with the same workload, factors and sandboxes".to_owned()
+                "series match by their labels: measure both with the same workload, factors and sandboxes"
+                    .to_owned()
             }
         }
     }
@@ -66,7 +68,8 @@ pub fn compare(one: &Records, other: &Records) -> Result<String, Unlike> {
     let (one, other) = (one.study(), other.study());
     let both = [&one, &other];
     let matches = matches(both)?;
-    let body: String = matches.iter().enumerate().map(|(at, found)| part(both, found, at, matches.len())).collect();
+    let body: String =
+        matches.iter().enumerate().map(|(at, found)| part(both, found, at, matches.len())).collect();
     let body = format!("{}{body}{}", head(both), differences::section(both, &matches[0].series));
     let title = format!("{} and {} · Evenkeel", one.plan.id, other.plan.id);
     Ok(document(&title, &banner("two studies:", &format!("{} and {}", one.plan.id, other.plan.id)), &body))
@@ -82,7 +85,9 @@ fn matches(studies: [&Study<'_>; 2]) -> Result<Vec<Match>, Unlike> {
     let found: Vec<Match> = one
         .iter()
         .enumerate()
-        .filter_map(|(at, series)| Some(Match { label: series.label.clone(), series: [at, position(&series.label)?] }))
+        .filter_map(|(at, series)| {
+            Some(Match { label: series.label.clone(), series: [at, position(&series.label)?] })
+        })
         .collect();
     let labels = |study: &Study<'_>| {
         study.plan.series.iter().map(|series| format!("\"{}\"", series.label)).collect::<Vec<_>>().join(", ")
@@ -137,9 +142,15 @@ fn part(studies: [&Study<'_>; 2], found: &Match, at: usize, of: usize) -> String
     let drawn = plots::distributions(studies, &cells, &at.to_string());
     let words = "At each rate that both have, all runs of a cell together. Each step to the right leaves a tenth: at p99 one \
                  request in a hundred is slower.";
-    let spectra = if drawn.is_empty() { String::new() } else { small("Distribution", words, &drawn, |_| String::new()) };
+    // The words of the page once, below the first charts.
+    let guide = if at == 0 { guide() } else { String::new() };
+    let spectra = if drawn.is_empty() {
+        String::new()
+    } else {
+        small("Distribution", words, &drawn, |_| String::new())
+    };
     format!(
-        "<section id=\"pair-{at}\">{heading}{wide}<div class=\"grid\">\n{half}</div>{spectra}</section>\n{}",
+        "<section id=\"pair-{at}\">{heading}{wide}<div class=\"grid\">\n{half}{guide}</div>{spectra}</section>\n{}",
         ratios::section(studies, found.series, &cells, at)
     )
 }

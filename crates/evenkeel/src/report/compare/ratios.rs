@@ -28,7 +28,12 @@ fn answered(run: &RunFile, value: f64) -> Option<f64> {
 }
 
 /// The table, or which rates to measure for one.
-pub fn section(studies: [&Study<'_>; 2], series: [usize; 2], cells: &[[&CellSummary; 2]], at: usize) -> String {
+pub fn section(
+    studies: [&Study<'_>; 2],
+    series: [usize; 2],
+    cells: &[[&CellSummary; 2]],
+    at: usize,
+) -> String {
     let id = format!("ratios-{at}");
     if cells.is_empty() {
         let rates: Vec<String> =
@@ -40,8 +45,11 @@ pub fn section(studies: [&Study<'_>; 2], series: [usize; 2], cells: &[[&CellSumm
         );
         return wrapped(&id, "B / A", "", &format!("<p>{}</p>\n", Text(&text)));
     }
-    let heads: String = FIGURES.iter().map(|figure| format!("<th scope=\"col\">{}</th>", figure.head)).collect();
-    let head = format!("<th scope=\"col\">λ<small>1/s</small></th><th scope=\"col\">runs<small>A, B</small></th>{heads}");
+    let heads: String =
+        FIGURES.iter().map(|figure| format!("<th scope=\"col\">{}</th>", figure.head)).collect();
+    let head = format!(
+        "<th scope=\"col\">λ<small>1/s</small></th><th scope=\"col\">runs<small>A, B</small></th>{heads}"
+    );
     let rows: String = cells.iter().map(|pair| row(studies, pair)).collect();
     let table = table("Ratios of B to A at the same rates", &head, &format!("<tbody>\n{rows}</tbody>"));
     let words = "Geometric means over runs of B as a multiple of those of A, with 95 % intervals (Welch's t over \

@@ -22,8 +22,13 @@ fn slower() -> Fixture {
 fn both_headlines_curves_and_ratios_stand_on_one_page() {
     let page = compare(&fixture::demo(), &slower()).unwrap();
     assert_eq!(fault(&page), None);
-    for part in ["A: 2026-11-21-demo", "B: 2026-11-22-slower", "id=\"tau-0-t\"", "id=\"throughput-0-t\"", "id=\"spectrum-0-0-t\""]
-    {
+    for part in [
+        "A: 2026-11-21-demo",
+        "B: 2026-11-22-slower",
+        "id=\"tau-0-t\"",
+        "id=\"throughput-0-t\"",
+        "id=\"spectrum-0-0-t\"",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     assert_eq!(page.matches("This server carries").count(), 2);
@@ -32,7 +37,9 @@ fn both_headlines_curves_and_ratios_stand_on_one_page() {
     assert_eq!(rows.matches("<td><b>1.50 (").count(), 10, "{rows}");
     assert_eq!(rows.matches("<td class=\"absent\">lower bound</td>").count(), 2);
     assert_eq!(rows.matches("<td>1.00 (").count(), 12, "{rows}");
-    assert!(page.contains("Settings, server version, data, the variables that mostly matter and the machine are the same."));
+    assert!(page.contains(
+        "Settings, server version, data, the variables that mostly matter and the machine are the same."
+    ));
 }
 
 #[test]
@@ -48,11 +55,16 @@ fn what_differs_in_servers_machines_and_settings_is_named_and_places_are_folded_
     let page = compare(&fixture::demo(), &other).unwrap();
     let differs = page.split("id=\"differences\"").nth(1).unwrap();
     let (shown, folded) = differs.split_once("<details").unwrap();
-    for part in ["11.4.2-MariaDB", "10.11.14", "fsync", "O_DIRECT", "Linux 6.12", "<td>15 s</td><td>1 min</td>"] {
+    for part in
+        ["11.4.2-MariaDB", "10.11.14", "fsync", "O_DIRECT", "Linux 6.12", "<td>15 s</td><td>1 min</td>"]
+    {
         assert!(shown.contains(part), "{part} in {shown}");
     }
     assert!(!shown.contains("max_connections") && !shown.contains("4711"));
-    assert!(folded.contains("Other variables that differ (1)") && folded.contains("Names and places that differ (1)"));
+    assert!(
+        folded.contains("Other variables that differ (1)")
+            && folded.contains("Names and places that differ (1)")
+    );
     assert!(folded.contains("<td class=\"absent\">not available</td><td>4711</td>"), "{folded}");
 }
 

@@ -76,7 +76,8 @@ fn knee(study: &Study<'_>) -> Option<f64> {
     let powers: Vec<f64> = cells.iter().filter_map(|cell| power(cell)).collect();
     let largest = (0..powers.len()).max_by(|a, b| powers[*a].total_cmp(&powers[*b]))?;
     let is_inside = powers.len() == cells.len() && largest > 0 && largest + 1 < powers.len();
-    let cell = cells.get(largest).filter(|cell| is_inside && !traces::is_hollow(cell) && !cell.lower_bound)?;
+    let cell =
+        cells.get(largest).filter(|cell| is_inside && !traces::is_hollow(cell) && !cell.lower_bound)?;
     Some(cell.rate_per_s)
 }
 

@@ -29,7 +29,9 @@ pub fn pair(studies: [&Study<'_>; 2], series: [usize; 2], id: &str) -> Vec<Plot>
         Chart {
             id: format!("{key}-{id}"),
             title: format!("{} of both studies against the arrival rate", y.title),
-            description: "A line for each study; the table below has the figures where both have the same rate.".to_owned(),
+            description:
+                "A line for each study; the table below has the figures where both have the same rate."
+                    .to_owned(),
             size,
             x,
             y,
@@ -88,11 +90,10 @@ pub fn distributions(studies: [&Study<'_>; 2], cells: &[[&CellSummary; 2]], id: 
             let end_text = NAMES[side].to_owned();
             Trace { class: format!("s{hue}"), marker, dashed, bare: true, end_text, points, dots: Vec::new() }
         };
-        let traces: Vec<Trace> = lines.into_iter().enumerate().map(trace).filter(|trace| !trace.points.is_empty()).collect();
-        let absent: Vec<&str> = NAMES
-            .into_iter()
-            .filter(|name| traces.iter().all(|trace| trace.end_text != *name))
-            .collect();
+        let traces: Vec<Trace> =
+            lines.into_iter().enumerate().map(trace).filter(|trace| !trace.points.is_empty()).collect();
+        let absent: Vec<&str> =
+            NAMES.into_iter().filter(|name| traces.iter().all(|trace| trace.end_text != *name)).collect();
         let mut y = time_axis("response time", Spacing::Logarithmic);
         y.holds.clone_from(&times);
         let mut x = axis("requests that are no slower", Quantity::Percentile, Spacing::Nines);
@@ -107,7 +108,8 @@ pub fn distributions(studies: [&Study<'_>; 2], cells: &[[&CellSummary; 2]], id: 
             guides: Vec::new(),
             traces,
         };
-        let missing = || ("Left out:".to_owned(), format!("{}, whose histograms cannot be read", absent.join(" and ")));
+        let missing =
+            || ("Left out:".to_owned(), format!("{}, whose histograms cannot be read", absent.join(" and ")));
         let notes = if absent.is_empty() { Vec::new() } else { vec![missing()] };
         Plot { heading: rate, words: String::new(), notes, chart, narrow: None }
     };

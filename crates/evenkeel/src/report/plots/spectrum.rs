@@ -3,8 +3,8 @@
 use super::traces::is_hollow;
 use super::{HALF, PANEL, Plot, WIDE, axis, time_axis};
 use crate::format;
-use crate::report::palette::RATES;
 use crate::report::chart::{Chart, Marker, Point, Quantity, Spacing, Trace};
+use crate::report::palette::RATES;
 use crate::report::study::Study;
 use evenkeel_lab::store::Distribution;
 use evenkeel_lab::store::format::CellSummary;
@@ -17,10 +17,16 @@ const STEPS: i32 = 12;
 /// The percentile spectrum of each series.
 pub fn spectra(study: &Study<'_>) -> Vec<Plot> {
     let several = study.has_several();
-    let all: Vec<(Vec<Trace>, Vec<String>)> = (0..study.plan.series.len()).map(|series| traces(study, series)).collect();
-    let times: Vec<f64> =
-        all.iter().flat_map(|(traces, _)| traces).flat_map(|trace| &trace.points).map(|point| point.y).collect();
-    let nines = all.iter().flat_map(|(traces, _)| traces).flat_map(|trace| &trace.points).map(|point| point.x);
+    let all: Vec<(Vec<Trace>, Vec<String>)> =
+        (0..study.plan.series.len()).map(|series| traces(study, series)).collect();
+    let times: Vec<f64> = all
+        .iter()
+        .flat_map(|(traces, _)| traces)
+        .flat_map(|trace| &trace.points)
+        .map(|point| point.y)
+        .collect();
+    let nines =
+        all.iter().flat_map(|(traces, _)| traces).flat_map(|trace| &trace.points).map(|point| point.x);
     let most = nines.fold(10.0, f64::max);
     let plot = |(series, (traces, missing)): (usize, (Vec<Trace>, Vec<String>))| {
         let label = study.plan.series[series].label.clone();
@@ -41,8 +47,16 @@ pub fn spectra(study: &Study<'_>) -> Vec<Plot> {
         Plot {
             heading: if several { label } else { HEADING.to_owned() },
             words: if several { String::new() } else { WORDS.to_owned() },
-            notes: if missing.is_empty() { Vec::new() } else { vec![("Left out:".to_owned(), missing.join(", "))] },
-            narrow: (!several).then(|| Chart { id: format!("spectrum-{series}-narrow"), size: HALF, ..chart.clone() }),
+            notes: if missing.is_empty() {
+                Vec::new()
+            } else {
+                vec![("Left out:".to_owned(), missing.join(", "))]
+            },
+            narrow: (!several).then(|| Chart {
+                id: format!("spectrum-{series}-narrow"),
+                size: HALF,
+                ..chart.clone()
+            }),
             chart,
         }
     };
@@ -95,7 +109,8 @@ pub fn of_cell(study: &Study<'_>, cell: &CellSummary) -> (Option<Distribution>, 
 /// From the least value up to where [`BEYOND`] values are left.
 pub fn points(distribution: &Distribution) -> Vec<Point> {
     let most = distribution.count() as f64 / BEYOND;
-    let nines = (0..).map(|step| 10_f64.powf(f64::from(step) / f64::from(STEPS))).take_while(|nine| *nine <= most);
+    let nines =
+        (0..).map(|step| 10_f64.powf(f64::from(step) / f64::from(STEPS))).take_while(|nine| *nine <= most);
     let point = |nine: f64| {
         let y = distribution.at_percentile_ms(100.0 * (1.0 - 1.0 / nine))?;
         Some(Point { x: nine, y, ..Point::default() })

@@ -42,7 +42,7 @@ fn item(doubt: &Doubt) -> String {
         if doubt.worst_at.is_empty() { String::new() } else { format!("Worst at {}: ", doubt.worst_at) };
     let remedy = match doubt.remedy.as_str() {
         "" => String::new(),
-        remedy => format!("<p class=\"remedy\"><span>What to do</span> {}</p>", Text(remedy)),
+        remedy => format!("<p class=\"remedy\"><span>What to do</span> {}</p>", with_flags(remedy)),
     };
     format!(
         "<li class=\"cause\"><h4>{} <small>{}</small></h4><p>{}{}.</p>{remedy}</li>\n",
@@ -51,6 +51,15 @@ fn item(doubt: &Doubt) -> String {
         Text(&place),
         Text(&doubt.evidence)
     )
+}
+
+/// A text in which flags are not broken over lines.
+fn with_flags(text: &str) -> String {
+    let word = |word: &str| match word.contains("--") {
+        true => format!("<span class=\"flag\">{}</span>", Text(word)),
+        false => Text(word).to_string(),
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// What the groups were made of.

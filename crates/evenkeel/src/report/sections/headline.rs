@@ -97,7 +97,8 @@ fn chips(study: &Study<'_>) -> String {
 /// Tiles of what is known; what is not has none, and the sentence above says why. Where no rate is trusted, the highest
 /// that settled in all runs has one: what is carried and what is trusted are two things.
 fn figures(study: &Study<'_>, headline: &HeadlineRecord) -> String {
-    let there = |name: &str, value: Option<String>, words: String| value.map(|value| (name.to_owned(), value, words));
+    let there =
+        |name: &str, value: Option<String>, words: String| value.map(|value| (name.to_owned(), value, words));
     let capacity = headline.capacity_per_s.as_ref().and_then(known).map(format::estimate_rate);
     let settled = if capacity.is_some() { None } else { highest_settled(study, headline) };
     let (at, p95, theta) = match settled {
@@ -110,7 +111,8 @@ fn figures(study: &Study<'_>, headline: &HeadlineRecord) -> String {
         there(
             "settled up to",
             settled.and_then(|cell| known(&cell.throughput_per_s)).map(format::estimate_rate),
-            "the highest rate at which the response came to rest in all runs; it is not trusted yet".to_owned(),
+            "the highest rate at which the response came to rest in all runs; it is not trusted yet"
+                .to_owned(),
         ),
         there(
             &format!("p95 {at}"),
@@ -124,7 +126,8 @@ fn figures(study: &Study<'_>, headline: &HeadlineRecord) -> String {
         ),
         there(limit, headline.trust_theta_percent.map(format::percent), trust_words(headline)),
     ];
-    let figures: String = figures.into_iter().flatten().map(|(name, value, words)| tile(&name, &value, &words)).collect();
+    let figures: String =
+        figures.into_iter().flatten().map(|(name, value, words)| tile(&name, &value, &words)).collect();
     if figures.is_empty() { figures } else { format!("<dl class=\"figures\">\n{figures}</dl>\n") }
 }
 

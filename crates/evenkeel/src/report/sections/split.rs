@@ -31,7 +31,8 @@ impl Parts {
             let sums = runs.iter().map(|run| of(run).mean_ms * of(run).count as f64);
             sums.filter(|sum| sum.is_finite()).sum::<f64>() / requests
         };
-        let (lag, session, service) = (sum(|run| &run.lag), sum(|run| &run.session_wait), sum(|run| &run.service));
+        let (lag, session, service) =
+            (sum(|run| &run.lag), sum(|run| &run.session_wait), sum(|run| &run.service));
         let rest = (sum(|run| &run.response) - lag - session - service).max(0.0);
         (requests > 0.0).then_some(Self { lag, session, service, rest })
     }
@@ -66,7 +67,8 @@ pub fn split(study: &Study<'_>) -> String {
         "<th scope=\"col\">cell</th><th scope=\"col\" class=\"bars\">share of τ</th>{}<th scope=\"col\">τ</th>",
         heads.collect::<String>()
     );
-    let rows: String = parted.iter().map(|(cell, parts)| row(&study.cell_name(cell), *parts, &shown)).collect();
+    let rows: String =
+        parted.iter().map(|(cell, parts)| row(&study.cell_name(cell), *parts, &shown)).collect();
     let table = table("What the response time is made of", &head, &format!("<tbody>\n{rows}</tbody>"));
     let words = "The mean response time τ in parts, over all requests of a cell. The generator's wait is our own error; a \
                  session wait says that more sessions were needed than there were; the rest is the server and the way.";
@@ -78,7 +80,11 @@ fn row(name: &str, parts: Parts, shown: &[usize]) -> String {
     let piece = |part: &usize| {
         let percent = 100.0 * parts.all()[*part] / whole;
         let class = PARTS[*part].1;
-        if percent < 0.05 { String::new() } else { format!("<i class=\"{class}\" style=\"width:{percent:.2}%\"></i>") }
+        if percent < 0.05 {
+            String::new()
+        } else {
+            format!("<i class=\"{class}\" style=\"width:{percent:.2}%\"></i>")
+        }
     };
     let value = |part: &usize| format!("<td>{}</td>", Text(&format::time(parts.all()[*part])));
     format!(

@@ -15,7 +15,8 @@ const STOLEN: f64 = 2.0;
 
 /// Folded away cell by cell; the one whose runs were disturbed most, or the highest that settled, is open.
 pub fn timelines(study: &Study<'_>) -> String {
-    let cells: Vec<&CellSummary> = (0..study.plan.series.len()).flat_map(|series| study.cells_of(series)).collect();
+    let cells: Vec<&CellSummary> =
+        (0..study.plan.series.len()).flat_map(|series| study.cells_of(series)).collect();
     if cells.is_empty() {
         return String::new();
     }
@@ -36,10 +37,13 @@ fn item(study: &Study<'_>, cell: &CellSummary, open: bool, most: usize) -> Strin
         .take(most)
         .map(|run| (*run, study.details.of(run).map_or_else(Vec::new, |own| own.seconds(run.measured_s))))
         .collect();
-    let panels: String = drawn.iter().map(|(run, seconds)| panel(study, cell, run, seconds, &drawn)).collect();
+    let panels: String =
+        drawn.iter().map(|(run, seconds)| panel(study, cell, run, seconds, &drawn)).collect();
     let left_out = match runs.len().saturating_sub(most) {
         0 => String::new(),
-        more => format!("<p class=\"words\">{} more in the study's folder.</p>", format::counted(more, "run")),
+        more => {
+            format!("<p class=\"words\">{} more in the study's folder.</p>", format::counted(more, "run"))
+        }
     };
     format!(
         "<details class=\"plan timeline\"{}><summary><b>{}</b> <span class=\"words\">{}</span></summary>\
@@ -68,12 +72,14 @@ fn panel(
     drawn: &[(&RunFile, Vec<Second>)],
 ) -> String {
     let name = format!("run {}", run.repeat);
-    let tau = if run.response.count > 0 { format::time(run.response.mean_ms) } else { format::ABSENT.to_owned() };
+    let tau =
+        if run.response.count > 0 { format::time(run.response.mean_ms) } else { format::ABSENT.to_owned() };
     let details = study.details.of(run);
     let strips = Strips {
         id: format!("time-{}-{}", cell.cell, run.repeat),
         title: format!("{} over time, {name}", study.cell_name(cell)),
-        description: "Throughput, response time, backlog, utilisation and stolen time, second by second.".to_owned(),
+        description: "Throughput, response time, backlog, utilisation and stolen time, second by second."
+            .to_owned(),
         length_s: drawn.iter().map(|(run, _)| run.measured_s).fold(1.0, f64::max),
         strips: FIGURES.iter().map(|figure| figure.strip(cell, details, seconds, drawn)).collect(),
         shades: shades(seconds),
@@ -84,7 +90,8 @@ fn panel(
 /// Seconds with much stolen time.
 fn shades(seconds: &[Second]) -> Vec<(f64, f64)> {
     let half = seconds.windows(2).next().map_or(0.5, |pair| (pair[1].at_s - pair[0].at_s) / 2.0);
-    let stolen = seconds.iter().filter(|second| second.stolen_percent.is_some_and(|percent| percent > STOLEN));
+    let stolen =
+        seconds.iter().filter(|second| second.stolen_percent.is_some_and(|percent| percent > STOLEN));
     stolen.map(|second| (second.at_s - half, second.at_s + half)).collect()
 }
 
@@ -127,7 +134,8 @@ impl Figure {
         seconds: &[Second],
         drawn: &[(&RunFile, Vec<Second>)],
     ) -> Strip {
-        let mut holds: Vec<f64> = drawn.iter().flat_map(|(_, seconds)| seconds).filter_map(|s| (self.of)(s)).collect();
+        let mut holds: Vec<f64> =
+            drawn.iter().flat_map(|(_, seconds)| seconds).filter_map(|s| (self.of)(s)).collect();
         holds.push(self.holds);
         Strip {
             class: self.class.to_owned(),
