@@ -5,8 +5,9 @@
 pub struct Cause {
     /// What is wrong, in a few words.
     pub name: &'static str,
-    /// Codes of the caveats that it brings about, the most telling first.
-    pub codes: &'static [&'static str],
+    /// Codes of the caveats that it brings about, the most telling first; figures of those that stand together can be
+    /// compared.
+    pub codes: &'static [&'static [&'static str]],
     /// What to do.
     pub remedy: &'static str,
 }
@@ -15,55 +16,55 @@ pub struct Cause {
 pub const CAUSES: [Cause; 9] = [
     Cause {
         name: "The generator was late",
-        codes: &["lag-too-large", "generator-saturated", "shared-cpus", "lag-tail"],
+        codes: &[&["lag-too-large"], &["generator-saturated"], &["shared-cpus"], &["lag-tail"]],
         remedy: "Give the generator CPUs of its own (--generator-cpus; --cpus for a private server), or run it on \
                  another machine.",
     },
     Cause {
         name: "Others used the CPUs",
-        codes: &["steal", "other-load", "measured-again"],
+        codes: &[&["steal", "other-load"], &["measured-again"]],
         remedy: "Stop what else runs here, or measure on a machine or at a time with quieter neighbours.",
     },
     Cause {
         name: "More than the server carries",
-        codes: &["queue-unstable", "lower-bound", "backlog-at-end"],
+        codes: &[&["queue-unstable"], &["lower-bound"], &["backlog-at-end"]],
         remedy: "Take these rates for where the server ends; for how it answers, measure lower ones (--rate).",
     },
     Cause {
         name: "Requests failed",
-        codes: &["failures", "connections-lost"],
+        codes: &[&["failures"], &["connections-lost"]],
         remedy: "Look at the error codes and at the server's log, mend what they name, and repeat.",
     },
     Cause {
         name: "Runs are short",
-        codes: &["few-independent-batches", "stability-unknown", "stopped-early"],
+        codes: &[&["few-independent-batches"], &["stability-unknown"], &["stopped-early"]],
         remedy: "Measure for longer (--duration).",
     },
     Cause {
         name: "Repeats are few",
-        codes: &["too-few-runs"],
+        codes: &[&["too-few-runs"]],
         remedy: "Repeat each cell more often (--repeats).",
     },
     Cause {
         name: "Runs did not start alike",
-        codes: &["first-repeat-differs", "no-reset"],
+        codes: &[&["first-repeat-differs"], &["no-reset"]],
         remedy: "Have the server restarted before each run (--reset-command), and lengthen the warm-up (--warm-up).",
     },
     Cause {
         name: "The page cache may hide the disk",
-        codes: &["page-cache"],
+        codes: &[&["page-cache"]],
         remedy: "Set innodb_flush_method to O_DIRECT.",
     },
     Cause {
         name: "The sweep found its own way",
-        codes: &["rates-not-measured", "first-block-rises"],
+        codes: &[&["rates-not-measured"], &["first-block-rises"]],
         remedy: "Have every rate measured, in random order from the start, by --whole-sweep.",
     },
 ];
 
 /// The cause of a caveat, and how telling its code is there: 0 is the most.
 pub fn cause(code: &str) -> Option<(&'static Cause, usize)> {
-    CAUSES.iter().find_map(|cause| Some((cause, cause.codes.iter().position(|known| *known == code)?)))
+    CAUSES.iter().find_map(|cause| Some((cause, cause.codes.iter().position(|known| known.contains(&code))?)))
 }
 
 /// Codes whose figure is the worse the smaller it is.
@@ -123,7 +124,8 @@ mod tests {
 
     #[test]
     fn no_code_has_two_causes_and_each_is_one_that_caveats_have() {
-        let codes: Vec<&str> = CAUSES.iter().flat_map(|cause| cause.codes).copied().collect();
+        let codes: Vec<&str> =
+            CAUSES.iter().flat_map(|cause| cause.codes).copied().flatten().copied().collect();
         for (at, code) in codes.iter().enumerate() {
             assert!(!codes[..at].contains(code), "{code}");
         }

@@ -20,6 +20,8 @@ pub struct Second {
     pub theta_percent: Option<f64>,
     /// CPU time that the hypervisor took away, percent.
     pub stolen_percent: Option<f64>,
+    /// CPU time of the server's CPUs that others used, percent.
+    pub others_percent: Option<f64>,
 }
 
 /// What lies beside one run; where it cannot be had, why not.
@@ -95,13 +97,17 @@ impl RunDetails {
         let completed: f64 = own.iter().map(|row| row.completed).sum();
         let length =
             length_of(intervals).map_or(until - from, |each| (each * own.len() as f64).min(until - from));
+        let theta_percent = self.sensed("theta_percent", from, until);
+        // All that the CPUs of the domain did, less what the server did.
+        let whole = self.sensed("domain_percent", from, until);
         Second {
             at_s: f64::midpoint(from, until),
             throughput_per_s: (!own.is_empty() && length > 0.0).then(|| completed / length),
             response_ms: (arrivals > 0.0).then(|| waited / arrivals),
             backlog: own.last().map(|row| row.backlog),
-            theta_percent: self.sensed("theta_percent", from, until),
+            theta_percent,
             stolen_percent: self.sensed("steal_percent", from, until),
+            others_percent: whole.zip(theta_percent).map(|(whole, own)| (whole - own).max(0.0)),
         }
     }
 
@@ -134,7 +140,9 @@ mod tests {
         };
         RunDetails {
             intervals: Ok((0..count).map(row).collect()),
-            sense: Ok(Table::parse("at_s,theta_percent,steal_percent\n0.5,10,1\n1.0,20,\n1.5,40,3\n")),
+            sense: Ok(Table::parse(
+                "at_s,theta_percent,steal_percent,domain_percent\n0.5,10,1,15\n1.0,20,,25\n1.5,40,3,39\n",
+            )),
             response: Err("response.hdr is missing".to_owned()),
         }
     }
@@ -153,6 +161,7 @@ mod tests {
                 (seconds[0].at_s, seconds[0].theta_percent, seconds[0].stolen_percent),
                 (0.5, Some(15.0), Some(1.0))
             );
+            assert_eq!((seconds[0].others_percent, seconds[1].others_percent), (Some(5.0), Some(0.0)));
             assert_eq!((seconds[1].theta_percent, seconds[2].theta_percent), (Some(40.0), None));
         }
     }

@@ -144,9 +144,9 @@ mod tests {
         assert!(place("unstable") < place("doubt: Few runs: the whole study; 3 runs"));
         assert!(
             place("doubt: Few runs")
-                < place("note: More than the server carries: 3 of 18 runs, at 72/s; worst")
+                < place("note: More than the server carries: 3 of 18 runs, at 72/s; The queue")
         );
-        assert!(place("worst at 72/s: The queue grew") < place("  Take these rates"));
+        assert!(place("; The queue grew") < place("  Take these rates"));
     }
 
     #[test]

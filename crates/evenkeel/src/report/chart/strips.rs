@@ -105,8 +105,11 @@ impl Strip {
         write_text(out, "axis-title", &title, Spot { x: 0.0, y: top - 12.0, anchor: Anchor::Start });
         if self.points.iter().all(|(_, value)| value.is_none()) {
             let text = if self.absent.is_empty() { crate::format::ABSENT } else { &self.absent };
-            let spot = Spot { x: LEFT + 6.0, y: top + 26.0, anchor: Anchor::Start };
-            return write_text(out, "nothing", text, spot);
+            for (line, text) in lines(text).iter().enumerate() {
+                let spot = Spot { x: LEFT, y: top + 12.0 + 14.0 * line as f64, anchor: Anchor::Start };
+                write_text(out, "nothing", text, spot);
+            }
+            return;
         }
         let ticks = scale.ticks();
         for tick in [ticks.first(), ticks.last()].into_iter().flatten() {
@@ -135,6 +138,34 @@ impl Strip {
             .collect();
         let _ = writeln!(out, "<path class=\"mean {}\" d=\"{path}\"/>", self.class);
     }
+}
+
+/// Characters that fit into a strip side by side.
+const CHARACTERS: usize = 40;
+/// Lines that fit into it above one another.
+const LINES: usize = 3;
+
+/// A text in lines that fit; what does not ends in an ellipsis.
+fn lines(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last > 0 && last + 1 + word.chars().count() > CHARACTERS {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    if lines.len() > LINES {
+        lines.truncate(LINES);
+        lines[LINES - 1].push('…');
+    }
+    for line in &mut lines {
+        *line = line.chars().take(CHARACTERS + 1).collect();
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -172,6 +203,18 @@ mod tests {
         );
         let none = strips(&[None, None]);
         assert!(none.contains("the server is elsewhere") && !none.contains("class=\"mean"), "{none}");
+    }
+
+    #[test]
+    fn a_long_reason_is_broken_into_lines_that_fit() {
+        assert_eq!(lines("not available: a.csv is missing"), ["not available: a.csv is missing"]);
+        let told = lines(&"somewhat long ".repeat(20));
+        assert_eq!(told.len(), LINES);
+        assert!(
+            told.iter().all(|line| line.chars().count() <= CHARACTERS + 1) && told[2].ends_with('…'),
+            "{told:?}"
+        );
+        assert_eq!(lines(&"x".repeat(300))[0].chars().count(), CHARACTERS + 1);
     }
 
     #[test]

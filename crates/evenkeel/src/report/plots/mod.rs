@@ -34,7 +34,7 @@ const WIDE: (f64, f64) = (1040.0, 420.0);
 /// Half of it.
 const HALF: (f64, f64) = (510.0, 330.0);
 /// A third, for one panel of several.
-const PANEL: (f64, f64) = (430.0, 290.0);
+const PANEL: (f64, f64) = (350.0, 260.0);
 
 /// Mean response time against the arrival rate: the profile itself.
 pub fn tau(study: &Study<'_>) -> Plot {
@@ -66,7 +66,7 @@ pub fn tau(study: &Study<'_>) -> Plot {
 }
 
 /// The rate of the largest power, throughput / tau (Kleinrock, ICC 1979), of the only series; `None` where no rate was
-/// measured on both sides of it, or where responses did not settle there.
+/// measured on both sides of it, where responses did not settle there, or where power has several hills.
 fn knee(study: &Study<'_>) -> Option<f64> {
     let cells = if study.has_several() { Vec::new() } else { study.cells_of(0) };
     let power = |cell: &CellSummary| {
@@ -76,8 +76,10 @@ fn knee(study: &Study<'_>) -> Option<f64> {
     let powers: Vec<f64> = cells.iter().filter_map(|cell| power(cell)).collect();
     let largest = (0..powers.len()).max_by(|a, b| powers[*a].total_cmp(&powers[*b]))?;
     let is_inside = powers.len() == cells.len() && largest > 0 && largest + 1 < powers.len();
-    let cell =
-        cells.get(largest).filter(|cell| is_inside && !traces::is_hollow(cell) && !cell.lower_bound)?;
+    // Where it rises and falls more than once, noise has made the largest.
+    let is_one_hill = powers[..=largest].is_sorted() && powers[largest..].is_sorted_by(|a, b| a >= b);
+    let is_sound = |cell: &CellSummary| !traces::is_hollow(cell) && !cell.lower_bound;
+    let cell = cells.get(largest).filter(|cell| is_inside && is_one_hill && is_sound(cell))?;
     Some(cell.rate_per_s)
 }
 

@@ -36,7 +36,10 @@ pub fn spectra(study: &Study<'_>) -> Vec<Plot> {
         x.holds = vec![1.0, most];
         let chart = Chart {
             id: format!("spectrum-{series}"),
-            title: format!("Distribution of the response time at each rate: {label}"),
+            title: match several {
+                true => format!("Distribution of the response time at each rate: {label}"),
+                false => "Distribution of the response time at each rate".to_owned(),
+            },
             description: "Response time against the percentile, a line for each arrival rate.".to_owned(),
             size: if several { PANEL } else { WIDE },
             x,

@@ -26,7 +26,8 @@ pub fn timelines(study: &Study<'_>) -> String {
     let items: String = cells.iter().map(|cell| item(study, cell, open == Some(cell.cell), each)).collect();
     let words = "Each run second by second; strips of one cell have the same scales. The dashed line is the arrival rate. \
                  Shaded are seconds in which the hypervisor took more than 2 % of the server's CPU time: where a rise of \
-                 the response stands in the shade, the neighbours made it.";
+                 the response stands in the shade, the neighbours may have made it. Used by others is what else ran on \
+                 the server's CPUs.";
     section("timelines", "Runs over time", words, &items)
 }
 
@@ -78,7 +79,7 @@ fn panel(
     let strips = Strips {
         id: format!("time-{}-{}", cell.cell, run.repeat),
         title: format!("{} over time, {name}", study.cell_name(cell)),
-        description: "Throughput, response time, backlog, utilisation and stolen time, second by second."
+        description: "Throughput, response time, backlog, utilisation, stolen time and what others used, second by second."
             .to_owned(),
         length_s: drawn.iter().map(|(run, _)| run.measured_s).fold(1.0, f64::max),
         strips: FIGURES.iter().map(|figure| figure.strip(cell, details, seconds, drawn)).collect(),
@@ -107,12 +108,13 @@ struct Figure {
     is_of_load: bool,
 }
 
-const FIGURES: [Figure; 5] = [
+const FIGURES: [Figure; 6] = [
     figure("throughput", "s0", Quantity::PerSecond, |second| second.throughput_per_s, 1.0, true),
     figure("response time", "s0", Quantity::Time, |second| second.response_ms, 0.0, true),
     figure("backlog, requests", "s0", Quantity::Plain, |second| second.backlog, 5.0, true),
     figure("utilisation θ", "s2", Quantity::Percent, |second| second.theta_percent, 100.0, false),
     figure("stolen time", "p4", Quantity::Percent, |second| second.stolen_percent, 5.0, false),
+    figure("used by others", "s4", Quantity::Percent, |second| second.others_percent, 5.0, false),
 ];
 
 const fn figure(
@@ -155,7 +157,7 @@ impl Figure {
             (Some(details), false) => details.sense.as_ref().err(),
             (None, _) => None,
         };
-        let untold = if self.is_of_load { "no request arrived" } else { "this server's CPUs do not tell it" };
+        let untold = if self.is_of_load { "no request arrived" } else { "not seen from here" };
         format!("{}: {}", format::ABSENT, missing.map_or(untold, String::as_str))
     }
 }
