@@ -111,6 +111,12 @@ fn the_distribution_has_a_line_for_each_rate_and_what_cannot_be_read_is_told() {
     let whole = of(&page(&fixture));
     assert_eq!(whole.matches("<g class=\"trace r").count(), 6);
     assert_eq!(whole.matches("class=\"mean dashed\"").count(), 1);
+    let dashed = whole.split("class=\"mean dashed\" d=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert_eq!(
+        dashed.matches('M').count(),
+        1,
+        "dashes that begin anew at each step make a whole line: {dashed}"
+    );
     for text in [">p50<", ">p99<", ">10/s<", ">72/s<"] {
         assert!(whole.contains(text), "{text}");
     }

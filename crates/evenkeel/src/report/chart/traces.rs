@@ -45,7 +45,13 @@ impl Frame<'_> {
             let places = pair.iter().filter_map(place).collect::<Vec<_>>();
             if places.len() == 2 {
                 let path = if pair[0].hollow || pair[1].hollow { &mut dotted } else { &mut whole };
-                path.push_str(&polyline(&places));
+                // Where a piece goes on from the one before, dashes go on too.
+                let piece = polyline(&places);
+                let (start, rest) = piece.split_at(piece.find('L').unwrap_or(0));
+                match path.ends_with(&start.replacen('M', "L", 1)) || *path == start {
+                    true => path.push_str(rest),
+                    false => path.push_str(&piece),
+                }
             }
         }
         let class = if trace.dashed { "mean dashed" } else { "mean" };
