@@ -209,8 +209,8 @@ fn recorded_command() -> Vec<String> {
 }
 
 fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
-    let plan = folder.plan()?;
-    out::write(&table::profile(&plan, summary, super::look()))?;
+    let (plan, runs) = (folder.plan()?, folder.runs()?);
+    out::write(&table::profile(&plan, summary, &runs, super::look()))?;
     let report = folder.path().join("report.html");
     super::report::write(folder, &report)?;
     if !session.quiet {

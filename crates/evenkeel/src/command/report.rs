@@ -1,42 +1,78 @@
-//! `evenkeel report`: a study as one HTML file.
+//! `evenkeel report`: a study as one HTML file, or two over each other.
 
 use super::Session;
-use super::stored::StoredArgs;
+use crate::failure::WithHint;
 use crate::out;
-use crate::report::html;
-use anyhow::{Context, Result};
-use evenkeel_lab::store::StudyFolder;
-use evenkeel_lab::study;
+use crate::report::{Records, compare, html};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_lab::store::{self, StudyFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Flags of `evenkeel report`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  evenkeel report last\n  evenkeel report 20261121 --to /tmp/profile.html"
+    after_help = "Examples:\n  evenkeel report last\n  evenkeel report 20261121 --to /tmp/profile.html\n  \
+                  evenkeel report 20261121 last    two studies over each other, with their ratios"
 )]
 pub struct Args {
-    /// Which study
-    #[command(flatten)]
-    pub study: StoredArgs,
-    /// File to write [default: report.html in the study's folder]
+    /// Study: its folder, its name or the start of it, or `last`
+    #[arg(default_value = "last")]
+    pub study: String,
+    /// A second study, to be laid over the first
+    pub other: Option<String>,
+    /// Folder for studies [default: HOME/runs]
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// File to write [default: report.html in the study's folder, or compare-OTHER.html]
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
 }
 
 /// Writes the report and names its path.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let folder = args.study.open(session)?;
-    let to = args.to.clone().unwrap_or_else(|| folder.path().join("report.html"));
-    write(&folder, &to)?;
+    let root = session.runs_dir(args.output.as_ref());
+    let folder = open(&root, &args.study)?;
+    let to = match &args.other {
+        None => {
+            let to = args.to.clone().unwrap_or_else(|| folder.path().join("report.html"));
+            write(&folder, &to)?;
+            to
+        }
+        Some(other) => write_both(&folder, &open(&root, other)?, args.to.as_deref())?,
+    };
     out::line(to.display().to_string())?;
     Ok(ExitCode::SUCCESS)
 }
 
+fn open(root: &Path, name: &str) -> Result<StudyFolder> {
+    Ok(StudyFolder::open(&store::resolve(root, name)?)?)
+}
+
 /// Writes the report of a study.
 pub fn write(folder: &StudyFolder, to: &Path) -> Result<()> {
-    let (plan, manifest, runs) = (folder.plan()?, folder.manifest()?, folder.runs()?);
-    let summary = study::summarise(&plan, &runs);
-    std::fs::write(to, html(&plan, &manifest, &summary, &runs))
+    save(to, &html(&Records::read(folder)?))
+}
+
+/// Writes two studies over each other; by default beside the first.
+fn write_both(one: &StudyFolder, other: &StudyFolder, to: Option<&Path>) -> Result<PathBuf> {
+    let (first, second) = (Records::read(one)?, Records::read(other)?);
+    if first.plan.id == second.plan.id {
+        return Err(anyhow!("both names are of the study {}", first.plan.id))
+            .hint("name two studies; `evenkeel runs` lists all of them");
+    }
+    let page = compare(&first, &second).map_err(|unlike| {
+        let hint = unlike.hint();
+        anyhow::Error::from(unlike).context(crate::failure::Hint(hint))
+    })?;
+    let beside = || one.path().join(format!("compare-{}.html", second.plan.id));
+    let to = to.map_or_else(beside, Path::to_owned);
+    save(&to, &page)?;
+    Ok(to)
+}
+
+fn save(to: &Path, page: &str) -> Result<()> {
+    std::fs::write(to, page)
         .with_context(|| format!("writing {}", to.display()))
+        .hint("name a file in a folder that you may write to, by --to")
 }

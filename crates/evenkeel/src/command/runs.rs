@@ -40,7 +40,7 @@ fn show(root: &Path, name: &str, json: bool) -> Result<()> {
     if json {
         out::write(&export::json(&plan, &folder.manifest()?, &summary, &runs)?)?;
     } else {
-        out::write(&table::profile(&plan, &summary, super::look()))?;
+        out::write(&table::profile(&plan, &summary, &runs, super::look()))?;
     }
     Ok(())
 }

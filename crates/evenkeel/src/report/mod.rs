@@ -1,11 +1,13 @@
 //! A study as one HTML file that a person can forward: no network, no script that it needs, light and
 //! dark, screen and paper.
 //!
-//! `study` joins the records, `plots` says what is drawn, `chart` draws, `sections` writes the rest,
+//! `study` joins the records, `details` reads what lies beside them, `plots` says what is drawn, `chart` draws, `sections` writes the rest,
 //! `palette` and `style.css` give colours and form, `page` puts all together. Whatever comes from records
 //! goes through [`markup::Text`].
 
 mod chart;
+mod compare;
+mod details;
 mod legend;
 mod markup;
 mod page;
@@ -16,11 +18,47 @@ pub mod shares;
 mod study;
 pub mod throttling;
 
+pub use compare::compare;
+pub use details::Details;
+#[cfg(test)]
+pub use details::RunDetails;
+
+use evenkeel_lab::store::StudyFolder;
 use evenkeel_lab::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
 
+/// All that is known of one study.
+#[derive(Clone, Debug)]
+pub struct Records {
+    /// What was to be measured.
+    pub plan: PlanFile,
+    /// Where.
+    pub manifest: ManifestFile,
+    /// What follows.
+    pub summary: SummaryFile,
+    /// Finished runs.
+    pub runs: Vec<RunFile>,
+    /// What lies beside them.
+    pub details: Details,
+}
+
+impl Records {
+    /// Reads a study.
+    pub fn read(folder: &StudyFolder) -> anyhow::Result<Self> {
+        let (plan, manifest, runs) = (folder.plan()?, folder.manifest()?, folder.runs()?);
+        let summary = evenkeel_lab::study::summarise(&plan, &runs);
+        let details = Details::read(folder, &runs);
+        Ok(Self { plan, manifest, summary, runs, details })
+    }
+
+    fn study(&self) -> study::Study<'_> {
+        let Self { plan, manifest, summary, runs, details } = self;
+        study::Study { plan, manifest, summary, runs, details }
+    }
+}
+
 /// The report of a study in any state, also of one that has no runs yet.
-pub fn html(plan: &PlanFile, manifest: &ManifestFile, summary: &SummaryFile, runs: &[RunFile]) -> String {
-    page::page(&study::Study { plan, manifest, summary, runs })
+pub fn html(records: &Records) -> String {
+    page::page(&records.study())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The page as a whole.
 
+use super::chart::Chart;
 use super::markup::Text;
 use super::plots::{self, Plot};
 use super::study::Study;
@@ -14,8 +15,10 @@ pub fn page(study: &Study<'_>) -> String {
     let body = [
         sections::headline(study),
         charts(study),
-        sections::cells(study),
         sections::caveats(study),
+        sections::cells(study),
+        sections::split(study),
+        sections::timelines(study),
         sections::outcomes(study),
         sections::server(study),
         sections::plans(study),
@@ -56,12 +59,18 @@ fn charts(study: &Study<'_>) -> String {
     }
     let wide = figure(&plots::tau(study), &format!("{}{}", legend::series(study), legend::marks()));
     let mut half = vec![plots::theta(study), plots::throughput(study)];
+    let mark = |series: usize| format!("{} ", legend::swatch(study.look(series)));
     let percentiles = plots::percentiles(study);
     let panels = if study.has_several() {
-        panels(study, &percentiles)
+        small("Percentiles", PERCENTILES, &percentiles, mark)
     } else {
         half.extend(percentiles);
         String::new()
+    };
+    let spectra = plots::spectra(study);
+    let spectra = match spectra.as_slice() {
+        [one] => figure(one, ""),
+        many => small(plots::SPECTRUM, plots::SPECTRUM_WORDS, many, mark),
     };
     half.push(plots::lag(study));
     half.extend(plots::standard_error(study));
@@ -69,7 +78,7 @@ fn charts(study: &Study<'_>) -> String {
     half.extend(plots::network_delay(study));
     let half: String = half.iter().map(|plot| figure(plot, "")).collect();
     format!(
-        "<section id=\"charts\">\n{wide}{panels}<div class=\"grid\">\n{half}{}</div></section>\n",
+        "<section id=\"charts\">\n{wide}{spectra}{panels}<div class=\"grid\">\n{half}{}</div></section>\n",
         sections::guide()
     )
 }
@@ -86,17 +95,26 @@ pub fn figure(plot: &Plot, legend: &str) -> String {
     )
 }
 
-/// The chart, in two forms where one does not suit all pages; the style sheet shows one.
+/// The chart in two forms, of which the style sheet shows one: letters on a telephone would be too small in the form
+/// that fits a desk.
 fn drawing(plot: &Plot) -> String {
-    match &plot.narrow {
-        None => plot.chart.svg(),
-        Some(narrow) => format!(
-            "<div class=\"for-wide\">{}</div><div class=\"for-narrow\">{}</div>",
-            plot.chart.svg(),
-            narrow.svg()
-        ),
-    }
+    let (narrow, class) = match &plot.narrow {
+        // What is as wide as the page gives way earlier than what is half as wide.
+        Some(narrow) => (narrow.clone(), "wide"),
+        None => {
+            (Chart { size: NARROW, id: format!("{}-narrow", plot.chart.id), ..plot.chart.clone() }, "half")
+        }
+    };
+    let narrow = Chart { size: NARROW, ..narrow };
+    format!(
+        "<div class=\"for-desk {class}\">{}</div><div class=\"for-hand {class}\">{}</div>",
+        plot.chart.svg(),
+        narrow.svg()
+    )
 }
+
+/// Drawn so that text keeps its size on a telephone.
+const NARROW: (f64, f64) = (360.0, 300.0);
 
 fn notes(notes: &[(String, String)]) -> String {
     if notes.is_empty() {
@@ -106,19 +124,23 @@ fn notes(notes: &[(String, String)]) -> String {
     format!("<ul class=\"notes\">{}</ul>", notes.iter().map(item).collect::<String>())
 }
 
-/// Percentiles of each series side by side, on the same scales.
-fn panels(study: &Study<'_>, plots: &[Plot]) -> String {
+const PERCENTILES: &str = "Percentiles of the response time against the arrival rate, all on the same scales. Half of the requests \
+                           are faster than p50, one in a thousand is slower than p99.9.";
+
+/// Small charts side by side, on the same scales, each with a mark before its heading.
+pub fn small(heading: &str, words: &str, plots: &[Plot], mark: impl Fn(usize) -> String) -> String {
     let panels: String = plots
         .iter()
         .enumerate()
         .map(|(at, plot)| {
-            let swatch = legend::swatch(study.look(at));
-            format!("<div><h4>{swatch} {}</h4>{}</div>\n", Text(&plot.heading), plot.chart.svg())
+            let (heading, notes) = (Text(&plot.heading), notes(&plot.notes));
+            format!("<div><h4>{}{heading}</h4>{notes}{}</div>\n", mark(at), plot.chart.svg())
         })
         .collect();
     format!(
-        "<figure class=\"card\"><figcaption><h3>Percentiles</h3><p class=\"words\">Percentiles of the response time \
-         against the arrival rate, all on the same scales. Half of the requests are faster than p50, one in a thousand \
-         is slower than p99.9.</p></figcaption>\n<div class=\"panels\">\n{panels}</div></figure>\n"
+        "<figure class=\"card\"><figcaption><h3>{}</h3><p class=\"words\">{}</p></figcaption>\n\
+         <div class=\"panels\">\n{panels}</div></figure>\n",
+        Text(heading),
+        Text(words)
     )
 }

@@ -18,11 +18,14 @@ struct Colour {
 /// How many hues series take turns with.
 pub const HUES: usize = 6;
 
+/// Hues of rates.
+pub const RATES: usize = 8;
+
 const fn colour(name: &'static str, light: &'static str, dark: &'static str, contrast: f64) -> Colour {
     Colour { name, light, dark, contrast }
 }
 
-const COLOURS: [Colour; 23] = [
+const COLOURS: [Colour; 35] = [
     colour("page", "#f6f7f9", "#0f1216", 0.0),
     colour("card", "#ffffff", "#171b21", 0.0),
     colour("line", "#dfe3e8", "#2b323b", 0.0),
@@ -46,6 +49,20 @@ const COLOURS: [Colour; 23] = [
     colour("p2", "#00568a", "#f3f5f7", 3.0),
     colour("p3", "#8a4a8f", "#d79be0", 3.0),
     colour("p4", "#a83d00", "#ff9a5c", 3.0),
+    // Rates, from the lowest to the highest: from cool to warm.
+    colour("r0", "#3b6fd4", "#7aa7ff", 3.0),
+    colour("r1", "#0072b2", "#56b4e9", 3.0),
+    colour("r2", "#00838a", "#3cc8c0", 3.0),
+    colour("r3", "#3f7f2a", "#8fd06a", 3.0),
+    colour("r4", "#8a7400", "#f0e442", 3.0),
+    colour("r5", "#b36200", "#f5b041", 3.0),
+    colour("r6", "#c0392b", "#ff8a7a", 3.0),
+    colour("r7", "#8e2f6b", "#e58fc8", 3.0),
+    // Parts of the response time: the generator's wait, the wait for a session, service, what was given up.
+    colour("w0", "#c75400", "#f2884b", 3.0),
+    colour("w1", "#9a7200", "#e0c63c", 3.0),
+    colour("w2", "#0072b2", "#56b4e9", 3.0),
+    colour("w3", "#757d88", "#98a2ae", 3.0),
 ];
 
 /// Style sheet that sets the colours: light, dark where the system or the reader asks for it, light on
@@ -105,6 +122,9 @@ mod tests {
     fn every_hue_of_a_series_is_set() {
         for hue in 0..HUES {
             assert!(style().contains(&format!("--s{hue}:")));
+        }
+        for hue in 0..RATES {
+            assert!(style().contains(&format!("--r{hue}:")));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a report asks of a study: its records, joined. No index from a file is trusted.
 
 use super::chart::Marker;
+use super::details::Details;
 use super::palette::HUES;
 use evenkeel_lab::store::format::{
     CellSummary, HeadlineRecord, ManifestFile, PlanFile, RunFile, SeriesRecord, SummaryFile,
@@ -17,6 +18,8 @@ pub struct Study<'a> {
     pub summary: &'a SummaryFile,
     /// Finished runs.
     pub runs: &'a [RunFile],
+    /// What lies beside them.
+    pub details: &'a Details,
 }
 
 /// How a series is drawn.
@@ -109,6 +112,7 @@ mod tests {
             manifest: &fixture.manifest,
             summary: &fixture.summary,
             runs: &fixture.runs,
+            details: &fixture.details,
         }
     }
 

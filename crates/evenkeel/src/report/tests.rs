@@ -7,11 +7,200 @@ use evenkeel_lab::store::format::{CaveatRecord, EstimateRecord, SeverityRecord};
 use std::collections::BTreeSet;
 
 fn page(fixture: &Fixture) -> String {
-    html(&fixture.plan, &fixture.manifest, &fixture.summary, &fixture.runs)
+    html(fixture)
 }
 
 fn all() -> Vec<Fixture> {
     vec![fixture::demo(), fixture::factors(), fixture::twelve(), fixture::single(), fixture::empty()]
+}
+
+/// A text of a drawing: what it says and the box it covers, left, top, right, bottom.
+type Label = (String, [f64; 4]);
+
+/// The value of an attribute.
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    tag.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| rest.split('"').next())
+}
+
+/// Width and height of a chart, and its texts. A character of 12.5 px is about half as wide as high.
+fn labels(svg: &str) -> ((f64, f64), Vec<Label>) {
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    let size: Vec<f64> = attribute(svg, "viewBox").unwrap().split(' ').map(number).collect();
+    let label = |part: &str| {
+        let (tag, rest) = part.split_once('>').unwrap();
+        let text = rest.split("</text>").next().unwrap().to_owned();
+        let (x, y) = (number(attribute(tag, "x").unwrap()), number(attribute(tag, "y").unwrap()));
+        let width = 6.2 * text.chars().count() as f64;
+        let left = match attribute(tag, "text-anchor") {
+            Some("end") => x - width,
+            Some("middle") => x - width / 2.0,
+            _ => x,
+        };
+        (text, [left, y - 9.0, left + width, y + 2.0])
+    };
+    ((size[2], size[3]), svg.split("<text").skip(1).map(label).collect())
+}
+
+#[test]
+fn no_label_lies_over_another_and_none_is_cut() {
+    let mut seen = 0;
+    for fixture in all() {
+        let page = page(&fixture);
+        for svg in page.split("<svg class=\"chart").skip(1).map(|rest| rest.split("</svg>").next().unwrap()) {
+            let id = svg.split("aria-labelledby=\"").nth(1).unwrap().split(' ').next().unwrap();
+            let ((width, height), labels) = labels(svg);
+            for (at, (text, own)) in labels.iter().enumerate() {
+                seen += 1;
+                assert!(own[0] >= -1.0 && own[2] <= width + 1.0, "{id}: {text} at {own:?} of {width}");
+                assert!(own[1] >= 0.0 && own[3] <= height, "{id}: {text} at {own:?} of {height}");
+                for (other, theirs) in &labels[..at] {
+                    let over =
+                        own[0] < theirs[2] && theirs[0] < own[2] && own[1] < theirs[3] && theirs[1] < own[3];
+                    assert!(!over, "{id}: {text} {own:?} lies over {other} {theirs:?}");
+                }
+            }
+        }
+    }
+    assert!(seen > 1_000, "only {seen} labels found");
+}
+
+#[test]
+fn every_mark_lies_within_its_chart_and_none_on_its_edge() {
+    for fixture in all() {
+        let page = page(&fixture);
+        for svg in page.split("<svg class=\"chart\"").skip(1).map(|rest| rest.split("</svg>").next().unwrap())
+        {
+            let clip = svg.split("<clipPath").nth(1).unwrap();
+            let of = |name: &str| attribute(clip, name).unwrap().parse::<f64>().unwrap();
+            let (left, top) = (of("x"), of("y"));
+            let (right, bottom) = (left + of("width"), top + of("height"));
+            for place in
+                svg.split("transform=\"translate(").skip(1).map(|rest| rest.split(')').next().unwrap())
+            {
+                let (x, y) = place.split_once(' ').unwrap();
+                let (x, y): (f64, f64) = (x.parse().unwrap(), y.parse().unwrap());
+                // What is all but zero may lie on the floor of a linear axis.
+                assert!(
+                    x > left && x < right - 6.0 && y > top + 1.0 && y <= bottom,
+                    "{place} in {left} {top} {right} {bottom}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn response_times_are_on_a_logarithmic_axis_with_the_knee_marked() {
+    let page = page(&fixture::demo());
+    let tau = chart(&page, "tau");
+    // A queue with one server has its largest power at half of its capacity, here 33/s.
+    assert!(tau.contains(">knee 32/s<"), "{tau}");
+    assert!(tau.contains(">10 ms<") && tau.contains(">100 ms<"), "{tau}");
+    let mut rising = fixture::demo();
+    rising.summary.cells.iter_mut().for_each(|cell| cell.tau_ms = fixture::estimate(&[5.0, 5.1, 5.2]));
+    assert!(!self::page(&rising).contains(">knee"), "a largest power at the highest rate is no knee");
+    let mut noisy = fixture::demo();
+    noisy.summary.cells[1].tau_ms = fixture::estimate(&[500.0, 501.0, 502.0]);
+    assert!(!self::page(&noisy).contains(">knee"), "of several hills none is the knee");
+}
+
+#[test]
+fn the_distribution_has_a_line_for_each_rate_and_what_cannot_be_read_is_told() {
+    let mut fixture = fixture::demo();
+    let of = |page: &str| chart(page, "spectrum-0").to_owned();
+    let whole = of(&page(&fixture));
+    assert_eq!(whole.matches("<g class=\"trace r").count(), 6);
+    assert_eq!(whole.matches("class=\"mean dashed\"").count(), 1);
+    let dashed = whole.split("class=\"mean dashed\" d=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert_eq!(
+        dashed.matches('M').count(),
+        1,
+        "dashes that begin anew at each step make a whole line: {dashed}"
+    );
+    for text in [">p50<", ">p99<", ">10/s<", ">72/s<"] {
+        assert!(whole.contains(text), "{text}");
+    }
+    let cell = fixture.summary.cells[0].cell;
+    let missing = || Err("response.hdr is missing".to_owned());
+    fixture.details.0.get_mut(&(cell, 2)).unwrap().response = missing();
+    let page = self::page(&fixture);
+    assert!(page.contains("Left out:</b> 10/s, run 2: response.hdr is missing"));
+    assert_eq!(of(&page).matches("<g class=\"trace r").count(), 6, "two runs of the cell are left");
+    fixture.details.0.values_mut().for_each(|details| details.response = missing());
+    assert!(of(&self::page(&fixture)).contains(">not available<"));
+}
+
+#[test]
+fn every_run_has_a_timeline_with_stolen_seconds_shaded() {
+    let fixture = fixture::demo();
+    let page = page(&fixture);
+    for run in &fixture.runs {
+        let svg = chart(&page, &format!("time-{}-{}", run.cell, run.repeat)).to_owned();
+        for title in [
+            "throughput, per second",
+            "response time, ",
+            "backlog, requests",
+            "utilisation θ, %",
+            "stolen time, %",
+            "used by others, %",
+        ] {
+            assert!(svg.contains(title), "{title}");
+        }
+        assert_eq!(svg.matches("class=\"mean").count(), 6);
+        // Neighbours took time in the sixth and seventh second of the first run of each cell.
+        assert_eq!(svg.matches("class=\"shade\"").count(), if run.repeat == 1 { 2 } else { 0 });
+    }
+    let open = page.split("<details class=\"plan timeline\" open>").nth(1).unwrap();
+    assert!(open.starts_with("<summary><b>56/s</b>"), "the highest rate that settled is open");
+}
+
+#[test]
+fn a_timeline_says_which_file_is_missing() {
+    let mut fixture = fixture::single();
+    let untold = page(&fixture);
+    assert!(untold.contains("not available: not seen from here"));
+    let details = fixture.details.0.values_mut().next().unwrap();
+    details.intervals = Err("intervals.csv is missing".to_owned());
+    details.sense = Err("sense.csv cannot be read: no column".to_owned());
+    let page = page(&fixture);
+    assert_eq!(page.matches("not available: intervals.csv is missing").count(), 3);
+    assert_eq!(page.matches("not available: sense.csv cannot be read:").count(), 3);
+}
+
+#[test]
+fn what_tau_is_made_of_has_a_bar_for_each_cell() {
+    let fixture = fixture::demo();
+    let page = page(&fixture);
+    let split = page.split("id=\"split\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert_eq!(split.matches("class=\"bar\"").count(), fixture.summary.cells.len());
+    for name in ["generator's wait", "session wait", "service"] {
+        assert!(split.contains(name), "{name}");
+    }
+    for bar in split.split("class=\"bar\">").skip(1).map(|rest| rest.split("</span>").next().unwrap()) {
+        let widths =
+            bar.split("width:").skip(1).map(|rest| rest.split('%').next().unwrap().parse::<f64>().unwrap());
+        let whole: f64 = widths.sum();
+        assert!((99.8..=100.1).contains(&whole), "{bar}");
+    }
+}
+
+#[test]
+fn there_is_a_tile_for_what_is_known_and_none_without_a_figure() {
+    let mut fixture = fixture::demo();
+    let head = |page: &str| page.split("</header>").next().unwrap().to_owned();
+    assert_eq!(head(&page(&fixture)).matches("<dt>").count(), 4);
+    let headline = &mut fixture.summary.headlines[0];
+    (headline.capacity_per_s, headline.p95_ms, headline.capacity_theta_percent) = (None, None, None);
+    headline.trust_theta_percent = None;
+    let untrusted = head(&page(&fixture));
+    assert!(
+        untrusted.contains("<dt>settled up to</dt>") && untrusted.contains("<dt>p95 at that rate</dt>"),
+        "{untrusted}"
+    );
+    assert!(!untrusted.contains("not available"), "{untrusted}");
+    fixture.summary.cells.clear();
+    let nothing = head(&page(&fixture));
+    assert!(!nothing.contains("class=\"figures\"") && !nothing.contains("not available"), "{nothing}");
 }
 
 /// The markup of one chart.

@@ -3,18 +3,18 @@
 use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint, wrap};
-use crate::caveats::{Found, Severity, gather};
+use crate::caveats::{Doubt, Severity, doubts};
 use crate::columns::{Column, columns};
 use crate::format;
-use evenkeel_lab::store::format::{CellSummary, HeadlineRecord, PlanFile, SummaryFile, Verdict};
+use evenkeel_lab::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFile, SummaryFile, Verdict};
 
 /// Longest line of prose, however wide the terminal.
 const PROSE: usize = 100;
 
-/// The end of a study in the terminal: the headline, a line for each cell, the caveats.
-pub fn profile(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
+/// The end of a study in the terminal: the headline, a line for each cell, the doubts by cause.
+pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look) -> String {
     let cells = format!("{}{}", cells(plan, summary, look), network_delay(summary, look));
-    let parts = [headlines(summary, look), cells, caveats(plan, summary, look)];
+    let parts = [headlines(summary, look), cells, caveats(plan, summary, runs, look)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
@@ -102,23 +102,28 @@ fn titles(plan: &PlanFile, cells: &[&CellSummary]) -> Vec<(usize, String)> {
     titles
 }
 
-fn caveats(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
-    gather(plan, summary).iter().map(|found| one_caveat(found, look)).collect()
+fn caveats(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look) -> String {
+    doubts(plan, summary, runs).iter().map(|doubt| one_doubt(doubt, look)).collect()
 }
 
-fn one_caveat(found: &Found<'_>, look: Look) -> String {
-    let (name, ink) = match Severity::of(found.caveat) {
+/// A cause, what it touches, its worst evidence, and what to do.
+fn one_doubt(doubt: &Doubt, look: Look) -> String {
+    let (name, ink) = match doubt.severity {
         Severity::Invalid => ("not valid", Ink::Bad),
         Severity::Doubt => ("doubt", Ink::Doubt),
         Severity::Note => ("note", Ink::Soft),
     };
-    let mut text = format!("{name}: {}", found.caveat.text);
-    if !found.cells.is_empty() {
-        text.push_str(&format!(" ({})", found.places()));
-    }
-    let text = wrap(&text, look.width.min(PROSE), 2);
+    let worst =
+        if doubt.worst_at.is_empty() { String::new() } else { format!("worst at {}: ", doubt.worst_at) };
+    let text = format!("{name}: {}: {}; {worst}{}.", doubt.name, doubt.touches, doubt.evidence);
+    let width = look.width.min(PROSE);
+    let text = wrap(&text, width, 2);
     let rest = text.strip_prefix(name).unwrap_or_default();
-    format!("{}{rest}\n", paint(name, ink, look.colour))
+    let remedy = match doubt.remedy.as_str() {
+        "" => String::new(),
+        remedy => format!("  {}\n", wrap(remedy, width.saturating_sub(2), 2)),
+    };
+    format!("{}{rest}\n{remedy}", paint(name, ink, look.colour))
 }
 
 #[cfg(test)]
@@ -127,7 +132,7 @@ mod tests {
     use crate::fixture;
 
     fn text(fixture: &fixture::Fixture, width: usize) -> String {
-        profile(&fixture.plan, &fixture.summary, Look { width, colour: false })
+        profile(&fixture.plan, &fixture.summary, &fixture.runs, Look { width, colour: false })
     }
 
     #[test]
@@ -136,8 +141,12 @@ mod tests {
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} is missing in\n{text}"));
         assert!(place("This server carries") < place("throughput"));
         assert!(place("18.3 ± 0.4") < place("≥ 2,430"));
-        assert!(place("unstable") < place("doubt: 3 runs"));
-        assert!(place("doubt: 3 runs") < place("note: The queue grew"));
+        assert!(place("unstable") < place("doubt: Few runs: the whole study; 3 runs"));
+        assert!(
+            place("doubt: Few runs")
+                < place("note: More than the server carries: 3 of 18 runs, at 72/s; The queue")
+        );
+        assert!(place("; The queue grew") < place("  Take these rates"));
     }
 
     #[test]
@@ -179,7 +188,7 @@ mod tests {
     fn what_is_not_valid_is_red_only_where_colour_is_wanted() {
         let mut fixture = fixture::demo();
         fixture.summary.cells[0].valid = false;
-        let with = profile(&fixture.plan, &fixture.summary, Look { width: 120, colour: true });
+        let with = profile(&fixture.plan, &fixture.summary, &fixture.runs, Look { width: 120, colour: true });
         assert!(with.contains("\u{1b}[31msettled, not valid\u{1b}[0m"), "{with}");
         assert!(!text(&fixture, 120).contains('\u{1b}'));
     }

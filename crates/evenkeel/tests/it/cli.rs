@@ -26,7 +26,7 @@ pub fn refused(home: &Path, arguments: &[&str]) -> String {
 #[test]
 fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let cases: [(&[&str], &str); 21] = [
+    let cases: [(&[&str], &str); 22] = [
         (&["profile", "--workload", "tpcw.complx"], "did you mean `tpcw.complex`"),
         (&["profile", "--rate", "0"], "it is above 0"),
         (&["profile", "--rate", "-5"], "it is above 0"),
@@ -50,6 +50,7 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
             "--items is TPC-W's",
         ),
         (&["report", "nothing"], "no study named nothing"),
+        (&["report", "nothing", "last"], "no study named nothing"),
         (&["sandbox", "up", "../escape"], "letters, digits"),
     ];
     for (arguments, expected) in cases {
@@ -149,6 +150,15 @@ fn a_killed_profile_leaves_no_server_and_goes_on_where_it_was() {
     assert!(again <= names.len() + 1, "{again}");
     let report = std::fs::read_to_string(study.join("report.html")).expect("a report");
     assert!(report.contains("</html>"));
+    // Each run has its strips, and its histogram is read again.
+    assert!(!report.contains("is missing") && !report.contains("cannot be read"));
+    assert_eq!(report.matches("<svg class=\"chart strips\"").count(), 4);
+    assert!(report.contains("id=\"spectrum-0-t\""));
+    let twice = refused(home.path(), &["report", "last", "last"]);
+    assert!(
+        twice.contains("both names are of the study") && twice.contains("hint: name two studies"),
+        "{twice}"
+    );
     let csv = evenkeel(home.path(), &["export", "last"]).stdout;
     assert_eq!(String::from_utf8_lossy(&csv).lines().count(), 3);
     let list = evenkeel(home.path(), &["runs"]).stdout;

@@ -62,6 +62,14 @@ pub enum StoreError {
     /// Already there.
     #[error("{0} exists already")]
     Exists(PathBuf),
+    /// What lies beside a run is not what it should be.
+    #[error("cannot read {path}: {text}")]
+    Unread {
+        /// File.
+        path: PathBuf,
+        /// Why not.
+        text: String,
+    },
     /// Histogram could not be written.
     #[error("cannot write histogram {path}: {text}")]
     Histogram {
@@ -103,7 +111,7 @@ impl StoreError {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "studies are closed to other users; list them as the user who measured"
             }
-            Self::Io { .. } | Self::Histogram { .. } => return None,
+            Self::Io { .. } | Self::Unread { .. } | Self::Histogram { .. } => return None,
         })
     }
 
@@ -239,7 +247,7 @@ impl StudyFolder {
         Ok(whole)
     }
 
-    fn run_dir(&self, cell: u32, repeat: u32, attempt: u32) -> PathBuf {
+    pub(super) fn run_dir(&self, cell: u32, repeat: u32, attempt: u32) -> PathBuf {
         let again = if attempt > 1 { format!("{ATTEMPT}{attempt}") } else { String::new() };
         self.runs_dir().join(format!("c{cell:02}-r{repeat}{again}"))
     }

@@ -20,10 +20,12 @@ mod batches;
 mod folder;
 pub mod format;
 mod orders;
+mod readers;
 mod summary;
 mod tables;
 mod words;
 
 pub use attempts::add;
 pub use folder::{Listed, StoreError, StudyFolder, list, resolve};
+pub use readers::{Distribution, IntervalRow, RunFolder, Table};
 pub use tables::{RunTables, SenseRow};

@@ -1,12 +1,10 @@
 //! What stands behind the traces: grid, axes, guides.
 
 use super::Guide;
-use super::draw::{Frame, LINE_HEIGHT, polyline};
+use super::draw::{Frame, polyline, write_text};
+use super::labels::{Anchor, LINE_HEIGHT, Spot, Standing};
 use crate::report::markup::Text;
 use std::fmt::Write as _;
-
-/// Width of a character of the guides' text, about.
-const TEXT_WIDTH: f64 = 7.0;
 
 impl Frame<'_> {
     /// Areas behind all else.
@@ -77,86 +75,93 @@ impl Frame<'_> {
         );
     }
 
-    /// Lines go behind the traces into `out`; their texts into `texts`, to stand before the traces.
-    pub fn guides(&self, out: &mut String, texts: &mut String) {
+    /// Lines behind the traces.
+    pub fn guides(&self, out: &mut String) {
         for guide in &self.chart.guides {
             match guide {
-                Guide::Level { y, text, class } => self.level(out, texts, *y, text, class),
-                Guide::Upright { x, text } => self.upright(out, texts, *x, text),
-                Guide::ShadeBeyond { text, .. } => {
-                    let at = (self.right - 8.0, self.bottom - 10.0);
-                    guide_text(texts, "shade-text", at, "end", text);
+                Guide::Level { y, class, .. } => {
+                    let Some(y) = self.y.place(*y).filter(|_| self.y.holds(*y)) else { continue };
+                    guide_line(out, class, &format!("M{:.1} {y:.1}H{:.1}", self.left, self.right));
                 }
-                Guide::Equal { text } => self.equal(out, texts, text),
-                Guide::ShadeAbove { .. } => {}
+                Guide::Upright { x, .. } => {
+                    let Some(x) = self.x.place(*x).filter(|_| self.x.holds(*x)) else { continue };
+                    guide_line(out, "accent", &format!("M{x:.1} {:.1}V{:.1}", self.top, self.bottom));
+                }
+                Guide::Equal { .. } => guide_line(out, "", &polyline(&self.equal())),
+                Guide::ShadeAbove { .. } | Guide::ShadeBeyond { .. } => {}
             }
         }
     }
 
-    fn level(&self, out: &mut String, texts: &mut String, value: f64, text: &str, class: &str) {
-        let Some(y) = self.y.place(value).filter(|_| self.y.holds(value)) else { return };
-        guide_line(out, class, &format!("M{:.1} {y:.1}H{:.1}", self.left, self.right));
-        // Near the ceiling the text goes below the line.
-        let text_y = if y - self.top < LINE_HEIGHT + 4.0 { y + LINE_HEIGHT } else { y - 6.0 };
-        let width = TEXT_WIDTH * text.chars().count() as f64;
-        let is_met = |from: f64, to: f64| self.is_met((from, to), (text_y - LINE_HEIGHT, text_y + 4.0));
-        let at_left = (self.left, self.left + 8.0 + width);
-        let at_right = (self.right - 8.0 - width, self.right);
-        if is_met(at_left.0, at_left.1) && !is_met(at_right.0, at_right.1) {
-            guide_text(texts, class, (self.right - 8.0, text_y), "end", text);
-        } else {
-            guide_text(texts, class, (self.left + 8.0, text_y), "start", text);
+    /// Their texts before the traces, where these leave room.
+    pub fn guide_texts(&self, out: &mut String, standing: &mut Standing) {
+        for guide in &self.chart.guides {
+            let (class, text, spots) = match guide {
+                Guide::Level { y, text, class } if self.y.holds(*y) => {
+                    (class.as_str(), text, self.beside_level(*y))
+                }
+                Guide::Upright { x, text } if self.x.holds(*x) => ("accent", text, self.beside_upright(*x)),
+                Guide::ShadeBeyond { x, text } => ("shade-text", text, self.in_shade(*x)),
+                Guide::Equal { text } => ("", text, self.beside_equal()),
+                Guide::Level { .. } | Guide::Upright { .. } | Guide::ShadeAbove { .. } => continue,
+            };
+            self.text(out, standing, &format!("guide-text {class}"), text, &spots);
         }
     }
 
-    /// Whether a line between means passes through a box.
-    fn is_met(&self, (left, right): (f64, f64), (top, bottom): (f64, f64)) -> bool {
-        let within = |(x, y): (f64, f64)| (left..=right).contains(&x) && (top..=bottom).contains(&y);
-        self.chart.traces.iter().any(|trace| {
-            let places: Vec<_> =
-                trace.points.iter().filter_map(|point| self.place(point.x, point.y)).collect();
-            let crosses = places.windows(2).any(|pair| {
-                let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
-                (0..=32)
-                    .map(f64::from)
-                    .any(|step| within((x0 + (x1 - x0) * step / 32.0, y0 + (y1 - y0) * step / 32.0)))
-            });
-            crosses || places.into_iter().any(within)
-        })
+    fn beside_level(&self, value: f64) -> Vec<Spot> {
+        let Some(y) = self.y.place(value) else { return Vec::new() };
+        let at = |x, y, anchor| Spot { x, y, anchor };
+        let (left, right) = (self.left + 8.0, self.right - 8.0);
+        let (above, below) = (y - 6.0, y + LINE_HEIGHT);
+        let places = [(left, Anchor::Start), (right, Anchor::End), ((left + right) / 2.0, Anchor::Middle)];
+        [above, below].into_iter().flat_map(|y| places.map(|(x, anchor)| at(x, y, anchor))).collect()
     }
 
-    fn upright(&self, out: &mut String, texts: &mut String, value: f64, text: &str) {
-        let Some(x) = self.x.place(value).filter(|_| self.x.holds(value)) else { return };
-        guide_line(out, "accent", &format!("M{x:.1} {:.1}V{:.1}", self.top, self.bottom));
-        guide_text(texts, "accent", (x - 7.0, self.top + 2.0 * LINE_HEIGHT + 4.0), "end", text);
+    fn beside_upright(&self, value: f64) -> Vec<Spot> {
+        let Some(x) = self.x.place(value) else { return Vec::new() };
+        let lines = ((self.bottom - self.top) / LINE_HEIGHT) as usize;
+        let heights = (1..lines).map(|line| self.top + LINE_HEIGHT * line as f64 + 4.0);
+        let sides =
+            |y| [(x - 7.0, Anchor::End), (x + 7.0, Anchor::Start)].map(|(x, anchor)| Spot { x, y, anchor });
+        heights.flat_map(sides).collect()
     }
 
-    fn equal(&self, out: &mut String, texts: &mut String, text: &str) {
+    fn in_shade(&self, value: f64) -> Vec<Spot> {
+        let lines = ((self.bottom - self.top) / LINE_HEIGHT) as usize;
+        let heights = (0..lines).map(|line| self.bottom - 10.0 - LINE_HEIGHT * line as f64);
+        let left = self.x.place(value).unwrap_or(self.left) + 8.0;
+        let sides = |y| {
+            [(self.right - 8.0, Anchor::End), (left, Anchor::Start)].map(|(x, anchor)| Spot { x, y, anchor })
+        };
+        heights.flat_map(sides).collect()
+    }
+
+    /// The line on which both axes have the same value.
+    pub fn equal(&self) -> Vec<(f64, f64)> {
         let held = self.x.steps(65).filter(|value| self.y.holds(*value));
-        let places: Vec<_> = held.filter_map(|value| self.place(value, value)).collect();
-        // Two thirds along, where the line still lies under the traces and the text beside it is free.
-        let Some((x, y)) = places.get(places.len() * 2 / 3) else { return };
-        guide_line(out, "", &polyline(&places));
-        guide_text(texts, "", (x + 12.0, y + 12.0), "start", text);
+        held.filter_map(|value| self.place(value, value)).collect()
+    }
+
+    fn beside_equal(&self) -> Vec<Spot> {
+        let places = self.equal();
+        // From two thirds along, where the line mostly lies under the traces and the text beside it is free.
+        let shares = [0.66, 0.5, 0.35, 0.8];
+        let along = shares.iter().filter_map(|share| places.get((places.len() as f64 * share) as usize));
+        along
+            .flat_map(|(x, y)| [(x + 12.0, y + 12.0, Anchor::Start), (x - 12.0, y - 8.0, Anchor::End)])
+            .map(|(x, y, anchor)| Spot { x, y, anchor })
+            .collect()
     }
 
     /// A word in the middle, where no cell has a value.
     pub fn nothing(&self, out: &mut String) {
         let (x, y) = ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0);
-        guide_text(out, "nothing", (x, y), "middle", crate::format::ABSENT);
+        let spot = Spot { x, y, anchor: Anchor::Middle };
+        write_text(out, "guide-text nothing", crate::format::ABSENT, spot);
     }
 }
 
 fn guide_line(out: &mut String, class: &str, path: &str) {
     let _ = writeln!(out, "<path class=\"guide {class}\" d=\"{path}\"/>");
-}
-
-fn guide_text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, text: &str) {
-    if !text.is_empty() {
-        let _ = writeln!(
-            out,
-            "<text class=\"guide-text {class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
-            Text(text)
-        );
-    }
 }

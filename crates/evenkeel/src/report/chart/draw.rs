@@ -1,20 +1,19 @@
 //! Putting a chart together.
 
-use super::Chart;
+use super::labels::{Anchor, Area, CHARACTER, Spot, Standing};
 use super::scale::Scale;
+use super::{Chart, Guide};
 use crate::report::markup::Text;
 use std::fmt::Write as _;
 
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 18.0;
-/// Room for text at the right ends of lines.
-const RIGHT_WITH_TEXT: f64 = 56.0;
+/// Between the right end of a line and its text.
+pub const END_GAP: f64 = 11.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 46.0;
 /// Intervals are cut above and below the plot area; at its sides they keep the width of their ends.
 const CLIP_ASIDE: f64 = 6.0;
-/// Height of a line of text.
-pub const LINE_HEIGHT: f64 = 14.0;
 
 /// The plot area and its scales.
 pub struct Frame<'a> {
@@ -50,36 +49,88 @@ pub fn svg(chart: &Chart) -> String {
     );
     frame.shades(&mut out);
     frame.grid(&mut out);
-    let mut texts = String::new();
-    frame.guides(&mut out, &mut texts);
+    frame.guides(&mut out);
     for trace in &chart.traces {
         frame.trace(&mut out, trace);
     }
-    out.push_str(&texts);
     if chart.traces.iter().all(|trace| trace.points.is_empty()) {
         frame.nothing(&mut out);
     }
-    frame.point_texts(&mut out);
-    frame.end_texts(&mut out);
+    // What belongs to one place comes first; what may stand anywhere along a line finds room beside it.
+    let mut standing = Standing::default();
+    frame.end_texts(&mut out, &mut standing);
+    frame.point_texts(&mut out, &mut standing);
+    frame.guide_texts(&mut out, &mut standing);
     out.push_str("</svg>\n");
     out
 }
 
 impl<'a> Frame<'a> {
     fn new(chart: &'a Chart) -> Self {
-        let with_text = chart.traces.iter().any(|trace| !trace.end_text.is_empty());
+        let longest = chart.traces.iter().map(|trace| trace.end_text.chars().count()).max().unwrap_or(0);
+        let of_texts = if longest > 0 { END_GAP + CHARACTER * longest as f64 + 4.0 } else { 0.0 };
         let (left, top) = (LEFT, TOP);
-        let right = chart.size.0 - if with_text { RIGHT_WITH_TEXT } else { RIGHT };
+        let right = chart.size.0 - of_texts.max(RIGHT);
         let bottom = chart.size.1 - BOTTOM;
         let x = Scale::new(chart.x_values(), chart.x.spacing, left, right);
         let y = Scale::new(chart.y_values().into_iter(), chart.y.spacing, bottom, top);
         Self { chart, x, y, left, right, top, bottom }
     }
 
+    /// The plot area.
+    pub fn area(&self) -> Area {
+        Area { left: self.left, top: self.top, right: self.right, bottom: self.bottom }
+    }
+
+    /// How many pieces of lines and how many points lie in an area.
+    pub fn met(&self, area: &Area) -> f64 {
+        let met = |places: &[(f64, f64)]| {
+            let within = |pair: &&[(f64, f64)]| {
+                let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+                let mut steps = (0..=32).map(|step| f64::from(step) / 32.0);
+                steps.any(|step| area.has((x0 + (x1 - x0) * step, y0 + (y1 - y0) * step)))
+            };
+            let points = places.iter().filter(|place| area.has(**place)).count();
+            (places.windows(2).filter(within).count() + points) as f64
+        };
+        let places = self.chart.traces.iter().map(|trace| {
+            trace.points.iter().filter_map(|point| self.place(point.x, point.y)).collect::<Vec<_>>()
+        });
+        let equal = self.chart.guides.iter().filter(|guide| matches!(guide, Guide::Equal { .. }));
+        let guides: f64 = equal.map(|_| met(&self.equal()).min(1.0)).sum();
+        places.map(|places| met(&places)).sum::<f64>() + guides
+    }
+
+    /// Writes a text where it stands free, of the spots that it could have.
+    pub fn text(&self, out: &mut String, standing: &mut Standing, class: &str, text: &str, spots: &[Spot]) {
+        if text.is_empty() {
+            return;
+        }
+        if let Some(spot) = standing.place(text, spots, self.area(), |area| self.met(area)) {
+            write_text(out, class, text, spot);
+        }
+    }
+
     /// Where a point lies; `None` where it has no place.
     pub fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         Some((self.x.place(x)?, self.y.place(y)?))
     }
+}
+
+/// Writes a text at a spot.
+pub fn write_text(out: &mut String, class: &str, text: &str, spot: Spot) {
+    // What begins at its place needs no word for it.
+    let anchor = match spot.anchor {
+        Anchor::Start => String::new(),
+        other => format!(" text-anchor=\"{}\"", other.word()),
+    };
+    let _ = writeln!(
+        out,
+        "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\"{anchor}>{}</text>",
+        spot.x,
+        spot.y,
+        Text(text)
+    );
 }
 
 /// A path through places.

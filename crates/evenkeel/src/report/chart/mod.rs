@@ -3,17 +3,19 @@
 //!
 //! A [`Chart`] is data: axes, guides behind, traces in front. `scale` maps values to places, `marks` draws
 //! points, `labels` keeps text apart, `backdrop` draws what is behind the traces, `traces` these, and `draw`
-//! puts all together. Colours are classes of the style sheet.
+//! puts all together; `strips` are small charts above one another over the same time. Colours are classes of the style sheet.
 
 mod backdrop;
 mod draw;
 mod labels;
 mod marks;
 mod scale;
+mod strips;
 mod traces;
 
 pub use marks::{ARROW_UP, Marker};
 pub use scale::{Quantity, Spacing};
+pub use strips::{Strip, Strips};
 
 /// A chart, ready to be drawn.
 #[derive(Clone, Debug)]
@@ -73,6 +75,8 @@ pub struct Trace {
     pub marker: Marker,
     /// Whether its line is dashed.
     pub dashed: bool,
+    /// Whether it is a line alone, without a mark at each point.
+    pub bare: bool,
     /// Text at its right end; empty for none.
     pub end_text: String,
     /// Means, in the order of x.
@@ -111,6 +115,9 @@ pub struct Dot {
     pub aside: f64,
 }
 
+/// How many times the largest settled mean a hollow point may be, to have its place on a linear axis.
+const FAR: f64 = 4.0;
+
 impl Chart {
     /// The chart as an `<svg>` element.
     pub fn svg(&self) -> String {
@@ -124,8 +131,8 @@ impl Chart {
 
     /// All that the vertical axis must hold. Two things are held only so far that they do not press the rest
     /// onto the floor, and are cut off beyond: intervals, which are wide where runs are few, up to twice the
-    /// largest mean; and, unless the axis is logarithmic, hollow points, whose height says little, up to half
-    /// above it.
+    /// largest mean; and, unless the axis is logarithmic, hollow points, whose height says little, where they lie
+    /// above four times the largest of the others.
     fn y_values(&self) -> Vec<f64> {
         let keeps_all = self.y.spacing == Spacing::Logarithmic;
         let (hollow, settled): (Vec<&Point>, Vec<&Point>) =
@@ -135,13 +142,14 @@ impl Chart {
         let mut values: Vec<f64> = self.y.holds.clone();
         values.extend(settled.iter().map(|point| point.y));
         values.extend(settled.iter().filter_map(|point| point.interval).map(|(_, high)| high.min(2.0 * cut)));
-        values.extend(hollow.iter().map(|point| point.y.min(1.5 * cut)));
+        let held = |y: f64| if y > FAR * cut { 1.5 * cut } else { y };
+        values.extend(hollow.iter().map(|point| held(point.y)));
         if keeps_all {
             let lows = settled.iter().filter_map(|point| Some((point.interval?.0, point.y / 2.0)));
             values.extend(lows.map(|(low, least)| low.max(least)));
         }
         let dots = self.traces.iter().flat_map(|trace| &trace.dots);
-        values.extend(dots.map(|dot| dot.y.min(if keeps_all { f64::INFINITY } else { 1.5 * cut })));
+        values.extend(dots.map(|dot| if keeps_all { dot.y } else { held(dot.y) }));
         values
     }
 }

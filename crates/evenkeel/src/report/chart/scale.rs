@@ -13,6 +13,8 @@ pub enum Quantity {
     PerSecond,
     /// Things, or a unit that the title names.
     Plain,
+    /// A percentile p as 1 / (1 - p): 1 is the least value, 2 the median, 100 is p99.
+    Percentile,
 }
 
 /// How values are spread over an axis.
@@ -22,6 +24,8 @@ pub enum Spacing {
     Linear,
     /// Equal ratios.
     Logarithmic,
+    /// By how little is left above: 1, 2, 10, 100 ... for the percentiles 0, 50, 90, 99 ...
+    Nines,
     /// Logarithmic where the largest value is more than 30 times the smallest above zero.
     Fitting,
 }
@@ -50,14 +54,22 @@ impl Scale {
             least = least.min(value);
         }
         let wide = least.is_finite() && high / least > WIDE_SPREAD;
-        let logarithmic = spacing == Spacing::Logarithmic || (spacing == Spacing::Fitting && wide);
+        let logarithmic =
+            matches!(spacing, Spacing::Logarithmic | Spacing::Nines) || (spacing == Spacing::Fitting && wide);
         let (low, high, ticks) = match (logarithmic, least.is_finite()) {
+            _ if spacing == Spacing::Nines => nines(high),
             (true, true) => logarithmic_ticks(least, high),
             (true, false) => logarithmic_ticks(0.1, 1.0),
             (false, true) => linear_ticks(high),
             (false, false) => linear_ticks(1.0),
         };
         Self { logarithmic, low, high, start, end, ticks }
+    }
+
+    /// A linear scale from `low` to `high` and no further.
+    pub fn exact(low: f64, high: f64, start: f64, end: f64) -> Self {
+        let ticks = linear_ticks(high).2.into_iter().filter(|tick| (low..=high).contains(tick)).collect();
+        Self { logarithmic: false, low, high, start, end, ticks }
     }
 
     /// Coordinate of a value; what lies below or above the scale is put on its edge, and what is no number
@@ -73,6 +85,20 @@ impl Scale {
             (value - self.low) / (self.high - self.low)
         };
         Some(self.start + share * (self.end - self.start))
+    }
+
+    /// As [`Self::place`], but beyond the edges where the value lies there; `None` where it has no place at all.
+    pub fn place_beyond(&self, value: f64) -> Option<f64> {
+        let share = match self.logarithmic {
+            true => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
+            false => (value - self.low) / (self.high - self.low),
+        };
+        Some(self.start + share * (self.end - self.start)).filter(|place| place.is_finite())
+    }
+
+    /// Whether a value lies above the scale.
+    pub fn passes(&self, value: f64) -> bool {
+        value > self.high
     }
 
     /// Whether a value lies within the scale.
@@ -105,7 +131,7 @@ impl Scale {
             Quantity::Time => self.time_unit().symbol(),
             Quantity::Percent => "%",
             Quantity::PerSecond => "per second",
-            Quantity::Plain => "",
+            Quantity::Plain | Quantity::Percentile => "",
         }
     }
 
@@ -123,6 +149,11 @@ impl Scale {
             }
             Quantity::Time => round_number(tick * self.time_unit().per_ms()),
             Quantity::Percent | Quantity::PerSecond | Quantity::Plain => round_number(tick),
+            // Two digits more than the zeros of the tick, so that a million is p99.9999 and not p100.
+            Quantity::Percentile => {
+                let decimals = (tick.log10().round() as usize).saturating_sub(2);
+                format!("p{:.decimals$}", 100.0 * (1.0 - 1.0 / tick))
+            }
         }
     }
 }
@@ -141,7 +172,17 @@ fn linear_ticks(high: f64) -> (f64, f64, Vec<f64>) {
     let step = step.unwrap_or(10.0 * power);
     let count = (high / step - 1e-9).ceil().max(1.0) as usize;
     let ticks = (0..=count).map(|number| number as f64 * step).collect::<Vec<_>>();
-    (0.0, count as f64 * step, ticks)
+    let last = count as f64 * step;
+    // Nothing lies on the edge, where half of its mark would be cut off.
+    (0.0, if high > 0.96 * last { last.max(high) * 1.05 } else { last }, ticks)
+}
+
+/// From the least value to a little beyond `high`, with a tick for each further nine.
+fn nines(high: f64) -> (f64, f64, Vec<f64>) {
+    let powers = (1..=9).map(|power| 10_f64.powi(power));
+    let ticks =
+        [1.0, 2.0].into_iter().chain(powers.take_while(|tick| *tick <= high.max(10.0) * 1.001)).collect();
+    (1.0, high.clamp(10.0, 1e9) * 1.15, ticks)
 }
 
 /// From the 1, 2 or 5 below `low` to that above `high`. Few decades bear three ticks each, more bear one,
@@ -151,8 +192,8 @@ fn logarithmic_ticks(low: f64, high: f64) -> (f64, f64, Vec<f64>) {
     let rungs: Vec<f64> = (first - 1..=last)
         .flat_map(|power| [1.0, 2.0, 5.0].map(|factor| factor * 10_f64.powi(power)))
         .collect();
-    let low = rungs.iter().rfind(|rung| **rung < low * 0.999).copied().unwrap_or(low / 2.0);
-    let high = rungs.iter().find(|rung| **rung > high * 1.001).copied().unwrap_or(high * 2.0);
+    let low = rungs.iter().rfind(|rung| **rung < low * 0.93).copied().unwrap_or(low / 2.0);
+    let high = rungs.iter().find(|rung| **rung > high * 1.07).copied().unwrap_or(high * 2.0);
     let within = |rung: &f64| *rung >= low * 0.999 && *rung <= high * 1.001;
     let all: Vec<f64> = rungs.into_iter().filter(within).collect();
     if all.len() <= 10 {
@@ -182,7 +223,8 @@ mod tests {
 
     #[test]
     fn spacing_turns_logarithmic_only_where_values_spread_wide() {
-        assert_eq!(scale(&[1.0, 20.0], Spacing::Fitting).place(20.0), Some(100.0));
+        let middle = scale(&[1.0, 20.0], Spacing::Fitting).place(10.5).unwrap();
+        assert!((45.0..55.0).contains(&middle), "{middle}");
         let wide = scale(&[0.02, 300.0], Spacing::Fitting);
         let middle = wide.place(2.5).unwrap();
         assert!((40.0..60.0).contains(&middle), "{middle}");
@@ -201,6 +243,32 @@ mod tests {
                 assert!(!scale.ticks().is_empty() && scale.ticks().len() <= 11, "{:?}", scale.ticks());
             }
         }
+    }
+
+    #[test]
+    fn no_value_lies_on_an_edge() {
+        for spacing in [Spacing::Linear, Spacing::Logarithmic, Spacing::Fitting] {
+            for values in [[1.0, 100.0], [5.0, 20.0], [2.001, 4.999], [7.0, 99.0], [0.05, 5_000.0]] {
+                let scale = scale(&values, spacing);
+                for value in values {
+                    let place = scale.place(value).unwrap();
+                    // Where an axis begins at zero, what is all but zero lies there.
+                    let least = if spacing == Spacing::Linear { 0.0 } else { 0.5 };
+                    assert!((least..=99.5).contains(&place), "{spacing:?} {values:?} {value} {place}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nines_are_evenly_spaced_and_named_as_percentiles() {
+        let scale = scale(&[1.0, 2.0, 1_000.0], Spacing::Nines);
+        let labels: Vec<_> =
+            scale.ticks().iter().map(|tick| scale.label(*tick, Quantity::Percentile)).collect();
+        assert_eq!(labels, ["p0", "p50", "p90", "p99", "p99.9"]);
+        let places: Vec<f64> = [10.0, 100.0, 1_000.0].iter().filter_map(|nine| scale.place(*nine)).collect();
+        assert!((places[2] - 2.0 * places[1] + places[0]).abs() < 1e-9, "{places:?}");
+        assert_eq!(scale.label(1e6, Quantity::Percentile), "p99.9999");
     }
 
     #[test]

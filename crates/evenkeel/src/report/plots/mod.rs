@@ -1,5 +1,7 @@
 //! Which charts a report has, and what each of them holds.
 
+mod pair;
+mod spectrum;
 mod traces;
 mod variation;
 
@@ -9,6 +11,8 @@ use crate::format;
 use evenkeel_lab::store::format::{CellSummary, HeadlineRecord};
 use traces::{LAG, MU, PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
 
+pub use pair::{NAMES as SIDES, distributions, look as side_look, pair};
+pub use spectrum::{HEADING as SPECTRUM, WORDS as SPECTRUM_WORDS, spectra};
 pub use variation::{spread, standard_error};
 
 /// A chart with the words around it.
@@ -30,7 +34,7 @@ const WIDE: (f64, f64) = (1040.0, 420.0);
 /// Half of it.
 const HALF: (f64, f64) = (510.0, 330.0);
 /// A third, for one panel of several.
-const PANEL: (f64, f64) = (430.0, 290.0);
+const PANEL: (f64, f64) = (350.0, 260.0);
 
 /// Mean response time against the arrival rate: the profile itself.
 pub fn tau(study: &Study<'_>) -> Plot {
@@ -44,15 +48,39 @@ pub fn tau(study: &Study<'_>) -> Plot {
             guides.push(Guide::Upright { x, text: format!("carries {}", format::rate(x)) });
         }
     }
-    let y = time_axis("mean response time τ", Spacing::Fitting);
+    if let Some(x) = knee(study) {
+        guides.push(Guide::Upright { x, text: format!("knee {}", format::rate(x)) });
+    }
+    let y = time_axis("mean response time τ", Spacing::Logarithmic);
     let chart = chart(study, "tau", WIDE, y, guides, traces(study, &TAU));
     Plot {
         heading: "Response time".to_owned(),
-        words: "Mean response time τ against the arrival rate λ, with 95 % intervals over runs.".to_owned(),
+        words: "Mean response time τ against the arrival rate λ on a logarithmic axis, with 95 % intervals over runs. The \
+                knee is the rate with the most throughput for its response time, the largest throughput / τ: beyond \
+                it, waiting grows faster than what is gained."
+            .to_owned(),
         notes: Vec::new(),
         narrow: Some(Chart { id: "tau-narrow".to_owned(), size: HALF, ..chart.clone() }),
         chart,
     }
+}
+
+/// The rate of the largest power, throughput / tau (Kleinrock, ICC 1979), of the only series; `None` where no rate was
+/// measured on both sides of it, where responses did not settle there, or where power has several hills.
+fn knee(study: &Study<'_>) -> Option<f64> {
+    let cells = if study.has_several() { Vec::new() } else { study.cells_of(0) };
+    let power = |cell: &CellSummary| {
+        let tau = format::mean(&cell.tau_ms).filter(|tau| *tau > 0.0)?;
+        Some(format::mean(&cell.throughput_per_s)? / tau)
+    };
+    let powers: Vec<f64> = cells.iter().filter_map(|cell| power(cell)).collect();
+    let largest = (0..powers.len()).max_by(|a, b| powers[*a].total_cmp(&powers[*b]))?;
+    let is_inside = powers.len() == cells.len() && largest > 0 && largest + 1 < powers.len();
+    // Where it rises and falls more than once, noise has made the largest.
+    let is_one_hill = powers[..=largest].is_sorted() && powers[largest..].is_sorted_by(|a, b| a >= b);
+    let is_sound = |cell: &CellSummary| !traces::is_hollow(cell) && !cell.lower_bound;
+    let cell = cells.get(largest).filter(|cell| is_inside && is_one_hill && is_sound(cell))?;
+    Some(cell.rate_per_s)
 }
 
 /// Utilisation against the arrival rate, with the trust limit.

@@ -62,6 +62,7 @@ pub fn trace(study: &Study<'_>, series: usize, measure: &Measure) -> Trace {
         class: format!("s{}", look.hue),
         marker: look.marker,
         dashed: look.dashed,
+        bare: false,
         end_text: String::new(),
         points: cells.iter().filter_map(|cell| point(study, cell, measure)).collect(),
         dots: cells.iter().flat_map(|cell| dots(study, cell, measure)).collect(),

@@ -1,17 +1,17 @@
-//! Every doubt, the gravest first.
+//! Every doubt by its cause, the gravest first; below, folded away, each in full.
 
 use super::section;
-use crate::caveats::{Found, Severity, gather};
+use crate::caveats::{Doubt, Found, Severity, doubts, gather};
 use crate::report::markup::Text;
 use crate::report::study::Study;
 use std::fmt::Write as _;
 
-/// All caveats by severity.
+/// All caveats, by severity and cause.
 pub fn caveats(study: &Study<'_>) -> String {
-    let found = gather(study.plan, study.summary);
+    let doubts = doubts(study.plan, study.summary, study.runs);
     let mut inner = String::new();
     for severity in Severity::ALL {
-        let of_severity = found.iter().filter(|found| Severity::of(found.caveat) == severity);
+        let of_severity = doubts.iter().filter(|doubt| doubt.severity == severity);
         let items: String = of_severity.map(item).collect();
         if !items.is_empty() {
             let (class, heading, meaning) = words(severity);
@@ -24,6 +24,7 @@ pub fn caveats(study: &Study<'_>) -> String {
     if inner.is_empty() {
         inner = format!("<p>{}</p>\n", if study.runs.is_empty() { "None yet." } else { "None." });
     }
+    inner.push_str(&in_full(study));
     section("caveats", "Caveats", "", &inner)
 }
 
@@ -36,7 +37,45 @@ fn words(severity: Severity) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-fn item(found: &Found<'_>) -> String {
+fn item(doubt: &Doubt) -> String {
+    let place =
+        if doubt.worst_at.is_empty() { String::new() } else { format!("Worst at {}: ", doubt.worst_at) };
+    let remedy = match doubt.remedy.as_str() {
+        "" => String::new(),
+        remedy => format!("<p class=\"remedy\"><span>What to do</span> {}</p>", with_flags(remedy)),
+    };
+    format!(
+        "<li class=\"cause\"><h4>{} <small>{}</small></h4><p>{}{}.</p>{remedy}</li>\n",
+        Text(&doubt.name),
+        Text(&doubt.touches),
+        Text(&place),
+        Text(&doubt.evidence)
+    )
+}
+
+/// A text in which flags are not broken over lines.
+fn with_flags(text: &str) -> String {
+    let word = |word: &str| match word.contains("--") {
+        true => format!("<span class=\"flag\">{}</span>", Text(word)),
+        false => Text(word).to_string(),
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// What the groups were made of.
+fn in_full(study: &Study<'_>) -> String {
+    let found = gather(study.plan, study.summary);
+    if found.is_empty() {
+        return String::new();
+    }
+    let items: String = found.iter().map(one).collect();
+    format!(
+        "<details class=\"plan\"><summary>Each in its own words ({})</summary><ul class=\"in-full\">{items}</ul></details>\n",
+        found.len()
+    )
+}
+
+fn one(found: &Found<'_>) -> String {
     let mut cells = String::new();
     if !found.cells.is_empty() {
         let _ = write!(cells, " <span class=\"where\">{}</span>", Text(&found.places()));

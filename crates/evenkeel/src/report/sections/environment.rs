@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Variables that most often explain a difference between two servers; all others follow folded away.
-const TELLING: [&str; 14] = [
+pub const TELLING: [&str; 14] = [
     "innodb_buffer_pool_size",
     "innodb_flush_method",
     "innodb_flush_log_at_trx_commit",
@@ -70,14 +70,15 @@ fn machine(study: &Study<'_>) -> Vec<(String, String)> {
 }
 
 /// What the records name for programs, in words: `memory_bytes` as memory in GiB.
-fn spoken(name: &str, value: &str) -> (String, String) {
+pub fn spoken(name: &str, value: &str) -> (String, String) {
     match (name.strip_suffix("_bytes"), value.parse::<u64>()) {
         (Some(what), Ok(bytes)) => (what.replace('_', " "), format::bytes(bytes)),
         _ => (name.replace('_', " "), value.to_owned()),
     }
 }
 
-fn settings(study: &Study<'_>) -> Vec<(String, String)> {
+/// How it was measured, by name.
+pub fn settings(study: &Study<'_>) -> Vec<(String, String)> {
     let settings = &study.plan.settings;
     let pair = |name: &str, value: String| (name.to_owned(), value);
     vec![

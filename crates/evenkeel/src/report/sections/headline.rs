@@ -3,7 +3,7 @@
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_lab::store::format::HeadlineRecord;
+use evenkeel_lab::store::format::{CellSummary, EstimateRecord, HeadlineRecord, Verdict};
 use std::fmt::Write as _;
 
 /// The head of the page.
@@ -12,7 +12,7 @@ pub fn headline(study: &Study<'_>) -> String {
     match study.summary.headlines.as_slice() {
         [] => out.push_str(&nothing_yet(study)),
         [one] => {
-            let _ = write!(out, "<h1>{}</h1>\n{}", Text(&unbroken(&one.text)), figures(one));
+            let _ = write!(out, "<h1>{}</h1>\n{}", Text(&unbroken(&one.text)), figures(study, one));
         }
         many => {
             let _ = writeln!(out, "<h1>{}</h1>", Text(&title_of_several(study, many.len())));
@@ -94,34 +94,60 @@ fn chips(study: &Study<'_>) -> String {
     format!("<ul class=\"chips\">{chips}</ul>\n")
 }
 
-fn figures(headline: &HeadlineRecord) -> String {
-    let capacity = headline.capacity_per_s.as_ref().map(format::estimate_rate);
-    let p95 = headline.p95_ms.as_ref().map(format::estimate_time);
+/// Tiles of what is known; what is not has none, and the sentence above says why. Where no rate is trusted, the highest
+/// that settled in all runs has one: what is carried and what is trusted are two things.
+fn figures(study: &Study<'_>, headline: &HeadlineRecord) -> String {
+    let there =
+        |name: &str, value: Option<String>, words: String| value.map(|value| (name.to_owned(), value, words));
+    let capacity = headline.capacity_per_s.as_ref().and_then(known).map(format::estimate_rate);
+    let settled = if capacity.is_some() { None } else { highest_settled(study, headline) };
+    let (at, p95, theta) = match settled {
+        Some(cell) => ("at that rate", Some(&cell.p95_ms), format::mean(&cell.theta_percent)),
+        None => ("there", headline.p95_ms.as_ref(), headline.capacity_theta_percent),
+    };
+    let limit = if headline.trust_ended { "trusted up to" } else { "trusted at least to" };
     let figures = [
-        ("carries", capacity, "requests, with the 95 % interval over runs".to_owned()),
-        ("p95 there", p95, "95 of 100 requests are faster".to_owned()),
-        (
-            "CPU there",
-            headline.capacity_theta_percent.map(format::percent),
+        there("carries", capacity, "requests, with the 95 % interval over runs".to_owned()),
+        there(
+            "settled up to",
+            settled.and_then(|cell| known(&cell.throughput_per_s)).map(format::estimate_rate),
+            "the highest rate at which the response came to rest in all runs; it is not trusted yet"
+                .to_owned(),
+        ),
+        there(
+            &format!("p95 {at}"),
+            p95.and_then(known).map(format::estimate_time),
+            "95 of 100 requests are faster".to_owned(),
+        ),
+        there(
+            &format!("CPU {at}"),
+            theta.filter(|theta| theta.is_finite()).map(format::percent),
             "utilisation θ at that load".to_owned(),
         ),
-        (
-            if headline.trust_ended { "trusted up to" } else { "trusted at least to" },
-            headline.trust_theta_percent.map(format::percent),
-            trust_words(headline),
-        ),
+        there(limit, headline.trust_theta_percent.map(format::percent), trust_words(headline)),
     ];
-    let figures: String = figures
-        .into_iter()
-        .map(|(name, value, words)| {
-            format!(
-                "<div><dt>{name}</dt><dd class=\"figure\">{}</dd><dd class=\"words\">{}</dd></div>\n",
-                Text(&value.unwrap_or_else(|| format::ABSENT.to_owned())),
-                Text(&words)
-            )
-        })
-        .collect();
-    format!("<dl class=\"figures\">\n{figures}</dl>\n")
+    let figures: String =
+        figures.into_iter().flatten().map(|(name, value, words)| tile(&name, &value, &words)).collect();
+    if figures.is_empty() { figures } else { format!("<dl class=\"figures\">\n{figures}</dl>\n") }
+}
+
+fn tile(name: &str, value: &str, words: &str) -> String {
+    format!(
+        "<div><dt>{}</dt><dd class=\"figure\">{}</dd><dd class=\"words\">{}</dd></div>\n",
+        Text(name),
+        Text(value),
+        Text(words)
+    )
+}
+
+fn known(estimate: &EstimateRecord) -> Option<&EstimateRecord> {
+    format::mean(estimate).map(|_| estimate)
+}
+
+/// Of the first series of a group, as far as no lower rate failed to settle.
+fn highest_settled<'a>(study: &Study<'a>, headline: &HeadlineRecord) -> Option<&'a CellSummary> {
+    let cells = study.cells_of(*headline.series.first()?);
+    cells.into_iter().take_while(|cell| cell.stability == Verdict::Settled && !cell.lower_bound).last()
 }
 
 /// Why trust ends where it does, where it ended.
@@ -155,6 +181,6 @@ fn variant(study: &Study<'_>, headline: &HeadlineRecord, with_figures: bool) -> 
         "<article class=\"variant s{hue}\"><h2>{}</h2><p>{}</p>\n{}</article>\n",
         Text(&headline.label),
         Text(&unbroken(&headline.text)),
-        if with_figures { format!("{}{}", figures(headline), trust(headline)) } else { String::new() }
+        if with_figures { format!("{}{}", figures(study, headline), trust(headline)) } else { String::new() }
     )
 }

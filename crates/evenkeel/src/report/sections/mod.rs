@@ -8,15 +8,19 @@ mod headline;
 mod outcomes;
 mod plans;
 mod server;
+mod split;
+mod timelines;
 
 pub use caveats::caveats;
 pub use cells::cells;
-pub use environment::environment;
+pub use environment::{TELLING, environment, settings, spoken};
 pub use guide::guide;
 pub use headline::headline;
 pub use outcomes::outcomes;
 pub use plans::plans;
 pub use server::server;
+pub use split::split;
+pub use timelines::timelines;
 
 use super::markup::Text;
 

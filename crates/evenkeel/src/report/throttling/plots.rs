@@ -158,6 +158,7 @@ fn trace(cells: &[&Cell<'_>], way: Way, figure: &Figure) -> Trace {
         class: format!("s{}", look.hue),
         marker: look.marker,
         dashed: look.dashed,
+        bare: false,
         end_text: String::new(),
         points: cells.iter().filter_map(|cell| point(cell, figure)).collect(),
         dots: cells.iter().flat_map(|cell| dots(cell, figure)).collect(),

@@ -93,3 +93,37 @@ fn a_manifest_is_durable_before_it_has_its_name_and_the_name_when_it_is_written(
     assert!(durable(&home.path().join("manifest.json.new")) == Some(content(&manifest)));
     assert!(durable(home.path()) == Some(b"manifest.json\n".to_vec()), "its name may be lost");
 }
+
+#[test]
+fn what_is_written_beside_a_run_is_read_again() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = StudyFolder { path: home.path().to_owned(), _lock: None };
+    fs::create_dir(folder.runs_dir()).unwrap();
+    let mut load = nothing_measured();
+    for ms in 1..=100 {
+        load.response.record(ms * 1_000_000).unwrap();
+    }
+    load.intervals.push(crate::load::Interval {
+        arrivals: 4,
+        completed: 3,
+        response_sum: Nanos::from_millis(10),
+        in_flight: 1,
+        ..crate::load::Interval::default()
+    });
+    let sense = vec![super::super::SenseRow { at_s: 0.5, values: vec![Some(12.5), None] }];
+    let tables = RunTables { load: &load, sense_columns: vec!["theta_percent", "steal_percent"], sense };
+    let run = RunFile { cell: 3, repeat: 1, attempt: 2, ..RunFile::default() };
+    folder.begin_run(3, 1, 2).unwrap();
+    folder.finish_run(&run, &tables).unwrap();
+
+    let read = folder.run_folder(&run);
+    let interval = read.intervals().unwrap()[0];
+    assert_eq!((interval.arrivals, interval.completed, interval.backlog), (4.0, 3.0, 1.0));
+    assert!((interval.response_mean_ms - 2.5).abs() < 1e-9);
+    let sense = read.sense().unwrap();
+    assert_eq!(sense.over_time("theta_percent"), [(0.5, 12.5)]);
+    assert!(sense.over_time("steal_percent").is_empty());
+    let response = read.response().unwrap();
+    assert_eq!(response.count(), 100);
+    assert!((response.at_percentile_ms(50.0).unwrap() - 50.0).abs() < 0.1);
+}

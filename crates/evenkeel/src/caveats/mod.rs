@@ -1,4 +1,9 @@
-//! All doubts of a study, each kind said once with the cells it is about.
+//! All doubts of a study, by cause: how many runs each touches, its worst evidence, and what to do.
+
+mod causes;
+mod group;
+
+pub use group::{Doubt, doubts};
 
 use crate::format;
 use evenkeel_lab::store::format::{CaveatRecord, CellSummary, PlanFile, SeverityRecord, SummaryFile};

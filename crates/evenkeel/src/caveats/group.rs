@@ -1,0 +1,244 @@
+//! Caveats put together by their cause.
+
+use super::causes::{Cause, badness, cause, evidence, own_remedy};
+use super::{Severity, cell_name};
+use crate::format;
+use evenkeel_lab::store::format::{CaveatRecord, CellSummary, PlanFile, RunFile, SummaryFile};
+
+/// All caveats of one cause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Doubt {
+    /// What is wrong, in a few words.
+    pub name: String,
+    /// That of the gravest.
+    pub severity: Severity,
+    /// Codes of the caveats, each once.
+    pub codes: Vec<String>,
+    /// What it touches: `5 of 18 runs, in 2 of 6 cells (20/s, 40/s)`, or `the whole study`.
+    pub touches: String,
+    /// Where of several cells the worst was seen; empty where there is nothing to choose.
+    pub worst_at: String,
+    /// What was seen there.
+    pub evidence: String,
+    /// What to do; empty where nobody knows.
+    pub remedy: String,
+}
+
+/// A caveat at its place.
+struct Seen<'a> {
+    caveat: &'a CaveatRecord,
+    /// The cell; `None` for the whole study.
+    cell: Option<&'a CellSummary>,
+    /// Its run; `None` for all of the cell.
+    run: Option<u32>,
+}
+
+/// One for each cause, the gravest first, among equals the one that touches most.
+pub fn doubts(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Vec<Doubt> {
+    let mut groups: Vec<(&str, Vec<Seen<'_>>)> = Vec::new();
+    for seen in all(summary, runs) {
+        let code = seen.caveat.code.as_str();
+        let name = cause(code).map_or(code, |(cause, _)| cause.name);
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, group)) => group.push(seen),
+            None => groups.push((name, vec![seen])),
+        }
+    }
+    let mut found: Vec<(usize, Doubt)> = groups
+        .iter()
+        .filter_map(|(_, group)| Some((runs_touched(group), doubt(plan, summary, group)?)))
+        .collect();
+    found.sort_by_key(|(runs, doubt)| (doubt.severity, std::cmp::Reverse(*runs)));
+    found.into_iter().map(|(_, doubt)| doubt).collect()
+}
+
+/// Every caveat once: that of a cell only where none of its runs has it.
+fn all<'a>(summary: &'a SummaryFile, runs: &'a [RunFile]) -> Vec<Seen<'a>> {
+    let whole = summary.caveats.iter().map(|caveat| Seen { caveat, cell: None, run: None });
+    let mut all: Vec<Seen<'a>> = whole.collect();
+    for cell in &summary.cells {
+        let of_cell = || runs.iter().filter(|run| run.cell == cell.cell);
+        for run in of_cell() {
+            let seen = |caveat| Seen { caveat, cell: Some(cell), run: Some(run.repeat) };
+            all.extend(run.caveats.iter().map(seen));
+        }
+        let is_of_runs = |code: &str| of_cell().any(|run| run.caveats.iter().any(|own| own.code == code));
+        let own = cell.caveats.iter().filter(|caveat| !is_of_runs(&caveat.code));
+        all.extend(own.map(|caveat| Seen { caveat, cell: Some(cell), run: None }));
+    }
+    all
+}
+
+fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<Doubt> {
+    let worst = group
+        .iter()
+        .min_by(|one, other| weight(one).partial_cmp(&weight(other)).unwrap_or(std::cmp::Ordering::Equal))?;
+    let known = cause(&worst.caveat.code).map(|(cause, _)| cause);
+    let mut codes: Vec<String> = Vec::new();
+    for seen in group {
+        if !codes.contains(&seen.caveat.code) {
+            codes.push(seen.caveat.code.clone());
+        }
+    }
+    Some(Doubt {
+        name: name(known, &worst.caveat.code),
+        severity: group.iter().map(|seen| Severity::of(seen.caveat)).min()?,
+        codes,
+        touches: touches(plan, summary, group),
+        worst_at: worst
+            .cell
+            .filter(|_| cells_of(group).len() > 1)
+            .map_or_else(String::new, |cell| cell_name(plan, cell)),
+        evidence: evidence(&worst.caveat.text).to_owned(),
+        remedy: known.map_or_else(|| own_remedy(&worst.caveat.text), |cause| cause.remedy).to_owned(),
+    })
+}
+
+/// The least is the worst: the gravest, of these the most telling code, of these the worst figure.
+fn weight(seen: &Seen<'_>) -> (Severity, usize, f64) {
+    let CaveatRecord { code, text, .. } = seen.caveat;
+    (Severity::of(seen.caveat), cause(code).map_or(0, |(_, place)| place), -badness(code, text))
+}
+
+/// Of a cause that nobody has described, its code in words.
+fn name(known: Option<&Cause>, code: &str) -> String {
+    let in_words = || {
+        let mut letters = code.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        first.into_iter().chain(letters).map(|letter| if letter == '-' { ' ' } else { letter }).collect()
+    };
+    known.map_or_else(in_words, |cause| cause.name.to_owned())
+}
+
+fn cells_of<'a>(group: &[Seen<'a>]) -> Vec<&'a CellSummary> {
+    let mut cells: Vec<&CellSummary> = Vec::new();
+    for cell in group.iter().filter_map(|seen| seen.cell) {
+        if !cells.iter().any(|known| known.cell == cell.cell) {
+            cells.push(cell);
+        }
+    }
+    cells
+}
+
+/// Runs with at least one of the caveats; `usize::MAX` where it is about all.
+fn runs_touched(group: &[Seen<'_>]) -> usize {
+    if group.iter().any(|seen| seen.cell.is_none()) {
+        return usize::MAX;
+    }
+    let of_cell = |cell: &CellSummary| {
+        let of_cell: Vec<_> =
+            group.iter().filter(|seen| seen.cell.is_some_and(|own| own.cell == cell.cell)).collect();
+        if of_cell.iter().any(|seen| seen.run.is_none()) {
+            return cell.runs as usize;
+        }
+        let mut repeats: Vec<u32> = of_cell.iter().filter_map(|seen| seen.run).collect();
+        repeats.sort_unstable();
+        repeats.dedup();
+        repeats.len()
+    };
+    cells_of(group).into_iter().map(of_cell).sum()
+}
+
+/// More names than this are counted only.
+const NAMED: usize = 6;
+
+fn touches(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> String {
+    let runs = runs_touched(group);
+    if runs == usize::MAX {
+        return "the whole study".to_owned();
+    }
+    let cells = cells_of(group);
+    let all = format::counted(summary.cells.len(), "cell");
+    let names: Vec<String> = cells.iter().map(|cell| cell_name(plan, cell)).collect();
+    let places = match cells.len() {
+        _ if cells.len() == summary.cells.len() && cells.len() > 1 => "in all cells".to_owned(),
+        1 => format!("at {}", names[0]),
+        few if few <= NAMED => format!("in {few} of {all} ({})", names.join(", ")),
+        many => format!("in {many} of {all}"),
+    };
+    format!("{runs} of {}, {places}", format::counted(summary.runs_done as usize, "run"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{self, Fixture};
+    use evenkeel_lab::store::format::SeverityRecord;
+
+    fn caveat(code: &str, severity: SeverityRecord, text: &str) -> CaveatRecord {
+        CaveatRecord { code: code.to_owned(), severity, text: text.to_owned() }
+    }
+
+    fn steal(percent: f64) -> CaveatRecord {
+        let text = format!(
+            "The hypervisor took {percent} % of the CPU time away; the figures lie. Measure elsewhere."
+        );
+        caveat("steal", SeverityRecord::Doubt, &text)
+    }
+
+    fn found(fixture: &Fixture) -> Vec<Doubt> {
+        doubts(&fixture.plan, &fixture.summary, &fixture.runs)
+    }
+
+    #[test]
+    fn one_cause_is_said_once_with_its_worst_evidence_and_one_remedy() {
+        let mut fixture = fixture::demo();
+        fixture.runs[0].caveats = vec![steal(3.5)];
+        fixture.runs[1].caveats = vec![
+            caveat(
+                "other-load",
+                SeverityRecord::Doubt,
+                "Something else used 41 % of the machine's CPU. Stop it.",
+            ),
+            steal(2.5),
+        ];
+        fixture.runs[4].caveats = vec![steal(12.25)];
+        let doubts = found(&fixture);
+        let one = doubts.iter().find(|doubt| doubt.codes.contains(&"steal".to_owned())).unwrap();
+        assert_eq!(one.name, "Others used the CPUs");
+        assert_eq!(one.touches, "3 of 18 runs, in 2 of 6 cells (10/s, 20/s)");
+        assert_eq!(
+            (one.worst_at.as_str(), one.evidence.as_str()),
+            ("10/s", "Something else used 41 % of the machine's CPU")
+        );
+        assert!(one.remedy.contains("quieter"), "{}", one.remedy);
+        assert_eq!(doubts.iter().filter(|doubt| doubt.name == one.name).count(), 1);
+    }
+
+    #[test]
+    fn the_gravest_cause_comes_first_and_what_is_of_the_whole_is_said_so() {
+        let mut fixture = fixture::demo();
+        fixture.runs[0].caveats = vec![steal(3.0)];
+        fixture.runs[5].caveats = vec![caveat(
+            "lag-too-large",
+            SeverityRecord::Invalid,
+            "The generator was 2 ms late. Give it CPUs.",
+        )];
+        let doubts = found(&fixture);
+        let told: Vec<_> = doubts.iter().map(|doubt| (doubt.severity, doubt.name.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                (Severity::Invalid, "The generator was late"),
+                (Severity::Doubt, "Few runs"),
+                (Severity::Doubt, "Others used the CPUs"),
+                (Severity::Note, "More than the server carries"),
+            ]
+        );
+        assert_eq!((doubts[1].touches.as_str(), doubts[1].worst_at.as_str()), ("the whole study", ""));
+        assert_eq!(doubts[3].touches, "3 of 18 runs, at 72/s");
+    }
+
+    #[test]
+    fn a_caveat_of_a_later_version_is_a_cause_of_its_own() {
+        let mut fixture = fixture::demo();
+        fixture.summary.caveats = vec![caveat(
+            "server-throttled",
+            SeverityRecord::Doubt,
+            "A quota of 1 CPU held it back. Lift the quota.",
+        )];
+        let doubt = &found(&fixture)[0];
+        assert_eq!((doubt.name.as_str(), doubt.remedy.as_str()), ("Server throttled", "Lift the quota."));
+        assert_eq!(doubt.evidence, "A quota of 1 CPU held it back");
+    }
+}

@@ -1,0 +1,122 @@
+//! How response times are distributed at each rate.
+
+use super::traces::is_hollow;
+use super::{HALF, PANEL, Plot, WIDE, axis, time_axis};
+use crate::format;
+use crate::report::chart::{Chart, Marker, Point, Quantity, Spacing, Trace};
+use crate::report::palette::RATES;
+use crate::report::study::Study;
+use evenkeel_lab::store::Distribution;
+use evenkeel_lab::store::format::CellSummary;
+
+/// A line ends where fewer values than this lie beyond: further up single requests decide.
+const BEYOND: f64 = 10.0;
+/// Steps from one nine to the next.
+const STEPS: i32 = 12;
+
+/// The percentile spectrum of each series.
+pub fn spectra(study: &Study<'_>) -> Vec<Plot> {
+    let several = study.has_several();
+    let all: Vec<(Vec<Trace>, Vec<String>)> =
+        (0..study.plan.series.len()).map(|series| traces(study, series)).collect();
+    let times: Vec<f64> = all
+        .iter()
+        .flat_map(|(traces, _)| traces)
+        .flat_map(|trace| &trace.points)
+        .map(|point| point.y)
+        .collect();
+    let nines =
+        all.iter().flat_map(|(traces, _)| traces).flat_map(|trace| &trace.points).map(|point| point.x);
+    let most = nines.fold(10.0, f64::max);
+    let plot = |(series, (traces, missing)): (usize, (Vec<Trace>, Vec<String>))| {
+        let label = study.plan.series[series].label.clone();
+        let mut y = time_axis("response time", Spacing::Logarithmic);
+        y.holds.clone_from(&times);
+        let mut x = axis("requests that are no slower", Quantity::Percentile, Spacing::Nines);
+        x.holds = vec![1.0, most];
+        let chart = Chart {
+            id: format!("spectrum-{series}"),
+            title: match several {
+                true => format!("Distribution of the response time at each rate: {label}"),
+                false => "Distribution of the response time at each rate".to_owned(),
+            },
+            description: "Response time against the percentile, a line for each arrival rate.".to_owned(),
+            size: if several { PANEL } else { WIDE },
+            x,
+            y,
+            guides: Vec::new(),
+            traces,
+        };
+        Plot {
+            heading: if several { label } else { HEADING.to_owned() },
+            words: if several { String::new() } else { WORDS.to_owned() },
+            notes: if missing.is_empty() {
+                Vec::new()
+            } else {
+                vec![("Left out:".to_owned(), missing.join(", "))]
+            },
+            narrow: (!several).then(|| Chart {
+                id: format!("spectrum-{series}-narrow"),
+                size: HALF,
+                ..chart.clone()
+            }),
+            chart,
+        }
+    };
+    all.into_iter().enumerate().map(plot).collect()
+}
+
+/// Heading of the section.
+pub const HEADING: &str = "Distribution";
+/// How it is read.
+pub const WORDS: &str = "Response time against the percentile, a line for each arrival rate, all runs of a cell together. Each \
+     step to the right leaves a tenth: at p99 one request in a hundred is slower. A line ends where fewer than ten \
+     requests lie beyond; it is dashed where the queue did not settle.";
+
+/// Lines of a series, and what could not be drawn.
+fn traces(study: &Study<'_>, series: usize) -> (Vec<Trace>, Vec<String>) {
+    let cells = study.cells_of(series);
+    let (mut traces, mut missing) = (Vec::new(), Vec::new());
+    for (at, cell) in cells.iter().enumerate() {
+        let (distribution, left_out) = of_cell(study, cell);
+        missing.extend(left_out);
+        let points = distribution.as_ref().map(points).unwrap_or_default();
+        if !points.is_empty() {
+            traces.push(Trace {
+                class: format!("r{}", at * RATES / cells.len().max(1)),
+                marker: Marker::Circle,
+                dashed: is_hollow(cell),
+                bare: true,
+                end_text: format::rate(cell.rate_per_s),
+                points,
+                dots: Vec::new(),
+            });
+        }
+    }
+    (traces, missing)
+}
+
+/// All runs of a cell together, and those that cannot be read.
+pub fn of_cell(study: &Study<'_>, cell: &CellSummary) -> (Option<Distribution>, Vec<String>) {
+    let (mut all, mut missing): (Option<Distribution>, Vec<String>) = (None, Vec::new());
+    for run in study.runs_of(cell.cell) {
+        match study.details.of(run).map(|details| &details.response) {
+            Some(Ok(own)) => all = Some(all.map_or_else(|| own.clone(), |all| all.and(own))),
+            Some(Err(why)) => missing.push(format!("{}, run {}: {why}", study.cell_name(cell), run.repeat)),
+            None => missing.push(format!("{}, run {}: not read", study.cell_name(cell), run.repeat)),
+        }
+    }
+    (all, missing)
+}
+
+/// From the least value up to where [`BEYOND`] values are left.
+pub fn points(distribution: &Distribution) -> Vec<Point> {
+    let most = distribution.count() as f64 / BEYOND;
+    let nines =
+        (0..).map(|step| 10_f64.powf(f64::from(step) / f64::from(STEPS))).take_while(|nine| *nine <= most);
+    let point = |nine: f64| {
+        let y = distribution.at_percentile_ms(100.0 * (1.0 - 1.0 / nine))?;
+        Some(Point { x: nine, y, ..Point::default() })
+    };
+    nines.take(100).filter_map(point).collect()
+}

@@ -1,0 +1,216 @@
+//! What stands beside `run.json`, read again: intervals, CPU samples, the distribution of response times.
+//!
+//! Columns are found by name, so that a study of another version is read as far as it says the same.
+
+use super::folder::StoreError;
+use super::format::RunFile;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A line of `intervals.csv`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IntervalRow {
+    /// Seconds from the start of the measured phase to its start.
+    pub start_s: f64,
+    /// Arrivals scheduled in it.
+    pub arrivals: f64,
+    /// Completions in it.
+    pub completed: f64,
+    /// Mean response time of those arrivals, ms.
+    pub response_mean_ms: f64,
+    /// Arrived and not ended at its end.
+    pub backlog: f64,
+}
+
+/// Figures by column name, a line each for an instant of the measured phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    columns: Vec<String>,
+    rows: Vec<Vec<Option<f64>>>,
+}
+
+impl Table {
+    /// Reads comma-separated figures below a line of names; what is no number is an absent value.
+    pub fn parse(text: &str) -> Self {
+        let mut lines = text.lines();
+        let columns = lines.next().unwrap_or_default().split(',').map(str::to_owned).collect();
+        let number = |field: &str| field.parse().ok().filter(|value: &f64| value.is_finite());
+        Self { columns, rows: lines.map(|line| line.split(',').map(number).collect()).collect() }
+    }
+
+    /// The values of a column, line by line; `None` where there is no such column.
+    pub fn column(&self, name: &str) -> Option<impl Iterator<Item = Option<f64>> + '_> {
+        let at = self.columns.iter().position(|column| column == name)?;
+        Some(self.rows.iter().map(move |row| row.get(at).copied().flatten()))
+    }
+
+    /// Pairs of instant (column `at_s`, seconds) and value, without absent ones.
+    pub fn over_time(&self, name: &str) -> Vec<(f64, f64)> {
+        let (Some(at), Some(values)) = (self.column("at_s"), self.column(name)) else { return Vec::new() };
+        at.zip(values).filter_map(|(at, value)| Some((at?, value?))).collect()
+    }
+
+    fn intervals(&self) -> Option<Vec<IntervalRow>> {
+        let columns = ["start_s", "arrivals", "completed", "response_mean_ms", "in_flight"];
+        let [start, arrivals, completed, response, backlog] =
+            columns.map(|name| self.column(name).map(Iterator::collect::<Vec<_>>));
+        let (start, arrivals, completed) = (start?, arrivals?, completed?);
+        let (response, backlog) = (response?, backlog?);
+        (0..self.rows.len())
+            .map(|at| {
+                Some(IntervalRow {
+                    start_s: start[at]?,
+                    arrivals: arrivals[at]?,
+                    completed: completed[at]?,
+                    response_mean_ms: response[at]?,
+                    backlog: backlog[at]?,
+                })
+            })
+            .collect()
+    }
+}
+
+/// How response times are distributed, to 0.1 %.
+#[derive(Clone, Debug)]
+pub struct Distribution(Histogram<u64>);
+
+impl Distribution {
+    /// Of values in milliseconds, each with how often it was seen; for tests and simulations.
+    pub fn of(values: impl IntoIterator<Item = (f64, u64)>) -> Self {
+        let mut histogram = empty();
+        for (ms, count) in values {
+            // It grows by itself, so that nothing is too large to be recorded.
+            let _ = histogram.record_n((ms * 1e6).max(1.0) as u64, count);
+        }
+        Self(histogram)
+    }
+
+    /// Values.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The value that `percentile` percent of all do not pass, ms; `None` without values.
+    pub fn at_percentile_ms(&self, percentile: f64) -> Option<f64> {
+        (self.count() > 0).then(|| self.0.value_at_percentile(percentile) as f64 / 1e6)
+    }
+
+    /// This and another as one. Counts that pass the largest number stay there.
+    pub fn and(mut self, other: &Self) -> Self {
+        // Bounds grow by themselves, so that nothing is too large to be added.
+        let _ = self.0.add(&other.0);
+        self
+    }
+}
+
+fn empty() -> Histogram<u64> {
+    let mut histogram = Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits are allowed"));
+    histogram.auto(true);
+    histogram
+}
+
+/// The folder of one run, to be read.
+#[derive(Clone, Debug)]
+pub struct RunFolder(PathBuf);
+
+impl RunFolder {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Reads `intervals.csv`.
+    pub fn intervals(&self) -> Result<Vec<IntervalRow>, StoreError> {
+        let path = self.0.join("intervals.csv");
+        let unread =
+            || StoreError::Unread { path: path.clone(), text: "a column or a value is missing".into() };
+        Table::parse(&text(&path)?).intervals().ok_or_else(unread)
+    }
+
+    /// Reads `sense.csv`.
+    pub fn sense(&self) -> Result<Table, StoreError> {
+        Ok(Table::parse(&text(&self.0.join("sense.csv"))?))
+    }
+
+    /// Reads the response times of `response.hdr`.
+    pub fn response(&self) -> Result<Distribution, StoreError> {
+        let path = self.0.join("response.hdr");
+        let log = fs::read(&path).map_err(StoreError::io("read", &path))?;
+        response_of(&log).map_err(|text| StoreError::Unread { path, text })
+    }
+}
+
+fn text(path: &Path) -> Result<String, StoreError> {
+    fs::read_to_string(path).map_err(StoreError::io("read", path))
+}
+
+/// The histogram with the tag `response` of an HdrHistogram interval log.
+fn response_of(log: &[u8]) -> Result<Distribution, String> {
+    for entry in IntervalLogIterator::new(log) {
+        let LogEntry::Interval(entry) = entry.map_err(|error| format!("{error:?}"))? else { continue };
+        if entry.tag().is_some_and(|tag| tag.as_str() == "response") {
+            let bytes = STANDARD.decode(entry.encoded_histogram()).map_err(|error| error.to_string())?;
+            let histogram = Deserializer::new().deserialize(&mut bytes.as_slice());
+            let mut all = empty();
+            all.add(histogram.map_err(|error| format!("{error:?}"))?).map_err(|error| error.to_string())?;
+            return Ok(Distribution(all));
+        }
+    }
+    Err("there is no histogram of response times".to_owned())
+}
+
+impl super::StudyFolder {
+    /// The folder of a finished run.
+    pub fn run_folder(&self, run: &RunFile) -> RunFolder {
+        RunFolder::new(self.run_dir(run.cell, run.repeat, run.attempt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_found_by_name_wherever_they_stand() {
+        let table = Table::parse("at_s,steal_percent,other\n0.5,2.5,x\n1.0,,7\n");
+        assert_eq!(table.over_time("steal_percent"), [(0.5, 2.5)]);
+        assert_eq!(table.over_time("other"), [(1.0, 7.0)]);
+        assert!(table.over_time("theta_percent").is_empty() && table.column("none").is_none());
+    }
+
+    #[test]
+    fn intervals_of_any_length_are_read_and_a_torn_line_is_told() {
+        let head = "start_s,arrivals,completed,lost,response_mean_ms,lag_max_ms,in_flight\n";
+        let table = Table::parse(&format!("{head}0,30,32,0,5.9,2.7,0\n0.25,45,43,0,7.8,0.07,2\n"));
+        let rows = table.intervals().unwrap();
+        assert_eq!((rows.len(), rows[1].start_s, rows[1].backlog), (2, 0.25, 2.0));
+        assert_eq!(Table::parse(&format!("{head}0,30,32")).intervals(), None);
+        assert_eq!(Table::parse("").intervals(), None);
+    }
+
+    #[test]
+    fn what_lies_beside_a_run_and_cannot_be_read_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(home.path().to_owned());
+        let told = folder.response().unwrap_err().to_string();
+        assert!(told.contains("response.hdr") && folder.intervals().is_err() && folder.sense().is_err());
+        for torn in ["", "#only a comment\n", "Tag=response,0.000,8.000,34177023.000,AAAA\n", "Tag=resp"] {
+            fs::write(home.path().join("response.hdr"), torn).unwrap();
+            assert!(folder.response().unwrap_err().to_string().contains("response.hdr"), "{torn}");
+        }
+    }
+
+    #[test]
+    fn a_distribution_of_two_runs_holds_both() {
+        let one = Distribution::of([(1.0, 90), (10.0, 10)]);
+        let both = one.clone().and(&Distribution::of([(1_000_000.0, 100)]));
+        assert_eq!((one.count(), both.count()), (100, 200));
+        assert!((one.at_percentile_ms(50.0).unwrap() - 1.0).abs() < 0.01);
+        assert!((both.at_percentile_ms(99.0).unwrap() / 1e6 - 1.0).abs() < 0.01);
+        assert_eq!(Distribution::of([]).at_percentile_ms(50.0), None);
+    }
+}
