@@ -1,13 +1,15 @@
 //! Open and closed load on scheduled instants.
 //!
 //! arrival (scheduled instant) -> dispatch (a free session, or a new one) -> send -> first byte -> done ->
-//! record. Response time counts from the arrival; what is sent late is our own error, the dispatch lag.
+//! record. Response time counts from the arrival; what is sent late is our own error, the dispatch lag, and is kept
+//! apart from the wait for a session (`lateness`).
 //!
 //! `run` starts one `worker` per thread; `schedule` has its arrivals, `session` its connections, `recorder`
 //! what became of its requests. `socket`, `poller` and `thread` are the system calls.
 
 mod deadlines;
 mod error;
+mod lateness;
 mod plan;
 mod poller;
 mod progress;

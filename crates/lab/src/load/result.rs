@@ -69,9 +69,11 @@ pub struct LoadResult {
     pub service: Histogram<u64>,
     /// First byte - send, ns, of completed requests.
     pub first_byte: Histogram<u64>,
-    /// Send - arrival, ns, where a session was free at the arrival: the generator's own error.
+    /// Send - arrival - wait for a session, ns, of every request that was sent: the generator's own error, also where it
+    /// read the answer late that made the session free.
     pub lag: Histogram<u64>,
-    /// Send - arrival, ns, where the request had to wait for a session (`max` reached or connecting).
+    /// What a request had to wait for a session (`max` reached or connecting), ns, of those that had to; of those that
+    /// were never sent the age that they had reached.
     pub session_wait: Histogram<u64>,
     /// The measured phase in stretches of `interval_length`.
     pub intervals: Vec<Interval>,

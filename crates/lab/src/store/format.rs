@@ -252,9 +252,9 @@ pub struct RunFile {
     pub service: TimesRecord,
     /// First byte - send.
     pub first_byte: TimesRecord,
-    /// Send - arrival: the generator's own error.
+    /// Send - arrival less what the request had to wait for a session: the generator's own error.
     pub lag: TimesRecord,
-    /// Send - arrival where no session was free.
+    /// Wait for a session, of the requests that had to wait; of those never sent the age that they reached.
     pub session_wait: TimesRecord,
     /// Standard error of tau from batch means inside the run; absent in too short a run.
     pub tau_batch_se_ms: Option<f64>,
