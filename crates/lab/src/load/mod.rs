@@ -26,7 +26,7 @@ mod tls;
 mod worker;
 
 pub use error::LoadError;
-pub use plan::{ArrivalPlan, LoadPlan, Protocol, SessionPolicy};
+pub use plan::{ArrivalPlan, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 pub use progress::{LoadPhase, LoadProgress};
 pub use result::{Counts, Interval, KindResult, LoadResult};
 pub use run::run;

@@ -284,6 +284,7 @@ impl Recorder {
         }
         if let Some(interval) = self.interval(end.arrival) {
             interval.response_sum += response;
+            interval.responses += 1;
         }
     }
 

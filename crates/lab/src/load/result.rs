@@ -32,6 +32,8 @@ pub struct Interval {
     pub lost: u64,
     /// Sum of the response times of the arrivals scheduled in it.
     pub response_sum: Nanos,
+    /// How many of them that sum has: all but those that failed, as far as they have ended.
+    pub responses: u64,
     /// Largest dispatch lag of those arrivals.
     pub lag_max: Nanos,
     /// Arrived and not ended at the end of the interval.

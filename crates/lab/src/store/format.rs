@@ -3,6 +3,7 @@
 
 pub use super::orders::PerMinuteRecord;
 pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
+pub use super::times::TimesRecord;
 pub use super::words::{
     ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, SeverityRecord,
     Verdict,
@@ -356,27 +357,6 @@ pub struct CountsRecord {
     pub timed_out: u64,
     /// Never sent.
     pub unsent: u64,
-}
-
-/// A distribution of times, in milliseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TimesRecord {
-    /// Values.
-    pub count: u64,
-    /// Mean.
-    pub mean_ms: f64,
-    /// Median.
-    pub p50_ms: f64,
-    /// 90th percentile.
-    pub p90_ms: f64,
-    /// 95th percentile.
-    pub p95_ms: f64,
-    /// 99th percentile.
-    pub p99_ms: f64,
-    /// 99.9th percentile.
-    pub p999_ms: f64,
-    /// Largest.
-    pub max_ms: f64,
 }
 
 /// CPU of a domain, percent of its capacity.

@@ -21,6 +21,7 @@ pub mod format;
 mod orders;
 mod summary;
 mod tables;
+mod times;
 mod words;
 
 pub use attempts::add;

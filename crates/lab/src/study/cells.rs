@@ -54,7 +54,8 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         p999_ms: answered(|run| run.response.p999_ms),
         throughput_per_s: over(|run| run.throughput_per_s),
         theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
-        lag_p99_ms: over(|run| run.lag.p99_ms),
+        lag_p99_ms: some(|run| Some(run.lag.measured()?.p99_ms)),
+        session_wait_ms: some(|run| run.session_wait.mean_over_ms(run.counts.arrivals)),
         pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
         mu_ms: network_delay(&runs),
         server: server::over_runs(&runs),
@@ -113,7 +114,8 @@ fn set_aside(runs: &[&RunFile]) -> Vec<Disturbance> {
 fn first_differs(runs: &[&RunFile]) -> Option<Caveat> {
     let mut by_repeat = runs.to_vec();
     by_repeat.sort_by_key(|run| run.repeat);
-    let taus: Vec<f64> = by_repeat.iter().map(|run| run.response.mean_ms / 1e3).collect();
+    let taus: Vec<f64> =
+        by_repeat.iter().filter_map(|run| Some(run.response.measured()?.mean_ms / 1e3)).collect();
     Caveat::first_repeat(&taus)
 }
 
@@ -137,7 +139,7 @@ fn add_spreads(plan: &PlanFile, cells: &mut [CellSummary]) {
         let Some(series) = plan.series.get(cells[index].series) else { continue };
         let taus: Vec<f64> = cells
             .iter()
-            .filter(|cell| cell.rate_per_s == cells[index].rate_per_s)
+            .filter(|cell| cell.rate_per_s == cells[index].rate_per_s && cell.tau_ms.n > 0)
             .filter(|cell| plan.series.get(cell.series).is_some_and(|other| other.same_but_target(series)))
             .map(|cell| cell.tau_ms.mean)
             .collect();
