@@ -66,7 +66,7 @@ impl Limits {
     fn connections(&self) -> Option<Capacity> {
         let (max, used) = (self.variable("max_connections")?, self.used("Threads_connected"));
         let limit = format!("max_connections is {max} with {used} in use");
-        Some(bears(max.saturating_sub(used), limit, "SET GLOBAL max_connections"))
+        Some(bears(max.saturating_sub(used), limit, "raise it by SET GLOBAL max_connections"))
     }
 
     /// 0 is no limit.
@@ -74,7 +74,7 @@ impl Limits {
         let max = self.per_user.as_ref()?.parse::<u64>().ok().filter(|max| *max > 0)?;
         let limit = format!("max_user_connections is {max} for this account");
         // One is the connection that asks.
-        Some(bears(max - 1, limit, "raise max_user_connections"))
+        Some(bears(max - 1, limit, "raise it by ALTER USER ... WITH MAX_USER_CONNECTIONS"))
     }
 
     fn prepared(&self, each: u32) -> Option<Capacity> {
@@ -82,14 +82,14 @@ impl Limits {
         let sessions = max.saturating_sub(used).checked_div(each.into())?;
         let limit =
             format!("max_prepared_stmt_count is {max} with {used} in use and each session prepares {each}");
-        Some(bears(sessions, limit, "SET GLOBAL max_prepared_stmt_count"))
+        Some(bears(sessions, limit, "raise it by SET GLOBAL max_prepared_stmt_count, use the text protocol"))
     }
 
     fn open_files(&self) -> Option<Capacity> {
         let max = self.variable("open_files_limit").filter(|max| *max > 0)?;
         let used = self.used("Threads_connected") + self.used("Open_files");
         let limit = format!("open_files_limit of the server is {max} with {used} in use");
-        Some(bears(max.saturating_sub(used), limit, "raise open_files_limit in the server's my.cnf"))
+        Some(bears(max.saturating_sub(used), limit, "raise it in the server's my.cnf"))
     }
 }
 

@@ -74,7 +74,7 @@ pub fn table(stretches: &[Stretch]) -> String {
         let rate = stretch.rate_per_s.map_or_else(|| "-".to_owned(), |rate| format::significant(rate, 3));
         let _ = writeln!(
             text,
-            "{:>6.1} s {rate:>7}/s {:>8}/s {:>9}/s {:>10} {:>8}",
+            "{:>6.2} s {rate:>7}/s {:>8}/s {:>9}/s {:>10} {:>8}",
             stretch.start_s,
             format::significant(stretch.completed_per_s, 3),
             format::significant(stretch.lost_per_s, 3),

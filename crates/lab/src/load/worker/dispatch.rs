@@ -78,7 +78,8 @@ impl Worker<'_> {
     }
 
     fn start(&mut self, slot: u32, arrival: Arrival, free: bool) {
-        let carried = self.sessions[slot as usize].carried;
+        // Arrivals of closed clients come after ends, so that they are as much later themselves.
+        let carried = if self.closed { Nanos::ZERO } else { self.sessions[slot as usize].carried };
         let start = if free { Start::default() } else { self.looks.start(arrival.at, carried) };
         let client = if self.closed { arrival.number as u32 } else { slot };
         let kind = self.begin_request(client, arrival.number);
