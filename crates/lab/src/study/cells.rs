@@ -160,3 +160,22 @@ pub fn to_core(record: &EstimateRecord) -> Option<evenkeel_core::statistics::Est
     };
     (record.n > 0).then(|| Estimate { n: u64::from(record.n), mean: record.mean, error })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::format::TimesRecord;
+
+    #[test]
+    fn a_run_that_tells_no_lag_is_not_averaged_in_as_one_without_lag() {
+        let times = |count, ms| TimesRecord { count, mean_ms: ms, p99_ms: ms, ..TimesRecord::default() };
+        let run = |lag: TimesRecord| RunFile { cell: 1, lag, response: times(9, 5.0), ..RunFile::default() };
+        let cell = CellRecord { id: 1, series: 0, rate_per_s: 10.0 };
+        let summary = of_cell(&cell, &[run(times(9, 3.0)), run(TimesRecord::default())]).unwrap();
+        assert_eq!((summary.lag_p99_ms.n, summary.lag_p99_ms.mean), (1, 3.0));
+        assert_eq!(summary.session_wait_ms.n, 0, "no request was due");
+        let silent = RunFile { cell: 1, ..RunFile::default() };
+        let summary = of_cell(&cell, &[silent]).unwrap();
+        assert_eq!((summary.tau_ms.n, summary.lag_p99_ms.n), (0, 0));
+    }
+}
