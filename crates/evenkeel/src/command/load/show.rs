@@ -136,7 +136,7 @@ impl Wait {
 impl std::fmt::Display for Wait {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.mean_ms, self.share) {
-            (Some(mean), _) if mean == 0.0 => out.write_str("session wait none"),
+            (Some(0.0), _) => out.write_str("session wait none"),
             (Some(mean), Some(share)) => {
                 write!(out, "session wait {}, {:.1} % of tau", format::time(mean), 100.0 * share)
             }
