@@ -168,6 +168,7 @@ mod tests {
             )
         );
         let missing = load(&dir.path().join("none.toml"), &mut NoColumns).unwrap_err();
-        assert!(missing.to_string().starts_with("cannot read workload "), "{missing}");
+        let told = format!("{missing:#}");
+        assert!(told.starts_with(MISSING) && told.contains("cannot read workload "), "{told}");
     }
 }
