@@ -1,5 +1,6 @@
-"""Builds what a bench runs."""
+"""Builds what a bench runs: all of it before the bench measures anything."""
 import os
+import shutil
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -9,6 +10,17 @@ def binary():
     """Path of evenkeel, built for release."""
     subprocess.run(["cargo", "build", "--release", "--locked", "-q", "-p", "evenkeel"], cwd=ROOT, check=True)
     return os.path.join(ROOT, "target", "release", "evenkeel")
+
+
+def floor():
+    """Path of the least open load in C (`floor/floor.c`); None without a C compiler."""
+    if shutil.which("cc") is None:
+        return None
+    source = os.path.join(ROOT, "bench", "lib", "floor", "floor.c")
+    path = os.path.join(ROOT, "target", "release", "bench-floor")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-o", path, source, "-lm"], check=True)
+    return path
 
 
 def commit():

@@ -31,6 +31,9 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
         column(("theta", "θ", "%", 1), |cell| format::estimate(&cell.theta_percent, 1.0)),
         lag(cells),
     ];
+    if cells.iter().any(|cell| cell.session_wait_ms.mean > 0.0) {
+        columns.push(session_wait(cells));
+    }
     if cells.iter().any(|cell| cell.pool_reads_per_request.is_some()) {
         columns.push(column(("reads", "reads", "per request", 7), |cell| {
             mean(cell.pool_reads_per_request.as_ref(), 1.0)
@@ -64,6 +67,14 @@ fn lag(cells: &[CellSummary]) -> Column {
     let unit = unit(cells, |cell| &cell.lag_p99_ms);
     let scale = unit.per_ms();
     column(("lag p99", "lag p99", unit.symbol(), 4), move |cell| mean(Some(&cell.lag_p99_ms), scale))
+}
+
+fn session_wait(cells: &[CellSummary]) -> Column {
+    let unit = unit(cells, |cell| &cell.session_wait_ms);
+    let scale = unit.per_ms();
+    column(("session wait", "session wait", unit.symbol(), 4), move |cell| {
+        mean(Some(&cell.session_wait_ms), scale)
+    })
 }
 
 fn network_delay(cells: &[CellSummary]) -> Column {

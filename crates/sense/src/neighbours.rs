@@ -118,9 +118,14 @@ impl NeighbourPlan {
     fn read(&self, clock: &Clock) -> Option<Reading> {
         let cpus = StatFile::read()?.some(&self.cpus)?;
         let server = system::process_cpu(self.server_pid)?;
-        let beside = self.generator_cpus.is_empty() || !self.generator_cpus.intersection(&self.cpus).is_empty();
+        let beside =
+            self.generator_cpus.is_empty() || !self.generator_cpus.intersection(&self.cpus).is_empty();
         let own = if beside { system::own_cpu(Whose::Process)? } else { Nanos::ZERO };
-        Some(Reading { at: clock.now(), used: cpus.busy + cpus.steal.unwrap_or_default(), known: server + own })
+        Some(Reading {
+            at: clock.now(),
+            used: cpus.busy + cpus.steal.unwrap_or_default(),
+            known: server + own,
+        })
     }
 
     fn record(&self, readings: &[Option<Reading>]) -> NeighbourRecord {
@@ -179,7 +184,8 @@ mod tests {
 
     #[test]
     fn what_neither_server_nor_generator_used_was_taken() {
-        let readings = [reading(0, 0, 0), reading(100, 90, 40), reading(200, 150, 100), reading(300, 160, 111)];
+        let readings =
+            [reading(0, 0, 0), reading(100, 90, 40), reading(200, 150, 100), reading(300, 160, 111)];
         let record = plan().record(&readings);
         let taken: Vec<f64> = record.stretches.iter().filter_map(|stretch| stretch.taken).collect();
         let expected = [0.5, 0.0, -0.01];
@@ -192,7 +198,10 @@ mod tests {
         let record = plan().record(&[reading(0, 0, 0), None, reading(200, 100, 0)]);
         assert!(record.stretches.iter().all(|stretch| stretch.taken.is_none()));
         assert_eq!(record.taken, Some(0.5));
-        assert_eq!(plan().record(&[]), NeighbourRecord { error: record.error, cpus: 1.0, ..NeighbourRecord::default() });
+        assert_eq!(
+            plan().record(&[]),
+            NeighbourRecord { error: record.error, cpus: 1.0, ..NeighbourRecord::default() }
+        );
     }
 
     #[test]

@@ -66,7 +66,9 @@ impl Sequence {
             rate.fate == Fate::NotCarried && carried.is_none_or(|carried| rate.rate > carried.rate)
         });
         Some(match (carried, failed) {
-            (Some(_), _) if highest.rate < self.overload(&answer) / CLOSE => Step::Run(self.overload(&answer)),
+            (Some(_), _) if highest.rate < self.overload(&answer) / CLOSE => {
+                Step::Run(self.overload(&answer))
+            }
             (_, None) => self.upwards(highest),
             (None, Some(_)) if lowest.fate == Fate::Undecided && lowest.runs < RUNS_UNDECIDED => {
                 Step::Run(lowest.rate)
@@ -127,7 +129,8 @@ impl Sequence {
         let mut ends = vec![carried.rate];
         ends.extend(inside.iter().map(|rate| rate.rate));
         ends.push(failed.rate);
-        let widest = ends.windows(2).max_by(|one, other| (one[1] / one[0]).total_cmp(&(other[1] / other[0])))?;
+        let widest =
+            ends.windows(2).max_by(|one, other| (one[1] / one[0]).total_cmp(&(other[1] / other[0])))?;
         (widest[1] / widest[0] > CLOSE * CLOSE).then(|| Step::Run(round((widest[0] * widest[1]).sqrt())))
     }
 }

@@ -3,7 +3,8 @@
 use super::{
     BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, FIRST_REPEAT_SHARE, GENERATOR_CPU_MAX,
     INDEPENDENT_BATCHES_MIN, LAG_ALWAYS_TOLERATED, LAG_SHARE_MAX, LAG_TAIL_ALWAYS_TOLERATED,
-    LAG_TAIL_SHARE_MAX, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX,
+    LAG_TAIL_SHARE_MAX, OTHER_LOAD_MAX, RUNS_MIN, SESSION_WAIT_ALWAYS_TOLERATED, SESSION_WAIT_SHARE_MAX,
+    STEAL_MAX,
 };
 use super::{Caveat, share};
 use crate::disturbance::Disturbance;
@@ -24,6 +25,19 @@ impl Caveat {
         let tolerated =
             Nanos((response_p99.0 as f64 * LAG_TAIL_SHARE_MAX) as u64).max(LAG_TAIL_ALWAYS_TOLERATED);
         (lag_p99 > tolerated).then_some(Self::LagTail { lag_p99, response_p99 })
+    }
+
+    /// [`Caveat::SessionWait`], from the mean wait for a session over all requests, the mean response time, and the most
+    /// sessions that were open at once.
+    pub fn session_wait(wait: Nanos, tau: Nanos, sessions: u32) -> Option<Self> {
+        let tolerated =
+            Nanos((tau.0 as f64 * SESSION_WAIT_SHARE_MAX) as u64).max(SESSION_WAIT_ALWAYS_TOLERATED);
+        (wait > tolerated).then_some(Self::SessionWait { wait, tau, sessions })
+    }
+
+    /// [`Caveat::FewerSessions`], where fewer are borne than were asked for; `limit` says by what.
+    pub fn fewer_sessions(sessions: u32, asked: u32, limit: &str) -> Option<Self> {
+        (sessions < asked).then(|| Self::FewerSessions { sessions, asked, limit: limit.to_owned() })
     }
 
     /// [`Caveat::GeneratorSaturated`], from the CPU use of the busiest thread of the generator in percent.

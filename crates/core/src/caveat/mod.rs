@@ -41,6 +41,24 @@ pub enum Caveat {
         /// p99 of the response time.
         response_p99: Nanos,
     },
+    /// Requests waited for a session for a notable part of their response time.
+    SessionWait {
+        /// Mean wait over all requests, those that did not wait among them.
+        wait: Nanos,
+        /// Mean response time.
+        tau: Nanos,
+        /// Most sessions that were open at once.
+        sessions: u32,
+    },
+    /// Fewer sessions could be opened than were asked for.
+    FewerSessions {
+        /// As many as there may be.
+        sessions: u32,
+        /// As many as were asked for.
+        asked: u32,
+        /// What limits them, as a part of a sentence.
+        limit: String,
+    },
     /// The CPU of the generator was saturated.
     GeneratorSaturated {
         /// CPU use of its busiest thread, percent.
@@ -171,6 +189,8 @@ impl Caveat {
         match self {
             Self::LagTooLarge { .. } => "lag-too-large",
             Self::LagTail { .. } => "lag-tail",
+            Self::SessionWait { .. } => "session-wait",
+            Self::FewerSessions { .. } => "fewer-sessions",
             Self::GeneratorSaturated { .. } => "generator-saturated",
             Self::QueueUnstable(_) => "queue-unstable",
             Self::StabilityUnknown { .. } => "stability-unknown",
@@ -203,6 +223,8 @@ impl Caveat {
                 Severity::Note
             }
             Self::LagTail { .. }
+            | Self::SessionWait { .. }
+            | Self::FewerSessions { .. }
             | Self::QueueUnstable(_)
             | Self::TooFewRuns { .. }
             | Self::Steal { .. }

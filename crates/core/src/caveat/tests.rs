@@ -12,6 +12,8 @@ fn all() -> Vec<Caveat> {
     vec![
         Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20)).unwrap(),
         Caveat::lag_tail(Nanos::from_millis(3), Nanos::from_millis(10)).unwrap(),
+        Caveat::session_wait(Nanos::from_millis(270), Nanos::from_millis(659), 256).unwrap(),
+        Caveat::fewer_sessions(145, 700, "max_connections is 151 with 6 in use").unwrap(),
         Caveat::generator(97.0).unwrap(),
         Caveat::stability(&Stability::of(&growing, 0)).unwrap(),
         Caveat::stability(&Stability::of(&growing, 1_000)).unwrap(),
@@ -83,6 +85,23 @@ fn only_a_generator_that_failed_makes_a_measurement_invalid() {
 }
 
 #[test]
+fn a_wait_for_a_session_is_told_with_its_share_and_the_flag_that_ends_it() {
+    let caveat = Caveat::session_wait(Nanos::from_millis(270), Nanos::from_millis(659), 256).unwrap();
+    let text = caveat.to_string();
+    assert_eq!((caveat.code(), caveat.severity()), ("session-wait", Severity::Doubt));
+    assert!(text.contains("270.000 ms") && text.contains("41 % of their 659.000 ms"), "{text}");
+    assert!(text.contains("256 sessions") && text.contains("--max-sessions"), "{text}");
+}
+
+#[test]
+fn what_wants_more_threads_names_the_flag() {
+    for caveat in [Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20)), Caveat::generator(97.0)] {
+        let text = caveat.unwrap().to_string();
+        assert!(text.contains("--generator-cpus (a thread for each)"), "{text}");
+    }
+}
+
+#[test]
 fn few_failures_weigh_less_than_many() {
     assert_eq!(Caveat::failures(1, 3_000).unwrap().severity(), Severity::Note);
     assert_eq!(Caveat::failures(30, 3_000).unwrap().severity(), Severity::Doubt);
@@ -94,6 +113,9 @@ fn what_is_within_bounds_is_no_caveat() {
     assert_eq!(Caveat::lag_tail(Nanos::from_micros(250), Nanos::from_micros(300)), None);
     assert_eq!(Caveat::lag_tail(Nanos::from_millis(2), Nanos::from_millis(10)), None);
     assert_eq!(Caveat::lag(Nanos::from_millis(1), Nanos::from_millis(20)), None);
+    assert_eq!(Caveat::session_wait(Nanos::from_millis(1), Nanos::from_millis(20), 9), None);
+    assert_eq!(Caveat::session_wait(Nanos::from_micros(50), Nanos::from_micros(60), 9), None);
+    assert_eq!(Caveat::fewer_sessions(256, 256, "none"), None);
     assert_eq!(Caveat::generator(80.0), None);
     assert_eq!(Caveat::stability(&Stability::Settled), None);
     assert_eq!(Caveat::runs(3), None);

@@ -12,10 +12,16 @@ impl fmt::Display for Caveat {
         match self {
             Self::LagTooLarge { lag_mean, tolerated } => lag_too_large(*lag_mean, *tolerated, out),
             Self::LagTail { lag_p99, response_p99 } => lag_tail(*lag_p99, *response_p99, out),
+            Self::SessionWait { wait, tau, sessions } => session_wait(*wait, *tau, *sessions, out),
+            Self::FewerSessions { sessions, asked, limit } => write!(
+                out,
+                "Of {asked} sessions that were asked for {sessions} can be opened at once: {limit}. Raise that, or ask \
+                 for fewer by --max-sessions."
+            ),
             Self::GeneratorSaturated { utilisation } => write!(
                 out,
                 "A thread of the generator used {utilisation:.0} % of its CPU, so that the generator was the limit \
-                 and not the server. Give it more threads and CPUs, or a lower rate."
+                 and not the server. Name more CPUs by --generator-cpus (a thread for each), or take a lower rate."
             ),
             Self::QueueUnstable(found) => unstable(found, out),
             Self::StabilityUnknown { seconds, arrivals } => write!(
@@ -83,9 +89,21 @@ fn lag_too_large(lag_mean: Nanos, tolerated: Nanos, out: &mut fmt::Formatter<'_>
     write!(
         out,
         "The generator sent its requests {:.3} ms late in the mean, where {:.3} ms are tolerated; the response \
-         times are partly its own. Give it CPUs of its own, more threads, or a lower rate.",
+         times are partly its own. Give it CPUs of its own by --generator-cpus (a thread for each), or a lower rate.",
         lag_mean.as_millis_f64(),
         tolerated.as_millis_f64()
+    )
+}
+
+fn session_wait(wait: Nanos, tau: Nanos, sessions: u32, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        out,
+        "Requests waited {:.3} ms for a session in the mean, {:.0} % of their {:.3} ms: all of {} were at work, and \
+         that part is the pool's and not the server's. Allow more by --max-sessions, or take a lower rate.",
+        wait.as_millis_f64(),
+        100.0 * wait.0 as f64 / tau.0.max(1) as f64,
+        tau.as_millis_f64(),
+        plural(sessions.into(), "session", "sessions")
     )
 }
 

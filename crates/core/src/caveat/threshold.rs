@@ -15,6 +15,13 @@ pub const LAG_TAIL_SHARE_MAX: f64 = 0.25;
 /// p99 of the dispatch lag up to here is always tolerated.
 pub const LAG_TAIL_ALWAYS_TOLERATED: Nanos = Nanos::from_micros(250);
 
+/// Mean wait for a session up to this share of the mean response time is tolerated: tau is then that of the server to
+/// within what [`LAG_SHARE_MAX`] allows the generator.
+pub const SESSION_WAIT_SHARE_MAX: f64 = 0.05;
+
+/// Mean wait for a session up to here is always tolerated.
+pub const SESSION_WAIT_ALWAYS_TOLERATED: Nanos = LAG_ALWAYS_TOLERATED;
+
 /// CPU use in percent up to which a thread of the generator keeps its schedule: a single-server queue at 90 %
 /// makes requests wait nine times as long as they take to send.
 pub const GENERATOR_CPU_MAX: f64 = 90.0;

@@ -1,21 +1,23 @@
 //! `evenkeel load`: one run of load, without a study around it.
 
+mod sessions;
+mod show;
+mod stretches;
+
 use super::{Session, place, servers};
 use crate::config::units;
 use crate::failure::{INTERRUPTED, NOT_VALID, WithHint};
+use crate::out;
 use crate::progress::View;
-use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::Stamp;
-use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadResult, Protocol, SessionPolicy};
-use evenkeel_lab::store::format::KindRecord;
-use evenkeel_lab::study::{StudyEvent, kinds, orders_per_minute, times, writes};
+use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadResult, Protocol};
+use evenkeel_lab::study::{StudyEvent, generator_caveats, writes};
 use evenkeel_lab::target::Control;
 use evenkeel_lab::workload::plan_think;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -52,9 +54,10 @@ pub struct Args {
     /// Age at which a request is given up
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
-    /// Most connections
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub max_sessions: u32,
+    /// Most connections; fewer than --clients share them [default: one for each of --clients, otherwise as many as the
+    /// server and open files bear, and 1,000 at most]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub max_sessions: Option<u32>,
     /// A fresh connection for each request instead of a pool
     #[arg(long)]
     pub per_request: bool,
@@ -99,7 +102,7 @@ pub struct Arrivals {
 
 /// Makes the run and prints what came of it.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let plan = plan(session, args)?;
+    let (plan, fewer) = plan(session, args)?;
     if writes(plan.workload.as_ref()) {
         // From here on the rows are no longer those of the data set's seed.
         Stamp::mark_written(&mut Control::connect(&plan.target)?)?;
@@ -112,10 +115,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     })?;
     drop(view);
-    let caveats = caveats(&plan, &result);
+    let caveats: Vec<Caveat> = fewer.into_iter().chain(caveats(&plan, &result)).collect();
     match args.json {
-        true => out::line(serde_json::to_string_pretty(&json(&result, &caveats))?)?,
-        false => out::write(&text(&result, &caveats))?,
+        true => out::line(serde_json::to_string_pretty(&show::json(&plan, &result, &caveats))?)?,
+        false => out::write(&show::text(&plan, &result, &caveats))?,
     }
     let invalid = caveats.iter().any(|caveat| caveat.severity() == Severity::Invalid);
     Ok(match (result.stopped, invalid) {
@@ -125,36 +128,36 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     })
 }
 
-fn plan(session: &Session, args: &Args) -> Result<LoadPlan> {
+/// What to do, and the doubt that there are fewer sessions than were asked for.
+fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
     let target = place::target(session, &args.target, &args.workload)?;
     let mut workload = servers::remote_workload(&args.workload, &target)?;
     if args.think.is_some() {
         workload = plan_think(workload);
     }
-    let max = args.max_sessions;
     let timeout = units::duration(&args.timeout).context("reading --timeout")?;
     let cpus =
         args.generator_cpus.as_deref().map(units::cpus).transpose().context("reading --generator-cpus")?;
-    Ok(LoadPlan {
+    let protocol = if args.text { Protocol::Text } else { Protocol::Prepared };
+    let arrivals = arrivals(args)?;
+    let (sessions, fewer) = sessions::sessions(args, &target, workload.as_ref(), protocol)?;
+    let plan = LoadPlan {
         target,
         workload,
-        arrivals: arrivals(args)?,
+        arrivals,
         warm_up: units::duration(&args.warm_up).context("reading --warm-up")?,
         measure: units::duration(&args.duration).context("reading --duration")?,
         drain: timeout,
         timeout,
         seed: Seed(args.seed),
-        sessions: if args.per_request {
-            SessionPolicy::PerRequest { max }
-        } else {
-            SessionPolicy::Pooled { max }
-        },
-        protocol: if args.text { Protocol::Text } else { Protocol::Prepared },
+        sessions,
+        protocol,
         threads: cpus.as_ref().map_or(1, |cpus| cpus.iter().count()),
         cpus: cpus.iter().flat_map(|cpus| cpus.iter()).map(|cpu| cpu as usize).collect(),
         busy_poll: args.busy_poll,
         request_log: args.request_log.clone(),
-    })
+    };
+    Ok((plan, fewer))
 }
 
 fn arrivals(args: &Args) -> Result<ArrivalPlan> {
@@ -179,109 +182,12 @@ fn arrivals(args: &Args) -> Result<ArrivalPlan> {
 /// What makes a run doubtful.
 pub fn caveats(plan: &LoadPlan, result: &LoadResult) -> Vec<Caveat> {
     let counts = &result.counts;
-    let tau = times(&result.response, Some(result.response_sum)).mean_ms;
-    let (lag, response) = (times(&result.lag, None), times(&result.response, None));
-    let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
     let found = [
-        Caveat::lag(nanos(lag.mean_ms), nanos(tau)),
-        Caveat::lag_tail(nanos(lag.p99_ms), nanos(response.p99_ms)),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
         Caveat::failures(counts.failed.values().sum(), counts.arrivals),
         Caveat::backlog(result.backlog_at_end, counts.arrivals),
         Caveat::reconnects(result.reconnects),
         Caveat::stopped(result.measured, plan.measure),
     ];
-    found.into_iter().flatten().collect()
-}
-
-fn throughput(result: &LoadResult) -> f64 {
-    let completed: u64 = result.intervals.iter().map(|interval| interval.completed).sum();
-    completed as f64 / result.measured.as_secs_f64().max(1e-9)
-}
-
-fn json(result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
-    let counts = &result.counts;
-    serde_json::json!({
-        "measured_s": result.measured.as_secs_f64(),
-        "arrivals": counts.arrivals, "completed": counts.completed, "failed": counts.failed,
-        "timed_out": counts.timed_out, "unsent": counts.unsent,
-        "throughput_per_s": throughput(result),
-        "response": times(&result.response, Some(result.response_sum)),
-        "service": times(&result.service, None), "lag": times(&result.lag, None),
-        "session_wait": times(&result.session_wait, None),
-        "sessions_max": result.sessions_max, "reconnects": result.reconnects,
-        "orders_per_minute": orders_per_minute(result), "rolled_back": result.rolled_back, "tried_again": result.tried_again,
-        "kinds": kinds(&result.kinds), "steps": kinds(&result.steps), "statements": kinds(&result.statements),
-        "errors": result.error_texts,
-        "caveats": caveats.iter().map(|caveat| serde_json::json!({"code": caveat.code(), "text": caveat.to_string()}))
-            .collect::<Vec<_>>(),
-    })
-}
-
-fn text(result: &LoadResult, caveats: &[Caveat]) -> String {
-    let counts = &result.counts;
-    let failed: u64 = counts.failed.values().sum();
-    let response = times(&result.response, Some(result.response_sum));
-    let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "{} arrivals = {} completed + {failed} failed + {} timed out + {} unsent",
-        counts.arrivals, counts.completed, counts.timed_out, counts.unsent
-    );
-    let _ =
-        writeln!(text, "throughput {}  sessions {}", format::rate(throughput(result)), result.sessions_max);
-    text.push_str(&orders(result));
-    let _ = writeln!(
-        text,
-        "tau {}  p50 {}  p95 {}  p99 {}  p99.9 {}  max {}",
-        format::time(response.mean_ms),
-        format::time(response.p50_ms),
-        format::time(response.p95_ms),
-        format::time(response.p99_ms),
-        format::time(response.p999_ms),
-        format::time(response.max_ms)
-    );
-    let _ = writeln!(text, "dispatch lag p99 {}\n", format::time(times(&result.lag, None).p99_ms));
-    let rows = match (result.steps.is_empty(), result.kinds.len()) {
-        (false, _) => kinds(&result.steps),
-        (true, 0 | 1) => kinds(&result.statements),
-        (true, _) => kinds(&result.kinds),
-    };
-    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
-    rows.iter().for_each(|row| text.push_str(&row_of(row, width)));
-    for (code, error) in &result.error_texts {
-        let _ = writeln!(text, "error {code}: {error}");
-    }
-    for caveat in caveats {
-        let _ = writeln!(text, "{caveat}");
-    }
-    text
-}
-
-/// What is told of orders alone; nothing where requests are none.
-fn orders(result: &LoadResult) -> String {
-    let Some(rate) = orders_per_minute(result) else { return String::new() };
-    let error = rate.se.map(|se| format!(" (standard error {se:.0})")).unwrap_or_default();
-    format!(
-        "orders per minute {:.0}{error}, from {:.0} to {:.0} in {} stretches of {:.2} s\n\
-         rolled back, out of stock {}  tried again after a deadlock or a lock {}\n",
-        rate.mean,
-        rate.lowest,
-        rate.highest,
-        rate.stretches,
-        rate.stretch_s,
-        result.rolled_back,
-        result.tried_again
-    )
-}
-
-fn row_of(row: &KindRecord, width: usize) -> String {
-    format!(
-        "  {:width$}  {:>9}  mean {:>9}  p95 {:>9}  p99 {:>9}\n",
-        row.name,
-        row.completed,
-        format::time(row.times.mean_ms),
-        format::time(row.times.p95_ms),
-        format::time(row.times.p99_ms)
-    )
+    generator_caveats(result).into_iter().chain(found).flatten().collect()
 }

@@ -87,9 +87,9 @@ pub struct Args {
     /// How statements travel
     #[arg(long, value_enum, default_value_t = ProtocolName::Prepared)]
     pub protocol: ProtocolName,
-    /// Most connections in the pool
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub max_sessions: u32,
+    /// Most connections in the pool [default: as many as the server and open files bear, and 1,000 at most]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub max_sessions: Option<u32>,
     /// A fresh connection for each request instead of a pool
     #[arg(long)]
     pub per_request: bool,

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
-use evenkeel_lab::load::{Protocol, SessionPolicy};
+use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
 use evenkeel_lab::sandbox::{self, CpuSet};
 use evenkeel_lab::store::format::{
     ArrivalsRecord, ProtocolRecord, ResetRecord, SettingsRecord, TargetRecord,
@@ -52,6 +52,7 @@ pub fn study(
     };
     let generator_cpus = generator_cpus(args)?;
     let rates = rates(args)?;
+    let most = args.max_sessions.unwrap_or(SESSIONS_DEFAULT);
     let spec = StudySpec {
         kind: "profile".to_owned(),
         command,
@@ -67,9 +68,10 @@ pub fn study(
         warm_up: units::duration(&args.warm_up).context("reading --warm-up")?,
         timeout: positive(&args.timeout, "--timeout")?,
         sessions: match args.per_request {
-            true => SessionPolicy::PerRequest { max: args.max_sessions },
-            false => SessionPolicy::Pooled { max: args.max_sessions },
+            true => SessionPolicy::PerRequest { max: most },
+            false => SessionPolicy::Pooled { max: most },
         },
+        sessions_fit: args.max_sessions.is_none(),
         protocol: match args.protocol {
             ProtocolName::Prepared => Protocol::Prepared,
             ProtocolName::Text => Protocol::Text,

@@ -3,6 +3,7 @@
 use super::fields::Fields;
 use super::generator;
 use super::units;
+use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::user::{
@@ -19,10 +20,14 @@ use toml::{Table, Value};
 /// Names the file, the entry and what to do.
 pub fn load(path: &Path, reader: &mut dyn ColumnReader) -> Result<UserWorkload> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read workload {file}"))?;
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read workload {file}"))
+        .hint(MISSING)?;
     let definition = parse(&file, &text)?;
     UserWorkload::new(&definition, reader).map_err(|error| anyhow!("{file}: {error}"))
 }
+
+const MISSING: &str = "name a file that is there and that you may read; `evenkeel explain --list` names the workloads that need none";
 
 /// Reads the text of a workload file; `file` is its name in errors.
 ///
@@ -163,6 +168,7 @@ mod tests {
             )
         );
         let missing = load(&dir.path().join("none.toml"), &mut NoColumns).unwrap_err();
-        assert!(missing.to_string().starts_with("cannot read workload "), "{missing}");
+        let told = format!("{missing:#}");
+        assert!(told.starts_with(MISSING) && told.contains("cannot read workload "), "{told}");
     }
 }

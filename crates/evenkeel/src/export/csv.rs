@@ -51,6 +51,7 @@ fn cell_columns<'a>(plan: &'a PlanFile, cells: &'a [CellSummary]) -> Columns<'a,
         columns.estimate(name, move |cell| cell.server.get(name));
     }
     columns.text("attempts_set_aside", |cell| cell.attempts_set_aside.to_string());
+    columns.estimate("session_wait_ms", |cell| Some(&cell.session_wait_ms));
     columns
 }
 

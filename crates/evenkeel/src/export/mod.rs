@@ -12,7 +12,7 @@
 //! row_lock_waits, row_lock_wait_ms, log_writes, log_fsyncs, handler_reads, handler_writes, tmp_tables,
 //! tmp_disk_tables, sort_merge_passes`, each with `_per_request`, and `threads_running_mean,
 //! threads_running_max`, by name; `attempts_set_aside`, how many attempts at its runs were disturbed more than those
-//! that stand.
+//! that stand; four columns for `session_wait_ms`, the mean over all requests of a run.
 //!
 //! # Columns of the table of runs
 //!

@@ -7,6 +7,7 @@ mod house;
 mod knee;
 #[path = "../../../../tests/left_out.rs"]
 mod left_out;
+mod load;
 mod members;
 mod mounted;
 mod patience;

@@ -4,7 +4,7 @@ use crate::cli::{evenkeel, refused};
 use std::path::Path;
 
 /// Output of a command that must do.
-fn done(home: &Path, arguments: &[&str]) -> String {
+pub fn done(home: &Path, arguments: &[&str]) -> String {
     let output = evenkeel(home, arguments);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{arguments:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
@@ -12,7 +12,7 @@ fn done(home: &Path, arguments: &[&str]) -> String {
 }
 
 /// Output of a measurement, which a busy machine may make worth little.
-fn measured(home: &Path, arguments: &[&str]) -> String {
+pub fn measured(home: &Path, arguments: &[&str]) -> String {
     let output = evenkeel(home, arguments);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let told = String::from_utf8_lossy(&output.stderr);

@@ -92,8 +92,18 @@ impl LoadError {
 
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
-        self.is_disk_full()
-            .then_some("free some space, or leave --request-log out: it takes about 20 bytes a request")
+        Some(match self {
+            _ if self.is_disk_full() => {
+                "free some space, or leave --request-log out: it takes about 20 bytes a request"
+            }
+            Self::Log { .. } => {
+                "name a file by --request-log whose folder exists and in which you may write, or leave it out"
+            }
+            Self::Cpu { .. } => {
+                "name CPUs by --generator-cpus that this process may use; `taskset -cp $$` lists them"
+            }
+            _ => return None,
+        })
     }
 }
 

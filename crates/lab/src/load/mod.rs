@@ -1,7 +1,8 @@
 //! Open and closed load on scheduled instants.
 //!
 //! arrival (scheduled instant) -> dispatch (a free session, or a new one) -> send -> first byte -> done ->
-//! record. Response time counts from the arrival; what is sent late is our own error, the dispatch lag.
+//! record. Response time counts from the arrival; what is sent late is our own error, the dispatch lag, and is kept
+//! apart from the wait for a session (`lateness`).
 //!
 //! `run` starts one `worker` per thread; `schedule` has its arrivals, `session` its connections, `recorder`
 //! what became of its requests. `socket`, `poller` and `thread` are the system calls.
@@ -9,6 +10,7 @@
 mod batches;
 mod deadlines;
 mod error;
+mod lateness;
 mod plan;
 mod poller;
 mod progress;
@@ -25,7 +27,7 @@ mod tls;
 mod worker;
 
 pub use error::LoadError;
-pub use plan::{ArrivalPlan, LoadPlan, Protocol, SessionPolicy};
+pub use plan::{ArrivalPlan, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 pub use progress::{LoadPhase, LoadProgress};
 pub use result::{Counts, Interval, KindResult, LoadResult};
 pub use run::run;

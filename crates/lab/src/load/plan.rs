@@ -52,7 +52,20 @@ impl SessionPolicy {
             Self::Pooled { max } | Self::PerRequest { max } => max,
         }
     }
+
+    /// The same with another number of connections.
+    #[must_use]
+    pub fn with_max(self, max: u32) -> Self {
+        match self {
+            Self::Pooled { .. } => Self::Pooled { max },
+            Self::PerRequest { .. } => Self::PerRequest { max },
+        }
+    }
 }
+
+/// Connections of a load for which nobody said how many, where the server and this process bear so many: what requests
+/// pile up to is then the server's doing. Beyond a thousand a server on one machine does nothing but switch between them.
+pub const SESSIONS_DEFAULT: u32 = 1_000;
 
 /// How statements travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 //! and cancelling one for every wait is what a virtual machine pays most for, because each reprograms the
 //! hardware. The timer has no slack, and its clock is that of the arrivals.
 
+use super::lateness::Looks;
 use super::socket::check;
 use crate::clock::monotonic;
 use evenkeel_core::Nanos;
@@ -83,15 +84,38 @@ impl Poller {
     /// Waits until something is ready or `due` has come, on the monotonic clock; `now` is the instant the
     /// caller has. May come back early with nothing, after an interruption or an earlier `due`.
     pub fn wait(&mut self, now: Nanos, due: Nanos) -> io::Result<()> {
+        self.wait_watched(now, due, false, &mut Looks::default()).map(|_| ())
+    }
+
+    /// The same; whether it slept before it found what it found. To know that for certain costs a look of its own
+    /// (`asks`); otherwise whoever may sleep is taken to have slept.
+    pub fn wait_watched(
+        &mut self,
+        now: Nanos,
+        due: Nanos,
+        asks: bool,
+        looks: &mut Looks,
+    ) -> io::Result<bool> {
         let sleeps = due > now && !self.busy;
-        if sleeps && (due < self.armed || self.armed <= now) {
-            self.arm(due)?;
-        }
-        self.look(if sleeps { -1 } else { 0 })?;
-        while self.busy && self.ready == 0 && monotonic() < due {
+        if !sleeps || asks {
             self.look(0)?;
         }
-        Ok(())
+        if sleeps && (!asks || self.ready == 0) {
+            if due < self.armed || self.armed <= now {
+                self.arm(due)?;
+            }
+            self.look(-1)?;
+            return Ok(true);
+        }
+        while self.busy && self.ready == 0 {
+            let now = monotonic();
+            if now >= due {
+                break;
+            }
+            looks.nothing(now);
+            self.look(0)?;
+        }
+        Ok(false)
     }
 
     fn look(&mut self, timeout: i32) -> io::Result<()> {

@@ -45,8 +45,8 @@ pub(super) struct End {
     pub kind: u32,
     /// Slot of its session, [`NO_SESSION`] where it never had one.
     pub session: u32,
-    /// Whether a session was free when it arrived.
-    pub free: bool,
+    /// How long it had to wait for a session; what is sent later than that is sent late.
+    pub waited: Nanos,
     pub outcome: Outcome,
 }
 
@@ -244,9 +244,7 @@ impl Recorder {
     }
 
     fn count(&mut self, end: End) {
-        if end.send != Nanos::ZERO {
-            self.count_sent(end);
-        }
+        self.count_waited(end);
         match end.outcome {
             Outcome::Completed => self.count_completed(end),
             Outcome::Failed(code) => self.count_failure(code),
@@ -263,12 +261,18 @@ impl Recorder {
         self.write_log(end);
     }
 
-    fn count_sent(&mut self, end: End) {
-        let delay = end.send - end.arrival;
-        let histogram = if end.free { &mut self.lag } else { &mut self.session_wait };
-        histogram.saturating_record(delay.0.max(1));
-        if let Some(interval) = self.interval(end.arrival).filter(|_| end.free) {
-            interval.lag_max = interval.lag_max.max(delay);
+    /// What was never sent has waited for a session all its life, and tells no lag.
+    fn count_waited(&mut self, end: End) {
+        if end.waited != Nanos::ZERO {
+            self.session_wait.saturating_record(end.waited.0);
+        }
+        if end.send == Nanos::ZERO {
+            return;
+        }
+        let lag = end.send - end.arrival - end.waited;
+        self.lag.saturating_record(lag.0.max(1));
+        if let Some(interval) = self.interval(end.arrival) {
+            interval.lag_max = interval.lag_max.max(lag);
         }
     }
 
@@ -289,6 +293,7 @@ impl Recorder {
         }
         if let Some(interval) = self.interval(end.arrival) {
             interval.response_sum += response;
+            interval.responses += 1;
         }
     }
 

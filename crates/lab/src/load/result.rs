@@ -33,6 +33,8 @@ pub struct Interval {
     pub lost: u64,
     /// Sum of the response times of the arrivals scheduled in it.
     pub response_sum: Nanos,
+    /// How many of them that sum has: all but those that failed, as far as they have ended.
+    pub responses: u64,
     /// Largest dispatch lag of those arrivals.
     pub lag_max: Nanos,
     /// Arrived and not ended at the end of the interval.
@@ -72,9 +74,11 @@ pub struct LoadResult {
     pub service: Histogram<u64>,
     /// First byte - send, ns, of completed requests.
     pub first_byte: Histogram<u64>,
-    /// Send - arrival, ns, where a session was free at the arrival: the generator's own error.
+    /// Send - arrival - wait for a session, ns, of every request that was sent: the generator's own error, also where it
+    /// read the answer late that made the session free.
     pub lag: Histogram<u64>,
-    /// Send - arrival, ns, where the request had to wait for a session (`max` reached or connecting).
+    /// What a request had to wait for a session (`max` reached or connecting), ns, of those that had to; of those that
+    /// were never sent the age that they had reached.
     pub session_wait: Histogram<u64>,
     /// The measured phase in stretches of `interval_length`.
     pub intervals: Vec<Interval>,

@@ -1,5 +1,6 @@
 //! One connection and what it is doing.
 
+use super::lateness::Start;
 use super::script::{Handle, values};
 use super::tls::Link;
 use crate::workload::{Parameters, Reply};
@@ -56,8 +57,8 @@ pub(super) struct Request {
     pub kind: u32,
     /// Whether it arrived in the measured phase.
     pub measured: bool,
-    /// Whether a session was free when it arrived.
-    pub free: bool,
+    /// How it came to its session.
+    pub start: Start,
 }
 
 /// How a response ended.
@@ -83,6 +84,8 @@ pub(super) struct Session {
     pub parameters: Parameters,
     pub reply: Reply,
     pub request: Option<Request>,
+    /// How much later than need be it becomes free, because its request was sent late.
+    pub carried: Nanos,
     error: Option<ServerError>,
 }
 
@@ -103,6 +106,7 @@ impl Session {
             parameters: Parameters::new(),
             reply: Reply::default(),
             request: None,
+            carried: Nanos::ZERO,
             error: None,
         }
     }
@@ -120,6 +124,7 @@ impl Session {
         self.handles.fill(None);
         self.status = 0;
         self.error = None;
+        self.carried = Nanos::ZERO;
     }
 
     /// The login is over: commands may follow.

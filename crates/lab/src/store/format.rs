@@ -4,6 +4,7 @@
 pub use super::batches::BatchRecord;
 pub use super::orders::PerMinuteRecord;
 pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
+pub use super::times::TimesRecord;
 pub use super::words::{
     ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, SeverityRecord,
     Verdict,
@@ -253,9 +254,9 @@ pub struct RunFile {
     pub service: TimesRecord,
     /// First byte - send.
     pub first_byte: TimesRecord,
-    /// Send - arrival: the generator's own error.
+    /// Send - arrival less what the request had to wait for a session: the generator's own error.
     pub lag: TimesRecord,
-    /// Send - arrival where no session was free.
+    /// Wait for a session, of the requests that had to wait; of those never sent the age that they reached.
     pub session_wait: TimesRecord,
     /// Standard error of tau from batch means inside the run; absent in too short a run.
     pub tau_batch_se_ms: Option<f64>,
@@ -364,27 +365,6 @@ pub struct CountsRecord {
     pub timed_out: u64,
     /// Never sent.
     pub unsent: u64,
-}
-
-/// A distribution of times, in milliseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TimesRecord {
-    /// Values.
-    pub count: u64,
-    /// Mean.
-    pub mean_ms: f64,
-    /// Median.
-    pub p50_ms: f64,
-    /// 90th percentile.
-    pub p90_ms: f64,
-    /// 95th percentile.
-    pub p95_ms: f64,
-    /// 99th percentile.
-    pub p99_ms: f64,
-    /// 99.9th percentile.
-    pub p999_ms: f64,
-    /// Largest.
-    pub max_ms: f64,
 }
 
 /// CPU of a domain, percent of its capacity.

@@ -23,6 +23,7 @@ mod orders;
 mod readers;
 mod summary;
 mod tables;
+mod times;
 mod words;
 
 pub use attempts::add;

@@ -113,6 +113,9 @@ pub struct CellSummary {
     pub theta_percent: EstimateRecord,
     /// 99th percentile of the dispatch lag, ms.
     pub lag_p99_ms: EstimateRecord,
+    /// Wait for a session, the mean over all requests of a run, ms; part of tau.
+    #[serde(default)]
+    pub session_wait_ms: EstimateRecord,
     /// Buffer pool reads from disk per completed request.
     pub pool_reads_per_request: Option<EstimateRecord>,
     /// Network delay mu, ms.

@@ -62,7 +62,8 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         p999_ms: percentile(0.999, |run| run.response.p999_ms),
         throughput_per_s: throughput.unwrap_or_else(|| over(|run| run.throughput_per_s)),
         theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
-        lag_p99_ms: over(|run| run.lag.p99_ms),
+        lag_p99_ms: some(|run| Some(run.lag.measured()?.p99_ms)),
+        session_wait_ms: some(|run| run.session_wait.mean_over_ms(run.counts.arrivals)),
         pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
         mu_ms: network_delay(&runs),
         server: server::over_runs(&runs),
@@ -121,7 +122,8 @@ fn set_aside(runs: &[&RunFile]) -> Vec<Disturbance> {
 fn first_differs(runs: &[&RunFile]) -> Option<Caveat> {
     let mut by_repeat = runs.to_vec();
     by_repeat.sort_by_key(|run| run.repeat);
-    let taus: Vec<f64> = by_repeat.iter().map(|run| run.response.mean_ms / 1e3).collect();
+    let taus: Vec<f64> =
+        by_repeat.iter().filter_map(|run| Some(run.response.measured()?.mean_ms / 1e3)).collect();
     Caveat::first_repeat(&taus)
 }
 
@@ -145,7 +147,7 @@ fn add_spreads(plan: &PlanFile, cells: &mut [CellSummary]) {
         let Some(series) = plan.series.get(cells[index].series) else { continue };
         let taus: Vec<f64> = cells
             .iter()
-            .filter(|cell| cell.rate_per_s == cells[index].rate_per_s)
+            .filter(|cell| cell.rate_per_s == cells[index].rate_per_s && cell.tau_ms.n > 0)
             .filter(|cell| plan.series.get(cell.series).is_some_and(|other| other.same_but_target(series)))
             .map(|cell| cell.tau_ms.mean)
             .collect();
@@ -172,6 +174,7 @@ pub fn to_core(record: &EstimateRecord) -> Option<evenkeel_core::statistics::Est
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::format::TimesRecord;
     use crate::study::pooled::tests::runs;
 
     fn summary(runs: &[RunFile]) -> CellSummary {
@@ -221,5 +224,18 @@ mod tests {
             to_core(&EstimateRecord { n: 1, mean: 3.0, ..EstimateRecord::default() }).unwrap().error,
             None
         );
+    }
+
+    #[test]
+    fn a_run_that_tells_no_lag_is_not_averaged_in_as_one_without_lag() {
+        let times = |count, ms| TimesRecord { count, mean_ms: ms, p99_ms: ms, ..TimesRecord::default() };
+        let run = |lag: TimesRecord| RunFile { cell: 1, lag, response: times(9, 5.0), ..RunFile::default() };
+        let cell = CellRecord { id: 1, series: 0, rate_per_s: 10.0 };
+        let summary = of_cell(&cell, &[run(times(9, 3.0)), run(TimesRecord::default())]).unwrap();
+        assert_eq!((summary.lag_p99_ms.n, summary.lag_p99_ms.mean), (1, 3.0));
+        assert_eq!(summary.session_wait_ms.n, 0, "no request was due");
+        let silent = RunFile { cell: 1, ..RunFile::default() };
+        let summary = of_cell(&cell, &[silent]).unwrap();
+        assert_eq!((summary.tau_ms.n, summary.lag_p99_ms.n), (0, 0));
     }
 }

@@ -2,6 +2,7 @@
 //! Asked after the last response, never while measuring.
 
 use super::cells::record;
+use super::figures::times;
 use super::observe::Observation;
 use crate::load::{Interval, LoadResult};
 use crate::store::format::{CaveatRecord, RunFile, Verdict};
@@ -56,7 +57,7 @@ pub(super) fn caveats(
 ) -> Vec<CaveatRecord> {
     let counts = &load.counts;
     let failed = counts.failed.values().sum();
-    let tau = Nanos::from_secs_f64(run.response.mean_ms / 1e3);
+    let [lag, lag_tail, session_wait] = generator_caveats(load);
     let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
     let unseen =
         whole.is_none().then(|| Caveat::NotAvailable { what: "CPU utilisation of the server".into() });
@@ -64,11 +65,9 @@ pub(super) fn caveats(
         .is_none_or(|seen| seen.server.status.is_none())
         .then(|| Caveat::NotAvailable { what: "status of the server".into() });
     let found = [
-        Caveat::lag(Nanos::from_secs_f64(run.lag.mean_ms / 1e3), tau),
-        Caveat::lag_tail(
-            Nanos::from_secs_f64(run.lag.p99_ms / 1e3),
-            Nanos::from_secs_f64(run.response.p99_ms / 1e3),
-        ),
+        lag,
+        lag_tail,
+        session_wait,
         Caveat::generator(busiest_percent(load)),
         Caveat::stability(stability),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
@@ -82,6 +81,21 @@ pub(super) fn caveats(
         no_status,
     ];
     found.iter().flatten().map(record).collect()
+}
+
+/// Doubts about how requests came to be sent: too late, or after a wait for a session. None where none was answered.
+pub fn generator_caveats(load: &LoadResult) -> [Option<Caveat>; 3] {
+    let response = times(&load.response, Some(load.response_sum));
+    let Some(response) = response.measured() else { return [const { None }; 3] };
+    let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
+    let (lag, tau) = (times(&load.lag, None), nanos(response.mean_ms));
+    let lag = lag.measured();
+    let wait = times(&load.session_wait, None).mean_over_ms(load.counts.arrivals);
+    [
+        lag.and_then(|lag| Caveat::lag(nanos(lag.mean_ms), tau)),
+        lag.and_then(|lag| Caveat::lag_tail(nanos(lag.p99_ms), nanos(response.p99_ms))),
+        wait.and_then(|wait| Caveat::session_wait(nanos(wait), tau, load.sessions_max)),
+    ]
 }
 
 /// CPU use of the busiest load thread, percent of one CPU: the one that is full makes requests late.

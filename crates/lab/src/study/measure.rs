@@ -6,12 +6,13 @@ use super::observe::{Glance, Observation, Observer};
 use super::pooled;
 use super::site::Ready;
 use super::spec::{Process, StudySpec};
-use super::{StudyError, StudyEvent};
+use super::{StudyError, StudyEvent, preflight};
 use crate::clock::unix_time;
-use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult};
+use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
 use crate::stop::Stop;
 use crate::store::SenseRow;
 use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile};
+use crate::target::Control;
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -70,7 +71,10 @@ pub(super) fn measure(
     stop: &Stop,
     tell: &mut dyn FnMut(StudyEvent),
 ) -> Result<Option<Measured>, StudyError> {
-    let plan = load_plan(spec, order, ready);
+    let mut control = Control::connect(&ready.target)?;
+    let sessions = preflight::sessions(spec, order.workload.as_ref(), &mut control)?;
+    drop(control);
+    let plan = load_plan(spec, order, ready, sessions);
     let started_unix_s = unix_time().as_secs();
     let mut observer = None;
     let mut failed = None;
@@ -108,7 +112,7 @@ pub(super) fn measure(
     Ok(Some(Measured { run, load, rows }))
 }
 
-fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready) -> LoadPlan {
+fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: SessionPolicy) -> LoadPlan {
     let threads = match spec.generator_cpus.len() {
         0 => std::thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(2)),
         pinned => pinned,
@@ -122,7 +126,7 @@ fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready) -> LoadPlan 
         drain: spec.timeout.min(DRAIN_MAX),
         timeout: spec.timeout,
         seed: order.seed(spec),
-        sessions: spec.sessions,
+        sessions,
         protocol: spec.protocol,
         threads,
         cpus: spec.generator_cpus.clone(),

@@ -2,8 +2,8 @@
 
 use super::StudyError;
 use super::spec::{Reset, StudySpec};
-use crate::load::Protocol;
-use crate::target::{Control, Needs, Problem, Target, preflight};
+use crate::load::{Protocol, SessionPolicy};
+use crate::target::{Control, Needs, Problem, Target, capacity, preflight};
 use crate::workload::{Workload, sql};
 use evenkeel_core::Nanos;
 
@@ -15,7 +15,8 @@ pub(super) fn check(
     target: &Target,
 ) -> Result<Vec<Problem>, StudyError> {
     let mut control = Control::connect(target)?;
-    match preflight(&mut control, &needs(spec, workload, target))? {
+    let sessions = sessions(spec, workload, &mut control)?;
+    match preflight(&mut control, &needs(spec, sessions, workload, target))? {
         Ok(()) => Ok(Vec::new()),
         Err(problems) if problems.iter().any(|problem| problem.blocks) => {
             Err(StudyError::Preflight(problems))
@@ -24,9 +25,30 @@ pub(super) fn check(
     }
 }
 
-fn needs(spec: &StudySpec, workload: &dyn Workload, target: &Target) -> Needs {
-    let max = spec.sessions.max();
+/// The sessions of a run: as many as the spec has, or as are borne where fewer will do.
+pub(super) fn sessions(
+    spec: &StudySpec,
+    workload: &dyn Workload,
+    control: &mut Control,
+) -> Result<SessionPolicy, StudyError> {
+    let most = spec.sessions.max();
+    let max = match spec.sessions_fit {
+        true => capacity(control, prepared_statements(workload, spec.protocol))?.pool(most),
+        false => most,
+    };
+    Ok(spec.sessions.with_max(max))
+}
+
+/// Statements that each session of a load prepares.
+pub fn prepared_statements(workload: &dyn Workload, protocol: Protocol) -> u32 {
     let prepared = workload.statements().iter().filter(|statement| statement.prepared).count();
+    match protocol {
+        Protocol::Prepared => u32::try_from(prepared).unwrap_or(u32::MAX),
+        Protocol::Text => 0,
+    }
+}
+
+fn needs(spec: &StudySpec, sessions: SessionPolicy, workload: &dyn Workload, target: &Target) -> Needs {
     let writes = writes(workload);
     let mut privileges = vec!["SELECT".to_owned()];
     if writes {
@@ -34,11 +56,8 @@ fn needs(spec: &StudySpec, workload: &dyn Workload, target: &Target) -> Needs {
     }
     Needs {
         // Two more for the observers.
-        sessions: max + 2,
-        prepared_per_session: match spec.protocol {
-            Protocol::Prepared => u32::try_from(prepared).unwrap_or(u32::MAX),
-            Protocol::Text => 0,
-        },
+        sessions: sessions.max() + 2,
+        prepared_per_session: prepared_statements(workload, spec.protocol),
         writes,
         local_infile: false,
         duration: match spec.reset {

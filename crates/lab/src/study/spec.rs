@@ -39,6 +39,8 @@ pub struct StudySpec {
     pub timeout: Nanos,
     /// Connections.
     pub sessions: SessionPolicy,
+    /// Whether fewer of them will do where the server or this process bears fewer: nobody asked for that many.
+    pub sessions_fit: bool,
     /// Statements.
     pub protocol: Protocol,
     /// What happens before each run.

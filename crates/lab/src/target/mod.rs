@@ -1,5 +1,6 @@
 //! The server under test: where it is, how to log in, and whether it carries what a run asks for.
 
+mod capacity;
 mod connect;
 mod control;
 mod error;
@@ -10,6 +11,7 @@ mod status;
 mod url;
 mod version;
 
+pub use capacity::{Capacity, capacity};
 pub use control::{Cell, Control, Rows};
 pub use error::TargetError;
 pub use preflight::{Needs, Problem, file_limit, preflight};

@@ -38,7 +38,7 @@ pub struct Problem {
 }
 
 /// Descriptors this process needs for itself: files of the run, threads' event queues, libraries.
-const OWN_FILES: u64 = 64;
+pub(super) const OWN_FILES: u64 = 64;
 
 /// ER_OPTION_PREVENTS_STATEMENT. SHOW GRANTS meets it where the server runs without its tables of privileges.
 const OPTION_PREVENTS: u16 = 1290;

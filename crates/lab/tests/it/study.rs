@@ -39,6 +39,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
         // A machine that stands still for seconds is no timeout.
         timeout: Nanos::from_secs(60),
         sessions: SessionPolicy::Pooled { max: 16 },
+        sessions_fit: false,
         protocol: Protocol::Prepared,
         reset: Reset::Full,
         theta_ceiling_percent: 98.0,

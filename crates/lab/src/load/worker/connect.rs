@@ -133,6 +133,7 @@ impl Worker<'_> {
         session.state = State::Connecting;
         if let Some(request) = &mut session.request {
             request.send = now;
+            session.carried = request.start.carries(request.arrival, now);
         }
         if let Err(error) = self.try_connect(slot, now) {
             self.refused(slot, Refusal::Connect(error), now);

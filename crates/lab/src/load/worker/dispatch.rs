@@ -1,6 +1,7 @@
 //! From an arrival to the first statement.
 
 use super::{ClientSlot, Worker, is_live};
+use crate::load::lateness::Start;
 use crate::load::plan::ArrivalPlan;
 use crate::load::recorder::{End, NO_SESSION, Outcome};
 use crate::load::schedule::Arrival;
@@ -77,6 +78,9 @@ impl Worker<'_> {
     }
 
     fn start(&mut self, slot: u32, arrival: Arrival, free: bool) {
+        // Arrivals of closed clients come after ends, so that they are as much later themselves.
+        let carried = if self.closed { Nanos::ZERO } else { self.sessions[slot as usize].carried };
+        let start = if free { Start::default() } else { self.looks.start(arrival.at, carried) };
         let client = if self.closed { arrival.number as u32 } else { slot };
         let kind = self.begin_request(client, arrival.number);
         let request = Request {
@@ -89,7 +93,7 @@ impl Worker<'_> {
             client,
             kind: kind as u32,
             measured: self.recorder.measures(arrival.at),
-            free,
+            start,
         };
         let session = &mut self.sessions[slot as usize];
         session.request = Some(request);
@@ -139,7 +143,7 @@ impl Worker<'_> {
                 done: now,
                 kind: kind as u32,
                 session: NO_SESSION,
-                free: false,
+                waited: (now - arrival.at).max(Nanos(1)),
                 outcome: Outcome::Unsent,
             });
         } else {

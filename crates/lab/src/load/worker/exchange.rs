@@ -25,7 +25,7 @@ impl Worker<'_> {
     pub(super) fn handle(&mut self, token: u64) -> Nanos {
         let slot = token as u32;
         if self.token(slot) != token {
-            return Nanos::ZERO;
+            return monotonic();
         }
         let session = &self.sessions[slot as usize];
         let connecting = session.state == State::Connecting;
@@ -244,13 +244,15 @@ impl Worker<'_> {
     /// Sends the command in the buffer of the session; the clock is read right before.
     fn send(&mut self, slot: u32) {
         let now = monotonic();
-        if let Some(request) = &mut self.sessions[slot as usize].request {
+        let session = &mut self.sessions[slot as usize];
+        if let Some(request) = &mut session.request {
             request.statement_send = now;
             if request.step_send == Nanos::ZERO {
                 request.step_send = now;
             }
             if request.send == Nanos::ZERO {
                 request.send = now;
+                session.carried = request.start.carries(request.arrival, now);
             }
         }
         if let Err(error) = self.flush(slot) {

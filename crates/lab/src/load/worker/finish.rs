@@ -49,7 +49,7 @@ impl Worker<'_> {
                 done,
                 kind: request.kind,
                 session: slot,
-                free: request.free,
+                waited: request.start.waited,
                 outcome,
             });
         } else {

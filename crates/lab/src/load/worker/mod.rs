@@ -17,6 +17,7 @@ mod pause;
 
 use super::deadlines::{Deadline, Deadlines};
 use super::error::LoadError;
+use super::lateness::Looks;
 use super::plan::{ArrivalPlan, LoadPlan, SessionPolicy};
 use super::poller::{Poller, TIMER};
 use super::progress::Gauges;
@@ -115,6 +116,9 @@ pub(super) struct Worker<'a> {
     opening_error: Option<LoadError>,
     recorder: Recorder,
     usage: Usage,
+    looks: Looks,
+    /// Whether a request may ever have to wait for a session.
+    may_wait: bool,
     measure_start: Nanos,
     measure_end: Nanos,
     drain_end: Nanos,
@@ -172,6 +176,8 @@ impl<'a> Worker<'a> {
             opening_error: None,
             recorder: Recorder::new(&*plan.workload, log),
             usage: Usage::default(),
+            looks: Looks::default(),
+            may_wait: may_wait(shared, thread),
             measure_start: Nanos::MAX,
             measure_end: Nanos::MAX,
             drain_end: Nanos::MAX,
@@ -184,6 +190,7 @@ impl<'a> Worker<'a> {
         self.begin(start)?;
         loop {
             let now = monotonic();
+            self.looks.now(now);
             self.usage.sample(now, self.measure_start, self.measure_end);
             self.end_pauses(now);
             self.dispatch_due(now);
@@ -214,12 +221,16 @@ impl<'a> Worker<'a> {
     /// Waits for a socket or the next instant, and reads what is there.
     fn wait(&mut self, now: Nanos) -> io::Result<()> {
         let due = self.next_due(now);
-        self.poller.wait(now, due)?;
+        let asks = self.may_wait && self.idle.is_empty();
+        let slept = self.poller.wait_watched(now, due, asks, &mut self.looks)?;
         for index in 0..self.poller.ready() {
             let now = match self.poller.token(index) {
                 TIMER => monotonic(),
                 token => self.handle(token),
             };
+            if index == 0 {
+                self.looks.found(now, due, slept);
+            }
             // Between two events of a large batch an arrival may have become due.
             if self.schedule.peek().is_some_and(|arrival| arrival.at <= now) {
                 self.dispatch_due(now);
@@ -287,6 +298,16 @@ impl<'a> Worker<'a> {
 
     fn deadline(&self, at: Nanos, slot: u32) -> Deadline {
         Deadline { at, slot, epoch: self.sessions[slot as usize].epoch }
+    }
+}
+
+/// Whether a request of this thread may find no session: closed clients with a session each do not.
+fn may_wait(shared: &Shared<'_>, thread: usize) -> bool {
+    let own = |total: u32| share(total as usize, thread, shared.threads);
+    match (shared.plan.sessions, &shared.plan.arrivals) {
+        (SessionPolicy::PerRequest { .. }, _) => false,
+        (SessionPolicy::Pooled { max }, ArrivalPlan::Closed { clients, .. }) => own(max) < own(*clients),
+        (SessionPolicy::Pooled { .. }, _) => true,
     }
 }
 

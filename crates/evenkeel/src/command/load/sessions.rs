@@ -1,0 +1,93 @@
+//! How many sessions a load may have.
+
+use super::Args;
+use crate::failure::WithHint;
+use anyhow::{Result, anyhow};
+use evenkeel_core::caveat::Caveat;
+use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
+use evenkeel_lab::study::prepared_statements;
+use evenkeel_lab::target::{Capacity, Control, Target, capacity};
+use evenkeel_lab::workload::Workload;
+
+/// The sessions of a load, from the flags and from what the server and this process bear; and the doubt where an open
+/// load gets fewer than were asked for.
+pub fn sessions(
+    args: &Args,
+    target: &Target,
+    workload: &dyn Workload,
+    protocol: Protocol,
+) -> Result<(SessionPolicy, Option<Caveat>)> {
+    let borne = capacity(&mut Control::connect(target)?, prepared_statements(workload, protocol))?;
+    let max = most(args, &borne)?;
+    let asked = args.max_sessions.unwrap_or(max);
+    let policy = match args.per_request {
+        true => SessionPolicy::PerRequest { max },
+        false => SessionPolicy::Pooled { max },
+    };
+    Ok((policy, Caveat::fewer_sessions(max, asked, &borne.limit)))
+}
+
+/// Closed clients have all the sessions that they ask for or none: with fewer they would be another load than the one
+/// that was asked for. Arrivals of an open load wait for one another where there are fewer.
+fn most(args: &Args, borne: &Capacity) -> Result<u32> {
+    let Some(clients) = args.arrivals.clients else {
+        let own = || borne.pool(SESSIONS_DEFAULT);
+        return Ok(args.max_sessions.map_or_else(own, |asked| asked.min(borne.sessions.max(1))));
+    };
+    let wanted = args.max_sessions.map_or(clients, |asked| asked.min(clients));
+    if wanted <= borne.sessions {
+        return Ok(wanted);
+    }
+    Err(anyhow!("{wanted} sessions cannot be opened, {} can: {}", borne.sessions, borne.limit)).hint(format!(
+        "{}, take fewer --clients, or let them share sessions by --max-sessions {}",
+        borne.remedy,
+        borne.pool(wanted)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    fn args(flags: &[&str]) -> Args {
+        let line = [&["evenkeel", "load", "mysql://u@h/d"], flags].concat();
+        let Command::Load(args) = Cli::parse_from(line).command else { panic!("no load") };
+        args
+    }
+
+    /// A server and a process that bear 145 more.
+    fn borne() -> Capacity {
+        let limit = "max_connections is 151 with 6 in use".to_owned();
+        Capacity { sessions: 145, limit, remedy: "SET GLOBAL max_connections".to_owned() }
+    }
+
+    fn found(flags: &[&str]) -> Result<u32> {
+        most(&args(flags), &borne())
+    }
+
+    #[test]
+    fn closed_clients_have_a_session_each_or_share_what_was_asked_for() {
+        assert_eq!(found(&["--clients", "145"]).unwrap(), 145);
+        assert_eq!(found(&["--clients", "700", "--max-sessions", "100"]).unwrap(), 100);
+        assert_eq!(found(&["--clients", "7", "--max-sessions", "100"]).unwrap(), 7);
+    }
+
+    #[test]
+    fn more_closed_clients_than_are_borne_are_an_error_with_the_figures_and_the_way_out() {
+        let error = found(&["--clients", "700"]).unwrap_err();
+        let told = format!("{error:#}");
+        assert!(told.contains("700 sessions cannot be opened, 145 can: max_connections is 151"), "{told}");
+        assert!(told.contains("SET GLOBAL max_connections") && told.contains("--max-sessions 140"), "{told}");
+    }
+
+    #[test]
+    fn an_open_load_takes_what_there_is_and_says_so_only_where_more_was_asked_for() {
+        assert_eq!(found(&["--rate", "5"]).unwrap(), 140);
+        assert_eq!(found(&["--rate", "5", "--max-sessions", "145"]).unwrap(), 145);
+        let max = found(&["--rate", "5", "--max-sessions", "300"]).unwrap();
+        let text = Caveat::fewer_sessions(max, 300, &borne().limit).unwrap().to_string();
+        assert!(text.starts_with("Of 300 sessions that were asked for 145 can be opened"), "{text}");
+    }
+}

@@ -1,0 +1,147 @@
+//! What a load brought, as text and as JSON.
+
+use super::stretches::{stretches, table};
+use crate::format;
+use evenkeel_core::caveat::Caveat;
+use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadResult};
+use evenkeel_lab::store::format::{KindRecord, TimesRecord};
+use evenkeel_lab::study::{kinds, orders_per_minute, times};
+use std::fmt::Write as _;
+
+fn throughput(result: &LoadResult) -> f64 {
+    let completed: u64 = result.intervals.iter().map(|interval| interval.completed).sum();
+    completed as f64 / result.measured.as_secs_f64().max(1e-9)
+}
+
+/// The run as one object.
+pub fn json(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
+    let counts = &result.counts;
+    let response = times(&result.response, Some(result.response_sum));
+    let session_wait = times(&result.session_wait, None);
+    let wait = Wait::of(&session_wait, &response, counts.arrivals);
+    serde_json::json!({
+        "measured_s": result.measured.as_secs_f64(),
+        "arrivals": counts.arrivals, "completed": counts.completed, "failed": counts.failed,
+        "timed_out": counts.timed_out, "unsent": counts.unsent,
+        "throughput_per_s": throughput(result),
+        "response": response,
+        "service": times(&result.service, None), "lag": times(&result.lag, None),
+        "session_wait": session_wait,
+        "session_wait_mean_ms": wait.mean_ms, "session_wait_share": wait.share,
+        "sessions_max": result.sessions_max, "reconnects": result.reconnects,
+        "orders_per_minute": orders_per_minute(result), "rolled_back": result.rolled_back, "tried_again": result.tried_again,
+        "kinds": kinds(&result.kinds), "steps": kinds(&result.steps), "statements": kinds(&result.statements),
+        "errors": result.error_texts,
+        "series": stretches(plan, result),
+        "caveats": caveats.iter().map(|caveat| serde_json::json!({"code": caveat.code(), "text": caveat.to_string()}))
+            .collect::<Vec<_>>(),
+    })
+}
+
+/// The run as people read it.
+pub fn text(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> String {
+    let counts = &result.counts;
+    let failed: u64 = counts.failed.values().sum();
+    let response = times(&result.response, Some(result.response_sum));
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{} arrivals = {} completed + {failed} failed + {} timed out + {} unsent",
+        counts.arrivals, counts.completed, counts.timed_out, counts.unsent
+    );
+    let _ =
+        writeln!(text, "throughput {}  sessions {}", format::rate(throughput(result)), result.sessions_max);
+    text.push_str(&orders(result));
+    let _ = writeln!(
+        text,
+        "tau {}  p50 {}  p95 {}  p99 {}  p99.9 {}  max {}",
+        time(&response, |times| times.mean_ms),
+        time(&response, |times| times.p50_ms),
+        time(&response, |times| times.p95_ms),
+        time(&response, |times| times.p99_ms),
+        time(&response, |times| times.p999_ms),
+        time(&response, |times| times.max_ms)
+    );
+    let lag = times(&result.lag, None);
+    let wait = Wait::of(&times(&result.session_wait, None), &response, counts.arrivals);
+    let _ = writeln!(text, "dispatch lag p99 {}  {wait}\n", time(&lag, |times| times.p99_ms));
+    if matches!(plan.arrivals, ArrivalPlan::Ramp { .. }) {
+        let _ = writeln!(text, "{}", table(&stretches(plan, result)));
+    }
+    let rows = match (result.steps.is_empty(), result.kinds.len()) {
+        (false, _) => kinds(&result.steps),
+        (true, 0 | 1) => kinds(&result.statements),
+        (true, _) => kinds(&result.kinds),
+    };
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    rows.iter().for_each(|row| text.push_str(&row_of(row, width)));
+    for (code, error) in &result.error_texts {
+        let _ = writeln!(text, "error {code}: {error}");
+    }
+    for caveat in caveats {
+        let _ = writeln!(text, "{caveat}");
+    }
+    text
+}
+
+/// What is told of orders alone; nothing where requests are none.
+fn orders(result: &LoadResult) -> String {
+    let Some(rate) = orders_per_minute(result) else { return String::new() };
+    let error = rate.se.map(|se| format!(" (standard error {se:.0})")).unwrap_or_default();
+    format!(
+        "orders per minute {:.0}{error}, from {:.0} to {:.0} in {} stretches of {:.2} s\n\
+         rolled back, out of stock {}  tried again after a deadlock or a lock {}\n",
+        rate.mean,
+        rate.lowest,
+        rate.highest,
+        rate.stretches,
+        rate.stretch_s,
+        result.rolled_back,
+        result.tried_again
+    )
+}
+
+fn row_of(row: &KindRecord, width: usize) -> String {
+    format!(
+        "  {:width$}  {:>9}  mean {:>9}  p95 {:>9}  p99 {:>9}\n",
+        row.name,
+        row.completed,
+        time(&row.times, |times| times.mean_ms),
+        time(&row.times, |times| times.p95_ms),
+        time(&row.times, |times| times.p99_ms)
+    )
+}
+
+/// A time with its unit, `-` where nothing was measured.
+fn time(times: &TimesRecord, of: fn(&TimesRecord) -> f64) -> String {
+    times.measured().map_or_else(|| "-".to_owned(), |times| format::time(of(times)))
+}
+
+/// Wait for a session, over all requests.
+struct Wait {
+    /// Mean, ms; none without requests.
+    mean_ms: Option<f64>,
+    /// Share of tau; none where nothing was answered.
+    share: Option<f64>,
+}
+
+impl Wait {
+    fn of(waits: &TimesRecord, response: &TimesRecord, arrivals: u64) -> Self {
+        let mean_ms = waits.mean_over_ms(arrivals);
+        let tau = response.measured().map(|response| response.mean_ms).filter(|tau| *tau > 0.0);
+        Self { mean_ms, share: mean_ms.zip(tau).map(|(wait, tau)| wait / tau) }
+    }
+}
+
+impl std::fmt::Display for Wait {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.mean_ms, self.share) {
+            (Some(0.0), _) => out.write_str("session wait none"),
+            (Some(mean), Some(share)) => {
+                write!(out, "session wait {}, {:.1} % of tau", format::time(mean), 100.0 * share)
+            }
+            (Some(mean), None) => write!(out, "session wait {}", format::time(mean)),
+            (None, _) => out.write_str("session wait -"),
+        }
+    }
+}
