@@ -58,7 +58,8 @@ pub struct Carried {
     /// The lowest rate above that was not carried, per second.
     pub refused: Option<f64>,
     /// The server carries at most this, per second: that rate, or the upper bound of what was completed in overload
-    /// where it is higher, since among several rates near the limit one is refused by chance.
+    /// where it is higher, since among several rates near the limit one is refused by chance. That bound alone, where
+    /// runs fell behind and no rate was refused for certain.
     pub at_most: Option<f64>,
 }
 
@@ -96,14 +97,26 @@ impl Carried {
         };
         let busy: Vec<(f64, f64)> =
             found.saturated(runs).iter().map(|run| (run.completed as f64, run.seconds)).collect();
-        let most = ratio(&busy).map_or(0.0, |range| range.high);
-        found.at_most = refused.map(|refused| refused.max(most));
+        let most = ratio(&busy).map(|range| range.high);
+        found.at_most = refused.map(|refused| most.map_or(refused, |most| refused.max(most))).or(most);
         found
     }
 
     /// The runs that kept the server busy throughout: at rates that were not carried and lie well above what was.
+    ///
+    /// Where there are not enough of these yet, those of the highest rate at which most runs did not settle.
     pub fn saturated<'a>(&self, runs: &[&'a RunAt]) -> Vec<&'a RunAt> {
-        runs.iter().copied().filter(|run| run.fell_behind() && self.is_overload(run.rate)).collect()
+        let behind = || runs.iter().copied().filter(|run| run.fell_behind());
+        let busy: Vec<&RunAt> = behind().filter(|run| self.is_overload(run.rate)).collect();
+        if busy.len() >= RUNS_MIN {
+            return busy;
+        }
+        let at = |rate: f64| behind().filter(|run| run.rate == rate).collect::<Vec<_>>();
+        let most = |known: &&Rate| {
+            let count = at(known.rate).len();
+            count >= RUNS_MIN && 2 * count > known.runs
+        };
+        self.rates.iter().rev().find(most).map_or_else(Vec::new, |known| at(known.rate))
     }
 
     /// Whether a rate was refused and keeps the server busy throughout.
@@ -125,7 +138,7 @@ impl Rate {
         let kept: Vec<&RunAt> = runs.iter().copied().filter(|run| run.kept_up()).collect();
         let behind: Vec<&RunAt> = runs.iter().copied().filter(|run| run.fell_behind()).collect();
         let most = |some: &[&RunAt]| some.len() >= RUNS_MIN && 2 * some.len() > runs.len();
-        let throughput_low = if most(&kept) { throughput_low(&kept) } else { None };
+        let throughput_low = if most(&kept) { throughput_low(runs) } else { None };
         let fate = match () {
             () if throughput_low.is_some() => Fate::Carried,
             () if most(&behind) && stays_behind(runs) => Fate::NotCarried,

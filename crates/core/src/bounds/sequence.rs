@@ -13,10 +13,10 @@ const STRIDE: f64 = 1.3;
 const CLOSE: f64 = 1.015;
 
 /// Shares of the saturation that a search found, to begin with.
-const FIRST: [f64; 3] = [0.5, 0.8, 0.95];
+const FIRST: [f64; 4] = [0.5, 0.8, 0.95, 1.3];
 
 /// Overload is so many times the highest rate that was carried, with what neighbours took handed back.
-const ABOVE: f64 = 1.15;
+const ABOVE: f64 = 1.25;
 
 /// When enough is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
