@@ -8,6 +8,7 @@ pub mod arrivals;
 pub mod bounds;
 pub mod caveat;
 pub mod control;
+pub mod digits;
 pub mod distribution;
 pub mod disturbance;
 pub mod random;

@@ -8,7 +8,8 @@
 //! it saw standard errors of 170 to 500 ms. Its absolute figures belong to its disks, so the tolerances here are in
 //! percent of the response time: 10 % and 40 % are its 5 ms and 20 ms at 50 ms. What it saw beyond the limit breaks
 //! them many times over, while a stable server with a standard deviation of 17 % between runs, as of a guest with
-//! busy neighbours, keeps them from three runs on.
+//! busy neighbours, keeps them from ten runs on. The standard error over a few runs is itself an estimate, so its
+//! upper bound is what has to keep the tolerance.
 //!
 //! A measurement that failed is never trusted: its figures are about the generator. A run too short to tell whether
 //! the queue settles has not settled, so its rate is not trusted either; it says nothing against higher rates, where
@@ -18,7 +19,7 @@ mod reason;
 
 pub use reason::{Reason, Untrusted};
 
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, standard_error_bound};
 use std::fmt;
 
 /// Utilisation in percent below which a failure that more load does not confirm is taken for noise: the study
@@ -42,6 +43,8 @@ pub struct Point {
     pub targets: usize,
     /// Mean response time over runs, seconds.
     pub tau: Estimate,
+    /// Degrees of freedom of its standard error; infinite where that is known exactly.
+    pub tau_degrees: f64,
     /// Mean response time of each target, seconds; with fewer than two there is no spread.
     pub target_taus: Vec<f64>,
     /// Completions per second over runs.
@@ -80,6 +83,9 @@ pub struct Tolerance {
     /// Highest distance between the slowest and the fastest target.
     pub spread: f64,
 }
+
+/// Confidence with which the standard error over runs keeps its tolerance, where a point is trusted.
+pub const CONFIDENCE: f64 = 0.9;
 
 /// Arrivals in percent that may be lost: a server that answers only some of its requests looks fast to these.
 pub const LOST_MAX: f64 = 1.0;
@@ -185,13 +191,19 @@ fn reason_against(point: &Point, tolerance: Tolerance) -> Option<Reason> {
     };
     // Written so that what is not a number fails.
     let within = |percent: f64, tolerance: f64| percent <= tolerance;
-    let percent = 100.0 * error / tau;
+    let percent = 100.0 * at_most(error, point.tau_degrees) / tau;
     if !within(percent, tolerance.standard_error) {
         return Some(Reason::StandardError { percent, tolerance: tolerance.standard_error });
     }
     let percent = 100.0 * spread(&point.target_taus) / tau;
     let fails = !within(percent, tolerance.spread);
     fails.then_some(Reason::Spread { percent, tolerance: tolerance.spread })
+}
+
+/// What the standard error is at most, at [`CONFIDENCE`]. A few runs may agree by chance: of three whose standard error is
+/// in truth 17 %, 65 of 100 triples show less than 10 %.
+fn at_most(error: f64, degrees: f64) -> f64 {
+    if degrees == f64::INFINITY { error } else { standard_error_bound(error, degrees, CONFIDENCE) }
 }
 
 /// Distance between the largest and the smallest value; zero of fewer than two.

@@ -1,12 +1,15 @@
 //! What a server would carry by itself, seen from runs beside neighbours.
 
-use super::{Carried, Range, RunAt, ratio};
+use super::{Carried, Clear, Range, RunAt, ratio};
 
 /// Share of a run that has to be free of disturbance for the free part to speak for it.
 pub const CLEAR_MIN: f64 = 0.1;
 
 /// Share of its CPUs that server and neighbours together use where CPU is what limits the server.
 pub const FULL_MIN: f64 = 0.9;
+
+/// No more than this is believed to have been taken in stretches that count as free.
+const TAKEN_UNSEEN_MAX: f64 = 0.3;
 
 /// CPU time in percent below which neighbours are no matter.
 pub const NEIGHBOURS_MIN: f64 = 1.0;
@@ -60,7 +63,7 @@ impl Alone {
 fn clear(saturated: &[&RunAt]) -> Option<Alone> {
     let own: Vec<(f64, f64)> = saturated
         .iter()
-        .filter_map(|run| run.clear.map(|clear| (clear.completed as f64, clear.seconds)))
+        .filter_map(|run| run.clear.map(|clear| (completed_alone(run, clear), clear.seconds)))
         .filter(|(completed, seconds)| *completed > 0.0 && *seconds > 0.0)
         .collect();
     let all: f64 = saturated.iter().filter(|run| run.clear.is_some()).map(|run| run.seconds).sum();
@@ -74,14 +77,19 @@ fn clear(saturated: &[&RunAt]) -> Option<Alone> {
     ratio(&own).map(|range| Alone { range, way, runs: own.len(), coverage })
 }
 
+/// Completions of free stretches, with what a stretch does not tell handed back where CPU is the limit.
+fn completed_alone(run: &RunAt, clear: Clear) -> f64 {
+    let left = if run.cpu_is_full() { 1.0 - clear.taken.clamp(0.0, TAKEN_UNSEEN_MAX) } else { 1.0 };
+    clear.completed as f64 / left
+}
+
 /// From whole runs, with what was taken handed back.
 fn handed_back(saturated: &[&RunAt]) -> Option<Alone> {
     let own: Vec<(f64, f64)> = saturated
         .iter()
         .filter_map(|run| {
-            let (used, taken, cpus) = (run.cpu?, run.taken?, run.cpus?);
-            let full = used > 0.0 && used + taken >= FULL_MIN * cpus;
-            full.then(|| (run.completed as f64 * (used + taken) / used, run.seconds))
+            let (used, taken) = (run.cpu?, run.taken?);
+            run.cpu_is_full().then(|| (run.completed as f64 * (used + taken) / used, run.seconds))
         })
         .collect();
     let all_full = own.len() == saturated.len();

@@ -63,6 +63,8 @@ pub struct Clear {
     pub seconds: f64,
     /// Completions in them.
     pub completed: u64,
+    /// Share of the CPUs' time that others took in them all the same, since a stretch tells no less.
+    pub taken: f64,
 }
 
 impl RunAt {
@@ -74,6 +76,12 @@ impl RunAt {
     /// Arrivals per second that chance made of the rate.
     pub fn offered(&self) -> f64 {
         if self.seconds > 0.0 { self.arrivals as f64 / self.seconds } else { 0.0 }
+    }
+
+    /// Whether server and neighbours together used nearly all of the CPUs, so that CPU is what limits the server.
+    fn cpu_is_full(&self) -> bool {
+        let full = |cpu: f64, taken: f64, cpus: f64| cpu > 0.0 && cpu + taken >= alone::FULL_MIN * cpus;
+        matches!((self.cpu, self.taken, self.cpus), (Some(cpu), Some(taken), Some(cpus)) if full(cpu, taken, cpus))
     }
 
     /// Whether the server kept up for all that was seen.

@@ -69,12 +69,7 @@ fn rates_that_contradict_one_another_widen_both_bounds() {
 #[test]
 fn what_a_neighbour_took_is_handed_back_by_the_utilisation_law() {
     let mut runs = three(kept(100.0, 10.0));
-    runs.extend(three(RunAt {
-        cpu: Some(0.75),
-        cpus: Some(1.0),
-        taken: Some(0.25),
-        ..behind(300.0, 150.0)
-    }));
+    runs.extend(three(RunAt { cpu: Some(0.75), cpus: Some(1.0), taken: Some(0.25), ..behind(300.0, 150.0) }));
     let alone = Answer::of(&runs).alone.unwrap();
     assert_eq!(alone.way, alone::Way::TakenHandedBack);
     assert!(alone.range.low < 200.0 && alone.range.high > 200.0, "{alone:?}");
@@ -88,7 +83,7 @@ fn what_a_neighbour_took_is_handed_back_by_the_utilisation_law() {
 
 #[test]
 fn free_stretches_are_preferred_to_what_the_law_hands_back() {
-    let clear = Some(Clear { seconds: 5.0, completed: 1_000 });
+    let clear = Some(Clear { seconds: 5.0, completed: 1_000, taken: 0.0 });
     let mut runs = three(kept(100.0, 10.0));
     runs.extend(three(RunAt { clear, cpu: Some(0.75), cpus: Some(1.0), ..behind(300.0, 150.0) }));
     let alone = Answer::of(&runs).alone.unwrap();
@@ -98,7 +93,7 @@ fn free_stretches_are_preferred_to_what_the_law_hands_back() {
 
 #[test]
 fn a_server_carries_no_less_alone_than_it_did_beside_others() {
-    let clear = Some(Clear { seconds: 5.0, completed: 500 });
+    let clear = Some(Clear { seconds: 5.0, completed: 500, taken: 0.0 });
     let mut runs = three(kept(180.0, 10.0));
     runs.extend(three(RunAt { clear, ..behind(300.0, 150.0) }));
     let answer = Answer::of(&runs);

@@ -205,6 +205,7 @@ impl Record {
             clear: Some(Clear {
                 seconds: counted().count() as f64 * stretches::SECONDS,
                 completed: counted().map(|(completed, _)| completed).sum(),
+                taken: 0.0,
             }),
         }
     }

@@ -1,6 +1,6 @@
 //! Why a point is not trusted, and what is said of it.
 
-use super::LOST_MAX;
+use super::{CONFIDENCE, LOST_MAX};
 use std::fmt;
 
 /// Why a point is not trusted.
@@ -25,7 +25,7 @@ pub enum Reason {
     TooFewRuns(u64),
     /// The standard error over runs, percent of tau.
     StandardError {
-        /// What it is.
+        /// What it is at most, at [`CONFIDENCE`].
         percent: f64,
         /// What it may be.
         tolerance: f64,
@@ -52,9 +52,11 @@ impl fmt::Display for Reason {
                 write!(out, "{measured} of {targets} targets are measured")
             }
             Self::TooFewRuns(runs) => write!(out, "{runs} run is too few to know the standard error"),
-            Self::StandardError { percent, tolerance } => {
-                write!(out, "the standard error over runs is {percent:.1} % of tau, above {tolerance:.1} %")
-            }
+            Self::StandardError { percent, tolerance } => write!(
+                out,
+                "the standard error over runs may be {percent:.1} % of tau ({:.0} % confidence), above {tolerance:.1} %",
+                100.0 * CONFIDENCE
+            ),
             Self::Spread { percent, tolerance } => {
                 write!(out, "targets differ by {percent:.1} % of tau, above {tolerance:.1} %")
             }

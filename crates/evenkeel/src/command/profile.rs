@@ -216,7 +216,8 @@ fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Res
     if !session.quiet {
         out::line(format!("\nreport: {}", report.display()))?;
     }
-    Ok(match (summary.complete, summary.valid) {
+    let has_bounds = summary.headlines.iter().all(|headline| headline.bounds.is_something());
+    Ok(match (summary.complete, has_bounds) {
         (false, _) => ExitCode::from(INTERRUPTED),
         (true, true) => ExitCode::SUCCESS,
         (true, false) => ExitCode::from(NOT_VALID),

@@ -3,7 +3,7 @@
 use super::html;
 use super::markup::check::fault;
 use crate::fixture::{self, Fixture};
-use evenkeel_lab::store::format::{CaveatRecord, EstimateRecord, SeverityRecord};
+use evenkeel_lab::store::format::{BoundsRecord, CaveatRecord, EstimateRecord, SeverityRecord};
 use std::collections::BTreeSet;
 
 fn page(fixture: &Fixture) -> String {
@@ -188,6 +188,9 @@ fn what_tau_is_made_of_has_a_bar_for_each_cell() {
 fn there_is_a_tile_for_what_is_known_and_none_without_a_figure() {
     let mut fixture = fixture::demo();
     let head = |page: &str| page.split("</header>").next().unwrap().to_owned();
+    assert_eq!(head(&page(&fixture)).matches("<dt>").count(), 5);
+    let headline = &mut fixture.summary.headlines[0];
+    headline.bounds = BoundsRecord::default();
     assert_eq!(head(&page(&fixture)).matches("<dt>").count(), 4);
     let headline = &mut fixture.summary.headlines[0];
     (headline.capacity_per_s, headline.p95_ms, headline.capacity_theta_percent) = (None, None, None);
@@ -258,6 +261,7 @@ fn no_text_of_a_study_becomes_markup() {
     (plan.statement, plan.reason, plan.sql, plan.plan) = (evil(), evil(), evil(), evil());
     fixture.summary.headlines.iter_mut().for_each(|headline| {
         (headline.label, headline.text, headline.trust_reason) = (evil(), evil(), evil());
+        headline.trust_text = evil();
     });
     fixture.summary.cells.iter_mut().for_each(|cell| {
         cell.caveats = vec![caveat.clone()];

@@ -30,11 +30,23 @@ fn headlines(summary: &SummaryFile, look: Look) -> String {
 
 fn one_headline(headline: &HeadlineRecord, look: Look) -> String {
     let width = look.width.min(PROSE);
+    let text = sentence(&headline.text);
+    let trust = match headline.trust_text.as_str() {
+        "" => String::new(),
+        trust => sentence(trust),
+    };
     if headline.label.is_empty() {
-        return format!("{}\n", paint(&wrap(&headline.text, width, 0), Ink::Strong, look.colour));
+        let text = paint(&wrap(&text, width, 0), Ink::Strong, look.colour);
+        let trust = if trust.is_empty() { trust } else { format!("{}\n", wrap(&trust, width, 0)) };
+        return format!("{text}\n{trust}");
     }
     let label = paint(&wrap(&headline.label, width, 0), Ink::Strong, look.colour);
-    format!("{label}\n  {}\n", wrap(&headline.text, width.saturating_sub(2), 2))
+    format!("{label}\n  {}\n", wrap(format!("{text} {trust}").trim_end(), width.saturating_sub(2), 2))
+}
+
+/// With its full stop.
+fn sentence(text: &str) -> String {
+    if text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
 }
 
 fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {

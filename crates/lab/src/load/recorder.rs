@@ -3,6 +3,7 @@
 use super::batches::Batches;
 use super::request_log::{LogLine, LogSender};
 use super::result::{Counts, Interval, KindResult, LoadResult};
+use super::stretches::Stretches;
 use crate::workload::{StepEnd, Workload};
 use evenkeel_core::Nanos;
 use hdrhistogram::Histogram;
@@ -102,6 +103,7 @@ pub(super) struct Recorder {
     session_wait: Histogram<u64>,
     intervals: Vec<Interval>,
     interval_length: Nanos,
+    stretches: Stretches,
     carried_over: u64,
     kinds: Vec<Series>,
     statements: Vec<Series>,
@@ -131,6 +133,7 @@ impl Recorder {
             session_wait: histogram(),
             intervals: Vec::new(),
             interval_length: INTERVAL_LONG,
+            stretches: Stretches::default(),
             carried_over: 0,
             kinds: series(workload.kinds().len()),
             statements: series(workload.statements().len()),
@@ -147,6 +150,7 @@ impl Recorder {
     pub fn measure(&mut self, start: Nanos, end: Nanos) {
         (self.start, self.end) = (start, end);
         self.batches = Batches::new(start, end);
+        self.stretches = Stretches::new(start, end);
         self.interval_length = interval_length(end - start);
         let length = self.interval_length.0;
         let interval = |index| Interval { start: Nanos(index * length), ..Interval::default() };
@@ -233,6 +237,9 @@ impl Recorder {
             interval.completed += u64::from(completed);
             interval.lost += u64::from(!completed);
         }
+        if in_phase && completed {
+            self.stretches.completed(done);
+        }
     }
 
     fn count_ends(&mut self) {
@@ -271,6 +278,7 @@ impl Recorder {
         }
         let lag = end.send - end.arrival - end.waited;
         self.lag.saturating_record(lag.0.max(1));
+        self.stretches.sent(end.arrival, lag);
         if let Some(interval) = self.interval(end.arrival) {
             interval.lag_max = interval.lag_max.max(lag);
         }
@@ -287,6 +295,7 @@ impl Recorder {
             return;
         }
         self.response_sum += response;
+        self.stretches.responded(end.arrival, response);
         match self.kinds.get_mut(end.kind as usize) {
             Some(series) => series.record(response),
             None => self.response.saturating_record(response.0.max(1)),
@@ -360,6 +369,7 @@ impl Recorder {
             session_wait: self.session_wait,
             intervals: self.intervals,
             interval_length: self.interval_length,
+            stretches: self.stretches.finish(measured),
             carried_over: self.carried_over,
             kinds: named(self.kinds, kinds),
             statements: named(self.statements, statements),

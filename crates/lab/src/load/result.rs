@@ -41,6 +41,19 @@ pub struct Interval {
     pub in_flight: u64,
 }
 
+/// A tenth of a second of the measured phase, for what happened while nobody disturbed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stretch {
+    /// Completions in it, those of arrivals of the warm-up among them.
+    pub completed: u64,
+    /// Arrivals in it whose response counts.
+    pub responses: u64,
+    /// Sum of these response times.
+    pub response_sum: Nanos,
+    /// Largest dispatch lag of its arrivals.
+    pub lag_max: Nanos,
+}
+
 /// Response times of one kind of request or statement.
 #[derive(Clone, Debug)]
 pub struct KindResult {
@@ -84,6 +97,8 @@ pub struct LoadResult {
     pub intervals: Vec<Interval>,
     /// A second, or a quarter of it in runs below 40 s.
     pub interval_length: Nanos,
+    /// The first hour of the measured phase in stretches of a tenth of a second.
+    pub stretches: Vec<Stretch>,
     /// Requests that arrived in the warm-up and had not ended with it.
     pub carried_over: u64,
     /// By kind of request.

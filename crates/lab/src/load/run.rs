@@ -10,7 +10,7 @@ use super::script::Script;
 use super::socket::Endpoint;
 use super::tls::TlsSettings;
 use super::worker::{Shared, Worker, share};
-use super::{batches, recorder, thread};
+use super::{batches, recorder, stretches, thread};
 use crate::clock::monotonic;
 use crate::stop::Stop;
 use crate::target::{Address, TlsMode};
@@ -249,6 +249,7 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
     total.stopped |= part.stopped;
     total.response_sum += part.response_sum;
     batches::add(&mut total.batches, &part.batches);
+    stretches::add(&mut total.stretches, &part.stretches);
     let histograms = [
         (&mut total.response, &part.response),
         (&mut total.service, &part.service),

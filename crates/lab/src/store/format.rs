@@ -2,6 +2,7 @@
 //! that older readers cannot take raises [`FORMAT`].
 
 pub use super::batches::BatchRecord;
+pub use super::bounds::{BoundsRecord, NeighboursRecord, RangeRecord, WorkRecord};
 pub use super::orders::PerMinuteRecord;
 pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
 pub use super::times::TimesRecord;
@@ -314,6 +315,9 @@ pub struct RunFile {
     /// under way, and in older folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relaxations: Option<f64>,
+    /// What neighbours took of the server's CPUs; absent where that cannot be seen, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<NeighboursRecord>,
     /// Errors by code with one text each.
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.

@@ -17,6 +17,7 @@
 
 mod attempts;
 mod batches;
+mod bounds;
 mod folder;
 pub mod format;
 mod orders;

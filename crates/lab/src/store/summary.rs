@@ -1,5 +1,6 @@
 //! What stands in `summary.json`.
 
+use super::bounds::BoundsRecord;
 use super::format::{CaveatRecord, CountsRecord, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,9 +36,15 @@ pub struct HeadlineRecord {
     pub series: Vec<usize>,
     /// Label of the group; empty where there is one only.
     pub label: String,
-    /// The sentence.
+    /// The sentence: what is carried.
     pub text: String,
-    /// Throughput that is carried.
+    /// A second one: how far response times can be trusted. Empty in older folders, whose first holds both.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub trust_text: String,
+    /// What is carried, as bounds from all valid runs; empty in older folders.
+    #[serde(default)]
+    pub bounds: BoundsRecord,
+    /// Throughput that is carried at the highest trusted rate that meets the objective.
     pub capacity_per_s: Option<EstimateRecord>,
     /// 95th percentile there.
     pub p95_ms: Option<EstimateRecord>,

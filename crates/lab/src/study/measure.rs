@@ -1,12 +1,12 @@
 //! One run: load with its observers, then its figures and caveats.
 
 use super::figures::{counts, kinds, orders_per_minute, times};
-use super::judge;
 use super::observe::{Glance, Observation, Observer};
 use super::pooled;
 use super::site::Ready;
 use super::spec::{Process, StudySpec};
 use super::{StudyError, StudyEvent, preflight};
+use super::{around, judge};
 use crate::clock::unix_time;
 use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
 use crate::stop::Stop;
@@ -196,6 +196,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         tried_again: load.tried_again,
         batches: load.batches.iter().map(Into::into).collect(),
         relaxations: None,
+        neighbours: seen.and_then(|seen| around::neighbours(load, seen.neighbours.as_ref()?)),
         error_texts: load.error_texts.clone(),
         caveats: Vec::new(),
     };

@@ -5,6 +5,8 @@
 //! observers (`observe`, `watch`); `judge` raises doubts; `cells` and `summary` say
 //! what follows. All of it is resumable: what stands in the folder is not measured again.
 
+mod answer;
+mod around;
 mod attempt;
 mod cells;
 mod error;
@@ -24,6 +26,7 @@ mod prepare;
 mod rates;
 mod run;
 mod search;
+mod sentence;
 mod server;
 mod site;
 mod spec;

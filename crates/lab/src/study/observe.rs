@@ -3,10 +3,12 @@
 use super::StudyError;
 use super::watch::{Watch, Watched};
 use crate::clock::Clock;
+use crate::load::stretches;
 use crate::stop::Stop;
 use crate::target::{Control, Target};
 use evenkeel_core::Nanos;
 use evenkeel_sense::cpu::Domain;
+use evenkeel_sense::neighbours::{NeighbourPlan, NeighbourRecord, Neighbours};
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use std::thread::{self, JoinHandle};
 
@@ -14,6 +16,7 @@ use std::thread::{self, JoinHandle};
 pub(super) struct Observer {
     sampler: Sampler,
     server: JoinHandle<Watched>,
+    neighbours: Option<Neighbours>,
     stop: Stop,
 }
 
@@ -23,6 +26,8 @@ pub(super) struct Observation {
     pub sense: SenseRecord,
     /// The server.
     pub server: Watched,
+    /// Neighbours, where they can be seen.
+    pub neighbours: Option<NeighbourRecord>,
 }
 
 impl Observer {
@@ -45,15 +50,30 @@ impl Observer {
             .name("watch".into())
             .spawn(move || watch.run(control))
             .map_err(|source| StudyError::Start { what: "a thread", source })?;
-        Ok(Self { sampler: Sampler::start(plan)?, server, stop })
+        let neighbours = neighbour_plan(&plan).map(Neighbours::start).transpose()?;
+        Ok(Self { sampler: Sampler::start(plan)?, server, neighbours, stop })
     }
 
     /// Ends both, early if need be.
     pub(super) fn finish(self) -> Observation {
         self.stop.set();
         let server = self.server.join().unwrap_or_default();
-        Observation { sense: self.sampler.finish(), server }
+        let neighbours = self.neighbours.map(Neighbours::finish);
+        Observation { sense: self.sampler.finish(), server, neighbours }
     }
+}
+
+/// What neighbours take of the server's CPUs; nothing where its process is not on this machine.
+fn neighbour_plan(plan: &SensePlan) -> Option<NeighbourPlan> {
+    let server_pid = plan.server_pid?;
+    Some(NeighbourPlan {
+        cpus: plan.domain.clone().unwrap_or(Domain::Process(server_pid)).cpus()?,
+        server_pid,
+        generator_cpus: plan.generator_cpus.clone().unwrap_or_default(),
+        delay: plan.delay,
+        duration: plan.duration,
+        stretch: stretches::length(),
+    })
 }
 
 /// CPU utilisation since the last look, for the progress line.

@@ -1,10 +1,12 @@
 //! What follows from the finished runs: cells, trust limit, capacity, the one sentence.
 
+use super::answer;
 use super::cells::{self, record};
 use super::figures::{add_counts, estimate_record};
+use super::sentence::Findings;
 use crate::store::format::{
-    CaveatRecord, CellSummary, CountsRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord, RunFile,
-    SeverityRecord, SummaryFile, SweepRecord, Verdict,
+    CaveatRecord, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord,
+    RunFile, SeverityRecord, SummaryFile, SweepRecord, Verdict,
 };
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::statistics::Estimate;
@@ -52,15 +54,26 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
     let limit = TrustLimit::of(&points, tolerance);
     let within = within_objective(&points, &limit, settings.objective_p95_ms);
     let capacity = Capacity::of(&points, &within);
+    let bounds = answer::of_group(plan, cells, runs, &group);
+    let findings = Findings {
+        plan,
+        group: &group,
+        bounds: &bounds,
+        capacity: capacity.as_ref(),
+        limit: &limit,
+        is_measured: !points.is_empty(),
+    };
     HeadlineRecord {
         label: if groups(plan).len() > 1 { group_label(plan, &group) } else { String::new() },
-        text: sentence(plan, &group, &points, capacity.as_ref(), &limit),
+        text: findings.carries(),
+        trust_text: findings.trusts(),
         capacity_per_s: capacity.map(|capacity| estimate_record(&capacity.throughput)),
         p95_ms: capacity.map(|capacity| estimate_record(&capacity.p95.scaled(1e3))),
         capacity_theta_percent: capacity.and_then(|capacity| capacity.utilisation),
         trust_theta_percent: limit.utilisation,
         trust_ended: limit.end.is_some(),
         trust_reason: trust_reason(&limit),
+        bounds,
         series: group,
     }
 }
@@ -96,6 +109,10 @@ fn point(
     let mut counts = CountsRecord::default();
     runs.iter().for_each(|run| add_counts(&mut counts, &run.counts));
     let thetas: Vec<f64> = runs.iter().filter_map(|run| Some(run.theta.as_ref()?.total_percent)).collect();
+    let (tau, tau_degrees) = worst(&here).unwrap_or_else(|| {
+        let tau = over_answered(&runs, |run| run.response.mean_ms / 1e3);
+        (tau, tau.n.saturating_sub(1) as f64)
+    });
     Some(Point {
         rate,
         utilisation: Estimate::of(&thetas).map(|theta| theta.mean),
@@ -103,7 +120,8 @@ fn point(
         settling: settling(&runs),
         lost: 100.0 * (counts.arrivals - counts.completed) as f64 / counts.arrivals.max(1) as f64,
         targets: group.len(),
-        tau: worst(&here).unwrap_or(over_answered(&runs, |run| run.response.mean_ms / 1e3)),
+        tau,
+        tau_degrees,
         target_taus: here.iter().map(|cell| cell.tau_ms.mean / 1e3).collect(),
         throughput: over_answered(&runs, |run| run.throughput_per_s),
         p95: over_answered(&runs, |run| run.response.p95_ms / 1e3),
@@ -129,18 +147,20 @@ fn over_answered(runs: &[&RunFile], value: fn(&RunFile) -> f64) -> Estimate {
 }
 
 /// Why trust ends where it does, and what was overlooked on the way there.
-fn trust_reason(limit: &TrustLimit) -> String {
+pub(super) fn trust_reason(limit: &TrustLimit) -> String {
     let overlooked = limit.overlooked.iter().map(|untrusted| format!("overlooked: {untrusted}"));
     let parts: Vec<String> = limit.end.iter().map(ToString::to_string).chain(overlooked).collect();
     parts.join("; ")
 }
 
-/// The tau of the target whose runs differ most: the standard error is that over runs of one server, and the
+/// The tau of the target whose runs differ most, with the degrees of freedom of its error: the standard error is that over runs of one server, and the
 /// spread between servers is held to a tolerance of its own.
-fn worst(cells: &[&CellSummary]) -> Option<Estimate> {
-    let share = |estimate: &Estimate| estimate.standard_error().unwrap_or(f64::INFINITY) / estimate.mean;
-    let taus = cells.iter().filter_map(|cell| cells::to_core(&cell.tau_ms));
-    taus.max_by(|one, other| share(one).total_cmp(&share(other))).map(|tau| tau.scaled(1e-3))
+fn worst(cells: &[&CellSummary]) -> Option<(Estimate, f64)> {
+    let share = |(tau, _): &(Estimate, f64)| tau.standard_error().unwrap_or(f64::INFINITY) / tau.mean;
+    let degrees = |tau: &EstimateRecord| tau.degrees.unwrap_or(f64::from(tau.n) - 1.0);
+    let taus = cells.iter().filter_map(|cell| Some((cells::to_core(&cell.tau_ms)?, degrees(&cell.tau_ms))));
+    let worst = taus.max_by(|one, other| share(one).total_cmp(&share(other)));
+    worst.map(|(tau, degrees)| (tau.scaled(1e-3), degrees))
 }
 
 /// The trust limit, cut to the highest trusted rate that meets the objective.
@@ -153,76 +173,6 @@ fn within_objective(points: &[Point], limit: &TrustLimit, objective_ms: Option<f
     };
     let best = points.iter().filter(fits).max_by(|one, other| one.rate.total_cmp(&other.rate));
     TrustLimit { rate: best.map(|point| point.rate), ..limit.clone() }
-}
-
-fn sentence(
-    plan: &PlanFile,
-    group: &[usize],
-    points: &[Point],
-    capacity: Option<&Capacity>,
-    limit: &TrustLimit,
-) -> String {
-    let who = if group.len() > 1 {
-        format!("Each of these {} servers", group.len())
-    } else {
-        "This server".to_owned()
-    };
-    let what = &plan.series[group[0]].workload;
-    let Some(capacity) = capacity else {
-        return match (points.is_empty(), plan.settings.objective_p95_ms) {
-            (true, _) => "Nothing is measured yet".to_owned(),
-            (_, Some(objective)) if limit.rate.is_some() => {
-                format!("{who} meets the objective of {objective} ms at no measured rate of {what}")
-            }
-            _ => format!("No measured rate of {what} can be trusted: {}", trust_reason(limit)),
-        };
-    };
-    let rate = interval(&capacity.throughput, 1.0);
-    let p95 = capacity.p95.scaled(1e3);
-    let below = plan.settings.objective_p95_ms.unwrap_or_else(|| p95.high().unwrap_or(p95.mean));
-    let trust = match (limit.utilisation, &limit.end) {
-        (Some(theta), Some(_)) => {
-            format!("the figure can be trusted up to a CPU utilisation of {theta:.0} %")
-        }
-        (Some(theta), None) => format!(
-            "the figure can be trusted up to a CPU utilisation of at least {theta:.0} %, the highest measured"
-        ),
-        (None, _) => {
-            "the figure can be trusted up to that rate; its CPU utilisation cannot be seen from here"
-                .to_owned()
-        }
-    };
-    format!(
-        "{who} carries {rate} requests per second of {what} at p95 below {} ms, and {trust}{}",
-        digits(below),
-        overlooked(limit)
-    )
-}
-
-/// What is not trusted below the limit, so that nobody reads the limit as a promise for every rate below it.
-fn overlooked(limit: &TrustLimit) -> String {
-    let each: Vec<String> = limit.overlooked.iter().map(ToString::to_string).collect();
-    if each.is_empty() { String::new() } else { format!("; of lower rates not trusted: {}", each.join("; ")) }
-}
-
-/// `41.2 (40.8 to 41.6)`.
-fn interval(estimate: &Estimate, factor: f64) -> String {
-    let mean = digits(estimate.mean * factor);
-    match (estimate.low(), estimate.high()) {
-        (Some(low), Some(high)) => format!("{mean} ({} to {})", digits(low * factor), digits(high * factor)),
-        _ => format!("{mean} (one run, no interval)"),
-    }
-}
-
-/// Three significant digits, and all digits of whole numbers from 1,000.
-fn digits(value: f64) -> String {
-    let places = match value.abs() {
-        x if x >= 100.0 => 0,
-        x if x >= 10.0 => 1,
-        x if x >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.places$}")
 }
 
 fn group_label(plan: &PlanFile, group: &[usize]) -> String {

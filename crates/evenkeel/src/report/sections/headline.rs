@@ -3,7 +3,10 @@
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_lab::store::format::{CellSummary, EstimateRecord, HeadlineRecord, Verdict};
+use evenkeel_core::digits::{ceiling, floor, nearest};
+use evenkeel_lab::store::format::{
+    BoundsRecord, CellSummary, EstimateRecord, HeadlineRecord, RangeRecord, Verdict,
+};
 use std::fmt::Write as _;
 
 /// The head of the page.
@@ -12,7 +15,13 @@ pub fn headline(study: &Study<'_>) -> String {
     match study.summary.headlines.as_slice() {
         [] => out.push_str(&nothing_yet(study)),
         [one] => {
-            let _ = write!(out, "<h1>{}</h1>\n{}", Text(&unbroken(&one.text)), figures(study, one));
+            let _ = write!(
+                out,
+                "<h1>{}</h1>\n{}{}",
+                Text(&unbroken(&one.text)),
+                trust_text(one),
+                figures(study, one)
+            );
         }
         many => {
             let _ = writeln!(out, "<h1>{}</h1>", Text(&title_of_several(study, many.len())));
@@ -94,19 +103,87 @@ fn chips(study: &Study<'_>) -> String {
     format!("<ul class=\"chips\">{chips}</ul>\n")
 }
 
+/// The second sentence, where there is one.
+fn trust_text(headline: &HeadlineRecord) -> String {
+    match headline.trust_text.as_str() {
+        "" => String::new(),
+        text => format!("<p class=\"trust\">{}.</p>\n", Text(&unbroken(text.trim_end_matches('.')))),
+    }
+}
+
+/// Tiles of what is known.
+fn figures(study: &Study<'_>, headline: &HeadlineRecord) -> String {
+    let limit = if headline.trust_ended { "trusted up to" } else { "trusted at least to" };
+    let limit = there(limit, headline.trust_theta_percent.map(format::percent), trust_words(headline));
+    let known = match headline.bounds.is_something() {
+        true => bounds(&headline.bounds),
+        false => means(study, headline),
+    };
+    let figures: String = known
+        .into_iter()
+        .chain([limit])
+        .flatten()
+        .map(|(name, value, words)| tile(&name, &value, &words))
+        .collect();
+    if figures.is_empty() { figures } else { format!("<dl class=\"figures\">\n{figures}</dl>\n") }
+}
+
+/// Name, value and words of a tile; `None` without a value.
+type Tile = Option<(String, String, String)>;
+
+fn there(name: &str, value: Option<String>, words: String) -> Tile {
+    value.map(|value| (name.to_owned(), value, words))
+}
+
+/// What the sentence says, one by one.
+fn bounds(bounds: &BoundsRecord) -> Vec<Tile> {
+    let carries = match (bounds.at_least_per_s, bounds.at_most_per_s) {
+        (Some(least), Some(most)) => Some(format!("{} to {} /s", floor(least), ceiling(most))),
+        (Some(least), None) => Some(format!("≥ {} /s", floor(least))),
+        (None, Some(most)) => Some(format!("≤ {} /s", ceiling(most))),
+        (None, None) => None,
+    };
+    let apart = |range: RangeRecord| format!("{} to {}", floor(range.low), ceiling(range.high));
+    let cpu = bounds.work_of("cpu_ms");
+    let ends = cpu.and_then(|work| work.ends_at_per_s);
+    let ends = ends.map_or_else(String::new, |range| format!("; all CPUs are used at {} /s", apart(range)));
+    let taken = match bounds.taken_percent {
+        Some(taken) => {
+            format!("requests without neighbours, who took {} of its CPUs", format::percent(taken))
+        }
+        None => "requests without neighbours".to_owned(),
+    };
+    let p95_at = format!("p95 at {} /s", bounds.seen_at_per_s.map_or_else(String::new, nearest));
+    vec![
+        there(
+            "carries",
+            carries,
+            format!("requests, at least and at most, over {} runs (95 %)", bounds.runs),
+        ),
+        there(
+            &p95_at,
+            bounds.p95_below_ms.map(|below| format!("< {} ms", ceiling(below))),
+            "95 of 100 requests are faster".to_owned(),
+        ),
+        there("by itself", bounds.by_itself_per_s.map(|range| apart(range) + " /s"), taken),
+        there(
+            "one request takes",
+            cpu.and_then(|work| work.range).map(|range| apart(range) + " ms"),
+            format!("of CPU time{ends}"),
+        ),
+    ]
+}
+
 /// Tiles of what is known; what is not has none, and the sentence above says why. Where no rate is trusted, the highest
 /// that settled in all runs has one: what is carried and what is trusted are two things.
-fn figures(study: &Study<'_>, headline: &HeadlineRecord) -> String {
-    let there =
-        |name: &str, value: Option<String>, words: String| value.map(|value| (name.to_owned(), value, words));
+fn means(study: &Study<'_>, headline: &HeadlineRecord) -> Vec<Tile> {
     let capacity = headline.capacity_per_s.as_ref().and_then(known).map(format::estimate_rate);
     let settled = if capacity.is_some() { None } else { highest_settled(study, headline) };
     let (at, p95, theta) = match settled {
         Some(cell) => ("at that rate", Some(&cell.p95_ms), format::mean(&cell.theta_percent)),
         None => ("there", headline.p95_ms.as_ref(), headline.capacity_theta_percent),
     };
-    let limit = if headline.trust_ended { "trusted up to" } else { "trusted at least to" };
-    let figures = [
+    vec![
         there("carries", capacity, "requests, with the 95 % interval over runs".to_owned()),
         there(
             "settled up to",
@@ -124,11 +201,7 @@ fn figures(study: &Study<'_>, headline: &HeadlineRecord) -> String {
             theta.filter(|theta| theta.is_finite()).map(format::percent),
             "utilisation θ at that load".to_owned(),
         ),
-        there(limit, headline.trust_theta_percent.map(format::percent), trust_words(headline)),
-    ];
-    let figures: String =
-        figures.into_iter().flatten().map(|(name, value, words)| tile(&name, &value, &words)).collect();
-    if figures.is_empty() { figures } else { format!("<dl class=\"figures\">\n{figures}</dl>\n") }
+    ]
 }
 
 fn tile(name: &str, value: &str, words: &str) -> String {
@@ -181,6 +254,10 @@ fn variant(study: &Study<'_>, headline: &HeadlineRecord, with_figures: bool) -> 
         "<article class=\"variant s{hue}\"><h2>{}</h2><p>{}</p>\n{}</article>\n",
         Text(&headline.label),
         Text(&unbroken(&headline.text)),
-        if with_figures { format!("{}{}", figures(study, headline), trust(headline)) } else { String::new() }
+        if with_figures {
+            format!("{}{}{}", trust_text(headline), figures(study, headline), trust(headline))
+        } else {
+            String::new()
+        }
     )
 }

@@ -41,6 +41,7 @@ fn nothing_measured() -> LoadResult {
         response: empty(),
         response_sum: Nanos::ZERO,
         batches: Vec::new(),
+        stretches: Vec::new(),
         service: empty(),
         first_byte: empty(),
         lag: empty(),

@@ -1,0 +1,87 @@
+//! What stands in the files about neighbours of a run, and about the bounds that follow from all runs.
+
+use serde::{Deserialize, Serialize};
+
+/// What others took of the server's CPUs in a run, and what the run brought while they took nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NeighboursRecord {
+    /// CPUs that the server may use.
+    pub cpus: f64,
+    /// Share of their time that others and the hypervisor took, percent.
+    pub taken_percent: f64,
+    /// Length of the stretches that nobody disturbed, guard bands left out, seconds.
+    pub clear_s: f64,
+    /// Completions in them.
+    pub clear_completed: u64,
+    /// What was taken in them all the same: less than one stretch can tell, percent.
+    pub clear_taken_percent: f64,
+    /// Mean response time of the requests that arrived in them, ms; absent where none did.
+    pub clear_tau_ms: Option<f64>,
+}
+
+/// An interval with its 95 %.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RangeRecord {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What one request takes of a resource, by regression over all valid runs at all rates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkRecord {
+    /// `cpu_ms`, `disk_reads`, `read_bytes`, `write_bytes`, `disk_busy_ms`.
+    pub resource: String,
+    /// Per request.
+    pub per_request: f64,
+    /// Its 95 % interval; absent of fewer than three runs.
+    pub range: Option<RangeRecord>,
+    /// Used per second without requests.
+    pub idle_per_s: f64,
+    /// Runs behind it.
+    pub runs: u32,
+    /// Requests per second at which the resource ends, by the utilisation law, if nobody else uses it; absent where its
+    /// capacity is not known.
+    pub ends_at_per_s: Option<RangeRecord>,
+}
+
+/// What the runs of a group say about what is carried. Each with 95 % confidence.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoundsRecord {
+    /// The server carries at least this, requests per second.
+    pub at_least_per_s: Option<f64>,
+    /// The rate at which that was seen.
+    pub seen_at_per_s: Option<f64>,
+    /// 95th percentile of the response time there, ms: below this.
+    pub p95_below_ms: Option<f64>,
+    /// The server carries at most this, requests per second.
+    pub at_most_per_s: Option<f64>,
+    /// What it would carry without neighbours, requests per second.
+    pub by_itself_per_s: Option<RangeRecord>,
+    /// How that was found: `undisturbed`, `clear-stretches`, `taken-handed-back`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by_itself_from: String,
+    /// Share of the time of its runs that counted for it, percent.
+    pub by_itself_coverage_percent: Option<f64>,
+    /// What one request takes of each resource that is seen.
+    pub work: Vec<WorkRecord>,
+    /// Share of the server's CPUs that neighbours took, percent, over all runs; absent where it cannot be seen.
+    pub taken_percent: Option<f64>,
+    /// Runs behind all this.
+    pub runs: u32,
+    /// Runs that took no part, because their generator failed or their requests did.
+    pub left_out: u32,
+}
+
+impl BoundsRecord {
+    /// Whether there is any.
+    pub fn is_something(&self) -> bool {
+        self.at_least_per_s.is_some() || self.at_most_per_s.is_some() || self.by_itself_per_s.is_some()
+    }
+
+    /// What one request takes of this resource.
+    pub fn work_of(&self, resource: &str) -> Option<&WorkRecord> {
+        self.work.iter().find(|work| work.resource == resource)
+    }
+}

@@ -1,0 +1,186 @@
+//! What all runs of a group say about what is carried, as bounds.
+
+use crate::store::format::{
+    BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile,
+    SeverityRecord, Verdict, WorkRecord,
+};
+use evenkeel_core::bounds::alone::Way;
+use evenkeel_core::bounds::{Alone, Answer, Clear, Range, RunAt, Work};
+use evenkeel_core::trust::LOST_MAX;
+
+/// Refusals are the server's way to say that it carries no more: too many connections (1040, 1203), or none taken at all
+/// (2002, 2003). Any other failure says something about the requests.
+const REFUSALS: [u16; 4] = [1040, 1203, 2002, 2003];
+
+/// The bounds of series that differ in the target alone: what each of them carries at least, and at most.
+pub(super) fn of_group(
+    plan: &PlanFile,
+    cells: &[CellSummary],
+    runs: &[RunFile],
+    group: &[usize],
+) -> BoundsRecord {
+    let each: Vec<BoundsRecord> = group.iter().map(|series| of_series(plan, cells, runs, *series)).collect();
+    each.into_iter().reduce(hull).unwrap_or_default()
+}
+
+/// The runs of a series in numbers, in the order in which they were made.
+pub(super) fn runs_of(plan: &PlanFile, runs: &[RunFile], series: usize) -> Vec<RunAt> {
+    let rate = |run: &RunFile| {
+        plan.cells
+            .iter()
+            .find(|cell| cell.id == run.cell && cell.series == series)
+            .map(|cell| cell.rate_per_s)
+    };
+    runs.iter().filter_map(|run| Some(run_at(rate(run)?, run))).collect()
+}
+
+fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: usize) -> BoundsRecord {
+    let at = runs_of(plan, runs, series);
+    let answer = Answer::of(&at);
+    let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
+    let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
+    let seen =
+        cells.iter().find(|cell| cell.series == series && Some(cell.rate_per_s) == answer.carried.seen_at);
+    BoundsRecord {
+        at_least_per_s: answer.carried.at_least,
+        seen_at_per_s: answer.carried.seen_at,
+        p95_below_ms: seen.and_then(|cell| cell.p95_ms.high),
+        at_most_per_s: answer.carried.at_most,
+        by_itself_per_s: answer.alone.map(|alone| range(alone.range)),
+        by_itself_from: answer.alone.map_or_else(String::new, |alone| way(&alone).to_owned()),
+        by_itself_coverage_percent: answer.alone.map(|alone| 100.0 * alone.coverage),
+        work: work(&valid, answer.work, capacity(&at)),
+        taken_percent: answer.taken_percent,
+        runs: u32::try_from(at.len() - answer.left_out).unwrap_or(u32::MAX),
+        left_out: u32::try_from(answer.left_out).unwrap_or(u32::MAX),
+    }
+}
+
+/// One run as the mathematics takes it.
+fn run_at(rate: f64, run: &RunFile) -> RunAt {
+    let lost = run.counts.arrivals.saturating_sub(run.counts.completed);
+    let theta = run.theta.as_ref().filter(|theta| theta.domain == DomainRecord::Process);
+    let around = run.neighbours.as_ref();
+    RunAt {
+        rate,
+        seconds: run.measured_s,
+        arrivals: run.counts.arrivals,
+        completed: (run.throughput_per_s * run.measured_s).round() as u64,
+        lost: lost as f64 / run.counts.arrivals.max(1) as f64,
+        settled: match run.stability {
+            Verdict::Settled => Some(true),
+            Verdict::Unstable => Some(false),
+            Verdict::TooShort | Verdict::Mixed => None,
+        },
+        valid: is_valid(run),
+        cpu: theta.map(|theta| theta.total_percent / 100.0 * theta.cpus),
+        cpus: around.map(|around| around.cpus),
+        taken: around.map(|around| around.taken_percent / 100.0 * around.cpus),
+        clear: around.map(clear),
+    }
+}
+
+fn clear(around: &NeighboursRecord) -> Clear {
+    let NeighboursRecord { clear_s, clear_completed, clear_taken_percent, .. } = *around;
+    Clear { seconds: clear_s, completed: clear_completed, taken: clear_taken_percent / 100.0 }
+}
+
+/// Whether a run speaks about the server: its generator kept its instants, and its requests were what they should be.
+pub(super) fn is_valid(run: &RunFile) -> bool {
+    let failed = run.counts.failed.iter().filter(|(code, _)| !REFUSALS.contains(code));
+    let failed: u64 = failed.map(|(_, count)| count).sum();
+    run.caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid)
+        && 100.0 * failed as f64 <= LOST_MAX * run.counts.arrivals as f64
+}
+
+/// What a request takes of each resource; only the CPU's capacity is known, and a device's, which is busy or not.
+fn work(runs: &[&RunFile], cpu: Option<Work>, cpus: Option<f64>) -> Vec<WorkRecord> {
+    let per_s = |name: &str, unit: f64| {
+        let points = runs.iter().filter_map(|run| Some((run.throughput_per_s, run.sense.get(name)? * unit)));
+        Work::of(&points.collect::<Vec<_>>())
+    };
+    let found = [
+        ("cpu_ms", cpu.map(|work| scaled(work, 1e3)), cpus.map(|cpus| 1e3 * cpus)),
+        ("disk_busy_ms", per_s("disk_busy_percent", 10.0), Some(1e3)),
+        ("disk_reads", per_s("disk_reads_per_s", 1.0), None),
+        ("read_bytes", per_s("server_read_bytes_per_s", 1.0), None),
+        ("write_bytes", per_s("server_write_bytes_per_s", 1.0), None),
+    ];
+    found.into_iter().filter_map(|(name, work, capacity)| Some(record(name, work?, capacity))).collect()
+}
+
+fn record(resource: &str, work: Work, capacity: Option<f64>) -> WorkRecord {
+    WorkRecord {
+        resource: resource.to_owned(),
+        per_request: work.per_request,
+        range: work.range.map(range),
+        idle_per_s: work.idle,
+        runs: u32::try_from(work.runs).unwrap_or(u32::MAX),
+        ends_at_per_s: capacity.and_then(|capacity| work.ends_at(capacity)).map(range),
+    }
+}
+
+fn scaled(work: Work, factor: f64) -> Work {
+    let both = |range: Range| Range { low: factor * range.low, high: factor * range.high };
+    let (per_request, idle) = (factor * work.per_request, factor * work.idle);
+    Work { per_request, idle, range: work.range.map(both), ..work }
+}
+
+/// CPUs that the server may use, where they are seen.
+fn capacity(runs: &[RunAt]) -> Option<f64> {
+    runs.iter().filter_map(|run| run.cpus).reduce(f64::max)
+}
+
+fn range(range: Range) -> RangeRecord {
+    RangeRecord { low: range.low, high: range.high }
+}
+
+fn way(alone: &Alone) -> &'static str {
+    match alone.way {
+        Way::Undisturbed => "undisturbed",
+        Way::ClearStretches => "clear-stretches",
+        Way::TakenHandedBack => "taken-handed-back",
+    }
+}
+
+/// Of two servers: what both carry at least, what neither exceeds, and what holds both. Where one of them has no bound, both
+/// together have none.
+fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
+    let both = |a: Option<f64>, b: Option<f64>, take: fn(f64, f64) -> f64| a.zip(b).map(|(a, b)| take(a, b));
+    let wide =
+        |a: RangeRecord, b: RangeRecord| RangeRecord { low: a.low.min(b.low), high: a.high.max(b.high) };
+    let by_itself = one.by_itself_per_s.zip(other.by_itself_per_s).map(|(a, b)| wide(a, b));
+    let work = one.work.iter().filter_map(|own| Some(work_hull(own, other.work_of(&own.resource)?, wide)));
+    BoundsRecord {
+        at_least_per_s: both(one.at_least_per_s, other.at_least_per_s, f64::min),
+        seen_at_per_s: both(one.seen_at_per_s, other.seen_at_per_s, f64::min),
+        p95_below_ms: both(one.p95_below_ms, other.p95_below_ms, f64::max),
+        at_most_per_s: both(one.at_most_per_s, other.at_most_per_s, f64::max),
+        by_itself_per_s: by_itself,
+        by_itself_from: if by_itself.is_some() { one.by_itself_from.clone() } else { String::new() },
+        by_itself_coverage_percent: both(
+            one.by_itself_coverage_percent,
+            other.by_itself_coverage_percent,
+            f64::min,
+        ),
+        work: work.collect(),
+        taken_percent: both(one.taken_percent, other.taken_percent, f64::max),
+        runs: one.runs + other.runs,
+        left_out: one.left_out + other.left_out,
+    }
+}
+
+fn work_hull(
+    one: &WorkRecord,
+    other: &WorkRecord,
+    wide: impl Fn(RangeRecord, RangeRecord) -> RangeRecord,
+) -> WorkRecord {
+    WorkRecord {
+        resource: one.resource.clone(),
+        per_request: f64::midpoint(one.per_request, other.per_request),
+        range: one.range.zip(other.range).map(|(a, b)| wide(a, b)),
+        idle_per_s: one.idle_per_s.max(other.idle_per_s),
+        runs: one.runs + other.runs,
+        ends_at_per_s: one.ends_at_per_s.zip(other.ends_at_per_s).map(|(a, b)| wide(a, b)),
+    }
+}
