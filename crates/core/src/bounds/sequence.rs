@@ -58,8 +58,9 @@ impl Sequence {
         let answer = Answer::of(runs);
         let rates = &answer.carried.rates;
         let (lowest, highest) = (rates.first()?, rates.last()?);
-        if let Some(single) = rates.iter().find(|rate| rate.runs < RUNS_MIN) {
-            return Some(Step::Run(single.rate));
+        // The one with the fewest runs, so that what drifts with time meets the rates alike.
+        if let Some(few) = rates.iter().min_by_key(|rate| rate.runs).filter(|rate| rate.runs < RUNS_MIN) {
+            return Some(Step::Run(few.rate));
         }
         let carried = rates.iter().rev().find(|rate| rate.fate == Fate::Carried);
         let failed = rates.iter().find(|rate| {

@@ -48,6 +48,8 @@ Examples:
   evenkeel profile --factor buffer-pool=20%..100% --factor layout=insert,dump --sandboxes 2
       why a profile differs from run to run and from machine to machine
   evenkeel profile --workload examples/workloads/orders.toml mysql://app@db1/shop --rate 100,200,400
+  evenkeel profile --within 10m --until 5%
+      runs where they tighten the bounds most, until these lie 5 % apart or ten minutes are over
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
@@ -66,6 +68,13 @@ pub struct Args {
     /// Runs of each cell
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: u32,
+    /// Choose runs one by one, where each tightens the bounds most, until they are so narrow (5%: at least and at most
+    /// lie 5 % apart); in place of --rate and --repeats
+    #[arg(long, value_name = "WIDTH", conflicts_with_all = ["repeats", "whole_sweep", "retries"])]
+    pub until: Option<String>,
+    /// The same until the time is up, search and restarts included; with --until whichever comes first
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["repeats", "whole_sweep", "retries"])]
+    pub within: Option<String>,
     /// Measured time of a run
     #[arg(long, short, value_name = "TIME", default_value = "10s")]
     pub duration: String,

@@ -14,7 +14,7 @@ use evenkeel_lab::sandbox::{self, CpuSet};
 use evenkeel_lab::store::format::{
     ArrivalsRecord, ProtocolRecord, ResetRecord, SettingsRecord, TargetRecord,
 };
-use evenkeel_lab::study::{Process, Reset, StudySpec};
+use evenkeel_lab::study::{Budget, Process, Reset, StudySpec};
 use evenkeel_sense::cpu::Domain;
 use std::path::PathBuf;
 
@@ -83,6 +83,7 @@ pub fn study(
         generator_cpus,
         request_log: args.request_log,
         retries: args.retries,
+        budget: budget(args)?,
         whole_sweep: args.whole_sweep,
         sites: servers.sites,
         series: servers.series,
@@ -117,6 +118,33 @@ fn rates(args: &Args) -> Result<RatePlan> {
         .hint("give the rates an end, as 10..100:10, or leave --whole-sweep out");
     }
     Ok(rates)
+}
+
+/// Rates that are given, and repeats, say which runs to make; a sequence finds that by itself.
+fn budget(args: &Args) -> Result<Option<Budget>> {
+    let until = args.until.as_deref().map(share).transpose()?;
+    let within = args.within.as_deref().map(|text| positive(text, "--within")).transpose()?;
+    if until.is_none() && within.is_none() {
+        return Ok(None);
+    }
+    if !args.rate.starts_with("auto") {
+        return Err(anyhow::anyhow!(
+            "--until and --within find their rates by themselves, and --rate {} names some",
+            args.rate
+        ))
+        .hint("leave --rate out, or give --repeats in place of --until and --within");
+    }
+    Ok(Some(Budget { until, within }))
+}
+
+/// `5%` as 0.05.
+fn share(text: &str) -> Result<f64> {
+    let percent = text.trim().trim_end_matches('%').trim().parse::<f64>().ok();
+    match percent.filter(|percent| *percent > 0.0 && *percent <= 100.0) {
+        Some(percent) => Ok(percent / 100.0),
+        None => Err(anyhow::anyhow!("--until {text} is no share between 0 and 100 %"))
+            .hint("write it as 5%: the width of the bounds beside their middle"),
+    }
 }
 
 fn positive(text: &str, flag: &str) -> Result<evenkeel_core::Nanos> {
@@ -199,6 +227,8 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
         request_log: spec.request_log,
         retries: spec.retries,
         whole_sweep: spec.whole_sweep,
+        until_percent: spec.budget.and_then(|budget| budget.until).map(|until| 100.0 * until),
+        within_s: spec.budget.and_then(|budget| budget.within).map(evenkeel_core::Nanos::as_secs_f64),
     }
 }
 

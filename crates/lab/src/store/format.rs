@@ -51,6 +51,9 @@ pub struct PlanFile {
     /// Sweeps that have ended.
     #[serde(default)]
     pub sweeps: Vec<SweepRecord>,
+    /// Why a study whose runs are chosen one by one has ended; absent where it goes on, or has a fixed number of runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
 }
 
 /// How a sweep through rates ended, for series that differ in the target alone.
@@ -101,6 +104,19 @@ pub struct SettingsRecord {
     /// Whether every rate is measured, also those above the end of the sweep.
     #[serde(default)]
     pub whole_sweep: bool,
+    /// Where runs are chosen one by one, the width of the bounds at which they are tight enough, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_percent: Option<f64>,
+    /// The same, time at most, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_s: Option<f64>,
+}
+
+impl SettingsRecord {
+    /// Whether runs are chosen one by one, so that their number is not known before the end.
+    pub fn is_sequence(&self) -> bool {
+        self.until_percent.is_some() || self.within_s.is_some()
+    }
 }
 
 /// What a plan of before this was a setting goes on with.

@@ -27,6 +27,7 @@ pub fn new_plan(
         rates_known: false,
         probes: Vec::new(),
         sweeps: Vec::new(),
+        ended: None,
     }
 }
 

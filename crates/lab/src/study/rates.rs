@@ -57,7 +57,7 @@ impl Study<'_> {
         Ok(rates.sweep(saturation, ceiling)?)
     }
 
-    fn lowest_saturation(&mut self, series: &[usize], tell: Tell<'_>) -> Result<f64, StudyError> {
+    pub(super) fn lowest_saturation(&mut self, series: &[usize], tell: Tell<'_>) -> Result<f64, StudyError> {
         let mut lowest = f64::INFINITY;
         for one in series {
             lowest = lowest.min(self.search(*one, tell)?);

@@ -3,6 +3,7 @@
 use super::site::Site;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent, order, summary};
+use crate::clock::Clock;
 use crate::stop::Stop;
 use crate::store::StudyFolder;
 use crate::store::format::{CaveatRecord, PlanFile, RunFile, SummaryFile};
@@ -20,6 +21,7 @@ pub fn run(
     tell: &mut dyn FnMut(StudyEvent),
 ) -> Result<SummaryFile, StudyError> {
     let mut study = Study {
+        clock: Clock::start(),
         sites: spec.sites.iter().map(Site::new).collect(),
         plan: folder.plan()?,
         runs: folder.runs()?,
@@ -49,6 +51,8 @@ pub(super) struct Study<'a> {
     pub stop: &'a Stop,
     pub sites: Vec<Site<'a>>,
     pub plan: PlanFile,
+    /// Since the start, or the resume.
+    pub clock: Clock,
     /// Those that stand, with the attempts that were set aside for them.
     pub runs: Vec<RunFile>,
     /// Doubts that hold for every run.
@@ -62,6 +66,9 @@ pub(super) type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
 impl Study<'_> {
     fn all(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
         self.prepare(tell)?;
+        if let Some(budget) = self.spec.budget {
+            return self.sequence(budget, tell);
+        }
         if !self.plan.rates_known {
             self.find_rates(tell)?;
         }
@@ -81,12 +88,22 @@ impl Study<'_> {
     }
 
     pub(super) fn runs_planned(&self) -> u32 {
-        u32::try_from(self.plan.cells.len()).unwrap_or(u32::MAX).saturating_mul(self.spec.repeats)
+        match self.spec.budget {
+            Some(budget) => self.runs_expected(budget),
+            None => {
+                u32::try_from(self.plan.cells.len()).unwrap_or(u32::MAX).saturating_mul(self.spec.repeats)
+            }
+        }
     }
 
     pub(super) fn time_left(&self) -> Nanos {
         let left = u64::from(self.runs_planned()).saturating_sub(self.runs.len() as u64);
-        Nanos((self.spec.warm_up + self.spec.duration + OVERHEAD).0.saturating_mul(left))
+        Nanos(self.run_cost().0.saturating_mul(left))
+    }
+
+    /// How long one run takes, roughly.
+    pub(super) fn run_cost(&self) -> Nanos {
+        self.spec.warm_up + self.spec.duration + OVERHEAD
     }
 
     /// Tells the plan where it has changed since it was told last.

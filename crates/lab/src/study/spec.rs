@@ -57,6 +57,8 @@ pub struct StudySpec {
     pub request_log: bool,
     /// How often a disturbed run is measured again at most.
     pub retries: u32,
+    /// Where runs are chosen one by one, until when; their rates and repeats are then found on the way.
+    pub budget: Option<Budget>,
     /// Whether rates above the end of a sweep are measured too.
     pub whole_sweep: bool,
     /// Servers with their data; series name them by index.
@@ -75,6 +77,15 @@ impl StudySpec {
         };
         self.reset == Reset::Full && self.series.iter().any(restores)
     }
+}
+
+/// When a study whose runs are chosen one by one has enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// Width of the bounds beside their middle; 0.05 is 5 %.
+    pub until: Option<f64>,
+    /// Time from the start, or from the resume.
+    pub within: Option<Nanos>,
 }
 
 /// Process of the arrivals of an open load.

@@ -15,8 +15,8 @@ use evenkeel_core::trust::{Capacity, Point, Settling, Tolerance, TrustLimit};
 /// Everything that follows from the runs; derived, and the same for the same runs.
 pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
     let cells = cells::summarise(plan, runs);
-    let runs_planned = u32::try_from(plan.cells.len()).unwrap_or(u32::MAX) * plan.settings.repeats;
     let runs_done = u32::try_from(runs.len()).unwrap_or(u32::MAX);
+    let runs_planned = runs_planned(plan, runs_done);
     // An unstable cell is a result about the server; what is measured of it is not held to its steadiness.
     let valid = cells.iter().filter(|cell| cell.stability != Verdict::Unstable).all(|cell| cell.valid);
     SummaryFile {
@@ -29,6 +29,14 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
         runs_planned,
         valid,
         cells,
+    }
+}
+
+/// Of a study whose runs are chosen one by one all that are made, and one more until it has ended.
+fn runs_planned(plan: &PlanFile, done: u32) -> u32 {
+    match plan.settings.is_sequence() {
+        true => done + u32::from(plan.ended.is_none()),
+        false => u32::try_from(plan.cells.len()).unwrap_or(u32::MAX) * plan.settings.repeats,
     }
 }
 

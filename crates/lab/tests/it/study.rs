@@ -48,6 +48,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
         generator_cpus: Vec::new(),
         request_log: true,
         retries: 0,
+        budget: None,
         whole_sweep: false,
         sites: vec![SiteSpec {
             target_label: "a".into(),
@@ -87,6 +88,8 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
         request_log: true,
         retries: spec.retries,
         whole_sweep: spec.whole_sweep,
+        until_percent: spec.budget.and_then(|budget| budget.until).map(|until| 100.0 * until),
+        within_s: spec.budget.and_then(|budget| budget.within).map(Nanos::as_secs_f64),
     }
 }
 

@@ -1,0 +1,183 @@
+//! Runs one by one, each where it tightens the bounds most, until they are as tight as was wanted or the time is up.
+
+use super::run::{Study, Tell};
+use super::spec::Budget;
+use super::{StudyError, StudyEvent, answer, order, summary};
+use crate::store::format::CellRecord;
+use evenkeel_core::Nanos;
+use evenkeel_core::arrivals::RATE_MAX;
+use evenkeel_core::bounds::{RunAt, Sequence, Step, Wanted};
+
+/// A rate at which so many more runs failed than held, by their own generator, is given up, and the sequence with it:
+/// further runs would fail as well.
+const FAILED_MAX: usize = 5;
+
+/// Runs of a study at most, however tight the bounds are to be: a server whose capacity wanders never gets them.
+const RUNS_MAX: usize = 2_000;
+
+/// Rates that a study begins with, and runs of each before anything is certain: what the first bounds cost.
+const RUNS_FIRST: u32 = 12;
+
+/// Why a sequence ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Enough,
+    TimeIsUp,
+    Exhausted,
+    GeneratorFails,
+    TooMany,
+}
+
+impl End {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Enough => "the bounds are as tight as was wanted",
+            Self::TimeIsUp => "the time is up",
+            Self::Exhausted => "no further run of this length tightens the bounds",
+            Self::GeneratorFails => "the generator fails at the rate that would tell more",
+            Self::TooMany => "2,000 runs are made",
+        }
+    }
+}
+
+impl Study<'_> {
+    /// The whole sequence; what the folder has already counts.
+    pub(super) fn sequence(&mut self, budget: Budget, tell: Tell<'_>) -> Result<(), StudyError> {
+        let groups = summary::groups(&self.plan);
+        for group in &groups {
+            self.first_rates(group, tell)?;
+        }
+        self.plan.rates_known = true;
+        self.folder.write_plan(&self.plan)?;
+        self.tell_plan(tell);
+        self.warn_of_little_time(budget, tell);
+        let end = self.through(groups, budget, tell)?;
+        self.plan.ended = Some(end.words().to_owned());
+        Ok(self.folder.write_plan(&self.plan)?)
+    }
+
+    /// Goes round the groups, so that what drifts with time meets them alike.
+    fn through(
+        &mut self,
+        mut open: Vec<Vec<usize>>,
+        budget: Budget,
+        tell: Tell<'_>,
+    ) -> Result<End, StudyError> {
+        let mut last = End::Enough;
+        while !open.is_empty() {
+            let mut going_on = Vec::new();
+            for group in open {
+                let rate = match self.next_rate(&group, budget) {
+                    Ok(rate) => rate,
+                    Err(end) => {
+                        last = end;
+                        continue;
+                    }
+                };
+                for series in &group {
+                    if self.time_is_up(budget) {
+                        return Ok(End::TimeIsUp);
+                    }
+                    self.once_more(*series, rate, tell)?;
+                }
+                going_on.push(group);
+            }
+            open = going_on;
+        }
+        Ok(last)
+    }
+
+    /// The rate of the next run; an end where there is none.
+    fn next_rate(&self, group: &[usize], budget: Budget) -> Result<f64, End> {
+        if self.runs.len() >= RUNS_MAX {
+            return Err(End::TooMany);
+        }
+        if let Some(rate) = self.rate_without_runs(group) {
+            return Ok(rate);
+        }
+        let sequence = sequence(budget);
+        let mut end = End::Enough;
+        for series in group {
+            let runs = answer::runs_of(&self.plan, &self.runs, *series);
+            match sequence.next(&runs) {
+                Some(Step::Run(rate)) if fails(&runs, rate) => end = End::GeneratorFails,
+                Some(Step::Run(rate)) => return Ok(rate),
+                Some(Step::Enough) => {}
+                Some(Step::Exhausted) => end = End::Exhausted,
+                None => match runs.first() {
+                    Some(run) if !fails(&runs, run.rate) => return Ok(run.rate),
+                    _ => end = End::GeneratorFails,
+                },
+            }
+        }
+        Err(end)
+    }
+
+    /// A rate of the plan that was not measured yet, in random order.
+    fn rate_without_runs(&self, group: &[usize]) -> Option<f64> {
+        let cells = order::block(&self.plan.cells, self.spec.seed, 1);
+        let without = |cell: &&CellRecord| {
+            group.contains(&cell.series) && !self.runs.iter().any(|run| run.cell == cell.id)
+        };
+        cells.iter().find(without).map(|cell| cell.rate_per_s)
+    }
+
+    fn once_more(&mut self, series: usize, rate: f64, tell: Tell<'_>) -> Result<(), StudyError> {
+        let known = self.plan.cells.len();
+        let cell = order::cell_of(&mut self.plan, series, rate);
+        if self.plan.cells.len() > known {
+            self.folder.write_plan(&self.plan)?;
+        }
+        let done = self.runs.iter().filter(|run| run.cell == cell.id).count();
+        self.cell(&cell, u32::try_from(done + 1).unwrap_or(u32::MAX), tell).map(drop)
+    }
+
+    /// Rates to begin with, the same for all series of a group.
+    fn first_rates(&mut self, group: &[usize], tell: Tell<'_>) -> Result<(), StudyError> {
+        if self.plan.cells.iter().any(|cell| group.contains(&cell.series)) {
+            return Ok(());
+        }
+        let saturation = self.lowest_saturation(group, tell)?;
+        for rate in sequence(Budget::default()).first(saturation) {
+            for series in group {
+                order::cell_of(&mut self.plan, *series, rate);
+            }
+        }
+        Ok(self.folder.write_plan(&self.plan)?)
+    }
+
+    /// Whether another run would end behind the budget.
+    fn time_is_up(&self, budget: Budget) -> bool {
+        budget.within.is_some_and(|within| self.clock.now() + self.run_cost() > within)
+    }
+
+    /// Runs that there is time for, with those that are made.
+    pub(super) fn runs_expected(&self, budget: Budget) -> u32 {
+        let done = u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
+        let left = budget.within.map_or(Nanos::ZERO, |within| within - self.clock.now());
+        let fit = u32::try_from(left.0 / self.run_cost().0.max(1)).unwrap_or(u32::MAX);
+        let at_least = if budget.within.is_some() { 0 } else { RUNS_FIRST.saturating_sub(done).max(1) };
+        done.saturating_add(fit.max(at_least))
+    }
+
+    fn warn_of_little_time(&self, budget: Budget, tell: Tell<'_>) {
+        let fit = self.runs_expected(budget);
+        let needed = RUNS_FIRST * u32::try_from(self.plan.series.len()).unwrap_or(u32::MAX);
+        if budget.within.is_some() && fit < needed {
+            tell(StudyEvent::Warning(format!(
+                "there is time for {fit} runs, and bounds need {needed}: give it more by --within, or shorter runs by --duration"
+            )));
+        }
+    }
+}
+
+fn sequence(budget: Budget) -> Sequence {
+    // Without a width the whole time is used.
+    Sequence { wanted: Wanted { width: budget.until.unwrap_or(0.0) }, rate_max: RATE_MAX }
+}
+
+/// Whether runs at a rate fail again and again.
+fn fails(runs: &[RunAt], rate: f64) -> bool {
+    let at = |valid: bool| runs.iter().filter(|run| run.rate == rate && run.valid == valid).count();
+    at(false) >= at(true) + FAILED_MAX
+}
