@@ -18,10 +18,13 @@ const FIRST: [f64; 4] = [0.5, 0.8, 0.95, 1.3];
 /// Overload is so many times the highest rate that was carried, with what neighbours took handed back.
 const ABOVE: f64 = 1.25;
 
+/// Bounds as narrow as this are never asked for.
+const WIDTH_MIN: f64 = 1e-6;
+
 /// When enough is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wanted {
-    /// Width of the bounds beside their middle; 0.05 is 5 %.
+    /// Width of the bounds beside their middle; 0.05 is 5 %, and 0 is as narrow as the time allows.
     pub width: f64,
 }
 
@@ -97,7 +100,9 @@ impl Sequence {
     /// The widest of three comes first: the gap between the rate that was carried and the one that was not, the
     /// uncertainty of the throughput that was carried, and that of what the server would carry by itself.
     fn between(&self, answer: &Answer, carried: &Rate, failed: &Rate) -> Step {
-        let half = self.wanted.width / 2.0;
+        // Where none is wanted they are weighed against one another all the same.
+        let width = self.wanted.width.max(WIDTH_MIN);
+        let half = width / 2.0;
         let low = carried.throughput_low.unwrap_or(0.0).min(carried.rate);
         let gap = (failed.rate / carried.rate).ln();
         let chance = (carried.rate / low.max(1e-9)).ln();
@@ -106,7 +111,7 @@ impl Sequence {
         let steps = [
             (wide(gap, half), self.into_gap(answer, carried, failed)),
             (wide(chance, half), Some(Step::Run(carried.rate))),
-            (wide(alone, self.wanted.width), Some(Step::Run(self.overload(answer)))),
+            (wide(alone, width), Some(Step::Run(self.overload(answer)))),
         ];
         let open = steps.iter().filter(|(excess, step)| *excess > 1.0 && step.is_some());
         match open.max_by(|one, other| one.0.total_cmp(&other.0)) {

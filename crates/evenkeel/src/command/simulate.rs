@@ -1,7 +1,9 @@
 //! `evenkeel simulate`: controllers, guarded sessions and measured cells on the virtual clock.
 
 mod coverage;
+mod many;
 mod mix;
+mod noisy;
 mod plants;
 mod sessions;
 pub mod shares;
@@ -30,6 +32,7 @@ use std::process::ExitCode;
   evenkeel simulate --sessions 1000                      guarded sessions: what must never happen
   evenkeel simulate --sessions 1 --seed 17 --story       one of these histories, step by step
   evenkeel simulate coverage                             how often the intervals of a cell hold
+  evenkeel simulate noisy                                how often the bounds of a profile hold beside a neighbour
 
 Exit code 1 when an expectation of a scenario is broken, or something happened to a session that must not.")]
 pub struct Args {
@@ -91,12 +94,16 @@ pub struct Args {
 pub enum What {
     /// How often the intervals of a cell hold, on queues whose figures are known
     Coverage(coverage::Args),
+    /// How often the bounds of a profile hold beside a neighbour that takes CPU, on a server whose capacity is known
+    Noisy(noisy::Args),
 }
 
 /// Runs scenarios, random plants, steps, sessions or the search.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    if let Some(What::Coverage(args)) = &args.what {
-        return coverage::run(session, args);
+    match &args.what {
+        Some(What::Coverage(args)) => return coverage::run(session, args),
+        Some(What::Noisy(args)) => return noisy::run(session, args),
+        None => {}
     }
     if args.search {
         return plants::search(args);

@@ -1,7 +1,8 @@
 //! How often the intervals of a cell hold, on queues whose figures are known.
 
+use super::many;
 use crate::command::Session;
-use crate::failure::{Stopped, WithHint};
+use crate::failure::WithHint;
 use crate::out;
 use anyhow::Result;
 use evenkeel_core::Nanos;
@@ -11,8 +12,6 @@ use evenkeel_core::simulation::coverage::{Coverage, CoveragePlan, Try, judge};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Mean service time of the virtual server.
 const SERVICE: Nanos = Nanos::from_millis(4);
@@ -68,31 +67,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What came of the seed with this number.
-type Done = (u64, Result<Vec<Try>, RateError>);
-
-/// The tries of all seeds in their order, whichever thread made them: the same for the same seed.
 fn tries(session: &Session, plan: &CoveragePlan, seed: Seed, seeds: u64) -> Result<Vec<Try>> {
-    let next = AtomicU64::new(0);
-    let done: Mutex<Vec<Done>> = Mutex::new(Vec::new());
-    let work = || loop {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        if number >= seeds || session.stop.is_set() {
-            break;
-        }
-        let tries = plan.tries(seed.numbered(number));
-        done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((number, tries));
-    };
-    std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        (0..threads).for_each(|_| drop(scope.spawn(work)));
-    });
-    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if session.stop.is_set() {
-        return Err(Stopped(format!("after {} of {seeds} seeds", done.len())).into());
-    }
-    done.sort_by_key(|(number, _)| *number);
-    let tries: Result<Vec<Vec<Try>>, RateError> = done.into_iter().map(|(_, tries)| tries).collect();
+    let done = many::tries(session, seeds, |number| plan.tries(seed.numbered(number)))?;
+    let tries: Result<Vec<Vec<Try>>, RateError> = done.into_iter().collect();
     Ok(tries.hint("a load is above 0 and below 1")?.concat())
 }
 
