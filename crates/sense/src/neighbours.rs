@@ -8,6 +8,7 @@ use crate::clock::Clock;
 use crate::cpu::{CpuSet, StatFile};
 use crate::error::SenseError;
 use crate::system::{self, Affinity, Whose};
+use crate::throttle::{ThrottleReading, Throttling};
 use evenkeel_core::Nanos;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -48,6 +49,8 @@ pub struct NeighbourRecord {
     pub taken: Option<f64>,
     /// CPUs that the shares are of.
     pub cpus: f64,
+    /// Whether the server was held back from its first reading to its last.
+    pub throttling: Throttling,
 }
 
 /// A watch over neighbours. Dropping it ends its thread.
@@ -104,15 +107,24 @@ impl NeighbourPlan {
         let _ = Affinity::of(&self.generator_cpus).apply();
         let count = self.duration.0.checked_div(self.stretch.0).unwrap_or(0);
         let mut readings: Vec<Option<Reading>> = Vec::new();
+        let mut began = None;
         for number in 0..=count {
             let at = self.delay + Nanos(number * self.stretch.0);
             if !wait_until(at, clock, stopped) {
                 break;
             }
+            began.get_or_insert_with(|| (clock.now(), self.throttle()));
             let late = clock.now() > at + Nanos(self.stretch.0 / 4);
             readings.push(if late { None } else { self.read(clock) });
         }
-        self.record(&readings)
+        let throttling = began.map(|(at, before)| {
+            Throttling::between(&before, &self.throttle(), clock.now() - at, self.cpus.len() as f64)
+        });
+        NeighbourRecord { throttling: throttling.unwrap_or_default(), ..self.record(&readings) }
+    }
+
+    fn throttle(&self) -> ThrottleReading {
+        ThrottleReading::of(self.server_pid, &self.cpus)
     }
 
     fn read(&self, clock: &Clock) -> Option<Reading> {
@@ -147,6 +159,7 @@ impl NeighbourPlan {
             taken: ends.and_then(|(first, last)| share(first, last)).map(|taken| taken.max(0.0)),
             stretches,
             cpus,
+            throttling: Throttling::default(),
         }
     }
 }

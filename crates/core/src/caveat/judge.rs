@@ -1,8 +1,8 @@
 //! From a measurement to a caveat, or to none.
 
 use super::{
-    BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, FIRST_REPEAT_SHARE, GENERATOR_CPU_MAX,
-    INDEPENDENT_BATCHES_MIN, LAG_ALWAYS_TOLERATED, LAG_SHARE_MAX, LAG_TAIL_ALWAYS_TOLERATED,
+    BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, CLOCK_MIN, FIRST_REPEAT_SHARE, GENERATOR_CPU_MAX,
+    HELD_BACK_MAX, INDEPENDENT_BATCHES_MIN, LAG_ALWAYS_TOLERATED, LAG_SHARE_MAX, LAG_TAIL_ALWAYS_TOLERATED,
     LAG_TAIL_SHARE_MAX, OTHER_LOAD_MAX, RUNS_MIN, SESSION_WAIT_ALWAYS_TOLERATED, SESSION_WAIT_SHARE_MAX,
     STEAL_MAX,
 };
@@ -62,6 +62,20 @@ impl Caveat {
     /// [`Caveat::Steal`], from the share of CPU time in percent.
     pub fn steal(percent: f64) -> Option<Self> {
         (percent > STEAL_MAX).then_some(Self::Steal { percent })
+    }
+
+    /// [`Caveat::Throttled`], from the share of its CPUs' time in percent for which a quota held the server back, that quota in
+    /// CPUs, how often heat slowed a CPU down, and the clock in percent of the fastest.
+    pub fn throttled(
+        held: Option<f64>,
+        quota: Option<f64>,
+        heat: Option<u64>,
+        clock: Option<f64>,
+    ) -> Option<Self> {
+        let quota = held.zip(quota).filter(|(held, _)| *held > HELD_BACK_MAX);
+        let clock = clock.filter(|clock| *clock < CLOCK_MIN);
+        let heat = heat.unwrap_or(0);
+        (quota.is_some() || heat > 0 || clock.is_some()).then_some(Self::Throttled { quota, heat, clock })
     }
 
     /// [`Caveat::OtherLoad`], from the share of the CPU time of the machine in percent that neither server nor

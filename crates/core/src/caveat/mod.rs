@@ -83,6 +83,15 @@ pub enum Caveat {
         /// Share of the CPU time, percent.
         percent: f64,
     },
+    /// The server was held back by what its machine or its control group allows it.
+    Throttled {
+        /// Share of its CPUs' time for which a quota held it back, percent, and the quota in CPUs.
+        quota: Option<(f64, f64)>,
+        /// Times that heat slowed a CPU down.
+        heat: u64,
+        /// Clock of its CPUs beside their fastest, percent, where that is slow.
+        clock: Option<f64>,
+    },
     /// Something else than server and generator used the CPU.
     OtherLoad {
         /// Share of the CPU time of the machine, percent.
@@ -197,6 +206,7 @@ impl Caveat {
             Self::TooFewRuns { .. } => "too-few-runs",
             Self::Steal { .. } => "steal",
             Self::OtherLoad { .. } => "other-load",
+            Self::Throttled { .. } => "throttled",
             Self::BacklogAtEnd { .. } => "backlog-at-end",
             Self::LowerBound { .. } => "lower-bound",
             Self::Failures { .. } => "failures",
@@ -229,6 +239,7 @@ impl Caveat {
             | Self::TooFewRuns { .. }
             | Self::Steal { .. }
             | Self::OtherLoad { .. }
+            | Self::Throttled { .. }
             | Self::BacklogAtEnd { .. }
             | Self::LowerBound { .. }
             | Self::Failures { .. }

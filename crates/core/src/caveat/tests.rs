@@ -22,6 +22,7 @@ fn all() -> Vec<Caveat> {
         Caveat::runs(2).unwrap(),
         Caveat::steal(2.5).unwrap(),
         Caveat::other_load(7.0).unwrap(),
+        Caveat::throttled(Some(40.0), Some(0.5), Some(3), Some(55.0)).unwrap(),
         Caveat::backlog(90, 3_000).unwrap(),
         Caveat::lower_bound(3, 0, 3_000).unwrap(),
         Caveat::failures(1, 3_000).unwrap(),
@@ -72,6 +73,12 @@ fn the_text_carries_the_evidence() {
             .to_string()
             .starts_with("1 rate of a above the end of the sweep was not measured (300 per second): x.")
     );
+    let held = text(Caveat::throttled(Some(40.2), Some(0.5), Some(0), Some(99.0)));
+    assert!(held.starts_with(
+        "The server was throttled: for 40 % of the time of its CPUs a quota of 0.50 CPUs of its control group held it back."
+    ));
+    assert_eq!(Caveat::throttled(Some(0.2), Some(0.5), None, None), None);
+    assert_eq!(Caveat::throttled(Some(40.0), None, Some(0), Some(80.0)), None, "no quota is known");
     assert!(text(Caveat::runs(1)).starts_with("With 1 run the figures have no interval."));
     assert!(text(Caveat::stopped(Nanos::from_secs(7), Nanos::from_secs(30))).contains("after 7 of 30 s"));
 }

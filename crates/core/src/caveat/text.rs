@@ -32,6 +32,7 @@ impl fmt::Display for Caveat {
             Self::TooFewRuns { runs } => too_few_runs(*runs, out),
             Self::Steal { percent } => steal(*percent, out),
             Self::OtherLoad { percent } => other_load(*percent, out),
+            Self::Throttled { quota, heat, clock } => throttled(*quota, *heat, *clock, out),
             Self::BacklogAtEnd { requests, arrivals } => backlog_at_end(*requests, *arrivals, out),
             Self::LowerBound { timed_out, unsent, arrivals } => {
                 lower_bound([*timed_out, *unsent, *arrivals], out)
@@ -242,6 +243,25 @@ fn not_measured(series: &str, rates: &[f64], reason: &str, out: &mut fmt::Format
          --whole-sweep.",
         plural(rates.len() as u64, "rate", "rates"),
         if rates.len() == 1 { "was" } else { "were" }
+    )
+}
+
+fn throttled(
+    quota: Option<(f64, f64)>,
+    heat: u64,
+    clock: Option<f64>,
+    out: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let quota = quota.map(|(held, cpus)| {
+        format!("for {held:.0} % of the time of its CPUs a quota of {cpus:.2} CPUs of its control group held it back")
+    });
+    let heat = (heat > 0).then(|| format!("heat slowed its CPUs down {}", plural(heat, "time", "times")));
+    let clock = clock.map(|clock| format!("its CPUs ran at {clock:.0} % of their fastest clock"));
+    let all: Vec<String> = [quota, heat, clock].into_iter().flatten().collect();
+    write!(
+        out,
+        "The server was throttled: {}. The figures are those of a server that is held back so.",
+        all.join(", and ")
     )
 }
 

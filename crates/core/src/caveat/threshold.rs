@@ -22,6 +22,13 @@ pub const SESSION_WAIT_SHARE_MAX: f64 = 0.05;
 /// Mean wait for a session up to here is always tolerated.
 pub const SESSION_WAIT_ALWAYS_TOLERATED: Nanos = LAG_ALWAYS_TOLERATED;
 
+/// Share of its CPUs' time in percent for which a quota may hold the server back before that is said.
+pub const HELD_BACK_MAX: f64 = 1.0;
+
+/// Clock of the server's CPUs beside their fastest, in percent, below which it is called slow. That fastest is mostly one of
+/// a single busy core, so that a machine with all cores at work lies below 100 without any fault.
+pub const CLOCK_MIN: f64 = 70.0;
+
 /// CPU use in percent up to which a thread of the generator keeps its schedule: a single-server queue at 90 %
 /// makes requests wait nine times as long as they take to send.
 pub const GENERATOR_CPU_MAX: f64 = 90.0;

@@ -13,7 +13,7 @@ pub struct Cause {
 }
 
 /// All known causes. A caveat of none of them is a cause of its own, with the remedy of its own text.
-pub const CAUSES: [Cause; 9] = [
+pub const CAUSES: [Cause; 10] = [
     Cause {
         name: "The generator was late",
         codes: &[&["lag-too-large"], &["generator-saturated"], &["shared-cpus"], &["lag-tail"]],
@@ -24,6 +24,12 @@ pub const CAUSES: [Cause; 9] = [
         name: "Others used the CPUs",
         codes: &[&["steal", "other-load"], &["measured-again"]],
         remedy: "Stop what else runs here, or measure on a machine or at a time with quieter neighbours.",
+    },
+    Cause {
+        name: "The server was throttled",
+        codes: &[&["throttled"]],
+        remedy: "Lift the quota of its control group (cpu.max, cpu.cfs_quota_us), set the governor to performance, and mend \
+                 the cooling; or take the figures for those of a server with these limits.",
     },
     Cause {
         name: "More than the server carries",

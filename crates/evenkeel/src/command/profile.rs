@@ -42,7 +42,7 @@ pub enum ProtocolName {
 #[command(after_help = "\
 Examples:
   evenkeel profile
-      a private MariaDB on all CPUs but one, TPC-W data, rates found by itself
+      a private MariaDB on all CPUs but one, TPC-W data; ten minutes of runs, each where it tells most
   evenkeel profile mysql://bench@db1/tpcw --rate 10..:10 --repeats 20 --duration 180s
       the study's own settings; the password comes from EVENKEEL_PASSWORD or ?defaults-file=
   evenkeel profile --factor buffer-pool=20%..100% --factor layout=insert,dump --sandboxes 2
@@ -62,18 +62,20 @@ pub struct Args {
     /// TPC-W statement or mix by name, `dvdstore`, or a TOML file; `evenkeel explain --list` names them
     #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.complex")]
     pub workload: String,
-    /// Arrival rates per second: auto:N, FROM..TO:STEP (TO may be left out), or a list
-    #[arg(long, short, value_name = "RATES", default_value = "auto:8", allow_hyphen_values = true)]
-    pub rate: String,
-    /// Runs of each cell
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub repeats: u32,
-    /// Choose runs one by one, where each tightens the bounds most, until they are so narrow (5%: at least and at most
-    /// lie 5 % apart); in place of --rate and --repeats
-    #[arg(long, value_name = "WIDTH", conflicts_with_all = ["repeats", "whole_sweep", "retries"])]
+    /// Arrival rates per second: auto:N, FROM..TO:STEP (TO may be left out), or a list [default: rates and runs are
+    /// chosen one by one, see --within; auto:8 beside --repeats]
+    #[arg(long, short, value_name = "RATES", allow_hyphen_values = true)]
+    pub rate: Option<String>,
+    /// Runs of each cell [default beside --rate: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeats: Option<u32>,
+    /// Choose rates and runs one by one, where each tightens the bounds most, until these are so narrow (5%: at least and
+    /// at most lie 5 % apart)
+    #[arg(long, value_name = "WIDTH", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub until: Option<String>,
-    /// The same until the time is up, search and restarts included; with --until whichever comes first
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["repeats", "whole_sweep", "retries"])]
+    /// The same until the time is up, search and restarts included; with --until whichever comes first [default without
+    /// --until, --rate and --repeats: 10m for each series]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub within: Option<String>,
     /// Measured time of a run
     #[arg(long, short, value_name = "TIME", default_value = "10s")]
@@ -120,8 +122,9 @@ pub struct Args {
     pub whole_sweep: bool,
     /// How often a run is measured again at most, at the end of its block, where more than 2 % of the CPU time were
     /// stolen or more than 5 % used by others; the least disturbed attempt stands, whatever its response time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=10))]
-    pub retries: u32,
+    /// [default beside --rate: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10))]
+    pub retries: Option<u32>,
     /// Do not restart the server (or restore the database) before each run
     #[arg(long)]
     pub no_reset: bool,

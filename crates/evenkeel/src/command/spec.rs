@@ -6,6 +6,7 @@ use super::{Session, place};
 use crate::config::{rate, units};
 use crate::failure::WithHint;
 use anyhow::{Context, Result};
+use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
@@ -17,6 +18,14 @@ use evenkeel_lab::store::format::{
 use evenkeel_lab::study::{Budget, Process, Reset, StudySpec};
 use evenkeel_sense::cpu::Domain;
 use std::path::PathBuf;
+
+/// Time for the runs of one series where nothing is said: thirty to forty of the default length on a private server.
+const WITHIN_DEFAULT: Nanos = Nanos::from_secs(600);
+
+/// What stands beside `--rate` or `--repeats` where only one of them is given.
+const RATES_DEFAULT: &str = "auto:8";
+const REPEATS_DEFAULT: u32 = 3;
+const RETRIES_DEFAULT: u32 = 1;
 
 /// A study in all its parts.
 pub struct Study {
@@ -51,6 +60,7 @@ pub fn study(
         servers::remote(session, args, &factors, &workload, &reset)?
     };
     let generator_cpus = generator_cpus(args)?;
+    let budget = budget(args, servers.series.len())?;
     let rates = rates(args)?;
     let most = args.max_sessions.unwrap_or(SESSIONS_DEFAULT);
     let spec = StudySpec {
@@ -62,8 +72,11 @@ pub fn study(
             Arrivals::Constant => Process::Constant,
         },
         rates,
-        rate_text: args.rate.clone(),
-        repeats: args.repeats,
+        rate_text: match budget {
+            Some(_) => "one by one".to_owned(),
+            None => args.rate.clone().unwrap_or_else(|| RATES_DEFAULT.to_owned()),
+        },
+        repeats: args.repeats.unwrap_or(REPEATS_DEFAULT),
         duration: positive(&args.duration, "--duration")?,
         warm_up: units::duration(&args.warm_up).context("reading --warm-up")?,
         timeout: positive(&args.timeout, "--timeout")?,
@@ -82,8 +95,9 @@ pub fn study(
         tolerance: Tolerance { standard_error: args.tolerance_se, spread: args.tolerance_spread },
         generator_cpus,
         request_log: args.request_log,
-        retries: args.retries,
-        budget: budget(args)?,
+        // A run that was disturbed is one of many, and a further one comes anyway where it tells more.
+        retries: if budget.is_some() { 0 } else { args.retries.unwrap_or(RETRIES_DEFAULT) },
+        budget,
         whole_sweep: args.whole_sweep,
         sites: servers.sites,
         series: servers.series,
@@ -109,32 +123,28 @@ fn is_restartable(session: &Session, text: &str) -> bool {
 }
 
 fn rates(args: &Args) -> Result<RatePlan> {
-    let rates = rate::parse(&args.rate)?;
+    let text = args.rate.as_deref().unwrap_or(RATES_DEFAULT);
+    let rates = rate::parse(text)?;
     if args.whole_sweep && matches!(rates, RatePlan::Steps { .. }) {
         return Err(anyhow::anyhow!(
-            "--whole-sweep has no meaning with --rate {}, which has no last rate",
-            args.rate
+            "--whole-sweep has no meaning with --rate {text}, which has no last rate"
         ))
         .hint("give the rates an end, as 10..100:10, or leave --whole-sweep out");
     }
     Ok(rates)
 }
 
-/// Rates that are given, and repeats, say which runs to make; a sequence finds that by itself.
-fn budget(args: &Args) -> Result<Option<Budget>> {
+/// A budget where neither rates nor repeats are given, which would say which runs to make.
+fn budget(args: &Args, series: usize) -> Result<Option<Budget>> {
     let until = args.until.as_deref().map(share).transpose()?;
     let within = args.within.as_deref().map(|text| positive(text, "--within")).transpose()?;
-    if until.is_none() && within.is_none() {
-        return Ok(None);
-    }
-    if !args.rate.starts_with("auto") {
-        return Err(anyhow::anyhow!(
-            "--until and --within find their rates by themselves, and --rate {} names some",
-            args.rate
-        ))
-        .hint("leave --rate out, or give --repeats in place of --until and --within");
-    }
-    Ok(Some(Budget { until, within }))
+    let is_fixed =
+        args.rate.is_some() || args.repeats.is_some() || args.retries.is_some() || args.whole_sweep;
+    Ok(match (until, within) {
+        (None, None) if is_fixed => None,
+        (None, None) => Some(Budget { until, within: Some(Nanos(WITHIN_DEFAULT.0 * series as u64)) }),
+        _ => Some(Budget { until, within }),
+    })
 }
 
 /// `5%` as 0.05.
@@ -147,7 +157,7 @@ fn share(text: &str) -> Result<f64> {
     }
 }
 
-fn positive(text: &str, flag: &str) -> Result<evenkeel_core::Nanos> {
+fn positive(text: &str, flag: &str) -> Result<Nanos> {
     let duration = units::duration(text).with_context(|| format!("reading {flag}"))?;
     if duration.0 == 0 {
         return Err(anyhow::anyhow!("{flag} {text} is no time at all")).hint("write it as 250ms, 10s or 2m");
@@ -220,7 +230,7 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
             Reset::Nothing => ResetRecord::Nothing,
         },
         theta_ceiling_percent: spec.theta_ceiling_percent,
-        objective_p95_ms: spec.objective_p95.map(evenkeel_core::Nanos::as_millis_f64),
+        objective_p95_ms: spec.objective_p95.map(Nanos::as_millis_f64),
         tolerance_se_percent: spec.tolerance.standard_error,
         tolerance_spread_percent: spec.tolerance.spread,
         generator_cpus: spec.generator_cpus.clone(),
@@ -228,7 +238,7 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
         retries: spec.retries,
         whole_sweep: spec.whole_sweep,
         until_percent: spec.budget.and_then(|budget| budget.until).map(|until| 100.0 * until),
-        within_s: spec.budget.and_then(|budget| budget.within).map(evenkeel_core::Nanos::as_secs_f64),
+        within_s: spec.budget.and_then(|budget| budget.within).map(Nanos::as_secs_f64),
     }
 }
 
@@ -246,6 +256,28 @@ mod tests {
         let line = [&["evenkeel", "profile"], flags].concat();
         let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
         study(&session, &args, Vec::new(), None).unwrap().settings.reset
+    }
+
+    fn budget_of(flags: &[&str]) -> Result<Option<Budget>> {
+        let line = [&["evenkeel", "profile"], flags].concat();
+        let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
+        budget(&args, 2)
+    }
+
+    #[test]
+    fn runs_are_chosen_one_by_one_unless_rates_or_repeats_are_given() {
+        let within = |seconds| Some(Nanos::from_secs(seconds));
+        let found = |flags: &[&str]| budget_of(flags).unwrap();
+        assert_eq!(found(&[]), Some(Budget { until: None, within: within(1_200) }));
+        assert_eq!(found(&["--within", "5m"]), Some(Budget { until: None, within: within(300) }));
+        assert_eq!(found(&["--until", "5%"]), Some(Budget { until: Some(0.05), within: None }));
+        for flags in [&["--rate", "10,20"][..], &["--repeats", "3"], &["--retries", "0"], &["--whole-sweep"]]
+        {
+            assert_eq!(found(flags), None, "{flags:?}");
+        }
+        for text in ["0", "-5%", "110%", "narrow", "nan"] {
+            assert!(budget_of(&[&format!("--until={text}")]).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint};
 use crate::format;
-use evenkeel_lab::store::format::{EstimateRecord, PlanFile, SummaryFile};
+use evenkeel_core::digits::{ceiling, floor};
+use evenkeel_lab::store::format::{BoundsRecord, EstimateRecord, PlanFile, SummaryFile};
 
 /// A study in the list, and in its JSON.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -83,15 +84,28 @@ fn progress(study: &ListedStudy) -> String {
     match (&study.summary, &study.plan) {
         (Some(summary), _) => format!("{}/{}", summary.runs_done, summary.runs_planned),
         (None, Some(plan)) if study.damaged.is_none() => {
-            format!("0/{}", plan.cells.len() as u32 * plan.settings.repeats)
+            let planned = plan.cells.len() as u32 * plan.settings.repeats;
+            if plan.settings.is_sequence() { "0".to_owned() } else { format!("0/{planned}") }
         }
         _ => "-".to_owned(),
     }
 }
 
-/// `61.5 ± 1.2/s`, or from the least to the most of several groups.
+/// `430 to 590/s`, the bounds of all groups together. In studies without bounds `61.5 ± 1.2/s`, or from the least to the
+/// most of several groups.
 fn carries(summary: Option<&SummaryFile>) -> String {
     let headlines = summary.map_or(&[][..], |summary| &summary.headlines);
+    let bounds = || headlines.iter().map(|headline| &headline.bounds);
+    if bounds().any(BoundsRecord::is_something) {
+        let least = bounds().filter_map(|bounds| bounds.at_least_per_s).reduce(f64::min);
+        let most = bounds().filter_map(|bounds| bounds.at_most_per_s).reduce(f64::max);
+        return match (least, most) {
+            (Some(least), Some(most)) => format!("{} to {}/s", floor(least), ceiling(most)),
+            (Some(least), None) => format!("≥ {}/s", floor(least)),
+            (None, Some(most)) => format!("≤ {}/s", ceiling(most)),
+            (None, None) => "-".to_owned(),
+        };
+    }
     let capacities: Vec<&EstimateRecord> =
         headlines.iter().filter_map(|headline| headline.capacity_per_s.as_ref()).collect();
     match capacities.as_slice() {
@@ -157,15 +171,23 @@ mod tests {
         let text = runs(&studies, Look { width: 160, colour: false });
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3, "{text}");
-        assert!(lines[1].contains("56.8 ± 0.5/s") && lines[1].ends_with("complete"), "{text}");
+        assert!(lines[1].contains("55.0 to 62.5/s") && lines[1].ends_with("complete"), "{text}");
         assert!(lines[2].contains("0/18") && lines[2].ends_with("unfinished"), "{text}");
+    }
+
+    #[test]
+    fn a_study_of_before_there_were_bounds_has_its_mean() {
+        let mut demo = fixture::demo();
+        demo.summary.headlines[0].bounds = BoundsRecord::default();
+        let text = runs(&[whole(demo.plan, Some(demo.summary))], Look { width: 160, colour: false });
+        assert!(text.contains("56.8 ± 0.5/s"), "{text}");
     }
 
     #[test]
     fn several_groups_show_their_range() {
         let factors = fixture::factors();
         let text = runs(&[whole(factors.plan, Some(factors.summary))], Look { width: 160, colour: false });
-        assert!(text.contains("39.8 to 50.1/s"), "{text}");
+        assert!(text.contains("38.6 to 55.2/s"), "{text}");
     }
 
     #[test]

@@ -17,6 +17,18 @@ pub struct NeighboursRecord {
     pub clear_taken_percent: f64,
     /// Mean response time of the requests that arrived in them, ms; absent where none did.
     pub clear_tau_ms: Option<f64>,
+    /// Share of the CPUs' time for which a quota of its control group held the server back, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by_quota_percent: Option<f64>,
+    /// That quota, in CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_cpus: Option<f64>,
+    /// Times that heat slowed one of its CPUs down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowed_by_heat: Option<u64>,
+    /// Clock of its CPUs beside their fastest, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_percent: Option<f64>,
 }
 
 /// An interval with its 95 %.

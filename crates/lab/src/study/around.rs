@@ -26,6 +26,10 @@ pub(super) fn neighbours(load: &LoadResult, seen: &NeighbourRecord) -> Option<Ne
         clear_completed: chosen().map(|(_, (own, _))| own.completed).sum(),
         clear_taken_percent: 100.0 * (left / count.max(1.0)).clamp(0.0, 1.0),
         clear_tau_ms: (responses > 0).then(|| response_sum.as_millis_f64() / responses as f64),
+        held_by_quota_percent: seen.throttling.held.map(|held| 100.0 * held),
+        quota_cpus: seen.throttling.quota_cpus,
+        slowed_by_heat: seen.throttling.heat,
+        clock_percent: seen.throttling.clock.map(|clock| 100.0 * clock),
     })
 }
 

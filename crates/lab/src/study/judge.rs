@@ -5,7 +5,7 @@ use super::cells::record;
 use super::figures::times;
 use super::observe::Observation;
 use crate::load::{Interval, LoadResult};
-use crate::store::format::{CaveatRecord, RunFile, Verdict};
+use crate::store::format::{CaveatRecord, NeighboursRecord, RunFile, Verdict};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::stability::{GIVEN_UP_MAX, Second, Stability};
@@ -76,11 +76,17 @@ pub(super) fn caveats(
         Caveat::reconnects(load.reconnects),
         run.steal_percent().and_then(Caveat::steal),
         run.other_load_percent.and_then(Caveat::other_load),
+        run.neighbours.as_ref().and_then(throttled),
         batches.and_then(Caveat::batches),
         unseen,
         no_status,
     ];
     found.iter().flatten().map(record).collect()
+}
+
+fn throttled(around: &NeighboursRecord) -> Option<Caveat> {
+    let NeighboursRecord { held_by_quota_percent, quota_cpus, slowed_by_heat, clock_percent, .. } = *around;
+    Caveat::throttled(held_by_quota_percent, quota_cpus, slowed_by_heat, clock_percent)
 }
 
 /// Doubts about how requests came to be sent: too late, or after a wait for a session. None where none was answered.

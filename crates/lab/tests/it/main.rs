@@ -9,6 +9,7 @@ mod left_out;
 mod load;
 mod network;
 mod sandbox;
+mod sequence;
 mod shop;
 mod study;
 mod target;

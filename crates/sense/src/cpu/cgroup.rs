@@ -67,12 +67,26 @@ impl Cgroup {
     /// CPUs' worth of time that it may use: its CPUs, or less where a quota of it or of a group above says so.
     fn capacity(&self) -> Option<f64> {
         let cpus = self.cpus()?.len() as f64;
-        let limit = match self {
+        Some(self.quota().unwrap_or(cpus).min(cpus))
+    }
+
+    /// The smallest quota of it and the groups above, in CPUs; `None` where there is none.
+    pub(crate) fn quota(&self) -> Option<f64> {
+        match self {
             Self::V1 { cpu: None, .. } => None,
             Self::V1 { cpu: Some(path), .. } => smallest(path, v1_quota),
             Self::V2 { path } => smallest(path, v2_quota),
+        }
+    }
+
+    /// For how long quotas of it and the groups above held back threads, all CPUs together; `None` where none tells.
+    pub(crate) fn held_back(&self) -> Option<Nanos> {
+        let (path, key, unit) = match self {
+            Self::V1 { cpu, .. } => (cpu.as_ref()?, "throttled_time", Nanos(1)),
+            Self::V2 { path } => (path, "throttled_usec", Nanos::from_micros(1)),
         };
-        Some(limit.unwrap_or(cpus).min(cpus))
+        let held = |group: &Path| text::number(&text::read(group.join("cpu.stat"))?, key);
+        upwards(path).filter_map(held).reduce(u64::saturating_add).map(|count| text::times(count, unit))
     }
 
     /// Reads its CPU time.

@@ -4,3 +4,4 @@
 mod left_out;
 mod process;
 mod sampler;
+mod throttle;

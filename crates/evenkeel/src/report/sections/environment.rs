@@ -4,7 +4,7 @@ use super::section;
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_lab::store::format::{ServerRecord, TargetRecord};
+use evenkeel_lab::store::format::{PlanFile, ServerRecord, TargetRecord};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -77,6 +77,18 @@ pub fn spoken(name: &str, value: &str) -> (String, String) {
     }
 }
 
+/// How often each rate was measured, or when a study whose runs are chosen one by one has enough.
+fn repeats(plan: &PlanFile) -> String {
+    let settings = &plan.settings;
+    let until = settings.until_percent.map(|percent| format!("until bounds lie {percent} % apart"));
+    let within = settings.within_s.map(|seconds| format!("within {}", format::seconds(seconds)));
+    let ended = plan.ended.as_ref().map(|why| format!("ended as {why}"));
+    match settings.is_sequence() {
+        true => until.into_iter().chain(within).chain(ended).collect::<Vec<_>>().join(", "),
+        false => settings.repeats.to_string(),
+    }
+}
+
 /// How it was measured, by name.
 pub fn settings(study: &Study<'_>) -> Vec<(String, String)> {
     let settings = &study.plan.settings;
@@ -84,7 +96,7 @@ pub fn settings(study: &Study<'_>) -> Vec<(String, String)> {
     vec![
         pair("rates", study.plan.rate.clone()),
         pair("arrivals", settings.arrivals.to_string()),
-        pair("repeats", settings.repeats.to_string()),
+        pair("repeats", repeats(study.plan)),
         pair("measured phase", format::seconds(settings.duration_s)),
         pair("warm-up", format::seconds(settings.warm_up_s)),
         pair("timeout", format::seconds(settings.timeout_s)),

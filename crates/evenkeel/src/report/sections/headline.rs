@@ -70,12 +70,12 @@ fn setting(study: &Study<'_>) -> String {
     if !versions.is_empty() {
         parts.push(format!("on {}", versions.join(", ")));
     }
-    parts.push(format!(
-        "{} × {} of {}",
-        format::counted(study.plan.cells.len(), "cell"),
-        format::counted(settings.repeats as usize, "run"),
-        format::seconds(settings.duration_s)
-    ));
+    let cells = format::counted(study.plan.cells.len(), "cell");
+    let length = format::seconds(settings.duration_s);
+    parts.push(match settings.is_sequence() {
+        true => format!("{cells}, {} of {length}", format::counted(study.runs.len(), "run")),
+        false => format!("{cells} × {} of {length}", format::counted(settings.repeats as usize, "run")),
+    });
     parts.push(format!("{} arrivals", settings.arrivals));
     parts.push(format::date(study.plan.created_unix_s));
     parts.join("  ·  ")
