@@ -19,6 +19,9 @@ const BELOW: f64 = 0.95;
 /// ... and this multiple of it is not: the throughput in overload is then the capacity.
 const ABOVE: f64 = 1.1;
 
+/// A rough search begins with this multiple of the throughput of a closed load, which the server hardly carries.
+const ROUGHLY_ABOVE: f64 = 1.5;
+
 /// A search that has not ended after so many probes ends with what it knows.
 pub const PROBES_MAX: u32 = 20;
 
@@ -120,6 +123,8 @@ pub struct RateSearch {
     overload: Option<f64>,
     /// By how much to grow while there is no limit in sight.
     growth: f64,
+    /// Whether the throughput of one probe in overload is good enough.
+    rough: bool,
     probes: u32,
 }
 
@@ -135,6 +140,7 @@ impl RateSearch {
             estimate: None,
             overload: None,
             growth: 2.0,
+            rough: false,
             probes: 0,
         }
     }
@@ -146,8 +152,17 @@ impl RateSearch {
         search
     }
 
+    /// For somebody who goes on from there by himself: one probe of overload, above the throughput of a closed load, and what
+    /// is completed in it is taken for the saturation. Rates are raised until there is such a probe.
+    pub fn roughly_from(throughput: f64) -> Self {
+        Self { rough: true, ..Self::from_rate(ROUGHLY_ABOVE * throughput) }
+    }
+
     /// What to do next.
     pub fn next(&self) -> SearchStep {
+        if self.rough && self.overload.is_some_and(|overload| overload > RATE_MIN) {
+            return SearchStep::Found(self.saturation());
+        }
         if self.high <= RATE_MIN {
             return SearchStep::Failed(SearchFailure::NothingCarried(self.high));
         }
@@ -212,7 +227,8 @@ impl RateSearch {
     /// What was completed in overload is capacity, even where chance had a queue below it look unstable; only a
     /// server that breaks down in overload completes less than it carries.
     fn saturation(&self) -> Saturation {
-        let middle = (self.low * self.high).sqrt();
+        let middle =
+            if self.low > 0.0 { (self.low * self.high).sqrt() } else { self.overload.unwrap_or(self.high) };
         let rate = self.overload.filter(|&overload| overload >= self.low).unwrap_or(middle);
         Saturation { rate, carried: self.low, not_carried: self.high.max(rate), probes: self.probes }
     }

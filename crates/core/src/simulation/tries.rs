@@ -63,7 +63,7 @@ impl TryPlan {
 
     fn saturation(&self, seed: Seed) -> Result<f64, RateError> {
         let closed = self.probe(4.0 * self.shared.capacities().1, seed.child("closed"))?;
-        let mut search = RateSearch::from_closed_estimate(closed.throughput);
+        let mut search = RateSearch::roughly_from(closed.throughput);
         for number in 0.. {
             match search.next() {
                 SearchStep::Probe(rate) => search.observe(&self.probe(rate, seed.numbered(number))?),

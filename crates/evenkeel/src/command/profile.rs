@@ -77,9 +77,13 @@ pub struct Args {
     /// --until, --rate and --repeats: 10m for each series]
     #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub within: Option<String>,
-    /// Measured time of a run
-    #[arg(long, short, value_name = "TIME", default_value = "10s")]
-    pub duration: String,
+    /// Measured time of a run [default: 10s]
+    #[arg(long, short, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// Measured time at most of a run near the saturation that a search has found, where response times depend on one
+    /// another for longer [default: as --duration; 40s where neither --duration nor --within is given]
+    #[arg(long, value_name = "TIME")]
+    pub longest: Option<String>,
     /// Load before measuring begins
     #[arg(long, value_name = "TIME", default_value = "3s")]
     pub warm_up: String,

@@ -22,7 +22,9 @@ use std::path::PathBuf;
 /// Time for the runs of one series where nothing is said: thirty to forty of the default length on a private server.
 const WITHIN_DEFAULT: Nanos = Nanos::from_secs(600);
 
-/// What stands beside `--rate` or `--repeats` where only one of them is given.
+/// What holds where it is not given.
+const DURATION_DEFAULT: Nanos = Nanos::from_secs(10);
+const LONGEST_DEFAULT: Nanos = Nanos::from_secs(40);
 const RATES_DEFAULT: &str = "auto:8";
 const REPEATS_DEFAULT: u32 = 3;
 const RETRIES_DEFAULT: u32 = 1;
@@ -61,6 +63,7 @@ pub fn study(
     };
     let generator_cpus = generator_cpus(args)?;
     let budget = budget(args, servers.series.len())?;
+    let (duration, longest) = lengths(args, budget)?;
     let rates = rates(args)?;
     let most = args.max_sessions.unwrap_or(SESSIONS_DEFAULT);
     let spec = StudySpec {
@@ -77,7 +80,8 @@ pub fn study(
             None => args.rate.clone().unwrap_or_else(|| RATES_DEFAULT.to_owned()),
         },
         repeats: args.repeats.unwrap_or(REPEATS_DEFAULT),
-        duration: positive(&args.duration, "--duration")?,
+        duration,
+        longest,
         warm_up: units::duration(&args.warm_up).context("reading --warm-up")?,
         timeout: positive(&args.timeout, "--timeout")?,
         sessions: match args.per_request {
@@ -145,6 +149,21 @@ fn budget(args: &Args, series: usize) -> Result<Option<Budget>> {
         (None, None) => Some(Budget { until, within: Some(Nanos(WITHIN_DEFAULT.0 * series as u64)) }),
         _ => Some(Budget { until, within }),
     })
+}
+
+/// Of a run, and of one near saturation. Who says how long a run lasts gets runs of that length, and where the time is
+/// limited many runs tell more than long ones.
+fn lengths(args: &Args, budget: Option<Budget>) -> Result<(Nanos, Nanos)> {
+    let duration = args.duration.as_deref().map(|text| positive(text, "--duration")).transpose()?;
+    let longest = args.longest.as_deref().map(|text| positive(text, "--longest")).transpose()?;
+    let length = duration.unwrap_or(DURATION_DEFAULT);
+    let may_grow = duration.is_none() && budget.is_none_or(|budget| budget.within.is_none());
+    let longest = longest.unwrap_or(if may_grow { LONGEST_DEFAULT } else { length });
+    if longest < length {
+        return Err(anyhow::anyhow!("--longest is less than --duration, which every run lasts"))
+            .hint("make it longer, or leave it out");
+    }
+    Ok((length, longest))
 }
 
 /// `5%` as 0.05.
@@ -237,6 +256,7 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
         request_log: spec.request_log,
         retries: spec.retries,
         whole_sweep: spec.whole_sweep,
+        longest_s: (spec.longest > spec.duration).then(|| spec.longest.as_secs_f64()),
         until_percent: spec.budget.and_then(|budget| budget.until).map(|until| 100.0 * until),
         within_s: spec.budget.and_then(|budget| budget.within).map(Nanos::as_secs_f64),
     }

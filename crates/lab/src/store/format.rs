@@ -104,6 +104,9 @@ pub struct SettingsRecord {
     /// Whether every rate is measured, also those above the end of the sweep.
     #[serde(default)]
     pub whole_sweep: bool,
+    /// Measured phase of a run near saturation at most, seconds; absent where none grows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_s: Option<f64>,
     /// Where runs are chosen one by one, the width of the bounds at which they are tight enough, percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_percent: Option<f64>,

@@ -124,6 +124,7 @@ impl Study<'_> {
         let site = self.spec.series[cell.series].site;
         let ready = self.cold_server(cell, tell)?;
         let part = self.folder.begin_run(cell.id, repeat, attempt)?;
+        let phases = self.phases(cell);
         let order = RunOrder {
             cell,
             repeat,
@@ -131,8 +132,8 @@ impl Study<'_> {
             order,
             workload: Arc::clone(&self.spec.series[cell.series].workload),
             arrivals: arrivals(self.spec.process, cell.rate_per_s),
-            warm_up: self.spec.warm_up,
-            measure: self.spec.duration,
+            warm_up: phases.warm_up,
+            measure: phases.measure,
             request_log: self.spec.request_log.then(|| part.join("requests.csv.zst")),
         };
         let measured = measure(self.spec, &order, &ready, self.stop, tell);

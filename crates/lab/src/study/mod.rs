@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod figures;
 mod judge;
+mod length;
 mod manifest;
 mod measure;
 mod observe;

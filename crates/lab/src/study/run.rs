@@ -6,7 +6,7 @@ use super::{StudyError, StudyEvent, order, summary};
 use crate::clock::Clock;
 use crate::stop::Stop;
 use crate::store::StudyFolder;
-use crate::store::format::{CaveatRecord, PlanFile, RunFile, SummaryFile};
+use crate::store::format::{CaveatRecord, CellRecord, PlanFile, RunFile, SummaryFile};
 use evenkeel_core::Nanos;
 
 /// What a run costs besides its load: server up and down, on a small machine. Only for the time that is told.
@@ -97,8 +97,17 @@ impl Study<'_> {
     }
 
     pub(super) fn time_left(&self) -> Nanos {
-        let left = u64::from(self.runs_planned()).saturating_sub(self.runs.len() as u64);
-        Nanos(self.run_cost().0.saturating_mul(left))
+        if self.spec.budget.is_some() {
+            let left = u64::from(self.runs_planned()).saturating_sub(self.runs.len() as u64);
+            return Nanos(self.run_cost().0.saturating_mul(left));
+        }
+        let left = |cell: &CellRecord| {
+            let done = self.runs.iter().filter(|run| run.cell == cell.id).count() as u64;
+            let phases = self.phases(cell);
+            let cost = phases.warm_up + phases.measure + OVERHEAD;
+            Nanos(cost.0.saturating_mul(u64::from(self.spec.repeats).saturating_sub(done)))
+        };
+        self.plan.cells.iter().fold(Nanos::ZERO, |sum, cell| sum + left(cell))
     }
 
     /// How long one run takes, roughly.

@@ -38,7 +38,11 @@ impl Search<'_> {
     /// The saturation, requests per second; the probes stand in `probes`.
     pub(super) fn saturation(&mut self) -> Result<f64, StudyError> {
         let closed = self.probe(ArrivalPlan::Closed { clients: CLOSED_CLIENTS, think: Nanos::ZERO }, None)?;
-        let mut search = RateSearch::from_closed_estimate(closed.throughput);
+        // A study that chooses its runs one by one goes on from anywhere near.
+        let mut search = match self.spec.budget {
+            Some(_) => RateSearch::roughly_from(closed.throughput),
+            None => RateSearch::from_closed_estimate(closed.throughput),
+        };
         loop {
             match search.next() {
                 SearchStep::Probe(rate) => {

@@ -33,6 +33,8 @@ pub struct StudySpec {
     pub repeats: u32,
     /// Measured phase of a run.
     pub duration: Nanos,
+    /// Measured phase of a run near saturation at most, where a search has found that; as `duration` where none is to grow.
+    pub longest: Nanos,
     /// Warm-up before it.
     pub warm_up: Nanos,
     /// Age at which a request is given up.

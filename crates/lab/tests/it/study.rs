@@ -35,6 +35,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
         rate_text: "test".into(),
         repeats: 2,
         duration: Nanos::from_millis(800),
+        longest: Nanos::from_millis(800),
         warm_up: Nanos::from_millis(200),
         // A machine that stands still for seconds is no timeout.
         timeout: Nanos::from_secs(60),
@@ -88,6 +89,7 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
         request_log: true,
         retries: spec.retries,
         whole_sweep: spec.whole_sweep,
+        longest_s: None,
         until_percent: spec.budget.and_then(|budget| budget.until).map(|until| 100.0 * until),
         within_s: spec.budget.and_then(|budget| budget.within).map(Nanos::as_secs_f64),
     }

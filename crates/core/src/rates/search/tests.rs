@@ -32,6 +32,21 @@ fn server(capacity: f64, collapse: f64) -> impl FnMut(f64) -> ProbeOutcome {
 }
 
 #[test]
+fn a_rough_search_ends_with_the_throughput_of_one_probe_in_overload() {
+    let rough = |estimate: f64| match run(RateSearch::roughly_from(estimate), server(1_000.0, 0.9)) {
+        SearchStep::Found(found) => (found.rate.round(), found.probes),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(rough(1_000.0), (900.0, 1));
+    // From too low it goes up, and what was carried on the way is no less than is found.
+    let (rate, probes) = rough(300.0);
+    assert!((900.0..=1_250.0).contains(&rate) && probes <= 4, "{rate} after {probes}");
+    let dead = ProbeOutcome { throughput: 0.0, settled: false, ..server(1.0, 0.0)(10.0) };
+    let nothing = run(RateSearch::roughly_from(100.0), |rate| ProbeOutcome { rate, offered: rate, ..dead });
+    assert!(matches!(nothing, SearchStep::Failed(SearchFailure::NothingCarried(_))), "{nothing:?}");
+}
+
+#[test]
 fn a_good_closed_estimate_needs_two_probes() {
     let found = run(RateSearch::from_closed_estimate(1_000.0), server(1_000.0, 1.0));
     let expected = Saturation { rate: 1_000.0, carried: 950.0, not_carried: 1_100.0, probes: 2 };
