@@ -59,6 +59,7 @@ struct State {
 pub(super) struct Running {
     state: Arc<Mutex<State>>,
     header: Header,
+    tail: Tail,
     group: Group,
     /// Dropped, it ends the thread that asks, and closes the standard input of the process with it.
     asks: Option<Sender<()>>,
@@ -88,8 +89,14 @@ impl Running {
         let born = births.recv().unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()));
         let (group, stdin) = born.map_err(failed)?;
         let (asks, asked) = mpsc::channel();
-        let mut running =
-            Self { state, header: Header::default(), group, asks: Some(asks), keeper: Some(keeper) };
+        let mut running = Self {
+            state,
+            header: Header::default(),
+            tail: tail.clone(),
+            group,
+            asks: Some(asks),
+            keeper: Some(keeper),
+        };
         let state = Arc::clone(&running.state);
         let asker = thread::Builder::new().name("far-clock".into());
         asker.spawn(move || ask(stdin, &state, &asked)).map_err(failed)?;
@@ -116,7 +123,7 @@ impl Running {
         Heard {
             readings: readings.by(|at| state.clocks.ours(at)),
             bound: state.clocks.bound(),
-            ended: state.ended.clone().or(silent),
+            ended: state.ended.as_ref().map(|how| format!("{how}{}", last_words(&self.tail))).or(silent),
         }
     }
 
@@ -138,7 +145,7 @@ impl Running {
                 (None, Some(how)) => {
                     let (how, stray) = (format!("{how} before its first line"), state.stray.clone());
                     drop(state);
-                    return Err(refused(how, with_stray(&tail.settled(), &stray)));
+                    return Err(refused(how, with_stray(&tail.now(), &stray)));
                 }
                 (None, None) if stop.is_set() => return Err(ElsewhereError::Stopped),
                 (None, None) if Duration::from(monotonic() - begun) > PATIENCE => {
@@ -210,11 +217,13 @@ fn keep(words: &[String], state: &Mutex<State>, tail: &Tail, born: &mpsc::SyncSe
             "has closed its output".to_owned()
         }),
     };
-    lock(state).ended = Some(format!("{how}{}", last_words(tail)));
+    // Its last words are there before anybody hears of its end.
+    tail.settled();
+    lock(state).ended = Some(how);
 }
 
 fn last_words(tail: &Tail) -> String {
-    match tail.settled() {
+    match tail.now() {
         said if said.starts_with("it said nothing") => String::new(),
         said => format!(": {said}"),
     }

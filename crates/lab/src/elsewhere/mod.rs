@@ -132,13 +132,23 @@ impl Elsewhere {
             words.push(("memory_bytes", header.memory_bytes.map(|bytes| bytes.to_string())));
             words.push(("tool", Some(header.tool.clone())));
             let server = header.server_pid.map(|pid| format!("process {pid}"));
-            words.push(("server", server.or(header.no_server.clone())));
+            words.push(("server_process", server.or(header.no_server.clone())));
         }
         if let Some(metrics) = self.seen_metrics() {
             words.push(("kernel", metrics.kernel));
             words.push(("cpus", Some(metrics.cpus.to_string())));
         }
-        words.into_iter().filter_map(|(name, word)| Some((name.to_owned(), word?))).collect()
+        words.into_iter().filter_map(|(name, word)| Some((name.to_owned(), plain(&word?)))).collect()
+    }
+
+    /// What its user should know before the first run: theta would be that of a whole machine without being asked for.
+    pub fn doubt(&self) -> Option<String> {
+        let running = self.running()?;
+        let why = running.header().no_server.as_deref()?;
+        Some(plain(&format!(
+            "{}: {why}; theta is that of the whole machine",
+            self.sensed().with.unwrap_or_default()
+        )))
     }
 
     /// Begins to watch a run whose measured phase lasts from `begins` to `ends`, on the monotonic clock.
@@ -168,7 +178,7 @@ impl Elsewhere {
             }
             Way::Statistics(_) => (SensedBy::Statistics, None, None),
         };
-        SensedRecord { by, with, host, ..SensedRecord::default() }
+        SensedRecord { by, with, host: host.map(|host| plain(&host)), ..SensedRecord::default() }
     }
 
     fn running(&self) -> Option<Arc<Running>> {
@@ -230,6 +240,11 @@ fn statistics(mut sensed: SensedRecord, used: Option<statistics::Used>) -> Sight
         sensed.missing = Some("did not answer at both ends, or began to count anew".to_owned());
     }
     Sight { sensed, cpu_per_s }
+}
+
+/// What another machine says, short and without control characters, which would play with the reader's terminal.
+fn plain(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).take(300).collect()
 }
 
 /// Whether the far machine is this one: another start of a machine has another id.

@@ -103,7 +103,9 @@ impl Readings {
     fn ends(&self, sample: &SenseSample, begins: Nanos) -> Option<(&FarReading, &FarReading)> {
         let gap = self.gap()?;
         let end = begins + sample.at;
-        let near = |at| self.near(at, gap + Nanos(gap.0 / 2));
+        // Its own times are what a difference is divided by, so that a little aside costs place and no truth.
+        let tolerance = Nanos(gap.0 + gap.0 / 2).max(Nanos(sample.duration.0 / 8));
+        let near = |at| self.near(at, tolerance);
         let (before, after) = (near(end - sample.duration)?, near(end)?);
         // Two that are much nearer to each other than the ends would say of a moment what is asked of all of it.
         (2 * (after.at - before.at).0 >= sample.duration.0 && after.at > before.at).then_some((before, after))

@@ -283,7 +283,9 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
     let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
     put("domain_cpu_percent", whole.domain.as_ref().map(|used| used.total));
     put(SERVER_CPU, whole.server.as_ref().map(|used| used.busy.as_micros_f64() / requests));
-    put("domain_cpu_us_per_request", whole.domain.as_ref().map(|used| used.busy.as_micros_f64() / requests));
+    // All of a machine, where nobody sees the server's own process there.
+    let domain = whole.domain.as_ref().filter(|_| whole.server.is_none());
+    put("domain_cpu_us_per_request", domain.map(|used| used.busy.as_micros_f64() / requests));
     put("host_cpu_percent", whole.host.as_ref().map(|used| used.total));
     put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
     put("generator_cpus_percent", whole.generator_cpus.as_ref().map(|used| used.total));

@@ -48,6 +48,9 @@ impl Study<'_> {
         }
         if let Some(elsewhere) = &ready.elsewhere {
             found.sensed.insert(self.spec.sites[index].target_label.clone(), elsewhere.words());
+            if let Some(doubt) = elsewhere.doubt() {
+                tell(StudyEvent::Warning(doubt));
+            }
         }
         self.sites[index].down(tell)?;
         self.size_pools(index, server.tables_bytes)?;
