@@ -106,7 +106,7 @@ impl Plan {
             let reading = Reading::from(&probe.read(monotonic()));
             listened = say(&Line::Reading(Box::new(reading)));
             let missed = (monotonic() - next).0 / self.every.0;
-            next = next + Nanos(self.every.0 * (missed + 1));
+            next += Nanos(self.every.0 * (missed + 1));
         }
         // Nobody waits where the other end was first.
         let _ = ends.send(());

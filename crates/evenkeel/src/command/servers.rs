@@ -76,6 +76,7 @@ pub struct Servers {
 
 /// Private servers that live as long as the study.
 pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) -> Result<Servers> {
+    elsewhere::check(args)?;
     let set = data::set(workload, &args.data, items(args, factors))?;
     let cpus = server_cpus(args)?;
     let mut servers = Servers::default();

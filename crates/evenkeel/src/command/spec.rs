@@ -2,7 +2,7 @@
 
 use super::profile::{Args, Arrivals, ProtocolName};
 use super::servers::{self, Factors};
-use super::{Session, elsewhere, place};
+use super::{Session, place};
 use crate::config::{rate, units};
 use crate::failure::WithHint;
 use anyhow::{Context, Result};
@@ -45,7 +45,6 @@ pub fn study(
         .hint("name your server, or leave --reset-command out");
     }
     let reset = reset(session, args)?;
-    elsewhere::check(args)?;
     let servers = if args.targets.is_empty() {
         servers::private(session, args, &factors, &workload)?
     } else {

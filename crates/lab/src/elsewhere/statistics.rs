@@ -57,11 +57,14 @@ impl Watch {
         let stopped = stop.clone();
         let look = move || {
             let mut control = Control::connect(&target).ok()?;
-            let before = at(begins, &mut control, &stopped)?;
-            let after = at(ends, &mut control, &stopped)?;
+            wait(begins, &stopped);
+            let before = look(&mut control)?;
+            wait(ends, &stopped);
+            let after = look(&mut control)?;
             // It falls where somebody resets it.
-            let cpu = Nanos(after.1.0.checked_sub(before.1.0)?);
-            Some(Used { cpu, over: after.0 - before.0 })
+            let used = Used { cpu: Nanos(after.1.0.checked_sub(before.1.0)?), over: after.0 - before.0 };
+            // A run that was stopped, or a server that answered too late.
+            (2 * used.over.0 >= (ends - begins).0).then_some(used)
         };
         Self { stop, thread: thread::Builder::new().name("statistics".into()).spawn(look).ok() }
     }
@@ -83,14 +86,15 @@ impl Drop for Watch {
     }
 }
 
-/// The counter at an instant; `None` where the watch is to end much earlier.
-fn at(instant: Nanos, control: &mut Control, stop: &Stop) -> Option<(Nanos, Nanos)> {
-    while monotonic() < instant {
-        if stop.is_set() {
-            return None;
-        }
+/// Until an instant, or until the run has ended: by its own clock that may be a moment earlier.
+fn wait(instant: Nanos, stop: &Stop) {
+    while monotonic() < instant && !stop.is_set() {
         thread::sleep(LOOK.min((instant - monotonic()).into()));
     }
+}
+
+/// The counter, and when it was read.
+fn look(control: &mut Control) -> Option<(Nanos, Nanos)> {
     let cpu = cpu_time(control)?;
     Some((monotonic(), cpu))
 }

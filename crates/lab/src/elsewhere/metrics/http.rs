@@ -150,7 +150,7 @@ enum Length {
 
 /// Status line and headers.
 fn head(reader: &mut impl BufRead) -> io::Result<Length> {
-    let status = line(reader)?;
+    let status = next_line(reader, HEAD_LINE_BYTES_MAX)?.unwrap_or_default();
     let code = status.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1));
     match code {
         Some("200") => {}
@@ -285,7 +285,9 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", "chunk"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffff\r\n", "MiB"),
             ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "end of file"),
-            ("", "end of file"),
+            ("", "HTTP"),
+            ("garbage", "HTTP"),
+            ("HTTP/1.1 200 OK\r\nX: y\r\n", "end of file"),
         ] {
             let error = read(answer).expect_err(answer).to_string();
             assert!(error.contains(why), "{answer}: {error}");

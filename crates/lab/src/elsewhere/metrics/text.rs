@@ -149,8 +149,11 @@ fn nanos(seconds: f64) -> Nanos {
     Nanos::from_secs_f64(seconds)
 }
 
+/// Names with their values.
+type Labels<'a> = Vec<(&'a str, String)>;
+
 /// Name, labels and value of a line; `None` for comments and for what is not a number from zero on.
-fn metric(line: &str) -> Option<(&str, Vec<(&str, String)>, f64)> {
+fn metric(line: &str) -> Option<(&str, Labels<'_>, f64)> {
     if !line.starts_with("node_") {
         return None;
     }
@@ -166,7 +169,7 @@ fn metric(line: &str) -> Option<(&str, Vec<(&str, String)>, f64)> {
 }
 
 /// `name="value",...}` and what is behind it.
-fn labels(mut rest: &str) -> Option<(Vec<(&str, String)>, &str)> {
+fn labels(mut rest: &str) -> Option<(Labels<'_>, &str)> {
     const LABELS_MAX: usize = 32;
     let mut labels = Vec::new();
     for _ in 0..LABELS_MAX {
