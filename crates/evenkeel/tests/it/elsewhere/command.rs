@@ -5,6 +5,7 @@ use crate::cli::refused;
 use crate::guard::server::Server;
 use crate::patience::{eventually, found};
 use evenkeel_sense::cpu::Domain;
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -64,10 +65,10 @@ fn a_profile_has_its_cpu_figures_from_the_command_and_leaves_nothing_behind() {
     assert!(report.contains("server sensed by") && report.contains("Machine of server"));
 }
 
-#[test]
-fn after_its_end_figures_are_not_available_and_the_study_goes_on() {
+/// A study of three rates in whose second run the command gets a signal: what it said, and the first and the last run.
+fn signalled(signal: &str) -> (String, Value, Value) {
     let server = Server::up(&[]);
-    let flags = ["--duration", "3s", "--sense-with", &sense(&server)];
+    let flags = ["--duration", "4s", "--sense-with", &sense(&server)];
     let mut profile = profile(&server, "20,30,40", &flags);
     let child = profile.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let home = server.file("home");
@@ -75,18 +76,34 @@ fn after_its_end_figures_are_not_available_and_the_study_goes_on() {
         let folders = fs::read_dir(study(&home).ok()?.join("runs")).ok()?.flatten();
         folders.map(|folder| folder.path().join("run.json")).find(|path| path.exists())
     });
-    let killed = noted(&server).expect("its number");
-    assert!(Command::new("kill").args(["-9", &killed.to_string()]).status().expect("kill").success());
+    let pid = noted(&server).expect("its number");
+    assert!(Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill").success());
     let said = measured(&child.wait_with_output().expect("an end"));
-    let runs = runs(&home);
-    let theta = |at: usize| runs[at]["theta"].is_object();
-    assert_eq!((runs.len(), theta(0), theta(2)), (3, true, false), "{runs:#?}");
-    let missing = runs[2]["sensed"]["missing"].as_str().expect("why");
+    eventually("the end of the command", || is_gone(pid));
+    let mut runs = runs(&home);
+    assert_eq!(runs.len(), 3, "{runs:#?}");
+    (said, runs.swap_remove(0), runs.pop().expect("a last run"))
+}
+
+#[test]
+fn after_its_end_figures_are_not_available_and_the_study_goes_on() {
+    let (said, first, last) = signalled("-9");
+    assert!(first["theta"].is_object() && last["theta"].is_null(), "{first:#} {last:#}");
+    let missing = last["sensed"]["missing"].as_str().expect("why");
     assert!(missing.contains("ended (signal: 9"), "{missing}");
-    assert!(doubts(&runs[2]).contains(&"not-available") && !doubts(&runs[0]).contains(&"not-available"));
-    assert!(runs[2]["counts"]["completed"].as_u64() > Some(0), "{runs:#?}");
-    assert!(runs[2]["sense"]["server_cpu_us_per_request"].is_null(), "no zero: {runs:#?}");
+    assert!(doubts(&last).contains(&"not-available") && !doubts(&first).contains(&"not-available"));
+    assert!(last["counts"]["completed"].as_u64() > Some(0), "{last:#}");
+    assert!(last["sense"]["server_cpu_us_per_request"].is_null(), "no zero: {last:#}");
     assert!(said.contains("not available to the end in"), "{said}");
+}
+
+#[test]
+fn one_that_falls_silent_is_as_one_that_has_ended_and_is_ended_with_the_study() {
+    let (_, first, last) = signalled("-STOP");
+    assert!(first["theta"].is_object() && last["theta"].is_null(), "{first:#} {last:#}");
+    let missing = last["sensed"]["missing"].as_str().expect("why");
+    assert!(missing.contains("has said nothing for"), "{missing}");
+    assert!(doubts(&last).contains(&"not-available") && last["counts"]["completed"].as_u64() > Some(0));
 }
 
 #[test]

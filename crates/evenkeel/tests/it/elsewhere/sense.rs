@@ -1,11 +1,14 @@
 //! `evenkeel sense` by itself.
 
 use crate::cli::refused;
+use crate::guard::server::Server;
 use crate::patience::found;
 use evenkeel_core::Nanos;
 use evenkeel_lab::clock::monotonic;
 use evenkeel_lab::elsewhere::{Line, Reading};
+use evenkeel_lab::stop::Stop;
 use evenkeel_sense::cpu::Domain;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -123,6 +126,22 @@ fn the_cpu_time_of_a_process_is_the_same_seen_by_it_and_by_us() {
     assert!(theirs <= ours + tick, "{theirs:?} of {ours:?}");
     assert!(theirs + beside + tick >= ours, "{theirs:?} and {beside:?} of {ours:?}");
     assert!(theirs > Nanos::ZERO);
+    sense.input = None;
+    sense.ends();
+}
+
+#[test]
+fn a_server_is_found_by_its_port_and_again_after_a_restart() {
+    let mut server = Server::up(&[]);
+    let port = server.address().rsplit_once(':').expect("a port").1.to_owned();
+    let mut sense = Sense::start(&["--every", "20ms", "--port", &port]);
+    let Line::Sense(header) = sense.line() else { panic!("no header") };
+    let first = u32::try_from(server.sandbox.domain().pid).expect("a number");
+    assert_eq!(header.server_pid, Some(first), "{header:?}");
+    server.sandbox.restart(&BTreeMap::new(), &Stop::default(), &mut |_| {}).expect("a server");
+    let second = u32::try_from(server.sandbox.domain().pid).expect("a number");
+    let seen = found("the new process", || sense.reading().server.filter(|server| server.pid != first));
+    assert_eq!(seen.pid, second);
     sense.input = None;
     sense.ends();
 }
