@@ -61,10 +61,14 @@ pub struct Args {
 /// A flag that has no meaning, or no thread to be had.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let plan = Plan::read(args)?;
+    let mut probe = FarProbe::new(plan.wanted, monotonic());
+    if say(&Line::Sense(Box::new(plan.header(&probe)))).is_err() {
+        return Ok(ExitCode::SUCCESS);
+    }
     let (ends, ended) = mpsc::channel();
     let asked = ends.clone();
     thread::Builder::new().name("asked".into()).spawn(move || answer(&asked))?;
-    thread::Builder::new().name("sense".into()).spawn(move || plan.say(&ends))?;
+    thread::Builder::new().name("sense".into()).spawn(move || plan.say(&mut probe, &ends))?;
     loop {
         match ended.recv_timeout(LOOK) {
             Err(RecvTimeoutError::Timeout) if !session.stop.is_set() => {}
@@ -95,12 +99,10 @@ impl Plan {
         Ok(Self { every, length, wanted })
     }
 
-    /// A header and readings at absolute instants; one that is late leaves out those that it has missed.
-    fn say(&self, ends: &Sender<()>) {
+    /// Readings at absolute instants; one that is late leaves out those that it has missed.
+    fn say(&self, probe: &mut FarProbe, ends: &Sender<()>) {
         let begun = monotonic();
-        let mut probe = FarProbe::new(self.wanted, begun);
-        let mut listened = say(&Line::Sense(Box::new(self.header(&probe))));
-        let mut next = begun;
+        let (mut next, mut listened) = (begun, Ok(()));
         while listened.is_ok() && self.length.is_none_or(|length| next <= begun + length) {
             thread::sleep((next - monotonic()).into());
             let reading = Reading::from(&probe.read(monotonic()));

@@ -114,6 +114,11 @@ impl Running {
         lock(&self.state).run = Some(Readings::default());
     }
 
+    /// Utilisation just now, percent.
+    pub(super) fn latest(&self) -> Option<f64> {
+        lock(&self.state).run.as_ref()?.latest()
+    }
+
     /// What came since then.
     pub(super) fn finish(&self) -> Heard {
         let mut state = lock(&self.state);

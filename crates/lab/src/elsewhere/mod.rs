@@ -193,6 +193,14 @@ impl Elsewhere {
 }
 
 impl Watch {
+    /// Utilisation just now, percent, for the progress line; a page that is read once a second is too late for it.
+    pub(crate) fn theta_percent(&self) -> Option<f64> {
+        match &self.way {
+            Watching::Command(running) => running.latest(),
+            _ => None,
+        }
+    }
+
     /// Ends the watch, and puts the far machine's figures into the record of this machine.
     pub(crate) fn finish(self, record: Option<&mut SenseRecord>) -> Sight {
         let Self { mut sensed, begins, way } = self;

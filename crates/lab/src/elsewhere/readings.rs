@@ -43,6 +43,15 @@ impl Readings {
         Self(self.0.into_iter().filter_map(on_it).collect())
     }
 
+    /// Utilisation over the last half second or more, percent, for the progress line.
+    pub(super) fn latest(&self) -> Option<f64> {
+        const BACK: Nanos = Nanos::from_millis(500);
+        let after = self.0.last()?;
+        let before = self.0.iter().rev().find(|reading| reading.at + BACK <= after.at)?;
+        let used = Used::between(before, after, None);
+        used.server.or(used.host).map(|used| used.total)
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.0.len()
@@ -238,6 +247,12 @@ mod tests {
         let others = filled.samples[0].other_load.expect("seen");
         // A quarter of two CPUs in a second are 500 ms, of which 100 ms are ours.
         assert!((others - 20.0).abs() < 0.5, "{others}");
+    }
+
+    #[test]
+    fn the_latest_utilisation_is_that_of_the_last_half_second() {
+        assert_eq!(readings(100_000, 100_400, 100).latest(), None);
+        assert_eq!(readings(100_000, 103_000, 100).latest().map(f64::round), Some(50.0));
     }
 
     #[test]

@@ -104,7 +104,8 @@ pub(super) fn measure(
                 }
             }
         }
-        let theta_percent = glance.theta_percent();
+        let theta_percent =
+            watch.as_ref().map_or_else(|| glance.theta_percent(), elsewhere::Watch::theta_percent);
         tell(StudyEvent::Load { load: progress, theta_percent });
     });
     let mut observation = observer.map(Observer::finish);

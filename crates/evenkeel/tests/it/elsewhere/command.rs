@@ -33,7 +33,7 @@ fn a_profile_has_its_cpu_figures_from_the_command_and_leaves_nothing_behind() {
         || Domain::Process(pid(&server).parse().expect("a number")).read().expect("the server").busy;
     let before = server_cpu();
     let said = measured(
-        &profile(&server, "40", &["--duration", "4s", "--sense-with", &sense(&server)]).output().expect("it"),
+        &profile(&server, "40", &["--duration", "6s", "--sense-with", &sense(&server)]).output().expect("it"),
     );
     let used = server_cpu() - before;
     assert!(said.contains("server sensed by command (sh -c"), "{said}");
@@ -68,7 +68,7 @@ fn a_profile_has_its_cpu_figures_from_the_command_and_leaves_nothing_behind() {
 /// A study of three rates in whose second run the command gets a signal: what it said, and the first and the last run.
 fn signalled(signal: &str) -> (String, Value, Value) {
     let server = Server::up(&[]);
-    let flags = ["--duration", "4s", "--sense-with", &sense(&server)];
+    let flags = ["--duration", "6s", "--sense-with", &sense(&server)];
     let mut profile = profile(&server, "20,30,40", &flags);
     let child = profile.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let home = server.file("home");

@@ -121,3 +121,79 @@ impl Drop for Watch {
         self.end();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elsewhere::readings::Machine;
+    use evenkeel_sense::sampler::{SenseRecord, SenseSample};
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+
+    /// A machine of two CPUs that are busy for half of the time, of which a tenth is stolen, by this machine's clock.
+    fn page() -> String {
+        let now = monotonic().as_secs_f64();
+        let times = [("user", 0.5), ("system", 0.0), ("idle", 0.4), ("steal", 0.1)];
+        let line = |cpu, (mode, share): &(&str, f64)| {
+            format!("node_cpu_seconds_total{{cpu=\"{cpu}\",mode=\"{mode}\"}} {:.2}\n", share * now)
+        };
+        [0, 1].iter().flat_map(|cpu| times.iter().map(move |time| line(cpu, time))).collect()
+    }
+
+    fn serve(page: fn() -> String) -> Url {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        // It ends with the test's process.
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let request =
+                    BufReader::new(stream.try_clone().expect("a socket")).lines().map_while(Result::ok);
+                request.take_while(|line| !line.is_empty()).for_each(drop);
+                let _ = stream.write_all(format!("HTTP/1.0 200 OK\r\n\r\n{}", page()).as_bytes());
+            }
+        });
+        Url::parse(&format!("http://{address}/metrics")).expect("an address")
+    }
+
+    fn looked(page: fn() -> String) -> (Nanos, Looked) {
+        let metrics = Metrics::start(&serve(page)).expect("a page");
+        assert_eq!(metrics.cpus, 2.0);
+        let (begins, watch) = (monotonic(), metrics.watch());
+        thread::sleep(Nanos::from_millis(4_300).into());
+        (begins, watch.finish())
+    }
+
+    /// Utilisation and stolen time over four seconds, and how well the readings are placed, seconds; `None` where this
+    /// machine stood still at one of the ends.
+    fn four_seconds() -> Option<(f64, f64, f64)> {
+        let (begins, looked) = looked(page);
+        let whole =
+            SenseSample { at: Nanos::from_secs(4), duration: Nanos::from_secs(4), ..SenseSample::default() };
+        let mut record = SenseRecord { whole: Some(whole), ..SenseRecord::default() };
+        looked.readings.fill(&mut record, begins, Machine::default());
+        let used = record.whole?.domain?;
+        Some((used.total, used.steal?, looked.bound?.as_secs_f64()))
+    }
+
+    #[test]
+    fn half_busy_is_half_busy_whatever_this_machine_does_meanwhile() {
+        let (total, steal, placed) = (0..10).find_map(|_| four_seconds()).expect("a figure");
+        // A reading stands where it belongs but for half of the time that the page took.
+        let error = 100.0 * placed + 2.0;
+        assert!(
+            (total - 50.0).abs() < error && (steal - 10.0).abs() < error,
+            "{total} and {steal}, {placed} s"
+        );
+    }
+
+    #[test]
+    fn counters_that_stand_still_are_not_available() {
+        fn still() -> String {
+            let line = |cpu, mode| format!("node_cpu_seconds_total{{cpu=\"{cpu}\",mode=\"{mode}\"}} 5\n");
+            ["user", "system"].iter().flat_map(|mode| [0, 1].map(|cpu| line(cpu, mode))).collect()
+        }
+        let (_, looked) = looked(still);
+        assert_eq!(looked.readings.len(), 1);
+        assert!(looked.failed.is_some_and(|why| why.contains("stand still")));
+    }
+}
