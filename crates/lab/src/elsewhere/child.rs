@@ -27,12 +27,14 @@ impl Group {
         die_with_us(&mut command);
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        if let Some(errors) = child.stderr.take() {
-            let tail = tail.clone();
-            // Ends when the group has closed its error stream, at its death at the latest.
-            thread::Builder::new().name("far-errors".into()).spawn(move || tail.read(errors))?;
-        }
+        let (errors, tail) = (child.stderr.take(), tail.clone());
         let group = Self(Arc::new(Mutex::new(Some(child))));
+        // Ends when the group has closed its error stream, at its death at the latest.
+        let reader = thread::Builder::new().name("far-errors".into());
+        if let Err(error) = reader.spawn(move || errors.map(|errors| tail.read(errors))) {
+            group.end(LOOK);
+            return Err(error);
+        }
         let (stdin, stdout) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
         Ok((group, stdin, stdout))
     }

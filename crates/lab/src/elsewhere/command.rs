@@ -238,7 +238,12 @@ fn last_words(tail: &Tail) -> String {
 fn read(stdout: ChildStdout, state: &Mutex<State>) -> Option<String> {
     let mut stream = BufReader::new(stdout);
     let (mut since, mut count) = (monotonic(), 0);
-    while let Ok(Some(text)) = next_line(&mut stream, LINE_BYTES_MAX) {
+    loop {
+        let text = match next_line(&mut stream, LINE_BYTES_MAX) {
+            Ok(Some(text)) => text,
+            Ok(None) => return None,
+            Err(error) => return Some(format!("cannot be read ({error})")),
+        };
         let received = monotonic();
         count += 1;
         if received > since + Nanos::from_secs(1) {
@@ -253,7 +258,6 @@ fn read(stdout: ChildStdout, state: &Mutex<State>) -> Option<String> {
             return Some("says other things than readings".to_owned());
         }
     }
-    None
 }
 
 impl State {

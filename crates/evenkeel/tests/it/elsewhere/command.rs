@@ -134,6 +134,7 @@ fn a_command_that_says_nothing_useful_is_refused_before_the_first_run_with_its_o
         ("echo Welcome", "\"Welcome\""),
         ("/no/such/program", "cannot start"),
         ("yes", "says"),
+        ("cat /dev/zero", "a line has no end"),
         ("sh 'x", "a ' is not closed"),
     ] {
         let output = profile(&server, "20", &["--sense-with", command]).output().expect("it starts");
