@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Within this the first line is there, a login by ssh included.
+/// Within this it speaks, a login by ssh included.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(20);
@@ -36,6 +36,8 @@ const LINES_PER_S_MAX: u32 = 2_000;
 /// The first lines that ask for the clock come quickly, so that a short study knows it too.
 const QUICK: (u64, Duration) = (8, Duration::from_millis(50));
 const SLOW: Duration = Duration::from_secs(2);
+/// Readings by which one that answers nothing shows that it goes on.
+const READINGS_MIN: u64 = 5;
 /// Lines whose answers are awaited at once.
 const AWAITED_MAX: usize = 64;
 
@@ -50,6 +52,8 @@ struct State {
     strays: usize,
     stray: String,
     last: Option<Nanos>,
+    /// Readings heard in all.
+    readings: u64,
     /// Why nothing more comes.
     ended: Option<String>,
 }
@@ -77,7 +81,7 @@ pub(super) struct Heard {
 }
 
 impl Running {
-    /// Starts it and waits for its first line.
+    /// Starts it and waits until it speaks.
     pub(super) fn start(command: &str, stop: &Stop) -> Result<Self, ElsewhereError> {
         let words = split(command)?;
         let (state, tail) = (Arc::new(Mutex::new(State::default())), Tail::default());
@@ -100,7 +104,7 @@ impl Running {
         let state = Arc::clone(&running.state);
         let asker = thread::Builder::new().name("far-clock".into());
         asker.spawn(move || ask(stdin, &state, &asked)).map_err(failed)?;
-        running.header = running.first_line(command, &tail, stop)?;
+        running.header = running.first_words(command, &tail, stop)?;
         Ok(running)
     }
 
@@ -136,28 +140,30 @@ impl Running {
         silence > Nanos::from_secs(2) + Nanos(self.header.every_ns.saturating_mul(3))
     }
 
-    fn first_line(&self, command: &str, tail: &Tail, stop: &Stop) -> Result<Header, ElsewhereError> {
+    fn first_words(&self, command: &str, tail: &Tail, stop: &Stop) -> Result<Header, ElsewhereError> {
         let refused = |how: String, said| ElsewhereError::Command { command: command.to_owned(), how, said };
         let begun = monotonic();
         loop {
             let state = lock(&self.state);
+            if let Some(header) = state.header.as_ref().filter(|header| header.lines != LINES) {
+                let how = format!("speaks version {} of the lines, not {LINES}", header.lines);
+                return Err(refused(how, format!("it is Evenkeel {}", header.tool)));
+            }
             match (&state.header, &state.ended) {
-                (Some(header), _) if header.lines == LINES => return Ok(header.clone()),
-                (Some(header), _) => {
-                    let how = format!("speaks version {} of the lines, not {LINES}", header.lines);
-                    return Err(refused(how, format!("it is Evenkeel {}", header.tool)));
-                }
-                (None, Some(how)) => {
-                    let (how, stray) = (format!("{how} before its first line"), state.stray.clone());
-                    drop(state);
-                    return Err(refused(how, with_stray(&tail.now(), &stray)));
-                }
-                (None, None) if stop.is_set() => return Err(ElsewhereError::Stopped),
-                (None, None) if Duration::from(monotonic() - begun) > PATIENCE => {
-                    let how = format!("has not said its first line within {} s", PATIENCE.as_secs());
+                (header, Some(how)) => {
+                    let when = if header.is_some() { "right after" } else { "before" };
+                    let how = format!("{how} {when} its first line");
                     return Err(refused(how, with_stray(&tail.now(), &state.stray)));
                 }
-                (None, None) => {}
+                (Some(header), None) if state.goes_on() => return Ok(header.clone()),
+                _ => {}
+            }
+            if stop.is_set() {
+                return Err(ElsewhereError::Stopped);
+            }
+            if Duration::from(monotonic() - begun) > PATIENCE {
+                let how = format!("has not begun to speak within {} s", PATIENCE.as_secs());
+                return Err(refused(how, with_stray(&tail.now(), &state.stray)));
             }
             drop(state);
             thread::sleep(LOOK);
@@ -267,6 +273,7 @@ impl State {
             Some(Line::Reading(reading)) if self.header.is_some() => {
                 let reading = FarReading::from(&*reading);
                 self.last = Some(received);
+                self.readings += 1;
                 self.clocks.heard(reading.at, received);
                 if let Some(run) = &mut self.run {
                     run.push(reading);
@@ -280,6 +287,11 @@ impl State {
                 }
             }
         }
+    }
+
+    /// Whether it hears us, so that it does not take us for gone; one that answers nothing has to go on speaking.
+    fn goes_on(&self) -> bool {
+        self.clocks.bound().is_some() || self.readings >= READINGS_MIN
     }
 
     fn asked(&mut self, ping: u64, sent: Nanos) {

@@ -129,6 +129,8 @@ fn is_sense(pid: u32) -> bool {
 #[test]
 fn a_command_that_says_nothing_useful_is_refused_before_the_first_run_with_its_own_words() {
     let server = Server::up(&[]);
+    // As by `ssh -n`.
+    let deaf = format!("sh -c 'exec {} sense </dev/null'", env!("CARGO_BIN_EXE_evenkeel"));
     for (command, told) in [
         ("sh -c 'echo Permission denied. >&2; exit 255'", "Permission denied."),
         ("echo Welcome", "\"Welcome\""),
@@ -136,6 +138,7 @@ fn a_command_that_says_nothing_useful_is_refused_before_the_first_run_with_its_o
         ("yes", "says"),
         ("cat /dev/zero", "a line has no end"),
         ("sh 'x", "a ' is not closed"),
+        (deaf.as_str(), "right after its first line"),
     ] {
         let output = profile(&server, "20", &["--sense-with", command]).output().expect("it starts");
         let said = String::from_utf8_lossy(&output.stderr);
