@@ -87,7 +87,7 @@ impl Readings {
         let (before, after) = self.ends(record.whole.as_ref()?, begins)?;
         let work = |(name, io): &(String, DeviceIo)| {
             let used = io.since(&of(before, name)?)?;
-            Some((used.reads + used.writes, name.clone()))
+            Some((used.reads.saturating_add(used.writes), name.clone()))
         };
         after.disks.iter().filter_map(work).max_by_key(|(work, _)| *work).map(|(_, name)| name)
     }
@@ -113,11 +113,11 @@ impl Readings {
         let gap = self.gap()?;
         let end = begins + sample.at;
         // Its own times are what a difference is divided by, so that a little aside costs place and no truth.
-        let tolerance = Nanos(gap.0 + gap.0 / 2).max(Nanos(sample.duration.0 / 8));
+        let tolerance = (gap + Nanos(gap.0 / 2)).max(Nanos(sample.duration.0 / 8));
         let near = |at| self.near(at, tolerance);
         let (before, after) = (near(end - sample.duration)?, near(end)?);
         // Two that are much nearer to each other than the ends would say of a moment what is asked of all of it.
-        (2 * (after.at - before.at).0 >= sample.duration.0 && after.at > before.at).then_some((before, after))
+        ((after.at - before.at).0 >= sample.duration.0 / 2 && after.at > before.at).then_some((before, after))
     }
 
     fn near(&self, at: Nanos, tolerance: Nanos) -> Option<&FarReading> {
@@ -287,6 +287,24 @@ mod tests {
         let mut filled = record();
         readings.fill(&mut filled, BEGINS, Machine::default());
         assert_eq!(thetas(&filled), [Some(50.0), None, Some(50.0), None]);
+    }
+
+    #[test]
+    fn absurd_readings_do_no_harm() {
+        let at = |at| FarReading { at: Nanos(at), ..reading(100_000) };
+        let disk = DeviceIo { reads: u64::MAX, writes: u64::MAX, ..DeviceIo::default() };
+        for times in [[0, u64::MAX - 1, u64::MAX], [0, 1, u64::MAX], [u64::MAX - 2, u64::MAX - 1, u64::MAX]] {
+            let mut readings = Readings::default();
+            times.into_iter().for_each(|time| readings.push(at(time)));
+            readings.0[2].disks[0].1 = disk;
+            let mut filled = record();
+            for sample in filled.samples.iter_mut().chain(filled.whole.as_mut()) {
+                sample.duration = Nanos::MAX;
+            }
+            readings.fill(&mut filled, BEGINS, Machine::default());
+            readings.fill(&mut filled, Nanos::MAX, Machine { is_ours: true });
+            assert!(readings.latest().is_none_or(f64::is_finite));
+        }
     }
 
     #[test]
