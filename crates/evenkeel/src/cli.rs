@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::command::{
-    data, explain, export, guard, load, profile, report, runs, sandbox, share, simulate, study,
+    data, explain, export, guard, load, profile, report, runs, sandbox, sense, share, simulate, study,
 };
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -60,6 +60,8 @@ pub enum Command {
     Export(export::Args),
     /// Try a controller of the guard on the virtual clock: scenarios, random plants, steps
     Simulate(simulate::Args),
+    /// Say what this machine does, a line for each reading: for a profile that runs on another one
+    Sense(sense::Args),
     /// Print shell completions
     Completions {
         /// Shell

@@ -4,6 +4,7 @@ use evenkeel_gate::share::FuseError;
 use evenkeel_gate::share::backing::FileError;
 use evenkeel_gate::share::bus::BusError;
 use evenkeel_lab::data::DataError;
+use evenkeel_lab::elsewhere::ElsewhereError;
 use evenkeel_lab::load::LoadError;
 use evenkeel_lab::sandbox::SandboxError;
 use evenkeel_lab::store::StoreError;
@@ -111,7 +112,8 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
         let bus = cause.downcast_ref::<BusError>().and_then(BusError::hint);
         let file = cause.downcast_ref::<FileError>().and_then(FileError::hint);
         let fuse = cause.downcast_ref::<FuseError>().and_then(FuseError::hint);
-        let bus = bus.or(file).or(fuse);
+        let elsewhere = cause.downcast_ref::<ElsewhereError>().and_then(ElsewhereError::hint);
+        let bus = bus.or(file).or(fuse).or(elsewhere);
         target.or(bus).or(sandbox).or(study).or(data).or(load).or(store).map(str::to_owned)
     })
 }

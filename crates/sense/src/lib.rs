@@ -10,6 +10,7 @@ pub mod clock;
 pub mod counters;
 pub mod cpu;
 pub mod disk;
+pub mod far;
 pub mod machine;
 pub mod memory;
 pub mod mounts;

@@ -1,6 +1,7 @@
 //! The commands: flags and how each is done.
 
 pub mod data;
+mod elsewhere;
 pub mod explain;
 pub mod export;
 pub mod guard;
@@ -12,6 +13,7 @@ pub mod report;
 mod resume;
 pub mod runs;
 pub mod sandbox;
+pub mod sense;
 pub mod servers;
 pub mod share;
 pub mod simulate;
@@ -65,7 +67,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     };
     let home = match cli.home {
         Some(home) => home,
-        None if is_service => PathBuf::new(),
+        None if is_service || matches!(cli.command, Command::Sense(_)) => PathBuf::new(),
         None => evenkeel_lab::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
     };
     let session = Session { home, quiet: cli.quiet, stop: stop_on_signals(is_service)? };
@@ -81,6 +83,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Runs(args) => runs::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::Export(args) => export::run(&session, &args),
+        Command::Sense(args) => sense::run(&session, &args),
         Command::Simulate(args) => simulate::run(&session, &args),
         Command::Completions { .. } => Ok(ExitCode::SUCCESS),
     }

@@ -50,6 +50,8 @@ Examples:
   evenkeel profile --workload examples/workloads/orders.toml mysql://app@db1/shop --rate 100,200,400
   evenkeel profile --within 10m --until 5%
       runs where they tighten the bounds most, until these lie 5 % apart or ten minutes are over
+  evenkeel profile mysql://app@db1/shop --workload orders.toml --sense-with 'ssh db1 evenkeel sense'
+      the server's CPU use as the machine db1 sees it; --sense-from http://db1:9100/metrics where it has node_exporter
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
@@ -132,10 +134,18 @@ pub struct Args {
     /// Do not restart the server (or restore the database) before each run
     #[arg(long)]
     pub no_reset: bool,
-    /// Shell command that restarts or restores a server of yours before each run; kept with the study, so name no
-    /// password in it
+    /// Shell command that restarts or restores a server of yours before each run. EVENKEEL_TARGET and EVENKEEL_URL (without
+    /// password) in its environment say which. Kept with the study, so name no password in it
     #[arg(long, value_name = "COMMAND", conflicts_with = "no_reset")]
     pub reset_command: Option<String>,
+    /// Command that tells of the machine of a server elsewhere, run without a shell and ended with the study: theta, CPU per
+    /// request and stolen time come from its lines. Once for each URL; kept with the study, so name no password in it
+    #[arg(long, value_name = "COMMAND", conflicts_with = "sense_from")]
+    pub sense_with: Vec<String>,
+    /// Page of node_exporter on the machine of a server elsewhere, http://HOST:9100/metrics: theta is that of the whole
+    /// machine then. Once for each URL
+    #[arg(long, value_name = "HTTP-URL")]
+    pub sense_from: Vec<String>,
     /// CPUs for the load threads [default with a private server: the last one]
     #[arg(long, value_name = "LIST")]
     pub generator_cpus: Option<String>,

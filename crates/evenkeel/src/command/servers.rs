@@ -2,7 +2,7 @@
 
 use super::profile::Args;
 use super::spec::{numbers, server_cpus};
-use super::{Session, data, place};
+use super::{Session, data, elsewhere, place};
 use crate::config::factor::{self, Factor, Pool};
 use crate::config::workload as user_workload;
 use crate::failure::WithHint;
@@ -76,6 +76,7 @@ pub struct Servers {
 
 /// Private servers that live as long as the study.
 pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) -> Result<Servers> {
+    elsewhere::check(args)?;
     let set = data::set(workload, &args.data, items(args, factors))?;
     let cpus = server_cpus(args)?;
     let mut servers = Servers::default();
@@ -94,6 +95,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
             servers.sites.push(SiteSpec {
                 target_label: label.clone(),
                 place: Place::Sandbox { sandbox, data: (!place::is_file(workload)).then_some(data) },
+                elsewhere: None,
             });
             for pool in &factors.pools {
                 servers.series.push(SeriesSpec {
@@ -133,6 +135,7 @@ pub fn remote(
         ))
         .hint("leave the URL out, or measure the levels one by one");
     }
+    let elsewhere = elsewhere::of(args)?;
     let mut servers = Servers::default();
     for (index, text) in args.targets.iter().enumerate() {
         let target = place::target(session, text, workload)?;
@@ -155,9 +158,11 @@ pub fn remote(
             pool: None,
             layout: LayoutRecord::AsIs,
         });
-        servers
-            .sites
-            .push(SiteSpec { target_label: label, place: place_of(session, text, workload, target, reset) });
+        servers.sites.push(SiteSpec {
+            target_label: label,
+            place: place_of(session, text, workload, target, reset),
+            elsewhere: elsewhere.get(index).cloned(),
+        });
     }
     Ok(servers)
 }

@@ -114,6 +114,7 @@ fn machine(columns: &mut Columns<'_, RunFile>) {
     columns.number("system_percent", |run| Some(run.theta.as_ref()?.system_percent));
     columns.number("iowait_percent", |run| run.theta.as_ref()?.iowait_percent);
     columns.number("steal_percent", |run| run.theta.as_ref()?.steal_percent);
+    columns.text("sensed_by", |run| run.sensed.as_ref().map_or_else(String::new, |seen| seen.by.to_string()));
     columns.number("generator_cpu_percent", |run| run.generator_cpu_percent);
     columns.number("other_load_percent", |run| run.other_load_percent);
     columns.number("generator_switches_per_request", |run| run.generator_switches_per_request);

@@ -1,10 +1,12 @@
 //! Numbers as people read them: the one place that decides on digits, units and words.
 
 mod estimates;
+mod sensed;
 mod times;
 mod words;
 
 pub use estimates::{estimate, estimate_percent, estimate_rate, estimate_time, mean};
+pub use sensed::sensed;
 pub use times::{TimeUnit, time};
 pub use words::{bytes, count, counted, date, instant, percent, plain, rate, seconds, stamp};
 

@@ -13,7 +13,8 @@ const PROSE: usize = 100;
 
 /// The end of a study in the terminal: the headline, a line for each cell, the doubts by cause.
 pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look) -> String {
-    let cells = format!("{}{}", cells(plan, summary, look), network_delay(summary, look));
+    let cells =
+        format!("{}{}{}", cells(plan, summary, look), network_delay(summary, look), sensed(runs, look));
     let parts = [headlines(summary, look), cells, caveats(plan, summary, runs, look)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
@@ -77,6 +78,13 @@ fn network_delay(summary: &SummaryFile, look: Look) -> String {
         }
     };
     format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour))
+}
+
+/// Who saw the server, a line for each.
+fn sensed(runs: &[RunFile], look: Look) -> String {
+    let line =
+        |text: String| format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour));
+    format::sensed(runs).into_iter().map(line).collect()
 }
 
 fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {

@@ -9,7 +9,7 @@ pub fn evenkeel(home: &Path, arguments: &[&str]) -> Output {
     command(home, arguments).output().expect("the binary can be started")
 }
 
-fn command(home: &Path, arguments: &[&str]) -> Command {
+pub fn command(home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command.arg("--home").arg(home).args(arguments).stdin(Stdio::null()).env_remove("EVENKEEL_PASSWORD");
     command

@@ -1,6 +1,7 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
 mod cli;
+mod elsewhere;
 mod guard;
 mod guide;
 mod house;

@@ -4,11 +4,12 @@
 pub use super::batches::BatchRecord;
 pub use super::bounds::{BoundsRecord, NeighboursRecord, RangeRecord, WorkRecord};
 pub use super::orders::PerMinuteRecord;
+pub use super::sensed::SensedRecord;
 pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
 pub use super::times::TimesRecord;
 pub use super::words::{
-    ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, SeverityRecord,
-    Verdict,
+    ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, SensedBy,
+    SeverityRecord, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -206,6 +207,9 @@ pub struct ManifestFile {
     pub servers: Vec<ServerRecord>,
     /// Plans of the workload's statements.
     pub plans: Vec<StatementPlanRecord>,
+    /// What whoever sees a server from elsewhere says of its machine, in words, by label of the target.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sensed: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// A server, as it was when the study began.
@@ -341,6 +345,9 @@ pub struct RunFile {
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.
     pub caveats: Vec<CaveatRecord>,
+    /// Where the CPU figures come from; absent in folders from before others than this machine could bring them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensed: Option<SensedRecord>,
 }
 
 /// A gauge of the server, looked at again and again.

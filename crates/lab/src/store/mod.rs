@@ -22,6 +22,7 @@ mod folder;
 pub mod format;
 mod orders;
 mod readers;
+mod sensed;
 mod summary;
 mod tables;
 mod times;

@@ -73,6 +73,24 @@ words! {
 }
 
 words! {
+    /// Where the CPU figures of a run come from.
+    #[derive(Default)]
+    SensedBy {
+        /// The machine that Evenkeel runs on, because the server does too.
+        ThisMachine = "this machine",
+        /// A command that speaks as `evenkeel sense` does.
+        Command = "command",
+        /// The page of node_exporter.
+        NodeExporter = "node_exporter",
+        /// What the server counts itself.
+        Statistics = "server statistics",
+        /// None: the figures are not available.
+        #[default]
+        Nobody = "nobody",
+    }
+}
+
+words! {
     /// How the rows came into the files.
     LayoutRecord {
         /// One by one.

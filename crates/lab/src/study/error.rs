@@ -1,6 +1,7 @@
 //! Why a study cannot go on.
 
 use crate::data::DataError;
+use crate::elsewhere::ElsewhereError;
 use crate::explain::ExplainError;
 use crate::load::LoadError;
 use crate::sandbox::SandboxError;
@@ -26,6 +27,8 @@ pub enum StudyError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Sense(#[from] SenseError),
+    #[error(transparent)]
+    Elsewhere(#[from] ElsewhereError),
     #[error(transparent)]
     Explain(#[from] ExplainError),
     #[error(transparent)]
@@ -75,7 +78,10 @@ impl StudyError {
     pub fn is_stop(&self) -> bool {
         matches!(
             self,
-            Self::Stopped | Self::Sandbox(SandboxError::Stopped { .. }) | Self::Data(DataError::Stopped)
+            Self::Stopped
+                | Self::Sandbox(SandboxError::Stopped { .. })
+                | Self::Data(DataError::Stopped)
+                | Self::Elsewhere(ElsewhereError::Stopped)
         )
     }
 
@@ -86,6 +92,7 @@ impl StudyError {
             Self::Target(error) => return error.hint(),
             Self::Data(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
+            Self::Elsewhere(error) => return error.hint(),
             Self::Load(error) if error.is_disk_full() => {
                 "free some space and go on with `evenkeel profile --resume last`, finished runs are kept; or start anew \
                  without --request-log"

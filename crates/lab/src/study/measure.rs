@@ -5,9 +5,9 @@ use super::observe::{Glance, Observation, Observer};
 use super::pooled;
 use super::site::Ready;
 use super::spec::{Process, StudySpec};
-use super::{StudyError, StudyEvent, preflight};
-use super::{around, judge};
-use crate::clock::unix_time;
+use super::{StudyError, StudyEvent, around, cells, judge, preflight};
+use crate::clock::{monotonic, unix_time};
+use crate::elsewhere;
 use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
 use crate::stop::Stop;
 use crate::store::SenseRow;
@@ -15,6 +15,7 @@ use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile}
 use crate::target::Control;
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
+use evenkeel_core::caveat::Caveat;
 use evenkeel_core::random::Seed;
 use evenkeel_sense::cpu::{CpuUse, Domain};
 use evenkeel_sense::sampler::{SensePlan, SenseSample};
@@ -25,6 +26,9 @@ use std::sync::Arc;
 /// After the last arrival, what is under way is awaited for this long at most; a queue that is longer is no
 /// queue of a stable server, and its requests count with the age they reached.
 const DRAIN_MAX: Nanos = Nanos::from_secs(5);
+
+/// CPU time of the server in a run over the requests that it completed, microseconds.
+const SERVER_CPU: &str = "server_cpu_us_per_request";
 
 /// What one run asks.
 pub(super) struct RunOrder<'a> {
@@ -78,6 +82,7 @@ pub(super) fn measure(
     let started_unix_s = unix_time().as_secs();
     let mut observer = None;
     let mut failed = None;
+    let mut watch = None;
     let mut glance = Glance::new(ready.server_pid.map(Domain::Process).or(ready.domain.clone()));
     let inner = stop.clone();
     let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
@@ -88,17 +93,23 @@ pub(super) fn measure(
                 order.warm_up - progress.elapsed,
                 order.measure,
             ) {
-                Ok(started) => observer = Some(started),
+                Ok(started) => {
+                    observer = Some(started);
+                    watch = far_watch(ready, order.warm_up - progress.elapsed, order.measure);
+                }
                 Err(error) => {
                     failed = Some(error);
                     inner.set();
                 }
             }
         }
-        let theta_percent = glance.theta_percent();
+        let theta_percent =
+            watch.as_ref().map_or_else(|| glance.theta_percent(), elsewhere::Watch::theta_percent);
         tell(StudyEvent::Load { load: progress, theta_percent });
     });
-    let observation = observer.map(Observer::finish);
+    let mut observation = observer.map(Observer::finish);
+    let sense = observation.as_mut().map(|seen| &mut seen.sense);
+    let sight = watch.map(|watch| watch.finish(sense));
     if let Some(error) = failed {
         return Err(error);
     }
@@ -107,9 +118,32 @@ pub(super) fn measure(
         return Ok(None);
     }
     let mut run = figures(spec, order, &load, observation.as_ref());
+    add_sight(&mut run, sight, observation.as_ref());
     run.started_unix_s = started_unix_s;
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
     Ok(Some(Measured { run, load, rows }))
+}
+
+/// Who sees the server from elsewhere begins with the load, as the observers of this machine do.
+fn far_watch(ready: &Ready, warm_up: Nanos, measure: Nanos) -> Option<elsewhere::Watch> {
+    let begins = monotonic() + warm_up;
+    Some(ready.elsewhere.as_ref()?.watch(begins, begins + measure))
+}
+
+/// Notes who saw the server, what only he knows, and what he should have seen and has not.
+fn add_sight(run: &mut RunFile, sight: Option<elsewhere::Sight>, seen: Option<&Observation>) {
+    let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
+    let sight = sight.unwrap_or_else(|| elsewhere::Sight::from_here(whole));
+    let requests_per_s = run.counts.completed as f64 / run.measured_s;
+    if let Some(cpu_per_s) = sight.cpu_per_s.filter(|_| requests_per_s > 0.0) {
+        run.sense.insert(SERVER_CPU.to_owned(), 1e6 * cpu_per_s / requests_per_s);
+    }
+    let sensed = sight.sensed;
+    if let Some(missing) = sensed.missing.as_ref().filter(|_| run.theta.is_none() && whole.is_some()) {
+        let what = format!("the CPU use of the server: who was to tell it ({}) {missing}", sensed.by);
+        run.caveats.push(cells::record(&Caveat::NotAvailable { what }));
+    }
+    run.sensed = Some(sensed);
 }
 
 fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: SessionPolicy) -> LoadPlan {
@@ -199,6 +233,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         neighbours: seen.and_then(|seen| around::neighbours(load, seen.neighbours.as_ref()?)),
         error_texts: load.error_texts.clone(),
         caveats: Vec::new(),
+        sensed: None,
     };
     run.relaxations = pooled::relaxations(&run);
     run.caveats = judge::caveats(&run, load, seen, &stability, batches.as_ref());
@@ -248,7 +283,10 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
     };
     let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
     put("domain_cpu_percent", whole.domain.as_ref().map(|used| used.total));
-    put("server_cpu_us_per_request", whole.server.as_ref().map(|used| used.busy.as_micros_f64() / requests));
+    put(SERVER_CPU, whole.server.as_ref().map(|used| used.busy.as_micros_f64() / requests));
+    // All of a machine, where nobody sees the server's own process there.
+    let domain = whole.domain.as_ref().filter(|_| whole.server.is_none());
+    put("domain_cpu_us_per_request", domain.map(|used| used.busy.as_micros_f64() / requests));
     put("host_cpu_percent", whole.host.as_ref().map(|used| used.total));
     put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
     put("generator_cpus_percent", whole.generator_cpus.as_ref().map(|used| used.total));

@@ -46,6 +46,12 @@ impl Study<'_> {
         if found.machine.is_empty() {
             found.machine = manifest::machine(&ready);
         }
+        if let Some(elsewhere) = &ready.elsewhere {
+            found.sensed.insert(self.spec.sites[index].target_label.clone(), elsewhere.words());
+            if let Some(doubt) = elsewhere.doubt() {
+                tell(StudyEvent::Warning(doubt));
+            }
+        }
         self.sites[index].down(tell)?;
         self.size_pools(index, server.tables_bytes)?;
         // One record for each target, in their order, though a target has a site for each layout.

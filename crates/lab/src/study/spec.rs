@@ -2,6 +2,7 @@
 
 use super::preflight::writes;
 use crate::data::DataSpec;
+use crate::elsewhere::Elsewhere;
 use crate::load::{Protocol, SessionPolicy};
 use crate::sandbox::SandboxSpec;
 use crate::store::format::LayoutRecord;
@@ -117,6 +118,8 @@ pub struct SiteSpec {
     pub target_label: String,
     /// Where it is.
     pub place: Place,
+    /// Who sees it, where somebody on its own machine is to; otherwise this machine does, as far as it can.
+    pub elsewhere: Option<Elsewhere>,
 }
 
 /// Where a site is.

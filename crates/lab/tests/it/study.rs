@@ -54,6 +54,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
         sites: vec![SiteSpec {
             target_label: "a".into(),
             place: Place::Sandbox { sandbox: SandboxSpec::new(home, "study"), data: Some(data) },
+            elsewhere: None,
         }],
         series: vec![SeriesSpec {
             label: "a".into(),

@@ -81,6 +81,26 @@ impl DeviceIo {
         })
     }
 
+    /// Whole disks by name, `limit` of them at most: no partitions, nothing in memory, and nothing that stands on other
+    /// disks (dm, md, loop) and so would count their I/Os twice.
+    pub fn whole_disks(limit: usize) -> Vec<(String, Self)> {
+        let is_disk = |name: &str| std::path::Path::new("/sys/block").join(name).is_dir();
+        let disks = Self::all(&text::read("/proc/diskstats").unwrap_or_default(), is_disk);
+        disks.into_iter().take(limit).collect()
+    }
+
+    /// The devices in the text of /proc/diskstats that are disks by their names.
+    fn all(text: &str, is_disk: impl Fn(&str) -> bool) -> Vec<(String, Self)> {
+        let device = |line: &str| {
+            let name = line.split_ascii_whitespace().nth(2)?;
+            if !stands_alone(name) || !is_disk(name) {
+                return None;
+            }
+            Some((name.to_owned(), Self::parse_columns(line.split_ascii_whitespace().skip(3))?))
+        };
+        text.lines().filter_map(device).collect()
+    }
+
     fn parse_columns<'a>(words: impl Iterator<Item = &'a str>) -> Option<Self> {
         /// Whatever the device's own sectors are, the kernel counts in these.
         const SECTOR_BYTES: u64 = 512;
@@ -119,6 +139,11 @@ impl DeviceIo {
     }
 }
 
+/// Whether a device of this name is no part of memory and does not stand on other devices.
+pub fn stands_alone(name: &str) -> bool {
+    !["dm-", "md", "loop", "ram", "zram", "sr", "fd", "nbd"].iter().any(|kind| name.starts_with(kind))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,6 +179,15 @@ mod tests {
         let mapped = DeviceIo::parse(LINUX_4, (253, 0)).expect("a logical volume");
         assert_eq!(mapped.write_bytes, 9013312 * 512);
         assert_eq!(DeviceIo::parse("   8 1 sda1 100 200 300 400\n", (8, 1)), None);
+    }
+
+    #[test]
+    fn whole_disks_are_those_that_stand_on_no_others() {
+        let disks = DeviceIo::all(LINUX_6, |name| name == "vda" || name.starts_with("loop"));
+        let names: Vec<&str> = disks.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["vda"]);
+        assert_eq!(disks[0].1.reads, 83209);
+        assert!(!stands_alone("dm-0") && !stands_alone("loop1") && stands_alone("nvme0n1"));
     }
 
     #[test]

@@ -30,9 +30,15 @@ pub const TELLING: [&str; 14] = [
 pub fn environment(study: &Study<'_>) -> String {
     let mut inner = String::from("<div class=\"cards\">\n");
     inner.push_str(&card("Machine of the generator", &machine(study)));
-    inner.push_str(&card("How it was measured", &settings(study)));
+    let mut measured = settings(study);
+    measured.extend(sensed(study));
+    inner.push_str(&card("How it was measured", &measured));
     for (index, target) in study.plan.targets.iter().enumerate() {
         inner.push_str(&server(target, study.manifest.servers.get(index)));
+        if let Some(far) = study.manifest.sensed.get(&target.label) {
+            let pairs: Vec<_> = far.iter().map(|(name, value)| spoken(name, value)).collect();
+            inner.push_str(&card(&format!("Machine of server {}", target.label), &pairs));
+        }
     }
     inner.push_str("</div>\n");
     let _ = writeln!(
@@ -113,6 +119,15 @@ pub fn settings(study: &Study<'_>) -> Vec<(String, String)> {
             ),
         ),
     ]
+}
+
+/// Who saw the server.
+fn sensed(study: &Study<'_>) -> Vec<(String, String)> {
+    let pair = |line: String| {
+        let told = line.strip_prefix("server sensed by ").map(str::to_owned);
+        ("server sensed by".to_owned(), told.unwrap_or(line))
+    };
+    format::sensed(study.runs).into_iter().map(pair).collect()
 }
 
 fn cpus(cpus: &[usize]) -> String {

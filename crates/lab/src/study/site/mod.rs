@@ -8,6 +8,7 @@ use super::spec::{Place, Reset, SiteSpec};
 use super::{StudyError, StudyEvent};
 use crate::clock::Clock;
 use crate::data::{self, DataSpec, Snapshot, Stamp, Via};
+use crate::elsewhere::Elsewhere;
 use crate::sandbox::{self, Sandbox, SandboxEvent, SandboxSpec};
 use crate::stop::Stop;
 use crate::target::{Control, Target};
@@ -32,6 +33,8 @@ pub(super) struct Site<'a> {
     sandbox: Option<Sandbox>,
     /// Buffer pool of the server that is up.
     pool: Option<u64>,
+    /// Who sees a server of the user's that runs elsewhere, once that was found out.
+    elsewhere: Option<Option<Elsewhere>>,
 }
 
 /// A server that is up.
@@ -44,13 +47,15 @@ pub(super) struct Ready {
     pub server_pid: Option<u32>,
     /// Its data directory, where it is here.
     pub data_dir: Option<PathBuf>,
+    /// Who sees it instead of this machine.
+    pub elsewhere: Option<Elsewhere>,
 }
 
 type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
 
 impl<'a> Site<'a> {
     pub(super) fn new(spec: &'a SiteSpec) -> Self {
-        Self { spec, sandbox: None, pool: None }
+        Self { spec, sandbox: None, pool: None, elsewhere: None }
     }
 
     /// Makes sure that the data is there and whole, and for write runs that a copy of it is. What an earlier write
@@ -95,7 +100,7 @@ impl<'a> Site<'a> {
     /// Brings the server up cold, with this buffer pool; one that was kept up with it is taken as it is.
     pub(super) fn up(&mut self, pool: Option<u64>, stop: &Stop, tell: Tell<'_>) -> Result<Ready, StudyError> {
         match &self.spec.place {
-            Place::Remote(target) => Ok(remote(target)),
+            Place::Remote(target) => self.remote(target, stop),
             Place::Named { home, name, database } => {
                 let server = self.hold(home, name, stop, tell)?;
                 if !server.is_up() {
@@ -119,6 +124,21 @@ impl<'a> Site<'a> {
                 Ok(ready)
             }
         }
+    }
+
+    /// A server of the user's: seen from elsewhere where that is asked for, from here where it runs here, and by what it
+    /// counts itself where neither is so.
+    fn remote(&mut self, target: &Target, stop: &Stop) -> Result<Ready, StudyError> {
+        if let Some(elsewhere) = &self.spec.elsewhere {
+            elsewhere.start(stop)?;
+            return Ok(Ready { elsewhere: Some(elsewhere.clone()), ..far(target) });
+        }
+        let ready = remote(target);
+        if ready.server_pid.is_some() {
+            return Ok(ready);
+        }
+        let elsewhere = self.elsewhere.get_or_insert_with(|| Elsewhere::statistics(target)).clone();
+        Ok(Ready { elsewhere, ..ready })
     }
 
     /// The named sandbox, which is this study's until [`Site::leave`].
@@ -178,7 +198,7 @@ impl<'a> Site<'a> {
             }
             (Place::Remote(target), Reset::Command(command)) => {
                 tell(StudyEvent::Preparing(format!("running {command:?}")));
-                run_command(command)?;
+                run_command(command, &self.spec.target_label, target)?;
                 await_answer(target, stop)
             }
             _ => Ok(()),
@@ -271,6 +291,7 @@ fn private(server: &Sandbox, database: &str) -> Ready {
         domain: domain.cpus.map(Domain::Cpus).or(pid.map(Domain::Process)),
         server_pid: pid,
         data_dir: Some(server.dir().join("data")),
+        elsewhere: None,
     }
 }
 
@@ -278,7 +299,12 @@ fn private(server: &Sandbox, database: &str) -> Ready {
 fn remote(target: &Target) -> Ready {
     let local = Control::connect(target).ok().and_then(|mut control| local_process(&mut control));
     let (pid, data_dir) = local.map_or((None, None), |(pid, dir)| (Some(pid), Some(dir)));
-    Ready { target: target.clone(), domain: pid.map(Domain::Process), server_pid: pid, data_dir }
+    Ready { domain: pid.map(Domain::Process), server_pid: pid, data_dir, ..far(target) }
+}
+
+/// A server that this machine does not see.
+fn far(target: &Target) -> Ready {
+    Ready { target: target.clone(), domain: None, server_pid: None, data_dir: None, elsewhere: None }
 }
 
 /// The server's process and data directory, if it says that it runs on this host and its pid file names a
@@ -296,10 +322,13 @@ fn local_process(control: &mut Control) -> Option<(u32, PathBuf)> {
     (name.starts_with("maria") || name.starts_with("mysql")).then_some((pid, dir))
 }
 
-fn run_command(command: &str) -> Result<(), StudyError> {
+/// Runs a reset command, which finds in its environment which server is meant; the password is not in it.
+fn run_command(command: &str, label: &str, target: &Target) -> Result<(), StudyError> {
     let failed = |how: String| StudyError::Reset { command: command.to_owned(), how };
     let status = Command::new("/bin/sh")
         .args(["-c", command])
+        .env("EVENKEEL_TARGET", label)
+        .env("EVENKEEL_URL", target.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .status()

@@ -1,0 +1,165 @@
+//! `--sense-with`.
+
+use super::{doubts, json, measured, pid, profile, runs, study};
+use crate::cli::refused;
+use crate::guard::server::Server;
+use crate::patience::{eventually, found};
+use evenkeel_sense::cpu::Domain;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A command as one would write it for ssh: a shell notes its number, and becomes the program.
+fn sense(server: &Server) -> String {
+    let (note, program) = (server.file("pid"), env!("CARGO_BIN_EXE_evenkeel"));
+    let pid = pid(server);
+    format!("sh -c 'echo $$ >{}; exec {program} sense --pid {pid} --every 50ms'", note.display())
+}
+
+fn noted(server: &Server) -> Option<u32> {
+    fs::read_to_string(server.file("pid")).ok()?.trim().parse().ok()
+}
+
+fn is_gone(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.is_empty() || stat.contains(") Z ")
+}
+
+#[test]
+fn a_profile_has_its_cpu_figures_from_the_command_and_leaves_nothing_behind() {
+    let server = Server::up(&[]);
+    let server_cpu =
+        || Domain::Process(pid(&server).parse().expect("a number")).read().expect("the server").busy;
+    let before = server_cpu();
+    let said = measured(
+        &profile(&server, "40", &["--duration", "6s", "--sense-with", &sense(&server)]).output().expect("it"),
+    );
+    let used = server_cpu() - before;
+    assert!(said.contains("server sensed by command (sh -c"), "{said}");
+    let home = server.file("home");
+    let run = &runs(&home)[0];
+    assert_eq!(
+        (run["sensed"]["by"].as_str(), run["theta"]["domain"].as_str()),
+        (Some("command"), Some("process"))
+    );
+    assert!(run["sensed"]["missing"].is_null() && !doubts(run).contains(&"not-available"), "{run:#}");
+    let theta = run["theta"]["total_percent"].as_f64().expect("theta");
+    assert!(theta > 0.0 && run["theta"]["steal_percent"].is_f64(), "{run:#}");
+    // What it used for the requests of the run it used in all of the study, by our own account.
+    let per_request_us = run["sense"]["server_cpu_us_per_request"].as_f64().expect("CPU per request");
+    let requests = run["counts"]["completed"].as_f64().expect("requests");
+    assert!(per_request_us > 1.0 && per_request_us * requests <= 1.5 * used.as_micros_f64(), "{run:#}");
+    let error = run["sensed"]["clock_error_ms"].as_f64().expect("lines were answered");
+    assert!(error > 0.0 && run["sensed"]["readings"].as_u64() > Some(2), "{run:#}");
+    let manifest = json(&study(&home).expect("a study").join("manifest.json"));
+    let words = &manifest["sensed"][server.address()];
+    assert_eq!(
+        (words["sensed_by"].as_str(), words["cpus"].is_string()),
+        (Some("command"), true),
+        "{manifest:#}"
+    );
+    let pid = noted(&server).expect("its number");
+    eventually("the end of the command", || is_gone(pid));
+    let report = fs::read_to_string(study(&home).expect("a study").join("report.html")).expect("a report");
+    assert!(report.contains("server sensed by") && report.contains("Machine of server"));
+}
+
+/// A study of three rates in whose second run the command gets a signal: what it said, and the first and the last run.
+fn signalled(signal: &str) -> (String, Value, Value) {
+    let server = Server::up(&[]);
+    let flags = ["--duration", "6s", "--sense-with", &sense(&server)];
+    let mut profile = profile(&server, "20,30,40", &flags);
+    let child = profile.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let home = server.file("home");
+    found("the first run", || {
+        let folders = fs::read_dir(study(&home).ok()?.join("runs")).ok()?.flatten();
+        folders.map(|folder| folder.path().join("run.json")).find(|path| path.exists())
+    });
+    let pid = noted(&server).expect("its number");
+    assert!(Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill").success());
+    let said = measured(&child.wait_with_output().expect("an end"));
+    eventually("the end of the command", || is_gone(pid));
+    let mut runs = runs(&home);
+    assert_eq!(runs.len(), 3, "{runs:#?}");
+    (said, runs.swap_remove(0), runs.pop().expect("a last run"))
+}
+
+#[test]
+fn after_its_end_figures_are_not_available_and_the_study_goes_on() {
+    let (said, first, last) = signalled("-9");
+    assert!(first["theta"].is_object() && last["theta"].is_null(), "{first:#} {last:#}");
+    let missing = last["sensed"]["missing"].as_str().expect("why");
+    assert!(missing.contains("ended (signal: 9"), "{missing}");
+    assert!(doubts(&last).contains(&"not-available") && !doubts(&first).contains(&"not-available"));
+    assert!(last["counts"]["completed"].as_u64() > Some(0), "{last:#}");
+    assert!(last["sense"]["server_cpu_us_per_request"].is_null(), "no zero: {last:#}");
+    assert!(said.contains("not available to the end in"), "{said}");
+}
+
+#[test]
+fn one_that_falls_silent_is_as_one_that_has_ended_and_is_ended_with_the_study() {
+    let (_, first, last) = signalled("-STOP");
+    assert!(first["theta"].is_object() && last["theta"].is_null(), "{first:#} {last:#}");
+    let missing = last["sensed"]["missing"].as_str().expect("why");
+    assert!(missing.contains("has said nothing for"), "{missing}");
+    assert!(doubts(&last).contains(&"not-available") && last["counts"]["completed"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_command_goes_with_a_profile_that_is_killed() {
+    let server = Server::up(&[]);
+    let flags = ["--duration", "60s", "--sense-with", &sense(&server)];
+    let mut profile = profile(&server, "20", &flags)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let pid = found("the command", || noted(&server).filter(|pid| is_sense(*pid)));
+    profile.kill().expect("a child");
+    profile.wait().expect("a child");
+    eventually("the end of the command", || is_gone(pid));
+}
+
+fn is_sense(pid: u32) -> bool {
+    let line = fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).contains("\0sense\0")
+}
+
+#[test]
+fn a_command_that_says_nothing_useful_is_refused_before_the_first_run_with_its_own_words() {
+    let server = Server::up(&[]);
+    // As by `ssh -n`.
+    let deaf = format!("sh -c 'exec {} sense </dev/null'", env!("CARGO_BIN_EXE_evenkeel"));
+    for (command, told) in [
+        ("sh -c 'echo Permission denied. >&2; exit 255'", "Permission denied."),
+        ("echo Welcome", "\"Welcome\""),
+        ("/no/such/program", "cannot start"),
+        ("yes", "says"),
+        ("cat /dev/zero", "a line has no end"),
+        ("sh 'x", "a ' is not closed"),
+        (deaf.as_str(), "right after its first line"),
+    ] {
+        let output = profile(&server, "20", &["--sense-with", command]).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command}: {said}");
+        assert!(said.contains(told) && said.contains("hint:"), "{command}: {said}");
+    }
+    assert!(study(&server.file("home")).is_err(), "a study without a run was kept");
+}
+
+#[test]
+fn who_is_to_see_which_server_must_be_clear() {
+    let home = tempfile::tempdir().expect("a folder");
+    let url = "mysql://u@127.0.0.1:1/d";
+    for (flags, told) in [
+        (vec!["--sense-with", "x"], "for a server on another machine"),
+        (vec!["sandbox:demo", "--sense-from", "http://x"], "for a server on another machine"),
+        (vec![url, "--sense-with", "x", "--sense-with", "y"], "2 times with 1 URL"),
+        (vec![url, url, "--sense-from", "http://x"], "1 times with 2 URLs"),
+        (vec![url, "--sense-from", "http://x", "--sense-with", "y"], "cannot be used with"),
+    ] {
+        let said = refused(home.path(), &[&["profile"], &flags[..]].concat());
+        assert!(said.contains(told), "{flags:?}: {said}");
+    }
+}

@@ -1,0 +1,193 @@
+//! `evenkeel sense` by itself.
+
+use crate::cli::refused;
+use crate::guard::server::Server;
+use crate::patience::found;
+use evenkeel_core::Nanos;
+use evenkeel_lab::clock::monotonic;
+use evenkeel_lab::elsewhere::{Line, Reading};
+use evenkeel_lab::stop::Stop;
+use evenkeel_sense::cpu::Domain;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// It, with its input and the lines that it says.
+struct Sense {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Sense {
+    fn start(flags: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+        // Without a home, as by ssh for an account that has none.
+        command.arg("sense").args(flags).env_remove("HOME").env_remove("EVENKEEL_HOME");
+        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = pipes.expect("the binary can be started");
+        let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        Self { input: child.stdin.take(), child, lines }
+    }
+
+    fn line(&mut self) -> Line {
+        let text = self.lines.next().expect("a line").expect("text");
+        Line::parse(&text).unwrap_or_else(|| panic!("{text}"))
+    }
+
+    fn reading(&mut self) -> Reading {
+        loop {
+            if let Line::Reading(reading) = self.line() {
+                return *reading;
+            }
+        }
+    }
+
+    fn ends(mut self) {
+        let status = found("the end of sense", || self.child.try_wait().expect("a child"));
+        assert!(status.success(), "{status}");
+    }
+}
+
+/// A process that takes all of one CPU, as far as it gets it.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> Self {
+        Self(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell"))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_header_says_who_speaks_and_readings_follow_to_the_end_of_the_input() {
+    let mut sense = Sense::start(&["--every", "20ms"]);
+    let Line::Sense(header) = sense.line() else { panic!("no header") };
+    assert!(header.lines == 1 && header.ticks_per_s > 0 && header.cpus > Some(0), "{header:?}");
+    assert!(
+        !header.host.is_empty() && header.boot_id.is_some() && header.every_ns == 20_000_000,
+        "{header:?}"
+    );
+    assert!(header.server_pid.is_some() || header.no_server.is_some(), "{header:?}");
+    let (before, after) = (sense.reading(), sense.reading());
+    assert!(header.at_ns <= before.at_ns && before.at_ns < after.at_ns);
+    assert!(before.cpu.expect("CPUs").busy_ns <= after.cpu.expect("CPUs").busy_ns);
+    sense.input = None;
+    sense.ends();
+}
+
+#[test]
+fn a_line_is_answered_with_the_clock_at_its_arrival() {
+    let mut sense = Sense::start(&["--every", "60s"]);
+    sense.line();
+    sense.reading();
+    let mut input = sense.input.take().expect("its input");
+    let sent = monotonic();
+    // What it does not know, and what is far too long, it leaves.
+    input.write_all(format!("hello\n{}\nping 7\n", "x".repeat(100_000)).as_bytes()).expect("a pipe");
+    let Line::Pong { ping, at_ns } = sense.line() else { panic!("no answer") };
+    let received = monotonic();
+    assert!(
+        ping == 7 && (sent.0..=received.0).contains(&at_ns),
+        "{at_ns} outside of {sent:?} to {received:?}"
+    );
+    drop(input);
+    sense.ends();
+}
+
+#[test]
+fn the_cpu_time_of_a_process_is_the_same_seen_by_it_and_by_us() {
+    let busy = Busy::start();
+    let domain = Domain::Process(busy.0.id());
+    let own = || (monotonic(), domain.read().expect("a process").busy);
+    let pid = busy.0.id().to_string();
+    let mut sense = Sense::start(&["--every", "50ms", "--pid", &pid]);
+    let Line::Sense(header) = sense.line() else { panic!("no header") };
+    assert_eq!(header.server_pid, Some(busy.0.id()));
+    let (began, own_before) = own();
+    let far = |reading: &Reading| Nanos(reading.server.as_ref().expect("the process").cpu.busy_ns);
+    // Both have the one clock of this machine.
+    let before = found("a reading", || Some(sense.reading()).filter(|reading| reading.at_ns >= began.0));
+    let mut after = before.clone();
+    while after.at_ns < before.at_ns + 1_000_000_000 {
+        after = sense.reading();
+    }
+    let (ended, own_after) = own();
+    let (theirs, ours) = (far(&after) - far(&before), own_after - own_before);
+    // The kernel brings a thread that runs up to date at its ticks, of 10 ms at most; and it has one thread.
+    let tick = Nanos::from_millis(20);
+    let beside = (Nanos(before.at_ns) - began) + (ended - Nanos(after.at_ns));
+    assert!(theirs <= ours + tick, "{theirs:?} of {ours:?}");
+    assert!(theirs + beside + tick >= ours, "{theirs:?} and {beside:?} of {ours:?}");
+    assert!(theirs > Nanos::ZERO);
+    sense.input = None;
+    sense.ends();
+}
+
+#[test]
+fn a_server_is_found_by_its_port_and_again_after_a_restart() {
+    let mut server = Server::up(&[]);
+    let port = server.address().rsplit_once(':').expect("a port").1.to_owned();
+    let mut sense = Sense::start(&["--every", "20ms", "--port", &port]);
+    let Line::Sense(header) = sense.line() else { panic!("no header") };
+    let first = u32::try_from(server.sandbox.domain().pid).expect("a number");
+    assert_eq!(header.server_pid, Some(first), "{header:?}");
+    server.sandbox.restart(&BTreeMap::new(), &Stop::default(), &mut |_| {}).expect("a server");
+    let second = u32::try_from(server.sandbox.domain().pid).expect("a number");
+    let seen = found("the new process", || sense.reading().server.filter(|server| server.pid != first));
+    assert_eq!(seen.pid, second);
+    sense.input = None;
+    sense.ends();
+}
+
+#[test]
+fn it_ends_where_nobody_reads_it_at_a_signal_and_when_its_time_is_over() {
+    let mut unread = Sense::start(&["--every", "10ms"]);
+    unread.line();
+    drop(unread.lines);
+    let mut child = unread.child;
+    found("the end of one that nobody reads", || child.try_wait().expect("a child"));
+    drop(unread.input);
+
+    let mut asked = Sense::start(&[]);
+    asked.line();
+    let told = Command::new("kill").arg(asked.child.id().to_string()).status().expect("kill");
+    assert!(told.success());
+    asked.ends();
+
+    let mut short = Sense::start(&["--for", "100ms", "--every", "10ms"]);
+    let lines = short.lines.by_ref().count();
+    assert!(lines >= 2, "{lines} lines");
+    short.ends();
+}
+
+#[test]
+fn one_whose_lines_nobody_takes_ends_with_its_input_all_the_same() {
+    let mut stuck = Sense::start(&["--every", "10ms"]);
+    stuck.line();
+    // A pipe holds 64 KiB: two seconds of lines fill it, and the thread that writes waits in it.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    stuck.input = None;
+    stuck.ends();
+}
+
+#[test]
+fn a_process_that_is_not_there_is_told_and_flags_without_a_meaning_are_refused() {
+    let mut sense = Sense::start(&["--pid", "4194303", "--every", "10ms"]);
+    let Line::Sense(header) = sense.line() else { panic!("no header") };
+    assert_eq!((header.server_pid, header.no_server.as_deref()), (None, Some("there is no process 4194303")));
+    assert_eq!(sense.reading().server, None);
+    drop(sense.input.take());
+    sense.ends();
+    let home = tempfile::tempdir().expect("a folder");
+    for flags in [["--every", "1ms"], ["--every", "2m"], ["--for", "soon"], ["--port", "0"], ["--pid", "x"]] {
+        let said = refused(home.path(), &[&["sense"], &flags[..]].concat());
+        assert!(said.contains(flags[1]), "{said}");
+    }
+}

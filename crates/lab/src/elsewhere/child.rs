@@ -1,0 +1,163 @@
+//! The process behind a command: a group of its own that does not outlive us.
+
+use super::tail::Tail;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Between two looks at a process that is to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The leader of the group, as long as nobody has waited for it: until then its number, and that of the group, is nobody
+/// else's.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group(Arc<Mutex<Option<Child>>>);
+
+impl Group {
+    /// Starts it. The kernel kills the leader when the thread that calls this ends, and so does [`Group::end`].
+    pub(super) fn spawn(words: &[String], tail: &Tail) -> io::Result<(Self, ChildStdin, ChildStdout)> {
+        let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // It has nothing to do with the server's account.
+        command.env_remove("EVENKEEL_PASSWORD").process_group(0);
+        die_with_us(&mut command);
+        let mut child = command.spawn()?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (errors, tail) = (child.stderr.take(), tail.clone());
+        let group = Self(Arc::new(Mutex::new(Some(child))));
+        // Ends when the group has closed its error stream, at its death at the latest.
+        let reader = thread::Builder::new().name("far-errors".into());
+        if let Err(error) = reader.spawn(move || errors.map(|errors| tail.read(errors))) {
+            group.end(LOOK);
+            return Err(error);
+        }
+        let (stdin, stdout) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok((group, stdin, stdout))
+    }
+
+    /// Waits for the leader to end by itself, for `patience` at most; `None` where it has not.
+    pub(super) fn wait(&self, patience: Duration) -> Option<String> {
+        let looks = patience.as_millis() / LOOK.as_millis();
+        for _ in 0..=looks {
+            if let Some(how) = self.reap() {
+                return Some(how);
+            }
+            thread::sleep(LOOK);
+        }
+        None
+    }
+
+    /// Asks all of the group to end, and kills what has not within `patience`.
+    pub(super) fn end(&self, patience: Duration) {
+        self.signal(libc::SIGTERM);
+        if self.wait(patience).is_none() {
+            self.signal(libc::SIGKILL);
+            self.wait(patience);
+        }
+    }
+
+    /// How the leader ended, where it has; what is left of its group ends with it.
+    fn reap(&self) -> Option<String> {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(child) = slot.as_mut() else { return Some("has ended".to_owned()) };
+        if !has_ended(child.id()) {
+            return None;
+        }
+        signal_group(child.id(), libc::SIGKILL);
+        let how = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        *slot = None;
+        Some(format!("ended ({how})"))
+    }
+
+    fn signal(&self, signal: i32) {
+        let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(child) = slot.as_ref() {
+            signal_group(child.id(), signal);
+        }
+    }
+}
+
+/// Whether a child of ours has ended; it stays to be waited for.
+fn has_ended(pid: u32) -> bool {
+    let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
+    // SAFETY: the pointer is valid for one siginfo_t, which is all that is written; it was zeroed, and a struct of integers
+    // and addresses is valid so.
+    let pid_told = unsafe {
+        let done = libc::waitid(libc::P_PID, pid, info.as_mut_ptr(), flags);
+        if done == 0 { info.assume_init().si_pid() } else { return true }
+    };
+    pid_told != 0
+}
+
+fn signal_group(leader: u32, signal: i32) {
+    if let Ok(group) = i32::try_from(leader)
+        && group > 1
+    {
+        // SAFETY: kill takes two numbers. Nobody has waited for the leader, so that the number is still its group's.
+        unsafe { libc::kill(-group, signal) };
+    }
+}
+
+fn die_with_us(command: &mut Command) {
+    let parent = std::process::id() as i32;
+    // SAFETY: the closure runs between fork and exec and only makes system calls on values prepared before; it neither
+    // allocates nor takes locks.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // The parent may have died before the signal was set.
+            if libc::getppid() != parent {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            Ok(())
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::path::Path;
+
+    fn shell(script: &str) -> (Group, ChildStdin, ChildStdout, Tail) {
+        let tail = Tail::default();
+        let words = ["sh", "-c", script].map(str::to_owned);
+        let (group, stdin, stdout) = Group::spawn(&words, &tail).expect("a shell");
+        (group, stdin, stdout, tail)
+    }
+
+    #[test]
+    fn all_of_a_group_ends_even_where_it_does_not_want_to() {
+        let (group, _stdin, mut stdout, _) = shell("trap '' TERM; sleep 1000 & echo $!; exec sleep 1000");
+        let mut number = [0; 16];
+        let read = stdout.read(&mut number).expect("a number");
+        let number = String::from_utf8_lossy(&number[..read]).trim().to_owned();
+        assert!(Path::new("/proc").join(&number).exists(), "{number}");
+        group.end(Duration::from_millis(200));
+        assert!(group.reap().is_some());
+        let left = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        assert!(left.is_empty() || left.contains(") Z "), "{left}");
+    }
+
+    #[test]
+    fn how_it_ended_and_what_it_said_is_known() {
+        let (group, _stdin, _stdout, tail) = shell("echo no such host >&2; exit 7");
+        let how = group.wait(Duration::from_secs(60)).expect("an end");
+        assert_eq!(how, "ended (exit status: 7)");
+        assert!(tail.settled().contains("no such host"), "{}", tail.settled());
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_error() {
+        assert!(Group::spawn(&["/no/such/program".to_owned()], &Tail::default()).is_err());
+        assert!(Group::spawn(&[], &Tail::default()).is_err());
+    }
+}

@@ -1,0 +1,318 @@
+//! What `evenkeel sense` says, line by line: the serialized counterpart of a machine's readings. Times are nanoseconds of
+//! the far machine's monotonic clock; whatever counts has counted since that machine's boot.
+
+use evenkeel_core::Nanos;
+use evenkeel_sense::CpuReading;
+use evenkeel_sense::disk::{DeviceIo, ProcessIo};
+use evenkeel_sense::far::{DISKS_MAX, FarReading, ServerReading};
+use evenkeel_sense::pressure::{PressureReading, ResourceReading, Stalled};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the lines; who reads them takes this one and no other.
+pub const LINES: u32 = 1;
+/// A line is never longer than this, bytes.
+pub const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// Any line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Line {
+    /// The first.
+    Sense(Box<Header>),
+    /// What had been counted at one instant.
+    Reading(Box<Reading>),
+    /// The answer to `ping N` on standard input.
+    Pong {
+        /// Its number.
+        ping: u64,
+        /// When it was read.
+        at_ns: u64,
+    },
+}
+
+/// Who speaks, and how.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`LINES`].
+    pub lines: u32,
+    /// Version of Evenkeel.
+    pub tool: String,
+    /// Name of the host.
+    pub host: String,
+    /// Its kernel.
+    pub kernel: Option<String>,
+    /// CPUs that run.
+    pub cpus: Option<u32>,
+    /// Ticks in a second: the step in which the kernel counts the time of CPUs.
+    pub ticks_per_s: u64,
+    /// Tells one start of one machine from all others.
+    pub boot_id: Option<String>,
+    /// Frequency governor.
+    pub governor: Option<String>,
+    /// Hypervisor that it runs under.
+    pub hypervisor: Option<String>,
+    /// Memory, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Time between two readings.
+    pub every_ns: u64,
+    /// Seconds since 1970.
+    pub wall_unix_s: f64,
+    /// The monotonic clock at the same instant.
+    pub at_ns: u64,
+    /// The server's process.
+    pub server_pid: Option<u32>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_server: Option<String>,
+}
+
+/// One instant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// When.
+    pub at_ns: u64,
+    /// All CPUs.
+    pub cpu: Option<Cpu>,
+    /// The server's process.
+    pub server: Option<Server>,
+    /// Whole disks by name.
+    #[serde(default)]
+    pub disks: BTreeMap<String, Disk>,
+    /// Memory that could be had without swapping, bytes.
+    pub memory_available_bytes: Option<u64>,
+    /// Time for which at least one task, or all, waited for want of something; absent where the kernel does not tell.
+    #[serde(default)]
+    pub stalled_ns: BTreeMap<String, u64>,
+}
+
+/// CPU time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the parts are those of CpuReading, which says what they are")]
+pub struct Cpu {
+    pub busy_ns: u64,
+    pub user_ns: Option<u64>,
+    pub nice_ns: Option<u64>,
+    pub system_ns: Option<u64>,
+    pub irq_ns: Option<u64>,
+    pub iowait_ns: Option<u64>,
+    pub steal_ns: Option<u64>,
+    pub idle_ns: Option<u64>,
+    /// CPUs' worth of time that may be used.
+    pub cpus: f64,
+    pub resolution_ns: u64,
+}
+
+/// The server's process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Server {
+    /// Its number.
+    pub pid: u32,
+    /// Its start, ticks since the boot.
+    pub start: u64,
+    /// Its CPU time.
+    pub cpu: Cpu,
+    /// Bytes that it had disks read; absent where only root may see it.
+    pub read_bytes: Option<u64>,
+    /// Bytes that it had disks write.
+    pub write_bytes: Option<u64>,
+    /// Memory that it holds, bytes.
+    pub resident_bytes: Option<u64>,
+}
+
+/// A disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the parts are those of DeviceIo, which says what they are")]
+pub struct Disk {
+    pub reads: u64,
+    pub read_bytes: u64,
+    pub read_ns: u64,
+    pub writes: u64,
+    pub write_bytes: u64,
+    pub write_ns: u64,
+    pub busy_ns: u64,
+}
+
+impl Line {
+    /// One line of text, without its end.
+    pub fn text(&self) -> String {
+        // Maps have text for keys and numbers are finite, so that there is nothing to go wrong.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads a line; `None` where it is none of these.
+    pub fn parse(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
+impl Cpu {
+    fn of(reading: &CpuReading) -> Self {
+        let ns = |time: Option<Nanos>| time.map(|time| time.0);
+        Self {
+            busy_ns: reading.busy.0,
+            user_ns: ns(reading.user),
+            nice_ns: ns(reading.nice),
+            system_ns: ns(reading.system),
+            irq_ns: ns(reading.irq),
+            iowait_ns: ns(reading.iowait),
+            steal_ns: ns(reading.steal),
+            idle_ns: ns(reading.idle),
+            cpus: reading.capacity,
+            resolution_ns: reading.resolution.0,
+        }
+    }
+
+    fn reading(&self, incarnation: u64) -> Option<CpuReading> {
+        let time = |ns: Option<u64>| ns.map(Nanos);
+        (self.cpus.is_finite() && self.cpus > 0.0).then(|| CpuReading {
+            busy: Nanos(self.busy_ns),
+            user: time(self.user_ns),
+            nice: time(self.nice_ns),
+            system: time(self.system_ns),
+            irq: time(self.irq_ns),
+            iowait: time(self.iowait_ns),
+            steal: time(self.steal_ns),
+            idle: time(self.idle_ns),
+            capacity: self.cpus,
+            resolution: Nanos(self.resolution_ns),
+            incarnation,
+        })
+    }
+}
+
+impl From<&FarReading> for Reading {
+    fn from(reading: &FarReading) -> Self {
+        Self {
+            at_ns: reading.at.0,
+            cpu: reading.host.as_ref().map(Cpu::of),
+            server: reading.server.as_ref().map(Server::from),
+            disks: reading.disks.iter().map(|(name, io)| (name.clone(), Disk::from(io))).collect(),
+            memory_available_bytes: reading.memory_available_bytes,
+            stalled_ns: stalled(&reading.pressure),
+        }
+    }
+}
+
+impl From<&Reading> for FarReading {
+    fn from(line: &Reading) -> Self {
+        let disks = line.disks.iter().take(DISKS_MAX);
+        Self {
+            at: Nanos(line.at_ns),
+            host: line.cpu.as_ref().and_then(|cpu| cpu.reading(0)),
+            server: line.server.as_ref().and_then(Server::reading),
+            disks: disks.map(|(name, disk)| (name.clone(), disk.into())).collect(),
+            memory_available_bytes: line.memory_available_bytes,
+            pressure: pressure(&line.stalled_ns),
+        }
+    }
+}
+
+impl From<&ServerReading> for Server {
+    fn from(server: &ServerReading) -> Self {
+        Self {
+            pid: server.pid,
+            start: server.cpu.incarnation,
+            cpu: Cpu::of(&server.cpu),
+            read_bytes: server.io.map(|io| io.read_bytes),
+            write_bytes: server.io.map(|io| io.write_bytes),
+            resident_bytes: server.resident_bytes,
+        }
+    }
+}
+
+impl Server {
+    fn reading(&self) -> Option<ServerReading> {
+        let io = self.read_bytes.zip(self.write_bytes);
+        Some(ServerReading {
+            pid: self.pid,
+            // Two processes that began in one tick have different numbers.
+            cpu: self.cpu.reading(self.start.rotate_left(22) ^ u64::from(self.pid))?,
+            io: io.map(|(read_bytes, write_bytes)| ProcessIo { read_bytes, write_bytes, cancelled_bytes: 0 }),
+            resident_bytes: self.resident_bytes,
+        })
+    }
+}
+
+impl From<&DeviceIo> for Disk {
+    fn from(io: &DeviceIo) -> Self {
+        Self {
+            reads: io.reads,
+            read_bytes: io.read_bytes,
+            read_ns: io.read_time.0,
+            writes: io.writes,
+            write_bytes: io.write_bytes,
+            write_ns: io.write_time.0,
+            busy_ns: io.busy.0,
+        }
+    }
+}
+
+impl From<&Disk> for DeviceIo {
+    fn from(disk: &Disk) -> Self {
+        Self {
+            reads: disk.reads,
+            read_bytes: disk.read_bytes,
+            read_time: Nanos(disk.read_ns),
+            writes: disk.writes,
+            write_bytes: disk.write_bytes,
+            write_time: Nanos(disk.write_ns),
+            busy: Nanos(disk.busy_ns),
+            flushes: None,
+        }
+    }
+}
+
+fn stalled(pressure: &PressureReading) -> BTreeMap<String, u64> {
+    let of = |name: &'static str, resource: &ResourceReading| {
+        let ways = [("some", resource.some), ("full", resource.full)];
+        ways.into_iter().filter_map(move |(way, time)| Some((format!("{name}_{way}"), time?.total.0)))
+    };
+    let all = of("cpu", &pressure.cpu).chain(of("memory", &pressure.memory)).chain(of("io", &pressure.io));
+    all.collect()
+}
+
+fn pressure(stalled: &BTreeMap<String, u64>) -> PressureReading {
+    let one = |name: String| stalled.get(&name).map(|ns| Stalled { avg10: 0.0, total: Nanos(*ns) });
+    let resource =
+        |name: &str| ResourceReading { some: one(format!("{name}_some")), full: one(format!("{name}_full")) };
+    PressureReading { cpu: resource("cpu"), memory: resource("memory"), io: resource("io") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_sense::far::{FarProbe, Wanted};
+
+    #[test]
+    fn a_reading_comes_through_a_line_as_it_was() {
+        let mut probe = FarProbe::new(Wanted::Pid(std::process::id()), Nanos::ZERO);
+        let sent = Reading::from(&probe.read(Nanos::from_secs(7)));
+        let Some(Line::Reading(heard)) = Line::parse(&Line::Reading(Box::new(sent.clone())).text()) else {
+            panic!("no reading")
+        };
+        assert_eq!(*heard, sent);
+        let reading = FarReading::from(&*heard);
+        assert_eq!(Reading::from(&reading).cpu, sent.cpu);
+        assert!(reading.server.is_some_and(|server| server.cpu.busy > Nanos::ZERO));
+    }
+
+    #[test]
+    fn what_is_no_line_is_none() {
+        for text in
+            ["", "{", "Welcome to db1!", "{\"reading\":{}}", "{\"pong\":{\"ping\":-1,\"at_ns\":0}}", "[[[["]
+        {
+            assert_eq!(Line::parse(text), None, "{text}");
+        }
+        assert_eq!(
+            Line::parse("{\"pong\":{\"ping\":3,\"at_ns\":9}}"),
+            Some(Line::Pong { ping: 3, at_ns: 9 })
+        );
+    }
+
+    #[test]
+    fn a_machine_without_cpus_says_nothing() {
+        let line = Reading { cpu: Some(Cpu::default()), ..Reading::default() };
+        assert_eq!(FarReading::from(&line).host, None);
+    }
+}

@@ -1,0 +1,165 @@
+//! Which process is the server.
+
+use crate::cpu::ProcessStat;
+use crate::text;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+
+/// Names that servers have.
+const NAMES: [&str; 2] = ["mysqld", "mariadbd"];
+/// Processes that are told of where there are several.
+const TOLD_MAX: usize = 8;
+
+/// Which server is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// The only one.
+    #[default]
+    Only,
+    /// The one that listens on this port.
+    Port(u16),
+    /// This process, whatever it is called.
+    Pid(u32),
+}
+
+/// Why no process is taken for the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotFound {
+    /// None is called mysqld or mariadbd.
+    None,
+    /// Several are.
+    Several(Vec<u32>),
+    /// None of them listens on the port.
+    Port(u16),
+    /// No process has the number.
+    Pid(u32),
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => out.write_str("no process here is called mysqld or mariadbd"),
+            Self::Several(pids) => {
+                let told: Vec<String> = pids.iter().take(TOLD_MAX).map(u32::to_string).collect();
+                let (count, told) = (pids.len(), told.join(", "));
+                write!(out, "{count} servers run here ({told}); name one by --port or --pid")
+            }
+            Self::Port(port) => {
+                write!(out, "no process called mysqld or mariadbd is seen to listen on port {port}")
+            }
+            Self::Pid(pid) => write!(out, "there is no process {pid}"),
+        }
+    }
+}
+
+/// The process of the server that is meant.
+///
+/// # Errors
+/// None or several fit.
+pub fn find_server(wanted: Wanted) -> Result<u32, NotFound> {
+    if let Wanted::Pid(pid) = wanted {
+        return ProcessStat::read(pid).map(|_| pid).ok_or(NotFound::Pid(pid));
+    }
+    let mut servers = servers();
+    if let Wanted::Port(port) = wanted {
+        // Whose sockets are it may see only who is root or the server's own account: then the only server is meant.
+        let sees_none = servers.iter().all(|pid| fs::read_dir(format!("/proc/{pid}/fd")).is_err());
+        if !(sees_none && servers.len() == 1) {
+            servers.retain(|pid| listens(*pid, port));
+        }
+        if servers.is_empty() {
+            return Err(NotFound::Port(port));
+        }
+    }
+    match servers[..] {
+        [] => Err(NotFound::None),
+        [pid] => Ok(pid),
+        _ => Err(NotFound::Several(servers)),
+    }
+}
+
+/// All processes with the name of a server.
+fn servers() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_server = |pid: &u32| {
+        let name = text::read_line(format!("/proc/{pid}/comm"));
+        name.is_some_and(|name| NAMES.contains(&name.as_str())) && ProcessStat::read(*pid).is_some()
+    };
+    let mut found: Vec<u32> = pids.filter(is_server).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Whether a process listens on a port, by its sockets, or by its own command line where they cannot be seen.
+fn listens(pid: u32, port: u16) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    if names_port(&line, port) {
+        return true;
+    }
+    let tables =
+        ["tcp", "tcp6"].map(|table| text::read(format!("/proc/{pid}/net/{table}")).unwrap_or_default());
+    let sockets: BTreeSet<String> = tables.iter().flat_map(|table| listening(table, port)).collect();
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
+    links.any(|link| link.to_str().is_some_and(|link| sockets.contains(link)))
+}
+
+fn names_port(line: &[u8], port: u16) -> bool {
+    let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+    let (joined, port) = (format!("--port={port}"), port.to_string());
+    let apart =
+        words.windows(2).any(|pair| matches!(pair[0], b"--port" | b"-P") && pair[1] == port.as_bytes());
+    apart || words.contains(&joined.as_bytes())
+}
+
+/// Sockets that listen on a port, as links to them are called, from the text of /proc/net/tcp.
+fn listening(table: &str, port: u16) -> Vec<String> {
+    const LISTEN: &str = "0A";
+    let socket = |line: &str| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let local = u16::from_str_radix(words.get(1)?.rsplit_once(':')?.1, 16).ok()?;
+        let is_it = local == port && *words.get(3)? == LISTEN;
+        is_it.then(|| Some(format!("socket:[{}]", words.get(9)?)))?
+    };
+    table.lines().filter_map(socket).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+        0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   106        0 17211 1 0 100 0 0 10 0\n\
+        1: 0100007F:0CEA 0100007F:9C40 01 00000000:00000000 00:00000000 00000000   106        0 17300 1 0 20 4 30 10 -1\n";
+
+    #[test]
+    fn a_listening_socket_is_found_by_its_port() {
+        assert_eq!(listening(TABLE, 3306), ["socket:[17211]"]);
+        assert!(listening(TABLE, 3307).is_empty());
+        crate::garbage::damaged(TABLE, |text| listening(text, 3306));
+    }
+
+    #[test]
+    fn a_process_that_listens_is_known_by_its_sockets_or_its_command_line() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        assert!(listens(std::process::id(), port));
+        drop(listener);
+        assert!(!listens(std::process::id(), port));
+        assert!(names_port(b"/usr/sbin/mariadbd\0--port=3307\0", 3307));
+        assert!(names_port(b"mysqld\0-P\x003307\0", 3307) && names_port(b"mysqld\0--port\x003307\0", 3307));
+        assert!(!names_port(b"mysqld\0--port=33071\0", 3307));
+    }
+
+    #[test]
+    fn what_is_not_found_is_told_with_a_way_out() {
+        assert_eq!(find_server(Wanted::Pid(std::process::id())), Ok(std::process::id()));
+        assert_eq!(find_server(Wanted::Pid(u32::MAX)), Err(NotFound::Pid(u32::MAX)));
+        let several = NotFound::Several(vec![3, 5]).to_string();
+        assert_eq!(several, "2 servers run here (3, 5); name one by --port or --pid");
+        assert!(find_server(Wanted::Port(1)).is_err());
+    }
+}
