@@ -80,7 +80,7 @@ impl Carried {
         let rates: Vec<Rate> = by_rate.iter().map(|(rate, runs)| Rate::of(*rate, runs)).collect();
         let those = |fate: Fate| rates.iter().filter(move |rate| rate.fate == fate);
         let lowest_failed = those(Fate::NotCarried).map(|rate| rate.rate).next().unwrap_or(f64::INFINITY);
-        let highest = those(Fate::Carried).last().map(|rate| rate.rate);
+        let highest = those(Fate::Carried).next_back().map(|rate| rate.rate);
         let seen = those(Fate::Carried)
             .filter(|rate| rate.rate < lowest_failed)
             .filter_map(|rate| Some((rate.throughput_low?, rate.rate)))

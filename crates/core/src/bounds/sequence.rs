@@ -109,7 +109,7 @@ impl Sequence {
         let alone = answer.alone.map_or(f64::INFINITY, |alone| alone.range.relative_width());
         let wide = |value: f64, wanted: f64| value / wanted;
         let steps = [
-            (wide(gap, half), self.into_gap(answer, carried, failed)),
+            (wide(gap, half), self.inside_gap(answer, carried, failed)),
             (wide(chance, half), Some(Step::Run(carried.rate))),
             (wide(alone, width), Some(Step::Run(self.overload(answer)))),
         ];
@@ -122,7 +122,7 @@ impl Sequence {
     }
 
     /// A rate between the two: an undecided one that is there already, or a new one.
-    fn into_gap(&self, answer: &Answer, carried: &Rate, failed: &Rate) -> Option<Step> {
+    fn inside_gap(&self, answer: &Answer, carried: &Rate, failed: &Rate) -> Option<Step> {
         let inside: Vec<&Rate> = answer
             .carried
             .rates

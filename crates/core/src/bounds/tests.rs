@@ -1,3 +1,5 @@
+//! What the bounds say of runs made by hand, and how often they hold on servers whose capacity is known.
+
 use super::*;
 use crate::random::Seed;
 use crate::simulation::{Phases, Shared, TryPlan};

@@ -46,21 +46,8 @@ pub fn study(
     command: Vec<String>,
     workload_file: Option<PathBuf>,
 ) -> Result<Study> {
-    let factors = Factors::read(&args.factor)?;
-    let workload =
-        workload_file.map_or_else(|| args.workload.clone(), |path| path.to_string_lossy().into_owned());
-    if args.targets.is_empty() && args.reset_command.is_some() {
-        return Err(anyhow::anyhow!(
-            "--reset-command is for a server of yours; a private one is restarted anyway"
-        ))
-        .hint("name your server, or leave --reset-command out");
-    }
     let reset = reset(session, args)?;
-    let servers = if args.targets.is_empty() {
-        servers::private(session, args, &factors, &workload)?
-    } else {
-        servers::remote(session, args, &factors, &workload, &reset)?
-    };
+    let servers = servers(session, args, workload_file, &reset)?;
     let generator_cpus = generator_cpus(args)?;
     let budget = budget(args, servers.series.len())?;
     let (duration, longest) = lengths(args, budget)?;
@@ -107,6 +94,29 @@ pub fn study(
         series: servers.series,
     };
     Ok(Study { settings: settings(&spec), targets: servers.targets, spec })
+}
+
+/// The servers and what is asked of them.
+fn servers(
+    session: &Session,
+    args: &Args,
+    workload_file: Option<PathBuf>,
+    reset: &Reset,
+) -> Result<servers::Servers> {
+    let factors = Factors::read(&args.factor)?;
+    let workload =
+        workload_file.map_or_else(|| args.workload.clone(), |path| path.to_string_lossy().into_owned());
+    if args.targets.is_empty() && args.reset_command.is_some() {
+        return Err(anyhow::anyhow!(
+            "--reset-command is for a server of yours; a private one is restarted anyway"
+        ))
+        .hint("name your server, or leave --reset-command out");
+    }
+    if args.targets.is_empty() {
+        servers::private(session, args, &factors, &workload)
+    } else {
+        servers::remote(session, args, &factors, &workload, reset)
+    }
 }
 
 /// Private servers are restarted, those of `sandbox:NAME` as well where there are no others beside them: to be

@@ -67,6 +67,8 @@ pub(crate) struct Sight {
     pub sensed: SensedRecord,
     /// CPU time of the server by its own account, in a second.
     pub cpu_per_s: Option<f64>,
+    /// Whether another machine was seen, on which the generator takes nothing.
+    pub is_far: bool,
 }
 
 impl Elsewhere {
@@ -229,7 +231,7 @@ impl Watch {
         sensed.resolution_ms = millis(readings.resolution());
         sensed.clock_error_ms = millis(bound);
         sensed.missing = missing.or((!is_seen).then(|| "brought no reading near both ends".to_owned()));
-        Sight { sensed, cpu_per_s: None }
+        Sight { sensed, cpu_per_s: None, is_far: is_seen && !machine.is_ours }
     }
 }
 
@@ -238,7 +240,7 @@ impl Sight {
     pub(crate) fn from_here(whole: Option<&SenseSample>) -> Self {
         let is_seen = whole.is_some_and(|whole| whole.server.is_some() || whole.domain.is_some());
         let by = if is_seen { SensedBy::ThisMachine } else { SensedBy::Nobody };
-        Self { sensed: SensedRecord { by, ..SensedRecord::default() }, cpu_per_s: None }
+        Self { sensed: SensedRecord { by, ..SensedRecord::default() }, ..Self::default() }
     }
 }
 
@@ -247,7 +249,7 @@ fn statistics(mut sensed: SensedRecord, used: Option<statistics::Used>) -> Sight
     if cpu_per_s.is_none() {
         sensed.missing = Some("did not answer at both ends, or began to count anew".to_owned());
     }
-    Sight { sensed, cpu_per_s }
+    Sight { sensed, cpu_per_s, is_far: false }
 }
 
 /// What another machine says, short and without control characters, which would play with the reader's terminal.

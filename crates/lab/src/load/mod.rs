@@ -30,5 +30,7 @@ mod worker;
 pub use error::LoadError;
 pub use plan::{ArrivalPlan, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 pub use progress::{LoadPhase, LoadProgress};
+#[cfg(test)]
+pub(crate) use result::nothing_measured;
 pub use result::{Counts, Interval, KindResult, LoadResult, Stretch};
 pub use run::run;

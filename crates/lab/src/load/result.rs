@@ -127,3 +127,37 @@ pub struct LoadResult {
     /// Their context switches, voluntary and not.
     pub context_switches: u64,
 }
+
+/// A second in which nothing happened.
+#[cfg(test)]
+pub(crate) fn nothing_measured() -> LoadResult {
+    let empty = || Histogram::new(3).expect("three digits are allowed");
+    LoadResult {
+        counts: Counts::default(),
+        measured: Nanos::from_secs(1),
+        stopped: false,
+        response: empty(),
+        response_sum: Nanos::ZERO,
+        batches: Vec::new(),
+        stretches: Vec::new(),
+        service: empty(),
+        first_byte: empty(),
+        lag: empty(),
+        session_wait: empty(),
+        intervals: Vec::new(),
+        interval_length: Nanos::from_secs(1),
+        carried_over: 0,
+        kinds: Vec::new(),
+        statements: Vec::new(),
+        steps: Vec::new(),
+        rolled_back: 0,
+        tried_again: 0,
+        error_texts: BTreeMap::new(),
+        sessions_max: 0,
+        reconnects: 0,
+        backlog_at_end: 0,
+        cpu: Nanos::ZERO,
+        cpu_busiest: Nanos::ZERO,
+        context_switches: 0,
+    }
+}

@@ -73,11 +73,19 @@ fn run_at(rate: f64, run: &RunFile) -> RunAt {
             Verdict::TooShort | Verdict::Mixed => None,
         },
         valid: is_valid(run),
-        cpu: theta.map(|theta| theta.total_percent / 100.0 * theta.cpus),
+        cpu: theta.map(|theta| theta.total_percent / 100.0 * theta.cpus).or_else(|| cpu_by_request(run)),
         cpus: around.map(|around| around.cpus),
         taken: around.map(|around| around.taken_percent / 100.0 * around.cpus),
         clear: around.map(clear),
     }
+}
+
+/// CPU time of the server per second by what it took for a request: some servers say that themselves, where nobody sees
+/// their process.
+fn cpu_by_request(run: &RunFile) -> Option<f64> {
+    let requests_per_s = run.counts.completed as f64 / run.measured_s;
+    let micros = run.sense.get("server_cpu_us_per_request")?;
+    Some(1e-6 * micros * requests_per_s).filter(|cpu| cpu.is_finite())
 }
 
 fn clear(around: &NeighboursRecord) -> Clear {

@@ -138,6 +138,9 @@ fn add_sight(run: &mut RunFile, sight: Option<elsewhere::Sight>, seen: Option<&O
     if let Some(cpu_per_s) = sight.cpu_per_s.filter(|_| requests_per_s > 0.0) {
         run.sense.insert(SERVER_CPU.to_owned(), 1e6 * cpu_per_s / requests_per_s);
     }
+    if sight.is_far {
+        run.neighbours = whole.and_then(around::of_machine);
+    }
     let sensed = sight.sensed;
     if let Some(missing) = sensed.missing.as_ref().filter(|_| run.theta.is_none() && whole.is_some()) {
         let what = format!("the CPU use of the server: who was to tell it ({}) {missing}", sensed.by);

@@ -1,9 +1,8 @@
 //! What a power cut leaves of what was written.
 
 use super::*;
-use crate::load::{Counts, LoadResult};
+use crate::load::nothing_measured;
 use evenkeel_core::Nanos;
-use hdrhistogram::Histogram;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -29,38 +28,6 @@ fn content(path: &Path) -> Vec<u8> {
         entries.iter().flat_map(|entry| [file_name(entry).as_bytes(), b"\n"].concat()).collect()
     } else {
         fs::read(path).unwrap()
-    }
-}
-
-fn nothing_measured() -> LoadResult {
-    let empty = || Histogram::new(3).unwrap();
-    LoadResult {
-        counts: Counts::default(),
-        measured: Nanos::from_secs(1),
-        stopped: false,
-        response: empty(),
-        response_sum: Nanos::ZERO,
-        batches: Vec::new(),
-        stretches: Vec::new(),
-        service: empty(),
-        first_byte: empty(),
-        lag: empty(),
-        session_wait: empty(),
-        intervals: Vec::new(),
-        interval_length: Nanos::from_secs(1),
-        carried_over: 0,
-        kinds: Vec::new(),
-        statements: Vec::new(),
-        steps: Vec::new(),
-        rolled_back: 0,
-        tried_again: 0,
-        error_texts: BTreeMap::new(),
-        sessions_max: 0,
-        reconnects: 0,
-        backlog_at_end: 0,
-        cpu: Nanos::ZERO,
-        cpu_busiest: Nanos::ZERO,
-        context_switches: 0,
     }
 }
 
