@@ -7,12 +7,12 @@ use super::pooled;
 use super::site::Ready;
 use super::spec::{Process, StudySpec};
 use super::{StudyError, StudyEvent, preflight};
-use crate::clock::unix_time;
+use crate::clock::{Clock, unix_time};
 use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
 use crate::stop::Stop;
 use crate::store::SenseRow;
 use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile};
-use crate::target::Control;
+use crate::target::{Control, Target, TargetError};
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -71,7 +71,7 @@ pub(super) fn measure(
     stop: &Stop,
     tell: &mut dyn FnMut(StudyEvent),
 ) -> Result<Option<Measured>, StudyError> {
-    let mut control = Control::connect(&ready.target)?;
+    let mut control = Control::connect_until(&ready.target, stop)?;
     let sessions = preflight::sessions(spec, order.workload.as_ref(), &mut control)?;
     drop(control);
     let plan = load_plan(spec, order, ready, sessions);
@@ -85,8 +85,8 @@ pub(super) fn measure(
             match Observer::start(
                 sense_plan(spec, ready),
                 &plan.target,
-                order.warm_up - progress.elapsed,
-                order.measure,
+                (order.warm_up - progress.elapsed, order.measure),
+                stop,
             ) {
                 Ok(started) => observer = Some(started),
                 Err(error) => {
@@ -95,21 +95,39 @@ pub(super) fn measure(
                 }
             }
         }
+        if let Some(silence) = observer.as_ref().and_then(Observer::silence) {
+            failed.get_or_insert(silence.into());
+            inner.set();
+        }
         let theta_percent = glance.theta_percent();
         tell(StudyEvent::Load { load: progress, theta_percent });
     });
-    let observation = observer.map(Observer::finish);
+    let observation = observer.map(|observer| observer.finish(stop));
     if let Some(error) = failed {
         return Err(error);
     }
     let load = load?;
-    if load.stopped {
+    if load.stopped || stop.is_set() {
         return Ok(None);
+    }
+    if let Some(silent) = observation.as_ref().and_then(|seen| seen.silent) {
+        answers(&ready.target, silent, stop)?;
     }
     let mut run = figures(spec, order, &load, observation.as_ref());
     run.started_unix_s = started_unix_s;
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
     Ok(Some(Measured { run, load, rows }))
+}
+
+/// A run whose last look was not answered is one of a slow server, if that still lets anybody in; otherwise it is none.
+fn answers(target: &Target, silent: Nanos, stop: &Stop) -> Result<(), StudyError> {
+    let clock = Clock::start();
+    match Control::connect_until(target, stop) {
+        Err(TargetError::Timeout { address, .. }) => {
+            Err(TargetError::silent(address, silent + clock.now()).into())
+        }
+        connected => Ok(connected.map(drop)?),
+    }
 }
 
 fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: SessionPolicy) -> LoadPlan {

@@ -4,16 +4,22 @@ use super::StudyError;
 use super::watch::{Watch, Watched};
 use crate::clock::Clock;
 use crate::stop::Stop;
-use crate::target::{Control, Target};
+use crate::target::{Control, HangUp, Target, TargetError};
 use evenkeel_core::Nanos;
 use evenkeel_sense::cpu::Domain;
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// An overloaded server has so long after the run to answer the last look.
+const LAST_LOOK: Nanos = Nanos::from_secs(5);
 
 /// Both observers of one run.
 pub(super) struct Observer {
     sampler: Sampler,
     server: JoinHandle<Watched>,
+    /// The way to end a look that the server does not answer.
+    line: HangUp,
     stop: Stop,
 }
 
@@ -23,6 +29,8 @@ pub(super) struct Observation {
     pub sense: SenseRecord,
     /// The server.
     pub server: Watched,
+    /// How long the server had left the last look unanswered when that was given up.
+    pub silent: Option<Nanos>,
 }
 
 impl Observer {
@@ -30,14 +38,15 @@ impl Observer {
     pub(super) fn start(
         mut plan: SensePlan,
         target: &Target,
-        warm_up: Nanos,
-        measure: Nanos,
+        (warm_up, measure): (Nanos, Nanos),
+        stop: &Stop,
     ) -> Result<Self, StudyError> {
         plan.delay = warm_up;
         plan.duration = measure;
         let clock = Clock::start();
         // Connected before the load begins, so that a full server still tells how it is.
-        let control = Control::connect(target)?;
+        let control = Control::connect_until(target, stop)?;
+        let line = control.hang_up();
         let stop = Stop::default();
         let cpus = plan.generator_cpus.clone().unwrap_or_default();
         let watch = Watch { clock, stop: stop.clone(), warm_up, measure, cpus };
@@ -45,14 +54,28 @@ impl Observer {
             .name("watch".into())
             .spawn(move || watch.run(control))
             .map_err(|source| StudyError::Start { what: "a thread", source })?;
-        Ok(Self { sampler: Sampler::start(plan)?, server, stop })
+        Ok(Self { sampler: Sampler::start(plan)?, server, line, stop })
     }
 
-    /// Ends both, early if need be.
-    pub(super) fn finish(self) -> Observation {
+    /// That the server was found to answer nobody in the middle of the run.
+    pub(super) fn silence(&self) -> Option<TargetError> {
+        self.line.cut().filter(|cut| matches!(cut, TargetError::Silent { .. }))
+    }
+
+    /// Ends both, early if need be; `stop` is that of the whole study.
+    pub(super) fn finish(self, stop: &Stop) -> Observation {
         self.stop.set();
+        let clock = Clock::start();
+        let mut silent = None;
+        while !self.server.is_finished() {
+            if silent.is_none() && (stop.is_set() || clock.now() >= LAST_LOOK) {
+                silent = self.line.silent_for();
+                self.line.hang_up();
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
         let server = self.server.join().unwrap_or_default();
-        Observation { sense: self.sampler.finish(), server }
+        Observation { sense: self.sampler.finish(), server, silent }
     }
 }
 

@@ -10,6 +10,7 @@ mod load;
 mod network;
 mod sandbox;
 mod shop;
+mod silent;
 mod study;
 mod target;
 mod workload;

@@ -77,7 +77,7 @@ impl<'a> Site<'a> {
             self.restore(tell)?;
         }
         let mut ready = self.up(None, stop, tell)?;
-        if has_copy && is_written(&ready.target, wanted)? {
+        if has_copy && is_written(&ready.target, wanted, stop)? {
             self.down(tell)?;
             self.restore(tell)?;
             ready = self.up(None, stop, tell)?;
@@ -95,7 +95,7 @@ impl<'a> Site<'a> {
     /// Brings the server up cold, with this buffer pool; one that was kept up with it is taken as it is.
     pub(super) fn up(&mut self, pool: Option<u64>, stop: &Stop, tell: Tell<'_>) -> Result<Ready, StudyError> {
         match &self.spec.place {
-            Place::Remote(target) => Ok(remote(target)),
+            Place::Remote(target) => remote(target, stop),
             Place::Named { home, name, database } => {
                 let server = self.hold(home, name, stop, tell)?;
                 if !server.is_up() {
@@ -163,6 +163,14 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// Ends a private server that does not answer, without the patience that a clean shutdown deserves; its data recovers
+    /// at the next start. One of the user's is left as it is.
+    pub(super) fn give_up(&mut self) {
+        if let Place::Sandbox { .. } = &self.spec.place {
+            self.sandbox = None;
+        }
+    }
+
     /// What has to happen before a run, while a private server is down.
     pub(super) fn reset(
         &mut self,
@@ -202,18 +210,18 @@ impl<'a> Site<'a> {
 }
 
 /// Whether a write run has changed the data set that is wanted.
-fn is_written(target: &Target, wanted: &DataSpec) -> Result<bool, StudyError> {
+fn is_written(target: &Target, wanted: &DataSpec, stop: &Stop) -> Result<bool, StudyError> {
     let server = Target { database: None, ..target.clone() };
-    if !database_exists(&mut Control::connect(&server)?, wanted)? {
+    if !database_exists(&mut Control::connect_until(&server, stop)?, wanted)? {
         return Ok(false);
     }
-    let found = data::check(&mut Control::connect(target)?, wanted)?;
+    let found = data::check(&mut Control::connect_until(target, stop)?, wanted)?;
     Ok(matches!(found, data::Found::Written(_)))
 }
 
 /// Notes in the database that its rows are about to change, so that nobody takes them for those of the seed.
-pub(super) fn mark_written(target: &Target) -> Result<(), StudyError> {
-    Ok(Stamp::mark_written(&mut Control::connect(target)?)?)
+pub(super) fn mark_written(target: &Target, stop: &Stop) -> Result<(), StudyError> {
+    Ok(Stamp::mark_written(&mut Control::connect_until(target, stop)?)?)
 }
 
 /// The data directory of a sandbox, and the copy for write runs beside it, which goes when the sandbox is cleaned.
@@ -237,7 +245,7 @@ fn fill(
 ) -> Result<Stamp, StudyError> {
     let mut progress = |progress| tell(StudyEvent::Data(progress));
     if wanted.via == Via::Dump {
-        let mut control = Control::connect(&Target { database: None, ..target.clone() })?;
+        let mut control = Control::connect_until(&Target { database: None, ..target.clone() }, stop)?;
         if !database_exists(&mut control, wanted)? {
             data::populate(target, &DataSpec { via: Via::Insert, ..*wanted }, dumps, stop, &mut progress)?;
         }
@@ -275,10 +283,10 @@ fn private(server: &Sandbox, database: &str) -> Ready {
 }
 
 /// A server of the user's; its process is found where it runs on this machine.
-fn remote(target: &Target) -> Ready {
-    let local = Control::connect(target).ok().and_then(|mut control| local_process(&mut control));
+fn remote(target: &Target, stop: &Stop) -> Result<Ready, StudyError> {
+    let local = local_process(&mut Control::connect_until(target, stop)?);
     let (pid, data_dir) = local.map_or((None, None), |(pid, dir)| (Some(pid), Some(dir)));
-    Ready { target: target.clone(), domain: pid.map(Domain::Process), server_pid: pid, data_dir }
+    Ok(Ready { target: target.clone(), domain: pid.map(Domain::Process), server_pid: pid, data_dir })
 }
 
 /// The server's process and data directory, if it says that it runs on this host and its pid file names a
@@ -310,10 +318,10 @@ fn run_command(command: &str) -> Result<(), StudyError> {
 fn await_answer(target: &Target, stop: &Stop) -> Result<(), StudyError> {
     let clock = Clock::start();
     loop {
-        match Control::connect(target) {
+        match Control::connect_until(target, stop) {
             Ok(_) => return Ok(()),
-            Err(error) if clock.now() > RESET_PATIENCE => return Err(error.into()),
             Err(_) if stop.is_set() => return Err(StudyError::Stopped),
+            Err(error) if clock.now() > RESET_PATIENCE => return Err(error.into()),
             Err(_) => thread::sleep(Duration::from_millis(200)),
         }
     }
