@@ -221,3 +221,13 @@ fn a_server_of_the_users_that_stands_still_is_told_and_left_as_it_is() {
     drop(still);
     assert!(Control::connect(&server.target()).is_ok());
 }
+
+#[test]
+fn a_long_run_ends_by_itself_when_its_server_stands_still() {
+    let home = tempfile::tempdir().unwrap();
+    let mut spec = short(home.path());
+    spec.duration = Nanos::from_secs(3_600);
+    let folder = folder(&home.path().join("runs"), &spec);
+    let text = measured(&spec, &folder, in_a_run, false).0.expect_err("nobody answers").to_string();
+    assert!(text.contains("does not answer since"), "{text}");
+}

@@ -1,5 +1,6 @@
 //! A server with its data, from run to run: brought up cold, asked, taken down.
 
+mod command;
 mod keepsake;
 
 pub use keepsake::recover;
@@ -16,7 +17,6 @@ use evenkeel_sense::cpu::Domain;
 use keepsake::Keepsake;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -186,7 +186,7 @@ impl<'a> Site<'a> {
             }
             (Place::Remote(target), Reset::Command(command)) => {
                 tell(StudyEvent::Preparing(format!("running {command:?}")));
-                run_command(command)?;
+                command::run(command, stop)?;
                 await_answer(target, stop)
             }
             _ => Ok(()),
@@ -302,17 +302,6 @@ fn local_process(control: &mut Control) -> Option<(u32, PathBuf)> {
     let pid: u32 = std::fs::read_to_string(pid_file).ok()?.trim().parse().ok()?;
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     (name.starts_with("maria") || name.starts_with("mysql")).then_some((pid, dir))
-}
-
-fn run_command(command: &str) -> Result<(), StudyError> {
-    let failed = |how: String| StudyError::Reset { command: command.to_owned(), how };
-    let status = Command::new("/bin/sh")
-        .args(["-c", command])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .status()
-        .map_err(|error| failed(format!("cannot be run: {error}")))?;
-    if status.success() { Ok(()) } else { Err(failed(format!("ended with {status}"))) }
 }
 
 fn await_answer(target: &Target, stop: &Stop) -> Result<(), StudyError> {
