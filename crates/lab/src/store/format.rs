@@ -3,6 +3,7 @@
 
 pub use super::batches::BatchRecord;
 pub use super::orders::PerMinuteRecord;
+pub use super::stretch::StretchRecord;
 pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
 pub use super::times::TimesRecord;
 pub use super::words::{
@@ -281,8 +282,8 @@ pub struct RunFile {
     /// Further measures by name with unit suffix: `psi_cpu_some_percent`, `disk_read_bytes_per_s`,
     /// `cycles_per_request` ...; absent where not available.
     pub sense: BTreeMap<String, f64>,
-    /// Deltas of server status counters over the measured phase, without those of the session that asks; gauges
-    /// at its end.
+    /// Deltas of server status counters over `status_stretch`, about the measured phase, without those of the session that
+    /// asks; gauges at its end.
     pub status: BTreeMap<String, f64>,
     /// Network delay mu over the run's probes, ms: response time less execution time at the server. Absent where
     /// the server does not tell.
@@ -318,6 +319,9 @@ pub struct RunFile {
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.
     pub caveats: Vec<CaveatRecord>,
+    /// What the deltas in `status` are of; absent where the server did not tell them, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_stretch: Option<StretchRecord>,
 }
 
 /// A gauge of the server, looked at again and again.

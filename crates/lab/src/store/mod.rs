@@ -21,6 +21,7 @@ mod folder;
 pub mod format;
 mod orders;
 mod readers;
+mod stretch;
 mod summary;
 mod tables;
 mod times;

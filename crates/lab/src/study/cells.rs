@@ -79,10 +79,9 @@ pub fn network_delay(runs: &[&RunFile]) -> EstimateRecord {
     estimate(&runs.iter().filter_map(|run| Some(run.mu_ms.as_ref()?.mean)).collect::<Vec<_>>())
 }
 
-/// Pages that the buffer pool read from disk, per completed request.
+/// Pages that the buffer pool read from disk, per request.
 fn pool_reads_per_request(run: &RunFile) -> Option<f64> {
-    let reads = run.status.get("Innodb_buffer_pool_reads")?;
-    (run.counts.completed > 0).then(|| reads / run.counts.completed as f64)
+    server::server_measures(run).get("pool_reads_per_request").copied()
 }
 
 /// The runs' common verdict, or `mixed`.

@@ -6,7 +6,7 @@ use super::observe::{Glance, Observation, Observer};
 use super::pooled;
 use super::site::Ready;
 use super::spec::{Process, StudySpec};
-use super::{StudyError, StudyEvent, preflight};
+use super::{StudyError, StudyEvent, preflight, stretch};
 use crate::clock::{Clock, unix_time};
 use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
 use crate::stop::Stop;
@@ -114,6 +114,8 @@ pub(super) fn measure(
         answers(&ready.target, silent, stop)?;
     }
     let mut run = figures(spec, order, &load, observation.as_ref());
+    let status = observation.as_ref().and_then(|seen| seen.server.status.as_ref());
+    run.status_stretch = status.map(|(status, of)| stretch::record(&plan, &load, status, of));
     run.started_unix_s = started_unix_s;
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
     Ok(Some(Measured { run, load, rows }))
@@ -170,7 +172,6 @@ fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
 fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Option<&Observation>) -> RunFile {
     let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
     let measured_s = load.measured.as_secs_f64().max(1e-9);
-    let completed = load.counts.completed.max(1) as f64;
     let batches = judge::batches(load);
     let stability = judge::stability(load);
     let mut run = RunFile {
@@ -201,9 +202,13 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         theta: seen.and_then(cpu_record),
         generator_cpu_percent: Some(100.0 * load.cpu.as_secs_f64() / measured_s),
         other_load_percent: whole.and_then(|whole| whole.other_load),
-        generator_switches_per_request: Some(load.context_switches as f64 / completed),
+        generator_switches_per_request: stretch::completed(load, Nanos::ZERO, load.measured)
+            .map(|completed| load.context_switches as f64 / completed),
         sense: whole.map(|whole| sense_values(whole, load)).unwrap_or_default(),
-        status: seen.and_then(|seen| seen.server.status.as_ref()).map(status_values).unwrap_or_default(),
+        status: seen
+            .and_then(|seen| seen.server.status.as_ref())
+            .map(|(status, _)| status_values(status))
+            .unwrap_or_default(),
         mu_ms: seen.and_then(|seen| seen.server.mu_ms.clone()),
         gauges: seen.map(|seen| seen.server.gauges.clone()).unwrap_or_default(),
         kinds: kinds(&load.kinds),
@@ -216,6 +221,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         relaxations: None,
         error_texts: load.error_texts.clone(),
         caveats: Vec::new(),
+        status_stretch: None,
     };
     run.relaxations = pooled::relaxations(&run);
     run.caveats = judge::caveats(&run, load, seen, &stability, batches.as_ref());
@@ -255,8 +261,8 @@ fn status_values(status: &evenkeel_sense::status::StatusUse) -> BTreeMap<String,
 /// Further measures by name with their unit; what is not available is not there.
 fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64> {
     let seconds = whole.duration.as_secs_f64().max(1e-9);
-    let requests_per_s = load.counts.completed as f64 / load.measured.as_secs_f64().max(1e-9);
-    let requests = (requests_per_s * seconds).max(1.0);
+    let requests = stretch::completed(load, whole.at - whole.duration, whole.at);
+    let each = |count: f64| requests.map(|requests| count / requests);
     let mut values = BTreeMap::new();
     let mut put = |name: &str, value: Option<f64>| {
         if let Some(value) = value {
@@ -265,7 +271,7 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
     };
     let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
     put("domain_cpu_percent", whole.domain.as_ref().map(|used| used.total));
-    put("server_cpu_us_per_request", whole.server.as_ref().map(|used| used.busy.as_micros_f64() / requests));
+    put("server_cpu_us_per_request", whole.server.as_ref().and_then(|used| each(used.busy.as_micros_f64())));
     put("host_cpu_percent", whole.host.as_ref().map(|used| used.total));
     put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
     put("generator_cpus_percent", whole.generator_cpus.as_ref().map(|used| used.total));
@@ -279,10 +285,10 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
     put("disk_writes_per_s", whole.device_io.as_ref().map(|io| io.writes as f64 / seconds));
     put("disk_busy_percent", whole.device_io.as_ref().map(|io| 100.0 * io.busy.as_secs_f64() / seconds));
     let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
-    put("server_switches_per_request", switches.map(|count| count as f64 / requests));
+    put("server_switches_per_request", switches.and_then(|count| each(count as f64)));
     if let Some(counters) = &whole.counters {
         let per_request =
-            |count: &Option<evenkeel_sense::counters::Estimate>| count.map(|count| count.events / requests);
+            |count: &Option<evenkeel_sense::counters::Estimate>| count.and_then(|count| each(count.events));
         put("cycles_per_request", per_request(&counters.cycles));
         put("instructions_per_request", per_request(&counters.instructions));
         put("dtlb_misses_per_request", per_request(&counters.dtlb_load_misses));

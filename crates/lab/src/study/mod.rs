@@ -27,6 +27,7 @@ mod search;
 mod server;
 mod site;
 mod spec;
+mod stretch;
 mod summary;
 mod watch;
 

@@ -26,12 +26,24 @@ const PROBE: &str = "SELECT 1";
 /// What was seen of the server.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    /// From one end of the measured phase to the other; `None` where the server did not answer at one of them.
-    pub status: Option<StatusUse>,
+    /// From one end of the measured phase to the other, with what it is of; `None` where the server did not answer at one
+    /// of them.
+    pub status: Option<(StatusUse, StatusStretch)>,
     /// Gauges by name.
     pub gauges: BTreeMap<String, GaugeRecord>,
     /// Network delay, ms; `None` where the server does not tell how long a statement took it.
     pub mu_ms: Option<EstimateRecord>,
+}
+
+/// From one reading of the status to another. A server that is busy takes its time to answer, and reads at some moment of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StatusStretch {
+    /// From the start of the measured phase.
+    pub from: Nanos,
+    /// Likewise.
+    pub to: Nanos,
+    /// How much longer or shorter it may have been.
+    pub slack: Nanos,
 }
 
 /// When and where to watch.
@@ -49,7 +61,19 @@ pub(super) struct Watch {
 struct Ends {
     server: StatusReading,
     own: Option<StatusReading>,
-    at: Nanos,
+    asked: Nanos,
+    answered: Nanos,
+}
+
+impl Ends {
+    /// In the middle between question and answer.
+    fn at(&self) -> Nanos {
+        Nanos(self.asked.0.midpoint(self.answered.0))
+    }
+
+    fn slack(&self) -> Nanos {
+        Nanos((self.answered - self.asked).0 / 2)
+    }
 }
 
 impl Watch {
@@ -84,7 +108,7 @@ impl Watch {
         self.wait(self.warm_up + self.measure);
         let after = self.ends(&mut control);
         Watched {
-            status: before.zip(after).map(|(before, after)| between(&before, &after)),
+            status: before.zip(after).map(|(before, after)| self.between(&before, &after)),
             gauges,
             mu_ms: (!delays.is_empty()).then(|| estimate(&delays)),
         }
@@ -92,8 +116,18 @@ impl Watch {
 
     fn ends(&self, control: &mut Control) -> Option<Ends> {
         let own = control.status_of(StatusOf::Session, &[]).ok().map(|rows| StatusReading::from(&rows));
+        let asked = self.clock.now();
         let server = StatusReading::from(&control.status_of(StatusOf::Server, &[]).ok()?);
-        Some(Ends { server, own, at: self.clock.now() })
+        Some(Ends { server, own, asked, answered: self.clock.now() })
+    }
+
+    fn between(&self, before: &Ends, after: &Ends) -> (StatusUse, StatusStretch) {
+        let stretch = StatusStretch {
+            from: before.at() - self.warm_up,
+            to: after.at() - self.warm_up,
+            slack: before.slack() + after.slack(),
+        };
+        (between(before, after), stretch)
     }
 
     fn wait(&self, until: Nanos) {
@@ -106,7 +140,7 @@ impl Watch {
 /// What others did between the ends. Both ends read the session first, so that what one reading leaves out of the
 /// session's part at the beginning, the other adds at the end.
 fn between(before: &Ends, after: &Ends) -> StatusUse {
-    let elapsed = after.at - before.at;
+    let elapsed = after.at() - before.at();
     let server = StatusUse::between(&before.server, &after.server, elapsed);
     match (&before.own, &after.own) {
         (Some(before), Some(after)) => server.without_session(&StatusUse::between(before, after, elapsed)),

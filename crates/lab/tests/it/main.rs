@@ -8,6 +8,7 @@ mod explain;
 mod left_out;
 mod load;
 mod network;
+mod per_request;
 mod sandbox;
 mod shop;
 mod silent;
