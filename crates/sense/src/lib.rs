@@ -19,6 +19,7 @@ pub mod pressure;
 pub mod sampler;
 pub mod status;
 pub mod switches;
+pub mod waits;
 
 mod error;
 #[cfg(test)]

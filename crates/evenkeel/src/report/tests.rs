@@ -376,7 +376,7 @@ fn the_server_has_a_table_and_what_never_happened_is_a_line() {
     }
     assert_eq!(chart(&page, "mu").matches("class=\"dot\"").count(), fixture.runs.len());
     let untold = self::page(&fixture::single());
-    assert!(untold.contains("The network delay μ is not available") && !untold.contains("id=\"mu-t\""));
+    assert!(untold.contains("The probe delay is not available") && !untold.contains("id=\"mu-t\""));
 }
 
 #[test]

@@ -285,8 +285,8 @@ pub struct RunFile {
     /// Deltas of server status counters over `status_stretch`, about the measured phase, without those of the session that
     /// asks; gauges at its end.
     pub status: BTreeMap<String, f64>,
-    /// Network delay mu over the run's probes, ms: response time less execution time at the server. Absent where
-    /// the server does not tell.
+    /// Probe delay mu over the run's probes, ms: response time less execution time at the server. Absent where the server
+    /// does not tell.
     #[serde(default)]
     pub mu_ms: Option<EstimateRecord>,
     /// Gauges of the server over the measured phase, by name.
@@ -322,6 +322,10 @@ pub struct RunFile {
     /// What the deltas in `status` are of; absent where the server did not tell them, and in older folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_stretch: Option<StretchRecord>,
+    /// The part of `mu_ms` in which the probe's own thread had its answer and waited for a CPU, ms; absent where the kernel
+    /// does not tell, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe_wait_ms: Option<EstimateRecord>,
 }
 
 /// A gauge of the server, looked at again and again.

@@ -116,9 +116,9 @@ pub struct CellSummary {
     /// Wait for a session, the mean over all requests of a run, ms; part of tau.
     #[serde(default)]
     pub session_wait_ms: EstimateRecord,
-    /// Buffer pool reads from disk per completed request.
+    /// Buffer pool reads from disk per request.
     pub pool_reads_per_request: Option<EstimateRecord>,
-    /// Network delay mu, ms.
+    /// Probe delay mu, ms: response time of a small probe less its execution time at the server.
     #[serde(default)]
     pub mu_ms: EstimateRecord,
     /// What the server did, by name with its unit ([`crate::study::server_measures`]).
@@ -132,4 +132,7 @@ pub struct CellSummary {
     pub valid: bool,
     /// Doubts about the cell and, without repetition, its runs.
     pub caveats: Vec<CaveatRecord>,
+    /// The part of `mu_ms` in which the probe's own thread waited for a CPU, ms.
+    #[serde(default)]
+    pub probe_wait_ms: EstimateRecord,
 }

@@ -65,12 +65,13 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         lag_p99_ms: some(|run| Some(run.lag.measured()?.p99_ms)),
         session_wait_ms: some(|run| run.session_wait.mean_over_ms(run.counts.arrivals)),
         pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
-        mu_ms: network_delay(&runs),
+        mu_ms: some(|run| run.mu_ms.as_ref().map(|delay| delay.mean)),
         server: server::over_runs(&runs),
         target_spread_ms: None,
         counts,
         valid: caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid),
         caveats,
+        probe_wait_ms: some(|run| run.probe_wait_ms.as_ref().map(|wait| wait.mean)),
     })
 }
 

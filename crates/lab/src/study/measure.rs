@@ -222,6 +222,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         error_texts: load.error_texts.clone(),
         caveats: Vec::new(),
         status_stretch: None,
+        probe_wait_ms: seen.and_then(|seen| seen.server.probe_wait_ms.clone()),
     };
     run.relaxations = pooled::relaxations(&run);
     run.caveats = judge::caveats(&run, load, seen, &stability, batches.as_ref());

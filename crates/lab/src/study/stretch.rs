@@ -90,11 +90,21 @@ mod tests {
 
     #[test]
     fn requests_are_counted_where_they_ended_and_in_parts_of_intervals() {
-        let second = |number: u64, completed| Interval { start: Nanos::from_secs(number), completed, ..Interval::default() };
+        let second = |number: u64, completed| Interval {
+            start: Nanos::from_secs(number),
+            completed,
+            ..Interval::default()
+        };
         // The last interval is half as long.
         let intervals = [second(0, 100), second(1, 0), second(2, 40), second(3, 10)];
-        let course = Course { intervals: &intervals, length: Nanos::from_secs(1), measured: Nanos::from_millis(3_500) };
-        let counted = |from, to| course.count(Nanos::from_millis(from), Nanos::from_millis(to), |interval| interval.completed);
+        let course = Course {
+            intervals: &intervals,
+            length: Nanos::from_secs(1),
+            measured: Nanos::from_millis(3_500),
+        };
+        let counted = |from, to| {
+            course.count(Nanos::from_millis(from), Nanos::from_millis(to), |interval| interval.completed)
+        };
         for (from, to, expected) in [
             (0, 3_500, 150.0),
             (0, 1_000, 100.0),

@@ -1,5 +1,5 @@
 //! Watching the server during a run, from a connection of its own that is no part of the load: its status at both
-//! ends of the measured phase; in between its gauges, and the network delay by small probes.
+//! ends of the measured phase; in between its gauges, and how long a small probe is on its way.
 //!
 //! A look takes the server about 0.6 ms of CPU, once a second in a long run: 0.06 % of one CPU.
 
@@ -12,6 +12,7 @@ use evenkeel_core::Nanos;
 use evenkeel_sense::cpu::{Affinity, CpuSet};
 use evenkeel_sense::sampler::Schedule;
 use evenkeel_sense::status::{StatusReading, StatusUse, gauges_looked_at};
+use evenkeel_sense::waits::ThreadWaits;
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Time between two looks in a long run.
 const SPACING: Nanos = Nanos::from_secs(1);
-/// What a probe asks: nothing that takes time, so that its response time is nearly all network delay.
+/// What a probe asks: nothing that takes time, so that its response time is nearly all delay.
 const PROBE: &str = "SELECT 1";
 
 /// What was seen of the server.
@@ -31,8 +32,10 @@ pub(super) struct Watched {
     pub status: Option<(StatusUse, StatusStretch)>,
     /// Gauges by name.
     pub gauges: BTreeMap<String, GaugeRecord>,
-    /// Network delay, ms; `None` where the server does not tell how long a statement took it.
+    /// Delay of the probes, ms; `None` where the server does not tell how long a statement took it.
     pub mu_ms: Option<EstimateRecord>,
+    /// What of it their thread waited for a CPU, ms; `None` where the kernel does not tell.
+    pub probe_wait_ms: Option<EstimateRecord>,
 }
 
 /// From one reading of the status to another. A server that is busy takes its time to answer, and reads at some moment of it.
@@ -97,7 +100,7 @@ impl Watch {
                 continue;
             }
             if profiled {
-                delays.extend(network_delay_ms(&mut control));
+                delays.extend(probe(&mut control));
             }
             if let Ok(reading) = read_gauges(&mut control) {
                 reading
@@ -110,7 +113,8 @@ impl Watch {
         Watched {
             status: before.zip(after).map(|(before, after)| self.between(&before, &after)),
             gauges,
-            mu_ms: (!delays.is_empty()).then(|| estimate(&delays)),
+            mu_ms: mean(delays.iter().map(|delay| Some(delay.whole_ms))),
+            probe_wait_ms: mean(delays.iter().map(|delay| delay.waited_ms)),
         }
     }
 
@@ -173,19 +177,37 @@ fn begin_profile(control: &mut Control) -> Result<(), TargetError> {
     control.exec("SET profiling = 1").map(drop)
 }
 
-/// Response time of a probe less its execution time at the server, ms. The server goes on counting while it cleans
+/// What a probe took besides its execution.
+#[derive(Clone, Copy, Debug)]
+struct Delay {
+    whole_ms: f64,
+    /// What of it our own thread could have run and waited for a CPU.
+    waited_ms: Option<f64>,
+}
+
+/// Response time of a probe less its execution time at the server. The server goes on counting while it cleans
 /// up behind the answer, a few microseconds, so that it may be that much too small.
-fn network_delay_ms(control: &mut Control) -> Option<f64> {
+fn probe(control: &mut Control) -> Option<Delay> {
+    let before = ThreadWaits::own();
     let sent = monotonic();
     control.exec(PROBE).ok()?;
     let response = monotonic() - sent;
+    let waited = before.zip(ThreadWaits::own()).map(|(before, after)| after.waited - before.waited);
     // The one statement that is not profiled itself.
     let rows = control.query("SHOW PROFILES").ok()?;
     let (duration, query) = (rows.column("Duration")?, rows.column("Query")?);
     let row = rows.rows.last()?;
     let executed_s: f64 = row[duration].as_deref()?.parse().ok()?;
     // Behind a proxy the answer may come from another session.
-    (row[query].as_deref() == Some(PROBE)).then(|| response.as_millis_f64() - 1e3 * executed_s)
+    (row[query].as_deref() == Some(PROBE)).then(|| Delay {
+        whole_ms: response.as_millis_f64() - 1e3 * executed_s,
+        waited_ms: waited.map(Nanos::as_millis_f64),
+    })
+}
+
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<EstimateRecord> {
+    let values: Vec<f64> = values.flatten().collect();
+    (!values.is_empty()).then(|| estimate(&values))
 }
 
 fn read_gauges(control: &mut Control) -> Result<StatusReading, TargetError> {

@@ -38,7 +38,9 @@ pub const THETA: Measure =
 pub const THROUGHPUT: Measure =
     Measure::other(|cell| &cell.throughput_per_s, |run| Some(run.throughput_per_s));
 pub const MU: Measure = Measure::other(|cell| &cell.mu_ms, |run| run.mu_ms.as_ref().map(|delay| delay.mean));
-pub const LAG: Measure = Measure::other(|cell| &cell.lag_p99_ms, |run| Some(run.lag.p99_ms));
+pub const PROBE_WAIT: Measure =
+    Measure::other(|cell| &cell.probe_wait_ms, |run| run.probe_wait_ms.as_ref().map(|wait| wait.mean));
+pub const LAG: Measure = Measure::other(|cell| &cell.lag_p99_ms, |run| Some(run.lag.measured()?.p99_ms));
 
 /// The percentiles by name.
 pub const PERCENTILES: [(&str, Measure); 5] = [
@@ -118,7 +120,7 @@ pub fn tip(study: &Study<'_>, cell: &CellSummary) -> String {
     let bound = if cell.lower_bound { "at least " } else { "" };
     let _ = write!(
         text,
-        "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\nμ {}\n{}, {}",
+        "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\nprobe delay {}\n{}, {}",
         format::estimate_time(&cell.tau_ms),
         mean_time(&cell.p50_ms),
         mean_time(&cell.p95_ms),
