@@ -13,9 +13,6 @@ pub struct SummaryFile {
     pub headlines: Vec<HeadlineRecord>,
     /// Cells in the order of series and rate.
     pub cells: Vec<CellSummary>,
-    /// Network delay mu over all runs, ms.
-    #[serde(default)]
-    pub mu_ms: EstimateRecord,
     /// Doubts about the whole.
     pub caveats: Vec<CaveatRecord>,
     /// Runs finished.

@@ -75,11 +75,6 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
     })
 }
 
-/// Network delay mu over the runs that have one, ms.
-pub fn network_delay(runs: &[&RunFile]) -> EstimateRecord {
-    estimate(&runs.iter().filter_map(|run| Some(run.mu_ms.as_ref()?.mean)).collect::<Vec<_>>())
-}
-
 /// Pages that the buffer pool read from disk, per request.
 fn pool_reads_per_request(run: &RunFile) -> Option<f64> {
     server::server_measures(run).get("pool_reads_per_request").copied()
