@@ -356,8 +356,8 @@ pub struct AttemptRecord {
     pub steal_percent: Option<f64>,
     /// CPU of others on the machine, percent of the whole machine.
     pub other_load_percent: Option<f64>,
-    /// Mean response time; it has no part in which attempt stands.
-    pub tau_ms: f64,
+    /// Mean response time, where anything was answered; it has no part in which attempt stands.
+    pub tau_ms: Option<f64>,
 }
 
 /// What became of the arrivals.

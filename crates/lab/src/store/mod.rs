@@ -17,6 +17,7 @@
 
 mod attempts;
 mod batches;
+mod estimates;
 mod folder;
 pub mod format;
 mod orders;

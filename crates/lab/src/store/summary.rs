@@ -1,5 +1,6 @@
 //! What stands in `summary.json`.
 
+use super::estimates::EstimateInFile;
 use super::format::{CaveatRecord, CountsRecord, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,10 +51,11 @@ pub struct HeadlineRecord {
 
 /// A mean with its uncertainty: over runs, or where a run holds it, over what the run took of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "EstimateInFile", into = "EstimateInFile")]
 pub struct EstimateRecord {
     /// Runs, or values.
     pub n: u32,
-    /// Mean.
+    /// Mean; says nothing where `n` is zero, and is null in files then.
     pub mean: f64,
     /// Standard error; absent below two.
     pub se: Option<f64>,
@@ -63,7 +65,6 @@ pub struct EstimateRecord {
     /// Upper end.
     pub high: Option<f64>,
     /// Degrees of freedom of the standard error; absent where there is none, and in older folders.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degrees: Option<f64>,
 }
 
