@@ -2,7 +2,7 @@
 
 use super::figures::{counts, kinds, orders_per_minute, times};
 use super::judge;
-use super::observe::{Glance, Observation, Observer};
+use super::observe::{Glance, Heard, Observation, Observer};
 use super::pooled;
 use super::site::Ready;
 use super::spec::{Process, StudySpec};
@@ -80,6 +80,7 @@ pub(super) fn measure(
     let mut failed = None;
     let mut glance = Glance::new(ready.server_pid.map(Domain::Process).or(ready.domain.clone()));
     let inner = stop.clone();
+    let mut heard = Heard::new();
     let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
         if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
             match Observer::start(
@@ -95,8 +96,10 @@ pub(super) fn measure(
                 }
             }
         }
-        if let Some(silence) = observer.as_ref().and_then(Observer::silence) {
-            failed.get_or_insert(silence.into());
+        heard.hear(progress.completed);
+        if let Some(silent) = observer.as_ref().and_then(Observer::silence) {
+            let address = plan.target.address.to_string();
+            failed.get_or_insert(TargetError::silent(address, silent.max(heard.silent_for())).into());
             inner.set();
         }
         let theta_percent = glance.theta_percent();
@@ -111,7 +114,7 @@ pub(super) fn measure(
         return Ok(None);
     }
     if let Some(silent) = observation.as_ref().and_then(|seen| seen.silent) {
-        answers(&ready.target, silent, stop)?;
+        answers(&ready.target, silent.max(heard.silent_for()), stop)?;
     }
     let mut run = figures(spec, order, &load, observation.as_ref());
     let status = observation.as_ref().and_then(|seen| seen.server.status.as_ref());

@@ -57,9 +57,12 @@ impl Observer {
         Ok(Self { sampler: Sampler::start(plan)?, server, line, stop })
     }
 
-    /// That the server was found to answer nobody in the middle of the run.
-    pub(super) fn silence(&self) -> Option<TargetError> {
-        self.line.cut().filter(|cut| matches!(cut, TargetError::Silent { .. }))
+    /// How long the server had been silent when it was found to answer nobody, in the middle of the run.
+    pub(super) fn silence(&self) -> Option<Nanos> {
+        match self.line.cut() {
+            Some(TargetError::Silent { seconds, .. }) => Some(Nanos::from_secs(seconds)),
+            _ => None,
+        }
     }
 
     /// Ends both, early if need be; `stop` is that of the whole study.
@@ -76,6 +79,31 @@ impl Observer {
         }
         let server = self.server.join().unwrap_or_default();
         Observation { sense: self.sampler.finish(), server, silent }
+    }
+}
+
+/// When the load had its last answer, as far as its progress tells: the observers ask more seldom.
+pub(super) struct Heard {
+    clock: Clock,
+    completed: u64,
+    at: Nanos,
+}
+
+impl Heard {
+    pub(super) fn new() -> Self {
+        Self { clock: Clock::start(), completed: 0, at: Nanos::ZERO }
+    }
+
+    /// So many requests have been completed until now.
+    pub(super) fn hear(&mut self, completed: u64) {
+        if completed != self.completed {
+            (self.completed, self.at) = (completed, self.clock.now());
+        }
+    }
+
+    /// Time since then.
+    pub(super) fn silent_for(&self) -> Nanos {
+        self.clock.now() - self.at
     }
 }
 

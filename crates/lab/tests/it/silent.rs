@@ -231,3 +231,13 @@ fn a_long_run_ends_by_itself_when_its_server_stands_still() {
     let text = measured(&spec, &folder, in_a_run, false).0.expect_err("nobody answers").to_string();
     assert!(text.contains("does not answer since"), "{text}");
 }
+
+#[test]
+fn a_stop_ends_a_study_whose_server_stands_still_while_data_goes_in() {
+    let home = tempfile::tempdir().unwrap();
+    let spec = short(home.path());
+    let folder = folder(&home.path().join("runs"), &spec);
+    let going_in = |event: &StudyEvent| matches!(event, StudyEvent::Data(_));
+    let summary = measured(&spec, &folder, going_in, true).0.unwrap();
+    assert_eq!((summary.complete, summary.runs_done), (false, 0));
+}
