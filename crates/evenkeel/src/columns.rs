@@ -90,7 +90,7 @@ fn probe_delay(cells: &[CellSummary]) -> Column {
 fn probe_wait(cells: &[CellSummary]) -> Column {
     let unit = unit(cells, |cell| &cell.mu_ms);
     let scale = unit.per_ms();
-    column(("for a CPU", "of it waited for a CPU", unit.symbol(), 9), move |cell| {
+    column(("CPU wait", "of it waited for a CPU", unit.symbol(), 9), move |cell| {
         mean(Some(&cell.probe_wait_ms), scale)
     })
 }
@@ -174,7 +174,7 @@ mod tests {
             (cell.pool_reads_per_request, cell.mu_ms) = (None, EstimateRecord::default());
             cell.probe_wait_ms = EstimateRecord::default();
         });
-        let left_out = ["reads", "probe delay", "for a CPU", "spread"];
+        let left_out = ["reads", "probe delay", "CPU wait", "spread"];
         assert!(columns(&cells).iter().all(|column| !left_out.contains(&column.word)));
     }
 }

@@ -156,10 +156,10 @@ mod tests {
     #[test]
     fn the_probe_delay_is_told_by_cell_alone_with_what_the_probe_waited_for_a_cpu() {
         let told = text(&fixture::demo(), 200);
-        assert!(told.contains("probe delay") && told.contains("for a CPU"), "{told}");
+        assert!(told.contains("probe delay") && told.contains("CPU wait"), "{told}");
         assert!(!told.contains("network delay") && !told.contains("over 6 runs"), "{told}");
         let untold = text(&fixture::single(), 120);
-        assert!(untold.contains("probe delay: not available") && !untold.contains("for a CPU"), "{untold}");
+        assert!(untold.contains("probe delay: not available") && !untold.contains("CPU wait"), "{untold}");
     }
 
     #[test]

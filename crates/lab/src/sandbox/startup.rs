@@ -39,7 +39,14 @@ impl Startup<'_> {
                 return Err(self.failed(self.failure()));
             }
             match Control::connect_until(target, stop) {
-                Ok(mut control) => return self.check_private(&mut control, target, stop),
+                Ok(mut control) => {
+                    return match self.check_private(&mut control, target, stop) {
+                        Err(SandboxError::Target(TargetError::Stopped)) => {
+                            Err(SandboxError::Stopped { name: self.name.into() })
+                        }
+                        checked => checked,
+                    };
+                }
                 Err(error) if is_not_yet(&error) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -43,6 +43,10 @@ impl Study<'_> {
         for series in &series {
             self.look_at(series, &ready, found, tell)?;
         }
+        // What was explained by then is not all, and a manifest is written once.
+        if self.stop.is_set() {
+            return Err(StudyError::Stopped);
+        }
         if found.machine.is_empty() {
             found.machine = manifest::machine(&ready);
         }
