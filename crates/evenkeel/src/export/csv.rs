@@ -89,6 +89,7 @@ fn run_columns<'a>(plan: &'a PlanFile, runs: &'a [RunFile]) -> Columns<'a, RunFi
     columns.number("probe_wait_ms_mean", |run| Some(run.probe_wait_ms.as_ref()?.mean));
     columns.number("status_stretch_s", |run| Some(run.status_stretch.as_ref()?.seconds));
     columns.number("status_stretch_requests", |run| run.status_stretch.as_ref()?.requests);
+    columns.number("status_slack_s", |run| Some(run.status_stretch.as_ref()?.slack_s));
     for name in runs.iter().flat_map(|run| run.sense.keys()).collect::<BTreeSet<_>>() {
         columns.number(&format!("sense_{name}"), move |run| run.sense.get(name).copied());
     }

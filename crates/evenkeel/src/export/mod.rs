@@ -24,8 +24,8 @@
 //! batch_autocorrelation`; `theta_percent, user_percent, system_percent, iowait_percent, steal_percent`;
 //! `generator_cpu_percent, other_load_percent, generator_switches_per_request`; `caveats`;
 //! `attempt`, which one stands for the run, and `attempts_set_aside`; `probe_wait_ms_mean`, `status_stretch_s`,
-//! `status_stretch_requests`; `mu_ms_mean, mu_ms_se, mu_probes`; the server's figures per request as above, then `status_NAME`, how much
-//! each counter behind them rose in `status_stretch_s` seconds, in which the server was asked `status_stretch_requests` requests; `gauge_NAME_mean, gauge_NAME_max` of what was looked at
+//! `status_stretch_requests, status_slack_s`; `mu_ms_mean, mu_ms_se, mu_probes`; the server's figures per request as above, then `status_NAME`, how much
+//! each counter behind them rose in `status_stretch_s` seconds, in which the server was asked `status_stretch_requests` requests, give or take `status_slack_s` seconds for counters that are not read with the statements; `gauge_NAME_mean, gauge_NAME_max` of what was looked at
 //! meanwhile; and one column `sense_NAME` for each further measure that some run has, by name. All other
 //! counters of the server are in the JSON.
 //!

@@ -8,8 +8,6 @@ use evenkeel_sense::status::StatusUse;
 
 /// The server counts more statements than we have asked where others ask too; up to here that may be chance.
 const OTHERS_MAX: f64 = 1.25;
-/// Where our own count has to do, its stretch must be known as well as this.
-const SLACK_MAX: f64 = 0.02;
 
 /// Requests completed from one instant to another, both from the start of the measured phase; `None` where there was none.
 pub(super) fn completed(load: &LoadResult, from: Nanos, to: Nanos) -> Option<f64> {
@@ -49,17 +47,19 @@ pub(super) fn record(
     stretch: &StatusStretch,
 ) -> StretchRecord {
     let seconds = (stretch.to - stretch.from).as_secs_f64();
-    StretchRecord { seconds, requests: requests(plan, load, status, stretch) }
+    let record = StretchRecord { seconds, requests: None, slack_s: stretch.slack.as_secs_f64() };
+    let requests = match executed(plan, status) {
+        Some(executed) => ours(executed, plan, load, stretch),
+        None => completed(load, stretch.from, stretch.to).filter(|_| record.is_sharp()),
+    };
+    StretchRecord { requests, ..record }
 }
 
-fn requests(plan: &LoadPlan, load: &LoadResult, status: &StatusUse, stretch: &StatusStretch) -> Option<f64> {
-    let (from, to) = (stretch.from, stretch.to);
-    let Some(executed) = executed(plan, status) else {
-        let slack = stretch.slack.0 as f64 / (to - from).0.max(1) as f64;
-        return completed(load, from, to).filter(|_| slack <= SLACK_MAX);
-    };
-    let requests = executed as f64 / statements_per_request(load)?;
-    let ours = Course::of(load).count(from, to, |interval| interval.completed + interval.lost);
+/// Requests of so many statements; `None` where there were none, or others ask too.
+fn ours(executed: u64, plan: &LoadPlan, load: &LoadResult, stretch: &StatusStretch) -> Option<f64> {
+    let requests = executed as f64 / statements_per_request(plan, load)?;
+    let ended = |interval: &Interval| interval.completed + interval.lost;
+    let ours = Course::of(load).count(stretch.from, stretch.to + stretch.slack + stretch.slack, ended);
     let is_ours = requests <= OTHERS_MAX * ours + f64::from(load.sessions_max);
     (requests > 0.0 && is_ours).then_some(requests)
 }
@@ -76,12 +76,18 @@ fn executed(plan: &LoadPlan, status: &StatusUse) -> Option<u64> {
     }
 }
 
-fn statements_per_request(load: &LoadResult) -> Option<f64> {
+/// By the requests of the measured phase; where none of them was completed, because the queue of the warm-up stood before
+/// them, by what the workload knows.
+fn statements_per_request(plan: &LoadPlan, load: &LoadResult) -> Option<f64> {
     if let [_] = load.statements[..] {
         return Some(1.0);
     }
     let statements: u64 = load.statements.iter().map(|statement| statement.completed).sum();
-    (statements > 0 && load.counts.completed > 0).then(|| statements as f64 / load.counts.completed as f64)
+    match load.counts.completed {
+        0 => plan.workload.weights().map(|weights| weights.iter().sum()),
+        completed => Some(statements as f64 / completed as f64),
+    }
+    .filter(|statements| *statements > 0.0)
 }
 
 #[cfg(test)]

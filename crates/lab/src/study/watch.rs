@@ -21,6 +21,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Time between two looks in a long run.
 const SPACING: Nanos = Nanos::from_secs(1);
+/// Readings of the status at one end, at most.
+const READINGS: usize = 3;
 /// What a probe asks: nothing that takes time, so that its response time is nearly all delay.
 const PROBE: &str = "SELECT 1";
 
@@ -118,7 +120,24 @@ impl Watch {
         }
     }
 
+    /// A server under load may take its time; of a few readings the quickest stands.
     fn ends(&self, control: &mut Control) -> Option<Ends> {
+        let begun = self.clock.now();
+        let mut quickest: Option<Ends> = None;
+        for _ in 0..READINGS {
+            let ends = self.read_ends(control)?;
+            if quickest.as_ref().is_none_or(|other| ends.slack() < other.slack()) {
+                quickest = Some(ends);
+            }
+            let is_quick = quickest.as_ref().is_some_and(|ends| ends.slack() <= Nanos(self.measure.0 / 200));
+            if is_quick || self.clock.now() - begun > Nanos(self.measure.0 / 10) {
+                break;
+            }
+        }
+        quickest
+    }
+
+    fn read_ends(&self, control: &mut Control) -> Option<Ends> {
         let own = control.status_of(StatusOf::Session, &[]).ok().map(|rows| StatusReading::from(&rows));
         let asked = self.clock.now();
         let server = StatusReading::from(&control.status_of(StatusOf::Server, &[]).ok()?);

@@ -1,6 +1,7 @@
 //! What the server did per request, where it is known: one statement that asks for the same pages each time.
 
 use super::load::Script;
+use super::sandbox::eventually;
 use super::study::{folder, measure, spec};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::RatePlan;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 const FIXED: &str = "SELECT COUNT(*) FROM item a JOIN item b ON a.i_srp > b.i_cost WHERE a.i_id <= 30";
 
 /// Statements under way at the ends of the stretch have done a part of their work in it, and the server does a little by itself.
-const TOLERANCE: f64 = 0.06;
+const TOLERANCE: f64 = 0.08;
 
 fn at(home: &Path, rates: Vec<f64>, protocol: Protocol, statements: &[&'static str]) -> StudySpec {
     let mut spec = spec(home, "tpcw.simple", RatePlan::List(rates));
@@ -47,40 +48,46 @@ fn pages(spec: &StudySpec) -> f64 {
     pages
 }
 
-fn told(run: &RunFile) -> f64 {
-    *server_measures(run).get("pool_read_requests_per_request").expect("the server counts its pages")
+/// Pages per request of a run; `None` where the machine stood still while they were read, or all the time.
+fn told(run: &RunFile) -> Option<f64> {
+    let told = server_measures(run).get("pool_read_requests_per_request").copied();
+    let stretch = run.status_stretch.as_ref().expect("the server tells its status");
+    assert!(
+        told.is_some() || !stretch.is_sharp() || run.counts.completed == 0,
+        "{stretch:?} {:?}",
+        run.counts
+    );
+    told
+}
+
+/// Measures until each run tells its pages, and holds them against those that are known.
+fn check(spec: &StudySpec, home: &Path, statements: f64) {
+    let mut tries = 0;
+    eventually("a reading of the pages of all runs", || {
+        tries += 1;
+        let folder = folder(&home.join(format!("runs {tries}")), spec);
+        measure(spec, &folder, usize::MAX);
+        let runs = folder.runs().unwrap();
+        assert!(runs.iter().any(|run| run.counts.completed < run.counts.arrivals), "no run is overloaded");
+        let Some(all) = runs.iter().map(told).collect::<Option<Vec<f64>>>() else { return false };
+        let pages = statements * pages(spec);
+        for (told, run) in all.iter().zip(&runs) {
+            assert!((told / pages - 1.0).abs() < TOLERANCE, "{told} of {pages} pages: {:?}", run.counts);
+        }
+        true
+    });
 }
 
 #[test]
 fn a_statement_takes_as_many_pages_under_overload_as_without_load() {
     for protocol in [Protocol::Prepared, Protocol::Text] {
         let home = tempfile::tempdir().unwrap();
-        let spec = at(home.path(), vec![60.0, 3_000.0], protocol, &[FIXED]);
-        let folder = folder(&home.path().join("runs"), &spec);
-        measure(&spec, &folder, usize::MAX);
-        let pages = pages(&spec);
-        let runs = folder.runs().unwrap();
-        assert!(runs.iter().any(|run| run.counts.completed < run.counts.arrivals), "no run is overloaded");
-        for run in &runs {
-            let difference = told(run) / pages - 1.0;
-            assert!(difference.abs() < TOLERANCE, "{} of {pages} pages: {:?}", told(run), run.counts);
-        }
+        check(&at(home.path(), vec![60.0, 3_000.0], protocol, &[FIXED]), home.path(), 1.0);
     }
 }
 
 #[test]
 fn a_request_of_two_statements_takes_the_pages_of_both() {
     let home = tempfile::tempdir().unwrap();
-    let spec = at(home.path(), vec![60.0, 2_000.0], Protocol::Prepared, &[FIXED, FIXED]);
-    let folder = folder(&home.path().join("runs"), &spec);
-    measure(&spec, &folder, usize::MAX);
-    let pages = 2.0 * pages(&spec);
-    for run in &folder.runs().unwrap() {
-        assert!(
-            (told(run) / pages - 1.0).abs() < TOLERANCE,
-            "{} of {pages} pages: {:?}",
-            told(run),
-            run.counts
-        );
-    }
+    check(&at(home.path(), vec![60.0, 600.0], Protocol::Prepared, &[FIXED, FIXED]), home.path(), 2.0);
 }
