@@ -18,6 +18,11 @@ impl ThreadWaits {
         Self::parse(&text::read("/proc/thread-self/schedstat")?)
     }
 
+    /// Those of a thread of another process; `None` also where that is gone or hidden.
+    pub fn of(pid: u32, thread: u32) -> Option<Self> {
+        Self::parse(&text::read(format!("/proc/{pid}/task/{thread}/schedstat"))?)
+    }
+
     /// Parses the text of a schedstat file. A kernel that has one and does not count never lets a thread run.
     pub fn parse(text: &str) -> Option<Self> {
         let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
@@ -47,5 +52,9 @@ mod tests {
         };
         let then = ThreadWaits::own().expect("it goes on counting");
         assert!(then.ran >= first.ran && then.waited >= first.waited, "{first:?} {then:?}");
+        let main =
+            ThreadWaits::of(std::process::id(), std::process::id()).expect("the first thread is there");
+        assert!(main.ran > Nanos::ZERO);
+        assert_eq!(ThreadWaits::of(std::process::id(), u32::MAX), None);
     }
 }

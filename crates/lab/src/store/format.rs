@@ -322,8 +322,8 @@ pub struct RunFile {
     /// What the deltas in `status` are of; absent where the server did not tell them, and in older folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_stretch: Option<StretchRecord>,
-    /// The part of `mu_ms` in which the probe's own thread had its answer and waited for a CPU, ms; absent where the kernel
-    /// does not tell, and in older folders.
+    /// The part of `mu_ms` in which the probe's own thread, and that of the server as far as it is known, could have run and
+    /// waited for a CPU, ms; absent where the kernel does not tell, and in older folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe_wait_ms: Option<EstimateRecord>,
 }

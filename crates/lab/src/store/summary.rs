@@ -130,7 +130,7 @@ pub struct CellSummary {
     pub valid: bool,
     /// Doubts about the cell and, without repetition, its runs.
     pub caveats: Vec<CaveatRecord>,
-    /// The part of `mu_ms` in which the probe's own thread waited for a CPU, ms.
+    /// The part of `mu_ms` in which the threads of the probe waited for a CPU, ms.
     #[serde(default)]
     pub probe_wait_ms: EstimateRecord,
 }

@@ -49,7 +49,8 @@ impl Observer {
         let line = control.hang_up();
         let stop = Stop::default();
         let cpus = plan.generator_cpus.clone().unwrap_or_default();
-        let watch = Watch { clock, stop: stop.clone(), warm_up, measure, cpus };
+        let server_pid = plan.server_pid;
+        let watch = Watch { clock, stop: stop.clone(), warm_up, measure, cpus, server_pid };
         let server = thread::Builder::new()
             .name("watch".into())
             .spawn(move || watch.run(control))

@@ -7,7 +7,7 @@ use super::figures::estimate;
 use crate::clock::{Clock, monotonic};
 use crate::stop::Stop;
 use crate::store::format::{EstimateRecord, GaugeRecord};
-use crate::target::{Control, StatusOf, TargetError};
+use crate::target::{Control, Flavor, StatusOf, TargetError};
 use evenkeel_core::Nanos;
 use evenkeel_sense::cpu::{Affinity, CpuSet};
 use evenkeel_sense::sampler::Schedule;
@@ -36,7 +36,8 @@ pub(super) struct Watched {
     pub gauges: BTreeMap<String, GaugeRecord>,
     /// Delay of the probes, ms; `None` where the server does not tell how long a statement took it.
     pub mu_ms: Option<EstimateRecord>,
-    /// What of it their thread waited for a CPU, ms; `None` where the kernel does not tell.
+    /// What of it their thread, and the server's as far as it is known, waited for a CPU, ms; `None` where the kernel does not
+    /// tell.
     pub probe_wait_ms: Option<EstimateRecord>,
 }
 
@@ -60,6 +61,8 @@ pub(super) struct Watch {
     pub measure: Nanos,
     /// CPUs of the generator: a probe must not take those of the server.
     pub cpus: CpuSet,
+    /// Process of the server, where it runs here.
+    pub server_pid: Option<u32>,
 }
 
 /// Status of the server and of the session that asks.
@@ -87,6 +90,7 @@ impl Watch {
         // Where the kernel refuses, the probes compete with the server for its CPUs: little noise, no wrong figure.
         let _ = Affinity::of(&self.cpus).apply();
         let profiled = begin_profile(&mut control).is_ok();
+        let server = self.server_pid.and_then(|pid| Some((pid, server_thread(&mut control)?)));
         self.wait(self.warm_up);
         let before = self.ends(&mut control);
         let mut gauges = BTreeMap::new();
@@ -102,7 +106,7 @@ impl Watch {
                 continue;
             }
             if profiled {
-                delays.extend(probe(&mut control));
+                delays.extend(probe(&mut control, server));
             }
             if let Ok(reading) = read_gauges(&mut control) {
                 reading
@@ -200,28 +204,46 @@ fn begin_profile(control: &mut Control) -> Result<(), TargetError> {
 #[derive(Clone, Copy, Debug)]
 struct Delay {
     whole_ms: f64,
-    /// What of it our own thread could have run and waited for a CPU.
+    /// What of it our own thread, or the server's, could have run and waited for a CPU.
     waited_ms: Option<f64>,
+}
+
+/// The thread of the server that answers this connection, where the server tells its number at the kernel.
+fn server_thread(control: &mut Control) -> Option<u32> {
+    let sql = match control.version().flavor {
+        Flavor::MariaDb => "SELECT tid FROM information_schema.processlist WHERE id = CONNECTION_ID()",
+        Flavor::MySql => {
+            "SELECT thread_os_id FROM performance_schema.threads WHERE processlist_id = CONNECTION_ID()"
+        }
+    };
+    control.query_value(sql).ok()??.parse().ok()
+}
+
+/// What our thread has waited for a CPU until now, with that of the server where its process and number are known.
+fn waited(server: Option<(u32, u32)>) -> Option<Nanos> {
+    let own = ThreadWaits::own()?.waited;
+    let of_server = server.and_then(|(pid, thread)| ThreadWaits::of(pid, thread));
+    Some(own + of_server.map_or(Nanos::ZERO, |waits| waits.waited))
 }
 
 /// Response time of a probe less its execution time at the server. The server goes on counting while it cleans
 /// up behind the answer, a few microseconds, so that it may be that much too small.
-fn probe(control: &mut Control) -> Option<Delay> {
-    let before = ThreadWaits::own();
+fn probe(control: &mut Control, server: Option<(u32, u32)>) -> Option<Delay> {
+    let before = waited(server);
     let sent = monotonic();
     control.exec(PROBE).ok()?;
     let response = monotonic() - sent;
-    let waited = before.zip(ThreadWaits::own()).map(|(before, after)| after.waited - before.waited);
+    let waited = before.zip(waited(server)).map(|(before, after)| after - before);
     // The one statement that is not profiled itself.
     let rows = control.query("SHOW PROFILES").ok()?;
     let (duration, query) = (rows.column("Duration")?, rows.column("Query")?);
     let row = rows.rows.last()?;
     let executed_s: f64 = row[duration].as_deref()?.parse().ok()?;
     // Behind a proxy the answer may come from another session.
-    (row[query].as_deref() == Some(PROBE)).then(|| Delay {
-        whole_ms: response.as_millis_f64() - 1e3 * executed_s,
-        waited_ms: waited.map(Nanos::as_millis_f64),
-    })
+    let whole_ms = response.as_millis_f64() - 1e3 * executed_s;
+    // What the server's thread waited in the middle of the execution is no part of the delay.
+    let waited_ms = waited.map(|waited| waited.as_millis_f64().min(whole_ms.max(0.0)));
+    (row[query].as_deref() == Some(PROBE)).then_some(Delay { whole_ms, waited_ms })
 }
 
 fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<EstimateRecord> {

@@ -64,8 +64,8 @@ fn words(cells: &[&CellSummary]) -> String {
         false => "The probe delay is not available: the server does not tell how long a statement took it.",
         true => {
             "The probe delay is what a small probe took on the way, its execution at the server not counted: \
-             the socket, and waking up on both sides, with what they waited for a CPU; of the probe's own side that is \
-             known where the kernel tells it."
+             the socket, and waking up on both sides, with what their threads waited for a CPU, which is told apart \
+             where the kernel tells it: of our side always, of the server's where it runs on this machine."
         }
     };
     format!(
