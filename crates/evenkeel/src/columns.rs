@@ -40,7 +40,10 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
         }));
     }
     if cells.iter().any(|cell| cell.mu_ms.n > 0) {
-        columns.push(network_delay(cells));
+        columns.push(probe_delay(cells));
+    }
+    if cells.iter().any(|cell| cell.probe_wait_ms.n > 0) {
+        columns.push(probe_wait(cells));
     }
     if cells.iter().any(|cell| cell.target_spread_ms.is_some()) {
         columns.push(column(("spread", "spread", "ms", 7), |cell| {
@@ -77,10 +80,19 @@ fn session_wait(cells: &[CellSummary]) -> Column {
     })
 }
 
-fn network_delay(cells: &[CellSummary]) -> Column {
+fn probe_delay(cells: &[CellSummary]) -> Column {
     let unit = unit(cells, |cell| &cell.mu_ms);
     let scale = unit.per_ms();
-    column(("mu", "μ", unit.symbol(), 8), move |cell| format::estimate(&cell.mu_ms, scale))
+    column(("probe delay", "probe delay", unit.symbol(), 8), move |cell| format::estimate(&cell.mu_ms, scale))
+}
+
+/// In the unit of the delay that it is a part of.
+fn probe_wait(cells: &[CellSummary]) -> Column {
+    let unit = unit(cells, |cell| &cell.mu_ms);
+    let scale = unit.per_ms();
+    column(("CPU wait", "of it waited for a CPU", unit.symbol(), 9), move |cell| {
+        mean(Some(&cell.probe_wait_ms), scale)
+    })
 }
 
 fn response(
@@ -160,7 +172,9 @@ mod tests {
         let mut cells = fixture::demo().summary.cells;
         cells.iter_mut().for_each(|cell| {
             (cell.pool_reads_per_request, cell.mu_ms) = (None, EstimateRecord::default());
+            cell.probe_wait_ms = EstimateRecord::default();
         });
-        assert!(columns(&cells).iter().all(|column| !["reads", "mu", "spread"].contains(&column.word)));
+        let left_out = ["reads", "probe delay", "CPU wait", "spread"];
+        assert!(columns(&cells).iter().all(|column| !left_out.contains(&column.word)));
     }
 }

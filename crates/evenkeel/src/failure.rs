@@ -70,8 +70,9 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
 fn stopped(error: &anyhow::Error) -> Option<String> {
     let is_stop = |cause: &(dyn std::error::Error + 'static)| {
         cause.is::<Stopped>()
-            || matches!(cause.downcast_ref(), Some(DataError::Stopped))
-            || matches!(cause.downcast_ref(), Some(StudyError::Stopped))
+            || matches!(cause.downcast_ref(), Some(TargetError::Stopped))
+            || cause.downcast_ref().is_some_and(DataError::is_stop)
+            || cause.downcast_ref().is_some_and(StudyError::is_stop)
             || matches!(cause.downcast_ref(), Some(SandboxError::Stopped { .. }))
     };
     error.chain().find(|cause| is_stop(*cause)).map(ToString::to_string)
@@ -143,6 +144,8 @@ mod tests {
             Some("stopped after 3 of 9 plants")
         );
         assert_eq!(told(DataError::Stopped.into()).as_deref(), Some("stopped"));
+        assert_eq!(told(TargetError::Stopped.into()).as_deref(), Some("stopped"));
+        assert_eq!(told(StudyError::Target(TargetError::Stopped).into()).as_deref(), Some("stopped"));
         assert_eq!(
             told(SandboxError::Stopped { name: "a".into() }.into()).as_deref(),
             Some("stopped before sandbox \"a\" was up")

@@ -21,6 +21,7 @@ pub mod sampler;
 pub mod status;
 pub mod switches;
 pub mod throttle;
+pub mod waits;
 
 mod error;
 #[cfg(test)]

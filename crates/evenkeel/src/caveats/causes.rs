@@ -13,12 +13,18 @@ pub struct Cause {
 }
 
 /// All known causes. A caveat of none of them is a cause of its own, with the remedy of its own text.
-pub const CAUSES: [Cause; 10] = [
+pub const CAUSES: [Cause; 11] = [
     Cause {
         name: "The generator was late",
         codes: &[&["lag-too-large"], &["generator-saturated"], &["shared-cpus"], &["lag-tail"]],
         remedy: "Give the generator CPUs of its own (--generator-cpus; --cpus for a private server), or run it on \
                  another machine.",
+    },
+    Cause {
+        name: "Requests waited for a session",
+        codes: &[&["session-wait"], &["fewer-sessions"]],
+        remedy: "Allow more sessions (--max-sessions, and what limits them at the server), or take these rates for where \
+                 the server ends.",
     },
     Cause {
         name: "Others used the CPUs",
@@ -138,6 +144,9 @@ mod tests {
         for caveat in [Caveat::Steal { percent: 3.0 }, Caveat::TooFewRuns { runs: 2 }, Caveat::NotReset] {
             assert!(cause(caveat.code()).is_some(), "{}", caveat.code());
         }
+        let fewer = Caveat::FewerSessions { sessions: 6, asked: 9, limit: String::new() };
+        let [(one, first), (other, second)] = ["session-wait", fewer.code()].map(|code| cause(code).unwrap());
+        assert!(one == other && first < second, "{one:?} {other:?}");
         assert_eq!(cause("never-heard-of"), None);
     }
 }

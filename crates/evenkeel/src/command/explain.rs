@@ -41,7 +41,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let target = place::target(session, text, &args.workload)?;
-    let workload = servers::remote_workload(&args.workload, &target)?;
+    let workload = servers::remote_workload(session, &args.workload, &target)?;
     let mut control = Control::connect(&target)?;
     let plans = statement_plans(&mut control, workload.as_ref(), &Effort::default(), &session.stop)?;
     if args.json {

@@ -131,7 +131,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 /// What to do, and the doubt that there are fewer sessions than were asked for.
 fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
     let target = place::target(session, &args.target, &args.workload)?;
-    let mut workload = servers::remote_workload(&args.workload, &target)?;
+    let mut workload = servers::remote_workload(session, &args.workload, &target)?;
     if args.think.is_some() {
         workload = plan_think(workload);
     }

@@ -5,6 +5,7 @@ use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_lab::data::{DataError, DataSpec, Stamp, State, dvdstore};
 use evenkeel_lab::sandbox;
+use evenkeel_lab::stop::Stop;
 use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::{self, Database, Workload};
 use std::path::Path;
@@ -49,8 +50,8 @@ pub fn check_workload(name: &str) -> Result<()> {
 const WORKLOAD_HINT: &str = "`evenkeel explain --list` names all; a file of your own ends in .toml";
 
 /// The data set on a server, with what write runs have added.
-pub fn database(target: &Target, workload: &str) -> Result<Database> {
-    let mut control = Control::connect(target)?;
+pub fn database(target: &Target, workload: &str, stop: &Stop) -> Result<Database> {
+    let mut control = Control::connect_until(target, stop)?;
     let name = target.database.clone().unwrap_or_default();
     let flag = if workload == dvdstore::NAME { " --workload dvdstore" } else { "" };
     let Some(stamp) = Stamp::read(&mut control)? else {

@@ -154,7 +154,7 @@ pub fn remote(
             label: factors.label(None, None, &label, args.targets.len()),
             target: index,
             site: index,
-            workload: remote_workload(workload, &target)?,
+            workload: remote_workload(session, workload, &target)?,
             pool: None,
             layout: LayoutRecord::AsIs,
         });
@@ -178,14 +178,14 @@ fn place_of(session: &Session, text: &str, workload: &str, target: Target, reset
 }
 
 /// A workload for a server of the user's.
-pub fn remote_workload(workload: &str, target: &Target) -> Result<Arc<dyn Workload>> {
+pub fn remote_workload(session: &Session, workload: &str, target: &Target) -> Result<Arc<dyn Workload>> {
     if place::is_file(workload) {
-        let mut control = Control::connect(target)?;
+        let mut control = Control::connect_until(target, &session.stop)?;
         return Ok(Arc::new(user_workload::load(workload.as_ref(), &mut control)?));
     }
     // An unknown name is told before the server is asked what it holds.
     place::check_workload(workload)?;
-    place::workload(workload, place::database(target, workload)?)
+    place::workload(workload, place::database(target, workload, &session.stop)?)
 }
 
 fn layout_record(via: Via) -> LayoutRecord {

@@ -52,6 +52,7 @@ fn cell_columns<'a>(plan: &'a PlanFile, cells: &'a [CellSummary]) -> Columns<'a,
     }
     columns.text("attempts_set_aside", |cell| cell.attempts_set_aside.to_string());
     columns.estimate("session_wait_ms", |cell| Some(&cell.session_wait_ms));
+    columns.estimate("probe_wait_ms", |cell| Some(&cell.probe_wait_ms));
     columns
 }
 
@@ -85,13 +86,17 @@ fn run_columns<'a>(plan: &'a PlanFile, runs: &'a [RunFile]) -> Columns<'a, RunFi
     server(&mut columns, runs);
     columns.text("attempt", |run| run.attempt.to_string());
     columns.text("attempts_set_aside", |run| run.set_aside.len().to_string());
+    columns.number("probe_wait_ms_mean", |run| Some(run.probe_wait_ms.as_ref()?.mean));
+    columns.number("status_stretch_s", |run| Some(run.status_stretch.as_ref()?.seconds));
+    columns.number("status_stretch_requests", |run| run.status_stretch.as_ref()?.requests);
+    columns.number("status_slack_s", |run| Some(run.status_stretch.as_ref()?.slack_s));
     for name in runs.iter().flat_map(|run| run.sense.keys()).collect::<BTreeSet<_>>() {
         columns.number(&format!("sense_{name}"), move |run| run.sense.get(name).copied());
     }
     columns
 }
 
-/// Network delay, what the server did per request, the counters behind it, and gauges.
+/// Probe delay, what the server did per request, the counters behind it, and gauges.
 fn server<'a>(columns: &mut Columns<'a, RunFile>, runs: &'a [RunFile]) {
     columns.number("mu_ms_mean", |run| Some(run.mu_ms.as_ref()?.mean));
     columns.number("mu_ms_se", |run| run.mu_ms.as_ref()?.se);
@@ -193,10 +198,12 @@ mod tests {
         let text = export(&fixture, What::Runs);
         let number = |name| field(&text, name, 1).parse::<f64>().unwrap();
         assert_eq!(number("status_Innodb_buffer_pool_reads"), 812.0);
-        let per_request = number("status_Innodb_buffer_pool_reads") / number("completed");
+        let per_request = number("status_Innodb_buffer_pool_reads") / number("status_stretch_requests");
+        assert!(number("status_stretch_s") > 15.0);
         assert!((number("pool_reads_per_request") - per_request).abs() < 1e-12);
         assert!(number("gauge_Threads_running_max") >= number("gauge_Threads_running_mean"));
         assert!(number("mu_ms_mean") > 0.0 && number("mu_probes") == 3.0);
+        assert!((0.0..number("mu_ms_mean")).contains(&number("probe_wait_ms_mean")));
         assert_eq!(field(&text, "row_lock_waits_per_request", 1), "", "the server did not tell");
         let cells = export(&fixture, What::Cells);
         let names: Vec<&str> = cells.lines().next().unwrap().split(',').collect();

@@ -12,7 +12,8 @@
 //! row_lock_waits, row_lock_wait_ms, log_writes, log_fsyncs, handler_reads, handler_writes, tmp_tables,
 //! tmp_disk_tables, sort_merge_passes`, each with `_per_request`, and `threads_running_mean,
 //! threads_running_max`, by name; `attempts_set_aside`, how many attempts at its runs were disturbed more than those
-//! that stand; four columns for `session_wait_ms`, the mean over all requests of a run.
+//! that stand; four columns for `session_wait_ms`, the mean over all requests of a run, and for `probe_wait_ms`, the part of
+//! the probe delay `mu_ms` that its threads waited for a CPU.
 //!
 //! # Columns of the table of runs
 //!
@@ -22,8 +23,9 @@
 //! `X_mean_ms, X_p50_ms, X_p90_ms, X_p95_ms, X_p99_ms, X_p999_ms, X_max_ms`; `tau_batch_se_ms,
 //! batch_autocorrelation`; `theta_percent, user_percent, system_percent, iowait_percent, steal_percent`;
 //! `generator_cpu_percent, other_load_percent, generator_switches_per_request`; `caveats`;
-//! `attempt`, which one stands for the run, and `attempts_set_aside`; `mu_ms_mean, mu_ms_se, mu_probes`; the server's figures per request as above, then `status_NAME`, how much
-//! each counter behind them rose in the measured phase; `gauge_NAME_mean, gauge_NAME_max` of what was looked at
+//! `attempt`, which one stands for the run, and `attempts_set_aside`; `probe_wait_ms_mean`, `status_stretch_s`,
+//! `status_stretch_requests, status_slack_s`; `mu_ms_mean, mu_ms_se, mu_probes`; the server's figures per request as above, then `status_NAME`, how much
+//! each counter behind them rose in `status_stretch_s` seconds, in which the server was asked `status_stretch_requests` requests, give or take `status_slack_s` seconds for counters that are not read with the statements; `gauge_NAME_mean, gauge_NAME_max` of what was looked at
 //! meanwhile; and one column `sense_NAME` for each further measure that some run has, by name. All other
 //! counters of the server are in the JSON.
 //!

@@ -75,7 +75,7 @@ fn charts(study: &Study<'_>) -> String {
     half.push(plots::lag(study));
     half.extend(plots::standard_error(study));
     half.extend(plots::spread(study));
-    half.extend(plots::network_delay(study));
+    half.extend(plots::probe_delay(study));
     let half: String = half.iter().map(|plot| figure(plot, "")).collect();
     format!(
         "<section id=\"charts\">\n{wide}{spectra}{panels}<div class=\"grid\">\n{half}{}</div></section>\n",

@@ -337,6 +337,23 @@ fn what_is_absent_is_said_and_no_number_is_broken() {
 }
 
 #[test]
+fn a_run_without_an_answer_has_no_dot_at_zero_and_a_bound_is_told_once() {
+    let mut fixture = fixture::demo();
+    fixture.runs[3].response = Default::default();
+    fixture.runs[3].lag = Default::default();
+    let dots = |page: &str, id: &str| chart(page, id).matches("class=\"dot\"").count();
+    let whole = page(&fixture::demo());
+    let bound = &mut fixture.summary.cells[5];
+    assert!(bound.lower_bound);
+    (bound.tau_ms.low, bound.tau_ms.high) = (Some(35.0), None);
+    let page = page(&fixture);
+    for id in ["tau", "lag"] {
+        assert_eq!(dots(&page, id) + 1, dots(&whole, id), "{id}");
+    }
+    assert!(page.contains("τ at least 35") && !page.contains("at least at least"), "told twice");
+}
+
+#[test]
 fn zeros_and_indices_out_of_range_are_no_panic() {
     let mut fixture = fixture::demo();
     for cell in &mut fixture.summary.cells {
@@ -380,7 +397,7 @@ fn the_server_has_a_table_and_what_never_happened_is_a_line() {
     }
     assert_eq!(chart(&page, "mu").matches("class=\"dot\"").count(), fixture.runs.len());
     let untold = self::page(&fixture::single());
-    assert!(untold.contains("The network delay μ is not available") && !untold.contains("id=\"mu-t\""));
+    assert!(untold.contains("The probe delay is not available") && !untold.contains("id=\"mu-t\""));
 }
 
 #[test]

@@ -13,8 +13,7 @@ const PROSE: usize = 100;
 
 /// The end of a study in the terminal: the headline, a line for each cell, the doubts by cause.
 pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look) -> String {
-    let cells =
-        format!("{}{}{}", cells(plan, summary, look), network_delay(summary, look), sensed(runs, look));
+    let cells = format!("{}{}{}", cells(plan, summary, look), probe_delay(summary, look), sensed(runs, look));
     let parts = [headlines(summary, look), cells, caveats(plan, summary, runs, look)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
@@ -63,21 +62,13 @@ fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
     lines(grid, &titles(plan, &sorted), look)
 }
 
-/// A line below the cells: over all runs, because it hardly depends on the rate.
-fn network_delay(summary: &SummaryFile, look: Look) -> String {
-    if summary.cells.is_empty() {
+/// A line below the cells where no cell has one: it depends on the rate, so that there is none over all of them.
+fn probe_delay(summary: &SummaryFile, look: Look) -> String {
+    if summary.cells.is_empty() || summary.cells.iter().any(|cell| cell.mu_ms.n > 0) {
         return String::new();
     }
-    let runs = summary.mu_ms.n as usize;
-    let text = match runs {
-        0 => "network delay mu: not available, the server does not tell how long a statement took it"
-            .to_owned(),
-        _ => {
-            let delay = format::estimate_time(&summary.mu_ms);
-            format!("network delay mu {delay} over {}", format::counted(runs, "run"))
-        }
-    };
-    format!("{}\n", paint(&wrap(&text, look.width.min(PROSE), 0), Ink::Soft, look.colour))
+    let text = "probe delay: not available, the server does not tell how long a statement took it";
+    format!("{}\n", paint(&wrap(text, look.width.min(PROSE), 0), Ink::Soft, look.colour))
 }
 
 /// Who saw the server, a line for each.
@@ -182,11 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn the_network_delay_stands_below_the_cells_and_is_never_zero_where_it_is_unknown() {
-        let told = text(&fixture::demo(), 120);
-        assert!(told.contains("network delay mu 8") && told.contains("µs over 6 runs"), "{told}");
+    fn the_probe_delay_is_told_by_cell_alone_with_what_the_probe_waited_for_a_cpu() {
+        let told = text(&fixture::demo(), 200);
+        assert!(told.contains("probe delay") && told.contains("CPU wait"), "{told}");
+        assert!(!told.contains("network delay") && !told.contains("over 6 runs"), "{told}");
         let untold = text(&fixture::single(), 120);
-        assert!(untold.contains("network delay mu: not available"), "{untold}");
+        assert!(untold.contains("probe delay: not available") && !untold.contains("CPU wait"), "{untold}");
     }
 
     #[test]

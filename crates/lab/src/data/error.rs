@@ -154,6 +154,11 @@ pub enum DataError {
 }
 
 impl DataError {
+    /// Whether it is no failure: somebody asked to stop, wherever that was noticed.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Stopped | Self::Target(TargetError::Stopped))
+    }
+
     /// What to do about it, where there is more to say than the error itself.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {

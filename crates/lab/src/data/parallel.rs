@@ -145,7 +145,7 @@ fn work_off<J, R>(
 
 /// Ends our connections and what runs on them, as far as the server lets us.
 fn kill(place: &Place, connections: &Mutex<Vec<u32>>) {
-    let Ok(mut control) = Control::connect(&place.target) else { return };
+    let Ok(mut control) = Control::connect_until(&place.target, &place.stop) else { return };
     for id in connections.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         // A connection that has ended meanwhile is an error here, and no loss.
         let _ = control.kill(*id);

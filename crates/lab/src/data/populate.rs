@@ -34,7 +34,7 @@ pub fn populate(
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
-    let place = Place::of(target, spec.set)?;
+    let place = Place::of(target, spec.set)?.until(stop);
     let mut control = match spec.via {
         Via::Dump => place.connect()?,
         Via::Insert | Via::Load => place.connect_or_create()?,

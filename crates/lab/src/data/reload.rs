@@ -40,7 +40,7 @@ pub fn reload(
     stop: &Stop,
     progress: &mut dyn FnMut(DataProgress),
 ) -> Result<Stamp, DataError> {
-    let place = Place::new(target, database)?;
+    let place = Place::new(target, database)?.until(stop);
     let mut control = place.connect()?;
     place.lock(&mut control)?;
     reload_locked(&place, directory, threads, stop, progress)
@@ -82,7 +82,7 @@ fn finish(
             remove_dump(directory)?;
             Ok(stamp)
         }
-        Err(DataError::Stopped) => {
+        Err(error) if error.is_stop() => {
             remove_dump(directory)?;
             swap::recover(&mut control)?;
             references::add(&mut control, &set.tables())?;

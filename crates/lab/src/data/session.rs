@@ -5,6 +5,7 @@ use super::error::DataError;
 use super::schema::Definition;
 use super::set::DataSet;
 use super::spec::DataSpec;
+use crate::stop::Stop;
 use crate::target::{Control, Target, TargetError};
 
 /// Nothing here outlives the session. The binary log is left alone: a server may have replicas. So is
@@ -21,6 +22,8 @@ const NO_FULLTEXT: u16 = 1214;
 pub(super) struct Place {
     pub(super) target: Target,
     pub(super) database: String,
+    /// Ends waits for a server that does not answer; what clears up goes on.
+    pub(super) stop: Stop,
 }
 
 impl Place {
@@ -40,13 +43,18 @@ impl Place {
         if database.is_empty() || database.chars().count() > 64 || !database.bytes().all(allowed) {
             return Err(DataError::DatabaseName(database.to_owned()));
         }
-        Ok(Self { target: target.clone(), database: database.to_owned() })
+        Ok(Self { target: target.clone(), database: database.to_owned(), stop: Stop::default() })
+    }
+
+    /// The same until somebody asks to stop.
+    pub(super) fn until(self, stop: &Stop) -> Self {
+        Self { stop: stop.clone(), ..self }
     }
 
     /// A connection with the session settings and the database as default.
     pub(super) fn connect(&self) -> Result<Control, DataError> {
         let target = Target { database: Some(self.database.clone()), ..self.target.clone() };
-        let mut control = Control::connect(&target).map_err(|error| match error {
+        let mut control = Control::connect_to_finish(&target, &self.stop).map_err(|error| match error {
             TargetError::NoDatabase { database, .. } => DataError::Missing { database },
             error => error.into(),
         })?;
@@ -62,7 +70,7 @@ impl Place {
             connected => return connected,
         }
         let anywhere = Target { database: None, ..self.target.clone() };
-        Control::connect(&anywhere)?.exec(&format!(
+        Control::connect_to_finish(&anywhere, &self.stop)?.exec(&format!(
             "CREATE DATABASE IF NOT EXISTS `{}` CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
             self.database
         ))?;

@@ -91,8 +91,8 @@ impl Elsewhere {
     }
 
     /// By what the server counts itself; `None` where it does not.
-    pub fn statistics(target: &Target) -> Option<Self> {
-        let mut control = Control::connect(target).ok()?;
+    pub fn statistics(target: &Target, stop: &Stop) -> Option<Self> {
+        let mut control = Control::connect_until(target, stop).ok()?;
         statistics::cpu_time(&mut control)?;
         Some(Self(Arc::new(Way::Statistics(target.clone()))))
     }

@@ -26,3 +26,18 @@ pub enum ExplainError {
         source: mysql::Error,
     },
 }
+
+impl ExplainError {
+    /// Whether it is no failure: somebody asked to stop.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Target(TargetError::Stopped) | Self::Plan { source: TargetError::Stopped, .. })
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Target(error) | Self::Plan { source: error, .. } => error.hint(),
+            Self::Execute { .. } => None,
+        }
+    }
+}

@@ -27,15 +27,16 @@ impl Executor {
         index: usize,
         parameters: &Parameters,
     ) -> Result<Reply, ExplainError> {
-        let conn = control.connection();
+        let mut conn = control.connection();
         let reply = if self.statements[index].prepared {
-            self.execute_prepared(conn, index, parameters)
+            self.execute_prepared(&mut conn, index, parameters)
         } else {
             conn.query_iter(&self.statements[index].sql).and_then(take)
         };
-        reply.map_err(|source| ExplainError::Execute {
-            statement: self.statements[index].name.clone(),
-            source,
+        drop(conn);
+        reply.map_err(|source| match control.cut() {
+            Some(cut) => cut.into(),
+            None => ExplainError::Execute { statement: self.statements[index].name.clone(), source },
         })
     }
 

@@ -63,14 +63,24 @@ impl ProcessId {
         true
     }
 
-    /// Asks it to end, and kills it where it has not after `patience`. Also wakes it if it was stopped.
+    /// Asks it to end, and kills it where it has not after `patience`. Also wakes it if it was stopped, or is meanwhile.
     pub fn end(&self, patience: Duration) {
+        /// From one look for somebody who stopped it to the next.
+        const LOOK_EVERY: Duration = Duration::from_secs(1);
         self.signal(libc::SIGTERM);
-        self.signal(libc::SIGCONT);
-        if !self.wait(patience) {
-            self.signal(libc::SIGKILL);
-            self.wait(Duration::from_secs(10));
+        let clock = Clock::start();
+        loop {
+            self.signal(libc::SIGCONT);
+            let left = patience.saturating_sub(clock.now().into());
+            if self.wait(left.min(LOOK_EVERY)) {
+                return;
+            }
+            if left.is_zero() {
+                break;
+            }
         }
+        self.signal(libc::SIGKILL);
+        self.wait(Duration::from_secs(10));
     }
 }
 
@@ -130,6 +140,25 @@ mod tests {
         assert!(id.is_alive());
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_while_it_ends_is_woken_and_ends_in_order() {
+        let script = "trap 'sleep 1; exit 7' TERM; while :; do sleep 0.05; done";
+        let mut child = Command::new("/bin/sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap();
+        let id = ProcessId::of(child.id() as i32).unwrap();
+        // The shell has its trap once it has children.
+        let children = format!("/proc/{0}/task/{0}/children", id.pid);
+        while std::fs::read_to_string(&children).is_ok_and(|pids| pids.is_empty()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let stops = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            id.signal(libc::SIGSTOP)
+        });
+        id.end(Duration::from_secs(20));
+        stops.join().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(7), "it was killed");
     }
 
     #[test]

@@ -38,8 +38,15 @@ impl Startup<'_> {
             if !self.server.id.is_alive() {
                 return Err(self.failed(self.failure()));
             }
-            match Control::connect(target) {
-                Ok(mut control) => return self.check_private(&mut control, target),
+            match Control::connect_until(target, stop) {
+                Ok(mut control) => {
+                    return match self.check_private(&mut control, target, stop) {
+                        Err(SandboxError::Target(TargetError::Stopped)) => {
+                            Err(SandboxError::Stopped { name: self.name.into() })
+                        }
+                        checked => checked,
+                    };
+                }
                 Err(error) if is_not_yet(&error) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -57,9 +64,9 @@ impl Startup<'_> {
     }
 
     /// Whatever its settings have made of it: it lets in nobody who has a wrong password, and nobody from elsewhere.
-    fn check_private(&self, control: &mut Control, target: &Target) -> Result<(), SandboxError> {
+    fn check_private(&self, control: &mut Control, target: &Target, stop: &Stop) -> Result<(), SandboxError> {
         let stranger = Target { password: Some("another one".into()), database: None, ..target.clone() };
-        let open = match Control::connect(&stranger) {
+        let open = match Control::connect_until(&stranger, stop) {
             Err(TargetError::Login { .. }) => {
                 let is_local =
                     control.query_value("SELECT @@bind_address = '127.0.0.1' AND @@skip_name_resolve")?;
@@ -101,5 +108,7 @@ fn is_not_yet(error: &TargetError) -> bool {
             | TargetError::Unreachable { .. }
             | TargetError::Lost { .. }
             | TargetError::Timeout { .. }
+            // Seen at the next look at the switch.
+            | TargetError::Stopped
     )
 }

@@ -21,7 +21,7 @@ impl RunFile {
             attempt: self.attempt,
             steal_percent: steal,
             other_load_percent: other_load,
-            tau_ms: self.response.mean_ms,
+            tau_ms: self.response.measured().map(|times| times.mean_ms),
         }
     }
 }

@@ -4,7 +4,9 @@
 pub use super::batches::BatchRecord;
 pub use super::bounds::{BoundsRecord, NeighboursRecord, RangeRecord, WorkRecord};
 pub use super::orders::PerMinuteRecord;
+pub use super::readings::{CpuRecord, GaugeRecord};
 pub use super::sensed::SensedRecord;
+pub use super::stretch::StretchRecord;
 pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
 pub use super::times::TimesRecord;
 pub use super::words::{
@@ -305,11 +307,11 @@ pub struct RunFile {
     /// Further measures by name with unit suffix: `psi_cpu_some_percent`, `disk_read_bytes_per_s`,
     /// `cycles_per_request` ...; absent where not available.
     pub sense: BTreeMap<String, f64>,
-    /// Deltas of server status counters over the measured phase, without those of the session that asks; gauges
-    /// at its end.
+    /// Deltas of server status counters over `status_stretch`, about the measured phase, without those of the session that
+    /// asks; gauges at its end.
     pub status: BTreeMap<String, f64>,
-    /// Network delay mu over the run's probes, ms: response time less execution time at the server. Absent where
-    /// the server does not tell.
+    /// Probe delay mu over the run's probes, ms: response time less execution time at the server. Absent where the server
+    /// does not tell.
     #[serde(default)]
     pub mu_ms: Option<EstimateRecord>,
     /// Gauges of the server over the measured phase, by name.
@@ -348,17 +350,13 @@ pub struct RunFile {
     /// Where the CPU figures come from; absent in folders from before others than this machine could bring them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensed: Option<SensedRecord>,
-}
-
-/// A gauge of the server, looked at again and again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GaugeRecord {
-    /// Looks.
-    pub samples: u32,
-    /// Mean.
-    pub mean: f64,
-    /// Largest.
-    pub max: f64,
+    /// What the deltas in `status` are of; absent where the server did not tell them, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_stretch: Option<StretchRecord>,
+    /// The part of `mu_ms` in which the probe's own thread, and that of the server as far as it is known, could have run and
+    /// waited for a CPU, ms; absent where the kernel does not tell, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe_wait_ms: Option<EstimateRecord>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -378,8 +376,8 @@ pub struct AttemptRecord {
     pub steal_percent: Option<f64>,
     /// CPU of others on the machine, percent of the whole machine.
     pub other_load_percent: Option<f64>,
-    /// Mean response time; it has no part in which attempt stands.
-    pub tau_ms: f64,
+    /// Mean response time, where anything was answered; it has no part in which attempt stands.
+    pub tau_ms: Option<f64>,
 }
 
 /// What became of the arrivals.
@@ -395,27 +393,6 @@ pub struct CountsRecord {
     pub timed_out: u64,
     /// Never sent.
     pub unsent: u64,
-}
-
-/// CPU of a domain, percent of its capacity.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CpuRecord {
-    /// What is counted.
-    pub domain: DomainRecord,
-    /// CPUs that make 100 %.
-    pub cpus: f64,
-    /// Utilisation theta: all but idle, iowait and steal.
-    pub total_percent: f64,
-    /// User.
-    pub user_percent: f64,
-    /// System.
-    pub system_percent: f64,
-    /// Waiting for disks; absent where the domain does not tell.
-    pub iowait_percent: Option<f64>,
-    /// Stolen by the hypervisor; absent where the domain does not tell.
-    pub steal_percent: Option<f64>,
-    /// Samples.
-    pub samples: u32,
 }
 
 /// One kind of request or statement.

@@ -18,11 +18,14 @@
 mod attempts;
 mod batches;
 mod bounds;
+mod estimates;
 mod folder;
 pub mod format;
 mod orders;
 mod readers;
+mod readings;
 mod sensed;
+mod stretch;
 mod summary;
 mod tables;
 mod times;

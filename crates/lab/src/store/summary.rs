@@ -1,6 +1,7 @@
 //! What stands in `summary.json`.
 
 use super::bounds::BoundsRecord;
+use super::estimates::EstimateInFile;
 use super::format::{CaveatRecord, CountsRecord, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,9 +15,6 @@ pub struct SummaryFile {
     pub headlines: Vec<HeadlineRecord>,
     /// Cells in the order of series and rate.
     pub cells: Vec<CellSummary>,
-    /// Network delay mu over all runs, ms.
-    #[serde(default)]
-    pub mu_ms: EstimateRecord,
     /// Doubts about the whole.
     pub caveats: Vec<CaveatRecord>,
     /// Runs finished.
@@ -60,10 +58,11 @@ pub struct HeadlineRecord {
 
 /// A mean with its uncertainty: over runs, or where a run holds it, over what the run took of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "EstimateInFile", into = "EstimateInFile")]
 pub struct EstimateRecord {
     /// Runs, or values.
     pub n: u32,
-    /// Mean.
+    /// Mean; says nothing where `n` is zero, and is null in files then.
     pub mean: f64,
     /// Standard error; absent below two.
     pub se: Option<f64>,
@@ -73,7 +72,6 @@ pub struct EstimateRecord {
     /// Upper end.
     pub high: Option<f64>,
     /// Degrees of freedom of the standard error; absent where there is none, and in older folders.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degrees: Option<f64>,
 }
 
@@ -123,9 +121,9 @@ pub struct CellSummary {
     /// Wait for a session, the mean over all requests of a run, ms; part of tau.
     #[serde(default)]
     pub session_wait_ms: EstimateRecord,
-    /// Buffer pool reads from disk per completed request.
+    /// Buffer pool reads from disk per request.
     pub pool_reads_per_request: Option<EstimateRecord>,
-    /// Network delay mu, ms.
+    /// Probe delay mu, ms: response time of a small probe less its execution time at the server.
     #[serde(default)]
     pub mu_ms: EstimateRecord,
     /// What the server did, by name with its unit ([`crate::study::server_measures`]).
@@ -139,4 +137,7 @@ pub struct CellSummary {
     pub valid: bool,
     /// Doubts about the cell and, without repetition, its runs.
     pub caveats: Vec<CaveatRecord>,
+    /// The part of `mu_ms` in which the threads of the probe waited for a CPU, ms.
+    #[serde(default)]
+    pub probe_wait_ms: EstimateRecord,
 }

@@ -49,7 +49,7 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
         by_itself_per_s: answer.alone.map(|alone| range(alone.range)),
         by_itself_from: answer.alone.map_or_else(String::new, |alone| way(&alone).to_owned()),
         by_itself_coverage_percent: answer.alone.map(|alone| 100.0 * alone.coverage),
-        work: work(&valid, answer.work, capacity(&at)),
+        work: work(&valid, capacity(&at)),
         taken_percent: answer.taken_percent,
         runs: u32::try_from(at.len() - answer.left_out).unwrap_or(u32::MAX),
         left_out: u32::try_from(answer.left_out).unwrap_or(u32::MAX),
@@ -83,9 +83,8 @@ fn run_at(rate: f64, run: &RunFile) -> RunAt {
 /// CPU time of the server per second by what it took for a request: some servers say that themselves, where nobody sees
 /// their process.
 fn cpu_by_request(run: &RunFile) -> Option<f64> {
-    let requests_per_s = run.counts.completed as f64 / run.measured_s;
     let micros = run.sense.get("server_cpu_us_per_request")?;
-    Some(1e-6 * micros * requests_per_s).filter(|cpu| cpu.is_finite())
+    Some(1e-6 * micros * run.throughput_per_s).filter(|cpu| cpu.is_finite())
 }
 
 fn clear(around: &NeighboursRecord) -> Clear {
@@ -102,13 +101,16 @@ pub(super) fn is_valid(run: &RunFile) -> bool {
 }
 
 /// What a request takes of each resource; only the CPU's capacity is known, and a device's, which is busy or not.
-fn work(runs: &[&RunFile], cpu: Option<Work>, cpus: Option<f64>) -> Vec<WorkRecord> {
+fn work(runs: &[&RunFile], cpus: Option<f64>) -> Vec<WorkRecord> {
+    // By requests of the same stretch, as the run has it, and so of the run as a whole.
+    let cpu = runs.iter().filter_map(|run| Some((run.throughput_per_s, 1e3 * cpu_by_request(run)?)));
+    let cpu = Work::of(&cpu.collect::<Vec<_>>());
     let per_s = |name: &str, unit: f64| {
         let points = runs.iter().filter_map(|run| Some((run.throughput_per_s, run.sense.get(name)? * unit)));
         Work::of(&points.collect::<Vec<_>>())
     };
     let found = [
-        ("cpu_ms", cpu.map(|work| scaled(work, 1e3)), cpus.map(|cpus| 1e3 * cpus)),
+        ("cpu_ms", cpu, cpus.map(|cpus| 1e3 * cpus)),
         ("disk_busy_ms", per_s("disk_busy_percent", 10.0), Some(1e3)),
         ("disk_reads", per_s("disk_reads_per_s", 1.0), None),
         ("read_bytes", per_s("server_read_bytes_per_s", 1.0), None),
@@ -126,12 +128,6 @@ fn record(resource: &str, work: Work, capacity: Option<f64>) -> WorkRecord {
         runs: u32::try_from(work.runs).unwrap_or(u32::MAX),
         ends_at_per_s: capacity.and_then(|capacity| work.ends_at(capacity)).map(range),
     }
-}
-
-fn scaled(work: Work, factor: f64) -> Work {
-    let both = |range: Range| Range { low: factor * range.low, high: factor * range.high };
-    let (per_request, idle) = (factor * work.per_request, factor * work.idle);
-    Work { per_request, idle, range: work.range.map(both), ..work }
 }
 
 /// CPUs that the server may use, where they are seen.

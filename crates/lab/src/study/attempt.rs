@@ -139,6 +139,9 @@ impl Study<'_> {
         let measured = measure(self.spec, &order, &ready, self.stop, tell);
         // A server that died explains whatever else went wrong.
         self.sites[site].check()?;
+        if measured.as_ref().is_err_and(StudyError::is_silence) {
+            self.sites[site].give_up();
+        }
         let down = match self.spec.reset {
             Reset::Nothing => Ok(()),
             Reset::Full | Reset::Command(_) => self.sites[site].down(tell),
@@ -161,7 +164,7 @@ impl Study<'_> {
         site.reset(&self.spec.reset, writes, self.stop, tell)?;
         let ready = site.up(self.plan.series[cell.series].pool_bytes, self.stop, tell)?;
         if writes {
-            site::mark_written(&ready.target)?;
+            site::mark_written(&ready.target, self.stop)?;
         }
         Ok(ready)
     }

@@ -65,24 +65,19 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         lag_p99_ms: some(|run| Some(run.lag.measured()?.p99_ms)),
         session_wait_ms: some(|run| run.session_wait.mean_over_ms(run.counts.arrivals)),
         pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
-        mu_ms: network_delay(&runs),
+        mu_ms: some(|run| run.mu_ms.as_ref().map(|delay| delay.mean)),
         server: server::over_runs(&runs),
         target_spread_ms: None,
         counts,
         valid: caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid),
         caveats,
+        probe_wait_ms: some(|run| run.probe_wait_ms.as_ref().map(|wait| wait.mean)),
     })
 }
 
-/// Network delay mu over the runs that have one, ms.
-pub fn network_delay(runs: &[&RunFile]) -> EstimateRecord {
-    estimate(&runs.iter().filter_map(|run| Some(run.mu_ms.as_ref()?.mean)).collect::<Vec<_>>())
-}
-
-/// Pages that the buffer pool read from disk, per completed request.
+/// Pages that the buffer pool read from disk, per request.
 fn pool_reads_per_request(run: &RunFile) -> Option<f64> {
-    let reads = run.status.get("Innodb_buffer_pool_reads")?;
-    (run.counts.completed > 0).then(|| reads / run.counts.completed as f64)
+    server::server_measures(run).get("pool_reads_per_request").copied()
 }
 
 /// The runs' common verdict, or `mixed`.

@@ -68,6 +68,11 @@ pub enum StudyError {
     Stopped,
 }
 
+/// Where to look when the server is silent, and how to go on afterwards.
+const SILENT_HINT: &str = "see whether the server's process is stopped (state T in `ps -C mariadbd,mysqld -o pid,stat,wchan`), waits for \
+     a disk (D), or has run out of disk space or memory, which its error log tells, and whether the network is there; finished runs are \
+     kept: go on by `evenkeel profile --resume last`";
+
 fn told(problems: &[Problem]) -> String {
     let line = |problem: &Problem| format!("  {}: {}; {}", problem.subject, problem.text, problem.hint);
     problems.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -76,19 +81,29 @@ fn told(problems: &[Problem]) -> String {
 impl StudyError {
     /// Whether it is no failure: somebody asked to stop, wherever that was noticed.
     pub fn is_stop(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::Stopped
-                | Self::Sandbox(SandboxError::Stopped { .. })
-                | Self::Data(DataError::Stopped)
-                | Self::Elsewhere(ElsewhereError::Stopped)
-        )
+            | Self::Target(TargetError::Stopped)
+            | Self::Elsewhere(ElsewhereError::Stopped)
+            | Self::Sandbox(SandboxError::Stopped { .. } | SandboxError::Target(TargetError::Stopped)) => {
+                true
+            }
+            Self::Data(error) => error.is_stop(),
+            Self::Explain(error) => error.is_stop(),
+            _ => false,
+        }
+    }
+
+    /// Whether the server does not answer, so that nobody need wait for it to end by itself.
+    pub(super) fn is_silence(&self) -> bool {
+        matches!(self, Self::Target(TargetError::Silent { .. } | TargetError::Timeout { .. }))
     }
 
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Sandbox(error) => return error.hint(),
+            Self::Target(TargetError::Silent { .. } | TargetError::Timeout { .. }) => SILENT_HINT,
             Self::Target(error) => return error.hint(),
             Self::Data(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
@@ -113,7 +128,8 @@ impl StudyError {
             }
             Self::Reset { .. } => "try the command by hand",
             Self::Differs(_) => "start a new study, or resume with the files and data it began with",
-            Self::Sense(_) | Self::Explain(_) | Self::Rates(_) | Self::Start { .. } | Self::Stopped => {
+            Self::Explain(error) => return error.hint(),
+            Self::Sense(_) | Self::Rates(_) | Self::Start { .. } | Self::Stopped => {
                 return None;
             }
         })

@@ -4,6 +4,7 @@ use super::StudyError;
 use super::cells::record;
 use super::site::Ready;
 use crate::data::{Stamp, tables_size};
+use crate::stop::Stop;
 use crate::store::format::{CaveatRecord, ManifestFile, PlanFile, ServerRecord, TargetRecord};
 use crate::target::Control;
 use evenkeel_core::caveat::Caveat;
@@ -65,8 +66,8 @@ fn hardware_counters(domain: Option<&Domain>) -> String {
 }
 
 /// What a server that is up says of itself, and the size of the workload's tables.
-pub(super) fn server(ready: &Ready, tables: &[String]) -> Result<ServerRecord, StudyError> {
-    let mut control = Control::connect(&ready.target)?;
+pub(super) fn server(ready: &Ready, tables: &[String], stop: &Stop) -> Result<ServerRecord, StudyError> {
+    let mut control = Control::connect_until(&ready.target, stop)?;
     let names: Vec<&str> = tables.iter().map(String::as_str).collect();
     let tables_bytes = if names.is_empty() { None } else { tables_size(&mut control, &names).ok() };
     Ok(ServerRecord {

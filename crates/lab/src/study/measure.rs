@@ -1,18 +1,18 @@
 //! One run: load with its observers, then its figures and caveats.
 
 use super::figures::{counts, kinds, orders_per_minute, times};
-use super::observe::{Glance, Observation, Observer};
+use super::observe::{Glance, Heard, Observation, Observer};
 use super::pooled;
 use super::site::Ready;
 use super::spec::{Process, StudySpec};
-use super::{StudyError, StudyEvent, around, cells, judge, preflight};
-use crate::clock::{monotonic, unix_time};
+use super::{StudyError, StudyEvent, around, cells, judge, preflight, stretch};
+use crate::clock::{Clock, monotonic, unix_time};
 use crate::elsewhere;
 use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
 use crate::stop::Stop;
 use crate::store::SenseRow;
 use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile};
-use crate::target::Control;
+use crate::target::{Control, Target, TargetError};
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
@@ -75,7 +75,7 @@ pub(super) fn measure(
     stop: &Stop,
     tell: &mut dyn FnMut(StudyEvent),
 ) -> Result<Option<Measured>, StudyError> {
-    let mut control = Control::connect(&ready.target)?;
+    let mut control = Control::connect_until(&ready.target, stop)?;
     let sessions = preflight::sessions(spec, order.workload.as_ref(), &mut control)?;
     drop(control);
     let plan = load_plan(spec, order, ready, sessions);
@@ -85,13 +85,14 @@ pub(super) fn measure(
     let mut watch = None;
     let mut glance = Glance::new(ready.server_pid.map(Domain::Process).or(ready.domain.clone()));
     let inner = stop.clone();
+    let mut heard = Heard::new();
     let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
         if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
             match Observer::start(
                 sense_plan(spec, ready),
                 &plan.target,
-                order.warm_up - progress.elapsed,
-                order.measure,
+                (order.warm_up - progress.elapsed, order.measure),
+                stop,
             ) {
                 Ok(started) => {
                     observer = Some(started);
@@ -103,22 +104,33 @@ pub(super) fn measure(
                 }
             }
         }
+        heard.hear(progress.completed);
+        if let Some(silent) = observer.as_ref().and_then(Observer::silence) {
+            let address = plan.target.address.to_string();
+            failed.get_or_insert(TargetError::silent(address, silent.max(heard.silent_for())).into());
+            inner.set();
+        }
         let theta_percent =
             watch.as_ref().map_or_else(|| glance.theta_percent(), elsewhere::Watch::theta_percent);
         tell(StudyEvent::Load { load: progress, theta_percent });
     });
-    let mut observation = observer.map(Observer::finish);
+    let mut observation = observer.map(|observer| observer.finish(stop));
     let sense = observation.as_mut().map(|seen| &mut seen.sense);
     let sight = watch.map(|watch| watch.finish(sense));
     if let Some(error) = failed {
         return Err(error);
     }
     let load = load?;
-    if load.stopped {
+    if load.stopped || stop.is_set() {
         return Ok(None);
+    }
+    if let Some(silent) = observation.as_ref().and_then(|seen| seen.silent) {
+        answers(&ready.target, silent.max(heard.silent_for()), stop)?;
     }
     let mut run = figures(spec, order, &load, observation.as_ref());
     add_sight(&mut run, sight, observation.as_ref());
+    let status = observation.as_ref().and_then(|seen| seen.server.status.as_ref());
+    run.status_stretch = status.map(|(status, of)| stretch::record(&plan, &load, status, of));
     run.started_unix_s = started_unix_s;
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
     Ok(Some(Measured { run, load, rows }))
@@ -134,7 +146,7 @@ fn far_watch(ready: &Ready, warm_up: Nanos, measure: Nanos) -> Option<elsewhere:
 fn add_sight(run: &mut RunFile, sight: Option<elsewhere::Sight>, seen: Option<&Observation>) {
     let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
     let sight = sight.unwrap_or_else(|| elsewhere::Sight::from_here(whole));
-    let requests_per_s = run.counts.completed as f64 / run.measured_s;
+    let requests_per_s = run.throughput_per_s;
     if let Some(cpu_per_s) = sight.cpu_per_s.filter(|_| requests_per_s > 0.0) {
         run.sense.insert(SERVER_CPU.to_owned(), 1e6 * cpu_per_s / requests_per_s);
     }
@@ -147,6 +159,17 @@ fn add_sight(run: &mut RunFile, sight: Option<elsewhere::Sight>, seen: Option<&O
         run.caveats.push(cells::record(&Caveat::NotAvailable { what }));
     }
     run.sensed = Some(sensed);
+}
+
+/// A run whose last look was not answered is one of a slow server, if that still lets anybody in; otherwise it is none.
+fn answers(target: &Target, silent: Nanos, stop: &Stop) -> Result<(), StudyError> {
+    let clock = Clock::start();
+    match Control::connect_until(target, stop) {
+        Err(TargetError::Timeout { address, .. }) => {
+            Err(TargetError::silent(address, silent + clock.now()).into())
+        }
+        connected => Ok(connected.map(drop)?),
+    }
 }
 
 fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: SessionPolicy) -> LoadPlan {
@@ -189,7 +212,6 @@ fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
 fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Option<&Observation>) -> RunFile {
     let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
     let measured_s = load.measured.as_secs_f64().max(1e-9);
-    let completed = load.counts.completed.max(1) as f64;
     let batches = judge::batches(load);
     let stability = judge::stability(load);
     let mut run = RunFile {
@@ -220,9 +242,13 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         theta: seen.and_then(cpu_record),
         generator_cpu_percent: Some(100.0 * load.cpu.as_secs_f64() / measured_s),
         other_load_percent: whole.and_then(|whole| whole.other_load),
-        generator_switches_per_request: Some(load.context_switches as f64 / completed),
+        generator_switches_per_request: stretch::completed(load, Nanos::ZERO, load.measured)
+            .map(|completed| load.context_switches as f64 / completed),
         sense: whole.map(|whole| sense_values(whole, load)).unwrap_or_default(),
-        status: seen.and_then(|seen| seen.server.status.as_ref()).map(status_values).unwrap_or_default(),
+        status: seen
+            .and_then(|seen| seen.server.status.as_ref())
+            .map(|(status, _)| status_values(status))
+            .unwrap_or_default(),
         mu_ms: seen.and_then(|seen| seen.server.mu_ms.clone()),
         gauges: seen.map(|seen| seen.server.gauges.clone()).unwrap_or_default(),
         kinds: kinds(&load.kinds),
@@ -237,6 +263,8 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         error_texts: load.error_texts.clone(),
         caveats: Vec::new(),
         sensed: None,
+        status_stretch: None,
+        probe_wait_ms: seen.and_then(|seen| seen.server.probe_wait_ms.clone()),
     };
     run.relaxations = pooled::relaxations(&run);
     run.caveats = judge::caveats(&run, load, seen, &stability, batches.as_ref());
@@ -276,8 +304,8 @@ fn status_values(status: &evenkeel_sense::status::StatusUse) -> BTreeMap<String,
 /// Further measures by name with their unit; what is not available is not there.
 fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64> {
     let seconds = whole.duration.as_secs_f64().max(1e-9);
-    let requests_per_s = load.counts.completed as f64 / load.measured.as_secs_f64().max(1e-9);
-    let requests = (requests_per_s * seconds).max(1.0);
+    let requests = stretch::completed(load, whole.at - whole.duration, whole.at);
+    let each = |count: f64| requests.map(|requests| count / requests);
     let mut values = BTreeMap::new();
     let mut put = |name: &str, value: Option<f64>| {
         if let Some(value) = value {
@@ -286,10 +314,10 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
     };
     let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
     put("domain_cpu_percent", whole.domain.as_ref().map(|used| used.total));
-    put(SERVER_CPU, whole.server.as_ref().map(|used| used.busy.as_micros_f64() / requests));
+    put(SERVER_CPU, whole.server.as_ref().and_then(|used| each(used.busy.as_micros_f64())));
     // All of a machine, where nobody sees the server's own process there.
     let domain = whole.domain.as_ref().filter(|_| whole.server.is_none());
-    put("domain_cpu_us_per_request", domain.map(|used| used.busy.as_micros_f64() / requests));
+    put("domain_cpu_us_per_request", domain.and_then(|used| each(used.busy.as_micros_f64())));
     put("host_cpu_percent", whole.host.as_ref().map(|used| used.total));
     put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
     put("generator_cpus_percent", whole.generator_cpus.as_ref().map(|used| used.total));
@@ -303,10 +331,10 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
     put("disk_writes_per_s", whole.device_io.as_ref().map(|io| io.writes as f64 / seconds));
     put("disk_busy_percent", whole.device_io.as_ref().map(|io| 100.0 * io.busy.as_secs_f64() / seconds));
     let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
-    put("server_switches_per_request", switches.map(|count| count as f64 / requests));
+    put("server_switches_per_request", switches.and_then(|count| each(count as f64)));
     if let Some(counters) = &whole.counters {
         let per_request =
-            |count: &Option<evenkeel_sense::counters::Estimate>| count.map(|count| count.events / requests);
+            |count: &Option<evenkeel_sense::counters::Estimate>| count.and_then(|count| each(count.events));
         put("cycles_per_request", per_request(&counters.cycles));
         put("instructions_per_request", per_request(&counters.instructions));
         put("dtlb_misses_per_request", per_request(&counters.dtlb_load_misses));

@@ -32,6 +32,7 @@ mod sequence;
 mod server;
 mod site;
 mod spec;
+mod stretch;
 mod summary;
 mod watch;
 

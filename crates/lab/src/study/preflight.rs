@@ -3,6 +3,7 @@
 use super::StudyError;
 use super::spec::{Reset, StudySpec};
 use crate::load::{Protocol, SessionPolicy};
+use crate::stop::Stop;
 use crate::target::{Control, Needs, Problem, Target, capacity, preflight};
 use crate::workload::{Workload, sql};
 use evenkeel_core::Nanos;
@@ -13,8 +14,9 @@ pub(super) fn check(
     spec: &StudySpec,
     workload: &dyn Workload,
     target: &Target,
+    stop: &Stop,
 ) -> Result<Vec<Problem>, StudyError> {
-    let mut control = Control::connect(target)?;
+    let mut control = Control::connect_until(target, stop)?;
     let sessions = sessions(spec, workload, &mut control)?;
     match preflight(&mut control, &needs(spec, sessions, workload, target))? {
         Ok(()) => Ok(Vec::new()),

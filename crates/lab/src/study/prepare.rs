@@ -39,9 +39,13 @@ impl Study<'_> {
         let statements = series.iter().flat_map(|series| series.workload.statements());
         let tables: BTreeSet<String> =
             statements.flat_map(|statement| statement.tables.iter().cloned()).collect();
-        let server = manifest::server(&ready, &tables.into_iter().collect::<Vec<_>>())?;
+        let server = manifest::server(&ready, &tables.into_iter().collect::<Vec<_>>(), self.stop)?;
         for series in &series {
             self.look_at(series, &ready, found, tell)?;
+        }
+        // What was explained by then is not all, and a manifest is written once.
+        if self.stop.is_set() {
+            return Err(StudyError::Stopped);
         }
         if found.machine.is_empty() {
             found.machine = manifest::machine(&ready);
@@ -70,7 +74,7 @@ impl Study<'_> {
         tell: Tell<'_>,
     ) -> Result<(), StudyError> {
         let workload = series.workload.as_ref();
-        for problem in preflight::check(self.spec, workload, &ready.target)? {
+        for problem in preflight::check(self.spec, workload, &ready.target, self.stop)? {
             let Problem { subject, text, hint, .. } = problem;
             tell(StudyEvent::Warning(format!("{subject}: {text}; {hint}")));
         }
@@ -80,7 +84,7 @@ impl Study<'_> {
             return Ok(());
         }
         tell(StudyEvent::Preparing(format!("explaining {}", workload.name())));
-        let mut control = Control::connect(&ready.target)?;
+        let mut control = Control::connect_until(&ready.target, self.stop)?;
         let effort = explain::Effort { seed: self.spec.seed.child("explain"), ..explain::Effort::default() };
         found.plans.extend(plans::statement_plans(&mut control, workload, &effort, self.stop)?);
         Ok(())

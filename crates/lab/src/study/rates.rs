@@ -150,7 +150,7 @@ impl Study<'_> {
         site.reset(&self.spec.reset, preflight::writes(spec.workload.as_ref()), self.stop, tell)?;
         let ready = site.up(self.plan.series[series].pool_bytes, self.stop, tell)?;
         if preflight::writes(spec.workload.as_ref()) {
-            site::mark_written(&ready.target)?;
+            site::mark_written(&ready.target, self.stop)?;
         }
         let mut search = Search {
             spec: self.spec,

@@ -22,7 +22,6 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
     SummaryFile {
         format: FORMAT,
         headlines: groups(plan).into_iter().map(|group| headline(plan, &cells, runs, group)).collect(),
-        mu_ms: cells::network_delay(&runs.iter().collect::<Vec<_>>()),
         caveats: caveats(plan, runs_done, runs_planned),
         complete: plan.rates_known && runs_done >= runs_planned && runs_planned > 0,
         runs_done,

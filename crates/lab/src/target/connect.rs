@@ -1,6 +1,9 @@
 //! Opening a control connection, with limits in time and errors in plain words.
 
 use super::{Address, Target, TargetError, TlsMode};
+use crate::clock::Clock;
+use crate::stop::Stop;
+use evenkeel_core::Nanos;
 use mysql::error::tls::TlsError;
 use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, Error, OptsBuilder, SslOpts};
@@ -8,7 +11,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -21,14 +24,33 @@ const DEADLINE: Duration = Duration::from_secs(15);
 const LOGINS_MAX: usize = 256;
 static LOGINS: AtomicUsize = AtomicUsize::new(0);
 
+/// Whoever stops is heard within this time.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A login that is nearly done may end by itself after somebody asked to stop.
+const GRACE: Nanos = Nanos::from_millis(500);
+
+/// How long a login may take.
+pub(super) struct Patience {
+    /// At most, for each address.
+    pub(super) limit: Duration,
+    /// Ends it within half a second.
+    pub(super) stop: Stop,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { limit: DEADLINE, stop: Stop::default() }
+    }
+}
+
 /// A connection, and what its server says of its version.
 pub(super) type Greeted = (Conn, Option<String>);
 
 /// Connects; tries each address of the host in turn, and plain text after TLS where TLS is only preferred.
-pub(super) fn connect(target: &Target) -> Result<Greeted, TargetError> {
+pub(super) fn connect(target: &Target, patience: &Patience) -> Result<Greeted, TargetError> {
     let mut last = None;
     for way in ways(target)? {
-        match connect_by(target, way) {
+        match connect_by(target, way, patience) {
             Ok(greeted) => return Ok(greeted),
             Err(error @ (TargetError::Refused { .. } | TargetError::Unreachable { .. })) => {
                 last = Some(error)
@@ -39,7 +61,7 @@ pub(super) fn connect(target: &Target) -> Result<Greeted, TargetError> {
     Err(last.unwrap_or_else(|| unreachable_because(target, "the name has no address")))
 }
 
-fn connect_by(target: &Target, way: Way) -> Result<Greeted, TargetError> {
+fn connect_by(target: &Target, way: Way, patience: &Patience) -> Result<Greeted, TargetError> {
     let options = options(target, way);
     let secure = options.clone().ssl_opts(tls_options(target));
     let falls_back = target.tls == TlsMode::Preferred;
@@ -51,7 +73,7 @@ fn connect_by(target: &Target, way: Way) -> Result<Greeted, TargetError> {
         let version = conn.query_first("SELECT VERSION()")?;
         Ok((conn, version))
     };
-    let greeted = in_time(target, open)?.map_err(|error| explain(target, error))?;
+    let greeted = in_time(target, patience, open)?.map_err(|error| explain(target, error))?;
     limit_waits(&greeted.0, None);
     Ok(greeted)
 }
@@ -59,6 +81,7 @@ fn connect_by(target: &Target, way: Way) -> Result<Greeted, TargetError> {
 /// What this comes to, if that is before the deadline. What comes later is closed.
 fn in_time<T: Send + 'static>(
     target: &Target,
+    patience: &Patience,
     open: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, TargetError> {
     if LOGINS.fetch_add(1, Ordering::Relaxed) >= LOGINS_MAX {
@@ -75,13 +98,30 @@ fn in_time<T: Send + 'static>(
         LOGINS.fetch_sub(1, Ordering::Relaxed);
         return Err(explain_io(target, &error));
     }
-    receiver.recv_timeout(DEADLINE).map_err(|error| match error {
-        RecvTimeoutError::Timeout => given_up(target, DEADLINE),
-        RecvTimeoutError::Disconnected => TargetError::Protocol {
-            address: target.address.to_string(),
-            reason: "the driver failed at the login".into(),
-        },
-    })
+    await_login(target, patience, &receiver)
+}
+
+fn await_login<T>(target: &Target, patience: &Patience, login: &Receiver<T>) -> Result<T, TargetError> {
+    let clock = Clock::start();
+    let mut stops_at = None;
+    loop {
+        let left = patience.limit.saturating_sub(clock.now().into());
+        if patience.stop.is_set() {
+            stops_at.get_or_insert(clock.now() + GRACE);
+        }
+        match login.recv_timeout(left.min(LOOK_EVERY)) {
+            Ok(outcome) => return Ok(outcome),
+            Err(RecvTimeoutError::Timeout) if stops_at.is_some_and(|at| clock.now() >= at) => {
+                return Err(TargetError::Stopped);
+            }
+            Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(given_up(target, patience.limit)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                let reason = "the driver failed at the login".into();
+                return Err(TargetError::Protocol { address: target.address.to_string(), reason });
+            }
+        }
+    }
 }
 
 fn given_up(target: &Target, after: Duration) -> TargetError {

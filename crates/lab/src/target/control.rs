@@ -1,10 +1,15 @@
 //! The control connection: everything that is asked of a server off the hot path.
 
-use super::{ServerVersion, Target, TargetError, connect};
+use super::connect::{self, Patience};
+use super::sentry::{Asking, AtStop, Cut, Line, Sentry};
+use super::{ServerVersion, Target, TargetError};
+use crate::stop::Stop;
+use evenkeel_core::Nanos;
 use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, Error, LocalInfileHandler, Value};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -33,16 +38,81 @@ impl Rows {
 pub type Cell = Option<Vec<u8>>;
 
 /// A blocking connection that is one's own: no pool, one statement at a time.
+///
+/// A statement may take as long as the server lets anybody in; one that is silent while it lets nobody in ends with
+/// [`TargetError::Silent`] within a minute.
 pub struct Control {
     conn: Conn,
+    sentry: Sentry,
     target: Target,
     version: ServerVersion,
+    /// How it was opened, for another one like it.
+    reopen: (Stop, AtStop),
+}
+
+/// Ends the statement that somebody waits for, from another thread.
+#[derive(Clone)]
+pub struct HangUp {
+    line: Arc<Line>,
+    target: Target,
+}
+
+impl HangUp {
+    /// How long the statement under way has been silent; `None` where none is.
+    pub fn silent_for(&self) -> Option<Nanos> {
+        self.line.silent_for()
+    }
+
+    /// Why the connection was cut; `None` where it was not.
+    pub fn cut(&self) -> Option<TargetError> {
+        self.line.failure(&self.target)
+    }
+
+    /// Cuts the connection. A statement under way ends with [`TargetError::Silent`].
+    pub fn hang_up(&self) {
+        self.line.cut(Cut::Silent(self.line.silent_for().unwrap_or_default()));
+    }
+}
+
+/// The driver's connection while something is asked of it.
+pub struct Driver<'a> {
+    conn: &'a mut Conn,
+    _asking: Asking<'a>,
+}
+
+impl Deref for Driver<'_> {
+    type Target = Conn;
+    fn deref(&self) -> &Conn {
+        self.conn
+    }
+}
+
+impl DerefMut for Driver<'_> {
+    fn deref_mut(&mut self) -> &mut Conn {
+        self.conn
+    }
 }
 
 impl Control {
-    /// Connects within fifteen seconds for each address, or says why not. Statements afterwards have no time limit.
+    /// Connects within fifteen seconds for each address, or says why not.
     pub fn connect(target: &Target) -> Result<Self, TargetError> {
-        let (conn, text) = connect::connect(target)?;
+        Self::connect_until(target, &Stop::default())
+    }
+
+    /// The same, until somebody asks to stop: that ends the login at once, and a statement, also at the server, within
+    /// three seconds, with [`TargetError::Stopped`].
+    pub fn connect_until(target: &Target, stop: &Stop) -> Result<Self, TargetError> {
+        Self::open(target, stop, AtStop::End)
+    }
+
+    /// The same for one who clears up after a stop: a statement goes on then, as long as the server lets anybody in.
+    pub fn connect_to_finish(target: &Target, stop: &Stop) -> Result<Self, TargetError> {
+        Self::open(target, stop, AtStop::Finish)
+    }
+
+    fn open(target: &Target, stop: &Stop, at_stop: AtStop) -> Result<Self, TargetError> {
+        let patience = Patience { stop: stop.clone(), ..Patience::default() };
+        let (conn, text) = connect::connect(target, &patience)?;
         let address = target.address.to_string();
         let text = text.unwrap_or_default();
         let version = ServerVersion::parse(&text).ok_or_else(|| TargetError::Protocol {
@@ -52,11 +122,20 @@ impl Control {
         if !version.is_supported() {
             return Err(TargetError::TooOld { address, version: text });
         }
-        Ok(Self { conn, target: target.clone(), version })
+        let sentry = Sentry::post(&conn, target, stop, at_stop).map_err(|error| {
+            TargetError::Unreachable { address, reason: format!("cannot watch the connection: {error}") }
+        })?;
+        Ok(Self { conn, sentry, target: target.clone(), version, reopen: (stop.clone(), at_stop) })
+    }
+
+    /// For another thread that wants to end the statement under way.
+    pub fn hang_up(&self) -> HangUp {
+        HangUp { line: Arc::clone(&self.sentry.line), target: self.target.clone() }
     }
 
     /// From now on a read or a write that waits longer than this fails: for one who can ask again elsewhere or later.
     pub fn limit_waits(&mut self, limit: Duration) {
+        self.sentry.dismiss();
         connect::limit_waits(&self.conn, Some(limit));
     }
 
@@ -76,18 +155,25 @@ impl Control {
     }
 
     /// The driver's connection, for prepared statements and rows in binary.
-    pub fn connection(&mut self) -> &mut Conn {
-        &mut self.conn
+    pub fn connection(&mut self) -> Driver<'_> {
+        Driver { conn: &mut self.conn, _asking: self.sentry.line.asking() }
+    }
+
+    /// Why the connection was cut; `None` where it was not, and the driver's own error says what is wrong.
+    pub fn cut(&self) -> Option<TargetError> {
+        self.sentry.line.failure(&self.target)
     }
 
     /// Asks and takes all rows; not for large answers ([`Control::for_each_row`]).
     pub fn query(&mut self, sql: &str) -> Result<Rows, TargetError> {
-        let target = &self.target;
-        let mut result = self.conn.query_iter(sql).map_err(|error| explain(target, sql, error))?;
+        let (target, line) = (&self.target, &*self.sentry.line);
+        let asking = line.asking();
+        let mut result = self.conn.query_iter(sql).map_err(|error| explain(target, line, sql, error))?;
         let columns = result.columns().as_ref().iter().map(|column| column.name_str().into()).collect();
         let mut rows = Vec::new();
         for row in result.by_ref() {
-            let row = row.map_err(|error| explain(target, sql, error))?;
+            asking.heard();
+            let row = row.map_err(|error| explain(target, line, sql, error))?;
             rows.push(row.unwrap().into_iter().map(text).collect());
         }
         Ok(Rows { columns, rows })
@@ -100,12 +186,14 @@ impl Control {
         sql: &str,
         each: &mut dyn FnMut(&[Cell]) -> io::Result<()>,
     ) -> Result<u64, TargetError> {
-        let target = &self.target;
-        let mut result = self.conn.query_iter(sql).map_err(|error| explain(target, sql, error))?;
+        let (target, line) = (&self.target, &*self.sentry.line);
+        let asking = line.asking();
+        let mut result = self.conn.query_iter(sql).map_err(|error| explain(target, line, sql, error))?;
         let mut count = 0;
         let mut values = Vec::new();
         for row in result.by_ref() {
-            let row = row.map_err(|error| explain(target, sql, error))?;
+            asking.heard();
+            let row = row.map_err(|error| explain(target, line, sql, error))?;
             values.clear();
             values.extend(row.unwrap().into_iter().map(bytes));
             each(&values).map_err(TargetError::Reader)?;
@@ -121,7 +209,9 @@ impl Control {
 
     /// Executes and returns the number of rows changed.
     pub fn exec(&mut self, sql: &str) -> Result<u64, TargetError> {
-        self.conn.query_drop(sql).map_err(|error| explain(&self.target, sql, error))?;
+        let (target, line) = (&self.target, &*self.sentry.line);
+        let _asking = line.asking();
+        self.conn.query_drop(sql).map_err(|error| explain(target, line, sql, error))?;
         Ok(self.conn.affected_rows())
     }
 
@@ -138,7 +228,9 @@ impl Control {
 
     /// Whether the server still answers.
     pub fn ping(&mut self) -> Result<(), TargetError> {
-        self.conn.ping().map_err(|error| explain(&self.target, "ping", error))
+        let (target, line) = (&self.target, &*self.sentry.line);
+        let _asking = line.asking();
+        self.conn.ping().map_err(|error| explain(target, line, "ping", error))
     }
 
     /// Ends another connection by its number.
@@ -174,7 +266,7 @@ impl Control {
         self.conn.set_local_infile_handler(None);
         if let Some(error) = failure.lock().ok().and_then(|mut slot| slot.take()) {
             // The server still waits for rows: only hanging up tells it that they will not come.
-            *self = Self::connect(&self.target)?;
+            *self = Self::open(&self.target, &self.reopen.0, self.reopen.1)?;
             return Err(TargetError::Reader(error));
         }
         outcome
@@ -224,7 +316,10 @@ fn pairs(rows: Rows) -> impl Iterator<Item = (String, String)> {
 
 /// Turns the driver's error at a statement into ours. 1148 and 3948 (MySQL), 4166 (MariaDB): LOAD DATA LOCAL
 /// is off.
-fn explain(target: &Target, sql: &str, error: Error) -> TargetError {
+fn explain(target: &Target, line: &Line, sql: &str, error: Error) -> TargetError {
+    if let Some(cut) = line.failure(target) {
+        return cut;
+    }
     let address = target.address.to_string();
     match error {
         Error::MySqlError(error) if matches!(error.code, 1148 | 3948 | 4166) => {

@@ -1,5 +1,7 @@
 //! What can be wrong with a target, and what to do about it.
 
+use crate::clock::unix_time;
+use evenkeel_core::Nanos;
 use std::io;
 use std::path::PathBuf;
 
@@ -46,6 +48,22 @@ pub enum TargetError {
         /// Connecting, or the handshake.
         doing: &'static str,
     },
+    /// The server answers neither a statement nor a login.
+    #[error(
+        "the server at {address} does not answer since {} UTC ({seconds} s): neither what was asked nor new connections",
+        time_of_day(*since_unix_s)
+    )]
+    Silent {
+        /// Host and port, or socket.
+        address: String,
+        /// How long it has been silent.
+        seconds: u64,
+        /// When that began, seconds since 1970.
+        since_unix_s: u64,
+    },
+    /// Somebody asked to stop.
+    #[error("stopped")]
+    Stopped,
     /// The account does not exist there, or the password is wrong.
     #[error("{address} denies user {user:?} ({with_password}): {message}")]
     Login {
@@ -139,14 +157,29 @@ pub enum TargetError {
     Reader(#[source] io::Error),
 }
 
+/// Where to look when a server is silent.
+const SILENT_HINT: &str = "check host, port, network and firewall, and whether the server's process is stopped (state T in \
+     `ps -C mariadbd,mysqld -o pid,stat,wchan`), waits for a disk (D), or has run out of disk space or memory, which its error log tells";
+
+/// Hours, minutes and seconds of the day, UTC.
+fn time_of_day(unix_s: u64) -> String {
+    let second = unix_s % 86_400;
+    format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60)
+}
+
 impl TargetError {
+    /// [`Self::Silent`] for so long until now.
+    pub(crate) fn silent(address: String, silent: Nanos) -> Self {
+        let seconds = silent.0 / 1_000_000_000;
+        Self::Silent { address, seconds, since_unix_s: unix_time().as_secs().saturating_sub(seconds) }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Url { .. } => "write it as mysql://user:password@host:port/database?tls=required",
-            Self::Unreachable { .. } | Self::Timeout { .. } => {
-                "check host, port, network and firewall, and that the server is up"
-            }
+            Self::Unreachable { .. } => "check host, port, network and firewall, and that the server is up",
+            Self::Timeout { .. } | Self::Silent { .. } => SILENT_HINT,
             Self::Refused { .. } => "start the server, or correct host, port or socket in the target",
             Self::Login { .. } => {
                 "check user and password (URL, EVENKEEL_PASSWORD or ?defaults-file=) and the account's host"
@@ -158,7 +191,11 @@ impl TargetError {
             Self::Tls { .. } => "use tls=preferred or tls=disabled, or set up certificates at the server",
             Self::Protocol { .. } => "check that the port is the server's MySQL port",
             Self::LocalInfile { .. } => "SET GLOBAL local_infile = ON",
-            Self::OptionFile { .. } | Self::Statement { .. } | Self::Lost { .. } | Self::Reader(_) => {
+            Self::OptionFile { .. }
+            | Self::Statement { .. }
+            | Self::Lost { .. }
+            | Self::Reader(_)
+            | Self::Stopped => {
                 return None;
             }
         })

@@ -7,12 +7,13 @@ mod error;
 mod grants;
 mod option_file;
 mod preflight;
+mod sentry;
 mod status;
 mod url;
 mod version;
 
 pub use capacity::{Capacity, capacity};
-pub use control::{Cell, Control, Rows};
+pub use control::{Cell, Control, Driver, HangUp, Rows};
 pub use error::TargetError;
 pub use preflight::{Needs, Problem, file_limit, preflight};
 pub use status::StatusOf;

@@ -1,4 +1,4 @@
-//! The network delay, where it is known: behind a relay that holds every message for a while.
+//! The delay of the probes, where it is known: behind a relay that holds every message for a while.
 
 use super::sandbox::eventually;
 use super::study::{folder, measure, spec};
@@ -19,14 +19,14 @@ use std::time::Duration;
 const HELD: Duration = Duration::from_millis(20);
 
 #[test]
-fn the_network_delay_is_what_the_way_adds_and_the_server_does_not() {
+fn the_probe_delay_is_what_the_way_adds_and_the_server_does_not() {
     let home = tempfile::tempdir().unwrap();
     let mut spec = spec(home.path(), "tpcw.simple", RatePlan::List(vec![20.0]));
     spec.duration = Nanos::from_millis(1_500);
     let held = 2e3 * HELD.as_secs_f64();
     let mut tries = 0;
     // A machine that stands still in a probe gives it another delay, or none; then it is asked again.
-    eventually("a network delay of what the way adds", || {
+    eventually("a probe delay of what the way adds", || {
         tries += 1;
         let home = home.path().join(tries.to_string());
         // Fills the data; then the same server by a slow way, as one of the user's.

@@ -1,5 +1,6 @@
 //! A study against real servers: stopped, resumed, damaged.
 
+use super::left_out::left_out;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
@@ -19,6 +20,7 @@ use evenkeel_lab::study::{
 };
 use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload;
+use evenkeel_sense::waits::ThreadWaits;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -193,7 +195,15 @@ fn check_observations(runs: &[RunFile]) {
     some("the server's counters", &|run| run.status.contains_key("Innodb_buffer_pool_reads"));
     some("the server's gauges", &|run| run.gauges.contains_key("Threads_running"));
     let delay = |run: &RunFile| run.mu_ms.as_ref().is_some_and(|mu| mu.mean > 0.0 && mu.se.is_some());
-    some("a network delay, although MariaDB tells how long a statement took", &delay);
+    some("a probe delay, although MariaDB tells how long a statement took", &delay);
+    if ThreadWaits::own().is_none() {
+        return left_out("the kernel does not tell how long a thread waited for a CPU");
+    }
+    let waited = |run: &RunFile| {
+        let parts = run.mu_ms.as_ref().zip(run.probe_wait_ms.as_ref());
+        parts.is_some_and(|(whole, part)| part.n == whole.n && (0.0..whole.mean).contains(&part.mean))
+    };
+    some("a probe that waited for a CPU for a part of its delay", &waited);
 }
 
 fn check_damage(folder: &StudyFolder) {

@@ -22,6 +22,12 @@ pub fn gauges_looked_at() -> &'static [&'static str] {
     table::LOOKED_AT
 }
 
+/// Whether a counter is the sum of what sessions count, all of them read at one moment; the others a server reads one by
+/// one, a moment later.
+pub fn is_of_sessions(name: &str) -> bool {
+    table::OF_SESSIONS.iter().any(|start| name.starts_with(start))
+}
+
 /// What happened to a server between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusUse {
@@ -120,8 +126,7 @@ impl StatusUse {
     /// The same without what one session did, which `own` tells (SHOW SESSION STATUS of the same stretch): the one
     /// that looks must not be taken for the load. Counters that a server keeps only as a whole stay as they are.
     pub fn without_session(mut self, own: &Self) -> Self {
-        let of_sessions = |name: &str| table::OF_SESSIONS.iter().any(|start| name.starts_with(start));
-        for (name, count) in self.counters.iter_mut().filter(|(name, _)| of_sessions(name)) {
+        for (name, count) in self.counters.iter_mut().filter(|(name, _)| is_of_sessions(name)) {
             *count = count.saturating_sub(own.counter(name).unwrap_or(0));
         }
         self

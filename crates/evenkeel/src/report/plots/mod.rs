@@ -9,7 +9,7 @@ use super::chart::{Axis, Chart, Guide, Marker, Quantity, Spacing, Trace};
 use super::study::Study;
 use crate::format;
 use evenkeel_lab::store::format::{CellSummary, HeadlineRecord};
-use traces::{LAG, MU, PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
+use traces::{LAG, MU, Measure, PERCENTILES, PROBE_WAIT, TAU, THETA, THROUGHPUT, trace, traces};
 
 pub use pair::{NAMES as SIDES, distributions, look as side_look, pair};
 pub use spectrum::{HEADING as SPECTRUM, WORDS as SPECTRUM_WORDS, spectra};
@@ -130,16 +130,21 @@ pub fn throughput(study: &Study<'_>) -> Plot {
     }
 }
 
-/// The generator's own error, beside what it measures.
-pub fn lag(study: &Study<'_>) -> Plot {
-    let mut all = Vec::new();
-    for mut trace in traces(study, &TAU) {
+/// Traces that others are set beside: faint, and without runs and intervals.
+fn behind(study: &Study<'_>, measure: &Measure, name: &str) -> Vec<Trace> {
+    let mut all = traces(study, measure);
+    for trace in &mut all {
         trace.class.push_str(" behind");
         trace.dots.clear();
         trace.points.iter_mut().for_each(|point| (point.interval, point.text) = (None, String::new()));
-        trace.end_text = if study.has_several() { String::new() } else { "τ".to_owned() };
-        all.push(trace);
+        trace.end_text = if study.has_several() { String::new() } else { name.to_owned() };
     }
+    all
+}
+
+/// The generator's own error, beside what it measures.
+pub fn lag(study: &Study<'_>) -> Plot {
+    let mut all = behind(study, &TAU, "τ");
     for mut trace in traces(study, &LAG) {
         trace.points.iter_mut().for_each(|point| (point.lower_bound, point.text) = (false, String::new()));
         trace.end_text = if study.has_several() { String::new() } else { "lag".to_owned() };
@@ -157,17 +162,25 @@ pub fn lag(study: &Study<'_>) -> Plot {
     }
 }
 
-/// Network delay against the arrival rate; `None` where the server did not tell.
-pub fn network_delay(study: &Study<'_>) -> Option<Plot> {
-    let y = time_axis("network delay μ", Spacing::Linear);
-    let words = "Response time of a small probe less its execution time at the server: the socket, and waking up on \
-                 both sides. Where it does not rise with τ, the network is not the cause.";
-    (study.summary.mu_ms.n > 0).then(|| Plot {
-        heading: "Network delay".to_owned(),
-        words: words.to_owned(),
+/// Delay of the probes against the arrival rate; `None` where the server did not tell.
+pub fn probe_delay(study: &Study<'_>) -> Option<Plot> {
+    let y = time_axis("probe delay", Spacing::Linear);
+    let mut words =
+        "Response time of a small probe less its execution time at the server: the socket, and waking up on \
+                     both sides, where a busy machine lets threads wait for a CPU."
+            .to_owned();
+    let mut all = traces(study, &MU);
+    if study.summary.cells.iter().any(|cell| cell.probe_wait_ms.n > 0) {
+        words
+            .push_str(" The part that their threads waited for a CPU, as far as the kernel tells, is faint.");
+        all.splice(0..0, behind(study, &PROBE_WAIT, "CPU wait"));
+    }
+    study.summary.cells.iter().any(|cell| cell.mu_ms.n > 0).then(|| Plot {
+        heading: "Probe delay".to_owned(),
+        words,
         notes: Vec::new(),
         narrow: None,
-        chart: chart(study, "mu", HALF, y, Vec::new(), traces(study, &MU)),
+        chart: chart(study, "mu", HALF, y, Vec::new(), all),
     })
 }
 

@@ -32,21 +32,23 @@ impl Measure {
     }
 }
 
-pub const TAU: Measure = Measure::response(|cell| &cell.tau_ms, |run| Some(run.response.mean_ms));
+pub const TAU: Measure = Measure::response(|cell| &cell.tau_ms, |run| Some(run.response.measured()?.mean_ms));
 pub const THETA: Measure =
     Measure::other(|cell| &cell.theta_percent, |run| run.theta.as_ref().map(|theta| theta.total_percent));
 pub const THROUGHPUT: Measure =
     Measure::other(|cell| &cell.throughput_per_s, |run| Some(run.throughput_per_s));
 pub const MU: Measure = Measure::other(|cell| &cell.mu_ms, |run| run.mu_ms.as_ref().map(|delay| delay.mean));
-pub const LAG: Measure = Measure::other(|cell| &cell.lag_p99_ms, |run| Some(run.lag.p99_ms));
+pub const PROBE_WAIT: Measure =
+    Measure::other(|cell| &cell.probe_wait_ms, |run| run.probe_wait_ms.as_ref().map(|wait| wait.mean));
+pub const LAG: Measure = Measure::other(|cell| &cell.lag_p99_ms, |run| Some(run.lag.measured()?.p99_ms));
 
 /// The percentiles by name.
 pub const PERCENTILES: [(&str, Measure); 5] = [
-    ("p50", Measure::response(|cell| &cell.p50_ms, |run| Some(run.response.p50_ms))),
-    ("p90", Measure::response(|cell| &cell.p90_ms, |run| Some(run.response.p90_ms))),
-    ("p95", Measure::response(|cell| &cell.p95_ms, |run| Some(run.response.p95_ms))),
-    ("p99", Measure::response(|cell| &cell.p99_ms, |run| Some(run.response.p99_ms))),
-    ("p99.9", Measure::response(|cell| &cell.p999_ms, |run| Some(run.response.p999_ms))),
+    ("p50", Measure::response(|cell| &cell.p50_ms, |run| Some(run.response.measured()?.p50_ms))),
+    ("p90", Measure::response(|cell| &cell.p90_ms, |run| Some(run.response.measured()?.p90_ms))),
+    ("p95", Measure::response(|cell| &cell.p95_ms, |run| Some(run.response.measured()?.p95_ms))),
+    ("p99", Measure::response(|cell| &cell.p99_ms, |run| Some(run.response.measured()?.p99_ms))),
+    ("p99.9", Measure::response(|cell| &cell.p999_ms, |run| Some(run.response.measured()?.p999_ms))),
 ];
 
 /// One trace for each series.
@@ -115,10 +117,11 @@ fn dots(study: &Study<'_>, cell: &CellSummary, measure: &Measure) -> Vec<Dot> {
 /// All figures of a cell, one a line.
 pub fn tip(study: &Study<'_>, cell: &CellSummary) -> String {
     let mut text = study.cell_name(cell);
-    let bound = if cell.lower_bound { "at least " } else { "" };
+    // A figure of which a lower bound is known says so itself.
+    let bound = if cell.lower_bound && cell.tau_ms.at_least().is_none() { "at least " } else { "" };
     let _ = write!(
         text,
-        "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\nμ {}\n{}, {}",
+        "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\nprobe delay {}\n{}, {}",
         format::estimate_time(&cell.tau_ms),
         mean_time(&cell.p50_ms),
         mean_time(&cell.p95_ms),

@@ -19,8 +19,9 @@ const WORDS: [(&str, &str); 8] = [
         "how late a request was sent: the error of the generator, not of the server. Far below τ it does not matter.",
     ),
     (
-        "network delay μ",
-        "what a small request takes besides its execution at the server, measured by a probe beside the load.",
+        "probe delay",
+        "what a small request takes besides its execution at the server, measured by a probe beside the load: the network, \
+         and on a busy machine the wait of both sides for a CPU.",
     ),
     (
         "95 % interval",

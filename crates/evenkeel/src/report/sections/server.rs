@@ -37,34 +37,40 @@ pub fn server(study: &Study<'_>) -> String {
     let is_zero =
         |figure: &Figure| cells.iter().all(|cell| value(cell, figure).is_none_or(|mean| mean == 0.0));
     let (zeros, shown): (Vec<Figure>, Vec<Figure>) = FIGURES.into_iter().filter(known).partition(is_zero);
-    if cells.is_empty() || (shown.is_empty() && study.summary.mu_ms.n == 0) {
+    if cells.is_empty() || (shown.is_empty() && !has_delay(&cells)) {
         return String::new();
     }
     let head = |name: &str, unit: &str| format!("<th scope=\"col\">{name}<small>{unit}</small></th>");
     let delay_unit = unit(&study.summary.cells, |cell| &cell.mu_ms);
     let heads: String = shown.iter().map(|(_, name, unit)| head(name, unit)).collect();
     let heads = format!(
-        "{}{}{}{heads}",
+        "{}{}{}{}{heads}",
         head("cell", ""),
         head("requests", "all runs"),
-        head("μ", delay_unit.symbol())
+        head("probe delay", delay_unit.symbol()),
+        head("of it waited for a CPU", delay_unit.symbol())
     );
     let rows: String = cells.iter().map(|cell| row(study, cell, delay_unit, &shown)).collect();
     let table = table("What the server did, means over runs", &heads, &format!("<tbody>\n{rows}</tbody>"));
-    section("server", "Server", &words(study), &format!("{table}{}", none(&zeros)))
+    section("server", "Server", &words(&cells), &format!("{table}{}", none(&zeros)))
 }
 
-fn words(study: &Study<'_>) -> String {
-    let delay = match study.summary.mu_ms.n {
-        0 => "The network delay μ is not available: the server does not tell how long a statement took it.",
-        _ => {
-            "The network delay μ is what a small probe took on the way, its execution at the server not counted: \
-             the socket, and waking up on both sides."
+fn has_delay(cells: &[&CellSummary]) -> bool {
+    cells.iter().any(|cell| cell.mu_ms.n > 0)
+}
+
+fn words(cells: &[&CellSummary]) -> String {
+    let delay = match has_delay(cells) {
+        false => "The probe delay is not available: the server does not tell how long a statement took it.",
+        true => {
+            "The probe delay is what a small probe took on the way, its execution at the server not counted: \
+             the socket, and waking up on both sides, with what their threads waited for a CPU, which is told apart \
+             where the kernel tells it: of our side always, of the server's where it runs on this machine."
         }
     };
     format!(
-        "What the server counted while it was measured, without what our own looking cost it. {delay} Threads \
-         running include the one that looks."
+        "What the server counted while it was measured, without what our own looking cost it, over the requests that it \
+         counted in the same stretch of time. {delay} Threads running include the one that looks."
     )
 }
 
@@ -84,10 +90,11 @@ fn row(study: &Study<'_>, cell: &CellSummary, delay_unit: TimeUnit, figures: &[F
     };
     let values: String = figures.iter().map(|figure| field(number(value(cell, figure)))).collect();
     format!(
-        "<tr><th scope=\"row\">{}</th><td>{}</td>{}{values}</tr>\n",
+        "<tr><th scope=\"row\">{}</th><td>{}</td>{}{}{values}</tr>\n",
         Text(&study.cell_name(cell)),
         format::count(cell.counts.completed),
-        field(format::estimate(&cell.mu_ms, delay_unit.per_ms()))
+        field(format::estimate(&cell.mu_ms, delay_unit.per_ms())),
+        field(number(format::mean(&cell.probe_wait_ms).map(|wait| wait * delay_unit.per_ms())))
     )
 }
 

@@ -1,5 +1,6 @@
 //! A server with its data, from run to run: brought up cold, asked, taken down.
 
+mod command;
 mod keepsake;
 
 pub use keepsake::recover;
@@ -17,7 +18,6 @@ use evenkeel_sense::cpu::Domain;
 use keepsake::Keepsake;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ impl<'a> Site<'a> {
             self.restore(tell)?;
         }
         let mut ready = self.up(None, stop, tell)?;
-        if has_copy && is_written(&ready.target, wanted)? {
+        if has_copy && is_written(&ready.target, wanted, stop)? {
             self.down(tell)?;
             self.restore(tell)?;
             ready = self.up(None, stop, tell)?;
@@ -133,11 +133,11 @@ impl<'a> Site<'a> {
             elsewhere.start(stop)?;
             return Ok(Ready { elsewhere: Some(elsewhere.clone()), ..far(target) });
         }
-        let ready = remote(target);
+        let ready = remote(target, stop)?;
         if ready.server_pid.is_some() {
             return Ok(ready);
         }
-        let elsewhere = self.elsewhere.get_or_insert_with(|| Elsewhere::statistics(target)).clone();
+        let elsewhere = self.elsewhere.get_or_insert_with(|| Elsewhere::statistics(target, stop)).clone();
         Ok(Ready { elsewhere, ..ready })
     }
 
@@ -183,6 +183,14 @@ impl<'a> Site<'a> {
         }
     }
 
+    /// Ends a private server that does not answer, without the patience that a clean shutdown deserves; its data recovers
+    /// at the next start. One of the user's is left as it is.
+    pub(super) fn give_up(&mut self) {
+        if let Place::Sandbox { .. } = &self.spec.place {
+            self.sandbox = None;
+        }
+    }
+
     /// What has to happen before a run, while a private server is down.
     pub(super) fn reset(
         &mut self,
@@ -198,7 +206,7 @@ impl<'a> Site<'a> {
             }
             (Place::Remote(target), Reset::Command(command)) => {
                 tell(StudyEvent::Preparing(format!("running {command:?}")));
-                run_command(command, &self.spec.target_label, target)?;
+                command::run(command, &self.spec.target_label, target, stop)?;
                 await_answer(target, stop)
             }
             _ => Ok(()),
@@ -222,18 +230,18 @@ impl<'a> Site<'a> {
 }
 
 /// Whether a write run has changed the data set that is wanted.
-fn is_written(target: &Target, wanted: &DataSpec) -> Result<bool, StudyError> {
+fn is_written(target: &Target, wanted: &DataSpec, stop: &Stop) -> Result<bool, StudyError> {
     let server = Target { database: None, ..target.clone() };
-    if !database_exists(&mut Control::connect(&server)?, wanted)? {
+    if !database_exists(&mut Control::connect_until(&server, stop)?, wanted)? {
         return Ok(false);
     }
-    let found = data::check(&mut Control::connect(target)?, wanted)?;
+    let found = data::check(&mut Control::connect_until(target, stop)?, wanted)?;
     Ok(matches!(found, data::Found::Written(_)))
 }
 
 /// Notes in the database that its rows are about to change, so that nobody takes them for those of the seed.
-pub(super) fn mark_written(target: &Target) -> Result<(), StudyError> {
-    Ok(Stamp::mark_written(&mut Control::connect(target)?)?)
+pub(super) fn mark_written(target: &Target, stop: &Stop) -> Result<(), StudyError> {
+    Ok(Stamp::mark_written(&mut Control::connect_until(target, stop)?)?)
 }
 
 /// The data directory of a sandbox, and the copy for write runs beside it, which goes when the sandbox is cleaned.
@@ -257,7 +265,7 @@ fn fill(
 ) -> Result<Stamp, StudyError> {
     let mut progress = |progress| tell(StudyEvent::Data(progress));
     if wanted.via == Via::Dump {
-        let mut control = Control::connect(&Target { database: None, ..target.clone() })?;
+        let mut control = Control::connect_until(&Target { database: None, ..target.clone() }, stop)?;
         if !database_exists(&mut control, wanted)? {
             data::populate(target, &DataSpec { via: Via::Insert, ..*wanted }, dumps, stop, &mut progress)?;
         }
@@ -296,10 +304,10 @@ fn private(server: &Sandbox, database: &str) -> Ready {
 }
 
 /// A server of the user's; its process is found where it runs on this machine.
-fn remote(target: &Target) -> Ready {
-    let local = Control::connect(target).ok().and_then(|mut control| local_process(&mut control));
+fn remote(target: &Target, stop: &Stop) -> Result<Ready, StudyError> {
+    let local = local_process(&mut Control::connect_until(target, stop)?);
     let (pid, data_dir) = local.map_or((None, None), |(pid, dir)| (Some(pid), Some(dir)));
-    Ready { domain: pid.map(Domain::Process), server_pid: pid, data_dir, ..far(target) }
+    Ok(Ready { domain: pid.map(Domain::Process), server_pid: pid, data_dir, ..far(target) })
 }
 
 /// A server that this machine does not see.
@@ -322,27 +330,13 @@ fn local_process(control: &mut Control) -> Option<(u32, PathBuf)> {
     (name.starts_with("maria") || name.starts_with("mysql")).then_some((pid, dir))
 }
 
-/// Runs a reset command, which finds in its environment which server is meant; the password is not in it.
-fn run_command(command: &str, label: &str, target: &Target) -> Result<(), StudyError> {
-    let failed = |how: String| StudyError::Reset { command: command.to_owned(), how };
-    let status = Command::new("/bin/sh")
-        .args(["-c", command])
-        .env("EVENKEEL_TARGET", label)
-        .env("EVENKEEL_URL", target.to_string())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .status()
-        .map_err(|error| failed(format!("cannot be run: {error}")))?;
-    if status.success() { Ok(()) } else { Err(failed(format!("ended with {status}"))) }
-}
-
 fn await_answer(target: &Target, stop: &Stop) -> Result<(), StudyError> {
     let clock = Clock::start();
     loop {
-        match Control::connect(target) {
+        match Control::connect_until(target, stop) {
             Ok(_) => return Ok(()),
-            Err(error) if clock.now() > RESET_PATIENCE => return Err(error.into()),
             Err(_) if stop.is_set() => return Err(StudyError::Stopped),
+            Err(error) if clock.now() > RESET_PATIENCE => return Err(error.into()),
             Err(_) => thread::sleep(Duration::from_millis(200)),
         }
     }

@@ -75,7 +75,7 @@ impl Server {
 }
 
 /// Requests of fixed statements in turn; the parameters of each, if any, are drawn from 1 to 1,000.
-struct Script {
+pub struct Script {
     statements: Vec<Statement>,
     kinds: Vec<String>,
     replies: Arc<Mutex<Vec<Reply>>>,
@@ -88,7 +88,7 @@ struct ScriptClient {
 }
 
 impl Script {
-    fn new(statements: &[&str]) -> Self {
+    pub fn new(statements: &[&str]) -> Self {
         let statement = |sql: &&str| Statement {
             name: sql.split(' ').next().unwrap_or_default().to_owned(),
             sql: sql.to_string(),

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::data::{DataSpec, Stamp, Via};
 use evenkeel_lab::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
+use evenkeel_lab::stop::Stop;
 use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::user::UserWorkload;
 use evenkeel_lab::workload::{Workload, plan_think};
@@ -127,9 +128,10 @@ impl Server {
     pub fn workload(&self) -> Result<Arc<dyn Workload>> {
         let target = self.target()?;
         match self.load {
-            Load::Shopping => {
-                Ok(plan_think(place::workload("tpcw.shopping", place::database(&target, "")?)?))
-            }
+            Load::Shopping => Ok(plan_think(place::workload(
+                "tpcw.shopping",
+                place::database(&target, "", &Stop::default())?,
+            )?)),
             Load::Reread => {
                 let definition = user_workload::parse("reread.toml", REREAD_TOML)?;
                 Ok(Arc::new(UserWorkload::new(&definition, &mut Control::connect(&target)?)?))

@@ -132,7 +132,8 @@ impl Contest<'_> {
 
 fn plan(pair: &Pair, phase: &Phase, host: usize, seed: Seed) -> Result<LoadPlan> {
     let target = pair.store(host);
-    let workload = place::workload(dvdstore::NAME, place::database(&target, dvdstore::NAME)?)?;
+    let workload =
+        place::workload(dvdstore::NAME, place::database(&target, dvdstore::NAME, &Stop::default())?)?;
     Ok(LoadPlan {
         target,
         workload: plan_think(workload),

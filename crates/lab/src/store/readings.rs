@@ -1,0 +1,36 @@
+//! What stands in a run's file of the server's CPUs and its gauges.
+
+use super::words::DomainRecord;
+use serde::{Deserialize, Serialize};
+
+/// CPU of a domain, percent of its capacity.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuRecord {
+    /// What is counted.
+    pub domain: DomainRecord,
+    /// CPUs that make 100 %.
+    pub cpus: f64,
+    /// Utilisation theta: all but idle, iowait and steal.
+    pub total_percent: f64,
+    /// User.
+    pub user_percent: f64,
+    /// System.
+    pub system_percent: f64,
+    /// Waiting for disks; absent where the domain does not tell.
+    pub iowait_percent: Option<f64>,
+    /// Stolen by the hypervisor; absent where the domain does not tell.
+    pub steal_percent: Option<f64>,
+    /// Samples.
+    pub samples: u32,
+}
+
+/// A gauge of the server, looked at again and again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GaugeRecord {
+    /// Looks.
+    pub samples: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
+}

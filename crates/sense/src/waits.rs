@@ -1,0 +1,60 @@
+//! How long a thread that could run waited for a CPU.
+
+use crate::text;
+use evenkeel_core::Nanos;
+
+/// What the kernel's scheduler has counted of one thread since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadWaits {
+    /// Time on a CPU.
+    pub ran: Nanos,
+    /// Time in which it could have run and waited for a CPU.
+    pub waited: Nanos,
+}
+
+impl ThreadWaits {
+    /// Those of the calling thread; `None` where the kernel does not count them. Takes a few microseconds.
+    pub fn own() -> Option<Self> {
+        Self::parse(&text::read("/proc/thread-self/schedstat")?)
+    }
+
+    /// Those of a thread of another process; `None` also where that is gone or hidden.
+    pub fn of(pid: u32, thread: u32) -> Option<Self> {
+        Self::parse(&text::read(format!("/proc/{pid}/task/{thread}/schedstat"))?)
+    }
+
+    /// Parses the text of a schedstat file. A kernel that has one and does not count never lets a thread run.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
+        let (ran, waited) = (fields.next()?.ok()?, fields.next()?.ok()?);
+        (ran > 0).then_some(Self { ran: Nanos(ran), waited: Nanos(waited) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::left_out::left_out;
+
+    #[test]
+    fn a_thread_that_ran_and_waited_is_told_and_one_that_is_not_counted_is_not() {
+        let waits = ThreadWaits { ran: Nanos(3_215_446), waited: Nanos(281_202) };
+        assert_eq!(ThreadWaits::parse("3215446 281202 27\n"), Some(waits));
+        for text in ["0 0 0\n", "", "1", "x y z", "-1 2 3"] {
+            assert_eq!(ThreadWaits::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_calling_thread_is_known_where_the_kernel_counts() {
+        let Some(first) = ThreadWaits::own() else {
+            return left_out("the kernel does not count what threads wait for a CPU");
+        };
+        let then = ThreadWaits::own().expect("it goes on counting");
+        assert!(then.ran >= first.ran && then.waited >= first.waited, "{first:?} {then:?}");
+        let main =
+            ThreadWaits::of(std::process::id(), std::process::id()).expect("the first thread is there");
+        assert!(main.ran > Nanos::ZERO);
+        assert_eq!(ThreadWaits::of(std::process::id(), u32::MAX), None);
+    }
+}
