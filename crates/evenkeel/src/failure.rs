@@ -1,5 +1,6 @@
 //! How a failure is told: what went wrong, while doing what, and what to do next.
 
+use crate::signals;
 use evenkeel_gate::share::FuseError;
 use evenkeel_gate::share::backing::FileError;
 use evenkeel_gate::share::bus::BusError;
@@ -18,8 +19,6 @@ pub const FINDING: u8 = 1;
 pub const WRONG_USE: u8 = 2;
 /// The measurement is not valid.
 pub const NOT_VALID: u8 = 3;
-/// Ctrl-C ended it; as shells count such a program.
-pub const INTERRUPTED: u8 = 130;
 
 /// Somebody asked to stop; with how far it had come.
 #[derive(Debug)]
@@ -62,7 +61,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::from(WRONG_USE);
     };
     eprintln!("{stopped}");
-    ExitCode::from(INTERRUPTED)
+    signals::exit_code()
 }
 
 /// How far it had come when somebody asked to stop; `None` where something else went wrong.

@@ -4,9 +4,11 @@ use super::spec::{self, Study};
 use super::tell::Teller;
 use super::{Session, resume};
 use crate::clock::unix_time;
-use crate::failure::{INTERRUPTED, NOT_VALID};
+use crate::failed;
+use crate::failure::{FINDING, NOT_VALID};
 use crate::out;
 use crate::progress::{Mode, View};
+use crate::signals;
 use crate::table;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -51,7 +53,11 @@ Examples:
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
-Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.")]
+Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.
+
+Exit codes: 0 done; 1 most requests of a rate failed, and the first line says by which errors; 2 wrong use, no server, or
+one that refuses a statement; 3 the measurement of a stable cell is not valid; 130, 143 stopped by Ctrl-C, SIGTERM, and
+finished runs are kept.")]
 pub struct Args {
     /// Servers, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE; several are interleaved
     /// and compared
@@ -216,10 +222,12 @@ fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Res
     if !session.quiet {
         out::line(format!("\nreport: {}", report.display()))?;
     }
-    Ok(match (summary.complete, summary.valid) {
-        (false, _) => ExitCode::from(INTERRUPTED),
-        (true, true) => ExitCode::SUCCESS,
-        (true, false) => ExitCode::from(NOT_VALID),
+    let finding = failed::of_study(&plan, summary, &runs);
+    Ok(match (summary.complete, finding, summary.valid) {
+        (false, ..) => signals::exit_code(),
+        (true, Some(_), _) => ExitCode::from(FINDING),
+        (true, None, true) => ExitCode::SUCCESS,
+        (true, None, false) => ExitCode::from(NOT_VALID),
     })
 }
 

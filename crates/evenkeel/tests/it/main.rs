@@ -1,8 +1,10 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
 mod cli;
+mod failed;
 mod guard;
 mod guide;
+mod homes;
 mod house;
 mod knee;
 #[path = "../../../../tests/left_out.rs"]
@@ -14,5 +16,6 @@ mod patience;
 mod profile;
 mod sandbox;
 mod share;
+mod signals;
 mod study;
 mod units;

@@ -76,7 +76,7 @@ impl Study<'_> {
         tell(StudyEvent::Preparing(format!("explaining {}", workload.name())));
         let mut control = Control::connect(&ready.target)?;
         let effort = explain::Effort { seed: self.spec.seed.child("explain"), ..explain::Effort::default() };
-        found.plans.extend(plans::statement_plans(&mut control, workload, &effort, self.stop)?);
+        found.plans.extend(plans::statement_plans(&mut control, workload, &effort, self.stop)?.all()?);
         Ok(())
     }
 

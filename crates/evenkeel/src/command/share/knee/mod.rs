@@ -8,9 +8,10 @@ use crate::command::Session;
 use crate::command::profile::mode;
 use crate::config::share::{DiskConfig, ShareConfig};
 use crate::config::units;
-use crate::failure::{INTERRUPTED, NOT_VALID, WithHint};
+use crate::failure::{NOT_VALID, WithHint};
 use crate::progress::{ProgressEvent, View};
 use crate::share::knee::{DEPTH_MOST, Measurement, Storage, Sweep, SweepPlan, caveats, json, sweep, text};
+use crate::signals;
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
@@ -120,7 +121,7 @@ fn interrupted(session: &Session) -> ExitCode {
     if !session.quiet {
         eprintln!("stopped; nothing is judged before all rounds have ended");
     }
-    ExitCode::from(INTERRUPTED)
+    signals::exit_code()
 }
 
 /// A figure of rounds that disagree is shown, but a script is not to use it.
