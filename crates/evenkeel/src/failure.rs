@@ -10,6 +10,7 @@ use evenkeel_lab::sandbox::SandboxError;
 use evenkeel_lab::store::StoreError;
 use evenkeel_lab::study::StudyError;
 use evenkeel_lab::target::TargetError;
+use std::borrow::Cow;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -101,17 +102,21 @@ fn render(error: &anyhow::Error) -> String {
 /// What the libraries' own errors know about the way out.
 fn known_hint(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
-        let target = cause.downcast_ref::<TargetError>().and_then(TargetError::hint);
-        let sandbox = cause.downcast_ref::<SandboxError>().and_then(SandboxError::hint);
-        let study = cause.downcast_ref::<StudyError>().and_then(StudyError::hint);
-        let data = cause.downcast_ref::<DataError>().and_then(DataError::hint);
-        let load = cause.downcast_ref::<LoadError>().and_then(LoadError::hint);
-        let store = cause.downcast_ref::<StoreError>().and_then(StoreError::hint);
-        let bus = cause.downcast_ref::<BusError>().and_then(BusError::hint);
-        let file = cause.downcast_ref::<FileError>().and_then(FileError::hint);
-        let fuse = cause.downcast_ref::<FuseError>().and_then(FuseError::hint);
-        let bus = bus.or(file).or(fuse);
-        target.or(bus).or(sandbox).or(study).or(data).or(load).or(store).map(str::to_owned)
+        let plain = [
+            cause.downcast_ref::<TargetError>().and_then(TargetError::hint),
+            cause.downcast_ref::<DataError>().and_then(DataError::hint),
+            cause.downcast_ref::<LoadError>().and_then(LoadError::hint),
+            cause.downcast_ref::<StoreError>().and_then(StoreError::hint),
+            cause.downcast_ref::<FileError>().and_then(FileError::hint),
+            cause.downcast_ref::<FuseError>().and_then(FuseError::hint),
+        ];
+        let named = [
+            cause.downcast_ref::<SandboxError>().and_then(SandboxError::hint),
+            cause.downcast_ref::<StudyError>().and_then(StudyError::hint),
+            cause.downcast_ref::<BusError>().and_then(BusError::hint),
+        ];
+        let plain = plain.into_iter().flatten().map(str::to_owned).next();
+        plain.or_else(|| named.into_iter().flatten().map(Cow::into_owned).next())
     })
 }
 

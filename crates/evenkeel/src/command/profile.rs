@@ -5,7 +5,7 @@ use super::tell::Teller;
 use super::{Session, resume};
 use crate::clock::unix_time;
 use crate::failed;
-use crate::failure::{FINDING, NOT_VALID};
+use crate::failure::{FINDING, Hint, NOT_VALID};
 use crate::out;
 use crate::progress::{Mode, View};
 use crate::signals;
@@ -15,7 +15,7 @@ use clap::ValueEnum;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::store::StudyFolder;
 use evenkeel_lab::store::format::SummaryFile;
-use evenkeel_lab::study as lab_study;
+use evenkeel_lab::study::{self as lab_study, StudyError};
 use evenkeel_lab::target::without_password;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -171,8 +171,21 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if outcome.is_err() && is_new {
         discard_if_empty(&folder);
     }
-    let summary = outcome.with_context(|| format!("measuring {}", folder.path().display()))?;
+    let summary = outcome.map_err(|error| named(error, &folder));
+    let summary = summary.with_context(|| format!("measuring {}", folder.path().display()))?;
     finish(session, &folder, &summary)
+}
+
+/// An error whose hint names this study, and not whichever is the last one when somebody reads it.
+fn named(error: StudyError, folder: &StudyFolder) -> anyhow::Error {
+    const LAST: &str = "--resume last";
+    let (hint, name) = (error.hint(), folder.path().file_name().unwrap_or_default().to_string_lossy());
+    match hint.filter(|hint| hint.contains(LAST)) {
+        Some(hint) => {
+            anyhow::Error::from(error).context(Hint(hint.replace(LAST, &format!("--resume {name}"))))
+        }
+        None => error.into(),
+    }
 }
 
 /// A study that failed before its first run has nothing to keep or to resume.

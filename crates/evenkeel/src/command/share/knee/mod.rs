@@ -225,7 +225,7 @@ impl KneeArgs {
             Err(error) if is_missing(&error) => {
                 Err(error).hint("name a file or block device that is there; it is only read")?
             }
-            opened => opened?,
+            opened => opened?.0,
         };
         let disk = disks.into_iter().next().context("there is one disk")?;
         let (blocks, deepest) = (disk.backing.bytes() / block, u64::from(self.depth_max));
