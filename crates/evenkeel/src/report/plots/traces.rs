@@ -115,7 +115,8 @@ fn dots(study: &Study<'_>, cell: &CellSummary, measure: &Measure) -> Vec<Dot> {
 /// All figures of a cell, one a line.
 pub fn tip(study: &Study<'_>, cell: &CellSummary) -> String {
     let mut text = study.cell_name(cell);
-    let bound = if cell.lower_bound { "at least " } else { "" };
+    // Where only a lower end is known, the estimate says so itself.
+    let bound = if cell.lower_bound && cell.tau_ms.at_least().is_none() { "at least " } else { "" };
     let _ = write!(
         text,
         "\nτ {bound}{}\np50 {}, p95 {}, p99 {}\nthroughput {}\nθ {}\nlag p99 {}\nμ {}\n{}, {}",
