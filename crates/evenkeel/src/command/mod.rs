@@ -94,6 +94,12 @@ pub fn look() -> Look {
     Look { width, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
 }
 
+/// What the error stream can show.
+pub fn look_at_errors() -> Look {
+    let colour = std::io::stderr().is_terminal();
+    Look { width: WIDE, colour: colour && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+}
+
 /// Where nobody looks at a terminal, no column is dropped.
 const WIDE: usize = 200;
 

@@ -49,15 +49,15 @@ pub fn runs(studies: &[ListedStudy], look: Look) -> String {
         column(studies, "trusted theta", 2, |study| Place::new(trusted(study.summary.as_ref()), Ink::Plain)),
         column(studies, "state", 1, state),
     ];
-    let damage: String = studies.iter().map(|study| damage(study, look)).collect();
-    format!("{}{damage}", lines(columns, &[], look))
+    let damages =
+        studies.iter().filter_map(|study| Some(damage(&study.study, study.damaged.as_ref()?, look)));
+    format!("{}{}", lines(columns, &[], look), damages.collect::<String>())
 }
 
-/// What is wrong with a study and what to do about it; nothing for a whole one.
-fn damage(study: &ListedStudy, look: Look) -> String {
-    let Some(damage) = &study.damaged else { return String::new() };
+/// What is wrong with a study and what to do about it.
+pub fn damage(study: &str, damage: &Damage, look: Look) -> String {
     let hint = damage.hint.as_ref().map_or_else(String::new, |hint| format!("\n  hint: {hint}"));
-    format!("{} {}: {}{hint}\n", paint("damaged:", Ink::Bad, look.colour), study.study, damage.text)
+    format!("{} {}: {}{hint}\n", paint("damaged:", Ink::Bad, look.colour), study, damage.text)
 }
 
 fn of_plan(study: &ListedStudy, of: fn(&PlanFile) -> String) -> String {
