@@ -151,8 +151,8 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
         workload = plan_think(workload);
     }
     let timeout = units::duration(&args.timeout).context("reading --timeout")?;
-    let cpus =
-        args.generator_cpus.as_deref().map(units::cpus).transpose().context("reading --generator-cpus")?;
+    let cpus = args.generator_cpus.as_deref();
+    let cpus = cpus.map(|text| units::machine_cpus(text, "--generator-cpus")).transpose()?;
     let protocol = if args.text { Protocol::Text } else { Protocol::Prepared };
     let arrivals = arrivals(args)?;
     let (sessions, fewer) = sessions::sessions(args, &target, workload.as_ref(), protocol)?;

@@ -150,7 +150,7 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
         spec.settings.insert(name.trim().replace('-', "_"), value.trim().to_owned());
     }
     if let Some(text) = &args.cpus {
-        spec.cpus = Some(units::cpus(text).context("reading --cpus")?);
+        spec.cpus = Some(units::machine_cpus(text, "--cpus")?);
     }
     spec.memory = args.memory.as_deref().map(units::bytes).transpose().context("reading --memory")?;
     Ok(spec)

@@ -26,7 +26,7 @@ pub fn refused(home: &Path, arguments: &[&str]) -> String {
 #[test]
 fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let cases: [(&[&str], &str); 22] = [
+    let cases: [(&[&str], &str); 27] = [
         (&["profile", "--workload", "tpcw.complx"], "did you mean `tpcw.complex`"),
         (&["profile", "--rate", "0"], "it is above 0"),
         (&["profile", "--rate", "-5"], "it is above 0"),
@@ -52,6 +52,11 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["report", "nothing"], "no study named nothing"),
         (&["report", "nothing", "last"], "no study named nothing"),
         (&["sandbox", "up", "../escape"], "letters, digits"),
+        (&["sandbox", "up", "a", "--cpus", "8000"], "by --cpus"),
+        (&["profile", "--cpus", "8000"], "by --cpus"),
+        (&["profile", "--generator-cpus", "8000"], "by --generator-cpus"),
+        (&["profile", "--output", "/proc/nowhere"], "by --output"),
+        (&["profile", "--workload", "missing.toml"], "explain --list"),
     ];
     for (arguments, expected) in cases {
         let text = refused(home.path(), arguments);

@@ -113,6 +113,9 @@ impl StoreError {
             {
                 "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
             }
+            Self::Io { action: "make", .. } => {
+                "name a folder in which you may make others, by --output or --home"
+            }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "studies are closed to other users; list them as the user who measured"
             }
