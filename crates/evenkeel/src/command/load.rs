@@ -15,8 +15,9 @@ use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, FailedBy, Severity};
 use evenkeel_core::random::Seed;
+use evenkeel_lab::clock::monotonic;
 use evenkeel_lab::data::Stamp;
-use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadResult, Protocol};
+use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadResult, Protocol};
 use evenkeel_lab::study::{StudyEvent, generator_caveats, writes};
 use evenkeel_lab::target::Control;
 use evenkeel_lab::workload::plan_think;
@@ -114,7 +115,12 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     let mut view = View::new(super::profile::mode(session, false));
     let mut teller = super::tell::Teller::for_load(plan.warm_up + plan.measure);
+    // Known to about a microsecond, as a look carries the time since then.
+    let mut start = Nanos::MAX;
     let result = load::run(&plan, &session.stop, &mut |progress| {
+        if progress.phase != LoadPhase::Opening {
+            start = start.min(monotonic() - progress.elapsed);
+        }
         if let Some(event) = teller.told(StudyEvent::Load { load: progress, theta_percent: None }) {
             view.show(&event);
         }
@@ -126,6 +132,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         true => {
             let mut json = show::json(&plan, &result, &caveats);
             json["finding"] = finding.as_deref().into();
+            json["measure_start_monotonic_ns"] = (start + plan.warm_up).0.into();
             out::line(serde_json::to_string_pretty(&json)?)?;
         }
         false => {
