@@ -80,7 +80,8 @@ pub struct Args {
     /// be woken. For a CPU that the server does not use, see --generator-cpus
     #[arg(long)]
     pub busy_poll: bool,
-    /// File for one line per request (CSV, compressed with zstd)
+    /// File for one line per request (CSV, compressed with zstd); its instants count from where measuring began, which
+    /// --json tells on CLOCK_MONOTONIC
     #[arg(long, value_name = "FILE")]
     pub request_log: Option<PathBuf>,
     /// As JSON

@@ -55,7 +55,7 @@ storage does in a second, and prints the flags by which hosts divide its time, a
 in common from one of them, while the others leave it alone.
 
 Exit codes: 0 found; 2 wrong use; 3 there is no threshold, rounds disagree, or a cost is not known to the
-error asked for (the figures are shown all the same).")]
+error asked for (the figures are shown all the same); 130, 143 stopped by Ctrl-C, SIGTERM, with nothing judged.")]
 pub struct KneeArgs {
     /// File or block device to read; as large as the data that will be there
     #[arg(long, value_name = "PATH")]
