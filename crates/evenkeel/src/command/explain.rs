@@ -19,8 +19,8 @@ Examples:
   evenkeel explain sandbox:demo --workload tpcw.shopping
   evenkeel explain mysql://app@db1/shop --workload orders.toml --json
 
-Exit codes: 0 done; 1 the server refuses a statement, whose error is shown below the others; 2 wrong use, or no server;
-130, 143 stopped by Ctrl-C, SIGTERM, with what was explained by then.")]
+Exit codes: 0 done; 1 the server refuses a statement, whose error is shown below the others; 2
+wrong use, or no server; 130, 143 stopped by Ctrl-C, SIGTERM, with what was explained by then.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME
     #[arg(value_name = "URL", required_unless_present = "list")]

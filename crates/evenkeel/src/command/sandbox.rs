@@ -44,8 +44,8 @@ Examples:
   evenkeel sandbox shell demo -- -e 'SHOW TABLES' tpcw
   evenkeel sandbox down demo
 
-Exit codes: 0 done; 2 wrong use, or what kept the server from starting; 130, 143 stopped by Ctrl-C, SIGTERM before it was up, with
-no server left.")]
+Exit codes: 0 done; 2 wrong use, or what kept the server from starting; 130, 143 stopped by
+Ctrl-C, SIGTERM before it was up, with no server left.")]
 pub struct Args {
     /// What to do
     #[command(subcommand)]

@@ -54,8 +54,9 @@ reads, unless --overwrite is given. With --costs it measures instead how many I/
 storage does in a second, and prints the flags by which hosts divide its time, and not its I/Os. The storage may hold data, and may not be served or mounted meanwhile. Measure what hosts have
 in common from one of them, while the others leave it alone.
 
-Exit codes: 0 found; 2 wrong use; 3 there is no threshold, rounds disagree, or a cost is not known to the
-error asked for (the figures are shown all the same); 130, 143 stopped by Ctrl-C, SIGTERM, with nothing judged.")]
+Exit codes: 0 found; 2 wrong use; 3 there is no threshold, rounds disagree, or a cost is not
+known to the error asked for (the figures are shown all the same); 130, 143 stopped by Ctrl-C,
+SIGTERM, with nothing judged.")]
 pub struct KneeArgs {
     /// File or block device to read; as large as the data that will be there
     #[arg(long, value_name = "PATH")]
