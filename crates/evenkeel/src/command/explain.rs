@@ -6,10 +6,16 @@ use crate::out;
 use crate::table;
 use anyhow::Result;
 use evenkeel_lab::explain::{Effort, Refused};
+use evenkeel_lab::stop::Stop;
 use evenkeel_lab::study::{StatementPlans, statement_plans};
-use evenkeel_lab::target::Control;
+use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::catalog;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// From one look at signals to the next.
+const NAP: Duration = Duration::from_millis(50);
 
 /// Flags of `evenkeel explain`.
 #[derive(Debug, clap::Args)]
@@ -47,7 +53,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let target = place::target(session, text, &args.workload)?;
     let workload = servers::remote_workload(&args.workload, &target)?;
     let mut control = Control::connect(&target)?;
-    let found = statement_plans(&mut control, workload.as_ref(), &Effort::default(), &session.stop)?;
+    let (id, over) = (control.id(), AtomicBool::new(false));
+    let found = std::thread::scope(|scope| {
+        scope.spawn(|| end_statements(&target, id, &session.stop, &over));
+        let found = statement_plans(&mut control, workload.as_ref(), &Effort::default(), &session.stop);
+        over.store(true, Ordering::Relaxed);
+        found
+    })?;
     if args.json {
         out::line(serde_json::to_string_pretty(&json(&found)?)?)?;
     } else {
@@ -61,6 +73,18 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Err(Stopped("before all statements were explained".to_owned()).into());
     }
     Ok(if found.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
+}
+
+/// Once somebody asks to stop, ends the statement that connection `id` waits for, until it is `over`: a statement may take an
+/// hour, and nobody is to wait that long.
+fn end_statements(target: &Target, id: u32, stop: &Stop, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        if stop.is_set() {
+            // Where this fails the statement is waited for; a second signal does not.
+            let _ = Control::connect(target).and_then(|mut other| other.kill_query(id));
+        }
+        std::thread::sleep(NAP);
+    }
 }
 
 /// One list of all statements; those that the server refuses have an `error`, and nothing that follows from a plan.

@@ -3,6 +3,7 @@
 use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint};
+use crate::failed;
 use crate::format;
 use evenkeel_lab::store::format::{EstimateRecord, PlanFile, SummaryFile};
 
@@ -121,10 +122,15 @@ fn range(values: impl Iterator<Item = f64>, words: fn(f64) -> String) -> String 
 fn state(study: &ListedStudy) -> Place {
     match &study.summary {
         _ if study.damaged.is_some() => Place::new("damaged", Ink::Bad),
+        Some(summary) if has_failed(study.plan.as_ref(), summary) => Place::new("requests failed", Ink::Bad),
         Some(summary) if !summary.valid => Place::new("not valid", Ink::Bad),
         Some(summary) if summary.complete => Place::new("complete", Ink::Good),
         _ => Place::new("unfinished", Ink::Doubt),
     }
+}
+
+fn has_failed(plan: Option<&PlanFile>, summary: &SummaryFile) -> bool {
+    plan.is_some_and(|plan| failed::of_study(plan, summary, &[]).is_some())
 }
 
 #[cfg(test)]
@@ -159,6 +165,15 @@ mod tests {
         assert_eq!(lines.len(), 3, "{text}");
         assert!(lines[1].contains("56.8 ± 0.5/s") && lines[1].ends_with("complete"), "{text}");
         assert!(lines[2].contains("0/18") && lines[2].ends_with("unfinished"), "{text}");
+    }
+
+    #[test]
+    fn a_study_of_errors_is_listed_as_one() {
+        let mut demo = fixture::demo();
+        let counts = &mut demo.summary.cells[0].counts;
+        counts.failed = [(1146, counts.arrivals)].into();
+        let text = runs(&[whole(demo.plan, Some(demo.summary))], Look { width: 160, colour: false });
+        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("requests failed")), "{text}");
     }
 
     #[test]

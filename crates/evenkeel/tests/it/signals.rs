@@ -86,7 +86,12 @@ fn a_load_and_an_explain_end_by_the_exit_code_of_the_signal() {
     };
     for (signal, code) in SIGNALS {
         assert_eq!(ended(home.path(), &load, signal, asks), Some(code));
+    }
+    // A statement that takes an hour is not waited for.
+    std::fs::write(home.path().join("sleep.toml"), text.replace("SLEEP(1)", "SLEEP(3600)")).expect("written");
+    for (signal, code) in SIGNALS {
         assert_eq!(ended(home.path(), &explain, signal, asks), Some(code));
+        eventually("the end of the statement", || !asks(""));
     }
 }
 

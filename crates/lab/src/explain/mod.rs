@@ -74,6 +74,8 @@ pub fn explain(
         let report = match explain_one(control, (workload, &executor), index, weight, &mut random) {
             Ok(Some(report)) => report,
             Ok(None) => continue,
+            // Whoever stops it may have the statement ended that is under way.
+            Err(_) if stop.is_set() => break,
             Err(error) => {
                 explained.refuse(error.refused(&statement.sql)?);
                 continue;
@@ -85,6 +87,9 @@ pub fn explain(
             || measure::measure(control, &executor, (index, effort.executions), stop, &mut sample);
         let measured = if is_made { measure() } else { Ok(None) };
         let measured = measured.or_else(|error| {
+            if stop.is_set() {
+                return Ok(None);
+            }
             explained.refuse(error.refused(&statement.sql)?);
             Ok::<_, ExplainError>(None)
         })?;

@@ -47,6 +47,7 @@ pub fn count(
             };
             match answer {
                 Ok(answer) => reply = Some(answer),
+                Err(_) if stop.is_set() => break,
                 Err(error) => {
                     explained.refuse(error.refused(&statements[index].sql)?);
                     break;
