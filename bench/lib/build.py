@@ -1,4 +1,7 @@
-"""Builds what a bench runs: all of it before the bench measures anything."""
+"""Builds what a bench runs: all of it before the bench measures anything.
+
+Where EVENKEEL_RELEASE names a folder of what is built for release already (`target/release`), that is run and nothing is built.
+"""
 import os
 import shutil
 import subprocess
@@ -6,10 +9,20 @@ import subprocess
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
+RELEASE = os.environ.get("EVENKEEL_RELEASE") or os.path.join(ROOT, "target", "release")
+STANDS = "EVENKEEL_RELEASE" in os.environ
+
+
+def cargo(*what):
+    """Builds for release, unless it is said to stand there."""
+    if not STANDS:
+        subprocess.run(["cargo", "build", "--release", "--locked", "-q", *what], cwd=ROOT, check=True)
+
+
 def binary():
     """Path of evenkeel, built for release."""
-    subprocess.run(["cargo", "build", "--release", "--locked", "-q", "-p", "evenkeel"], cwd=ROOT, check=True)
-    return os.path.join(ROOT, "target", "release", "evenkeel")
+    cargo("-p", "evenkeel")
+    return os.path.join(RELEASE, "evenkeel")
 
 
 def floor():
@@ -17,7 +30,7 @@ def floor():
     if shutil.which("cc") is None:
         return None
     source = os.path.join(ROOT, "bench", "lib", "floor", "floor.c")
-    path = os.path.join(ROOT, "target", "release", "bench-floor")
+    path = os.path.join(RELEASE, "bench-floor")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-o", path, source, "-lm"], check=True)
     return path
@@ -36,15 +49,11 @@ def commit():
 
 def example(*names):
     """Paths of examples of the lab, built for release."""
-    command = ["cargo", "build", "--release", "--locked", "-q", "-p", "evenkeel-lab"]
-    for name in names:
-        command += ["--example", name]
-    subprocess.run(command, cwd=ROOT, check=True)
-    return [os.path.join(ROOT, "target", "release", "examples", name) for name in names]
+    cargo("-p", "evenkeel-lab", *(word for name in names for word in ("--example", name)))
+    return [os.path.join(RELEASE, "examples", name) for name in names]
 
 
 def gate_example(name):
     """Path of an example of the gate, built for release."""
-    command = ["cargo", "build", "--release", "--locked", "-q", "-p", "evenkeel-gate", "--example", name]
-    subprocess.run(command, cwd=ROOT, check=True)
-    return os.path.join(ROOT, "target", "release", "examples", name)
+    cargo("-p", "evenkeel-gate", "--example", name)
+    return os.path.join(RELEASE, "examples", name)

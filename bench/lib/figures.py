@@ -19,6 +19,15 @@ def ratio(numerators, denominators):
     return middle, math.exp(mean - half), math.exp(mean + half)
 
 
+def ratio_at_same_throughput(ones, others, index, throughput, within):
+    """`ratio` of the figure at `index` over the rounds in which both had the same throughput, the figure at that index, to
+    within a share: who does more in a second is woken less often for each, so that CPU at different rates says nothing of
+    either. None where those are less than half of the rounds."""
+    pairs = [(one[index], other[index]) for one, other in zip(ones, others)
+             if abs(one[throughput] / other[throughput] - 1) <= within]
+    return ratio(*zip(*pairs)) if pairs and 2 * len(pairs) >= len(ones) else None
+
+
 def quantile(values, share):
     """The smallest value that at least this share of the values does not exceed."""
     ordered = sorted(values)

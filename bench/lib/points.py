@@ -33,8 +33,15 @@ class Points:
 
     def command(self, server, transport, sessions, seconds, *more):
         """`more` says how requests arrive, and what else there is to say."""
-        url = f"mysql://root@/sbtest?socket={server.socket}" if transport == "unix" \
-            else f"mysql://root@127.0.0.1:{server.port}/sbtest"
+        if transport == "unix":
+            return self.of_socket(server.socket, sessions, seconds, *more)
+        return self.of_url(f"mysql://root@127.0.0.1:{server.port}/sbtest", sessions, seconds, *more)
+
+    def of_socket(self, path, sessions, seconds, *more):
+        """Of whatever listens there."""
+        return self.of_url(f"mysql://root@/sbtest?socket={path}", sessions, seconds, *more)
+
+    def of_url(self, url, sessions, seconds, *more):
         return [self.engine, "-q", "--home", self.folder.name, "load", url, "--workload", self.workload, "--max-sessions",
                 str(sessions), "--duration", f"{seconds}s", "--json", *more]
 

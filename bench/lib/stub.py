@@ -1,4 +1,4 @@
-"""The stub server of the lab's examples, and what its stamps say of a run."""
+"""The stub server of the lab's examples, and what its stamps say of a run of `evenkeel load`."""
 import csv
 import io
 import json
@@ -9,12 +9,16 @@ import tempfile
 
 from .process import ends_with_bench
 
+# 0 done, 3 requests were sent late: how late is what is asked here.
+CODES = (0, 3)
 
-def run(stub, generator, flags, stub_cpu=1, cpu=0):
-    """One run of the generator against a stub on the other core: its result and a row for each request.
 
-    A row is (scheduled, received, answered, done) in nanoseconds on CLOCK_MONOTONIC. The stub does not know
-    requests by name: both sides are sorted, so the k-th that was scheduled stands beside the k-th received.
+def run(stub, points, sessions, seconds, arrivals, stub_cpu=1, cpu=0):
+    """One run of `evenkeel load` against a stub on the other core: its result and a row for each request.
+
+    `points` are point selects as a workload (`lib/points.py`), `arrivals` the flags that say how they come. A row is
+    (scheduled, received, answered, done) in nanoseconds on CLOCK_MONOTONIC. The stub does not know requests by name: both
+    sides are sorted, so the k-th that was scheduled stands beside the k-th received.
     """
     with tempfile.TemporaryDirectory(prefix="evenkeel-bench-") as home:
         path = {name: os.path.join(home, name) for name in ("socket", "stamps", "requests")}
@@ -24,15 +28,18 @@ def run(stub, generator, flags, stub_cpu=1, cpu=0):
                                   start_new_session=True, preexec_fn=ends_with_bench())
         try:
             server.stdout.readline()
-            command = [generator, "--socket", path["socket"], "--cpus", str(cpu), "--log", path["requests"], *flags]
-            output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+            command = points.of_socket(path["socket"], sessions, seconds, *arrivals, "--warm-up", "500ms", "--timeout",
+                                       "30s", "--generator-cpus", str(cpu), "--request-log", path["requests"])
+            done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+            if done.returncode not in CODES:
+                raise RuntimeError(f"{command} ended by {done.returncode}")
             server.wait(30)
         finally:
             if server.poll() is None:
                 server.kill()
                 server.wait()
             server.stdout.close()
-        result = json.loads(output)
+        result = json.loads(done.stdout)
         return result, rows(result, path["stamps"], path["requests"])
 
 
@@ -41,7 +48,7 @@ def rows(result, stamps, requests):
         stamps = list(struct.iter_unpack("<QQ", file.read()))
     text = subprocess.run(["zstd", "-dc", requests], check=True, stdout=subprocess.PIPE, text=True).stdout
     log = list(csv.DictReader(io.StringIO(text)))
-    start = result["measure_start_ns"]
+    start = result["measure_start_monotonic_ns"]
     # Warm-up comes first and is not in the log of requests.
     stamps = stamps[len(stamps) - len(log):]
     column = lambda name: sorted(start + int(line[name]) for line in log)

@@ -30,8 +30,11 @@ Examples:
   evenkeel sandbox up demo --ebs 10           a private server with data, kept running
   evenkeel explain sandbox:demo --workload tpcw.shopping
 
-Exit codes: 0 done, 1 a finding, 2 wrong use or configuration, 3 the measurement is not valid,
-130 stopped by Ctrl-C in a profile, a load, a study or a demo.";
+Exit codes: 0 done; 1 a finding (most requests failed, the server refuses a statement, a study
+is damaged, a simulation broke an expectation); 2 wrong use, configuration or surroundings; 3
+the measurement is not valid; 130, 143, 129 stopped before the end by Ctrl-C, SIGTERM, SIGHUP.
+What runs until it is told to stop (guard, share disk, share mount, top) ends by 0 then. A
+second signal ends it at once, by the signal's code.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

@@ -22,12 +22,12 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
     let mut columns = vec![
         column(("rate", "λ", "1/s", 0), |cell| format::short(cell.rate_per_s)),
         column(("throughput", "throughput", "1/s", 2), |cell| format::estimate(&cell.throughput_per_s, 1.0)),
-        response(cells, ("tau", "τ", 0), |cell| &cell.tau_ms, true),
-        response(cells, ("p50", "p50", 4), |cell| &cell.p50_ms, false),
-        response(cells, ("p90", "p90", 6), |cell| &cell.p90_ms, false),
-        response(cells, ("p95", "p95", 1), |cell| &cell.p95_ms, true),
-        response(cells, ("p99", "p99", 3), |cell| &cell.p99_ms, false),
-        response(cells, ("p99.9", "p99.9", 5), |cell| &cell.p999_ms, false),
+        response(cells, ("tau", "τ", 0), |cell| &cell.tau_ms, format::estimate),
+        response(cells, ("p50", "p50", 4), |cell| &cell.p50_ms, alone),
+        response(cells, ("p90", "p90", 6), |cell| &cell.p90_ms, alone),
+        response(cells, ("p95", "p95", 1), |cell| &cell.p95_ms, format::estimate_beside),
+        response(cells, ("p99", "p99", 3), |cell| &cell.p99_ms, alone),
+        response(cells, ("p99.9", "p99.9", 5), |cell| &cell.p999_ms, alone),
         column(("theta", "θ", "%", 1), |cell| format::estimate(&cell.theta_percent, 1.0)),
         lag(cells),
     ];
@@ -99,7 +99,7 @@ fn response(
     cells: &[CellSummary],
     (word, symbol, rank): (&'static str, &'static str, u8),
     of: fn(&CellSummary) -> &EstimateRecord,
-    with_interval: bool,
+    words: fn(&EstimateRecord, f64) -> String,
 ) -> Column {
     let unit = unit(cells, of);
     let scale = unit.per_ms();
@@ -107,15 +107,22 @@ fn response(
         match cell.lower_bound && format::mean(of(cell)).is_some() {
             // The interval of a lower bound bounds nothing.
             true => format!("≥ {}", mean(Some(of(cell)), scale)),
-            false if with_interval || of(cell).at_least().is_some() => format::estimate(of(cell), scale),
-            false => mean(Some(of(cell)), scale),
+            false => words(of(cell), scale),
         }
     })
 }
 
+/// Without its interval; a lower bound stays one.
+fn alone(estimate: &EstimateRecord, scale: f64) -> String {
+    match estimate.at_least() {
+        Some(_) => format::estimate(estimate, scale),
+        None => mean(Some(estimate), scale),
+    }
+}
+
 fn mean(estimate: Option<&EstimateRecord>, scale: f64) -> String {
     let value = estimate.and_then(format::mean);
-    value.map_or_else(absent, |value| format::significant(value * scale, 3))
+    value.map_or_else(absent, |value| format::significant(value * scale, format::BESIDE_DIGITS))
 }
 
 fn absent() -> String {
@@ -159,6 +166,36 @@ mod tests {
         assert_eq!(text(&cells[..2], "p99", 1), "≥ 21.5 ms");
         cells[1].p99_ms.n = 0;
         assert_eq!(text(&cells[..2], "p99", 1), "not available ms");
+    }
+
+    #[test]
+    fn no_percentile_is_out_of_order_by_its_rounding() {
+        let mut cells = vec![fixture::demo().summary.cells[0].clone()];
+        let shown = |cells: &[CellSummary], word: &str| -> f64 {
+            let text = text(cells, word, 0);
+            let digits: String = text
+                .chars()
+                .take_while(|c| c.is_ascii_digit() || ".,".contains(*c))
+                .filter(|c| *c != ',')
+                .collect();
+            digits.parse().unwrap_or_else(|_| panic!("{word}: {text}"))
+        };
+        // Halves of intervals that call for anything from one digit to five, and a skewed one.
+        for half in [0.4, 30.0, 90.0, 300.0, 900.0, 4_000.0] {
+            for high in [half, 3.0 * half] {
+                for (p90, p95, p99) in
+                    [(2_063.0, 2_064.0, 2_065.0), (20.41, 20.44, 20.46), (999.4, 999.6, 1_000.4)]
+                {
+                    let figure = |mean: f64| EstimateRecord { n: 3, mean, ..EstimateRecord::default() };
+                    let cell = &mut cells[0];
+                    (cell.p90_ms, cell.p99_ms) = (figure(p90), figure(p99));
+                    cell.p95_ms =
+                        EstimateRecord { low: Some(p95 - half), high: Some(p95 + high), ..figure(p95) };
+                    let row = ["p90", "p95", "p99"].map(|word| shown(&cells, word));
+                    assert!(row.is_sorted(), "{row:?} of {p90}, {p95}, {p99} with {half}, {high}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! How a failure is told: what went wrong, while doing what, and what to do next.
 
+use crate::signals;
 use evenkeel_gate::share::FuseError;
 use evenkeel_gate::share::backing::FileError;
 use evenkeel_gate::share::bus::BusError;
@@ -10,6 +11,7 @@ use evenkeel_lab::sandbox::SandboxError;
 use evenkeel_lab::store::StoreError;
 use evenkeel_lab::study::StudyError;
 use evenkeel_lab::target::TargetError;
+use std::borrow::Cow;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -19,8 +21,6 @@ pub const FINDING: u8 = 1;
 pub const WRONG_USE: u8 = 2;
 /// The measurement is not valid.
 pub const NOT_VALID: u8 = 3;
-/// Ctrl-C ended it; as shells count such a program.
-pub const INTERRUPTED: u8 = 130;
 
 /// Somebody asked to stop; with how far it had come.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::from(WRONG_USE);
     };
     eprintln!("{stopped}");
-    ExitCode::from(INTERRUPTED)
+    signals::exit_code()
 }
 
 /// How far it had come when somebody asked to stop; `None` where something else went wrong.
@@ -104,18 +104,22 @@ fn render(error: &anyhow::Error) -> String {
 /// What the libraries' own errors know about the way out.
 fn known_hint(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
-        let target = cause.downcast_ref::<TargetError>().and_then(TargetError::hint);
-        let sandbox = cause.downcast_ref::<SandboxError>().and_then(SandboxError::hint);
-        let study = cause.downcast_ref::<StudyError>().and_then(StudyError::hint);
-        let data = cause.downcast_ref::<DataError>().and_then(DataError::hint);
-        let load = cause.downcast_ref::<LoadError>().and_then(LoadError::hint);
-        let store = cause.downcast_ref::<StoreError>().and_then(StoreError::hint);
-        let bus = cause.downcast_ref::<BusError>().and_then(BusError::hint);
-        let file = cause.downcast_ref::<FileError>().and_then(FileError::hint);
-        let fuse = cause.downcast_ref::<FuseError>().and_then(FuseError::hint);
-        let elsewhere = cause.downcast_ref::<ElsewhereError>().and_then(ElsewhereError::hint);
-        let bus = bus.or(file).or(fuse).or(elsewhere);
-        target.or(bus).or(sandbox).or(study).or(data).or(load).or(store).map(str::to_owned)
+        let plain = [
+            cause.downcast_ref::<TargetError>().and_then(TargetError::hint),
+            cause.downcast_ref::<DataError>().and_then(DataError::hint),
+            cause.downcast_ref::<LoadError>().and_then(LoadError::hint),
+            cause.downcast_ref::<StoreError>().and_then(StoreError::hint),
+            cause.downcast_ref::<FileError>().and_then(FileError::hint),
+            cause.downcast_ref::<FuseError>().and_then(FuseError::hint),
+            cause.downcast_ref::<ElsewhereError>().and_then(ElsewhereError::hint),
+        ];
+        let named = [
+            cause.downcast_ref::<SandboxError>().and_then(SandboxError::hint),
+            cause.downcast_ref::<StudyError>().and_then(StudyError::hint),
+            cause.downcast_ref::<BusError>().and_then(BusError::hint),
+        ];
+        let plain = plain.into_iter().flatten().map(str::to_owned).next();
+        plain.or_else(|| named.into_iter().flatten().map(Cow::into_owned).next())
     })
 }
 

@@ -1,7 +1,7 @@
 //! Evenkeel's command line: flags and files in, reports out.
 //!
-//! The only place that prints and ends the process. Exit codes: 0 done, 1 a finding, 2 wrong use or
-//! configuration, 3 the measurement is not valid, 130 Ctrl-C in a profile, a load, a study or a demo.
+//! The only place that prints and ends the process. Exit codes: 0 done, 1 a finding, 2 wrong use or configuration, 3 the
+//! measurement is not valid, 130 or 143 stopped by Ctrl-C or SIGTERM (`signals`).
 
 mod arguments;
 mod caveats;
@@ -13,6 +13,7 @@ mod command;
 mod config;
 mod databases;
 mod export;
+mod failed;
 mod failure;
 #[cfg(test)]
 mod fixture;
@@ -22,6 +23,7 @@ mod out;
 mod progress;
 mod report;
 mod share;
+mod signals;
 mod table;
 mod throttling;
 mod tools;

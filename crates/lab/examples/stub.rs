@@ -1,5 +1,6 @@
 //! A server that answers every command at once with the same row and keeps its own stamps: the benches
-//! compare what the generator says with what the stub saw.
+//! compare what the generator says with what the stub saw. Who asks for its version or its variables off the hot path, as
+//! `evenkeel load` does before it begins, gets a version or a number, and is not in the stamps.
 //!
 //! `stub --socket PATH | --port N --log FILE --cpu N --spin 1 --delay-us N`. It ends when the last of its
 //! connections closes, and then writes the log: for each execution two little-endian 64-bit instants on
@@ -16,10 +17,14 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
 const COM_QUIT: u8 = 1;
+const COM_QUERY: u8 = 3;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 const END: &[u8] = &[0xfe, 0, 0, 2, 0, 0, 0];
+
+/// For control connections, whose client knows no other.
+const OLD_END: &[u8] = &[0xfe, 0, 0, 2, 0];
 
 trait Stream: Read + Write + AsRawFd {}
 impl<T: Read + Write + AsRawFd> Stream for T {}
@@ -81,6 +86,15 @@ fn definition() -> Vec<u8> {
     payload
 }
 
+/// A row of one text.
+fn text(value: &str) -> Vec<u8> {
+    [&[value.len() as u8], value.as_bytes()].concat()
+}
+
+const VERSION: &str = "10.11.0-MariaDB-stub";
+/// The value of every variable: a large packet, and connections enough.
+const NUMBER: &str = "67108864";
+
 fn greeting() -> Vec<u8> {
     let mut payload = b"\x0a10.11.0-stub\0\x01\0\0\0abcdefgh\0".to_vec();
     // Protocol 4.1, transactions, secure connection, multiple results; plugins and new-style ends.
@@ -95,6 +109,8 @@ struct Stub {
     epoll: RawFd,
     connections: HashMap<RawFd, Connection>,
     answer: Vec<u8>,
+    version: Vec<u8>,
+    number: Vec<u8>,
     prepared: Vec<u8>,
     stamps: Vec<[u64; 2]>,
     delay_ns: u64,
@@ -108,6 +124,8 @@ impl Stub {
         let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         let stub = Self {
             answer: packets(1, &[&[1], &definition, &row, END]),
+            version: packets(1, &[&[1], &definition, OLD_END, &text(VERSION), OLD_END]),
+            number: packets(1, &[&[1], &definition, OLD_END, &text(NUMBER), OLD_END]),
             prepared: packets(1, &[&[0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], &definition, &definition]),
             listener,
             epoll,
@@ -176,6 +194,9 @@ impl Stub {
             return true;
         }
         let command = connection.input.get(4).copied();
+        let query = connection.input.get(5..).filter(|_| command == Some(COM_QUERY)).unwrap_or_default();
+        let asks = query.starts_with(b"SELECT") || query.starts_with(b"SHOW");
+        let told = if query.contains(&b'@') { &self.number } else { &self.version };
         connection.input.clear();
         if !connection.logged_in {
             connection.logged_in = true;
@@ -190,6 +211,7 @@ impl Stub {
                 self.stamps.push([received, sent]);
                 connection.stream.write_all(&self.answer).is_ok()
             }
+            Some(_) if asks => connection.stream.write_all(told).is_ok(),
             Some(_) => connection.stream.write_all(&packets(1, &[OK])).is_ok(),
         }
     }

@@ -6,7 +6,7 @@ use super::{
     LAG_TAIL_SHARE_MAX, OTHER_LOAD_MAX, RUNS_MIN, SESSION_WAIT_ALWAYS_TOLERATED, SESSION_WAIT_SHARE_MAX,
     STEAL_MAX,
 };
-use super::{Caveat, share};
+use super::{Caveat, FailedBy, share};
 use crate::disturbance::Disturbance;
 use crate::stability::Stability;
 use crate::statistics::{BatchMeans, Sample, student_quantile};
@@ -95,9 +95,10 @@ impl Caveat {
         (timed_out + unsent > 0).then_some(Self::LowerBound { timed_out, unsent, arrivals })
     }
 
-    /// [`Caveat::Failures`], where any request of the run failed.
-    pub fn failures(failed: u64, arrivals: u64) -> Option<Self> {
-        (failed > 0).then_some(Self::Failures { failed, arrivals })
+    /// [`Caveat::Failures`], where any request of the run failed, by these errors.
+    pub fn failures(errors: Vec<FailedBy>, arrivals: u64) -> Option<Self> {
+        let failed = errors.iter().map(|error| error.count).sum();
+        (failed > 0).then_some(Self::Failures { failed, arrivals, errors })
     }
 
     /// [`Caveat::SharedCpus`], from the number of CPUs that server and generator have in common.

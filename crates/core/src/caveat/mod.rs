@@ -3,10 +3,12 @@
 //! A caveat is stored with the run and shown wherever its figures are. The thresholds here decide when a doubt is
 //! stated; the constructors that take a measurement return `None` where there is nothing to doubt.
 
+mod failed;
 mod judge;
 mod text;
 mod threshold;
 
+pub use failed::FailedBy;
 pub use threshold::*;
 
 use crate::disturbance::Disturbance;
@@ -119,6 +121,8 @@ pub enum Caveat {
         failed: u64,
         /// Arrivals of the run.
         arrivals: u64,
+        /// By which errors, the most frequent first.
+        errors: Vec<FailedBy>,
     },
     /// The server reads its files through the page cache, which may hide the disk.
     PageCache {
@@ -229,7 +233,7 @@ impl Caveat {
     pub fn severity(&self) -> Severity {
         match self {
             Self::LagTooLarge { .. } | Self::GeneratorSaturated { .. } => Severity::Invalid,
-            Self::Failures { failed, arrivals } if share(*failed, *arrivals) <= FAILURES_NOTED => {
+            Self::Failures { failed, arrivals, .. } if share(*failed, *arrivals) <= FAILURES_NOTED => {
                 Severity::Note
             }
             Self::LagTail { .. }
@@ -258,6 +262,11 @@ impl Caveat {
             | Self::StoppedEarly { .. } => Severity::Note,
         }
     }
+}
+
+/// Whether most requests failed, see [`FAILURES_FOUND`].
+pub fn most_failed(failed: u64, arrivals: u64) -> bool {
+    share(failed, arrivals) > FAILURES_FOUND
 }
 
 /// A part as a share of the whole; zero of nothing.

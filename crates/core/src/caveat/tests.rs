@@ -25,7 +25,7 @@ fn all() -> Vec<Caveat> {
         Caveat::throttled(Some(40.0), Some(0.5), Some(3), Some(55.0)).unwrap(),
         Caveat::backlog(90, 3_000).unwrap(),
         Caveat::lower_bound(3, 0, 3_000).unwrap(),
-        Caveat::failures(1, 3_000).unwrap(),
+        Caveat::failures(failed(1), 3_000).unwrap(),
         Caveat::PageCache { flush_method: "fsync".into() },
         Caveat::shared_cpus(1).unwrap(),
         Caveat::batches(&BatchMeans::of(&[(1, 1.0), (1, 2.0), (1, 3.0)], 3).unwrap()).unwrap(),
@@ -43,6 +43,10 @@ fn all() -> Vec<Caveat> {
         Caveat::incomplete(1, 4, true, "one").unwrap(),
         Caveat::stopped(Nanos::from_secs(7), Nanos::from_secs(30)).unwrap(),
     ]
+}
+
+fn failed(count: u64) -> Vec<FailedBy> {
+    vec![FailedBy { code: 1146, count, text: "Table 'shop.item' doesn't exist".into() }]
 }
 
 fn disturbance(steal: f64, other_load: f64) -> Disturbance {
@@ -109,9 +113,41 @@ fn what_wants_more_threads_names_the_flag() {
 }
 
 #[test]
+fn failures_are_told_in_the_servers_words() {
+    let text = Caveat::failures(failed(30), 3_000).unwrap().to_string();
+    assert!(
+        text.starts_with(
+            "30 of 3000 arrivals (1.00 %) failed, 30 times error 1146 “Table 'shop.item' doesn't exist”; "
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn few_batches_are_laid_to_dependence_only_where_there_is_one() {
+    let text = |independent, lag1| Caveat::FewIndependentBatches { independent, lag1 }.to_string();
+    assert!(text(4.0, 0.67).contains("depend on one another for so long (correlation 0.67 from"));
+    let both = text(4.0, 0.1);
+    assert!(
+        both.contains("it has few of them, and they depend on one another (correlation 0.10 from"),
+        "{both}"
+    );
+    for (lag1, shown) in
+        [(-0.3, "-0.30"), (0.0, "0.00"), (-0.001, "0.00"), (0.004, "0.00"), (f64::NAN, "0.00")]
+    {
+        let text = text(5.0, lag1);
+        assert!(!text.contains("for so long"), "{text}");
+        assert!(
+            text.contains(&format!("though they do not depend on one another (correlation {shown} from")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn few_failures_weigh_less_than_many() {
-    assert_eq!(Caveat::failures(1, 3_000).unwrap().severity(), Severity::Note);
-    assert_eq!(Caveat::failures(30, 3_000).unwrap().severity(), Severity::Doubt);
+    assert_eq!(Caveat::failures(failed(1), 3_000).unwrap().severity(), Severity::Note);
+    assert_eq!(Caveat::failures(failed(30), 3_000).unwrap().severity(), Severity::Doubt);
 }
 
 #[test]
@@ -131,7 +167,7 @@ fn what_is_within_bounds_is_no_caveat() {
     assert_eq!(Caveat::backlog(10, 20), None);
     assert_eq!(Caveat::backlog(20, 10_000), None);
     assert_eq!(Caveat::lower_bound(0, 0, 100), None);
-    assert_eq!(Caveat::failures(0, 0), None);
+    assert_eq!(Caveat::failures(Vec::new(), 0), None);
     assert_eq!(Caveat::shared_cpus(0), None);
     assert_eq!(Caveat::reconnects(0), None);
     assert_eq!(Caveat::measured_again(&[]), None);

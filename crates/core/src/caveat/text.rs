@@ -1,6 +1,6 @@
 //! What a caveat says.
 
-use super::{Caveat, share};
+use super::{Caveat, FailedBy, INDEPENDENT_BATCHES_MIN, share};
 use crate::disturbance::Disturbance;
 use crate::stability::{GIVEN_UP_MAX, Instability};
 use crate::time::Nanos;
@@ -37,7 +37,7 @@ impl fmt::Display for Caveat {
             Self::LowerBound { timed_out, unsent, arrivals } => {
                 lower_bound([*timed_out, *unsent, *arrivals], out)
             }
-            Self::Failures { failed, arrivals } => failures(*failed, *arrivals, out),
+            Self::Failures { failed, arrivals, errors } => failures(*failed, *arrivals, errors, out),
             Self::PageCache { flush_method } => page_cache(flush_method, out),
             Self::SharedCpus { cpus } => shared_cpus(*cpus as u64, out),
             Self::FewIndependentBatches { independent, lag1 } => few_batches(*independent, *lag1, out),
@@ -162,13 +162,13 @@ fn lower_bound([timed_out, unsent, arrivals]: [u64; 3], out: &mut fmt::Formatter
     )
 }
 
-fn failures(failed: u64, arrivals: u64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn failures(failed: u64, arrivals: u64, errors: &[FailedBy], out: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(
         out,
-        "{} of {arrivals} arrivals ({:.2} %) failed; errors are often faster than answers. Look at the \
-         error codes of the run.",
-        failed,
-        100.0 * share(failed, arrivals)
+        "{failed} of {arrivals} arrivals ({:.2} %) failed, {}; errors are often faster than answers. Mend what the \
+         server names, and repeat.",
+        100.0 * share(failed, arrivals),
+        FailedBy::words(errors)
     )
 }
 
@@ -190,12 +190,28 @@ fn shared_cpus(cpus: u64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn few_batches(independent: f64, lag1: f64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    // Neither "-0.00" nor "NaN".
+    let lag1 = if lag1.abs() >= LAG1_SHOWN { lag1 } else { 0.0 };
+    let resemble = lag1 > 0.0;
+    // The inverse of how batches are counted as independent ones.
+    let batches = if resemble { independent * (1.0 + lag1) / (1.0 - lag1) } else { independent };
+    if resemble && batches >= INDEPENDENT_BATCHES_MIN {
+        return write!(
+            out,
+            "The response times of the run depend on one another for so long (correlation {lag1:.2} from batch to \
+             batch) that it is worth {independent:.1} independent batches only. Measure for longer."
+        );
+    }
     write!(
         out,
-        "The response times of the run depend on one another for so long (correlation {lag1:.2} from batch \
-         to batch) that it is worth {independent:.1} independent batches only. Measure for longer."
+        "The run is worth {independent:.1} independent batches only: it has few of them, {} (correlation {lag1:.2} \
+         from one to the next). Measure for longer.",
+        if resemble { "and they depend on one another" } else { "though they do not depend on one another" }
     )
 }
+
+/// The least correlation that two decimals show as one.
+const LAG1_SHOWN: f64 = 0.005;
 
 fn connections_lost(reconnects: u64, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(

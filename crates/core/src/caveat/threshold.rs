@@ -57,6 +57,10 @@ pub const INDEPENDENT_BATCHES_MIN: f64 = 10.0;
 /// The first repeat must differ from the later ones by at least this share to be worth a word.
 pub const FIRST_REPEAT_SHARE: f64 = 0.05;
 
+/// Share of the arrivals above which failures are what was found: most of what was measured is errors then, and no figure is
+/// about the statements.
+pub const FAILURES_FOUND: f64 = 0.5;
+
 /// Share of the arrivals up to which failures are a note: they cannot move the mean by more than that, unless
 /// they are very slow.
 pub const FAILURES_NOTED: f64 = 0.001;

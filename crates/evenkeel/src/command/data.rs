@@ -81,7 +81,10 @@ Examples:
       into the database `dvdstore` of the sandbox
   evenkeel data check mysql://root@db1/tpcw
   evenkeel data check sandbox:demo/dvdstore
-  evenkeel data reload mysql://root@db1/tpcw")]
+  evenkeel data reload mysql://root@db1/tpcw
+
+Exit codes: 0 done; 2 wrong use, no server, or what it said; 130, 143 stopped by Ctrl-C,
+SIGTERM: what is half filled says so to whoever looks at it, and is filled anew by --replace.")]
 pub struct Args {
     /// What to do
     #[command(subcommand)]

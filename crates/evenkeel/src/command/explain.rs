@@ -1,14 +1,21 @@
 //! `evenkeel explain`: plans, classes and heavy hitters of a workload.
 
 use super::{Session, place, servers};
+use crate::failure::{FINDING, Stopped};
 use crate::out;
 use crate::table;
 use anyhow::Result;
-use evenkeel_lab::explain::Effort;
-use evenkeel_lab::study::statement_plans;
-use evenkeel_lab::target::Control;
+use evenkeel_lab::explain::{Effort, Refused};
+use evenkeel_lab::stop::Stop;
+use evenkeel_lab::study::{StatementPlans, statement_plans};
+use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::catalog;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// From one look at signals to the next.
+const NAP: Duration = Duration::from_millis(50);
 
 /// Flags of `evenkeel explain`.
 #[derive(Debug, clap::Args)]
@@ -16,7 +23,10 @@ use std::process::ExitCode;
 Examples:
   evenkeel explain --list
   evenkeel explain sandbox:demo --workload tpcw.shopping
-  evenkeel explain mysql://app@db1/shop --workload orders.toml --json")]
+  evenkeel explain mysql://app@db1/shop --workload orders.toml --json
+
+Exit codes: 0 done; 1 the server refuses a statement, whose error is shown below the others; 2
+wrong use, or no server; 130, 143 stopped by Ctrl-C, SIGTERM, with what was explained by then.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME
     #[arg(value_name = "URL", required_unless_present = "list")]
@@ -43,11 +53,49 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let target = place::target(session, text, &args.workload)?;
     let workload = servers::remote_workload(session, &args.workload, &target)?;
     let mut control = Control::connect(&target)?;
-    let plans = statement_plans(&mut control, workload.as_ref(), &Effort::default(), &session.stop)?;
+    let (id, over) = (control.id(), AtomicBool::new(false));
+    let found = std::thread::scope(|scope| {
+        scope.spawn(|| end_statements(&target, id, &session.stop, &over));
+        let found = statement_plans(&mut control, workload.as_ref(), &Effort::default(), &session.stop);
+        over.store(true, Ordering::Relaxed);
+        found
+    })?;
     if args.json {
-        out::line(serde_json::to_string_pretty(&plans)?)?;
+        out::line(serde_json::to_string_pretty(&json(&found)?)?)?;
     } else {
-        out::write(&table::plans(&plans, super::look()))?;
+        let (plans, refused) = (&found.plans, &found.refused);
+        if !plans.is_empty() || refused.is_empty() && !session.stop.is_set() {
+            out::write(&table::plans(plans, super::look()))?;
+        }
+        out::write(&table::refused(refused, super::look()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    if session.stop.is_set() {
+        return Err(Stopped("before all statements were explained".to_owned()).into());
+    }
+    Ok(if found.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
+}
+
+/// Once somebody asks to stop, ends the statement that connection `id` waits for, until it is `over`: a statement may take an
+/// hour, and nobody is to wait that long.
+fn end_statements(target: &Target, id: u32, stop: &Stop, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        if stop.is_set() {
+            // Where this fails the statement is waited for; a second signal does not.
+            let _ = Control::connect(target).and_then(|mut other| other.kill_query(id));
+        }
+        std::thread::sleep(NAP);
+    }
+}
+
+/// One list of all statements; those that the server refuses have an `error`, and nothing that follows from a plan.
+fn json(found: &StatementPlans) -> serde_json::Result<Vec<serde_json::Value>> {
+    let mut all = found.plans.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
+    for Refused { statement, sql, code, message } in &found.refused {
+        let error = serde_json::json!({ "code": code, "text": message });
+        match all.iter_mut().find(|plan| plan["statement"] == statement.as_str()) {
+            Some(plan) => plan["error"] = error,
+            None => all.push(serde_json::json!({ "statement": statement, "sql": sql, "error": error })),
+        }
+    }
+    Ok(all)
 }

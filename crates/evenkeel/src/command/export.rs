@@ -1,7 +1,7 @@
 //! `evenkeel export`: a study as CSV or JSON.
 
 use super::Session;
-use super::stored::StoredArgs;
+use super::stored::{StoredArgs, tell_damage};
 use crate::export::{self, What};
 use crate::out;
 use anyhow::{Context, Result};
@@ -52,5 +52,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Some(path) => std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?,
         None => out::write(&text).context("writing to standard output")?,
     }
+    // All that is exported stands in the files that could be read.
+    tell_damage(&folder)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,15 +6,18 @@ mod stretches;
 
 use super::{Session, place, servers};
 use crate::config::units;
-use crate::failure::{INTERRUPTED, NOT_VALID, WithHint};
+use crate::failed;
+use crate::failure::{FINDING, NOT_VALID, WithHint};
 use crate::out;
 use crate::progress::View;
+use crate::signals;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
-use evenkeel_core::caveat::{Caveat, Severity};
+use evenkeel_core::caveat::{Caveat, FailedBy, Severity};
 use evenkeel_core::random::Seed;
+use evenkeel_lab::clock::monotonic;
 use evenkeel_lab::data::Stamp;
-use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadResult, Protocol};
+use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadResult, Protocol};
 use evenkeel_lab::study::{StudyEvent, generator_caveats, writes};
 use evenkeel_lab::target::Control;
 use evenkeel_lab::workload::plan_think;
@@ -31,7 +34,11 @@ Examples:
   evenkeel load sandbox:demo --workload tpcw.complex --rate 200
   evenkeel load sandbox:demo --workload dvdstore --clients 32 --think 10s --duration 2m
       closed clients that order, with orders per minute; --rate 20 for 20 new orders a second instead
-  evenkeel load sandbox:demo --workload tpcw.complex --ramp 50..500 --request-log requests.csv.zst")]
+  evenkeel load sandbox:demo --workload tpcw.complex --ramp 50..500 --request-log requests.csv.zst
+
+Exit codes: 0 done; 1 most requests failed, and the first line says by which errors; 2 wrong
+use, or no server; 3 the measurement is not valid; 130, 143 stopped by Ctrl-C, SIGTERM, with the
+figures of the time measured.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME
     #[arg(value_name = "URL")]
@@ -74,7 +81,8 @@ pub struct Args {
     /// be woken. For a CPU that the server does not use, see --generator-cpus
     #[arg(long)]
     pub busy_poll: bool,
-    /// File for one line per request (CSV, compressed with zstd)
+    /// File for one line per request (CSV, compressed with zstd); its instants count from where measuring began, which
+    /// --json tells on CLOCK_MONOTONIC
     #[arg(long, value_name = "FILE")]
     pub request_log: Option<PathBuf>,
     /// As JSON
@@ -109,22 +117,38 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     let mut view = View::new(super::profile::mode(session, false));
     let mut teller = super::tell::Teller::for_load(plan.warm_up + plan.measure);
+    // Known to about a microsecond, as a look carries the time since then.
+    let mut start = Nanos::MAX;
     let result = load::run(&plan, &session.stop, &mut |progress| {
+        if progress.phase != LoadPhase::Opening {
+            start = start.min(monotonic() - progress.elapsed);
+        }
         if let Some(event) = teller.told(StudyEvent::Load { load: progress, theta_percent: None }) {
             view.show(&event);
         }
     })?;
     drop(view);
     let caveats: Vec<Caveat> = fewer.into_iter().chain(caveats(&plan, &result)).collect();
+    let finding = failed::of_load(&result.counts, &result.error_texts);
     match args.json {
-        true => out::line(serde_json::to_string_pretty(&show::json(&plan, &result, &caveats))?)?,
-        false => out::write(&show::text(&plan, &result, &caveats))?,
+        true => {
+            let mut json = show::json(&plan, &result, &caveats);
+            json["finding"] = finding.as_deref().into();
+            json["measure_start_monotonic_ns"] = (start + plan.warm_up).0.into();
+            out::line(serde_json::to_string_pretty(&json)?)?;
+        }
+        false => {
+            let finding = finding.as_ref().map_or_else(String::new, |text| format!("finding: {text}\n"));
+            out::write(&format!("{finding}{}", show::text(&plan, &result, &caveats)))?;
+        }
     }
     let invalid = caveats.iter().any(|caveat| caveat.severity() == Severity::Invalid);
-    Ok(match (result.stopped, invalid) {
-        (true, _) => ExitCode::from(INTERRUPTED),
-        (false, true) => ExitCode::from(NOT_VALID),
-        (false, false) => ExitCode::SUCCESS,
+    Ok(match (result.stopped, finding, invalid) {
+        (true, ..) => signals::exit_code(),
+        // What the server said is the finding, however well the generator kept its schedule.
+        (_, Some(_), _) => ExitCode::from(FINDING),
+        (_, None, true) => ExitCode::from(NOT_VALID),
+        (_, None, false) => ExitCode::SUCCESS,
     })
 }
 
@@ -136,8 +160,8 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
         workload = plan_think(workload);
     }
     let timeout = units::duration(&args.timeout).context("reading --timeout")?;
-    let cpus =
-        args.generator_cpus.as_deref().map(units::cpus).transpose().context("reading --generator-cpus")?;
+    let cpus = args.generator_cpus.as_deref();
+    let cpus = cpus.map(|text| units::machine_cpus(text, "--generator-cpus")).transpose()?;
     let protocol = if args.text { Protocol::Text } else { Protocol::Prepared };
     let arrivals = arrivals(args)?;
     let (sessions, fewer) = sessions::sessions(args, &target, workload.as_ref(), protocol)?;
@@ -184,7 +208,7 @@ pub fn caveats(plan: &LoadPlan, result: &LoadResult) -> Vec<Caveat> {
     let counts = &result.counts;
     let found = [
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
-        Caveat::failures(counts.failed.values().sum(), counts.arrivals),
+        Caveat::failures(FailedBy::all(&counts.failed, &result.error_texts), counts.arrivals),
         Caveat::backlog(result.backlog_at_end, counts.arrivals),
         Caveat::reconnects(result.reconnects),
         Caveat::stopped(result.measured, plan.measure),

@@ -24,8 +24,9 @@ mod tell;
 
 use crate::cli::{Cli, Command};
 use crate::failure::WithHint;
+use crate::signals;
 use crate::table::Look;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use evenkeel_lab::stop::Stop;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -70,7 +71,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         None if is_service || matches!(cli.command, Command::Sense(_)) => PathBuf::new(),
         None => evenkeel_lab::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
     };
-    let session = Session { home, quiet: cli.quiet, stop: stop_on_signals(is_service)? };
+    let session = Session { home, quiet: cli.quiet, stop: signals::stop_on(is_service)? };
     match cli.command {
         Command::Profile(args) => profile::run(&session, &args),
         Command::Sandbox(args) => sandbox::run(&session, &args),
@@ -89,24 +90,17 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     }
 }
 
-/// The first signal asks for an orderly end; a second one ends the process at once, and private servers with it.
-fn stop_on_signals(reloads: bool) -> Result<Stop> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let stop = Stop::default();
-    let signals: &[i32] = if reloads { &[SIGINT, SIGTERM] } else { &[SIGINT, SIGTERM, SIGHUP] };
-    for &signal in signals {
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, stop.flag())
-            .and_then(|_| signal_hook::flag::register(signal, stop.flag()))
-            .context("installing the handler for Ctrl-C")?;
-    }
-    Ok(stop)
-}
-
 /// What standard output can show.
 pub fn look() -> Look {
     let terminal = std::io::stdout().is_terminal();
     let width = if terminal { console_width() } else { WIDE };
     Look { width, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+}
+
+/// What the error stream can show.
+pub fn look_at_errors() -> Look {
+    let colour = std::io::stderr().is_terminal();
+    Look { width: WIDE, colour: colour && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
 }
 
 /// Where nobody looks at a terminal, no column is dropped.

@@ -4,16 +4,18 @@ use super::spec::{self, Study};
 use super::tell::Teller;
 use super::{Session, resume};
 use crate::clock::unix_time;
-use crate::failure::{INTERRUPTED, NOT_VALID};
+use crate::failed;
+use crate::failure::{FINDING, Hint, NOT_VALID};
 use crate::out;
 use crate::progress::{Mode, View};
+use crate::signals;
 use crate::table;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::store::StudyFolder;
 use evenkeel_lab::store::format::SummaryFile;
-use evenkeel_lab::study as lab_study;
+use evenkeel_lab::study::{self as lab_study, StudyError};
 use evenkeel_lab::target::without_password;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -55,7 +57,11 @@ Examples:
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
-Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.")]
+Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.
+
+Exit codes: 0 done; 1 most requests of a rate failed, and the first line says by which errors; 2
+wrong use, no server, or one that refuses a statement; 3 the measurement of a stable cell is not
+valid; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept.")]
 pub struct Args {
     /// Servers, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE; several are interleaved
     /// and compared
@@ -191,8 +197,21 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if outcome.is_err() && is_new {
         discard_if_empty(&folder);
     }
-    let summary = outcome.with_context(|| format!("measuring {}", folder.path().display()))?;
+    let summary = outcome.map_err(|error| named(error, &folder));
+    let summary = summary.with_context(|| format!("measuring {}", folder.path().display()))?;
     finish(session, &folder, &summary)
+}
+
+/// An error whose hint names this study, and not whichever is the last one when somebody reads it.
+fn named(error: StudyError, folder: &StudyFolder) -> anyhow::Error {
+    const LAST: &str = "--resume last";
+    let (hint, name) = (error.hint(), folder.path().file_name().unwrap_or_default().to_string_lossy());
+    match hint.filter(|hint| hint.contains(LAST)) {
+        Some(hint) => {
+            anyhow::Error::from(error).context(Hint(hint.replace(LAST, &format!("--resume {name}"))))
+        }
+        None => error.into(),
+    }
 }
 
 /// A study that failed before its first run has nothing to keep or to resume.
@@ -243,10 +262,12 @@ fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Res
         out::line(format!("\nreport: {}", report.display()))?;
     }
     let has_bounds = summary.headlines.iter().all(|headline| headline.bounds.is_something());
-    Ok(match (summary.complete, has_bounds) {
-        (false, _) => ExitCode::from(INTERRUPTED),
-        (true, true) => ExitCode::SUCCESS,
-        (true, false) => ExitCode::from(NOT_VALID),
+    let finding = failed::of_study(&plan, summary, &runs);
+    Ok(match (summary.complete, finding, has_bounds) {
+        (false, ..) => signals::exit_code(),
+        (true, Some(_), _) => ExitCode::from(FINDING),
+        (true, None, true) => ExitCode::SUCCESS,
+        (true, None, false) => ExitCode::from(NOT_VALID),
     })
 }
 

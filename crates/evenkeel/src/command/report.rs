@@ -1,7 +1,8 @@
 //! `evenkeel report`: a study as one HTML file, or two over each other.
 
 use super::Session;
-use crate::failure::WithHint;
+use super::stored::tell_damage;
+use crate::failure::{FINDING, WithHint};
 use crate::out;
 use crate::report::{Records, compare, html};
 use anyhow::{Context, Result, anyhow};
@@ -33,16 +34,21 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let root = session.runs_dir(args.output.as_ref());
     let folder = open(&root, &args.study)?;
+    let mut is_damaged = tell_damage(&folder)?;
     let to = match &args.other {
         None => {
             let to = args.to.clone().unwrap_or_else(|| folder.path().join("report.html"));
             write(&folder, &to)?;
             to
         }
-        Some(other) => write_both(&folder, &open(&root, other)?, args.to.as_deref())?,
+        Some(other) => {
+            let other = open(&root, other)?;
+            is_damaged |= tell_damage(&other)?;
+            write_both(&folder, &other, args.to.as_deref())?
+        }
     };
     out::line(to.display().to_string())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if is_damaged { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
 fn open(root: &Path, name: &str) -> Result<StudyFolder> {

@@ -1,7 +1,8 @@
 //! `evenkeel runs`: what was measured.
 
 use super::Session;
-use crate::table::{Damage, ListedStudy};
+use super::stored::{damage, tell_damage};
+use crate::table::ListedStudy;
 use crate::{export, failure, out, table};
 use anyhow::Result;
 use evenkeel_lab::store::{self, Listed, StudyFolder};
@@ -27,13 +28,12 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let root = session.runs_dir(args.output.as_ref());
     match &args.study {
-        Some(name) => show(&root, name, args.json)?,
-        None => return list(&root, args.json),
+        Some(name) => show(&root, name, args.json),
+        None => list(&root, args.json),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-fn show(root: &Path, name: &str, json: bool) -> Result<()> {
+fn show(root: &Path, name: &str, json: bool) -> Result<ExitCode> {
     let folder = StudyFolder::open(&store::resolve(root, name)?)?;
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     let summary = study::summarise(&plan, &runs);
@@ -42,7 +42,8 @@ fn show(root: &Path, name: &str, json: bool) -> Result<()> {
     } else {
         out::write(&table::profile(&plan, &summary, &runs, super::look()))?;
     }
-    Ok(())
+    let is_damaged = tell_damage(&folder)?;
+    Ok(if is_damaged { ExitCode::from(failure::FINDING) } else { ExitCode::SUCCESS })
 }
 
 /// One that cannot be read is listed with what is wrong with it, and makes the exit code that of a finding.
@@ -64,10 +65,9 @@ fn read(listed: Listed) -> ListedStudy {
         let plan = study.plan.insert(folder.plan()?);
         let runs = folder.runs()?;
         study.summary = (!runs.is_empty()).then(|| study::summarise(plan, &runs));
-        Ok(())
+        folder.missing()
     });
-    study.damaged =
-        outcome.err().map(|error| Damage { text: error.to_string(), hint: error.hint().map(str::to_owned) });
+    study.damaged = damage(&outcome.unwrap_or_else(|error| vec![error]));
     study
 }
 

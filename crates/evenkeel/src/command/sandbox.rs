@@ -42,7 +42,10 @@ Examples:
   evenkeel sandbox up demo --ebs 10 --items 10000         with TPC-W data
   evenkeel sandbox up small --set innodb_buffer_pool_size=64M --cpus 0 --memory 1G
   evenkeel sandbox shell demo -- -e 'SHOW TABLES' tpcw
-  evenkeel sandbox down demo")]
+  evenkeel sandbox down demo
+
+Exit codes: 0 done; 2 wrong use, or what kept the server from starting; 130, 143 stopped by
+Ctrl-C, SIGTERM before it was up, with no server left.")]
 pub struct Args {
     /// What to do
     #[command(subcommand)]
@@ -150,7 +153,7 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
         spec.settings.insert(name.trim().replace('-', "_"), value.trim().to_owned());
     }
     if let Some(text) = &args.cpus {
-        spec.cpus = Some(units::cpus(text).context("reading --cpus")?);
+        spec.cpus = Some(units::machine_cpus(text, "--cpus")?);
     }
     spec.memory = args.memory.as_deref().map(units::bytes).transpose().context("reading --memory")?;
     Ok(spec)

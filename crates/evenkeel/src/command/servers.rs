@@ -13,6 +13,7 @@ use evenkeel_lab::store::format::{LayoutRecord, TargetRecord};
 use evenkeel_lab::study::{Place, PoolSize, Reset, SeriesSpec, SiteSpec};
 use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::Workload;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What changes between series.
@@ -115,6 +116,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
 /// A workload of the user's asks tables that only a server of the user's has.
 fn private_workload(workload: &str, set: DataSet) -> Result<Arc<dyn Workload>> {
     if place::is_file(workload) {
+        crate::config::workload::text(Path::new(workload))?;
         return Err(anyhow::anyhow!("{workload} asks tables that a private server does not have"))
             .hint("name a server: mysql://user@host/database, or start one with data by `evenkeel sandbox up demo`, fill it by `evenkeel sandbox shell demo`, and name it sandbox:demo/DATABASE");
     }

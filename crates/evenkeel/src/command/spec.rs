@@ -212,7 +212,7 @@ fn own_cpus() -> Vec<u32> {
 /// The server gets all CPUs but the last, which the generator takes; one CPU is shared.
 pub fn server_cpus(args: &Args) -> Result<CpuSet> {
     if let Some(text) = &args.server.cpus {
-        return units::cpus(text).context("reading --cpus");
+        return units::machine_cpus(text, "--cpus");
     }
     let own = own_cpus();
     Ok(own[..(own.len() - 1).max(1)].iter().copied().collect())
@@ -225,7 +225,7 @@ pub fn numbers(cpus: &CpuSet) -> Vec<usize> {
 
 fn generator_cpus(args: &Args) -> Result<Vec<usize>> {
     match &args.generator_cpus {
-        Some(text) => Ok(numbers(&units::cpus(text).context("reading --generator-cpus")?)),
+        Some(text) => Ok(numbers(&units::machine_cpus(text, "--generator-cpus")?)),
         None if args.targets.is_empty() => {
             Ok(own_cpus().last().map(|cpu| *cpu as usize).into_iter().collect())
         }

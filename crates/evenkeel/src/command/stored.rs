@@ -1,8 +1,9 @@
 //! A stored study, as the commands that read one name it.
 
 use super::Session;
+use crate::table::{self, Damage};
 use anyhow::Result;
-use evenkeel_lab::store::{self, StudyFolder};
+use evenkeel_lab::store::{self, StoreError, StudyFolder};
 use std::path::PathBuf;
 
 /// Which study.
@@ -22,4 +23,19 @@ impl StoredArgs {
         let path = store::resolve(&session.runs_dir(self.output.as_ref()), &self.study)?;
         Ok(StudyFolder::open(&path)?)
     }
+}
+
+/// What is wrong with files of a study, and what to do; `None` for none of them. Of several the first is named.
+pub fn damage(errors: &[StoreError]) -> Option<Damage> {
+    let (first, others) = errors.split_first()?;
+    let more = if others.is_empty() { String::new() } else { format!(", and {} more like it", others.len()) };
+    Some(Damage { text: format!("{first}{more}"), hint: first.hint().map(str::to_owned) })
+}
+
+/// Says on the error stream what of a study cannot be read beside what was asked for; whether there is such a thing.
+pub fn tell_damage(folder: &StudyFolder) -> Result<bool> {
+    let Some(damage) = damage(&folder.damage()?) else { return Ok(false) };
+    let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
+    eprint!("{}", table::damage(&name, &damage, super::look_at_errors()));
+    Ok(true)
 }

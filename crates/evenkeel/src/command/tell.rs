@@ -140,8 +140,8 @@ impl Teller {
     fn finished(&self, run: &RunFile) -> ProgressEvent {
         ProgressEvent::RunFinished {
             run: self.run.clone(),
-            tau_ms: run.response.mean_ms,
-            p95_ms: run.response.p95_ms,
+            tau_ms: run.response.measured().map(|times| times.mean_ms),
+            p95_ms: run.response.measured().map(|times| times.p95_ms),
             lower_bound: run.lower_bound,
             throughput_per_s: run.throughput_per_s,
             theta_percent: run.theta.as_ref().map(|theta| theta.total_percent),

@@ -1,8 +1,9 @@
 //! Text with units: `10s`, `250ms`, `2m`, `64M`, `20%`.
 
-use anyhow::{Result, bail};
+use crate::failure::WithHint;
+use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
-use evenkeel_sense::cpu::{CPUS_MAX, CpuSet};
+use evenkeel_sense::cpu::{CPUS_MAX, CpuSet, Domain};
 
 /// Reads a duration with its unit.
 pub fn duration(text: &str) -> Result<Nanos> {
@@ -45,6 +46,21 @@ pub fn cpus(text: &str) -> Result<CpuSet> {
     match text.parse::<CpuSet>() {
         Ok(cpus) if !cpus.is_empty() => Ok(cpus),
         _ => bail!("{text:?} is no list of CPUs below {CPUS_MAX}; write it as 0, 0-2 or 0,2-3"),
+    }
+}
+
+/// The CPUs that a flag names; those that this machine does not have are refused before anything is begun.
+///
+/// # Errors
+/// Names the flag and what it may be.
+pub fn machine_cpus(text: &str, flag: &str) -> Result<CpuSet> {
+    let named = cpus(text).with_context(|| format!("reading {flag}"))?;
+    let Some(there) = Domain::Host.cpus() else { return Ok(named) };
+    let stranger = named.iter().find(|cpu| !there.contains(*cpu));
+    match stranger {
+        None => Ok(named),
+        Some(cpu) => Err(anyhow!("there is no CPU {cpu}: this machine has CPUs {there}"))
+            .hint(format!("name some of CPUs {there} by {flag}, or leave it out")),
     }
 }
 

@@ -20,11 +20,18 @@ use toml::{Table, Value};
 /// Names the file, the entry and what to do.
 pub fn load(path: &Path, reader: &mut dyn ColumnReader) -> Result<UserWorkload> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read workload {file}"))
-        .hint(MISSING)?;
+    let text = text(path)?;
     let definition = parse(&file, &text)?;
     UserWorkload::new(&definition, reader).map_err(|error| anyhow!("{file}: {error}"))
+}
+
+/// The text of a workload file.
+///
+/// # Errors
+/// It cannot be read; with what to do.
+pub fn text(path: &Path) -> Result<String> {
+    let read = std::fs::read_to_string(path);
+    read.with_context(|| format!("cannot read workload {}", path.display())).hint(MISSING)
 }
 
 const MISSING: &str = "name a file that is there and that you may read; `evenkeel explain --list` names the workloads that need none";

@@ -1,6 +1,6 @@
 //! Means with their uncertainty.
 
-use super::{ABSENT, TimeUnit, plus_minus, significant};
+use super::{ABSENT, BESIDE_DIGITS, TimeUnit, beside, plus_minus, significant};
 use evenkeel_lab::store::format::EstimateRecord;
 
 /// An interval whose ends are this many times as far from the mean as each other is told by its ends: a half-width would
@@ -30,6 +30,18 @@ pub fn mean(estimate: &EstimateRecord) -> Option<f64> {
 /// by `scale`, without a unit.
 pub fn estimate(estimate: &EstimateRecord, scale: f64) -> String {
     in_words(estimate, scale, "≥")
+}
+
+/// The same in a row of means without intervals, as percentiles stand beside each other: the mean with their digits.
+pub fn estimate_beside(estimate: &EstimateRecord, scale: f64) -> String {
+    let Some(mean) = mean(estimate).filter(|_| estimate.at_least().is_none()) else {
+        return in_words(estimate, scale, "≥");
+    };
+    if let Some((low, high)) = skewed(estimate) {
+        let [mean, low, high] = [mean, low, high].map(|value| significant(value * scale, BESIDE_DIGITS));
+        return format!("{mean} ({low} to {high})");
+    }
+    beside(mean * scale, half_width(estimate).map(|half| half * scale))
 }
 
 /// With the words before a lower bound.

@@ -5,7 +5,7 @@ mod sensed;
 mod times;
 mod words;
 
-pub use estimates::{estimate, estimate_percent, estimate_rate, estimate_time, mean};
+pub use estimates::{estimate, estimate_beside, estimate_percent, estimate_rate, estimate_time, mean};
 pub use sensed::sensed;
 pub use times::{TimeUnit, time};
 pub use words::{bytes, count, counted, date, instant, percent, plain, rate, seconds, stamp};
@@ -53,7 +53,8 @@ fn exponent(value: f64, digits: usize) -> i32 {
 }
 
 /// `41.2 ± 0.8`: the half-width with one digit, two where it begins with 1.00 to 3.54 (the rule of the
-/// Particle Data Group), and the mean to the same place. Without a half-width the mean alone.
+/// Particle Data Group), and the mean to the same place, or to its own second digit where the interval is so wide that less
+/// would be left of it: `0.40 ± 40`. Without a half-width the mean alone.
 pub fn plus_minus(mean: f64, half_width: Option<f64>) -> String {
     let half = match half_width {
         Some(half) if half.is_finite() && mean.is_finite() => half.abs(),
@@ -64,9 +65,34 @@ pub fn plus_minus(mean: f64, half_width: Option<f64>) -> String {
     }
     let place = place_of(mean, half);
     let unit = 10_f64.powi(place);
-    let decimals = (-place).max(0) as usize;
-    let half = (half / unit).round().max(1.0) * unit;
-    format!("{} ± {}", fixed((mean / unit).round() * unit, decimals), fixed(half, decimals))
+    // 0.981 to a tenth is 1.0, which has its two digits.
+    let has_two = mean == 0.0 || exponent((mean / unit).round() * unit, 5) > place;
+    let own = if has_two { place } else { place.min(exponent(mean, 2) - 1) };
+    format!("{} ± {}", rounded(mean, own), rounded(half.max(10_f64.powi(place)), place))
+}
+
+/// `2,041 ± 900`: a mean that stands beside others without an interval, with as many digits as they have, so that none is out
+/// of order by its rounding alone.
+pub fn beside(mean: f64, half_width: Option<f64>) -> String {
+    let text = significant(mean, BESIDE_DIGITS);
+    match half_width {
+        Some(half) if half.is_finite() && half != 0.0 && mean.is_finite() => {
+            let own = exponent(mean, BESIDE_DIGITS) - BESIDE_DIGITS as i32 + 1;
+            let place = place_of(mean, half.abs()).max(own.min(0));
+            format!("{text} ± {}", rounded(half.abs().max(10_f64.powi(place)), place))
+        }
+        Some(0.0) => format!("{text} ± 0"),
+        _ => text,
+    }
+}
+
+/// Digits of what stands in a row of means without intervals.
+pub const BESIDE_DIGITS: usize = 3;
+
+/// To the place of this power of ten.
+fn rounded(value: f64, place: i32) -> String {
+    let unit = 10_f64.powi(place);
+    fixed((value / unit).round() * unit, (-place).max(0) as usize)
 }
 
 /// Power of ten of the last digit worth printing.
@@ -125,6 +151,40 @@ mod tests {
         ];
         for (mean, half, text) in cases {
             assert_eq!(plus_minus(mean, half), text, "{mean} {half:?}");
+        }
+    }
+
+    #[test]
+    fn a_mean_beside_others_has_their_digits() {
+        let cases = [
+            (2_041.0, 900.0, "2,041 ± 900"),
+            (20.41, 4.0, "20.4 ± 4"),
+            (20.41, 0.4, "20.4 ± 0.4"),
+            (20.41, 0.001, "20.4 ± 0.1"),
+            (2_041.4, 0.2, "2,041 ± 1"),
+            (41.2, 0.0, "41.2 ± 0"),
+            (41.2, f64::NAN, "41.2"),
+            (f64::NAN, 1.0, ABSENT),
+        ];
+        for (mean, half, text) in cases {
+            assert_eq!(beside(mean, Some(half)), text, "{mean} {half}");
+        }
+    }
+
+    #[test]
+    fn an_interval_however_wide_leaves_its_mean_two_digits() {
+        let cases = [
+            (0.4, 40.0, "0.40 ± 40"),
+            (4.7, 10.0, "4.7 ± 10"),
+            (20.4, 40.0, "20 ± 40"),
+            (304.0, 1_400.0, "300 ± 1,400"),
+            (2_041.0, 4_000.0, "2,000 ± 4,000"),
+            (-0.96, 30.0, "-0.96 ± 30"),
+            (9.96, 40.0, "10 ± 40"),
+            (0.0, 40.0, "0 ± 40"),
+        ];
+        for (mean, half, text) in cases {
+            assert_eq!(plus_minus(mean, Some(half)), text, "{mean} {half}");
         }
     }
 }

@@ -89,10 +89,11 @@ fn finished_run(event: &ProgressEvent) -> String {
         return String::new();
     };
     let bound = if *lower_bound { "at least " } else { "" };
+    let time = |time: &Option<f64>| time.map_or("-".to_owned(), |ms| format!("{bound}{}", format::time(ms)));
     join(&[
         Some(name(run)),
-        Some(format!("tau {bound}{}", format::time(*tau_ms))),
-        Some(format!("p95 {bound}{}", format::time(*p95_ms))),
+        Some(format!("tau {}", time(tau_ms))),
+        Some(format!("p95 {}", time(p95_ms))),
         theta(*theta_percent),
         Some(format!("throughput {}", format::rate(*throughput_per_s))),
         Some(stability.clone()).filter(|stability| stability != "settled"),
@@ -220,8 +221,8 @@ mod tests {
     fn a_finished_run_is_one_line_that_says_what_is_wrong() {
         let event = ProgressEvent::RunFinished {
             run: run(),
-            tau_ms: 2_430.0,
-            p95_ms: 7_279.0,
+            tau_ms: Some(2_430.0),
+            p95_ms: Some(7_279.0),
             lower_bound: true,
             throughput_per_s: 65.02,
             theta_percent: None,

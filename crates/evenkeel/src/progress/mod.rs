@@ -84,10 +84,10 @@ pub enum ProgressEvent {
     RunFinished {
         /// Which.
         run: RunName,
-        /// Mean response time.
-        tau_ms: f64,
-        /// 95th percentile.
-        p95_ms: f64,
+        /// Mean response time; none where nothing was answered.
+        tau_ms: Option<f64>,
+        /// 95th percentile, likewise.
+        p95_ms: Option<f64>,
         /// Whether these are lower bounds.
         lower_bound: bool,
         /// Completions per second.

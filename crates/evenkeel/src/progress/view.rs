@@ -148,8 +148,8 @@ mod tests {
         };
         let finished = ProgressEvent::RunFinished {
             run,
-            tau_ms: 1.0,
-            p95_ms: 2.0,
+            tau_ms: Some(1.0),
+            p95_ms: Some(2.0),
             lower_bound: false,
             throughput_per_s: 10.0,
             theta_percent: Some(12.0),

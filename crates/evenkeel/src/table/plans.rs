@@ -4,6 +4,7 @@ use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint, wrap};
 use crate::format::{self, plain};
+use evenkeel_lab::explain::Refused;
 use evenkeel_lab::store::format::StatementPlanRecord;
 
 /// A statement with at least this share of the work, in percent, is a heavy hitter.
@@ -29,6 +30,16 @@ pub fn plans(plans: &[StatementPlanRecord], look: Look) -> String {
     ];
     let details: String = sorted.iter().map(|plan| detail(plan, look)).collect();
     format!("{}{details}", lines(columns, &[], look))
+}
+
+/// What the server said against statements, with what they ask; nothing where it took all.
+pub fn refused(refused: &[Refused], look: Look) -> String {
+    let one = |refused: &Refused| {
+        let (name, sql) = (paint("refused:", Ink::Bad, look.colour), &refused.sql);
+        let width = look.width.saturating_sub(2);
+        format!("\n{name} {}\n  {}\n", plain(&refused.to_string()), wrap(sql, width, 2))
+    };
+    refused.iter().map(one).collect()
 }
 
 /// The heaviest first; those whose share was not measured keep their order behind.

@@ -5,7 +5,8 @@ use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint, wrap};
 use crate::caveats::{Doubt, Severity, doubts};
 use crate::columns::{Column, columns};
-use crate::format;
+use crate::failed;
+use crate::format::{self, plain};
 use evenkeel_lab::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFile, SummaryFile, Verdict};
 
 /// Longest line of prose, however wide the terminal.
@@ -14,9 +15,17 @@ const PROSE: usize = 100;
 /// The end of a study in the terminal: the headline, a line for each cell, the doubts by cause.
 pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look) -> String {
     let cells = format!("{}{}{}", cells(plan, summary, look), probe_delay(summary, look), sensed(runs, look));
-    let parts = [headlines(summary, look), cells, caveats(plan, summary, runs, look)];
+    let finding = failed::of_study(plan, summary, runs).map_or_else(String::new, |text| finding(&text, look));
+    let parts = [finding, headlines(summary, look), cells, caveats(plan, summary, runs, look)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
+}
+
+/// Before all else.
+fn finding(text: &str, look: Look) -> String {
+    let name = "finding:";
+    let text = wrap(&plain(&format!("{name} {text}.")), look.width.min(PROSE), 2);
+    format!("{}{}\n", paint(name, Ink::Bad, look.colour), text.strip_prefix(name).unwrap_or_default())
 }
 
 fn headlines(summary: &SummaryFile, look: Look) -> String {

@@ -3,6 +3,7 @@
 use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint};
+use crate::failed;
 use crate::format;
 use evenkeel_core::digits::{ceiling, floor};
 use evenkeel_lab::store::format::{BoundsRecord, EstimateRecord, PlanFile, SummaryFile};
@@ -50,15 +51,15 @@ pub fn runs(studies: &[ListedStudy], look: Look) -> String {
         column(studies, "trusted theta", 2, |study| Place::new(trusted(study.summary.as_ref()), Ink::Plain)),
         column(studies, "state", 1, state),
     ];
-    let damage: String = studies.iter().map(|study| damage(study, look)).collect();
-    format!("{}{damage}", lines(columns, &[], look))
+    let damages =
+        studies.iter().filter_map(|study| Some(damage(&study.study, study.damaged.as_ref()?, look)));
+    format!("{}{}", lines(columns, &[], look), damages.collect::<String>())
 }
 
-/// What is wrong with a study and what to do about it; nothing for a whole one.
-fn damage(study: &ListedStudy, look: Look) -> String {
-    let Some(damage) = &study.damaged else { return String::new() };
+/// What is wrong with a study and what to do about it.
+pub fn damage(study: &str, damage: &Damage, look: Look) -> String {
     let hint = damage.hint.as_ref().map_or_else(String::new, |hint| format!("\n  hint: {hint}"));
-    format!("{} {}: {}{hint}\n", paint("damaged:", Ink::Bad, look.colour), study.study, damage.text)
+    format!("{} {}: {}{hint}\n", paint("damaged:", Ink::Bad, look.colour), study, damage.text)
 }
 
 fn of_plan(study: &ListedStudy, of: fn(&PlanFile) -> String) -> String {
@@ -135,10 +136,15 @@ fn range(values: impl Iterator<Item = f64>, words: fn(f64) -> String) -> String 
 fn state(study: &ListedStudy) -> Place {
     match &study.summary {
         _ if study.damaged.is_some() => Place::new("damaged", Ink::Bad),
+        Some(summary) if has_failed(study.plan.as_ref(), summary) => Place::new("requests failed", Ink::Bad),
         Some(summary) if !summary.valid => Place::new("not valid", Ink::Bad),
         Some(summary) if summary.complete => Place::new("complete", Ink::Good),
         _ => Place::new("unfinished", Ink::Doubt),
     }
+}
+
+fn has_failed(plan: Option<&PlanFile>, summary: &SummaryFile) -> bool {
+    plan.is_some_and(|plan| failed::of_study(plan, summary, &[]).is_some())
 }
 
 #[cfg(test)]
@@ -181,6 +187,15 @@ mod tests {
         demo.summary.headlines[0].bounds = BoundsRecord::default();
         let text = runs(&[whole(demo.plan, Some(demo.summary))], Look { width: 160, colour: false });
         assert!(text.contains("56.8 ± 0.5/s"), "{text}");
+    }
+
+    #[test]
+    fn a_study_of_errors_is_listed_as_one() {
+        let mut demo = fixture::demo();
+        let counts = &mut demo.summary.cells[0].counts;
+        counts.failed = [(1146, counts.arrivals)].into();
+        let text = runs(&[whole(demo.plan, Some(demo.summary))], Look { width: 160, colour: false });
+        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("requests failed")), "{text}");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn refused(home: &Path, arguments: &[&str]) -> String {
 #[test]
 fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let cases: [(&[&str], &str); 22] = [
+    let cases: [(&[&str], &str); 27] = [
         (&["profile", "--workload", "tpcw.complx"], "did you mean `tpcw.complex`"),
         (&["profile", "--rate", "0"], "it is above 0"),
         (&["profile", "--rate", "-5"], "it is above 0"),
@@ -52,6 +52,11 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         (&["report", "nothing"], "no study named nothing"),
         (&["report", "nothing", "last"], "no study named nothing"),
         (&["sandbox", "up", "../escape"], "letters, digits"),
+        (&["sandbox", "up", "a", "--cpus", "8000"], "by --cpus"),
+        (&["profile", "--cpus", "8000"], "by --cpus"),
+        (&["profile", "--generator-cpus", "8000"], "by --generator-cpus"),
+        (&["profile", "--output", "/proc/nowhere"], "by --output"),
+        (&["profile", "--workload", "missing.toml"], "explain --list"),
     ];
     for (arguments, expected) in cases {
         let text = refused(home.path(), arguments);
@@ -164,6 +169,40 @@ fn a_killed_profile_leaves_no_server_and_goes_on_where_it_was() {
     let list = evenkeel(home.path(), &["runs"]).stdout;
     assert!(String::from_utf8_lossy(&list).contains("4/4"));
     await_no_server(home.path());
+    what_is_missing_beside_a_run_is_named_by_all_readers(home.path(), &study);
+}
+
+fn what_is_missing_beside_a_run_is_named_by_all_readers(home: &Path, study: &Path) {
+    let whole = ["runs", "runs last"].map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        evenkeel(home, &words).status.code()
+    });
+    assert_eq!(whole, [Some(0), Some(0)]);
+    let file = study.join("runs/c01-r2/response.hdr");
+    let kept = std::fs::read(&file).expect("its distribution");
+    for torn in [None, Some(&b""[..]), Some(&kept[..kept.len() / 2])] {
+        match torn {
+            None => std::fs::remove_file(&file).expect("removed"),
+            Some(part) => std::fs::write(&file, part).expect("written"),
+        }
+        for line in ["runs", "runs last", "runs last --json", "report last", "export last --format json"] {
+            if line == "runs" && torn.is_some_and(|part| !part.is_empty()) {
+                continue; // The list looks at the names and lengths of files alone.
+            }
+            let words: Vec<&str> = line.split(' ').collect();
+            let output = evenkeel(home, &words);
+            let told = [&output.stdout, &output.stderr]
+                .map(|text| String::from_utf8_lossy(text).into_owned())
+                .concat();
+            assert!(told.contains("damaged") && told.contains("c01-r2/response.hdr"), "{line}: {told}");
+            assert!(told.contains("hint: ") || told.contains("\"hint\""), "{line}: {told}");
+            // All figures are exported, since they stand in other files.
+            let code = if line.starts_with("export") { 0 } else { 1 };
+            assert_eq!(output.status.code(), Some(code), "{line}: {told}");
+        }
+    }
+    std::fs::write(&file, &kept).expect("written");
+    assert_eq!(evenkeel(home, &["runs", "last"]).status.code(), Some(0));
 }
 
 /// Starts a study, kills it by SIGKILL in the middle of its second run, and returns its folder.

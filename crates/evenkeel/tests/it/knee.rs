@@ -221,7 +221,7 @@ fn bad_input_is_refused_with_what_to_do_and_nothing_is_made() {
         (disk(&["--block", "much"]), "no number with a unit"),
         (disk(&["--rounds", "0"]), "--rounds must be between 1 and 100"),
         (disk(&["--seconds", "1ms"]), "--seconds must be between 50ms and 10m"),
-        (disk(&["--simulated", &at("none")]), "evenkeel share array FILE makes one"),
+        (disk(&["--simulated", &at("none")]), "evenkeel share array /"),
         (disk(&["--overwrite"]), "--costs"),
         (disk(&["--costs", "--block", "4k"]), "--block"),
         (disk(&["--costs", "--error", "0"]), "--error must be between"),

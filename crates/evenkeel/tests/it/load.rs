@@ -59,6 +59,7 @@ fn a_load_has_the_sessions_that_it_asks_for_or_says_why_not_and_shows_what_waiti
 
     let all = server.json(&["--clients", "30", "--think", "0s", "--duration", "1s"]);
     assert_eq!(all["sessions_max"], 30);
+    assert!(all["measure_start_monotonic_ns"].as_u64() > Some(0), "{all}");
     assert_eq!((&all["session_wait"]["count"], &all["session_wait"]["mean_ms"]), (&0.into(), &Value::Null));
     assert!(!codes(&all).contains(&"session-wait"), "{all}");
 

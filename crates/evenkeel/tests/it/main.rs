@@ -2,8 +2,10 @@
 
 mod cli;
 mod elsewhere;
+mod failed;
 mod guard;
 mod guide;
+mod homes;
 mod house;
 mod knee;
 #[path = "../../../../tests/left_out.rs"]
@@ -15,5 +17,6 @@ mod patience;
 mod profile;
 mod sandbox;
 mod share;
+mod signals;
 mod study;
 mod units;

@@ -245,6 +245,35 @@ fn a_slot_file_that_cannot_be_written_whole_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_start_that_is_refused_leaves_no_new_backing_file_behind() {
+    let scene = Scene::new();
+    fs::write(scene.path("bad.slots"), "no slots").expect("written");
+    let bad = format!("slot:{}", scene.path("bad.slots").display());
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = taken.local_addr().expect("an address").to_string();
+    let nowhere = scene.path("nowhere/slots");
+    let nowhere = format!("slot:{}", nowhere.display());
+    let busy = ["--metrics", taken.as_str()];
+    for flags in
+        [&["--bus", bad.as_str()][..], &["--bus", nowhere.as_str()], &["--handover", "/nowhere/bell"], &busy]
+    {
+        // The flags of a host name a port of its own, which the last ones replace.
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+        command.args(["share", "disk", "--name", "a", "--size", "1M", "--backing"]).arg(scene.path("a.img"));
+        command.arg("--nbd").arg(scene.path("a.sock")).args(flags);
+        let refused = command.stdin(Stdio::null()).output().expect("the binary");
+        assert_eq!(refused.status.code(), Some(2), "{flags:?}: {}", told(&refused));
+        assert!(!scene.path("a.img").exists(), "{flags:?} left a file: {}", told(&refused));
+        // One that was there stays.
+        fs::write(scene.path("a.img"), vec![7; 1 << 20]).expect("written");
+        let refused = command.output().expect("the binary");
+        assert_eq!(refused.status.code(), Some(2), "{flags:?}: {}", told(&refused));
+        assert_eq!(fs::read(scene.path("a.img")).expect("its disk"), vec![7; 1 << 20]);
+        fs::remove_file(scene.path("a.img")).expect("removed");
+    }
+}
+
+#[test]
 fn an_empty_file_is_no_slot_file_and_stays_empty() {
     let scene = Scene::new();
     fs::write(scene.path("slots"), "").expect("a file");

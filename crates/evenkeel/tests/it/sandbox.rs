@@ -39,6 +39,8 @@ fn a_sandbox_says_what_it_holds_and_is_used_again_only_as_it_is() {
     let dumps = std::fs::read_dir(home.path().join("dumps")).expect("the dump was made in the home");
     assert_eq!(dumps.count(), 0, "the dump goes when the reload is done");
     done(home.path(), &["sandbox", "down", "a"]);
+    let stopped = refused(home.path(), &["load", "sandbox:a", "--rate", "1"]);
+    assert!(stopped.contains("hint: start it: evenkeel sandbox up a\n"), "{stopped}");
 }
 
 #[test]

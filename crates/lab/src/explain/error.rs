@@ -1,5 +1,6 @@
 //! Why a statement cannot be explained.
 
+use super::Refused;
 use crate::target::TargetError;
 use thiserror::Error;
 
@@ -25,9 +26,30 @@ pub enum ExplainError {
         /// Why.
         source: mysql::Error,
     },
+    /// The server refuses a statement, and all are needed.
+    #[error("the server refuses statement {0}")]
+    Refused(Refused),
 }
 
 impl ExplainError {
+    /// What the server said against a statement.
+    ///
+    /// # Errors
+    /// Anything that is not about the statement alone, as a lost connection.
+    pub(super) fn refused(self, sql: &str) -> Result<Refused, Self> {
+        let (statement, code, message) = match &self {
+            Self::Plan { statement, source: TargetError::Statement { code, message, .. } } => {
+                (statement, *code, message)
+            }
+            Self::Execute { statement, source: mysql::Error::MySqlError(error) } => {
+                (statement, error.code, &error.message)
+            }
+            _ => return Err(self),
+        };
+        let (statement, message) = (statement.clone(), message.clone());
+        Ok(Refused { statement, sql: sql.to_owned(), code, message })
+    }
+
     /// Whether it is no failure: somebody asked to stop.
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Target(TargetError::Stopped) | Self::Plan { source: TargetError::Stopped, .. })
@@ -37,7 +59,7 @@ impl ExplainError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Target(error) | Self::Plan { source: error, .. } => error.hint(),
-            Self::Execute { .. } => None,
+            Self::Execute { .. } | Self::Refused(_) => None,
         }
     }
 }

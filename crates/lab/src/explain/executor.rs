@@ -6,6 +6,9 @@ use crate::workload::{Parameters, Reply, Statement, Value};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params};
 
+/// The server knows the statement, and does not prepare its kind (ER_UNSUPPORTED_PS).
+const NOT_PREPARED: u16 = 1295;
+
 /// Prepares the statements of a workload and makes them.
 pub struct Executor {
     statements: Vec<Statement>,
@@ -38,6 +41,20 @@ impl Executor {
             Some(cut) => cut.into(),
             None => ExplainError::Execute { statement: self.statements[index].name.clone(), source },
         })
+    }
+
+    /// Has the server look at a statement that is not made: what it does not take, as a misspelt word or a call of what is
+    /// not there, it says then.
+    ///
+    /// # Errors
+    /// [`ExplainError::Execute`] with the server's words.
+    pub fn prepare(&self, control: &mut Control, index: usize) -> Result<(), ExplainError> {
+        let statement = &self.statements[index];
+        match control.connection().prep(&statement.sql) {
+            Err(mysql::Error::MySqlError(error)) if error.code == NOT_PREPARED => Ok(()),
+            Err(source) => Err(ExplainError::Execute { statement: statement.name.clone(), source }),
+            Ok(_) => Ok(()),
+        }
     }
 
     fn execute_prepared(

@@ -2,21 +2,22 @@
 
 use super::{Executor, ExplainError, Measured};
 use crate::clock::Clock;
+use crate::stop::Stop;
 use crate::target::Control;
 use crate::workload::Parameters;
 use evenkeel_core::Nanos;
 use std::collections::BTreeMap;
 
 /// Makes a read some times, each with parameters of its own, after one that is not counted; `None` where
-/// there are no parameters to be had.
+/// there are no parameters to be had, or somebody asked to stop.
 ///
 /// Looking at the counters moves them too, so they are looked at twice before: what the second look adds to
 /// the first is taken off.
 pub fn measure(
     control: &mut Control,
     executor: &Executor,
-    index: usize,
-    executions: u32,
+    (index, executions): (usize, u32),
+    stop: &Stop,
     sample: &mut dyn FnMut(&mut Parameters) -> bool,
 ) -> Result<Option<Measured>, ExplainError> {
     let mut parameters = Parameters::new();
@@ -28,6 +29,9 @@ pub fn measure(
     let clock = Clock::start();
     let mut time = Nanos::ZERO;
     for _ in 0..executions {
+        if stop.is_set() {
+            return Ok(None);
+        }
         sample(&mut parameters);
         let start = clock.now();
         executor.execute(control, index, &parameters)?;

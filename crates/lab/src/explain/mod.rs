@@ -14,7 +14,7 @@ mod weights;
 
 pub use error::ExplainError;
 pub use executor::Executor;
-pub use report::{Measured, PlanReport, PlanRow};
+pub use report::{Explained, Measured, PlanReport, PlanRow, Refused};
 
 use crate::stop::Stop;
 use crate::target::Control;
@@ -49,44 +49,60 @@ const SAMPLES: u32 = 5;
 /// share of the reads' work, where measured, then by rows examined.
 ///
 /// Reads are made for real. Writes are made only for a workload that does not know its weights, only in tables
-/// that can roll back, and are rolled back. A stop ends it early, with what is explained by then.
+/// that can roll back, and are rolled back. A statement that the server refuses does not keep it from the others. A stop
+/// ends it early, with what is explained by then.
 ///
 /// # Errors
-/// [`ExplainError`] with the name of the statement that the server refused.
+/// [`ExplainError`] for what is not about one statement, as a lost connection.
 pub fn explain(
     control: &mut Control,
     workload: &dyn Workload,
     effort: &Effort,
     stop: &Stop,
-) -> Result<Vec<PlanReport>, ExplainError> {
+) -> Result<Explained, ExplainError> {
     let mut random = Random::new(effort.seed.child("explain"));
     let executor = Executor::new(workload.statements());
+    let mut explained = Explained::default();
     let weights = match workload.weights() {
         Some(weights) => weights,
-        None => weights::count(control, &executor, workload, effort, stop)?,
+        None => weights::count(control, &executor, workload, (effort, stop), &mut explained)?,
     };
-    let mut reports = Vec::new();
-    for (index, &weight) in weights.iter().enumerate().take(workload.statements().len()) {
+    for (index, (statement, &weight)) in workload.statements().iter().zip(&weights).enumerate() {
         if stop.is_set() {
             break;
         }
-        let Some(report) = explain_one(control, workload, index, weight, &mut random)? else { continue };
-        let measured = if report.class == Class::Write || effort.executions == 0 {
-            None
-        } else {
-            let mut sample = |parameters: &mut Parameters| workload.sample(index, &mut random, parameters);
-            measure::measure(control, &executor, index, effort.executions, &mut sample)?
+        let report = match explain_one(control, (workload, &executor), index, weight, &mut random) {
+            Ok(Some(report)) => report,
+            Ok(None) => continue,
+            // Whoever stops it may have the statement ended that is under way.
+            Err(_) if stop.is_set() => break,
+            Err(error) => {
+                explained.refuse(error.refused(&statement.sql)?);
+                continue;
+            }
         };
-        reports.push(PlanReport { measured, ..report });
+        let is_made = report.class != Class::Write && effort.executions > 0;
+        let mut sample = |parameters: &mut Parameters| workload.sample(index, &mut random, parameters);
+        let mut measure =
+            || measure::measure(control, &executor, (index, effort.executions), stop, &mut sample);
+        let measured = if is_made { measure() } else { Ok(None) };
+        let measured = measured.or_else(|error| {
+            if stop.is_set() {
+                return Ok(None);
+            }
+            explained.refuse(error.refused(&statement.sql)?);
+            Ok::<_, ExplainError>(None)
+        })?;
+        explained.plans.push(PlanReport { measured, ..report });
     }
-    report::rank(&mut reports);
-    Ok(reports)
+    report::rank(&mut explained.plans);
+    Ok(explained)
 }
 
-/// The plan of one statement, not measured; `None` where it has none.
+/// The plan of one statement, not measured; `None` where it has none and the server takes it all the same.
 fn explain_one(
     control: &mut Control,
-    workload: &dyn Workload,
+    (workload, executor): (&dyn Workload, &Executor),
     index: usize,
     weight: f64,
     random: &mut Random,
@@ -94,7 +110,7 @@ fn explain_one(
     let statement = &workload.statements()[index];
     let purpose = sql::parse(&statement.sql).purpose();
     if purpose == Purpose::Other {
-        return Ok(None);
+        return executor.prepare(control, index).map(|()| None);
     }
     let mut found = None;
     let mut parameters = Parameters::new();

@@ -3,6 +3,46 @@
 use crate::workload::Class;
 use evenkeel_core::Nanos;
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// What is found out about the statements of a workload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explained {
+    /// Those that have a plan, the heaviest first.
+    pub plans: Vec<PlanReport>,
+    /// What the server said against others, each statement once. One with a plan is among them where it was explained and
+    /// would not be made.
+    pub refused: Vec<Refused>,
+}
+
+impl Explained {
+    /// Adds what the server said against a statement, unless it has said so before.
+    pub(super) fn refuse(&mut self, refused: Refused) {
+        if self.refused.iter().all(|known| known.statement != refused.statement) {
+            self.refused.push(refused);
+        }
+    }
+}
+
+/// A statement that the server does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Its name.
+    pub statement: String,
+    /// As the workload has it.
+    pub sql: String,
+    /// Number of the error.
+    pub code: u16,
+    /// The server's words.
+    pub message: String,
+}
+
+/// `orders: error 1146: Table 'shop.orders' doesn't exist`.
+impl fmt::Display for Refused {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: error {}: {}", self.statement, self.code, self.message)
+    }
+}
 
 /// What is found out about a statement.
 #[derive(Clone, Debug, PartialEq)]

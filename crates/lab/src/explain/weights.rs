@@ -1,6 +1,6 @@
 //! How often each statement of a workload is asked, by asking.
 
-use super::{Effort, Executor, ExplainError};
+use super::{Effort, Executor, ExplainError, Explained};
 use crate::clock::Clock;
 use crate::stop::Stop;
 use crate::target::Control;
@@ -14,13 +14,14 @@ use std::collections::BTreeSet;
 const TIME_MAX: Nanos = Nanos::from_secs(20);
 
 /// Mean executions of each statement per request, over requests that are made for real inside transactions
-/// of our own, which are rolled back. What cannot be rolled back is not made.
+/// of our own, which are rolled back. What cannot be rolled back is not made. A request ends with a statement that the
+/// server refuses, which is told in `explained`.
 pub fn count(
     control: &mut Control,
     executor: &Executor,
     workload: &dyn Workload,
-    effort: &Effort,
-    stop: &Stop,
+    (effort, stop): (&Effort, &Stop),
+    explained: &mut Explained,
 ) -> Result<Vec<f64>, ExplainError> {
     let statements = workload.statements();
     let made: Vec<bool> = {
@@ -44,10 +45,14 @@ pub fn count(
             } else {
                 Ok(Reply { affected_rows: 1, ..Reply::default() })
             };
-            if answer.is_err() {
-                control.exec("ROLLBACK")?;
+            match answer {
+                Ok(answer) => reply = Some(answer),
+                Err(_) if stop.is_set() => break,
+                Err(error) => {
+                    explained.refuse(error.refused(&statements[index].sql)?);
+                    break;
+                }
             }
-            reply = Some(answer?);
         }
         control.exec("ROLLBACK")?;
         requests += 1;

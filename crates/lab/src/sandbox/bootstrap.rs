@@ -5,7 +5,7 @@ use super::binary::ServerBinary;
 use super::diagnosis::{Log, diagnose};
 use super::error::Failure;
 use super::paths::Paths;
-use super::process::server_with;
+use super::process::{BESIDE, server_with};
 use super::record::USER;
 use super::server::{is_root, open_log, without_server_variables};
 use crate::disk::free_bytes;
@@ -51,17 +51,19 @@ pub(super) fn bootstrap(
     stop: &Stop,
 ) -> Result<(), SandboxError> {
     remove_interrupted(paths);
-    let new = paths.dir.join(format!("data.new.{}", std::process::id()));
+    let name = format!("data.new.{}", std::process::id());
+    let new = paths.dir.join(&name);
     let log = Log::whole(&paths.bootstrap_log());
     let _ = fs::remove_file(paths.bootstrap_log());
-    let outcome = run(command(paths, binary, &new)?, paths, stop).and_then(|status| match status.success() {
-        true => write_init_sql(paths, password),
-        false => Err(SandboxError::Server {
-            name: paths.name.clone(),
-            failure: diagnose(&log.text(), 0).unwrap_or(Failure::Bootstrap(status.to_string())),
-            log: log.errors(),
-        }),
-    });
+    let outcome =
+        run(command(paths, binary, &name)?, paths, stop).and_then(|status| match status.success() {
+            true => write_init_sql(paths, password),
+            false => Err(SandboxError::Server {
+                name: paths.name.clone(),
+                failure: diagnose(&log.text(), 0).unwrap_or(Failure::Bootstrap(status.to_string())),
+                log: log.errors(),
+            }),
+        });
     let outcome =
         outcome.and_then(|()| fs::rename(&new, paths.data()).map_err(SandboxError::io("rename", &new)));
     let _ = match &outcome {
@@ -80,12 +82,14 @@ fn remove_interrupted(paths: &Paths) {
     }
 }
 
-fn command(paths: &Paths, binary: &ServerBinary, data: &Path) -> Result<Command, SandboxError> {
+/// The script does not quote what it is told: a path with a space would be two. So it runs in the sandbox's folder, and its
+/// paths are relative.
+fn command(paths: &Paths, binary: &ServerBinary, data: &str) -> Result<Command, SandboxError> {
     let script: PathBuf = binary.install_script()?;
     let mut command = Command::new(script);
-    command.arg(option("--defaults-file=", &paths.my_cnf()));
+    command.current_dir(&paths.dir).arg(format!("--defaults-file={BESIDE}"));
     command.args(binary.base_dir().map(|base| option("--basedir=", base)));
-    command.arg(option("--datadir=", data));
+    command.arg(format!("--datadir=./{data}"));
     // Until the first start root@localhost has no password: nobody else can reach the socket, and there is no TCP yet.
     command.args(["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]);
     command.args(is_root().then_some("--user=root"));

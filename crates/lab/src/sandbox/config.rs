@@ -161,7 +161,7 @@ fn quoted(value: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:,=%+@".contains(&byte);
     match value.bytes().all(plain) {
         true => value.into(),
-        false => format!("\"{}\"", value.replace('\\', "\\\\")),
+        false => format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")),
     }
 }
 
@@ -199,6 +199,11 @@ mod tests {
         assert!(text.contains("\ninit_connect = \"SET x=1 # y\"\n"));
         assert!(text.contains("\nsocket = \"/h h/s\"\n") && text.contains("\nport = 4000\n"));
         assert_eq!(text.matches("max_connections").count(), 1);
+    }
+
+    #[test]
+    fn paths_keep_their_quotes() {
+        assert_eq!(quoted("/a \"b\" 'c' \\d"), r#""/a \"b\" 'c' \\d""#);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What can go wrong with a sandbox, and what to do about it.
 
 use crate::target::TargetError;
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,14 @@ pub enum SandboxError {
     /// Neither EVENKEEL_HOME nor XDG_STATE_HOME nor HOME says where sandboxes live.
     #[error("no directory for sandboxes: neither EVENKEEL_HOME nor HOME is set")]
     NoHome,
+    /// No server can be told this path.
+    #[error("no server can keep its files in {}: {reason}", path.display())]
+    Home {
+        /// The sandbox's folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// The system refused something.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -111,6 +120,8 @@ pub enum SandboxError {
     HalfRestored {
         /// Sandbox.
         name: String,
+        /// The study that restores it, where it has left a note.
+        study: Option<String>,
     },
     /// Its own notes cannot be read.
     #[error("{} is damaged: {reason}", path.display())]
@@ -217,32 +228,49 @@ impl SandboxError {
     }
 
     /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::AlreadyRunning { name, .. } => {
+                format!("use it, or stop it: evenkeel sandbox down {name}").into()
+            }
+            Self::NotRunning { name } => format!("start it: evenkeel sandbox up {name}").into(),
+            Self::Differs { name, .. } => format!(
+                "stop it first (evenkeel sandbox down {name}), or leave the flags out to use it as it is"
+            )
+            .into(),
+            Self::HalfRestored { name, study } => format!(
+                "resume the study that restores it ({}), or begin anew: evenkeel sandbox clean {name}",
+                study
+                    .as_ref()
+                    .map_or("by --resume".into(), |study| format!("evenkeel profile --resume {study}"))
+            )
+            .into(),
+            Self::Record { path, .. } => {
+                let name = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+                format!("evenkeel sandbox clean {name} removes it with its data").into()
+            }
+            Self::Server { failure, .. } => failure.hint()?.into(),
+            Self::Target(error) => error.hint()?.into(),
+            _ => self.plain_hint()?.into(),
+        })
+    }
+
+    /// A hint that is the same whatever it is about.
+    fn plain_hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Name { .. } => "take a name like demo or db-1",
+            Self::Home { .. } => "name another folder by --home or EVENKEEL_HOME",
             Self::NoHome => "set EVENKEEL_HOME to a directory on a disk with space",
             Self::NoServer { .. } => {
                 "install mariadb-server-core and mariadb-client-core, or name a program by --server-binary"
             }
             Self::UnfitBinary { .. } => "name a mariadbd of version 10.4 or later by --server-binary",
-            Self::AlreadyRunning { .. } => "use it, or stop it: evenkeel sandbox down NAME",
             Self::Busy { .. } => "wait for the other evenkeel, or choose another name",
             Self::Unknown { .. } => "evenkeel sandbox list shows what there is",
-            Self::NotRunning { .. } => "start it: evenkeel sandbox up NAME",
-            Self::Differs { .. } => {
-                "stop it first (evenkeel sandbox down NAME), or leave the flags out to use it as it is"
-            }
-            Self::HalfRestored { .. } => {
-                "resume the study that restores it (evenkeel profile --resume STUDY), or begin anew: \
-                 evenkeel sandbox clean NAME"
-            }
-            Self::Record { .. } => "evenkeel sandbox clean NAME removes it with its data",
             Self::NoSpace { .. } => "free space, or set EVENKEEL_HOME to another file system",
             Self::Limit { .. } => "run without the limit, or where cgroups are writable (as root)",
             Self::PortTaken { .. } => "leave the port out: a free one is found",
-            Self::Server { failure, .. } => return failure.hint(),
-            Self::Target(error) => return error.hint(),
-            Self::Setting { .. } | Self::Io { .. } | Self::Stopped { .. } => return None,
+            _ => return None,
         })
     }
 }
@@ -259,5 +287,27 @@ impl Failure {
             Self::Ended(_) | Self::Silent(_) => "the log says why; clean the sandbox to begin anew",
             Self::Bootstrap(_) => "the log says why",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_name_the_sandbox_and_the_study_that_they_are_about() {
+        let (name, study) = ("demo".to_owned(), Some("20261121-one".to_owned()));
+        let path = PathBuf::from("/h/sandboxes/demo/sandbox.json");
+        for (error, way_out) in [
+            (SandboxError::NotRunning { name: name.clone() }, "evenkeel sandbox up demo"),
+            (SandboxError::AlreadyRunning { name: name.clone(), pid: 1 }, "evenkeel sandbox down demo"),
+            (SandboxError::Differs { name: name.clone(), differences: vec![] }, "evenkeel sandbox down demo"),
+            (SandboxError::HalfRestored { name: name.clone(), study: None }, "evenkeel sandbox clean demo"),
+            (SandboxError::HalfRestored { name, study }, "--resume 20261121-one"),
+            (SandboxError::Record { path, reason: String::new() }, "evenkeel sandbox clean demo"),
+        ] {
+            let hint = error.hint().unwrap();
+            assert!(hint.contains(way_out) && !hint.contains("NAME"), "{error}: {hint}");
+        }
     }
 }

@@ -34,6 +34,21 @@ impl Paths {
         Ok(Self { name: name.into(), dir: all(home)?.join(name) })
     }
 
+    /// Whether a server can be told this path: option files are text in lines, and of `tmpdir` a colon makes two.
+    pub(super) fn check_home(&self) -> Result<(), SandboxError> {
+        let fail = |reason| Err(SandboxError::Home { path: self.dir.clone(), reason });
+        match self.dir.to_str() {
+            None => fail("it is not UTF-8"),
+            Some(path) if path.contains(char::is_control) => {
+                fail("it has a line end or another control character")
+            }
+            Some(path) if path.contains(':') => {
+                fail("it has a colon, at which the server parts lists of folders")
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
     /// Creates the directories, closed to other users: whoever reaches the socket is root at the server.
     pub(super) fn create(&self) -> Result<(), SandboxError> {
         for dir in [&self.dir, &self.tmp()] {
@@ -69,6 +84,11 @@ impl Paths {
 
     pub(super) fn pid_file(&self) -> PathBuf {
         self.dir.join("server.pid")
+    }
+
+    /// The name of the study that gives the data back (`study::site`); there while one has to.
+    pub(super) fn study_note(&self) -> PathBuf {
+        self.dir.join("snapshot.study")
     }
 
     pub(super) fn record(&self) -> PathBuf {

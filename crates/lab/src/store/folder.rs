@@ -2,6 +2,7 @@
 
 use super::attempts;
 use super::format::{FORMAT, ManifestFile, PlanFile, RunFile, SummaryFile};
+use super::readers::BESIDE;
 use super::tables::RunTables;
 use crate::lock;
 use serde::Serialize;
@@ -95,6 +96,10 @@ impl StoreError {
             Self::Damaged { path, .. } if path.ends_with("run.json") => {
                 "move the folder of that run away; `evenkeel profile --resume` then measures it again"
             }
+            _ if self.is_beside_a_run() => {
+                "the run's figures stand in its run.json; to have the rest again, move the folder of that run away and go on \
+                 by `evenkeel profile --resume`"
+            }
             Self::Damaged { .. } => "move that file away; the runs can be read without it",
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
@@ -108,11 +113,25 @@ impl StoreError {
             {
                 "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
             }
+            Self::Io { action: "make", .. } => {
+                "name a folder in which you may make others, by --output or --home"
+            }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "studies are closed to other users; list them as the user who measured"
             }
             Self::Io { .. } | Self::Unread { .. } | Self::Histogram { .. } => return None,
         })
+    }
+
+    /// Whether it is about one of the files that lie beside `run.json`, and that can be missing without it.
+    fn is_beside_a_run(&self) -> bool {
+        let is_known =
+            |path: &Path| path.file_name().is_some_and(|name| BESIDE.iter().any(|known| name == *known));
+        match self {
+            Self::Unread { path, .. } => is_known(path),
+            Self::Io { path, source, .. } => is_known(path) && source.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
     }
 
     /// Whether the disk is full.
@@ -208,12 +227,15 @@ impl StudyFolder {
     /// A run that cannot be read is an error that names it, not a gap.
     pub fn runs(&self) -> Result<Vec<RunFile>, StoreError> {
         let mut runs: Vec<RunFile> = Vec::new();
-        for entry in read_dir(&self.runs_dir())? {
-            if is_finished(&entry) {
-                attempts::add(&mut runs, read_json(&entry.join("run.json"))?);
-            }
+        for entry in self.finished()? {
+            attempts::add(&mut runs, read_json(&entry.join("run.json"))?);
         }
         Ok(runs)
+    }
+
+    /// Folders of finished runs, all attempts at them among these.
+    pub(super) fn finished(&self) -> Result<Vec<PathBuf>, StoreError> {
+        Ok(read_dir(&self.runs_dir())?.into_iter().filter(|entry| is_finished(entry)).collect())
     }
 
     /// Makes the unfinished folder of a run in progress, for its request log.

@@ -114,6 +114,9 @@ fn empty() -> Histogram<u64> {
     histogram
 }
 
+/// Files that every finished run has beside `run.json`.
+pub(super) const BESIDE: [&str; 3] = ["intervals.csv", "sense.csv", "response.hdr"];
+
 /// The folder of one run, to be read.
 #[derive(Clone, Debug)]
 pub struct RunFolder(PathBuf);
@@ -121,6 +124,25 @@ pub struct RunFolder(PathBuf);
 impl RunFolder {
     pub(super) fn new(path: PathBuf) -> Self {
         Self(path)
+    }
+
+    /// What of its files is not there or empty; looks at names and lengths alone.
+    pub(super) fn missing(&self) -> Vec<StoreError> {
+        let missing = |name: &&str| {
+            let path = self.0.join(name);
+            match fs::metadata(&path) {
+                Ok(file) if file.len() > 0 => None,
+                Ok(_) => Some(StoreError::Unread { path, text: "it is empty".into() }),
+                Err(source) => Some(StoreError::Io { action: "read", path, source }),
+            }
+        };
+        BESIDE.iter().filter_map(missing).collect()
+    }
+
+    /// What of its files cannot be read; looks into each.
+    pub(super) fn damage(&self) -> Vec<StoreError> {
+        let read = [self.intervals().map(drop), self.sense().map(drop), self.response().map(drop)];
+        read.into_iter().filter_map(Result::err).collect()
     }
 
     /// Reads `intervals.csv`.
@@ -133,13 +155,20 @@ impl RunFolder {
 
     /// Reads `sense.csv`.
     pub fn sense(&self) -> Result<Table, StoreError> {
-        Ok(Table::parse(&text(&self.0.join("sense.csv"))?))
+        let path = self.0.join("sense.csv");
+        let table = Table::parse(&text(&path)?);
+        let is_named = table.column("at_s").is_some();
+        let unread = || StoreError::Unread { path, text: "the line of names is missing".into() };
+        is_named.then_some(table).ok_or_else(unread)
     }
 
     /// Reads the response times of `response.hdr`.
     pub fn response(&self) -> Result<Distribution, StoreError> {
         let path = self.0.join("response.hdr");
         let log = fs::read(&path).map_err(StoreError::io("read", &path))?;
+        if log.last().is_some_and(|last| *last != b'\n') {
+            return Err(StoreError::Unread { path, text: "it is cut short".into() });
+        }
         response_of(&log).map_err(|text| StoreError::Unread { path, text })
     }
 }
@@ -167,6 +196,22 @@ impl super::StudyFolder {
     /// The folder of a finished run.
     pub fn run_folder(&self, run: &RunFile) -> RunFolder {
         RunFolder::new(self.run_dir(run.cell, run.repeat, run.attempt))
+    }
+
+    /// Files beside `run.json` of any finished run that are not there or empty: a look at names alone, for a list of studies.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn missing(&self) -> Result<Vec<StoreError>, StoreError> {
+        Ok(self.finished()?.into_iter().flat_map(|run| RunFolder::new(run).missing()).collect())
+    }
+
+    /// Files beside `run.json` of any finished run that cannot be read: looks into each.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn damage(&self) -> Result<Vec<StoreError>, StoreError> {
+        Ok(self.finished()?.into_iter().flat_map(|run| RunFolder::new(run).damage()).collect())
     }
 }
 

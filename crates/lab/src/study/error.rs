@@ -9,6 +9,7 @@ use crate::store::StoreError;
 use crate::target::{Problem, TargetError};
 use evenkeel_core::rates::{RatePlanError, SearchFailure};
 use evenkeel_sense::SenseError;
+use std::borrow::Cow;
 use std::io;
 
 /// Why a study cannot go on. What was finished before stays in its folder.
@@ -99,36 +100,41 @@ impl StudyError {
         matches!(self, Self::Target(TargetError::Silent { .. } | TargetError::Timeout { .. }))
     }
 
-    /// What the user can do about it.
-    pub fn hint(&self) -> Option<&'static str> {
+    /// What the user can do about it; the study itself is `last` in it.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Sandbox(error) => return error.hint(),
-            Self::Target(TargetError::Silent { .. } | TargetError::Timeout { .. }) => SILENT_HINT,
-            Self::Target(error) => return error.hint(),
-            Self::Data(error) => return error.hint(),
-            Self::Store(error) => return error.hint(),
-            Self::Elsewhere(error) => return error.hint(),
+            Self::Target(TargetError::Silent { .. } | TargetError::Timeout { .. }) => SILENT_HINT.into(),
+            Self::Target(error) => error.hint()?.into(),
+            Self::Data(error) => error.hint()?.into(),
+            Self::Store(error) => error.hint()?.into(),
+            Self::Elsewhere(error) => error.hint()?.into(),
             Self::Load(error) if error.is_disk_full() => {
                 "free some space and go on with `evenkeel profile --resume last`, finished runs are kept; or start anew \
                  without --request-log"
+                    .into()
             }
-            Self::Load(error) => return error.hint(),
+            Self::Load(error) => error.hint()?.into(),
             Self::Search { .. } => {
-                "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`"
+                "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`".into()
             }
-            Self::Preflight(_) => "change the settings named, or ask for fewer sessions by --max-sessions",
-            Self::SmallPool { .. } => "take more data (--items, --ebs) or larger percentages",
+            Self::Preflight(_) => "change the settings named, or ask for fewer sessions by --max-sessions".into(),
+            Self::SmallPool { .. } => "take more data (--items, --ebs) or larger percentages".into(),
             Self::UnknownSize { .. } => {
-                "name the tables of each statement in the workload, or give the pool in bytes"
+                "name the tables of each statement in the workload, or give the pool in bytes".into()
             }
-            Self::ServerDied(_) => "finished runs are kept; go on by `evenkeel profile --resume last`",
-            Self::WrittenBy { .. } => {
-                "give it its data back by `evenkeel profile --resume` of that study, or, to keep it as it is now, remove \
-                 the file snapshot.study in the sandbox's folder"
+            Self::ServerDied(_) => "finished runs are kept; go on by `evenkeel profile --resume last`".into(),
+            Self::WrittenBy { study } => format!(
+                "give it its data back by `evenkeel profile --resume {study}`, or, to keep it as it is now, remove the file \
+                 snapshot.study in the sandbox's folder"
+            )
+            .into(),
+            Self::Reset { .. } => "try the command by hand".into(),
+            Self::Explain(ExplainError::Refused(_)) => {
+                "mend the statement or the database; `evenkeel explain` shows all that the server refuses".into()
             }
-            Self::Reset { .. } => "try the command by hand",
-            Self::Differs(_) => "start a new study, or resume with the files and data it began with",
-            Self::Explain(error) => return error.hint(),
+            Self::Differs(_) => "start a new study, or resume with the files and data it began with".into(),
+            Self::Explain(error) => error.hint()?.into(),
             Self::Sense(_) | Self::Rates(_) | Self::Start { .. } | Self::Stopped => {
                 return None;
             }

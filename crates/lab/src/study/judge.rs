@@ -7,7 +7,7 @@ use super::observe::Observation;
 use crate::load::{Interval, LoadResult};
 use crate::store::format::{CaveatRecord, NeighboursRecord, RunFile, Verdict};
 use evenkeel_core::Nanos;
-use evenkeel_core::caveat::Caveat;
+use evenkeel_core::caveat::{Caveat, FailedBy};
 use evenkeel_core::stability::{GIVEN_UP_MAX, Second, Stability};
 use evenkeel_core::statistics::{BATCHES, BatchMeans};
 
@@ -56,7 +56,7 @@ pub(super) fn caveats(
     batches: Option<&BatchMeans>,
 ) -> Vec<CaveatRecord> {
     let counts = &load.counts;
-    let failed = counts.failed.values().sum();
+    let errors = FailedBy::all(&counts.failed, &load.error_texts);
     let [lag, lag_tail, session_wait] = generator_caveats(load);
     let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
     let unseen =
@@ -71,7 +71,7 @@ pub(super) fn caveats(
         Caveat::generator(busiest_percent(load)),
         Caveat::stability(stability),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
-        Caveat::failures(failed, counts.arrivals),
+        Caveat::failures(errors, counts.arrivals),
         Caveat::backlog(load.backlog_at_end, counts.arrivals),
         Caveat::reconnects(load.reconnects),
         run.steal_percent().and_then(Caveat::steal),

@@ -41,7 +41,7 @@ pub use event::StudyEvent;
 pub use figures::{kinds, orders_per_minute, times};
 pub use judge::generator_caveats;
 pub use plan::new_plan;
-pub use plans::statement_plans;
+pub use plans::{StatementPlans, statement_plans};
 pub use pool::POOL_BYTES_MIN;
 pub use preflight::{prepared_statements, writes};
 pub use run::run;

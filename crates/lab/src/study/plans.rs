@@ -1,22 +1,45 @@
 //! Statement plans for the store.
 
 use super::StudyError;
-use crate::explain::{Effort, PlanReport, PlanRow, explain};
+use crate::explain::{Effort, ExplainError, PlanReport, PlanRow, Refused, explain};
 use crate::stop::Stop;
 use crate::store::format::{ClassRecord, StatementPlanRecord};
 use crate::target::Control;
 use crate::workload::{Class, Workload};
 use std::fmt::Write as _;
 
-/// The plans of a workload's statements, heaviest first.
+/// What the server makes of a workload's statements.
+#[derive(Clone, Debug, Default)]
+pub struct StatementPlans {
+    /// Plans, heaviest first.
+    pub plans: Vec<StatementPlanRecord>,
+    /// Statements that it does not take.
+    pub refused: Vec<Refused>,
+}
+
+impl StatementPlans {
+    /// The plans, for who needs all statements.
+    ///
+    /// # Errors
+    /// The server refuses one.
+    pub fn all(mut self) -> Result<Vec<StatementPlanRecord>, StudyError> {
+        match self.refused.is_empty() {
+            true => Ok(self.plans),
+            false => Err(ExplainError::Refused(self.refused.swap_remove(0)).into()),
+        }
+    }
+}
+
+/// The plans of a workload's statements, and what the server says against others.
 pub fn statement_plans(
     control: &mut Control,
     workload: &dyn Workload,
     effort: &Effort,
     stop: &Stop,
-) -> Result<Vec<StatementPlanRecord>, StudyError> {
-    let reports = explain(control, workload, effort, stop)?;
-    Ok(reports.iter().map(record).collect())
+) -> Result<StatementPlans, StudyError> {
+    let explained = explain(control, workload, effort, stop)?;
+    let plans = explained.plans.iter().map(record).collect();
+    Ok(StatementPlans { plans, refused: explained.refused })
 }
 
 fn record(report: &PlanReport) -> StatementPlanRecord {

@@ -86,7 +86,7 @@ impl Study<'_> {
         tell(StudyEvent::Preparing(format!("explaining {}", workload.name())));
         let mut control = Control::connect_until(&ready.target, self.stop)?;
         let effort = explain::Effort { seed: self.spec.seed.child("explain"), ..explain::Effort::default() };
-        found.plans.extend(plans::statement_plans(&mut control, workload, &effort, self.stop)?);
+        found.plans.extend(plans::statement_plans(&mut control, workload, &effort, self.stop)?.all()?);
         Ok(())
     }
 

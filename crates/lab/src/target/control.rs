@@ -238,6 +238,11 @@ impl Control {
         self.exec(&format!("KILL CONNECTION {id}")).map(drop)
     }
 
+    /// Ends the statement of another connection, by that one's number; one that makes none goes on.
+    pub fn kill_query(&mut self, id: u32) -> Result<(), TargetError> {
+        self.exec(&format!("KILL QUERY {id}")).map(drop)
+    }
+
     /// Executes a LOAD DATA LOCAL statement and streams `reader` to it; returns the rows loaded. The file
     /// name in the statement does not matter.
     ///

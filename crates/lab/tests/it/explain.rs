@@ -7,7 +7,10 @@ use evenkeel_lab::target::Control;
 use evenkeel_lab::workload::{Class, find};
 
 fn plans(control: &mut Control, name: &str) -> Vec<PlanReport> {
-    explain(control, &*find(name, scale()).unwrap(), &Effort::default(), &Stop::default()).unwrap()
+    let explained =
+        explain(control, &*find(name, scale()).unwrap(), &Effort::default(), &Stop::default()).unwrap();
+    assert_eq!(explained.refused, []);
+    explained.plans
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn rows_read_are_counted_exactly() {
         transactions: Vec::new(),
     };
     let workload = evenkeel_lab::workload::user::UserWorkload::new(&definition, &mut control).unwrap();
-    let reports = explain(&mut control, &workload, &Effort::default(), &Stop::default()).unwrap();
+    let reports = explain(&mut control, &workload, &Effort::default(), &Stop::default()).unwrap().plans;
     let measured = reports[0].measured.as_ref().unwrap();
     // 500 rows and the end of the table.
     assert_eq!(measured.handler_reads["Handler_read_rnd_next"], 501.0, "{measured:?}");

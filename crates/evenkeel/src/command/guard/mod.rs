@@ -28,8 +28,9 @@ Examples:
   evenkeel guard top 127.0.0.1:9307
 
 A guard needs --listen and --backend, or a --config that has them; everything else has a default.
-Signals: SIGHUP reads the configuration again, SIGTERM lets transactions end and stops; a second
-SIGTERM (or SIGINT) ends at once, transactions or not.
+Signals: SIGHUP reads the configuration again, SIGTERM (or Ctrl-C) lets transactions end and stops,
+by exit code 0, since that is its orderly end; a second one ends at once, transactions or not, by
+143 (130).
 What holds locks never queues; for locks by name (GET_LOCK) that is so for as many sessions of a
 user as the limit, 4 at least and 64 at most (named_max in the file).
 Compression is negotiated away. Accounts that authenticate by a socket's system user (unix_socket,

@@ -10,22 +10,45 @@ use evenkeel_gate::share::{Backing, DiskPlan};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Opens all of them.
-pub fn open(config: &ShareConfig) -> Result<Vec<DiskPlan>> {
-    config.disks.iter().map(|disk| open_one(disk, config)).collect()
+/// Files that were made for disks that nobody is served from yet: they go with it, unless they are kept.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// From here on a client may have written to them.
+    pub fn keep(mut self) {
+        self.0.clear();
+    }
 }
 
-/// Opens one of them.
-pub fn open_one(disk: &DiskConfig, config: &ShareConfig) -> Result<DiskPlan> {
+impl Drop for Made {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // Where this fails it is as if somebody had made it before.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Opens all of them.
+pub fn open(config: &ShareConfig) -> Result<(Vec<DiskPlan>, Made)> {
+    let mut made = Made::default();
+    let disks = config.disks.iter().map(|disk| open_one(disk, config, &mut made)).collect::<Result<_>>()?;
+    Ok((disks, made))
+}
+
+/// Opens one of them; says so where its file is made.
+pub fn open_one(disk: &DiskConfig, config: &ShareConfig, made: &mut Made) -> Result<DiskPlan> {
     let slots = config.bus.address.as_deref().and_then(|address| address.strip_prefix("slot:"));
     let refused = "it is the slot file of --bus: the disk's writes would go over what hosts tell each other";
     if slots.is_some_and(|slots| are_one(Path::new(slots), Path::new(&disk.backing))) {
         return Err(anyhow!("{}: {refused}", disk.backing.display()))
             .with_context(|| format!("opening disk `{}`", disk.name));
     }
-    let backing = one(disk).with_context(|| format!("opening disk `{}`", disk.name))?;
+    let backing = one(disk, made).with_context(|| format!("opening disk `{}`", disk.name))?;
     Ok(DiskPlan { name: disk.name.clone(), shares: disk.share, backing })
 }
 
@@ -39,9 +62,11 @@ fn are_one(one: &Path, other: &Path) -> bool {
     place(one).is_some_and(|found| place(other) == Some(found))
 }
 
-fn one(disk: &DiskConfig) -> Result<Box<dyn Backing>> {
-    if let Some(size) = disk.size {
-        make(disk, size)?;
+fn one(disk: &DiskConfig, made: &mut Made) -> Result<Box<dyn Backing>> {
+    if let Some(size) = disk.size
+        && make(disk, size)?
+    {
+        made.0.push(disk.backing.clone());
     }
     let options = FileOptions { direct: disk.direct, read_only: disk.read_only, ..FileOptions::default() };
     let file: Box<dyn Backing> = match disk.volatile {
@@ -56,17 +81,20 @@ fn one(disk: &DiskConfig) -> Result<Box<dyn Backing>> {
         // Hosts on one array draw other service times; the same host draws the same again.
         Some(path) => {
             let opened = Simulated::open(path, file, Seed(1).child(&disk.name));
-            Ok(Box::new(opened.hint("evenkeel share array FILE makes one")?))
+            Ok(Box::new(opened.hint(format!("evenkeel share array {} makes one", path.display()))?))
         }
     }
 }
 
 /// A file that is missing, of this size and without any block, which nobody else may read. One that cannot have its size is
-/// not left behind.
-fn make(disk: &DiskConfig, size: u64) -> Result<()> {
+/// not left behind. Whether it was missing.
+fn make(disk: &DiskConfig, size: u64) -> Result<bool> {
     let made = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&disk.backing) {
-        Ok(file) => file.set_len(size).inspect_err(|_| drop(std::fs::remove_file(&disk.backing))),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Ok(file) => {
+            let sized = file.set_len(size).inspect_err(|_| drop(std::fs::remove_file(&disk.backing)));
+            sized.map(|()| true)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
     };
     made.with_context(|| format!("making {} of {size} bytes", disk.backing.display()))
@@ -84,10 +112,10 @@ mod tests {
         let disk = DiskConfig::new("d", &path);
         assert!(make(&disk, u64::MAX).is_err());
         assert!(!path.exists(), "the next start would say that it is too small");
-        make(&disk, 1 << 20).unwrap();
+        assert!(make(&disk, 1 << 20).unwrap());
         let found = std::fs::metadata(&path).unwrap();
         assert_eq!((found.len(), found.permissions().mode() & 0o777), (1 << 20, 0o600));
-        make(&disk, 2 << 20).unwrap();
+        assert!(!make(&disk, 2 << 20).unwrap());
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 1 << 20, "one that is there stays as it is");
     }
 }

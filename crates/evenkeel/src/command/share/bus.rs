@@ -29,7 +29,7 @@ fn carrier(config: &ShareConfig) -> Result<Box<dyn Carrier>> {
                 // What the bus knows of the way out says more, where it does.
                 let known = opened.as_ref().err().and_then(BusError::hint);
                 let made = "a slot file is made where it is missing; its folder has to be there";
-                Ok(Box::new(opened.hint(known.unwrap_or(made))?))
+                Ok(Box::new(opened.hint(known.unwrap_or(made.into()))?))
             }
             Some(("nats" | "tls", _)) => Ok(Box::new(Nats::open(&nats(config, bus, address)?)?)),
             _ => bail!("bus {address:?} must be slot:FILE, nats://HOST:PORT or tls://HOST:PORT"),

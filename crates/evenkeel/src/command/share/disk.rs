@@ -1,8 +1,9 @@
 //! `evenkeel share disk`: backings, fronts, and what sets the window, until SIGTERM.
 
 use super::super::Session;
+use super::backing::{self, Made};
 use super::flags::Flags;
-use super::{backing, bus, handover, places, reload, supervisor};
+use super::{bus, handover, places, reload, supervisor};
 use crate::clock::unix_time;
 use crate::config::costs::CostTables;
 use crate::config::share::{DiskConfig, ShareConfig};
@@ -80,6 +81,7 @@ struct Ready {
     disk: DiskConfig,
     place: usize,
     plan: DiskPlan,
+    made: Made,
     size: (u64, bool),
     places: Vec<(Address, Access)>,
     doors: Doors,
@@ -116,7 +118,7 @@ impl Running {
         // Where it may not, a machine without memory can stand still when it writes to its own disk.
         let _ = serve_file_systems();
         let names: Vec<String> = config.disks.iter().map(|disk| disk.name.clone()).collect();
-        let disks = backing::open(config)?;
+        let (disks, made) = backing::open(config)?;
         let sizes: Vec<(u64, bool)> =
             disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
@@ -136,6 +138,7 @@ impl Running {
         let bell = config.handover.as_deref().map(handover::bind).transpose()?;
         // Up to here a predecessor would go on if something failed.
         place.take()?;
+        made.keep();
         let engine = Engine::start_listening(plan, listening)?;
         let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
         let looped = Loop::new(
@@ -205,19 +208,21 @@ impl Running {
 
     /// A disk that will have this place.
     fn prepare(&self, disk: &DiskConfig, place: usize, config: &ShareConfig) -> Result<Ready> {
-        let plan = backing::open_one(disk, config)?;
+        let mut made = Made::default();
+        let plan = backing::open_one(disk, config, &mut made)?;
         let size = (plan.backing.bytes(), plan.backing.is_read_only());
         let places = places::of_disk(disk, config)?;
         let doors = Doors::bind(&places).with_context(|| format!("adding disk `{}`", disk.name))?;
         let fuse = show(disk, place, &self.engine, size)?;
-        Ok(Ready { disk: disk.clone(), place, plan, size, places, doors, fuse })
+        Ok(Ready { disk: disk.clone(), place, plan, made, size, places, doors, fuse })
     }
 
     /// Serves it; its name.
     fn add(&mut self, ready: Ready, config: &ShareConfig) -> Result<String> {
-        let Ready { disk, place, plan, size, places, doors, fuse } = ready;
+        let Ready { disk, place, plan, made, size, places, doors, fuse } = ready;
         let (name, ports) = (disk.name.clone(), doors.ports());
         let served = self.engine.add(plan, doors).with_context(|| format!("adding disk `{name}`"))?;
+        made.keep();
         // Whatever fails from here on: it is served, and has its place.
         self.sizes.push(size);
         self.names.push(name.clone());

@@ -20,8 +20,10 @@ Examples:
   evenkeel share disk --config /etc/evenkeel/share.toml
 
 The disk of a host has the host's name unless the configuration file says otherwise.
-Signals: SIGHUP reads the configuration again, SIGTERM ends what is asked, flushes and stops. With --handover PATH the same command,
-started beside the one that serves, takes its place, and clients notice nothing.")]
+Signals: SIGHUP reads the configuration again, SIGTERM (or Ctrl-C) ends what is asked, flushes
+and stops, by exit code 0, since that is its orderly end; a second one ends it at once, by 143
+(130). With --handover PATH the same command, started beside the one that serves, takes its
+place, and clients notice nothing.")]
 pub struct Flags {
     /// Configuration file, for several disks; SIGHUP reads it again
     #[arg(long, value_name = "FILE")]

@@ -1,5 +1,6 @@
 //! What the whole is about: the sentence, its figures, and how far the study is.
 
+use crate::failed;
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
@@ -11,7 +12,7 @@ use std::fmt::Write as _;
 
 /// The head of the page.
 pub fn headline(study: &Study<'_>) -> String {
-    let mut out = format!("<header class=\"head\">\n{}", chips(study));
+    let mut out = format!("<header class=\"head\">\n{}{}", chips(study), finding(study));
     match study.summary.headlines.as_slice() {
         [] => out.push_str(&nothing_yet(study)),
         [one] => {
@@ -33,6 +34,13 @@ pub fn headline(study: &Study<'_>) -> String {
     }
     out.push_str("</header>\n");
     out
+}
+
+/// What stands before all figures: that most requests failed, if they did.
+fn finding(study: &Study<'_>) -> String {
+    let found = failed::of_study(study.plan, study.summary, study.runs);
+    let words = |text: String| format!("<p class=\"finding\">Finding: {}.</p>\n", Text(&unbroken(&text)));
+    found.map_or_else(String::new, words)
 }
 
 /// A sentence whose percent signs stay with their numbers.
@@ -89,6 +97,9 @@ fn chips(study: &Study<'_>) -> String {
     } else {
         ("doubt", format!("unfinished, {runs}"))
     }];
+    if failed::of_study(study.plan, summary, study.runs).is_some() {
+        chips.push(("bad", "requests failed".to_owned()));
+    }
     if summary.runs_done > 0 {
         chips.push(if summary.valid {
             ("good", "measurement valid".to_owned())

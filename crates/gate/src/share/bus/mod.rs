@@ -23,6 +23,7 @@ use bounded::Bounded;
 use evenkeel_core::Nanos;
 use evenkeel_core::share::Report;
 use roster::Roster;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -104,25 +105,31 @@ pub enum BusError {
 
 impl BusError {
     /// What to do next.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Twin(_) => Some("give this host a name of its own (--name), or end the other one"),
-            Self::Full { .. } => Some("end a member, or all of them and make another file with more slots"),
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Twin(_) => "give this host a name of its own (--name), or end the other one".into(),
+            Self::Full { .. } => "end a member, or all of them and make another file with more slots".into(),
             Self::NotSlots { .. } => {
-                Some("name a file that is missing: it is made; one that is there stays as it is")
+                "name a file that is missing: it is made; one that is there stays as it is".into()
             }
-            Self::Device(_) => Some(
-                "`evenkeel share slots DEVICE` makes one of a device that is empty; wipefs and blkdiscard -z empty one",
-            ),
-            Self::Locked(_) => Some("find out who holds it (lslocks), or name another file"),
-            Self::Address(_) => Some(
-                "nats://HOST:PORT or tls://HOST:PORT; what to log in with goes into a file (--bus-login)",
-            ),
+            Self::Device(device) => {
+                let device = device.display();
+                format!("`evenkeel share slots {device}` makes one of it where it is empty; wipefs and blkdiscard -z empty it")
+                    .into()
+            }
+            Self::Locked(path) => {
+                format!("find out who holds it (`lslocks | grep {}`), or name another file", path.display())
+                    .into()
+            }
+            Self::Address(_) => {
+                "nats://HOST:PORT or tls://HOST:PORT; what to log in with goes into a file (--bus-login)"
+                    .into()
+            }
             Self::Down(_) | Self::Slow => {
-                Some("is it running, and is what to log in with right (--bus-login, --bus-ca)?")
+                "is it running, and is what to log in with right (--bus-login, --bus-ca)?".into()
             }
-            _ => None,
-        }
+            _ => return None,
+        })
     }
 }
 

@@ -86,13 +86,15 @@ impl Sandbox {
     /// Directories, lock and record; what a crash left is removed.
     fn prepare(spec: &SandboxSpec, events: Events<'_>) -> Result<Self, SandboxError> {
         let paths = Paths::new(&spec.home, &spec.name)?;
+        paths.check_home()?;
         // Before the lock, because whoever holds a running one holds that too; and after it, because somebody
         // may have been faster.
         load_stopped(&paths)?;
         paths.create()?;
         let lock = paths.lock()?;
         if Snapshot::is_interrupted(&paths.data()) {
-            return Err(SandboxError::HalfRestored { name: spec.name.clone() });
+            let study = std::fs::read_to_string(paths.study_note()).ok();
+            return Err(SandboxError::HalfRestored { name: spec.name.clone(), study });
         }
         let mut record = match load_stopped(&paths)? {
             Some(record) => record,

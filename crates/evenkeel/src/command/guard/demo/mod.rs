@@ -4,9 +4,9 @@ mod play;
 mod stage;
 
 use super::super::Session;
-use crate::failure::INTERRUPTED;
 use crate::guard::show::{self, Show};
 use crate::out;
+use crate::signals;
 use crate::view::picture::Frame;
 use anyhow::Result;
 use evenkeel_lab::sandbox::{self, SandboxError};
@@ -61,7 +61,7 @@ pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
     if session.stop.is_set() {
         removed?;
         eprintln!("stopped; the server, the guard and their files are gone");
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(signals::exit_code());
     }
     let show = played?;
     removed?;

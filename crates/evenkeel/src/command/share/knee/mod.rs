@@ -8,9 +8,10 @@ use crate::command::Session;
 use crate::command::profile::mode;
 use crate::config::share::{DiskConfig, ShareConfig};
 use crate::config::units;
-use crate::failure::{INTERRUPTED, NOT_VALID, WithHint};
+use crate::failure::{NOT_VALID, WithHint};
 use crate::progress::{ProgressEvent, View};
 use crate::share::knee::{DEPTH_MOST, Measurement, Storage, Sweep, SweepPlan, caveats, json, sweep, text};
+use crate::signals;
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
@@ -53,8 +54,9 @@ reads, unless --overwrite is given. With --costs it measures instead how many I/
 storage does in a second, and prints the flags by which hosts divide its time, and not its I/Os. The storage may hold data, and may not be served or mounted meanwhile. Measure what hosts have
 in common from one of them, while the others leave it alone.
 
-Exit codes: 0 found; 2 wrong use; 3 there is no threshold, rounds disagree, or a cost is not known to the
-error asked for (the figures are shown all the same).")]
+Exit codes: 0 found; 2 wrong use; 3 there is no threshold, rounds disagree, or a cost is not
+known to the error asked for (the figures are shown all the same); 130, 143 stopped by Ctrl-C,
+SIGTERM, with nothing judged.")]
 pub struct KneeArgs {
     /// File or block device to read; as large as the data that will be there
     #[arg(long, value_name = "PATH")]
@@ -120,7 +122,7 @@ fn interrupted(session: &Session) -> ExitCode {
     if !session.quiet {
         eprintln!("stopped; nothing is judged before all rounds have ended");
     }
-    ExitCode::from(INTERRUPTED)
+    signals::exit_code()
 }
 
 /// A figure of rounds that disagree is shown, but a script is not to use it.
@@ -224,7 +226,7 @@ impl KneeArgs {
             Err(error) if is_missing(&error) => {
                 Err(error).hint("name a file or block device that is there; it is only read")?
             }
-            opened => opened?,
+            opened => opened?.0,
         };
         let disk = disks.into_iter().next().context("there is one disk")?;
         let (blocks, deepest) = (disk.backing.bytes() / block, u64::from(self.depth_max));

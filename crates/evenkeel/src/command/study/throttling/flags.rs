@@ -172,8 +172,11 @@ fn place(session: &Session, args: &Args) -> Result<Place> {
     let last: CpuSet = own.last().copied().into_iter().collect();
     // Read once to refuse what is wrong before anything starts.
     let spec = crate::command::sandbox::spec(session, &args.server, "unused".to_owned())?;
-    let generator =
-        args.generator_cpus.as_deref().map(units::cpus).transpose().context("reading --generator-cpus")?;
+    let generator = args
+        .generator_cpus
+        .as_deref()
+        .map(|text| units::machine_cpus(text, "--generator-cpus"))
+        .transpose()?;
     let machine = Machine::read(None);
     Ok(Place {
         processor: machine.processor.model,

@@ -8,11 +8,11 @@ mod settle;
 mod step;
 
 use crate::command::{Session, look, profile};
-use crate::failure::INTERRUPTED;
 use crate::format;
 use crate::out;
 use crate::progress::{Mode, ProgressEvent, View};
 use crate::report::throttling::html;
+use crate::signals;
 use crate::throttling::folder::Folder;
 use crate::throttling::record::{Key, PlanFile, Second, Sweep, Way};
 use crate::throttling::{json, plan, table, verdict, words};
@@ -40,11 +40,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         // Nothing to keep or to resume.
         let _ = std::fs::remove_dir_all(folder.path());
         outcome?;
-        return Ok(ExitCode::from(INTERRUPTED));
+        return Ok(signals::exit_code());
     }
     let finished = outcome.with_context(|| format!("measuring {}", folder.path().display()))?;
     finish(session, args, &folder, &plan)?;
-    Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
+    Ok(if finished { ExitCode::SUCCESS } else { signals::exit_code() })
 }
 
 fn finish(session: &Session, args: &Args, folder: &Folder, plan: &PlanFile) -> Result<()> {

@@ -15,9 +15,9 @@ use crate::clock::unix_time;
 use crate::command::{Session, profile};
 use crate::databases::record::{Key, Run, Setting};
 use crate::databases::{csv, json, table};
-use crate::failure::INTERRUPTED;
 use crate::progress::{Mode, ProgressEvent, View};
 use crate::report::shares::databases::html;
+use crate::signals;
 use crate::{format, out};
 use anyhow::{Context, Result};
 pub use flags::Flags;
@@ -46,7 +46,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     work.finish()?;
     match outcome {
         Err(error) if !session.stop.is_set() => Err(error),
-        _ if session.stop.is_set() => Ok(ExitCode::from(INTERRUPTED)),
+        _ if session.stop.is_set() => Ok(signals::exit_code()),
         _ => Ok(ExitCode::SUCCESS),
     }
 }

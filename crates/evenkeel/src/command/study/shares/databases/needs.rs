@@ -25,8 +25,7 @@ const PROGRAMS: [(&str, &str); 6] = [
 pub fn check() -> Result<()> {
     let mut missing = missing();
     if let Err(error) = sandbox::check_server(None) {
-        let remedy = error.hint().unwrap_or_default().to_owned();
-        missing.push((error.to_string(), remedy));
+        missing.push((error.to_string(), error.hint().unwrap_or_default().into_owned()));
     }
     if missing.is_empty() {
         return Ok(());

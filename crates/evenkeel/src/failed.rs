@@ -1,0 +1,107 @@
+//! Requests that mostly fail: a finding that is told before any figure, since what was measured is mostly errors.
+
+use crate::caveats::cell_name;
+use crate::format;
+use evenkeel_core::caveat::{FailedBy, most_failed};
+use evenkeel_lab::load::Counts;
+use evenkeel_lab::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
+use std::collections::BTreeMap;
+
+/// Too many connections, of the server and of a user: a sweep ends where the server lets nobody more in, which is found
+/// on purpose.
+const FULL: [u16; 2] = [1040, 1203];
+
+/// More names than this are counted only.
+const NAMED: usize = 6;
+
+/// What a load found; `None` where most requests did not fail.
+pub fn of_load(counts: &Counts, texts: &BTreeMap<u16, String>) -> Option<String> {
+    let failed = counts.failed.values().sum();
+    most_failed(failed, counts.arrivals).then(|| sentence(failed, counts.arrivals, "", &counts.failed, texts))
+}
+
+/// What a study found: the cells in which most requests failed, by what the server said.
+pub fn of_study(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Option<String> {
+    let cells: Vec<&CellSummary> = summary.cells.iter().filter(|cell| has_failed(cell)).collect();
+    if cells.is_empty() {
+        return None;
+    }
+    let mut failed: BTreeMap<u16, u64> = BTreeMap::new();
+    for (code, count) in cells.iter().flat_map(|cell| &cell.counts.failed) {
+        *failed.entry(*code).or_default() += count;
+    }
+    let texts = runs.iter().flat_map(|run| run.error_texts.clone()).collect();
+    let arrivals = cells.iter().map(|cell| cell.counts.arrivals).sum();
+    let kind = if plan.series.len() > 1 { "cell" } else { "rate" };
+    let places = match (cells.len(), summary.cells.len()) {
+        (few, all) if few == all => String::new(),
+        (few, all) if few <= NAMED => {
+            let names: Vec<String> = cells.iter().map(|cell| cell_name(plan, cell)).collect();
+            format!(" at {few} of {} ({})", format::counted(all, kind), names.join(", "))
+        }
+        (few, all) => format!(" at {few} of {}", format::counted(all, kind)),
+    };
+    Some(sentence(failed.values().sum(), arrivals, &places, &failed, &texts))
+}
+
+fn has_failed(cell: &CellSummary) -> bool {
+    let failed = cell.counts.failed.iter().filter(|(code, _)| !FULL.contains(code));
+    most_failed(failed.map(|(_, count)| count).sum(), cell.counts.arrivals)
+}
+
+fn sentence(
+    failed: u64,
+    arrivals: u64,
+    places: &str,
+    by: &BTreeMap<u16, u64>,
+    texts: &BTreeMap<u16, String>,
+) -> String {
+    let errors = FailedBy::words(&FailedBy::all(by, texts));
+    let requests = match failed == arrivals {
+        true => format!("all {} requests", format::count(arrivals)),
+        false => format!("{} of {} requests", format::count(failed), format::count(arrivals)),
+    };
+    format!("{requests} failed{places}, {errors}; figures of errors say nothing of the statements")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn counts(completed: u64, failed: &[(u16, u64)]) -> Counts {
+        let arrivals = completed + failed.iter().map(|(_, count)| count).sum::<u64>();
+        Counts { arrivals, completed, failed: failed.iter().copied().collect(), ..Counts::default() }
+    }
+
+    #[test]
+    fn a_load_most_of_whose_requests_fail_is_a_finding_with_the_servers_words() {
+        let texts = BTreeMap::from([(1146, "Table 'shop.item' doesn't exist".to_owned())]);
+        assert_eq!(of_load(&counts(50, &[(1146, 50)]), &texts), None);
+        assert_eq!(of_load(&counts(0, &[]), &texts), None);
+        assert_eq!(
+            of_load(&counts(0, &[(1146, 1_500)]), &texts).as_deref(),
+            Some(
+                "all 1,500 requests failed, 1500 times error 1146 “Table 'shop.item' doesn't exist”; figures of errors \
+                 say nothing of the statements"
+            )
+        );
+        let most = of_load(&counts(1, &[(1213, 2)]), &texts).unwrap();
+        assert!(most.starts_with("2 of 3 requests failed, 2 times error 1213;"), "{most}");
+    }
+
+    #[test]
+    fn a_study_names_the_rates_at_which_most_failed_and_not_those_that_were_full() {
+        let mut fixture = fixture::demo();
+        let found = |fixture: &fixture::Fixture| of_study(&fixture.plan, &fixture.summary, &fixture.runs);
+        assert_eq!(found(&fixture), None);
+        let arrivals = fixture.summary.cells[1].counts.arrivals;
+        fixture.summary.cells[1].counts.failed = BTreeMap::from([(1040, arrivals)]);
+        assert_eq!(found(&fixture), None, "a server that is full is where a sweep ends");
+        fixture.summary.cells[1].counts.failed = BTreeMap::from([(1305, arrivals)]);
+        fixture.runs[0].error_texts.insert(1305, "PROCEDURE shop.buy does not exist".to_owned());
+        let text = found(&fixture).unwrap();
+        assert!(text.contains(" requests failed at 1 of 6 rates (20/s), "), "{text}");
+        assert!(text.contains("error 1305 “PROCEDURE shop.buy does not exist”"), "{text}");
+    }
+}
