@@ -1,14 +1,15 @@
 //! One run: load with its observers, then its figures and caveats.
 
+use super::eyes::Eyes;
 use super::figures::{counts, kinds, orders_per_minute, times};
-use super::observe::{Glance, Heard, Observation, Observer};
+use super::observe::Observation;
 use super::pooled;
 use super::site::Ready;
 use super::spec::{Process, StudySpec};
 use super::{StudyError, StudyEvent, around, cells, judge, preflight, stretch};
-use crate::clock::{Clock, monotonic, unix_time};
+use crate::clock::{Clock, unix_time};
 use crate::elsewhere;
-use crate::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
+use crate::load::{self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
 use crate::stop::Stop;
 use crate::store::SenseRow;
 use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile};
@@ -80,40 +81,12 @@ pub(super) fn measure(
     drop(control);
     let plan = load_plan(spec, order, ready, sessions);
     let started_unix_s = unix_time().as_secs();
-    let mut observer = None;
-    let mut failed = None;
-    let mut watch = None;
-    let mut glance = Glance::new(ready.server_pid.map(Domain::Process).or(ready.domain.clone()));
-    let inner = stop.clone();
-    let mut heard = Heard::new();
+    let mut eyes = Eyes::new(spec, order, ready, stop);
     let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
-        if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
-            match Observer::start(
-                sense_plan(spec, ready),
-                &plan.target,
-                (order.warm_up - progress.elapsed, order.measure),
-                stop,
-            ) {
-                Ok(started) => {
-                    observer = Some(started);
-                    watch = far_watch(ready, order.warm_up - progress.elapsed, order.measure);
-                }
-                Err(error) => {
-                    failed = Some(error);
-                    inner.set();
-                }
-            }
-        }
-        heard.hear(progress.completed);
-        if let Some(silent) = observer.as_ref().and_then(Observer::silence) {
-            let address = plan.target.address.to_string();
-            failed.get_or_insert(TargetError::silent(address, silent.max(heard.silent_for())).into());
-            inner.set();
-        }
-        let theta_percent =
-            watch.as_ref().map_or_else(|| glance.theta_percent(), elsewhere::Watch::theta_percent);
+        let theta_percent = eyes.look(&progress);
         tell(StudyEvent::Load { load: progress, theta_percent });
     });
+    let Eyes { observer, watch, failed, heard, .. } = eyes;
     let mut observation = observer.map(|observer| observer.finish(stop));
     let sense = observation.as_mut().map(|seen| &mut seen.sense);
     let sight = watch.map(|watch| watch.finish(sense));
@@ -134,12 +107,6 @@ pub(super) fn measure(
     run.started_unix_s = started_unix_s;
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
     Ok(Some(Measured { run, load, rows }))
-}
-
-/// Who sees the server from elsewhere begins with the load, as the observers of this machine do.
-fn far_watch(ready: &Ready, warm_up: Nanos, measure: Nanos) -> Option<elsewhere::Watch> {
-    let begins = monotonic() + warm_up;
-    Some(ready.elsewhere.as_ref()?.watch(begins, begins + measure))
 }
 
 /// Notes who saw the server, what only he knows, and what he should have seen and has not.
@@ -195,7 +162,7 @@ fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: Se
     }
 }
 
-fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
+pub(super) fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
     let cpus = spec.generator_cpus.iter().filter_map(|&cpu| u32::try_from(cpu).ok());
     SensePlan {
         domain: ready.domain.clone(),
@@ -219,9 +186,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         cell: order.cell.id,
         repeat: order.repeat,
         attempt: order.attempt,
-        set_aside: Vec::new(),
         order: order.order,
-        started_unix_s: 0,
         seed: order.seed(spec).0,
         measured_s,
         counts: counts(&load.counts),
@@ -258,13 +223,11 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         rolled_back: load.rolled_back,
         tried_again: load.tried_again,
         batches: load.batches.iter().map(Into::into).collect(),
-        relaxations: None,
         neighbours: seen.and_then(|seen| around::neighbours(load, seen.neighbours.as_ref()?)),
         error_texts: load.error_texts.clone(),
-        caveats: Vec::new(),
-        sensed: None,
-        status_stretch: None,
         probe_wait_ms: seen.and_then(|seen| seen.server.probe_wait_ms.clone()),
+        // What only the whole of it says comes later.
+        ..RunFile::default()
     };
     run.relaxations = pooled::relaxations(&run);
     run.caveats = judge::caveats(&run, load, seen, &stability, batches.as_ref());

@@ -11,6 +11,7 @@ mod attempt;
 mod cells;
 mod error;
 mod event;
+mod eyes;
 mod figures;
 mod judge;
 mod length;
