@@ -57,6 +57,10 @@ Examples:
   evenkeel profile --resume last
       go on where a stopped or killed study was
 
+The first sentence says what the server carries at least and at most, with 95 % confidence; the second how far response
+times can be trusted. Runs whose generator was late are left out of the bounds and counted. Exit code 3 only where not even
+one bound can be given.
+
 Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.
 
 Exit codes: 0 done; 1 most requests of a rate failed, and the first line says by which errors; 2

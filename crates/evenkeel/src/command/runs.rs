@@ -136,6 +136,27 @@ mod tests {
     }
 
     #[test]
+    fn runs_that_their_generator_spoilt_are_left_out_of_the_bounds_and_counted() {
+        let mut fixture = fixture::demo();
+        let last = fixture.plan.cells.last().unwrap().id;
+        let before = summarise(&fixture.plan, &fixture.runs).headlines[0].clone();
+        assert!(
+            before.bounds.at_most_per_s.is_some() && !before.trust_text.contains("left out"),
+            "{before:?}"
+        );
+        for run in fixture.runs.iter_mut().filter(|run| run.cell == last) {
+            run.caveats.push(CaveatRecord {
+                code: "lag-too-large".to_owned(),
+                severity: SeverityRecord::Invalid,
+                text: "The generator sent its requests late.".to_owned(),
+            });
+        }
+        let after = &summarise(&fixture.plan, &fixture.runs).headlines[0];
+        assert_eq!((after.bounds.at_most_per_s, after.bounds.left_out), (None, 3), "{after:?}");
+        assert!(after.trust_text.contains("3 of 18 runs are left out of the bounds"), "{}", after.trust_text);
+    }
+
+    #[test]
     fn the_sentence_names_a_lower_rate_that_is_not_trusted() {
         let mut fixture = fixture::demo();
         let lowest = fixture.plan.cells[0].id;

@@ -28,7 +28,20 @@ impl Findings<'_> {
 
     /// How far response times can be trusted.
     pub(super) fn trusts(&self) -> String {
-        if self.is_measured { self.trust_sentence() } else { String::new() }
+        if self.is_measured { self.trust_sentence() + &self.left_out() } else { String::new() }
+    }
+
+    /// Which runs are not in the bounds, where some are.
+    fn left_out(&self) -> String {
+        let BoundsRecord { runs, left_out, .. } = *self.bounds;
+        match left_out {
+            0 => String::new(),
+            _ if !self.bounds.is_something() => String::new(),
+            left_out => format!(
+                ". {left_out} of {} runs are left out of the bounds, since the generator fell behind or requests failed in them",
+                runs + left_out
+            ),
+        }
     }
 
     fn bounds_sentence(&self) -> String {

@@ -89,5 +89,5 @@ fn a_statement_takes_as_many_pages_under_overload_as_without_load() {
 #[test]
 fn a_request_of_two_statements_takes_the_pages_of_both() {
     let home = tempfile::tempdir().unwrap();
-    check(&at(home.path(), vec![60.0, 600.0], Protocol::Prepared, &[FIXED, FIXED]), home.path(), 2.0);
+    check(&at(home.path(), vec![60.0, 3_000.0], Protocol::Prepared, &[FIXED, FIXED]), home.path(), 2.0);
 }

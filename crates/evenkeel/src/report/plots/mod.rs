@@ -8,7 +8,7 @@ mod variation;
 use super::chart::{Axis, Chart, Guide, Marker, Quantity, Spacing, Trace};
 use super::study::Study;
 use crate::format;
-use evenkeel_lab::store::format::{CellSummary, HeadlineRecord};
+use evenkeel_lab::store::format::{BoundsRecord, CellSummary, HeadlineRecord};
 use traces::{LAG, MU, Measure, PERCENTILES, PROBE_WAIT, TAU, THETA, THROUGHPUT, trace, traces};
 
 pub use pair::{NAMES as SIDES, distributions, look as side_look, pair};
@@ -44,9 +44,7 @@ pub fn tau(study: &Study<'_>) -> Plot {
         if let Some(x) = beyond.and_then(|theta| rate_at(study, headline, theta)) {
             guides.push(Guide::ShadeBeyond { x, text: "beyond the trust limit".to_owned() });
         }
-        if let Some(x) = headline.capacity_per_s.as_ref().and_then(format::mean) {
-            guides.push(Guide::Upright { x, text: format!("carries {}", format::rate(x)) });
-        }
+        guides.extend(carried(headline));
     }
     if let Some(x) = knee(study) {
         guides.push(Guide::Upright { x, text: format!("knee {}", format::rate(x)) });
@@ -62,6 +60,21 @@ pub fn tau(study: &Study<'_>) -> Plot {
         notes: Vec::new(),
         narrow: Some(Chart { id: "tau-narrow".to_owned(), size: HALF, ..chart.clone() }),
         chart,
+    }
+}
+
+/// What is carried, at least and at most; in studies without bounds the mean.
+fn carried(headline: &HeadlineRecord) -> Vec<Guide> {
+    let upright = |name: &str, x: Option<f64>| {
+        x.map(|x| Guide::Upright { x, text: format!("{name} {}", format::rate(x)) })
+    };
+    let BoundsRecord { at_least_per_s, at_most_per_s, .. } = headline.bounds;
+    let bounds = [upright("at least", at_least_per_s), upright("at most", at_most_per_s)];
+    match headline.bounds.is_something() {
+        true => bounds.into_iter().flatten().collect(),
+        false => {
+            upright("carries", headline.capacity_per_s.as_ref().and_then(format::mean)).into_iter().collect()
+        }
     }
 }
 
