@@ -49,12 +49,13 @@ impl Alone {
     pub fn of(runs: &[&RunAt], carried: &Carried) -> Option<Self> {
         let saturated = carried.saturated(runs);
         let found = clear(&saturated).or_else(|| handed_back(&saturated));
-        // Alone it carries no less than it was seen to carry beside others.
-        found.map(|found| match carried.at_least {
-            Some(least) if least > found.range.low => {
-                Self { range: Range { low: least, high: found.range.high.max(least) }, ..found }
-            }
-            _ => found,
+        // Alone it carries no less than it was seen to carry beside others, and perhaps as much as it was not seen to refuse: a
+        // server that is given more than it carries may do less than its best.
+        found.map(|found| {
+            let least = carried.at_least.unwrap_or(0.0);
+            let most = carried.at_most.unwrap_or(0.0).max(least);
+            let range = Range { low: found.range.low.max(least), high: found.range.high.max(most) };
+            Self { range, ..found }
         })
     }
 }

@@ -65,8 +65,11 @@ pub struct BoundsRecord {
     pub at_least_per_s: Option<f64>,
     /// The rate at which that was seen.
     pub seen_at_per_s: Option<f64>,
-    /// 95th percentile of the response time there, ms: below this.
+    /// 95th percentile of the response time, ms: below this, with 95 % confidence ...
     pub p95_below_ms: Option<f64>,
+    /// ... at this rate, the highest up to `seen_at_per_s` of which an upper bound is known.
+    #[serde(default)]
+    pub p95_at_per_s: Option<f64>,
     /// The server carries at most this, requests per second.
     pub at_most_per_s: Option<f64>,
     /// What it would carry without neighbours, requests per second.

@@ -39,12 +39,12 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
     let answer = Answer::of(&at);
     let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
     let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
-    let seen =
-        cells.iter().find(|cell| cell.series == series && Some(cell.rate_per_s) == answer.carried.seen_at);
+    let p95 = p95(cells, series, answer.carried.seen_at);
     BoundsRecord {
         at_least_per_s: answer.carried.at_least,
         seen_at_per_s: answer.carried.seen_at,
-        p95_below_ms: seen.and_then(|cell| cell.p95_ms.high),
+        p95_below_ms: p95.map(|(_, below)| below),
+        p95_at_per_s: p95.map(|(rate, _)| rate),
         at_most_per_s: answer.carried.at_most,
         by_itself_per_s: answer.alone.map(|alone| range(alone.range)),
         by_itself_from: answer.alone.map_or_else(String::new, |alone| way(&alone).to_owned()),
@@ -54,6 +54,17 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
         runs: u32::try_from(at.len() - answer.left_out).unwrap_or(u32::MAX),
         left_out: u32::try_from(answer.left_out).unwrap_or(u32::MAX),
     }
+}
+
+/// The highest rate up to the one that was seen to be carried whose 95th percentile has an upper bound, and that bound in ms.
+/// Near the limit runs are mostly too short for one.
+fn p95(cells: &[CellSummary], series: usize, seen_at: Option<f64>) -> Option<(f64, f64)> {
+    let seen_at = seen_at?;
+    let carried = |cell: &&CellSummary| {
+        cell.series == series && cell.rate_per_s <= seen_at && cell.valid && !cell.lower_bound
+    };
+    let bounded = cells.iter().filter(carried).filter_map(|cell| Some((cell.rate_per_s, cell.p95_ms.high?)));
+    bounded.max_by(|one, other| one.0.total_cmp(&other.0))
 }
 
 /// One run as the mathematics takes it.
@@ -159,6 +170,7 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
         at_least_per_s: both(one.at_least_per_s, other.at_least_per_s, f64::min),
         seen_at_per_s: both(one.seen_at_per_s, other.seen_at_per_s, f64::min),
         p95_below_ms: both(one.p95_below_ms, other.p95_below_ms, f64::max),
+        p95_at_per_s: both(one.p95_at_per_s, other.p95_at_per_s, f64::min),
         at_most_per_s: both(one.at_most_per_s, other.at_most_per_s, f64::max),
         by_itself_per_s: by_itself,
         by_itself_from: if by_itself.is_some() { one.by_itself_from.clone() } else { String::new() },

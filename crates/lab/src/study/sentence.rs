@@ -85,7 +85,7 @@ impl Findings<'_> {
     }
 
     fn p95(&self) -> Option<String> {
-        let (below, rate) = (self.bounds.p95_below_ms?, self.bounds.seen_at_per_s?);
+        let (below, rate) = (self.bounds.p95_below_ms?, self.bounds.p95_at_per_s?);
         Some(format!("p95 below {} ms at {}", ceiling(below), nearest(rate)))
     }
 

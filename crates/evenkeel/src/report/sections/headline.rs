@@ -164,7 +164,7 @@ fn bounds(bounds: &BoundsRecord) -> Vec<Tile> {
         }
         None => "requests without neighbours".to_owned(),
     };
-    let p95_at = format!("p95 at {} /s", bounds.seen_at_per_s.map_or_else(String::new, nearest));
+    let p95_at = format!("p95 at {} /s", bounds.p95_at_per_s.map_or_else(String::new, nearest));
     vec![
         there(
             "carries",
