@@ -23,11 +23,13 @@ impl ThreadWaits {
         Self::parse(&text::read(format!("/proc/{pid}/task/{thread}/schedstat"))?)
     }
 
-    /// Parses the text of a schedstat file. A kernel that has one and does not count never lets a thread run.
+    /// Parses the text of a schedstat file. A kernel that has one and does not count never gave a thread a CPU by it; the time of
+    /// one that has just begun may still be zero.
     pub fn parse(text: &str) -> Option<Self> {
         let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
         let (ran, waited) = (fields.next()?.ok()?, fields.next()?.ok()?);
-        (ran > 0).then_some(Self { ran: Nanos(ran), waited: Nanos(waited) })
+        let began = fields.next()?.ok()?;
+        (ran > 0 || began > 0).then_some(Self { ran: Nanos(ran), waited: Nanos(waited) })
     }
 }
 
@@ -40,6 +42,8 @@ mod tests {
     fn a_thread_that_ran_and_waited_is_told_and_one_that_is_not_counted_is_not() {
         let waits = ThreadWaits { ran: Nanos(3_215_446), waited: Nanos(281_202) };
         assert_eq!(ThreadWaits::parse("3215446 281202 27\n"), Some(waits));
+        let new = ThreadWaits { ran: Nanos::ZERO, waited: Nanos(2_817_462) };
+        assert_eq!(ThreadWaits::parse("0 2817462 1\n"), Some(new), "it has just begun");
         for text in ["0 0 0\n", "", "1", "x y z", "-1 2 3"] {
             assert_eq!(ThreadWaits::parse(text), None, "{text:?}");
         }
