@@ -4,6 +4,7 @@ use crate::failed;
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
+use evenkeel_core::bounds::alone::NEIGHBOURS_MIN;
 use evenkeel_core::digits::{ceiling, floor, nearest};
 use evenkeel_lab::store::format::{
     BoundsRecord, CellSummary, EstimateRecord, HeadlineRecord, RangeRecord, Verdict,
@@ -159,6 +160,9 @@ fn bounds(bounds: &BoundsRecord) -> Vec<Tile> {
     let ends = cpu.and_then(|work| work.ends_at_per_s);
     let ends = ends.map_or_else(String::new, |range| format!("; all CPUs are used at {} /s", apart(range)));
     let taken = match bounds.taken_percent {
+        Some(taken) if taken < NEIGHBOURS_MIN => {
+            "requests; neighbours took less than 1 % of its CPUs".to_owned()
+        }
         Some(taken) => {
             format!("requests without neighbours, who took {} of its CPUs", format::percent(taken))
         }
