@@ -128,8 +128,6 @@ pub struct Answer {
     pub carried: Carried,
     /// What would be carried without neighbours; `None` where nothing tells.
     pub alone: Option<Alone>,
-    /// CPU per request; `None` where the server's CPU cannot be seen.
-    pub work: Option<Work>,
     /// CPU time of the server's CPUs that others took, percent, over all runs; `None` where it cannot be seen.
     pub taken_percent: Option<f64>,
     /// Runs that took no part, because their generator failed.
@@ -141,11 +139,8 @@ impl Answer {
     pub fn of(runs: &[RunAt]) -> Self {
         let valid: Vec<&RunAt> = runs.iter().filter(|run| run.valid && run.seconds > 0.0).collect();
         let carried = Carried::of(&valid);
-        let points: Vec<(f64, f64)> =
-            valid.iter().filter_map(|run| Some((run.throughput(), run.cpu?))).collect();
         Self {
             alone: Alone::of(&valid, &carried),
-            work: Work::of(&points),
             taken_percent: taken(&valid).map(|taken| 100.0 * taken),
             left_out: runs.len() - valid.len(),
             carried,

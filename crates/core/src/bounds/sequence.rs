@@ -106,7 +106,7 @@ impl Sequence {
         let low = carried.throughput_low.unwrap_or(0.0).min(carried.rate);
         let gap = (failed.rate / carried.rate).ln();
         let chance = (carried.rate / low.max(1e-9)).ln();
-        let alone = answer.alone.map_or(f64::INFINITY, |alone| alone.range.relative_width());
+        let alone = self.alone_width(answer);
         let wide = |value: f64, wanted: f64| value / wanted;
         let steps = [
             (wide(gap, half), self.inside_gap(answer, carried, failed)),
@@ -119,6 +119,18 @@ impl Sequence {
             _ if steps.iter().all(|(excess, _)| *excess <= 1.0) => Step::Enough,
             _ => Step::Exhausted,
         }
+    }
+
+    /// Width of what the server would carry by itself; infinite before it is known, and zero where runs do not tell it: nobody
+    /// sees its CPUs, or many runs of overload have brought nothing.
+    fn alone_width(&self, answer: &Answer) -> f64 {
+        if let Some(alone) = answer.alone {
+            return alone.range.relative_width();
+        }
+        let overload = self.overload(answer);
+        let made = answer.carried.rates.iter().find(|rate| rate.rate == overload).map_or(0, |rate| rate.runs);
+        let is_hopeless = answer.taken_percent.is_none() || made >= RUNS_UNDECIDED;
+        if is_hopeless { 0.0 } else { f64::INFINITY }
     }
 
     /// A rate between the two: an undecided one that is there already, or a new one.

@@ -102,6 +102,25 @@ fn a_server_carries_no_less_alone_than_it_did_beside_others() {
     assert!(answer.alone.unwrap().range.low >= answer.carried.at_least.unwrap(), "{answer:?}");
 }
 
+#[test]
+fn runs_do_not_go_where_they_can_tell_nothing() {
+    // A server whose CPUs nobody sees: overload says nothing of what it would carry by itself, however often it is made.
+    let mut runs = three(kept(100.0, 10.0));
+    runs.extend(three(kept(180.0, 10.0)));
+    runs.extend(three(behind(300.0, 200.0)));
+    let sequence = Sequence { wanted: Wanted { width: 0.0 }, rate_max: 1e6 };
+    let Some(Step::Run(rate)) = sequence.next(&runs) else { panic!("there is a gap to close") };
+    assert!(rate > 180.0 && rate < 300.0, "{rate}");
+    // One that is seen, with a disk for its limit: five runs of overload are enough to know that none tells.
+    for run in &mut runs {
+        (run.cpu, run.cpus, run.taken) = (Some(0.3), Some(1.0), Some(0.3));
+    }
+    let overload = runs[8].clone();
+    runs.extend([overload.clone(), overload]);
+    let Some(Step::Run(rate)) = sequence.next(&runs) else { panic!("there is a gap to close") };
+    assert!(rate != 300.0, "{rate}");
+}
+
 fn plan(share: f64) -> TryPlan {
     TryPlan {
         shared: Shared { service: Nanos::from_millis(4), share, burst: Nanos::from_millis(100) },

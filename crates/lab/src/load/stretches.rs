@@ -2,16 +2,13 @@
 
 use super::result::Stretch;
 use evenkeel_core::Nanos;
-use evenkeel_core::bounds::stretches::SECONDS;
 
 /// Stretches that are kept at most, those of an hour: 1.1 MB for each load thread. A longer run has none of what
 /// comes later, which then takes no part in what is said of undisturbed stretches.
 const STRETCHES_MAX: u64 = 36_000;
 
-/// Length of a stretch.
-pub(crate) fn length() -> Nanos {
-    Nanos::from_secs_f64(SECONDS)
-}
+/// Length of a stretch: `core::bounds::stretches::SECONDS`, as a constant, since it divides with every request.
+pub(crate) const LENGTH: Nanos = Nanos::from_millis(100);
 
 /// What one thread counts of each stretch. Nothing is allocated after the start.
 #[derive(Default)]
@@ -23,12 +20,12 @@ pub(super) struct Stretches {
 impl Stretches {
     /// Whole stretches of a measured phase on the monotonic clock.
     pub fn new(start: Nanos, end: Nanos) -> Self {
-        let count = ((end - start).0 / length().0).min(STRETCHES_MAX);
+        let count = ((end - start).0 / LENGTH.0).min(STRETCHES_MAX);
         Self { start, counted: vec![Stretch::default(); usize::try_from(count).unwrap_or(0)] }
     }
 
     fn of(&mut self, instant: Nanos) -> Option<&mut Stretch> {
-        let place = instant.0.checked_sub(self.start.0)? / length().0;
+        let place = instant.0.checked_sub(self.start.0)? / LENGTH.0;
         self.counted.get_mut(usize::try_from(place).ok()?)
     }
 
@@ -56,7 +53,7 @@ impl Stretches {
 
     /// The whole stretches of a phase that lasted so long.
     pub fn finish(mut self, measured: Nanos) -> Vec<Stretch> {
-        self.counted.truncate(usize::try_from(measured.0 / length().0).unwrap_or(usize::MAX));
+        self.counted.truncate(usize::try_from(measured.0 / LENGTH.0).unwrap_or(usize::MAX));
         self.counted
     }
 }
@@ -75,6 +72,12 @@ pub(super) fn add(total: &mut Vec<Stretch>, part: &[Stretch]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_core::bounds::stretches::SECONDS;
+
+    #[test]
+    fn a_stretch_is_as_long_as_those_that_are_judged() {
+        assert_eq!(LENGTH.as_secs_f64(), SECONDS);
+    }
 
     const START: Nanos = Nanos::from_secs(100);
 

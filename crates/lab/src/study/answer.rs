@@ -1,5 +1,6 @@
 //! What all runs of a group say about what is carried, as bounds.
 
+use super::judge::REFUSALS;
 use crate::store::format::{
     BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile,
     SeverityRecord, Verdict, WorkRecord,
@@ -7,10 +8,6 @@ use crate::store::format::{
 use evenkeel_core::bounds::alone::Way;
 use evenkeel_core::bounds::{Alone, Answer, Clear, Range, RunAt, Work};
 use evenkeel_core::trust::LOST_MAX;
-
-/// Refusals are the server's way to say that it carries no more: too many connections (1040, 1203), or none taken at all
-/// (2002, 2003). Any other failure says something about the requests.
-const REFUSALS: [u16; 4] = [1040, 1203, 2002, 2003];
 
 /// The bounds of series that differ in the target alone: what each of them carries at least, and at most.
 pub(super) fn of_group(

@@ -116,7 +116,11 @@ pub(super) fn kept_up(run: &RunFile) -> bool {
     run.stability != Verdict::Unstable && given_up <= GIVEN_UP_MAX * run.counts.arrivals as f64
 }
 
-/// Whether the server let nobody more in: too many connections (1040, 1203), or none taken at all (2002, 2003).
+/// Errors by which a server lets nobody more in: too many connections (1040, 1203), or none taken at all (2002, 2003). That
+/// says that it carries no more; any other failure says something about the requests.
+pub(super) const REFUSALS: [u16; 4] = [1040, 1203, 2002, 2003];
+
+/// Whether the server let nobody more in.
 pub(super) fn refused(run: &RunFile) -> bool {
-    [1040, 1203, 2002, 2003].iter().any(|code| run.counts.failed.get(code).is_some_and(|count| *count > 0))
+    REFUSALS.iter().any(|code| run.counts.failed.get(code).is_some_and(|count| *count > 0))
 }

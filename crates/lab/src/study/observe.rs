@@ -124,7 +124,7 @@ fn neighbour_plan(plan: &SensePlan) -> Option<NeighbourPlan> {
         generator_cpus: plan.generator_cpus.clone().unwrap_or_default(),
         delay: plan.delay,
         duration: plan.duration,
-        stretch: stretches::length(),
+        stretch: stretches::LENGTH,
     })
 }
 
