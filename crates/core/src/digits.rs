@@ -15,6 +15,11 @@ pub fn ceiling(value: f64) -> String {
     rounded(value, f64::ceil)
 }
 
+/// `3.08 to 3.31`, rounded away from the middle.
+pub fn between(low: f64, high: f64) -> String {
+    format!("{} to {}", floor(low), ceiling(high))
+}
+
 fn rounded(value: f64, to_whole: fn(f64) -> f64) -> String {
     let places = match value.abs() {
         x if x >= 100.0 => 0,
@@ -39,6 +44,7 @@ mod tests {
         assert_eq!((floor(430.9), ceiling(430.1)), ("430".to_owned(), "431".to_owned()));
         assert_eq!((floor(3.119), ceiling(3.111)), ("3.11".to_owned(), "3.12".to_owned()));
         assert_eq!((floor(0.3), ceiling(0.1 + 0.2)), ("0.300".to_owned(), "0.300".to_owned()));
+        assert_eq!(between(3.081, 3.302), "3.08 to 3.31");
         assert_eq!((ceiling(1234.2), nearest(1234.2)), ("1235".to_owned(), "1234".to_owned()));
     }
 

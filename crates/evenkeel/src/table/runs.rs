@@ -5,7 +5,7 @@ use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint};
 use crate::failed;
 use crate::format;
-use evenkeel_core::digits::{ceiling, floor};
+use evenkeel_core::digits::{between, ceiling, floor};
 use evenkeel_lab::store::format::{BoundsRecord, EstimateRecord, PlanFile, SummaryFile};
 
 /// A study in the list, and in its JSON.
@@ -101,7 +101,7 @@ fn carries(summary: Option<&SummaryFile>) -> String {
         let least = bounds().filter_map(|bounds| bounds.at_least_per_s).reduce(f64::min);
         let most = bounds().filter_map(|bounds| bounds.at_most_per_s).reduce(f64::max);
         return match (least, most) {
-            (Some(least), Some(most)) => format!("{} to {}/s", floor(least), ceiling(most)),
+            (Some(least), Some(most)) => format!("{}/s", between(least, most)),
             (Some(least), None) => format!("≥ {}/s", floor(least)),
             (None, Some(most)) => format!("≤ {}/s", ceiling(most)),
             (None, None) => "-".to_owned(),

@@ -1,9 +1,9 @@
 //! What a study says first: the bounds in one sentence, and in a second how far its response times can be trusted.
 
 use super::summary::trust_reason;
-use crate::store::format::{BoundsRecord, PlanFile, RangeRecord};
+use crate::store::format::{BoundsRecord, PlanFile};
 use evenkeel_core::bounds::alone::NEIGHBOURS_MIN;
-use evenkeel_core::digits::{ceiling, floor, nearest};
+use evenkeel_core::digits::{between, ceiling, floor, nearest};
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, TrustLimit};
 
@@ -91,7 +91,7 @@ impl Findings<'_> {
 
     fn cpu(&self) -> Option<String> {
         let range = self.bounds.work_of("cpu_ms")?.range?;
-        Some(format!("one request takes {} ms of CPU", apart(&range)))
+        Some(format!("one request takes {} ms of CPU", between(range.low, range.high)))
     }
 
     fn neighbours(&self) -> Option<String> {
@@ -100,8 +100,10 @@ impl Findings<'_> {
             Some(taken) => format!("neighbours took {taken:.0} % of its CPUs"),
             None => return None,
         };
-        let by_itself =
-            self.bounds.by_itself_per_s.map(|range| format!(", by itself expect {}", apart(&range)));
+        let by_itself = self
+            .bounds
+            .by_itself_per_s
+            .map(|range| format!(", by itself expect {}", between(range.low, range.high)));
         Some(took + &by_itself.unwrap_or_default())
     }
 
@@ -149,9 +151,4 @@ fn interval(estimate: &Estimate) -> String {
         (Some(low), Some(high)) => format!("{mean} ({} to {})", nearest(low), nearest(high)),
         _ => format!("{mean} (one run, no interval)"),
     }
-}
-
-/// `3.08 to 3.31`, rounded away from the middle.
-fn apart(range: &RangeRecord) -> String {
-    format!("{} to {}", floor(range.low), ceiling(range.high))
 }

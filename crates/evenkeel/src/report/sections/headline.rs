@@ -5,7 +5,7 @@ use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
 use evenkeel_core::bounds::alone::NEIGHBOURS_MIN;
-use evenkeel_core::digits::{ceiling, floor, nearest};
+use evenkeel_core::digits::{between, ceiling, floor, nearest};
 use evenkeel_lab::store::format::{
     BoundsRecord, CellSummary, EstimateRecord, HeadlineRecord, RangeRecord, Verdict,
 };
@@ -150,12 +150,12 @@ fn there(name: &str, value: Option<String>, words: String) -> Tile {
 /// What the sentence says, one by one.
 fn bounds(bounds: &BoundsRecord) -> Vec<Tile> {
     let carries = match (bounds.at_least_per_s, bounds.at_most_per_s) {
-        (Some(least), Some(most)) => Some(format!("{} to {} /s", floor(least), ceiling(most))),
+        (Some(least), Some(most)) => Some(between(least, most) + " /s"),
         (Some(least), None) => Some(format!("≥ {} /s", floor(least))),
         (None, Some(most)) => Some(format!("≤ {} /s", ceiling(most))),
         (None, None) => None,
     };
-    let apart = |range: RangeRecord| format!("{} to {}", floor(range.low), ceiling(range.high));
+    let apart = |range: RangeRecord| between(range.low, range.high);
     let cpu = bounds.work_of("cpu_ms");
     let ends = cpu.and_then(|work| work.ends_at_per_s);
     let ends = ends.map_or_else(String::new, |range| format!("; all CPUs are used at {} /s", apart(range)));
