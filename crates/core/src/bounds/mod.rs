@@ -22,7 +22,7 @@ pub mod work;
 
 pub use alone::Alone;
 pub use carried::{Carried, Fate, Rate};
-pub use sequence::{Sequence, Step, Wanted};
+pub use sequence::{RATES_FIRST, Sequence, Step, Wanted};
 pub use work::Work;
 
 use crate::stability::Stability;

@@ -12,8 +12,11 @@ const STRIDE: f64 = 1.3;
 /// Rates closer than this count as one: a step to it would tell nothing.
 const CLOSE: f64 = 1.015;
 
+/// Rates to begin with.
+pub const RATES_FIRST: usize = 4;
+
 /// Shares of the saturation that a search found, to begin with.
-const FIRST: [f64; 4] = [0.5, 0.8, 0.95, 1.3];
+const FIRST: [f64; RATES_FIRST] = [0.5, 0.8, 0.95, 1.3];
 
 /// Overload is so many times the highest rate that was carried, with what neighbours took handed back.
 const ABOVE: f64 = 1.25;
@@ -54,6 +57,21 @@ impl Sequence {
     /// that work per request is known over a range, and one near. Overload follows, when it is known what others take.
     pub fn first(&self, saturation: f64) -> Vec<f64> {
         FIRST.iter().map(|share| round(share * saturation).min(self.rate_max)).collect()
+    }
+
+    /// The rate of the next run of the opening, of these rates in rising order: so many runs of each as make it certain, two
+    /// rates by turns, so that what drifts with time meets both alike. First the lowest and the highest, whose runs alone give
+    /// every bound where the time is short, then those between. `made` says how many runs a rate has. `None` when it is over.
+    pub fn opening(rates: &[f64], made: impl Fn(f64) -> usize) -> Option<f64> {
+        let (ends, between) = match rates {
+            [lowest, between @ .., highest] => (vec![*lowest, *highest], between.to_vec()),
+            few => (few.to_vec(), Vec::new()),
+        };
+        let open = |pair: &[f64]| {
+            let least = pair.iter().copied().min_by_key(|rate| made(*rate));
+            least.filter(|rate| made(*rate) < RUNS_MIN)
+        };
+        open(&ends).or_else(|| open(&between))
     }
 
     /// The next step after these runs. `None` where no run is valid: a further one of the same kind would be no better.

@@ -44,7 +44,7 @@ impl fmt::Display for Caveat {
             Self::ConnectionsLost { reconnects } => connections_lost(*reconnects, out),
             Self::FirstRepeatDiffers { first, later } => first_repeat_differs(*first, *later, out),
             Self::NotAvailable { what } => {
-                write!(out, "This machine does not show {what}; the figures that need it are missing.")
+                write!(out, "Not available: {what}. The figures that need it are missing.")
             }
             Self::MeasuredAgain { set_aside, worst } => measured_again(*set_aside, worst, out),
             Self::RatesNotMeasured { series, rates, reason } => not_measured(series, rates, reason, out),

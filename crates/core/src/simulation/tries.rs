@@ -42,11 +42,11 @@ impl TryPlan {
         let sequence = Sequence { wanted: self.wanted, rate_max: RATE_MAX };
         let saturation = self.saturation(seed.child("search"))?;
         let mut runs: Vec<RunAt> = Vec::new();
-        for rate in sequence.first(saturation) {
-            self.measure(rate, seed, &mut runs)?;
-        }
+        let first = sequence.first(saturation);
         while runs.len() < self.runs {
-            match sequence.next(&runs) {
+            let made = |rate: f64| runs.iter().filter(|run| run.rate == rate).count();
+            let opening = Sequence::opening(&first, made).map(Step::Run);
+            match opening.or_else(|| sequence.next(&runs)) {
                 Some(Step::Run(rate)) => self.measure(rate, seed, &mut runs)?,
                 Some(Step::Enough | Step::Exhausted) | None => break,
             }

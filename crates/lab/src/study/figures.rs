@@ -103,7 +103,8 @@ pub fn estimate_record(estimate: &Estimate) -> EstimateRecord {
         mean: estimate.mean,
         se: estimate.standard_error(),
         low: estimate.low(),
-        high: estimate.high(),
+        // Without an upper end it is a lower bound, as the store has it.
+        high: estimate.high().filter(|high| high.is_finite()),
         degrees: estimate.error.map(|_| (estimate.n.saturating_sub(1)) as f64),
     }
 }

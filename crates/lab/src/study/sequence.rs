@@ -6,7 +6,7 @@ use super::{StudyError, StudyEvent, answer, order, summary};
 use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
-use evenkeel_core::bounds::{RunAt, Sequence, Step, Wanted};
+use evenkeel_core::bounds::{RATES_FIRST, RunAt, Sequence, Step, Wanted};
 
 /// A rate at which so many more runs failed than held, by their own generator, is given up, and the sequence with it:
 /// further runs would fail as well.
@@ -15,8 +15,8 @@ const FAILED_MAX: usize = 5;
 /// Runs of a study at most, however tight the bounds are to be: a server whose capacity wanders never gets them.
 const RUNS_MAX: usize = 2_000;
 
-/// Rates that a study begins with, and runs of each before anything is certain: what the first bounds cost.
-const RUNS_FIRST: u32 = 12;
+/// Runs of the two rates that a study begins with: what the first bounds cost.
+const RUNS_FIRST: u32 = 6;
 
 /// Why a sequence ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Study<'_> {
         if self.runs.len() >= RUNS_MAX {
             return Err(End::TooMany);
         }
-        if let Some(rate) = self.rate_without_runs(group) {
+        if let Some(rate) = self.opening(group) {
             return Ok(rate);
         }
         let sequence = sequence(budget);
@@ -113,13 +113,17 @@ impl Study<'_> {
         Err(end)
     }
 
-    /// A rate of the plan that was not measured yet, in random order.
-    fn rate_without_runs(&self, group: &[usize]) -> Option<f64> {
-        let cells = order::block(&self.plan.cells, self.spec.seed, 1);
-        let without = |cell: &&CellRecord| {
-            group.contains(&cell.series) && !self.runs.iter().any(|run| run.cell == cell.id)
+    /// A rate that the group began with and that has too few runs, valid or not, on some of its servers.
+    fn opening(&self, group: &[usize]) -> Option<f64> {
+        let at = |series: usize| self.plan.cells.iter().filter(move |cell| cell.series == series);
+        let first: Vec<f64> = at(*group.first()?).take(RATES_FIRST).map(|cell| cell.rate_per_s).collect();
+        let made = |cell: &CellRecord| self.runs.iter().filter(|run| run.cell == cell.id).count();
+        let of_series = |series: usize, rate: f64| {
+            at(series).find(|cell| order::is_same_rate(cell.rate_per_s, rate)).map_or(0, made)
         };
-        cells.iter().find(without).map(|cell| cell.rate_per_s)
+        Sequence::opening(&first, |rate| {
+            group.iter().map(|series| of_series(*series, rate)).min().unwrap_or(usize::MAX)
+        })
     }
 
     fn once_more(&mut self, series: usize, rate: f64, tell: Tell<'_>) -> Result<(), StudyError> {

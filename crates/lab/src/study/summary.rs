@@ -130,8 +130,11 @@ fn point(
         tau,
         tau_degrees,
         target_taus: here.iter().map(|cell| cell.tau_ms.mean / 1e3).collect(),
-        throughput: over_answered(&runs, |run| run.throughput_per_s),
-        p95: over_answered(&runs, |run| run.response.p95_ms / 1e3),
+        throughput: sole(&here, |cell| &cell.throughput_per_s)
+            .unwrap_or_else(|| over_answered(&runs, |run| run.throughput_per_s)),
+        p95: sole(&here, |cell| &cell.p95_ms)
+            .map(|p95| p95.scaled(1e-3))
+            .unwrap_or_else(|| over_answered(&runs, |run| run.response.p95_ms / 1e3)),
     })
 }
 
@@ -160,6 +163,15 @@ pub(super) fn trust_reason(limit: &TrustLimit) -> String {
     parts.join("; ")
 }
 
+/// The figure of a rate's only cell, with its own interval: it knows how requests of a run depend on one another. A lower bound
+/// has no upper end, and meets no objective. `None` of several servers, whose runs are taken together.
+fn sole(cells: &[&CellSummary], figure: fn(&CellSummary) -> &EstimateRecord) -> Option<Estimate> {
+    match cells {
+        [only] => cells::to_core(figure(only)),
+        _ => None,
+    }
+}
+
 /// The tau of the target whose runs differ most, with the degrees of freedom of its error: the standard error is that over runs of one server, and the
 /// spread between servers is held to a tolerance of its own.
 fn worst(cells: &[&CellSummary]) -> Option<(Estimate, f64)> {
@@ -176,7 +188,7 @@ fn within_objective(points: &[Point], limit: &TrustLimit, objective_ms: Option<f
     let fits = |point: &&Point| {
         limit.rate.is_some_and(|rate| point.rate <= rate)
             && limit.overlooked.iter().all(|untrusted| untrusted.rate != point.rate)
-            && point.p95.high().unwrap_or(point.p95.mean) * 1e3 <= objective_ms
+            && point.p95.high().is_some_and(|high| high * 1e3 <= objective_ms)
     };
     let best = points.iter().filter(fits).max_by(|one, other| one.rate.total_cmp(&other.rate));
     TrustLimit { rate: best.map(|point| point.rate), ..limit.clone() }
