@@ -19,7 +19,7 @@ use std::process::ExitCode;
 pub const FINDING: u8 = 1;
 /// Wrong use or configuration.
 pub const WRONG_USE: u8 = 2;
-/// The measurement is not valid.
+/// No figure stands: a profile without any bound, or a single run whose generator failed.
 pub const NOT_VALID: u8 = 3;
 
 /// Somebody asked to stop; with how far it had come.

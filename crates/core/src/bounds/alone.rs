@@ -1,6 +1,6 @@
 //! What a server would carry by itself, seen from runs beside neighbours.
 
-use super::{Carried, Clear, Range, RunAt, ratio};
+use super::{Carried, Clear, Range, RunAt, ratio, taken};
 
 /// Share of a run that has to be free of disturbance for the free part to speak for it.
 pub const CLEAR_MIN: f64 = 0.1;
@@ -73,7 +73,9 @@ fn clear(saturated: &[&RunAt]) -> Option<Alone> {
     if coverage < CLEAR_MIN {
         return None;
     }
-    let undisturbed = coverage > 0.99;
+    // A neighbour who takes a little at a time leaves every stretch free by the measure of a stretch, and the run is not.
+    let undisturbed =
+        coverage > 0.99 && taken(&saturated.to_vec()).is_none_or(|taken| 100.0 * taken < NEIGHBOURS_MIN);
     let way = if undisturbed { Way::Undisturbed } else { Way::ClearStretches };
     ratio(&own).map(|range| Alone { range, way, runs: own.len(), coverage })
 }

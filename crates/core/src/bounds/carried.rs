@@ -58,8 +58,7 @@ pub struct Carried {
     /// The lowest rate above that was not carried, per second.
     pub refused: Option<f64>,
     /// The server carries at most this, per second: that rate, or the upper bound of what was completed in overload
-    /// where it is higher, since among several rates near the limit one is refused by chance. That bound alone, where
-    /// runs fell behind and no rate was refused for certain.
+    /// where it is higher, since among several rates near the limit one is refused by chance.
     pub at_most: Option<f64>,
 }
 
@@ -98,13 +97,13 @@ impl Carried {
         let busy: Vec<(f64, f64)> =
             found.saturated(runs).iter().map(|run| (run.completed as f64, run.seconds)).collect();
         let most = ratio(&busy).map(|range| range.high);
-        found.at_most = refused.map(|refused| most.map_or(refused, |most| refused.max(most))).or(most);
+        found.at_most = refused.map(|refused| most.map_or(refused, |most| refused.max(most)));
         found
     }
 
     /// The runs that kept the server busy throughout: at rates that were not carried and lie well above what was.
     ///
-    /// Where there are not enough of these yet, those of the highest rate at which most runs did not settle.
+    /// Where there are not enough of these yet, those of the highest rate that was refused, if none above it was carried.
     pub fn saturated<'a>(&self, runs: &[&'a RunAt]) -> Vec<&'a RunAt> {
         let behind = || runs.iter().copied().filter(|run| run.fell_behind());
         let busy: Vec<&RunAt> = behind().filter(|run| self.is_overload(run.rate)).collect();
@@ -112,11 +111,11 @@ impl Carried {
             return busy;
         }
         let at = |rate: f64| behind().filter(|run| run.rate == rate).collect::<Vec<_>>();
-        let most = |known: &&Rate| {
-            let count = at(known.rate).len();
-            count >= RUNS_MIN && 2 * count > known.runs
-        };
-        self.rates.iter().rev().find(most).map_or_else(Vec::new, |known| at(known.rate))
+        let mut certain = self.rates.iter().rev().filter(|known| known.fate != Fate::Undecided);
+        match certain.next() {
+            Some(known) if known.fate == Fate::NotCarried => at(known.rate),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether a rate was refused and keeps the server busy throughout.

@@ -2,8 +2,8 @@
 //!
 //! A profile that trusts no cell still knows something, and says it here. Three figures, each with 95 % confidence:
 //!
-//! - *at least*: a rate that the server was seen to carry. Of the highest rate at which most runs settled, the lower
-//!   bound of the throughput over those runs;
+//! - *at least*: a rate that the server was seen to carry. Of the rates at which most runs settled, the highest lower bound of
+//!   the throughput over all runs of a rate;
 //! - *at most*: the lowest rate that it was seen not to carry: most runs did not settle, and their completions stayed
 //!   behind their arrivals by more than chance brings;
 //! - *by itself*: the rate that it would carry without neighbours, from what it did at saturation while nobody took

@@ -69,6 +69,49 @@ fn rates_that_contradict_one_another_widen_both_bounds() {
 }
 
 #[test]
+fn a_rate_refused_below_one_that_was_carried_bounds_nothing_from_above() {
+    let mut runs = three(kept(150.0, 10.0));
+    runs.extend(three(behind(180.0, 160.0)));
+    runs.extend(three(kept(200.0, 10.0)));
+    let clear = Some(Clear { seconds: 5.0, completed: 800, taken: 0.0 });
+    runs.iter_mut().for_each(|run| run.clear = clear);
+    let answer = Answer::of(&runs);
+    assert_eq!((answer.carried.at_most, answer.alone), (None, None), "{answer:?}");
+    // Unstable in word alone: as many completions as arrivals, below a rate that was carried.
+    let mut runs = three(behind(100.0, 100.0));
+    runs.extend(three(kept(150.0, 10.0)));
+    assert_eq!(Answer::of(&runs).carried.at_most, None);
+}
+
+#[test]
+fn whatever_runs_say_the_bounds_are_in_their_order() {
+    let mut random = crate::random::Random::new(Seed(3));
+    let mut both = 0;
+    for _ in 0..3_000 {
+        let capacity = 100.0 + 200.0 * random.unit();
+        let run = |random: &mut crate::random::Random| {
+            let rate = [80.0, 150.0, 180.0, 220.0, 300.0][random.uniform(0, 4) as usize];
+            let keeps = if random.unit() < 0.2 { random.unit() < 0.5 } else { rate < capacity };
+            if keeps {
+                kept(rate, 8.0)
+            } else {
+                behind(rate, rate.min(capacity) * (0.9 + 0.1 * random.unit()))
+            }
+        };
+        let count = random.uniform(3, 20);
+        let runs: Vec<RunAt> = (0..count).map(|_| run(&mut random)).collect();
+        let Answer { carried, alone, .. } = Answer::of(&runs);
+        let highest = carried.rates.iter().rev().find(|rate| rate.fate == Fate::Carried);
+        if let (Some(least), Some(most)) = (carried.at_least, carried.at_most) {
+            both += 1;
+            assert!(least <= most && highest.is_none_or(|highest| highest.rate < most), "{carried:?}");
+        }
+        assert!(alone.is_none_or(|alone| alone.range.low < alone.range.high), "{alone:?}");
+    }
+    assert!(both > 300, "{both}");
+}
+
+#[test]
 fn what_a_neighbour_took_is_handed_back_by_the_utilisation_law() {
     let mut runs = three(kept(100.0, 10.0));
     runs.extend(three(RunAt { cpu: Some(0.75), cpus: Some(1.0), taken: Some(0.25), ..behind(300.0, 150.0) }));

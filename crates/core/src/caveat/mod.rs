@@ -158,6 +158,13 @@ pub enum Caveat {
         /// What is missing.
         what: String,
     },
+    /// Runs whose generator failed take no part in the figures of their cell.
+    RunsLeftOut {
+        /// Their names in the study's folder.
+        runs: Vec<String>,
+        /// Runs of the cell.
+        of: usize,
+    },
     /// Attempts at runs were set aside for others that were disturbed less from outside.
     MeasuredAgain {
         /// How many were set aside.
@@ -220,6 +227,7 @@ impl Caveat {
             Self::ConnectionsLost { .. } => "connections-lost",
             Self::FirstRepeatDiffers { .. } => "first-repeat-differs",
             Self::NotAvailable { .. } => "not-available",
+            Self::RunsLeftOut { .. } => "runs-left-out",
             Self::MeasuredAgain { .. } => "measured-again",
             Self::RatesNotMeasured { .. } => "rates-not-measured",
             Self::FirstBlockRises => "first-block-rises",
@@ -249,7 +257,8 @@ impl Caveat {
             | Self::Failures { .. }
             | Self::FewIndependentBatches { .. }
             | Self::ConnectionsLost { .. }
-            | Self::FirstRepeatDiffers { .. } => Severity::Doubt,
+            | Self::FirstRepeatDiffers { .. }
+            | Self::RunsLeftOut { .. } => Severity::Doubt,
             Self::StabilityUnknown { .. }
             | Self::PageCache { .. }
             | Self::SharedCpus { .. }

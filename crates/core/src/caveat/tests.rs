@@ -32,6 +32,7 @@ fn all() -> Vec<Caveat> {
         Caveat::reconnects(1).unwrap(),
         Caveat::first_repeat(&[0.02, 0.01, 0.0101, 0.0099]).unwrap(),
         Caveat::NotAvailable { what: "hardware counters".into() },
+        Caveat::RunsLeftOut { runs: vec!["c03-r2".into()], of: 3 },
         Caveat::measured_again(&[disturbance(6.9, 1.0), disturbance(2.5, 1.0)]).unwrap(),
         Caveat::RatesNotMeasured {
             series: String::new(),

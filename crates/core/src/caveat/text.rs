@@ -46,6 +46,10 @@ impl fmt::Display for Caveat {
             Self::NotAvailable { what } => {
                 write!(out, "Not available: {what}. The figures that need it are missing.")
             }
+            Self::RunsLeftOut { runs, of } => {
+                let names = runs.join(", ");
+                write!(out, "Left out of {of} runs, since the generator failed in them: {names}.")
+            }
             Self::MeasuredAgain { set_aside, worst } => measured_again(*set_aside, worst, out),
             Self::RatesNotMeasured { series, rates, reason } => not_measured(series, rates, reason, out),
             Self::FirstBlockRises => out.write_str(FIRST_BLOCK_RISES),

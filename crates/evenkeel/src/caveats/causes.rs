@@ -16,7 +16,13 @@ pub struct Cause {
 pub const CAUSES: [Cause; 11] = [
     Cause {
         name: "The generator was late",
-        codes: &[&["lag-too-large"], &["generator-saturated"], &["shared-cpus"], &["lag-tail"]],
+        codes: &[
+            &["lag-too-large"],
+            &["generator-saturated"],
+            &["runs-left-out"],
+            &["shared-cpus"],
+            &["lag-tail"],
+        ],
         remedy: "Give the generator CPUs of its own (--generator-cpus; --cpus for a private server), or run it on \
                  another machine.",
     },

@@ -58,14 +58,13 @@ Examples:
       go on where a stopped or killed study was
 
 The first sentence says what the server carries at least and at most, with 95 % confidence; the second how far response
-times can be trusted. Runs whose generator was late are left out of the bounds and counted. Exit code 3 only where not even
+times can be trusted. Runs whose generator was late are left out of the bounds and named. Exit code 3 only where not even
 one bound can be given.
 
 Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.
 
 Exit codes: 0 done; 1 most requests of a rate failed, and the first line says by which errors; 2
-wrong use, no server, or one that refuses a statement; 3 the measurement of a stable cell is not
-valid; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept.")]
+wrong use, no server, or one that refuses a statement; 3 not even one bound can be given; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept.")]
 pub struct Args {
     /// Servers, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE; several are interleaved
     /// and compared
@@ -265,7 +264,7 @@ fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Res
     if !session.quiet {
         out::line(format!("\nreport: {}", report.display()))?;
     }
-    let has_bounds = summary.headlines.iter().all(|headline| headline.bounds.is_something());
+    let has_bounds = summary.headlines.iter().any(|headline| headline.bounds.is_something());
     let finding = failed::of_study(&plan, summary, &runs);
     Ok(match (summary.complete, finding, has_bounds) {
         (false, ..) => signals::exit_code(),

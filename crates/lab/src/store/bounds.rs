@@ -49,8 +49,6 @@ pub struct WorkRecord {
     pub per_request: f64,
     /// Its 95 % interval; absent of fewer than three runs.
     pub range: Option<RangeRecord>,
-    /// Used per second without requests.
-    pub idle_per_s: f64,
     /// Runs behind it.
     pub runs: u32,
     /// Requests per second at which the resource ends, by the utilisation law, if nobody else uses it; absent where its

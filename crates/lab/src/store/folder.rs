@@ -271,8 +271,13 @@ impl StudyFolder {
 
     pub(super) fn run_dir(&self, cell: u32, repeat: u32, attempt: u32) -> PathBuf {
         let again = if attempt > 1 { format!("{ATTEMPT}{attempt}") } else { String::new() };
-        self.runs_dir().join(format!("c{cell:02}-r{repeat}{again}"))
+        self.runs_dir().join(run_name(cell, repeat) + &again)
     }
+}
+
+/// The name of a run in its study.
+pub fn run_name(cell: u32, repeat: u32) -> String {
+    format!("c{cell:02}-r{repeat}")
 }
 
 /// Between the name of a run and the number of an attempt after the first.

@@ -32,6 +32,6 @@ mod times;
 mod words;
 
 pub use attempts::add;
-pub use folder::{Listed, StoreError, StudyFolder, list, resolve};
+pub use folder::{Listed, StoreError, StudyFolder, list, resolve, run_name};
 pub use readers::{Distribution, IntervalRow, RunFolder, Table};
 pub use tables::{RunTables, SenseRow};

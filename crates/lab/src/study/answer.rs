@@ -5,8 +5,9 @@ use crate::store::format::{
     BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile,
     SeverityRecord, Verdict, WorkRecord,
 };
+use crate::store::run_name;
 use evenkeel_core::bounds::alone::Way;
-use evenkeel_core::bounds::{Alone, Answer, Clear, Range, RunAt, Work};
+use evenkeel_core::bounds::{Alone, Answer, Carried, Clear, Fate, Range, RunAt, Work};
 use evenkeel_core::trust::LOST_MAX;
 
 /// The bounds of series that differ in the target alone: what each of them carries at least, and at most.
@@ -31,12 +32,20 @@ pub(super) fn runs_of(plan: &PlanFile, runs: &[RunFile], series: usize) -> Vec<R
     runs.iter().filter_map(|run| Some(run_at(rate(run)?, run))).collect()
 }
 
+/// Names of the runs of a group that take no part in its bounds.
+pub(super) fn left_out(plan: &PlanFile, runs: &[RunFile], group: &[usize]) -> Vec<String> {
+    let is_own =
+        |run: &&RunFile| plan.cells.iter().any(|cell| cell.id == run.cell && group.contains(&cell.series));
+    let left = runs.iter().filter(is_own).filter(|run| !is_valid(run));
+    left.map(|run| run_name(run.cell, run.repeat)).collect()
+}
+
 fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: usize) -> BoundsRecord {
     let at = runs_of(plan, runs, series);
     let answer = Answer::of(&at);
     let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
     let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
-    let p95 = p95(cells, series, answer.carried.seen_at);
+    let p95 = p95(cells, series, &answer.carried);
     BoundsRecord {
         at_least_per_s: answer.carried.at_least,
         seen_at_per_s: answer.carried.seen_at,
@@ -53,12 +62,15 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
     }
 }
 
-/// The highest rate up to the one that was seen to be carried whose 95th percentile has an upper bound, and that bound in ms.
-/// Near the limit runs are mostly too short for one.
-fn p95(cells: &[CellSummary], series: usize, seen_at: Option<f64>) -> Option<(f64, f64)> {
-    let seen_at = seen_at?;
+/// The highest rate that was carried whose 95th percentile has an upper bound, and that bound in ms. Near the limit runs are
+/// mostly too short for one.
+fn p95(cells: &[CellSummary], series: usize, known: &Carried) -> Option<(f64, f64)> {
+    let seen_at = known.seen_at?;
+    let is_carried = |rate: f64| {
+        rate <= seen_at && known.rates.iter().any(|own| own.rate == rate && own.fate == Fate::Carried)
+    };
     let carried = |cell: &&CellSummary| {
-        cell.series == series && cell.rate_per_s <= seen_at && cell.valid && !cell.lower_bound
+        cell.series == series && is_carried(cell.rate_per_s) && cell.valid && !cell.lower_bound
     };
     let bounded = cells.iter().filter(carried).filter_map(|cell| Some((cell.rate_per_s, cell.p95_ms.high?)));
     bounded.max_by(|one, other| one.0.total_cmp(&other.0))
@@ -108,7 +120,7 @@ pub(super) fn is_valid(run: &RunFile) -> bool {
         && 100.0 * failed as f64 <= LOST_MAX * run.counts.arrivals as f64
 }
 
-/// What a request takes of each resource; only the CPU's capacity is known, and a device's, which is busy or not.
+/// What a request takes of each resource. Only the CPU's capacity is known: a device that is always busy may do more at once.
 fn work(runs: &[&RunFile], cpus: Option<f64>) -> Vec<WorkRecord> {
     // By requests of the same stretch, as the run has it, and so of the run as a whole.
     let cpu = runs.iter().filter_map(|run| Some((run.throughput_per_s, 1e3 * cpu_by_request(run)?)));
@@ -119,7 +131,7 @@ fn work(runs: &[&RunFile], cpus: Option<f64>) -> Vec<WorkRecord> {
     };
     let found = [
         ("cpu_ms", cpu, cpus.map(|cpus| 1e3 * cpus)),
-        ("disk_busy_ms", per_s("disk_busy_percent", 10.0), Some(1e3)),
+        ("disk_busy_ms", per_s("disk_busy_percent", 10.0), None),
         ("disk_reads", per_s("disk_reads_per_s", 1.0), None),
         ("read_bytes", per_s("server_read_bytes_per_s", 1.0), None),
         ("write_bytes", per_s("server_write_bytes_per_s", 1.0), None),
@@ -132,7 +144,6 @@ fn record(resource: &str, work: Work, capacity: Option<f64>) -> WorkRecord {
         resource: resource.to_owned(),
         per_request: work.per_request,
         range: work.range.map(range),
-        idle_per_s: work.idle,
         runs: u32::try_from(work.runs).unwrap_or(u32::MAX),
         ends_at_per_s: capacity.and_then(|capacity| work.ends_at(capacity)).map(range),
     }
@@ -192,7 +203,6 @@ fn work_hull(
         resource: one.resource.clone(),
         per_request: f64::midpoint(one.per_request, other.per_request),
         range: one.range.zip(other.range).map(|(a, b)| wide(a, b)),
-        idle_per_s: one.idle_per_s.max(other.idle_per_s),
         runs: one.runs + other.runs,
         ends_at_per_s: one.ends_at_per_s.zip(other.ends_at_per_s).map(|(a, b)| wide(a, b)),
     }

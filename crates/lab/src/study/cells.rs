@@ -7,6 +7,7 @@ use crate::store::format::{
     AttemptRecord, CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
     SeverityRecord, Verdict,
 };
+use crate::store::run_name;
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::disturbance::Disturbance;
 
@@ -22,10 +23,11 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
 }
 
 fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
-    let runs: Vec<&RunFile> = runs.iter().filter(|run| run.cell == cell.id).collect();
-    if runs.is_empty() {
+    let all: Vec<&RunFile> = runs.iter().filter(|run| run.cell == cell.id).collect();
+    if all.is_empty() {
         return None;
     }
+    let runs = standing(&all);
     let over = |value: fn(&RunFile) -> f64| estimate(&runs.iter().map(|run| value(run)).collect::<Vec<_>>());
     // A run without a single answer has no response time, least of all zero.
     let answered = |value: fn(&RunFile) -> f64| {
@@ -43,15 +45,16 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
     let tau = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.tau()));
     let throughput = pooled.as_ref().and_then(CellRuns::throughput);
     let mut counts = CountsRecord::default();
-    runs.iter().for_each(|run| add_counts(&mut counts, &run.counts));
+    all.iter().for_each(|run| add_counts(&mut counts, &run.counts));
     let pool_reads = some(pool_reads_per_request);
-    let caveats = caveats(&runs);
+    let mut caveats = caveats(&runs);
+    caveats.extend(left_out(&all, &runs));
     Some(CellSummary {
         cell: cell.id,
         series: cell.series,
         rate_per_s: cell.rate_per_s,
-        runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
-        attempts_set_aside: u32::try_from(set_aside(&runs).len()).unwrap_or(u32::MAX),
+        runs: u32::try_from(all.len()).unwrap_or(u32::MAX),
+        attempts_set_aside: u32::try_from(set_aside(&all).len()).unwrap_or(u32::MAX),
         stability: stability(&runs),
         lower_bound: runs.iter().any(|run| run.lower_bound),
         tau_ms: tau.unwrap_or_else(|| answered(|run| run.response.mean_ms)),
@@ -73,6 +76,22 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         caveats,
         probe_wait_ms: some(|run| run.probe_wait_ms.as_ref().map(|wait| wait.mean)),
     })
+}
+
+/// The runs that speak about the server: those in which the generator did not fail. Where it failed in all of them, all, and the
+/// cell is not valid.
+pub(super) fn standing<'a>(runs: &[&'a RunFile]) -> Vec<&'a RunFile> {
+    let stands =
+        |run: &&&RunFile| run.caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid);
+    let some: Vec<&RunFile> = runs.iter().filter(stands).copied().collect();
+    if some.is_empty() { runs.to_vec() } else { some }
+}
+
+/// The runs that do not, by their names.
+fn left_out(all: &[&RunFile], standing: &[&RunFile]) -> Option<CaveatRecord> {
+    let is_left = |run: &&&RunFile| !standing.iter().any(|other| other.repeat == run.repeat);
+    let runs: Vec<String> = all.iter().filter(is_left).map(|run| run_name(run.cell, run.repeat)).collect();
+    (!runs.is_empty()).then(|| record(&Caveat::RunsLeftOut { runs, of: all.len() }))
 }
 
 /// Pages that the buffer pool read from disk, per request.
@@ -200,6 +219,28 @@ mod tests {
         }
         // These are runs of which the plain interval over runs makes negative times.
         assert!(without_batches.iter().any(|low| *low < 0.0), "{without_batches:?}");
+    }
+
+    #[test]
+    fn a_run_whose_generator_failed_takes_no_part_and_is_named() {
+        let mut four = runs(0.5, 20.0, 4);
+        for (run, repeat) in four.iter_mut().zip(1..) {
+            run.repeat = repeat;
+        }
+        let good = summary(&four[..3]);
+        four[3].response.mean_ms *= 9.0;
+        four[3].stability = Verdict::TooShort;
+        let late = Caveat::GeneratorSaturated { utilisation: 99.0 };
+        four[3].caveats.push(record(&late));
+        let cell = summary(&four);
+        assert!(cell.valid && cell.runs == 4 && cell.tau_ms == good.tau_ms, "{cell:?}");
+        let named = cell.caveats.iter().find(|caveat| caveat.code == "runs-left-out");
+        assert!(named.is_some_and(|caveat| caveat.text.ends_with(": c00-r4.")), "{:?}", cell.caveats);
+        for run in &mut four {
+            run.caveats = vec![record(&late)];
+        }
+        let none = summary(&four);
+        assert!(!none.valid && none.tau_ms.n == 4, "{none:?}");
     }
 
     #[test]

@@ -7,6 +7,9 @@ use evenkeel_core::digits::{between, ceiling, floor, nearest};
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, TrustLimit};
 
+/// More runs than these are not named one by one in a sentence.
+const NAMES_MAX: usize = 4;
+
 /// All that the sentences are made of.
 pub(super) struct Findings<'a> {
     pub plan: &'a PlanFile,
@@ -16,6 +19,8 @@ pub(super) struct Findings<'a> {
     /// What is carried within trust and objective.
     pub capacity: Option<&'a Capacity>,
     pub limit: &'a TrustLimit,
+    /// Names of the runs that are left out of the bounds.
+    pub left_out: &'a [String],
     /// Whether anything is measured.
     pub is_measured: bool,
 }
@@ -38,10 +43,18 @@ impl Findings<'_> {
             0 => String::new(),
             _ if !self.bounds.is_something() => String::new(),
             left_out => format!(
-                ". {left_out} of {} runs are left out of the bounds, since the generator fell behind or requests failed in them",
-                runs + left_out
+                ". {left_out} of {} runs are left out of the bounds ({}), since the generator fell behind or requests failed in them",
+                runs + left_out,
+                self.names_left_out()
             ),
         }
+    }
+
+    /// Names of the runs that are left out, of many the first.
+    fn names_left_out(&self) -> String {
+        let (first, more) = self.left_out.split_at(self.left_out.len().min(NAMES_MAX));
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        first.join(", ") + &more
     }
 
     fn bounds_sentence(&self) -> String {

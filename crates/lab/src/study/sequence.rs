@@ -7,6 +7,7 @@ use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
 use evenkeel_core::bounds::{RATES_FIRST, RunAt, Sequence, Step, Wanted};
+use evenkeel_core::stability::SECONDS_MIN;
 
 /// A rate at which so many more runs failed than held, by their own generator, is given up, and the sequence with it:
 /// further runs would fail as well.
@@ -165,6 +166,11 @@ impl Study<'_> {
     }
 
     fn warn_of_little_time(&self, budget: Budget, tell: Tell<'_>) {
+        if self.spec.duration < Nanos::from_secs(SECONDS_MIN as u64) {
+            tell(StudyEvent::Warning(format!(
+                "runs of less than {SECONDS_MIN} s are too short to tell whether a rate is carried: give them more by --duration"
+            )));
+        }
         let fit = self.runs_expected(budget);
         let needed = RUNS_FIRST * u32::try_from(self.plan.series.len()).unwrap_or(u32::MAX);
         if budget.within.is_some() && fit < needed {

@@ -62,8 +62,10 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
     let within = within_objective(&points, &limit, settings.objective_p95_ms);
     let capacity = Capacity::of(&points, &within);
     let bounds = answer::of_group(plan, cells, runs, &group);
+    let left_out = answer::left_out(plan, runs, &group);
     let findings = Findings {
         plan,
+        left_out: &left_out,
         group: &group,
         bounds: &bounds,
         capacity: capacity.as_ref(),
@@ -113,6 +115,7 @@ fn point(
     if runs.is_empty() {
         return None;
     }
+    let runs = cells::standing(&runs);
     let mut counts = CountsRecord::default();
     runs.iter().for_each(|run| add_counts(&mut counts, &run.counts));
     let thetas: Vec<f64> = runs.iter().filter_map(|run| Some(run.theta.as_ref()?.total_percent)).collect();

@@ -168,6 +168,14 @@ fn bounds(bounds: &BoundsRecord) -> Vec<Tile> {
         }
         None => "requests without neighbours".to_owned(),
     };
+    // Of the time at saturation, what part of it says what would be carried without neighbours.
+    let from = bounds.by_itself_coverage_percent.filter(|_| bounds.by_itself_from == "clear-stretches");
+    let taken = match from {
+        Some(percent) => {
+            format!("{taken}; from the {} of overload in which they took little", format::percent(percent))
+        }
+        None => taken,
+    };
     let p95_at = format!("p95 at {} /s", bounds.p95_at_per_s.map_or_else(String::new, nearest));
     vec![
         there(
