@@ -13,10 +13,11 @@ const STRIDE: f64 = 1.3;
 const CLOSE: f64 = 1.015;
 
 /// Rates to begin with.
-pub const RATES_FIRST: usize = 4;
+pub const RATES_FIRST: usize = 2;
 
-/// Shares of the saturation that a search found, to begin with.
-const FIRST: [f64; RATES_FIRST] = [0.5, 0.8, 0.95, 1.3];
+/// Shares of the saturation that a search found, to begin with: one that is carried for sure, although the search is rough, and one
+/// of overload.
+const FIRST: [f64; RATES_FIRST] = [0.65, 1.3];
 
 /// Overload is so many times the highest rate that was carried, with what neighbours took handed back.
 const ABOVE: f64 = 1.25;
@@ -53,25 +54,17 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Rates to begin with, once each, below a saturation that a search has found: two that are carried for sure, so
-    /// that work per request is known over a range, and one near. Overload follows, when it is known what others take.
+    /// Rates to begin with, around a saturation that a search has found, rising.
     pub fn first(&self, saturation: f64) -> Vec<f64> {
         FIRST.iter().map(|share| round(share * saturation).min(self.rate_max)).collect()
     }
 
-    /// The rate of the next run of the opening, of these rates in rising order: so many runs of each as make it certain, two
-    /// rates by turns, so that what drifts with time meets both alike. First the lowest and the highest, whose runs alone give
-    /// every bound where the time is short, then those between. `made` says how many runs a rate has. `None` when it is over.
+    /// The rate of the next run of the opening, of the rates to begin with: so many runs of each as make it certain, by turns, so
+    /// that what drifts with time meets them alike. They alone give every bound where the time is short. `made` says how many
+    /// runs a rate has. `None` when it is over.
     pub fn opening(rates: &[f64], made: impl Fn(f64) -> usize) -> Option<f64> {
-        let (ends, between) = match rates {
-            [lowest, between @ .., highest] => (vec![*lowest, *highest], between.to_vec()),
-            few => (few.to_vec(), Vec::new()),
-        };
-        let open = |pair: &[f64]| {
-            let least = pair.iter().copied().min_by_key(|rate| made(*rate));
-            least.filter(|rate| made(*rate) < RUNS_MIN)
-        };
-        open(&ends).or_else(|| open(&between))
+        let least = rates.iter().copied().min_by_key(|rate| made(*rate));
+        least.filter(|rate| made(*rate) < RUNS_MIN)
     }
 
     /// The next step after these runs. `None` where no run is valid: a further one of the same kind would be no better.
