@@ -60,6 +60,9 @@ pub struct Carried {
     /// The server carries at most this, per second: that rate, or the upper bound of what was completed in overload
     /// where it is higher, since among several rates near the limit one is refused by chance.
     pub at_most: Option<f64>,
+    /// What was completed in overload, per second: about what is carried, where more than that does no harm. `None` before a rate
+    /// was refused.
+    pub in_overload: Option<f64>,
 }
 
 impl Carried {
@@ -92,11 +95,14 @@ impl Carried {
             refused,
             at_most: refused,
             taken: taken(runs).unwrap_or(0.0),
+            in_overload: None,
             rates,
         };
         let busy: Vec<(f64, f64)> =
             found.saturated(runs).iter().map(|run| (run.completed as f64, run.seconds)).collect();
         let most = ratio(&busy).map(|range| range.high);
+        let (completed, seconds) = busy.iter().fold((0.0, 0.0), |(n, t), run| (n + run.0, t + run.1));
+        found.in_overload = (seconds > 0.0).then(|| completed / seconds);
         found.at_most = refused.map(|refused| most.map_or(refused, |most| refused.max(most)));
         found
     }

@@ -22,6 +22,10 @@ const FIRST: [f64; RATES_FIRST] = [0.65, 1.3];
 /// Overload is so many times the highest rate that was carried, with what neighbours took handed back.
 const ABOVE: f64 = 1.25;
 
+/// Rates beside the limit as shares of what was completed in overload; and how far away the bounds are where they are tried.
+const BESIDE: (f64, f64) = (0.9, 1.12);
+const FAR: (f64, f64) = (0.88, 1.17);
+
 /// Bounds as narrow as this are never asked for.
 const WIDTH_MIN: f64 = 1e-6;
 
@@ -155,6 +159,9 @@ impl Sequence {
         if let Some(undecided) = inside.iter().find(|rate| rate.runs < RUNS_UNDECIDED) {
             return Some(Step::Run(undecided.rate));
         }
+        if let Some(rate) = near_the_limit(answer, carried, failed) {
+            return Some(Step::Run(rate));
+        }
         let mut ends = vec![carried.rate];
         ends.extend(inside.iter().map(|rate| rate.rate));
         ends.push(failed.rate);
@@ -162,6 +169,21 @@ impl Sequence {
             ends.windows(2).max_by(|one, other| (one[1] / one[0]).total_cmp(&(other[1] / other[0])))?;
         (widest[1] / widest[0] > CLOSE * CLOSE).then(|| Step::Run(round((widest[0] * widest[1]).sqrt())))
     }
+}
+
+/// A new rate a little below or above what was completed in overload, where the bounds lie farther away: at that rate itself a run
+/// says neither that it is carried nor that it is not.
+fn near_the_limit(answer: &Answer, carried: &Rate, failed: &Rate) -> Option<f64> {
+    let limit = answer.carried.in_overload?;
+    let is_new = |rate: &f64| {
+        let known = answer.carried.rates.iter().map(|known| known.rate / rate);
+        *rate > carried.rate * CLOSE
+            && *rate < failed.rate / CLOSE
+            && known.map(|ratio| ratio.max(1.0 / ratio)).all(|ratio| ratio > CLOSE)
+    };
+    let below = Some(round(BESIDE.0 * limit)).filter(|rate| carried.rate < FAR.0 * limit && is_new(rate));
+    let above = || Some(round(BESIDE.1 * limit)).filter(|rate| failed.rate > FAR.1 * limit && is_new(rate));
+    below.or_else(above)
 }
 
 /// To three significant digits, as a person would choose a rate.
