@@ -55,5 +55,5 @@ def example(*names):
 
 def gate_example(name):
     """Path of an example of the gate, built for release."""
-    cargo("-p", "evenkeel-gate", "--example", name)
+    cargo("-p", "evenkeel-guard", "--example", name)
     return os.path.join(RELEASE, "examples", name)

@@ -11,6 +11,8 @@ pub mod control;
 pub mod digits;
 pub mod distribution;
 pub mod disturbance;
+pub mod experiment;
+pub mod histogram;
 pub mod random;
 pub mod rates;
 pub mod share;

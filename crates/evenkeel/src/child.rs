@@ -5,7 +5,7 @@
 //! the child is killed. It has nothing to save that could be lost.
 
 use anyhow::{Context, Result, anyhow, bail};
-use evenkeel_lab::sandbox::ProcessId;
+use evenkeel_site::sandbox::ProcessId;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};

@@ -1,7 +1,8 @@
 //! The command line.
 
 use crate::command::{
-    data, explain, export, guard, load, profile, report, runs, sandbox, sense, share, simulate, study,
+    compare, data, doctor, explain, export, guard, load, profile, report, runs, sandbox, sense, share,
+    simulate, study,
 };
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -21,6 +22,26 @@ pub struct Cli {
     #[arg(long, short, global = true)]
     pub quiet: bool,
 }
+
+/// What to do first, for whoever does not know yet what to ask for.
+pub const FIRST_STEPS: &str = "\
+Evenkeel finds the load that a MySQL or MariaDB server carries, and keeps it there. What do you want to do?
+
+Size a server
+  evenkeel profile                                  try it on a private server: ten minutes, nothing to set up
+  evenkeel profile mysql://user@db1/shop -w orders.toml     yours, asked what its users ask
+  evenkeel study examples/studies/setting.toml      does a setting, a version or an index matter?
+
+Protect a server
+  evenkeel guard demo                               a flash sale, without and with a guard: two minutes
+  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --dry-run     beside yours, limiting nothing
+
+Share a disk between hosts
+  evenkeel share knee --backing /dev/sdb --direct   the latency up to which it does more with more at once
+  evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
+
+evenkeel doctor says what this machine allows, evenkeel --help names every command.
+";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,12 +78,16 @@ pub enum Command {
     Study(study::Args),
     /// List what was measured
     Runs(runs::Args),
+    /// Two studies or cells: is the second better, worse or the same, and how many more runs would tell
+    Compare(compare::Args),
     /// Write a study as one self-contained HTML file
     Report(report::Args),
     /// Write a study as CSV or JSON
     Export(export::Args),
     /// Try a controller of the guard on the virtual clock: scenarios, random plants, steps
     Simulate(simulate::Args),
+    /// Say what this machine allows, and what is lost without it
+    Doctor(doctor::Args),
     /// Say what this machine does, a line for each reading: for a profile that runs on another one
     Sense(sense::Args),
     /// Print shell completions

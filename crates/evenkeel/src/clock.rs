@@ -1,3 +1,3 @@
 //! The one place in the binary that reads a clock.
 
-pub use evenkeel_lab::clock::{Clock, monotonic, unix_time};
+pub use evenkeel_os::clock::{Clock, monotonic, unix_time};

@@ -1,7 +1,7 @@
 //! The columns of a table of cells, the same in the terminal and in the report.
 
 use crate::format::{self, TimeUnit};
-use evenkeel_lab::store::format::{CellSummary, EstimateRecord};
+use evenkeel_study::store::format::{CellSummary, EstimateRecord};
 
 /// A column with one unit for all its rows.
 pub struct Column {

@@ -4,7 +4,7 @@ use crate::caveats::cell_name;
 use crate::format;
 use evenkeel_core::caveat::{FailedBy, most_failed};
 use evenkeel_lab::load::Counts;
-use evenkeel_lab::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
+use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
 use std::collections::BTreeMap;
 
 /// Too many connections, of the server and of a user: a sweep ends where the server lets nobody more in, which is found

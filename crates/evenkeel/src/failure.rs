@@ -1,16 +1,17 @@
 //! How a failure is told: what went wrong, while doing what, and what to do next.
 
 use crate::signals;
-use evenkeel_gate::share::FuseError;
-use evenkeel_gate::share::backing::FileError;
-use evenkeel_gate::share::bus::BusError;
+use evenkeel_bus::BusError;
 use evenkeel_lab::data::DataError;
-use evenkeel_lab::elsewhere::ElsewhereError;
 use evenkeel_lab::load::LoadError;
-use evenkeel_lab::sandbox::SandboxError;
-use evenkeel_lab::store::StoreError;
-use evenkeel_lab::study::StudyError;
-use evenkeel_lab::target::TargetError;
+use evenkeel_share::FuseError;
+use evenkeel_share::backing::FileError;
+use evenkeel_site::copy::CopyError;
+use evenkeel_site::elsewhere::ElsewhereError;
+use evenkeel_site::sandbox::SandboxError;
+use evenkeel_site::server::TargetError;
+use evenkeel_study::profile::StudyError;
+use evenkeel_study::store::StoreError;
 use std::borrow::Cow;
 use std::fmt;
 use std::process::ExitCode;
@@ -107,6 +108,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
         let plain = [
             cause.downcast_ref::<TargetError>().and_then(TargetError::hint),
             cause.downcast_ref::<DataError>().and_then(DataError::hint),
+            cause.downcast_ref::<CopyError>().and_then(CopyError::hint),
             cause.downcast_ref::<LoadError>().and_then(LoadError::hint),
             cause.downcast_ref::<StoreError>().and_then(StoreError::hint),
             cause.downcast_ref::<FileError>().and_then(FileError::hint),

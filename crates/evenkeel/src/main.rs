@@ -12,6 +12,7 @@ mod columns;
 mod command;
 mod config;
 mod databases;
+mod doctor;
 mod export;
 mod failed;
 mod failure;
@@ -33,6 +34,11 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if std::env::args_os().len() == 1 {
+        // Nobody reads it where it cannot be written.
+        let _ = out::write(cli::FIRST_STEPS);
+        return ExitCode::SUCCESS;
+    }
     let cli = cli::Cli::parse();
     arguments::hide_passwords();
     match command::run(cli) {

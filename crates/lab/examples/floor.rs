@@ -5,7 +5,7 @@
 //! its end, so that no generator that blocks between requests can cost less.
 
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_lab::clock::monotonic;
+use evenkeel_os::clock::monotonic;
 use evenkeel_wire::{
     Account, Channel, Encryption, Event, Expect, Login, LoginStep, Parameter, ResponseReader, command,
 };

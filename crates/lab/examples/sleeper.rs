@@ -3,7 +3,7 @@
 //! `sleeper RATE SECONDS` sleeps until evenly spaced instants and prints one JSON object.
 
 use evenkeel_core::Nanos;
-use evenkeel_lab::clock::monotonic;
+use evenkeel_os::clock::monotonic;
 use std::error::Error;
 use std::thread::sleep;
 

@@ -6,7 +6,7 @@
 //! connections closes, and then writes the log: for each execution two little-endian 64-bit instants on
 //! CLOCK_MONOTONIC, when the command was received and when its answer was handed to the kernel.
 
-use evenkeel_lab::clock::monotonic;
+use evenkeel_os::clock::monotonic;
 use evenkeel_wire::packet;
 use std::collections::HashMap;
 use std::error::Error;

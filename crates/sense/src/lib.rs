@@ -6,7 +6,6 @@
 //! root, pressure stall information, control groups or performance counters; each is used where it is.
 #![deny(unsafe_code)]
 
-pub mod clock;
 pub mod counters;
 pub mod cpu;
 pub mod disk;

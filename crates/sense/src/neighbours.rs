@@ -4,12 +4,12 @@
 //! So the share of a single stretch of 100 ms errs by some 15 % of one CPU, which tells a burst from rest and no more; the
 //! errors of neighbouring stretches cancel, so that their mean is as fine as wanted.
 
-use crate::clock::Clock;
 use crate::cpu::{CpuSet, StatFile};
 use crate::error::SenseError;
 use crate::system::{self, Affinity, Whose};
 use crate::throttle::{ThrottleReading, Throttling};
 use evenkeel_core::Nanos;
+use evenkeel_os::clock::Clock;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 

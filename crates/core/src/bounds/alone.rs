@@ -74,8 +74,7 @@ fn clear(saturated: &[&RunAt]) -> Option<Alone> {
         return None;
     }
     // A neighbour who takes a little at a time leaves every stretch free by the measure of a stretch, and the run is not.
-    let undisturbed =
-        coverage > 0.99 && taken(&saturated.to_vec()).is_none_or(|taken| 100.0 * taken < NEIGHBOURS_MIN);
+    let undisturbed = coverage > 0.99 && taken(saturated).is_none_or(|taken| 100.0 * taken < NEIGHBOURS_MIN);
     let way = if undisturbed { Way::Undisturbed } else { Way::ClearStretches };
     ratio(&own).map(|range| Alone { range, way, runs: own.len(), coverage })
 }

@@ -3,7 +3,7 @@
 use super::causes::{Cause, badness, cause, evidence, own_remedy};
 use super::{Severity, cell_name};
 use crate::format;
-use evenkeel_lab::store::format::{CaveatRecord, CellSummary, PlanFile, RunFile, SummaryFile};
+use evenkeel_study::store::format::{CaveatRecord, CellSummary, PlanFile, RunFile, SummaryFile};
 
 /// All caveats of one cause.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,7 +163,7 @@ fn touches(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> String
 mod tests {
     use super::*;
     use crate::fixture::{self, Fixture};
-    use evenkeel_lab::store::format::SeverityRecord;
+    use evenkeel_study::store::format::SeverityRecord;
 
     fn caveat(code: &str, severity: SeverityRecord, text: &str) -> CaveatRecord {
         CaveatRecord { code: code.to_owned(), severity, text: text.to_owned() }

@@ -6,7 +6,7 @@ mod group;
 pub use group::{Doubt, doubts};
 
 use crate::format;
-use evenkeel_lab::store::format::{CaveatRecord, CellSummary, PlanFile, SeverityRecord, SummaryFile};
+use evenkeel_study::store::format::{CaveatRecord, CellSummary, PlanFile, SeverityRecord, SummaryFile};
 
 /// How grave a caveat is, the gravest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,7 +11,7 @@ use evenkeel_core::random::Seed;
 use evenkeel_lab::data::dvdstore::{self, Size};
 use evenkeel_lab::data::tpcw::{Date, Scale};
 use evenkeel_lab::data::{self, DataSet, DataSpec, Stamp, Via};
-use evenkeel_lab::target::Target;
+use evenkeel_site::server::Target;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 use super::profile::Args;
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
-use evenkeel_lab::elsewhere::Elsewhere;
+use evenkeel_site::elsewhere::Elsewhere;
 
 /// Refuses what nobody could be seen with.
 pub fn check(args: &Args) -> Result<()> {

@@ -6,7 +6,7 @@ use crate::export::{self, What};
 use crate::out;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use evenkeel_lab::study;
+use evenkeel_study::profile;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let folder = args.study.open(session)?;
     let (plan, runs) = (folder.plan()?, folder.runs()?);
-    let summary = study::summarise(&plan, &runs);
+    let summary = profile::summarise(&plan, &runs);
     let text = match args.format {
         Format::Cells => export::csv(&plan, &summary, &runs, What::Cells),
         Format::Runs => export::csv(&plan, &summary, &runs, What::Runs),

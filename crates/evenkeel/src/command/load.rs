@@ -15,12 +15,12 @@ use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, FailedBy, Severity};
 use evenkeel_core::random::Seed;
-use evenkeel_lab::clock::monotonic;
 use evenkeel_lab::data::Stamp;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadResult, Protocol};
-use evenkeel_lab::study::{StudyEvent, generator_caveats, writes};
-use evenkeel_lab::target::Control;
 use evenkeel_lab::workload::plan_think;
+use evenkeel_os::clock::monotonic;
+use evenkeel_site::server::Control;
+use evenkeel_study::profile::{StudyEvent, generator_caveats, writes};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -1,6 +1,8 @@
 //! The commands: flags and how each is done.
 
+pub mod compare;
 pub mod data;
+pub mod doctor;
 mod elsewhere;
 pub mod explain;
 pub mod export;
@@ -27,7 +29,7 @@ use crate::failure::WithHint;
 use crate::signals;
 use crate::table::Look;
 use anyhow::Result;
-use evenkeel_lab::stop::Stop;
+use evenkeel_os::stop::Stop;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -68,8 +70,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     };
     let home = match cli.home {
         Some(home) => home,
-        None if is_service || matches!(cli.command, Command::Sense(_)) => PathBuf::new(),
-        None => evenkeel_lab::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
+        None if is_service || matches!(cli.command, Command::Sense(_) | Command::Doctor(_)) => PathBuf::new(),
+        None => evenkeel_site::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
     };
     let session = Session { home, quiet: cli.quiet, stop: signals::stop_on(is_service)? };
     match cli.command {
@@ -77,11 +79,13 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Sandbox(args) => sandbox::run(&session, &args),
         Command::Data(args) => data::run(&session, &args),
         Command::Load(args) => load::run(&session, &args),
+        Command::Doctor(args) => doctor::run(&session, &args),
         Command::Explain(args) => explain::run(&session, &args),
         Command::Guard(args) => guard::run(&session, &args),
         Command::Share(args) => share::run(&session, &args),
         Command::Study(args) => study::run(&session, &args),
         Command::Runs(args) => runs::run(&session, &args),
+        Command::Compare(args) => compare::run(&session, &args),
         Command::Report(args) => report::run(&session, &args),
         Command::Export(args) => export::run(&session, &args),
         Command::Sense(args) => sense::run(&session, &args),

@@ -4,10 +4,10 @@ use super::Session;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_lab::data::{DataError, DataSpec, Stamp, State, dvdstore};
-use evenkeel_lab::sandbox;
-use evenkeel_lab::stop::Stop;
-use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::{self, Database, Workload};
+use evenkeel_os::stop::Stop;
+use evenkeel_site::sandbox;
+use evenkeel_site::server::{Control, Target};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -13,10 +13,10 @@ use crate::table;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use evenkeel_core::trust::Tolerance;
-use evenkeel_lab::store::StudyFolder;
-use evenkeel_lab::store::format::SummaryFile;
-use evenkeel_lab::study::{self as lab_study, StudyError};
-use evenkeel_lab::target::without_password;
+use evenkeel_site::server::without_password;
+use evenkeel_study::profile::{self as lab_study, StudyError};
+use evenkeel_study::store::StudyFolder;
+use evenkeel_study::store::format::SummaryFile;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -188,21 +188,31 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Some(name) => resume::study(session, &root, name)?,
         None => started(session, &root, args)?,
     };
-    let is_new = args.resume.is_none();
-    let mut view = View::new(mode(session, args.json));
+    let summary = measure(session, &study, &folder, args.resume.is_none(), args.json)?;
+    finish(session, &folder, &summary)
+}
+
+/// Measures what the folder does not have yet, with its progress shown.
+pub(super) fn measure(
+    session: &Session,
+    study: &Study,
+    folder: &StudyFolder,
+    is_new: bool,
+    json: bool,
+) -> Result<SummaryFile> {
+    let mut view = View::new(mode(session, json));
     let mut teller = Teller::new(&study.spec);
-    let outcome = lab_study::run(&study.spec, &folder, &session.stop, &mut |event| {
+    let outcome = lab_study::run(&study.spec, folder, &session.stop, &mut |event| {
         if let Some(event) = teller.told(event) {
             view.show(&event);
         }
     });
     drop(view);
     if outcome.is_err() && is_new {
-        discard_if_empty(&folder);
+        discard_if_empty(folder);
     }
-    let summary = outcome.map_err(|error| named(error, &folder));
-    let summary = summary.with_context(|| format!("measuring {}", folder.path().display()))?;
-    finish(session, &folder, &summary)
+    let summary = outcome.map_err(|error| named(error, folder));
+    summary.with_context(|| format!("measuring {}", folder.path().display()))
 }
 
 /// An error whose hint names this study, and not whichever is the last one when somebody reads it.
@@ -256,7 +266,8 @@ fn recorded_command() -> Vec<String> {
     std::env::args().skip(1).map(plain).collect()
 }
 
-fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
+/// Prints the table, writes the report, and says how it ended.
+pub(super) fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     out::write(&table::profile(&plan, summary, &runs, super::look()))?;
     let report = folder.path().join("report.html");
@@ -264,6 +275,12 @@ fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Res
     if !session.quiet {
         out::line(format!("\nreport: {}", report.display()))?;
     }
+    exit_code(folder, summary)
+}
+
+/// How a study ended.
+pub(super) fn exit_code(folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
+    let (plan, runs) = (folder.plan()?, folder.runs()?);
     let has_bounds = summary.headlines.iter().any(|headline| headline.bounds.is_something());
     let finding = failed::of_study(&plan, summary, &runs);
     Ok(match (summary.complete, finding, has_bounds) {

@@ -6,7 +6,7 @@ use crate::failure::{FINDING, WithHint};
 use crate::out;
 use crate::report::{Records, compare, html};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_lab::store::{self, StudyFolder};
+use evenkeel_study::store::{self, StudyFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

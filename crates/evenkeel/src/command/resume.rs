@@ -8,9 +8,9 @@ use crate::failure::WithHint;
 use anyhow::{Result, anyhow, bail};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, Parser};
-use evenkeel_lab::store::format::{PlanFile, ResetRecord, SettingsRecord};
-use evenkeel_lab::store::{self, StudyFolder};
-use evenkeel_lab::study::{self as lab_study, StudyError};
+use evenkeel_study::profile::{self as lab_study, StudyError};
+use evenkeel_study::store::format::{PlanFile, ResetRecord, SettingsRecord};
+use evenkeel_study::store::{self, StudyFolder};
 use std::path::Path;
 
 /// A stopped study: its own command line again, with the seed, rates and cells of its plan.
@@ -35,7 +35,7 @@ pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, Study
 }
 
 /// Refuses to go on with another study under the same name.
-fn same(stored: &PlanFile, now: &PlanFile) -> Result<()> {
+pub(super) fn same(stored: &PlanFile, now: &PlanFile) -> Result<()> {
     let labels = |plan: &PlanFile| plan.series.iter().map(|series| series.label.clone()).collect::<Vec<_>>();
     let differs = |what: String| Err(StudyError::Differs(what).into());
     if labels(stored) != labels(now) {

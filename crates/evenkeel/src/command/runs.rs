@@ -5,8 +5,8 @@ use super::stored::{damage, tell_damage};
 use crate::table::ListedStudy;
 use crate::{export, failure, out, table};
 use anyhow::Result;
-use evenkeel_lab::store::{self, Listed, StudyFolder};
-use evenkeel_lab::study;
+use evenkeel_study::profile;
+use evenkeel_study::store::{self, Listed, StudyFolder};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -36,7 +36,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 fn show(root: &Path, name: &str, json: bool) -> Result<ExitCode> {
     let folder = StudyFolder::open(&store::resolve(root, name)?)?;
     let (plan, runs) = (folder.plan()?, folder.runs()?);
-    let summary = study::summarise(&plan, &runs);
+    let summary = profile::summarise(&plan, &runs);
     if json {
         out::write(&export::json(&plan, &folder.manifest()?, &summary, &runs)?)?;
     } else {
@@ -64,7 +64,7 @@ fn read(listed: Listed) -> ListedStudy {
     let outcome = folder.and_then(|folder| {
         let plan = study.plan.insert(folder.plan()?);
         let runs = folder.runs()?;
-        study.summary = (!runs.is_empty()).then(|| study::summarise(plan, &runs));
+        study.summary = (!runs.is_empty()).then(|| profile::summarise(plan, &runs));
         folder.missing()
     });
     study.damaged = damage(&outcome.unwrap_or_else(|error| vec![error]));
@@ -74,8 +74,8 @@ fn read(listed: Listed) -> ListedStudy {
 #[cfg(test)]
 mod tests {
     use crate::fixture;
-    use evenkeel_lab::store::format::{CaveatRecord, CountsRecord, SeverityRecord, TimesRecord, Verdict};
-    use evenkeel_lab::study::summarise;
+    use evenkeel_study::profile::summarise;
+    use evenkeel_study::store::format::{CaveatRecord, CountsRecord, SeverityRecord, TimesRecord, Verdict};
 
     #[test]
     fn the_summary_of_a_profile_names_capacity_and_trust() {

@@ -8,10 +8,10 @@ use crate::progress::{Mode, ProgressEvent, View};
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;
-use evenkeel_lab::sandbox::{
+use evenkeel_site::sandbox::{
     self, Lifetime, Sandbox, SandboxError, SandboxEvent, SandboxInfo, SandboxSpec, State,
 };
-use evenkeel_lab::target::Target;
+use evenkeel_site::server::Target;
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;

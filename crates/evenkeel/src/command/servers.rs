@@ -8,11 +8,12 @@ use crate::config::workload as user_workload;
 use crate::failure::WithHint;
 use anyhow::Result;
 use evenkeel_lab::data::{DataSet, Via};
-use evenkeel_lab::sandbox::{CpuSet, SandboxSpec};
-use evenkeel_lab::store::format::{LayoutRecord, TargetRecord};
-use evenkeel_lab::study::{Place, PoolSize, Reset, SeriesSpec, SiteSpec};
-use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::Workload;
+use evenkeel_site::sandbox::{CpuSet, SandboxSpec};
+use evenkeel_site::server::{Control, Target};
+use evenkeel_study::profile::{Place, PoolSize, Reset, SeriesSpec, SiteSpec};
+use evenkeel_study::store::format::{LayoutRecord, TargetRecord};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -97,6 +98,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
                 target_label: label.clone(),
                 place: Place::Sandbox { sandbox, data: (!place::is_file(workload)).then_some(data) },
                 elsewhere: None,
+                sql: Vec::new(),
             });
             for pool in &factors.pools {
                 servers.series.push(SeriesSpec {
@@ -106,6 +108,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
                     workload: private_workload(workload, set)?,
                     pool: pool.map(pool_size),
                     layout: layout_record(via),
+                    levels: BTreeMap::new(),
                 });
             }
         }
@@ -159,11 +162,13 @@ pub fn remote(
             workload: remote_workload(session, workload, &target)?,
             pool: None,
             layout: LayoutRecord::AsIs,
+            levels: BTreeMap::new(),
         });
         servers.sites.push(SiteSpec {
             target_label: label,
             place: place_of(session, text, workload, target, reset),
             elsewhere: elsewhere.get(index).cloned(),
+            sql: Vec::new(),
         });
     }
     Ok(servers)
@@ -234,9 +239,9 @@ fn pool_size(pool: Pool) -> PoolSize {
 /// with. An item with its author and both's indexes takes about 900 bytes.
 fn items(args: &Args, factors: &Factors) -> u32 {
     const BYTES_PER_ITEM: f64 = 900.0;
-    let needed = factors
-        .smallest_percent()
-        .map_or(0.0, |percent| evenkeel_lab::study::POOL_BYTES_MIN as f64 * 100.0 / percent / BYTES_PER_ITEM);
+    let needed = factors.smallest_percent().map_or(0.0, |percent| {
+        evenkeel_study::profile::POOL_BYTES_MIN as f64 * 100.0 / percent / BYTES_PER_ITEM
+    });
     let rounded = (needed / 5_000.0).ceil() * 5_000.0;
     args.data.rows.items.unwrap_or(data::ITEMS_DEFAULT.max(rounded as u32))
 }

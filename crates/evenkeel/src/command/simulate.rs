@@ -1,5 +1,6 @@
 //! `evenkeel simulate`: controllers, guarded sessions and measured cells on the virtual clock.
 
+mod compare;
 mod coverage;
 mod many;
 mod mix;
@@ -32,6 +33,7 @@ use std::process::ExitCode;
   evenkeel simulate --sessions 1000                      guarded sessions: what must never happen
   evenkeel simulate --sessions 1 --seed 17 --story       one of these histories, step by step
   evenkeel simulate coverage                             how often the intervals of a cell hold
+  evenkeel simulate compare                              how often a comparison is wrong
   evenkeel simulate noisy                                how often the bounds of a profile hold beside a neighbour
 
 Exit code 1 when an expectation of a scenario is broken, or something happened to a session that must not.")]
@@ -96,6 +98,8 @@ pub enum What {
     Coverage(coverage::Args),
     /// How often the bounds of a profile hold beside a neighbour that takes CPU, on a server whose capacity is known
     Noisy(noisy::Args),
+    /// How often `evenkeel compare` is wrong, and whether the runs that it asks for are enough
+    Compare(compare::Args),
 }
 
 /// Runs scenarios, random plants, steps, sessions or the search.
@@ -103,6 +107,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         Some(What::Coverage(args)) => return coverage::run(session, args),
         Some(What::Noisy(args)) => return noisy::run(session, args),
+        Some(What::Compare(args)) => return compare::run(session, args),
         None => {}
     }
     if args.search {

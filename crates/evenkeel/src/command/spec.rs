@@ -11,12 +11,12 @@ use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
-use evenkeel_lab::sandbox::{self, CpuSet};
-use evenkeel_lab::store::format::{
+use evenkeel_sense::cpu::Domain;
+use evenkeel_site::sandbox::{self, CpuSet};
+use evenkeel_study::profile::{Budget, Process, Reset, StudySpec};
+use evenkeel_study::store::format::{
     ArrivalsRecord, ProtocolRecord, ResetRecord, SettingsRecord, TargetRecord,
 };
-use evenkeel_lab::study::{Budget, Process, Reset, StudySpec};
-use evenkeel_sense::cpu::Domain;
 use std::path::PathBuf;
 
 /// Time for the runs of one series where nothing is said: thirty to forty of the default length on a private server.
@@ -97,7 +97,7 @@ pub fn study(
 }
 
 /// The servers and what is asked of them.
-fn servers(
+pub(super) fn servers(
     session: &Session,
     args: &Args,
     workload_file: Option<PathBuf>,
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use clap::Parser;
-    use evenkeel_lab::stop::Stop;
+    use evenkeel_os::stop::Stop;
 
     /// What the plan says that happens before each run.
     fn reset_of(flags: &[&str]) -> ResetRecord {

@@ -3,7 +3,7 @@
 use super::Session;
 use crate::table::{self, Damage};
 use anyhow::Result;
-use evenkeel_lab::store::{self, StoreError, StudyFolder};
+use evenkeel_study::store::{self, StoreError, StudyFolder};
 use std::path::PathBuf;
 
 /// Which study.

@@ -5,8 +5,8 @@ use crate::progress::{ProgressEvent, RunName};
 use evenkeel_core::Nanos;
 use evenkeel_lab::data::DataProgress;
 use evenkeel_lab::load::{LoadPhase, LoadProgress};
-use evenkeel_lab::store::format::{RunFile, SeverityRecord};
-use evenkeel_lab::study::{StudyEvent, StudySpec};
+use evenkeel_study::profile::{StudyEvent, StudySpec};
+use evenkeel_study::store::format::{RunFile, SeverityRecord};
 
 /// Translates events and keeps what several of them need.
 pub struct Teller {
@@ -160,7 +160,7 @@ impl Teller {
 mod tests {
     use super::*;
     use evenkeel_core::disturbance::Disturbance;
-    use evenkeel_lab::store::format::CellRecord;
+    use evenkeel_study::store::format::CellRecord;
 
     #[test]
     fn a_run_that_is_measured_again_is_told_with_its_own_number_and_attempt() {

@@ -12,9 +12,9 @@ use crate::view::log::Form;
 use anyhow::{Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Law, evenkeel, law};
-use evenkeel_gate::admission::Options;
-use evenkeel_gate::control::Settings;
-use evenkeel_gate::guard::{Address, BackendMode, BackendTls, ClientTls, Identity, Plan, TenantBy, TlsMode};
+use evenkeel_guard::admission::Options;
+use evenkeel_guard::control::Settings;
+use evenkeel_guard::proxy::{Address, BackendMode, BackendTls, ClientTls, Identity, Plan, TenantBy, TlsMode};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -202,10 +202,10 @@ impl GuardConfig {
                 self.reflection_span.as_millis_f64()
             );
         }
-        if !(1..=evenkeel_gate::guard::THREADS_MAX).contains(&self.plan.threads) {
+        if !(1..=evenkeel_guard::proxy::THREADS_MAX).contains(&self.plan.threads) {
             bail!(
                 "`threads` must be between 1 and {}, and is {}",
-                evenkeel_gate::guard::THREADS_MAX,
+                evenkeel_guard::proxy::THREADS_MAX,
                 self.plan.threads
             );
         }

@@ -8,5 +8,6 @@ pub mod guard;
 pub mod rate;
 pub mod share;
 pub mod simulate;
+pub mod study;
 pub mod units;
 pub mod workload;

@@ -1,7 +1,7 @@
 //! Named columns of a table, each a function from a record to a field.
 
 use evenkeel_lab::csv::field;
-use evenkeel_lab::store::format::{CaveatRecord, CountsRecord, EstimateRecord, TimesRecord};
+use evenkeel_study::store::format::{CaveatRecord, CountsRecord, EstimateRecord, TimesRecord};
 use std::collections::BTreeSet;
 
 /// A part of a record by name.

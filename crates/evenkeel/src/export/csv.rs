@@ -1,8 +1,8 @@
 //! Tables of cells and runs (RFC 4180, lines ended by a line feed). The columns are listed in the parent.
 
 use super::columns::Columns;
-use evenkeel_lab::store::format::{CellSummary, PlanFile, RunFile, SeriesRecord, SummaryFile};
-use evenkeel_lab::study::{COUNTERS_PER_REQUEST, server_measures};
+use evenkeel_study::profile::{COUNTERS_PER_REQUEST, server_measures};
+use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SeriesRecord, SummaryFile};
 use std::collections::BTreeSet;
 
 /// Which table.

@@ -37,7 +37,7 @@ mod csv;
 
 pub use csv::{What, csv};
 
-use evenkeel_lab::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
+use evenkeel_study::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
 
 /// One object `{plan, manifest, summary, runs}`, each as its file has it, ending in a line feed.
 pub fn json(

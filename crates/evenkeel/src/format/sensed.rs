@@ -1,7 +1,7 @@
 //! Who saw the server, in words.
 
 use super::{counted, significant};
-use evenkeel_lab::store::format::{RunFile, SensedBy, SensedRecord};
+use evenkeel_study::store::format::{RunFile, SensedBy, SensedRecord};
 
 /// A line for each way in which runs were sensed, in the order of the runs; none of folders from before it was noted.
 pub fn sensed(runs: &[RunFile]) -> Vec<String> {

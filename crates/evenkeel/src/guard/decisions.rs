@@ -8,8 +8,8 @@
 use crate::view::log::Parts;
 use evenkeel_core::Nanos;
 use evenkeel_core::control::Reason;
-use evenkeel_gate::control::Verdict;
-use evenkeel_gate::event::Event;
+use evenkeel_guard::control::Verdict;
+use evenkeel_guard::event::Event;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

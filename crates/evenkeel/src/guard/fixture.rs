@@ -2,9 +2,9 @@
 
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Decision, Reason, Response, Sample};
-use evenkeel_gate::admission::{Caller, Gate, Loan, Options, Outcome, SessionId};
-use evenkeel_gate::control::{Available, Baseline, Verdict};
-use evenkeel_gate::snapshot::{Snapshot, Totals};
+use evenkeel_guard::admission::{Caller, Gate, Loan, Options, Outcome, SessionId};
+use evenkeel_guard::control::{Available, Baseline, Verdict};
+use evenkeel_guard::snapshot::{Snapshot, Totals};
 
 /// The last decision: hold at 4.
 pub fn verdict() -> Verdict {

@@ -5,7 +5,7 @@
 use anyhow::{Context, Result, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Response, Sample};
-use evenkeel_gate::control::{Entry, Journal, Sensor, values};
+use evenkeel_guard::control::{Entry, Journal, Sensor, values};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Events of a guard as lines on stderr.
 
 use crate::view::log::{self, Form, Parts};
-use evenkeel_gate::event::Event;
+use evenkeel_guard::event::Event;
 use serde_json::{Value, json};
 
 /// One event as a line without its end; `unix_ms` is the time of day.

@@ -3,9 +3,9 @@
 use super::watch::Counts;
 use crate::view::prometheus::{Text, escaped};
 use evenkeel_core::Nanos;
-use evenkeel_gate::admission::{Census, TenantCensus};
-use evenkeel_gate::control::{Sensor, values};
-use evenkeel_gate::snapshot::Snapshot;
+use evenkeel_guard::admission::{Census, TenantCensus};
+use evenkeel_guard::control::{Sensor, values};
+use evenkeel_guard::snapshot::Snapshot;
 
 /// Upper ends of the buckets of waits, in milliseconds.
 const BUCKETS_MS: [u64; 10] = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 30_000, 120_000];

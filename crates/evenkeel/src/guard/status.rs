@@ -4,8 +4,8 @@ use crate::failure::WithHint;
 use crate::view::http;
 use anyhow::{Result, bail};
 use evenkeel_core::Nanos;
-use evenkeel_gate::control::{Sensor, values};
-use evenkeel_gate::snapshot::Snapshot;
+use evenkeel_guard::control::{Sensor, values};
+use evenkeel_guard::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
 
 /// Version of the form.
@@ -181,8 +181,8 @@ fn signals(snapshot: &Snapshot) -> Vec<Signal> {
     all.map(signal).collect()
 }
 
-impl From<&evenkeel_gate::admission::TenantCensus> for Tenant {
-    fn from(census: &evenkeel_gate::admission::TenantCensus) -> Self {
+impl From<&evenkeel_guard::admission::TenantCensus> for Tenant {
+    fn from(census: &evenkeel_guard::admission::TenantCensus) -> Self {
         let quantile = |q| census.waits.quantile(q).map(Nanos::as_secs_f64);
         Self {
             name: census.name.clone(),

@@ -1,7 +1,7 @@
 //! What connections do, as counts that only grow, and what there is to tell about them.
 
-use evenkeel_gate::event::Event;
-use evenkeel_gate::guard::Stats;
+use evenkeel_guard::event::Event;
+use evenkeel_guard::proxy::Stats;
 
 /// Counts since the start of the guard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What lies beside the records of runs: each second, and how response times are distributed.
 
-use evenkeel_lab::store::format::RunFile;
-use evenkeel_lab::store::{Distribution, IntervalRow, StoreError, StudyFolder, Table};
+use evenkeel_study::store::format::RunFile;
+use evenkeel_study::store::{Distribution, IntervalRow, StoreError, StudyFolder, Table};
 use std::collections::BTreeMap;
 use std::io;
 

@@ -23,8 +23,8 @@ pub use details::Details;
 #[cfg(test)]
 pub use details::RunDetails;
 
-use evenkeel_lab::store::StudyFolder;
-use evenkeel_lab::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
+use evenkeel_study::store::StudyFolder;
+use evenkeel_study::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
 
 /// All that is known of one study.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Records {
     /// Reads a study.
     pub fn read(folder: &StudyFolder) -> anyhow::Result<Self> {
         let (plan, manifest, runs) = (folder.plan()?, folder.manifest()?, folder.runs()?);
-        let summary = evenkeel_lab::study::summarise(&plan, &runs);
+        let summary = evenkeel_study::profile::summarise(&plan, &runs);
         let details = Details::read(folder, &runs);
         Ok(Self { plan, manifest, summary, runs, details })
     }

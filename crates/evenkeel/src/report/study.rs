@@ -3,7 +3,7 @@
 use super::chart::Marker;
 use super::details::Details;
 use super::palette::HUES;
-use evenkeel_lab::store::format::{
+use evenkeel_study::store::format::{
     CellSummary, HeadlineRecord, ManifestFile, PlanFile, RunFile, SeriesRecord, SummaryFile,
 };
 

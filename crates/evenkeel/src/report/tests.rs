@@ -3,7 +3,7 @@
 use super::html;
 use super::markup::check::fault;
 use crate::fixture::{self, Fixture};
-use evenkeel_lab::store::format::{BoundsRecord, CaveatRecord, EstimateRecord, SeverityRecord};
+use evenkeel_study::store::format::{BoundsRecord, CaveatRecord, EstimateRecord, SeverityRecord};
 use std::collections::BTreeSet;
 
 fn page(fixture: &Fixture) -> String {

@@ -1,10 +1,10 @@
 //! A snapshot for tests of the views.
 
+use evenkeel_bus::Dropped;
 use evenkeel_core::Nanos;
-use evenkeel_gate::histogram::Histogram;
-use evenkeel_gate::share::bus::Dropped;
-use evenkeel_gate::share::control::{Disk, Member, Snapshot, Totals, Why};
-use evenkeel_gate::share::{Counts, DiskCounts};
+use evenkeel_core::histogram::Histogram;
+use evenkeel_share::control::{Disk, Member, Snapshot, Totals, Why};
+use evenkeel_share::{Counts, DiskCounts};
 
 /// Two hosts with shares of 1 and 4; this one has the first.
 pub fn snapshot() -> Snapshot {

@@ -1,7 +1,7 @@
 //! Events of a host that shares storage as lines on stderr.
 
 use crate::view::log::{self, Form, Parts};
-use evenkeel_gate::share::event::Event;
+use evenkeel_share::event::Event;
 use serde_json::json;
 
 /// One event as a line without its end; `unix_ms` is the time of day.
@@ -50,8 +50,8 @@ fn parts(event: &Event) -> Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_gate::share::control::Fault;
-    use evenkeel_gate::share::{Errno, Failure};
+    use evenkeel_share::control::Fault;
+    use evenkeel_share::{Errno, Failure};
 
     #[test]
     fn a_line_says_what_failed_and_what_holds() {

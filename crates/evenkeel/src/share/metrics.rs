@@ -2,7 +2,7 @@
 
 use crate::view::prometheus::{Text, escaped};
 use evenkeel_core::Nanos;
-use evenkeel_gate::share::control::{Disk, Member, Snapshot, Why};
+use evenkeel_share::control::{Disk, Member, Snapshot, Why};
 
 /// Upper ends of the buckets of times, in microseconds.
 const BUCKETS_US: [u64; 12] =
@@ -153,7 +153,7 @@ fn times(out: &mut Text, snapshot: &Snapshot) {
 mod tests {
     use super::super::fixture::snapshot;
     use super::*;
-    use evenkeel_gate::share::control::Fault;
+    use evenkeel_share::control::Fault;
 
     #[test]
     fn a_snapshot_becomes_metrics() {

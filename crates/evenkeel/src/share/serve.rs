@@ -5,9 +5,9 @@ use crate::view::http::{Page, Server};
 use crate::view::prometheus;
 use anyhow::Result;
 use evenkeel_core::Nanos;
-use evenkeel_gate::board::Board;
-use evenkeel_gate::clock::Clock;
-use evenkeel_gate::share::control::{Disk, Snapshot};
+use evenkeel_os::board::Board;
+use evenkeel_os::clock::Clock;
+use evenkeel_share::control::{Disk, Snapshot};
 
 /// Periods without an end after which a host is not well.
 const LATE_PERIODS: u64 = 5;
@@ -68,8 +68,8 @@ mod tests {
     use super::super::{fixture::snapshot, status};
     use super::*;
     use crate::view::http::tests::answer;
-    use evenkeel_gate::share::control::{Fault, Why};
-    use evenkeel_gate::share::{Errno, Failure};
+    use evenkeel_share::control::{Fault, Why};
+    use evenkeel_share::{Errno, Failure};
 
     #[test]
     fn a_host_serves_what_it_shows_once_a_period_has_ended() {

@@ -4,7 +4,7 @@ use crate::failure::WithHint;
 use crate::view::http;
 use anyhow::{Result, bail};
 use evenkeel_core::Nanos;
-use evenkeel_gate::share::control::{Snapshot, Why};
+use evenkeel_share::control::{Snapshot, Why};
 use serde::{Deserialize, Serialize};
 
 /// Version of the form.
@@ -151,8 +151,8 @@ impl From<&Snapshot> for Status {
     }
 }
 
-impl From<&evenkeel_gate::share::control::Disk> for Disk {
-    fn from(disk: &evenkeel_gate::share::control::Disk) -> Self {
+impl From<&evenkeel_share::control::Disk> for Disk {
+    fn from(disk: &evenkeel_share::control::Disk) -> Self {
         let counts = &disk.counts;
         Self {
             name: disk.name.clone(),
@@ -169,8 +169,8 @@ impl From<&evenkeel_gate::share::control::Disk> for Disk {
     }
 }
 
-impl From<&evenkeel_gate::share::control::Member> for Member {
-    fn from(member: &evenkeel_gate::share::control::Member) -> Self {
+impl From<&evenkeel_share::control::Member> for Member {
+    fn from(member: &evenkeel_share::control::Member) -> Self {
         Self {
             name: member.name.clone(),
             is_own: member.is_own,

@@ -5,7 +5,7 @@ use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint, wrap};
 use crate::format::{self, plain};
 use evenkeel_lab::explain::Refused;
-use evenkeel_lab::store::format::StatementPlanRecord;
+use evenkeel_study::store::format::StatementPlanRecord;
 
 /// A statement with at least this share of the work, in percent, is a heavy hitter.
 pub const HEAVY_PERCENT: f64 = 20.0;
@@ -78,7 +78,7 @@ fn untabbed(line: &str) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
-    use evenkeel_lab::store::format::ClassRecord;
+    use evenkeel_study::store::format::ClassRecord;
 
     #[test]
     fn the_heaviest_statement_comes_first() {

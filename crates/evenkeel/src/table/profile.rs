@@ -7,7 +7,7 @@ use crate::caveats::{Doubt, Severity, doubts};
 use crate::columns::{Column, columns};
 use crate::failed;
 use crate::format::{self, plain};
-use evenkeel_lab::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFile, SummaryFile, Verdict};
+use evenkeel_study::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFile, SummaryFile, Verdict};
 
 /// Longest line of prose, however wide the terminal.
 const PROSE: usize = 100;

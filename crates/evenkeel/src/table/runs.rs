@@ -6,7 +6,7 @@ use super::paint::{Ink, paint};
 use crate::failed;
 use crate::format;
 use evenkeel_core::digits::{between, ceiling, floor};
-use evenkeel_lab::store::format::{BoundsRecord, EstimateRecord, PlanFile, SummaryFile};
+use evenkeel_study::store::format::{BoundsRecord, EstimateRecord, PlanFile, SummaryFile};
 
 /// A study in the list, and in its JSON.
 #[derive(Clone, Debug, serde::Serialize)]

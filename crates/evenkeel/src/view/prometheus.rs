@@ -1,7 +1,7 @@
 //! Metrics as Prometheus reads them (text format 0.0.4).
 
 use evenkeel_core::Nanos;
-use evenkeel_gate::histogram::Histogram;
+use evenkeel_core::histogram::Histogram;
 use std::fmt::Write;
 
 /// Content type of the format.

@@ -1,6 +1,7 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
 mod cli;
+mod contrib;
 mod elsewhere;
 mod failed;
 mod guard;
@@ -13,6 +14,7 @@ mod left_out;
 mod load;
 mod members;
 mod mounted;
+mod own_study;
 mod patience;
 mod profile;
 mod sandbox;

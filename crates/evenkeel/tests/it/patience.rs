@@ -14,7 +14,7 @@ const LONG: Nanos = Nanos::from_secs(600);
 
 /// What is found in the end.
 pub fn found<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let clock = evenkeel_gate::clock::Clock::start();
+    let clock = evenkeel_os::clock::Clock::start();
     for number in 0..LOOKS {
         if let Some(found) = look() {
             return found;

@@ -6,7 +6,7 @@ use super::set::Table;
 use super::spec::DataSpec;
 use super::stamp::{Stamp, State};
 use super::swap;
-use crate::target::{Control, Target};
+use evenkeel_site::server::{Control, Target};
 use std::fmt::Display;
 
 /// What a database holds.

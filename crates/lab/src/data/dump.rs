@@ -4,7 +4,7 @@ use super::content::Content;
 use super::error::DataError;
 use super::parallel::Tally;
 use super::schema::Definition;
-use crate::target::{Control, TargetError};
+use evenkeel_site::server::{Control, TargetError};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Why data work failed, and what to do about it.
 
 use super::content::Content;
-use crate::target::TargetError;
+use evenkeel_site::server::TargetError;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -136,15 +136,6 @@ pub enum DataError {
         /// The system's word.
         source: io::Error,
     },
-    /// A data directory that a server uses.
-    #[error("a server is running on {}", .0.display())]
-    ServerRunning(PathBuf),
-    /// No snapshot, or one whose taking was cut short.
-    #[error("there is no finished snapshot at {}", .0.display())]
-    SnapshotMissing(PathBuf),
-    /// A data directory between two states.
-    #[error("a restore of {} was interrupted", .0.display())]
-    RestoreInterrupted(PathBuf),
     /// A worker thread died.
     #[error("a data thread ended without a result")]
     Thread,
@@ -176,12 +167,9 @@ impl DataError {
             Self::Reload { .. } => "reload again: it starts from the unchanged tables and writes a new dump",
             Self::NoSpace { .. } => "free space, or name a directory on another file system: --dump-dir DIR",
             Self::TablesBusy { .. } => "stop the load on it and try again",
-            Self::ServerRunning(_) => "stop that server first",
             Self::Content { .. } | Self::Warnings { .. } => {
                 "drop the data set and populate again; if it comes back, the server alters rows"
             }
-            Self::RestoreInterrupted(_) => "restore the snapshot again before the server starts",
-            Self::SnapshotMissing(_) => "take the snapshot again, from a fresh data set",
             _ => return None,
         })
     }

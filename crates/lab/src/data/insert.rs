@@ -12,7 +12,7 @@ use super::progress::{DataProgress, Phase};
 use super::session::{self, Place};
 use super::set::{DataSet, Generator, Table};
 use super::{dvdstore, tpcw};
-use crate::target::Control;
+use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 
 /// Rows of one transaction.

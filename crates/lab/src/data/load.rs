@@ -13,7 +13,7 @@ use super::session::{self, Place};
 use super::set::{DataSet, Generator, Table};
 use super::stream::RowStream;
 use super::{dvdstore, tpcw};
-use crate::target::Control;
+use evenkeel_site::server::Control;
 use std::io::{self, BufRead, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,8 +3,8 @@
 use super::error::DataError;
 use super::progress::{DataProgress, Phase};
 use super::session::Place;
-use crate::stop::Stop;
-use crate::target::Control;
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::Control;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::PoisonError;

@@ -15,9 +15,9 @@ use super::set::Table;
 use super::spec::{DataSpec, Via};
 use super::stamp::Stamp;
 use super::tpcw::Date;
-use crate::clock;
-use crate::stop::Stop;
-use crate::target::{Control, Target};
+use evenkeel_os::clock;
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::{Control, Target};
 use std::path::Path;
 use std::sync::Arc;
 

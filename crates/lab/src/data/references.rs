@@ -2,7 +2,7 @@
 
 use super::error::DataError;
 use super::set::Table;
-use crate::target::Control;
+use evenkeel_site::server::Control;
 
 /// Makes the references of these tables where they are missing. The rows are not looked through: they come from
 /// the generator, or from tables that had the same references. An engine without foreign keys ignores it.

@@ -5,8 +5,8 @@ use super::error::DataError;
 use super::schema::Definition;
 use super::set::DataSet;
 use super::spec::DataSpec;
-use crate::stop::Stop;
-use crate::target::{Control, Target, TargetError};
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::{Control, Target, TargetError};
 
 /// Nothing here outlives the session. The binary log is left alone: a server may have replicas. So is
 /// `foreign_key_checks`: no table has a foreign key while it is filled, and with it off too, MariaDB 10.6 and later load an empty
@@ -148,7 +148,7 @@ pub(super) fn finish_table(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::{Address, TlsMode};
+    use evenkeel_site::server::{Address, TlsMode};
 
     fn target(database: Option<&str>) -> Target {
         Target {

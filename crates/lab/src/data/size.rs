@@ -1,7 +1,7 @@
 //! How big tables are at the server.
 
 use super::error::DataError;
-use crate::target::Control;
+use evenkeel_site::server::Control;
 
 /// Bytes of data and indexes of tables in the connection's default database, from fresh statistics
 /// (ANALYZE TABLE needs INSERT and SELECT on them). InnoDB counts whole pages. A table that does not exist

@@ -2,9 +2,9 @@
 
 use super::error::DataError;
 use super::session::{self, Place};
-use crate::clock::Clock;
-use crate::target::{Control, TargetError};
 use evenkeel_core::Nanos;
+use evenkeel_os::clock::Clock;
+use evenkeel_site::server::{Control, TargetError};
 use std::time::Duration;
 
 const NEW: &str = "_evenkeel_new";

@@ -1,7 +1,7 @@
 //! Why a statement cannot be explained.
 
 use super::Refused;
-use crate::target::TargetError;
+use evenkeel_site::server::TargetError;
 use thiserror::Error;
 
 /// Why a statement cannot be explained.

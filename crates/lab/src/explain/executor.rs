@@ -1,8 +1,8 @@
 //! Statements made one at a time over the control connection: for looking, not for load.
 
 use super::ExplainError;
-use crate::target::Control;
 use crate::workload::{Parameters, Reply, Statement, Value};
+use evenkeel_site::server::Control;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params};
 

@@ -1,11 +1,11 @@
 //! Executions of a read, with a look at the server's counters before and after.
 
 use super::{Executor, ExplainError, Measured};
-use crate::clock::Clock;
-use crate::stop::Stop;
-use crate::target::Control;
 use crate::workload::Parameters;
 use evenkeel_core::Nanos;
+use evenkeel_os::clock::Clock;
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 
 /// Makes a read some times, each with parameters of its own, after one that is not counted; `None` where

@@ -16,12 +16,12 @@ pub use error::ExplainError;
 pub use executor::Executor;
 pub use report::{Explained, Measured, PlanReport, PlanRow, Refused};
 
-use crate::stop::Stop;
-use crate::target::Control;
 use crate::workload::sql::{self, Purpose, with_values};
 use crate::workload::{Class, Parameters, Statement, Workload};
 use classify::classify;
 use evenkeel_core::random::{Random, Seed};
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::Control;
 use plan::read_plan;
 
 /// How much to try.

@@ -1,8 +1,8 @@
 //! Plans as servers print them.
 
 use super::{ExplainError, PlanRow};
-use crate::target::{Control, Rows};
 use crate::workload::Statement;
+use evenkeel_site::server::{Control, Rows};
 
 /// A plan in both forms.
 #[derive(Clone, Debug, Default, PartialEq)]

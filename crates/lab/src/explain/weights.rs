@@ -1,13 +1,13 @@
 //! How often each statement of a workload is asked, by asking.
 
 use super::{Effort, Executor, ExplainError, Explained};
-use crate::clock::Clock;
-use crate::stop::Stop;
-use crate::target::Control;
 use crate::workload::sql::{self, Purpose};
 use crate::workload::{Parameters, Reply, Statement, Workload};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
+use evenkeel_os::clock::Clock;
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::Control;
 use std::collections::BTreeSet;
 
 /// Longest time spent on it; a few hundred requests of a slow server are as good as more.

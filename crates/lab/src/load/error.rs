@@ -1,7 +1,7 @@
 //! Why a run of load could not take place.
 
-use crate::target::Address;
 use evenkeel_core::arrivals::RateError;
+use evenkeel_site::server::Address;
 use evenkeel_wire::LoginError;
 use std::io;
 use std::path::PathBuf;

@@ -22,7 +22,7 @@ mod schedule;
 mod script;
 mod session;
 mod socket;
-pub(crate) mod stretches;
+pub mod stretches;
 mod thread;
 mod tls;
 mod worker;
@@ -30,7 +30,7 @@ mod worker;
 pub use error::LoadError;
 pub use plan::{ArrivalPlan, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 pub use progress::{LoadPhase, LoadProgress};
-#[cfg(test)]
-pub(crate) use result::nothing_measured;
+#[cfg(any(test, feature = "fixture"))]
+pub use result::nothing_measured;
 pub use result::{Counts, Interval, KindResult, LoadResult, Stretch};
 pub use run::run;

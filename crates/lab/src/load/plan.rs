@@ -1,9 +1,9 @@
 //! What to do, before it is done.
 
-use crate::target::Target;
 use crate::workload::Workload;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
+use evenkeel_site::server::Target;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -6,8 +6,8 @@
 
 use super::lateness::Looks;
 use super::socket::check;
-use crate::clock::monotonic;
 use evenkeel_core::Nanos;
+use evenkeel_os::clock::monotonic;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;

@@ -129,8 +129,8 @@ pub struct LoadResult {
 }
 
 /// A second in which nothing happened.
-#[cfg(test)]
-pub(crate) fn nothing_measured() -> LoadResult {
+#[cfg(any(test, feature = "fixture"))]
+pub fn nothing_measured() -> LoadResult {
     let empty = || Histogram::new(3).expect("three digits are allowed");
     LoadResult {
         counts: Counts::default(),

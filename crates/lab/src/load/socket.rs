@@ -1,7 +1,7 @@
 //! Stream sockets without waiting: the system calls of the hot path.
 
 use super::error::LoadError;
-use crate::target::Address;
+use evenkeel_site::server::Address;
 use std::io;
 use std::mem;
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -8,7 +8,7 @@ use evenkeel_core::Nanos;
 const STRETCHES_MAX: u64 = 36_000;
 
 /// Length of a stretch: `core::bounds::stretches::SECONDS`, as a constant, since it divides with every request.
-pub(crate) const LENGTH: Nanos = Nanos::from_millis(100);
+pub const LENGTH: Nanos = Nanos::from_millis(100);
 
 /// What one thread counts of each stretch. Nothing is allocated after the start.
 #[derive(Default)]

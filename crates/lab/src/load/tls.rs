@@ -2,7 +2,7 @@
 
 use super::error::{LoadError, show};
 use super::socket::Socket;
-use crate::target::{Address, Target, TlsMode};
+use evenkeel_site::server::{Address, Target, TlsMode};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};

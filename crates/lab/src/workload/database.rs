@@ -4,7 +4,7 @@ use super::{dvdstore, tpcw};
 use crate::data::DataSet;
 use crate::data::dvdstore::Size;
 use crate::data::tpcw::Scale;
-use crate::target::{Control, TargetError};
+use evenkeel_site::server::{Control, TargetError};
 
 /// A database by its data set, with what else a workload has to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ mod error;
 mod fill;
 mod plan_think;
 mod similar;
-pub(crate) mod sql;
+pub mod sql;
 pub mod tpcw;
 pub mod user;
 mod value;

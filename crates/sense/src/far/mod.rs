@@ -122,7 +122,7 @@ impl ServerReading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Clock;
+    use evenkeel_os::clock::Clock;
 
     #[test]
     fn a_machine_and_a_process_on_it_are_read() {

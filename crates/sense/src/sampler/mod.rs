@@ -12,12 +12,12 @@ mod schedule;
 pub use record::{SenseRecord, SenseSample};
 pub use schedule::Schedule;
 
-use crate::clock::Clock;
 use crate::cpu::{CpuSet, Domain};
 use crate::error::SenseError;
 use crate::own::{self, OwnReading};
 use crate::system::{self, Affinity, Whose};
 use evenkeel_core::Nanos;
+use evenkeel_os::clock::Clock;
 use probe::{Probe, Reading};
 use std::error::Error;
 use std::path::PathBuf;

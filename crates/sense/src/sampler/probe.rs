@@ -1,7 +1,6 @@
 //! One reading of everything.
 
 use super::SensePlan;
-use crate::clock::Clock;
 use crate::counters::{Counters, CountersReading};
 use crate::cpu::{CpuReading, CpuSet, Domain, StatFile};
 use crate::disk::{Device, DeviceIo, ProcessIo};
@@ -10,6 +9,7 @@ use crate::own::OwnReading;
 use crate::pressure::PressureReading;
 use crate::switches::SwitchesReading;
 use evenkeel_core::Nanos;
+use evenkeel_os::clock::Clock;
 
 /// What reading the context switches of one thread costs (30 us in a guest), and the share of a CPU that
 /// samples may spend on it. Where a server has more threads than that allows, only the first and the

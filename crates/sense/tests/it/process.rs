@@ -2,7 +2,7 @@
 
 use crate::left_out::left_out;
 use evenkeel_core::Nanos;
-use evenkeel_sense::clock::Clock;
+use evenkeel_os::clock::Clock;
 use evenkeel_sense::cpu::{ProcessStat, StatFile};
 use evenkeel_sense::disk::ProcessIo;
 use evenkeel_sense::mounts::Mount;

@@ -2,7 +2,7 @@
 
 use crate::process::{Busy, burn, eventually};
 use evenkeel_core::Nanos;
-use evenkeel_sense::clock::Clock;
+use evenkeel_os::clock::Clock;
 use evenkeel_sense::{Domain, Sampler, SensePlan, SenseRecord, SenseSample};
 use std::thread;
 use std::time::Duration;

@@ -8,7 +8,7 @@ use crate::guard::decisions::Told;
 use crate::view::log::Form;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::control::law;
-use evenkeel_gate::guard::{Identity, TenantBy};
+use evenkeel_guard::proxy::{Identity, TenantBy};
 use std::path::PathBuf;
 
 /// Flags that a file has as well; a flag wins.

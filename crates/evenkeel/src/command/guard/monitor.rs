@@ -2,10 +2,10 @@
 
 use super::start::Account;
 use anyhow::Result;
-use evenkeel_gate::clock::Clock;
-use evenkeel_gate::control::StatusBoard;
-use evenkeel_lab::target::{Control, Target};
+use evenkeel_guard::control::StatusBoard;
+use evenkeel_os::clock::Clock;
 use evenkeel_sense::status::StatusReading;
+use evenkeel_site::server::{Control, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;

@@ -6,7 +6,7 @@ use crate::guard::decisions::{Decisions, Told};
 use crate::guard::log;
 use crate::view::lines::Lines;
 use crate::view::log::{Form, Parts, line};
-use evenkeel_gate::event::{Event, Listener};
+use evenkeel_guard::event::{Event, Listener};
 use serde_json::json;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io;

@@ -9,7 +9,7 @@ use crate::guard::top::History;
 use crate::out;
 use anyhow::{Result, bail};
 use evenkeel_core::control::law;
-use evenkeel_gate::control;
+use evenkeel_guard::control;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -5,9 +5,9 @@ use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
-use evenkeel_lab::study::prepared_statements;
-use evenkeel_lab::target::{Capacity, Control, Target, capacity};
 use evenkeel_lab::workload::Workload;
+use evenkeel_site::server::{Capacity, Control, Target, capacity};
+use evenkeel_study::profile::prepared_statements;
 
 /// The sessions of a load, from the flags and from what the server and this process bear; and the doubt where an open
 /// load gets fewer than were asked for.

@@ -4,8 +4,8 @@ use super::stretches::{stretches, table};
 use crate::format;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadResult};
-use evenkeel_lab::store::format::{KindRecord, TimesRecord};
-use evenkeel_lab::study::{kinds, orders_per_minute, times};
+use evenkeel_study::profile::{kinds, orders_per_minute, times};
+use evenkeel_study::store::format::{KindRecord, TimesRecord};
 use std::fmt::Write as _;
 
 fn throughput(result: &LoadResult) -> f64 {

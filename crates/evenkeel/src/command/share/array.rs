@@ -4,7 +4,7 @@ use crate::config::units;
 use crate::out;
 use anyhow::{Context, Result, bail};
 use evenkeel_core::share::{ArrayPlan, Cache, Cost, Service};
-use evenkeel_gate::share::backing::simulated;
+use evenkeel_share::backing::simulated;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

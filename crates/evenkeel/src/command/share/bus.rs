@@ -3,10 +3,10 @@
 use crate::config::share::{BusConfig, ShareConfig};
 use crate::failure::WithHint;
 use anyhow::{Context, Result, bail};
-use evenkeel_gate::clock::Clock;
-use evenkeel_gate::share::bus::nats::{Login, Nats, Plan};
-use evenkeel_gate::share::bus::slot::Slots;
-use evenkeel_gate::share::bus::{Alone, Bus, BusError, Carrier};
+use evenkeel_bus::nats::{Login, Nats, Plan};
+use evenkeel_bus::slot::Slots;
+use evenkeel_bus::{Alone, Bus, BusError, Carrier};
+use evenkeel_os::clock::Clock;
 use std::path::Path;
 
 /// Joins the others, or goes on as the member that a predecessor was, by what it would have told next.

@@ -12,12 +12,12 @@ use crate::share::{log, serve};
 use crate::view::http::Server;
 use crate::view::log::{Form, line};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_gate::board::Board;
-use evenkeel_gate::clock::Clock;
-use evenkeel_gate::share::control::{Loop, Order, Settings};
-use evenkeel_gate::share::event::{Event, Listener};
-use evenkeel_gate::share::handover::Bell;
-use evenkeel_gate::share::{
+use evenkeel_os::board::Board;
+use evenkeel_os::clock::Clock;
+use evenkeel_share::control::{Loop, Order, Settings};
+use evenkeel_share::event::{Event, Listener};
+use evenkeel_share::handover::Bell;
+use evenkeel_share::{
     self as gate, Access, Address, DiskPlan, Doors, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan,
     Plan, serve_file_systems,
 };

@@ -2,7 +2,7 @@
 
 use crate::config::share::{DiskConfig, ShareConfig, TlsConfig};
 use anyhow::{Context, Result};
-use evenkeel_gate::share::{Access, Address, Place, ServerConfig, server_tls};
+use evenkeel_share::{Access, Address, Place, ServerConfig, server_tls};
 use std::net::IpAddr;
 use std::sync::Arc;
 

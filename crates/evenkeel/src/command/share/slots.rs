@@ -3,8 +3,8 @@
 use crate::failure::WithHint;
 use crate::out;
 use anyhow::{Context, Result};
-use evenkeel_gate::share::bus::BusError;
-use evenkeel_gate::share::bus::slot::{SLOTS, make};
+use evenkeel_bus::BusError;
+use evenkeel_bus::slot::{SLOTS, make};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

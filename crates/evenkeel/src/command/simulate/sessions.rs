@@ -5,7 +5,7 @@ use crate::command::Session;
 use crate::failure::Stopped;
 use crate::out;
 use anyhow::Result;
-use evenkeel_gate::guard::simulation::{Violation, play, tell};
+use evenkeel_guard::proxy::simulation::{Violation, play, tell};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 

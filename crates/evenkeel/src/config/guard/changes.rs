@@ -1,8 +1,8 @@
 //! What a configuration that is read again changes: what holds at once, and what only a restart brings.
 
 use super::GuardConfig;
-use evenkeel_gate::admission::Options;
-use evenkeel_gate::guard::{BackendTls, ClientTls, Plan};
+use evenkeel_guard::admission::Options;
+use evenkeel_guard::proxy::{BackendTls, ClientTls, Plan};
 
 /// The keys that differ, by what became of them.
 #[derive(Debug, Default, PartialEq, Eq)]

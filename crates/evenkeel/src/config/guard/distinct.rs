@@ -1,7 +1,7 @@
 //! A guard whose server is itself: every login would come back as a new client, until nothing is left.
 
 use anyhow::{Result, bail};
-use evenkeel_gate::guard::Address;
+use evenkeel_guard::proxy::Address;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,8 @@
 
 use crate::config::fields::Fields;
 use anyhow::{Context, Result, bail};
-use evenkeel_gate::guard::Address;
-use evenkeel_gate::share::{Access, group_id};
+use evenkeel_guard::proxy::Address;
+use evenkeel_share::{Access, group_id};
 use std::path::PathBuf;
 
 /// What the file of a unix socket is like. Where nobody says, as the umask has it.

@@ -4,7 +4,7 @@ use crate::format;
 use crate::report::markup::Text;
 use crate::report::sections::{TELLING, section as wrapped, settings, spoken, table};
 use crate::report::study::Study;
-use evenkeel_lab::store::format::ServerRecord;
+use evenkeel_study::store::format::ServerRecord;
 use std::collections::BTreeMap;
 
 /// Variables that name a place or an instance; they differ between any two servers, and explain nothing.

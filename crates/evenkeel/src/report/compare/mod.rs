@@ -11,7 +11,7 @@ use super::sections::guide;
 use super::study::Study;
 use super::{Records, legend};
 use crate::format;
-use evenkeel_lab::store::format::CellSummary;
+use evenkeel_study::store::format::CellSummary;
 use std::fmt;
 
 /// Why two studies cannot be laid over each other.

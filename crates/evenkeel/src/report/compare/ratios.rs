@@ -5,7 +5,7 @@ use crate::report::markup::Text;
 use crate::report::sections::{section as wrapped, table};
 use crate::report::study::Study;
 use evenkeel_core::statistics::{Ratio, unpaired_ratio};
-use evenkeel_lab::store::format::{CellSummary, RunFile};
+use evenkeel_study::store::format::{CellSummary, RunFile};
 
 /// A figure of a run.
 struct Figure {

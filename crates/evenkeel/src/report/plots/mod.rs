@@ -8,7 +8,7 @@ mod variation;
 use super::chart::{Axis, Chart, Guide, Marker, Quantity, Spacing, Trace};
 use super::study::Study;
 use crate::format;
-use evenkeel_lab::store::format::{BoundsRecord, CellSummary, HeadlineRecord};
+use evenkeel_study::store::format::{BoundsRecord, CellSummary, HeadlineRecord};
 use traces::{LAG, MU, Measure, PERCENTILES, PROBE_WAIT, TAU, THETA, THROUGHPUT, trace, traces};
 
 pub use pair::{NAMES as SIDES, distributions, look as side_look, pair};

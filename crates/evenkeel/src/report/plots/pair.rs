@@ -6,7 +6,7 @@ use super::{HALF, PANEL, Plot, WIDE, axis, time_axis};
 use crate::format;
 use crate::report::chart::{Axis, Chart, Marker, Point, Quantity, Spacing, Trace};
 use crate::report::study::{Look, Study};
-use evenkeel_lab::store::format::CellSummary;
+use evenkeel_study::store::format::CellSummary;
 
 /// What the two are called in charts.
 pub const NAMES: [&str; 2] = ["A", "B"];

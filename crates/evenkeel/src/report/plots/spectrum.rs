@@ -6,8 +6,8 @@ use crate::format;
 use crate::report::chart::{Chart, Marker, Point, Quantity, Spacing, Trace};
 use crate::report::palette::RATES;
 use crate::report::study::Study;
-use evenkeel_lab::store::Distribution;
-use evenkeel_lab::store::format::CellSummary;
+use evenkeel_study::store::Distribution;
+use evenkeel_study::store::format::CellSummary;
 
 /// A line ends where fewer values than this lie beyond: further up single requests decide.
 const BEYOND: f64 = 10.0;

@@ -3,7 +3,7 @@
 use crate::format;
 use crate::report::chart::{Dot, Point, Trace};
 use crate::report::study::Study;
-use evenkeel_lab::store::format::{CellSummary, EstimateRecord, RunFile, Verdict};
+use evenkeel_study::store::format::{CellSummary, EstimateRecord, RunFile, Verdict};
 use std::fmt::Write as _;
 
 /// What is drawn of a cell, and of each of its runs.

@@ -5,7 +5,7 @@ use super::{HALF, Plot, axis, chart};
 use crate::format;
 use crate::report::chart::{Guide, Point, Quantity, Spacing, Trace};
 use crate::report::study::Study;
-use evenkeel_lab::store::format::{CellSummary, HeadlineRecord};
+use evenkeel_study::store::format::{CellSummary, HeadlineRecord};
 
 /// Standard error of tau over runs, in percent of tau, against the utilisation. `None` where no cell has
 /// both.

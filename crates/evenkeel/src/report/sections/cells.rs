@@ -6,7 +6,7 @@ use crate::format;
 use crate::report::legend::swatch;
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_lab::store::format::{CellSummary, Verdict};
+use evenkeel_study::store::format::{CellSummary, Verdict};
 use std::fmt::Write as _;
 
 /// The table, or a sentence where no cell has runs.

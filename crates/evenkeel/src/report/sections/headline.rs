@@ -6,7 +6,7 @@ use crate::report::markup::Text;
 use crate::report::study::Study;
 use evenkeel_core::bounds::alone::NEIGHBOURS_MIN;
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
-use evenkeel_lab::store::format::{
+use evenkeel_study::store::format::{
     BoundsRecord, CellSummary, EstimateRecord, HeadlineRecord, RangeRecord, Verdict,
 };
 use std::fmt::Write as _;

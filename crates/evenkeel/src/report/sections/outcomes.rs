@@ -4,7 +4,7 @@ use super::{section, table};
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_lab::store::format::{CellSummary, CountsRecord};
+use evenkeel_study::store::format::{CellSummary, CountsRecord};
 use std::collections::BTreeMap;
 
 /// Table of outcomes, then errors with one text each.

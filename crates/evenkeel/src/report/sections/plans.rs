@@ -5,7 +5,7 @@ use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
 use crate::table::{HEAVY_PERCENT, by_share};
-use evenkeel_lab::store::format::StatementPlanRecord;
+use evenkeel_study::store::format::StatementPlanRecord;
 
 /// Statements, the heaviest first; nothing where no plan was stored.
 pub fn plans(study: &Study<'_>) -> String {

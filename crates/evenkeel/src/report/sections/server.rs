@@ -5,7 +5,7 @@ use crate::columns::unit;
 use crate::format::{self, TimeUnit};
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_lab::store::format::CellSummary;
+use evenkeel_study::store::format::CellSummary;
 
 /// A figure of the table: its name in the records, its heading, its unit.
 type Figure = (&'static str, &'static str, &'static str);

@@ -4,7 +4,7 @@ use super::{section, table};
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_lab::store::format::{CellSummary, RunFile, TimesRecord};
+use evenkeel_study::store::format::{CellSummary, RunFile, TimesRecord};
 
 /// Parts of a mean response time, ms per request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

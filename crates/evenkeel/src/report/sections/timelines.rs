@@ -6,7 +6,7 @@ use crate::report::chart::{Quantity, Strip, Strips};
 use crate::report::details::{RunDetails, Second};
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_lab::store::format::{CellSummary, RunFile, Verdict};
+use evenkeel_study::store::format::{CellSummary, RunFile, Verdict};
 
 /// Runs that a page draws at most; more are more than anybody looks at.
 const RUNS: usize = 240;

@@ -4,12 +4,12 @@ use super::Step;
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
+use evenkeel_core::histogram::Histogram;
 use evenkeel_core::random::Random;
 use evenkeel_core::share::knee::Point;
-use evenkeel_gate::clock::Clock;
-use evenkeel_gate::histogram::Histogram;
-use evenkeel_gate::share::{Answer, Buffer, Errno, Handle, Reply, Request, Work};
-use evenkeel_lab::stop::Stop;
+use evenkeel_os::clock::Clock;
+use evenkeel_os::stop::Stop;
+use evenkeel_share::{Answer, Buffer, Errno, Handle, Reply, Request, Work};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 

@@ -3,11 +3,11 @@
 use super::client::{Client, Kind, Times};
 use anyhow::Result;
 use evenkeel_core::Nanos;
+use evenkeel_core::histogram::Histogram;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::knee::Point;
-use evenkeel_gate::histogram::Histogram;
-use evenkeel_gate::share::Handle;
-use evenkeel_lab::stop::Stop;
+use evenkeel_os::stop::Stop;
+use evenkeel_share::Handle;
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq)]

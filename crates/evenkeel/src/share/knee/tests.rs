@@ -3,12 +3,12 @@
 use super::*;
 use crate::table::Look;
 use evenkeel_core::Nanos;
+use evenkeel_core::histogram::Histogram;
 use evenkeel_core::random::Seed;
 use evenkeel_core::share::Costs;
 use evenkeel_core::share::knee::{Point, judge};
-use evenkeel_gate::histogram::Histogram;
-use evenkeel_gate::share::{Answer, Backing, DiskPlan, Ended, Engine, Errno, Plan, Work};
-use evenkeel_lab::stop::Stop;
+use evenkeel_os::stop::Stop;
+use evenkeel_share::{Answer, Backing, DiskPlan, Ended, Engine, Errno, Plan, Work};
 use serde_json::{Value, json as object};
 use std::io;
 use std::os::fd::RawFd;

@@ -2,8 +2,8 @@
 
 use super::{doubts, measured, profile, runs};
 use crate::guard::server::Server;
-use evenkeel_lab::elsewhere::Elsewhere;
-use evenkeel_lab::stop::Stop;
+use evenkeel_os::stop::Stop;
+use evenkeel_site::elsewhere::Elsewhere;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,7 +1,7 @@
 //! Logins captured from MySQL 9.7, played again on both sides of a guard: every packet arrives as it was sent.
 
 use super::proxy::{Proxy, eventually, tcp};
-use evenkeel_gate::guard::Plan;
+use evenkeel_guard::proxy::Plan;
 use evenkeel_wire::relay::hello::ServerHello;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

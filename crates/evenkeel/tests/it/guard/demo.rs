@@ -1,7 +1,7 @@
 //! `evenkeel guard demo`: it plays to the end, and an interrupt leaves nothing behind.
 
 use crate::patience::found;
-use evenkeel_lab::sandbox::ProcessId;
+use evenkeel_site::sandbox::ProcessId;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -4,7 +4,7 @@ use super::client::{Client, MODERN, packets};
 use super::proxy::{Proxy, eventually, signal, tcp};
 use super::server::Server;
 use evenkeel_core::Nanos;
-use evenkeel_gate::guard::Plan;
+use evenkeel_guard::proxy::Plan;
 use evenkeel_wire::relay::Reply;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};

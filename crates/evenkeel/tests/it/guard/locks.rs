@@ -8,7 +8,7 @@ use super::client::{Client, MODERN, packets};
 use super::proxy::{Proxy, eventually};
 use super::server::Server;
 use evenkeel_core::Nanos;
-use evenkeel_gate::guard::Plan;
+use evenkeel_guard::proxy::Plan;
 use evenkeel_wire::relay::Reply;
 
 fn one(plan: &mut Plan) {

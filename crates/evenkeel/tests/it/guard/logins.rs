@@ -3,7 +3,7 @@
 use super::client::packets;
 use super::proxy::{Proxy, eventually, failure, mariadb, tcp, text, unix};
 use super::server::Server;
-use evenkeel_gate::guard::{BackendMode, Identity, Plan, TlsMode};
+use evenkeel_guard::proxy::{BackendMode, Identity, Plan, TlsMode};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::server::Server;
 pub use crate::patience::eventually;
 use evenkeel_core::Nanos;
-use evenkeel_gate::guard::{Address, Guard, Plan};
+use evenkeel_guard::proxy::{Address, Guard, Plan};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

@@ -1,7 +1,7 @@
 //! A private server for the guard's tests.
 
-use evenkeel_lab::sandbox::{Sandbox, SandboxSpec};
-use evenkeel_lab::stop::Stop;
+use evenkeel_os::stop::Stop;
+use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -37,7 +37,7 @@ impl Server {
     /// `127.0.0.1:port`.
     pub fn address(&self) -> String {
         match self.sandbox.tcp_target().address {
-            evenkeel_lab::target::Address::Tcp { host, port } => format!("{host}:{port}"),
+            evenkeel_site::server::Address::Tcp { host, port } => format!("{host}:{port}"),
             other => panic!("{other:?} is no port"),
         }
     }

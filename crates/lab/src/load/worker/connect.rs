@@ -1,7 +1,6 @@
 //! Opening connections: before the load begins, as the pool grows, and again after a loss.
 
 use super::{ClientSlot, Worker, is_opening};
-use crate::clock::monotonic;
 use crate::load::error::{LoadError, show};
 use crate::load::poller::{Interest, TIMER};
 use crate::load::schedule::Arrival;
@@ -10,6 +9,7 @@ use crate::load::socket::Socket;
 use crate::load::tls::Link;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
+use evenkeel_os::clock::monotonic;
 use evenkeel_wire::{CapabilityFlags, Login, LoginError, LoginStep};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;

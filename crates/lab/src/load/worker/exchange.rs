@@ -2,12 +2,12 @@
 
 use super::Worker;
 use super::connect::Refusal;
-use crate::clock::monotonic;
 use crate::load::poller::Interest;
 use crate::load::script::Script;
 use crate::load::session::{Answer, State};
 use crate::workload::StepEnd;
 use evenkeel_core::Nanos;
+use evenkeel_os::clock::monotonic;
 use evenkeel_wire::{EscapeMode, Expect, command};
 use std::io;
 

@@ -17,7 +17,7 @@ impl Worker<'_> {
         let mut done = answered;
         if self.per_request {
             self.quit(slot);
-            done = crate::clock::monotonic();
+            done = evenkeel_os::clock::monotonic();
         }
         if let Some(request) = &mut self.sessions[slot as usize].request
             && request.send == Nanos::ZERO
@@ -162,7 +162,7 @@ impl Worker<'_> {
 
     /// Ends everything: what is under way has timed out, what waits was never sent.
     pub(super) fn finish(mut self) -> LoadResult {
-        let now = crate::clock::monotonic();
+        let now = evenkeel_os::clock::monotonic();
         self.stopped = true;
         for slot in 0..self.sessions.len() as u32 {
             self.end(slot, Outcome::TimedOut, now);

@@ -1,8 +1,8 @@
 //! The database that is asked.
 
 use crate::data::dvdstore::{POPULAR_EVERY, Size};
-use crate::target::{Control, TargetError};
 use evenkeel_core::random::Random;
+use evenkeel_site::server::{Control, TargetError};
 
 /// How many times as often a popular product is bought.
 const POPULAR_WEIGHT: u64 = 10;

@@ -1,7 +1,7 @@
 //! The database that is asked, and which ids are free in it.
 
 use crate::data::tpcw::Scale;
-use crate::target::{Control, TargetError};
+use evenkeel_site::server::{Control, TargetError};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A TPC-W database: how large it was populated, and which ids are taken since.

@@ -1,7 +1,7 @@
 //! Values read from the database when a workload is made.
 
-use crate::target::Control;
 use crate::workload::Value;
+use evenkeel_site::server::Control;
 
 /// Reads the values of a column, for the `column` generator.
 pub trait ColumnReader {

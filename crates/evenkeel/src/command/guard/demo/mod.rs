@@ -9,7 +9,7 @@ use crate::out;
 use crate::signals;
 use crate::view::picture::Frame;
 use anyhow::Result;
-use evenkeel_lab::sandbox::{self, SandboxError};
+use evenkeel_site::sandbox::{self, SandboxError};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -12,8 +12,8 @@ use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, Protocol, SessionPolicy};
-use evenkeel_lab::stop::Stop;
-use evenkeel_lab::target::{Address, Control, Target};
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::{Address, Control, Target};
 
 /// So many clients the server carries well.
 const FEW: u32 = 8;

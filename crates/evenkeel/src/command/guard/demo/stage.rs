@@ -6,10 +6,10 @@ use crate::config::workload as workload_file;
 use crate::failure::Stopped;
 use crate::progress::{ProgressEvent, View};
 use anyhow::{Context, Result};
-use evenkeel_lab::sandbox::{Sandbox, SandboxSpec};
-use evenkeel_lab::target::{Control, Target};
 use evenkeel_lab::workload::Workload;
 use evenkeel_lab::workload::user::{NoColumns, UserWorkload};
+use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
+use evenkeel_site::server::{Control, Target};
 use std::sync::Arc;
 
 const SCHEMA: &str = include_str!("../../../../../../examples/workloads/collapse/schema.sql");

@@ -1,9 +1,9 @@
 //! What the account of --monitor sees of the server, looked at once, when it is first let in.
 
 use crate::config::guard::GuardConfig;
-use evenkeel_gate::event::{Event, Listener};
-use evenkeel_gate::guard::Address;
-use evenkeel_lab::target::{Control, TargetError, file_limit};
+use evenkeel_guard::event::{Event, Listener};
+use evenkeel_guard::proxy::Address;
+use evenkeel_site::server::{Control, TargetError, file_limit};
 use std::sync::Arc;
 
 /// Accounts that are named; more would fill a line and say no more.

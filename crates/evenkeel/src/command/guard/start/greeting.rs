@@ -1,6 +1,6 @@
 //! The first words of a server.
 
-use evenkeel_gate::guard::Address;
+use evenkeel_guard::proxy::Address;
 use evenkeel_wire::relay::hello::ServerHello;
 use std::io::{self, Read};
 use std::net::{TcpStream, ToSocketAddrs};

@@ -8,8 +8,8 @@ pub use greeting::connect;
 
 use crate::config::guard::GuardConfig;
 use anyhow::Result;
-use evenkeel_gate::event::{Event, Listener};
-use evenkeel_gate::guard::{Plan, TlsMode};
+use evenkeel_guard::event::{Event, Listener};
+use evenkeel_guard::proxy::{Plan, TlsMode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -6,7 +6,7 @@ use super::{Mkfs, Mounted, free_folder, mount};
 use crate::command::Session;
 use crate::out;
 use anyhow::{Context, Result};
-use evenkeel_gate::share::FuseDisk;
+use evenkeel_share::FuseDisk;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;

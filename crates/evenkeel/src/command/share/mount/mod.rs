@@ -12,7 +12,7 @@ use crate::failure::WithHint;
 use crate::tools;
 use anyhow::{Context, Result, anyhow, bail};
 pub use command::{MountArgs, run};
-use evenkeel_gate::share::{FuseDisk, FuseFront, Handle};
+use evenkeel_share::{FuseDisk, FuseFront, Handle};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::io::Read;

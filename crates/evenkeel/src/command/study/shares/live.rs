@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use evenkeel_core::share::experiment::{Experiment, Way};
 use evenkeel_core::share::simulation::{DiskPlan, HostPlan, Row, Stretch, Trace};
 use evenkeel_core::share::{DiskUse, Period};
-use evenkeel_gate::share::backing::simulated;
+use evenkeel_share::backing::simulated;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

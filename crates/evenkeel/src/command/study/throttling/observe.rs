@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use evenkeel_core::Nanos;
-use evenkeel_lab::clock::Clock;
-use evenkeel_lab::stop::Stop;
-use evenkeel_lab::target::{Control, StatusOf, Target};
+use evenkeel_os::clock::Clock;
+use evenkeel_os::stop::Stop;
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use evenkeel_sense::status::{StatusReading, StatusUse};
+use evenkeel_site::server::{Control, StatusOf, Target};
 use std::thread::JoinHandle;
 use std::time::Duration;
 

@@ -10,12 +10,12 @@ use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy};
-use evenkeel_lab::stop::Stop;
-use evenkeel_lab::study::times;
-use evenkeel_lab::target::{Address, Target};
+use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Affinity;
 use evenkeel_sense::sampler::SensePlan;
 use evenkeel_sense::{CpuSet, Domain};
+use evenkeel_site::server::{Address, Target};
+use evenkeel_study::profile::times;
 use std::path::PathBuf;
 
 /// A request that takes longer is given up.

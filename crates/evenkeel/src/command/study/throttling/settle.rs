@@ -14,7 +14,7 @@ use crate::throttling::settling::Watch;
 use anyhow::{Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::{self, LoadPlan, LoadResult};
-use evenkeel_lab::stop::Stop;
+use evenkeel_os::stop::Stop;
 use std::time::Duration;
 
 /// The journal is read this often.

@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{self, LoadError, LoadPhase, LoadPlan, LoadResult};
-use evenkeel_lab::stop::Stop;
+use evenkeel_os::stop::Stop;
 use std::time::Duration;
 
 /// A load, and when it started on the common clock.

@@ -15,14 +15,14 @@ use super::client::{Client, Times};
 use crate::config::costs::CostTables;
 use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
+use evenkeel_core::histogram::Histogram;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::UNIT_BYTES;
 use evenkeel_core::share::knee::RISE_MOST;
 use evenkeel_core::share::knee::costs::{Estimate, cost, mean};
-use evenkeel_gate::clock::Clock;
-use evenkeel_gate::histogram::Histogram;
-use evenkeel_gate::share::Handle;
-use evenkeel_lab::stop::Stop;
+use evenkeel_os::clock::Clock;
+use evenkeel_os::stop::Stop;
+use evenkeel_share::Handle;
 
 /// The read that costs 1.
 pub const UNIT: Kind = Kind { bytes: UNIT_BYTES, write: false };

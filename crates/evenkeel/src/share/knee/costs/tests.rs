@@ -3,9 +3,9 @@
 use super::*;
 use crate::table::Look;
 use evenkeel_core::share::{ArrayPlan, Cache, Cost, Costs, Io, Service};
-use evenkeel_gate::share::backing::simulated::{self, Simulated};
-use evenkeel_gate::share::backing::{FileBacking, FileOptions};
-use evenkeel_gate::share::{DiskPlan, Engine, Plan};
+use evenkeel_share::backing::simulated::{self, Simulated};
+use evenkeel_share::backing::{FileBacking, FileOptions};
+use evenkeel_share::{DiskPlan, Engine, Plan};
 use std::fs::File;
 
 const BYTES: u64 = 64 << 20;

@@ -15,9 +15,9 @@ use evenkeel_lab::data::dvdstore;
 use evenkeel_lab::load::{
     self, ArrivalPlan, LoadError, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy,
 };
-use evenkeel_lab::stop::Stop;
-use evenkeel_lab::study::{orders_per_minute, times};
 use evenkeel_lab::workload::plan_think;
+use evenkeel_os::stop::Stop;
+use evenkeel_study::profile::{orders_per_minute, times};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use crate::failure::WithHint;
 use crate::tools;
 use anyhow::{Result, anyhow};
-use evenkeel_lab::sandbox;
+use evenkeel_site::sandbox;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -9,10 +9,10 @@ use crate::share::host::Host;
 use anyhow::{Context, Result};
 use evenkeel_core::share::ArrayPlan;
 use evenkeel_core::share::experiment::{ARRAY, Way};
-use evenkeel_gate::share::backing::simulated;
 use evenkeel_lab::data::dvdstore;
-use evenkeel_lab::sandbox::Sandbox;
-use evenkeel_lab::target::Target;
+use evenkeel_share::backing::simulated;
+use evenkeel_site::sandbox::Sandbox;
+use evenkeel_site::server::Target;
 use std::fs;
 use std::path::{Path, PathBuf};
 

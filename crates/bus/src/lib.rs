@@ -1,0 +1,411 @@
+//! What hosts tell each other, period by period, with no host above them.
+//!
+//! A [`Bus`] tells this member's report and knows the latest of every other one, with its age by this host's clock: reports
+//! carry a sequence number and no instant. What carries them is a [`Carrier`]: a file of slots ([`slot`]), which may lie on
+//! the storage itself, or NATS ([`nats`]). Neither waits longer than a bound, and what fails is a value.
+//!
+//! A member is a name, and a start of it an incarnation. Before it tells anything a member listens: where its name is live
+//! already it does not start. Should two of one name meet later, the younger one falls silent.
+#![deny(unsafe_code)]
+
+mod alone;
+mod bounded;
+pub mod message;
+pub mod nats;
+mod roster;
+pub mod slot;
+
+pub use alone::Alone;
+pub use message::{Dropped, Told};
+pub use roster::{Heard, Identity, SILENT_PERIODS};
+
+use bounded::Bounded;
+use evenkeel_core::Nanos;
+use evenkeel_core::share::Report;
+use evenkeel_os::clock::Clock;
+use roster::Roster;
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Periods for which a member listens before it tells, at most.
+const LISTEN_PERIODS: u64 = 2;
+/// Longest wait for a report to be carried or to come back: a quarter of a period, between these.
+const PATIENCE: (Nanos, Nanos) = (Nanos::from_millis(250), Nanos::from_secs(2));
+/// From one look to the next while listening, and where nothing has come back.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Why a bus does not open, or does not carry.
+#[derive(Debug, thiserror::Error)]
+pub enum BusError {
+    /// No member may have this name.
+    #[error(
+        "\"{0}\" is no name of a member or an array: letters, digits, - and _, a member's also with dots, at most 64"
+    )]
+    Name(String),
+    /// A live member has it.
+    #[error("another member of the name {0} is live")]
+    Twin(String),
+    /// The file cannot be used.
+    #[error("slot file {path}: {error}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file is something else.
+    #[error("{path} is no slot file: {why}")]
+    NotSlots {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
+    /// The block device is none yet.
+    #[error("block device {0} is no slot file")]
+    Device(PathBuf),
+    /// No slot file has as many.
+    #[error("a slot file has 1 to {max} slots, and not {0}", max = slot::SLOTS_MAX)]
+    Slots(usize),
+    /// All slots are those of live members.
+    #[error("all {slots} slots of {path} are taken by live members")]
+    Full {
+        /// Which.
+        path: PathBuf,
+        /// How many.
+        slots: usize,
+    },
+    /// Somebody else holds the lock on the claims of slots.
+    #[error("the lock of slot file {0} is held by somebody else for too long")]
+    Locked(PathBuf),
+    /// Somebody else writes to the own slot.
+    #[error("the slot of this member in {0} was taken by another one, and none is free")]
+    Lost(PathBuf),
+    /// No address of a server.
+    #[error("\"{0}\" is no address of NATS")]
+    Address(String),
+    /// What to log in with cannot be read.
+    #[error("cannot read what to log in with from {path}: {error}")]
+    Login {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Nothing is carried.
+    #[error("{0}")]
+    Down(String),
+    /// It did not answer within its bound.
+    #[error("the bus does not answer")]
+    Slow,
+    /// What this member told did not come back.
+    #[error("the own report was not heard")]
+    Unheard,
+}
+
+impl BusError {
+    /// What to do next.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Twin(_) => "give this host a name of its own (--name), or end the other one".into(),
+            Self::Full { .. } => "end a member, or all of them and make another file with more slots".into(),
+            Self::NotSlots { .. } => {
+                "name a file that is missing: it is made; one that is there stays as it is".into()
+            }
+            Self::Device(device) => {
+                let device = device.display();
+                format!("`evenkeel share slots {device}` makes one of it where it is empty; wipefs and blkdiscard -z empty it")
+                    .into()
+            }
+            Self::Locked(path) => {
+                format!("find out who holds it (`lslocks | grep {}`), or name another file", path.display())
+                    .into()
+            }
+            Self::Address(_) => {
+                "nats://HOST:PORT or tls://HOST:PORT; what to log in with goes into a file (--bus-login)"
+                    .into()
+            }
+            Self::Down(_) | Self::Slow => {
+                "is it running, and is what to log in with right (--bus-login, --bus-ca)?".into()
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Bytes that came, or stand in a slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// What was told.
+    pub bytes: Vec<u8>,
+    /// Under whose name it came ([`message::token`]), where the carrier has such a thing.
+    pub sender: Option<String>,
+}
+
+/// What carries reports.
+pub trait Carrier: Send {
+    /// Takes the place under which this member tells from now on; `hello` is its first report. May wait.
+    fn join(&mut self, hello: &[u8]) -> Result<(), BusError>;
+
+    /// Tells a report in place of the one before.
+    fn tell(&mut self, report: &[u8]) -> Result<(), BusError>;
+
+    /// What came since the last call, or all that stands there; where nothing did, waits for it at most so long.
+    fn hear(&mut self, patience: Duration) -> Result<Vec<Piece>, BusError>;
+
+    /// Whether what was told stays readable, also after its teller has ended.
+    fn keeps(&self) -> bool;
+
+    /// What an operator should know of how it carries.
+    fn note(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A member's way to the others.
+pub struct Bus {
+    carrier: Box<dyn Carrier>,
+    own: Identity,
+    roster: Roster,
+    period: Nanos,
+    sequence: u64,
+    /// Mark of this member's table of costs.
+    costs: u64,
+    /// What was told last.
+    last: Report,
+    /// Whether there is something to be taken back at the end.
+    joined: bool,
+    note: Option<String>,
+    clock: Clock,
+    /// The longest wait that follows from a period.
+    patience: fn(Nanos) -> Nanos,
+}
+
+impl Bus {
+    /// Goes on as the member that a predecessor was, by what it would have told next: in its place, without listening before.
+    ///
+    /// # Errors
+    /// That is no report of this member, or its place cannot be taken.
+    pub fn resume(
+        carrier: Box<dyn Carrier>,
+        (name, told): (&str, &[u8]),
+        period: Nanos,
+        clock: Clock,
+    ) -> Result<Self, BusError> {
+        let told = Told::decode(told).ok().filter(|told| told.member == name);
+        let told = told.ok_or_else(|| BusError::Name(name.to_owned()))?;
+        let own = Identity { name: told.member, incarnation: told.incarnation };
+        let mut this = Self::with(carrier, own, (period, patience), clock)?;
+        (this.sequence, this.costs, this.last) = (told.sequence, told.costs, told.report);
+        let hello = this.next(told.window, &this.last.clone(), false);
+        this.carrier.join(&hello)?;
+        this.joined = true;
+        Ok(this)
+    }
+
+    /// Ends here and says nothing of it: what it would tell next, for a successor.
+    pub fn hand_over(mut self, window: f64) -> Vec<u8> {
+        self.joined = false;
+        self.next(window, &self.last.clone(), false)
+    }
+
+    /// Joins as the member `name`, which tells once a `period`. Listens for up to two periods before, and takes its
+    /// readings as arrived at `clock`, which is the one that later calls have to use.
+    ///
+    /// # Errors
+    /// The name is taken by a live member, or the carrier has no place left.
+    pub fn open(
+        carrier: Box<dyn Carrier>,
+        name: &str,
+        period: Nanos,
+        clock: Clock,
+    ) -> Result<Self, BusError> {
+        Self::open_with(carrier, name, (period, patience), clock)
+    }
+
+    /// As [`Bus::open`], with another bound on waits.
+    pub fn open_with(
+        carrier: Box<dyn Carrier>,
+        name: &str,
+        (period, patience): (Nanos, fn(Nanos) -> Nanos),
+        clock: Clock,
+    ) -> Result<Self, BusError> {
+        if !message::is_name(name) {
+            return Err(BusError::Name(name.to_owned()));
+        }
+        let mut this = Self::with(carrier, Identity::new(name), (period, patience), clock)?;
+        this.listen()?;
+        let hello = this.next(0.0, &Report::default(), false);
+        this.carrier.join(&hello)?;
+        this.joined = true;
+        Ok(this)
+    }
+
+    fn with(
+        carrier: Box<dyn Carrier>,
+        own: Identity,
+        (period, patience): (Nanos, fn(Nanos) -> Nanos),
+        clock: Clock,
+    ) -> Result<Self, BusError> {
+        let roster = Roster::new(own.clone(), period);
+        let note = carrier.note();
+        let carrier: Box<dyn Carrier> = if carrier.keeps() {
+            Box::new(Bounded::start(carrier, patience(period).into())?)
+        } else {
+            carrier
+        };
+        Ok(Self {
+            carrier,
+            own,
+            roster,
+            period,
+            sequence: 0,
+            costs: 0,
+            last: Report::default(),
+            joined: false,
+            note,
+            clock,
+            patience,
+        })
+    }
+
+    /// Who is there, and whether the own name is free.
+    fn listen(&mut self) -> Result<(), BusError> {
+        let end = self.clock.now() + Nanos(LISTEN_PERIODS.saturating_mul(self.period.0));
+        let mut is_first = self.carrier.keeps();
+        loop {
+            let now = self.clock.now();
+            match self.carrier.hear(LOOK) {
+                Ok(pieces) => {
+                    let at = (!is_first).then_some(now);
+                    pieces.iter().for_each(|piece| self.roster.take(piece, at));
+                    is_first = false;
+                }
+                // Storage may be slow just because it needs windows.
+                Err(BusError::Slow) => {}
+                Err(error) => return Err(error),
+            }
+            if self.roster.twin(now).is_some() {
+                return Err(BusError::Twin(self.own.name.clone()));
+            }
+            let is_clear = self.carrier.keeps() && !is_first && self.roster.all_have_moved();
+            if now >= end || is_clear {
+                return Ok(());
+            }
+            if self.carrier.keeps() {
+                std::thread::sleep(LOOK.min(Duration::from(end - now)));
+            }
+        }
+    }
+
+    fn next(&mut self, window: f64, report: &Report, leaves: bool) -> Vec<u8> {
+        self.sequence += 1;
+        self.roster.tells(self.sequence);
+        let told = Told {
+            member: self.own.name.clone(),
+            incarnation: self.own.incarnation,
+            sequence: self.sequence,
+            period: self.period,
+            leaves,
+            window,
+            costs: self.costs,
+            report: report.clone(),
+        };
+        told.encode()
+    }
+
+    /// Tells the others a report, with the window in force. An elder member of the same name silences this one.
+    pub fn tell(&mut self, window: f64, report: &Report, now: Nanos) -> Result<(), BusError> {
+        if self.roster.elder(self.sequence, now).is_some() {
+            return Err(BusError::Twin(self.own.name.clone()));
+        }
+        self.last.clone_from(report);
+        let bytes = self.next(window, report, false);
+        self.carrier.tell(&bytes)
+    }
+
+    /// Takes what the others told, and waits a little for what this member told.
+    pub fn hear(&mut self, now: Nanos) -> Result<(), BusError> {
+        let end = self.clock.now() + (self.patience)(self.period);
+        loop {
+            for piece in self.carrier.hear(LOOK)? {
+                self.roster.take(&piece, Some(now));
+            }
+            if self.roster.echo() == Some(self.sequence) {
+                return Ok(());
+            }
+            if self.clock.now() >= end {
+                return Err(BusError::Unheard);
+            }
+            if self.carrier.keeps() {
+                std::thread::sleep(LOOK);
+            }
+        }
+    }
+
+    /// The live members by name, this one among them where its reports come back.
+    pub fn live(&self, now: Nanos) -> Vec<Heard> {
+        self.roster.live(now)
+    }
+
+    /// Whether this start of this member told it.
+    pub fn is_own(&self, told: &Told) -> bool {
+        self.own.has_told(told)
+    }
+
+    /// Whether another start of this member is live.
+    pub fn has_twin(&self, now: Nanos) -> bool {
+        self.roster.twin(now).is_some()
+    }
+
+    /// This member's name.
+    pub fn name(&self) -> &str {
+        &self.own.name
+    }
+
+    /// Another period from the next report on.
+    pub fn set_period(&mut self, period: Nanos) {
+        self.period = period;
+        self.roster.set_period(period);
+    }
+
+    /// The mark of the table of costs, told from the next report on.
+    pub fn set_costs(&mut self, mark: u64) {
+        self.costs = mark;
+    }
+
+    /// Reports dropped so far, by reason.
+    pub fn dropped(&self) -> [(Dropped, u64); Dropped::ALL.len()] {
+        self.roster.dropped()
+    }
+
+    /// What an operator should know of how it carries.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+}
+
+fn patience(period: Nanos) -> Nanos {
+    Nanos(period.0 / 4).clamp(PATIENCE.0, PATIENCE.1)
+}
+
+impl Drop for Bus {
+    fn drop(&mut self) {
+        if !self.joined {
+            return;
+        }
+        let last = self.next(0.0, &Report::default(), true);
+        // The others find out by the silence too.
+        let _ = self.carrier.tell(&last);
+    }
+}
+
+/// Waits of tests in which the bus works: no machine stands still for as long.
+#[cfg(any(test, feature = "fixture"))]
+pub fn patient(_: Nanos) -> Nanos {
+    Nanos::from_secs(60)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! A report on its way between hosts.
+//!
+//! Little-endian, of a length of its own, the same bytes in a slot and in a message of NATS:
+//!
+//! ```text
+//!    0  magic      "EKSR"                     40  window       f64, I/Os: what the member has in force
+//!    4  version    u16, 2                     48  most         f64, I/Os; 0: nothing bounds its window
+//!    6  length     u16, of all                56  outstanding  f64, I/Os
+//!    8  checksum   u32, CRC-32 of the rest    64  latency      f64, seconds; 0: nothing completed yet
+//!   12  flags      u8, 1: the member leaves   72  completions  u64
+//!   13  name       u8, its length             80  total        f64, I/Os; 0: the law has none
+//!   14  disks      u16, at most 64            88  rate         f64, cost completed per second
+//!   16  incarnation u64, random per start     96  cost latency f64, seconds in the mean over cost; 0: nothing yet
+//!   24  sequence   u64, from 1               104  grain        f64, cost of an I/O in the mean over cost; 0: nothing yet
+//!   32  period     u64, nanoseconds          112  costs        u64, mark of the table of costs; 0: not told
+//!                                            120  name, UTF-8
+//!                                                 then of each disk: shares f64, wanted f64
+//! ```
+//!
+//! Figures are bounded (`figures`): who tells keeps to it, who reads drops what does not.
+//!
+//! Version 1 had no field from `rate` to `costs`.
+//!
+//! No instant of any clock is in it: what is old is found by who reads it, on his own clock. Whoever changes the form
+//! raises the version; a reader drops versions that it does not know, and counts them.
+
+mod figures;
+
+use evenkeel_core::Nanos;
+use evenkeel_core::share::{DiskUse, Report};
+
+/// Of the form.
+pub const VERSION: u16 = 2;
+/// Most disks that a member tells of one by one; what is beyond counts as one with the last.
+pub const DISKS_MAX: usize = 64;
+/// Longest name of a member in bytes.
+pub const NAME_MAX: usize = 64;
+/// Most bytes that a report takes.
+pub const BYTES_MAX: usize = HEAD + NAME_MAX + DISKS_MAX * 16;
+
+const MAGIC: &[u8; 4] = b"EKSR";
+const HEAD: usize = 120;
+const CHECKSUM: std::ops::Range<usize> = 8..12;
+const LEAVES: u8 = 1;
+
+/// What a member tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// Its name.
+    pub member: String,
+    /// Drawn at its start: two members of one name have two.
+    pub incarnation: u64,
+    /// One more with each report.
+    pub sequence: u64,
+    /// From one report to the next.
+    pub period: Nanos,
+    /// It is its last.
+    pub leaves: bool,
+    /// The window that it has in force.
+    pub window: f64,
+    /// Mark of its table of costs; 0 where it does not tell.
+    pub costs: u64,
+    /// What its law tells.
+    pub report: Report,
+}
+
+/// Why a report was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// It is no report.
+    Malformed,
+    /// Its checksum is wrong: torn, or damaged.
+    Checksum,
+    /// It has another version.
+    Version,
+    /// Its figures cannot be.
+    Figures,
+    /// One that is as new, or newer, was heard before.
+    Stale,
+    /// It is further ahead of the one before than time has passed: its member has not told it.
+    Ahead,
+    /// It came under the name of another member.
+    Name,
+    /// A live member of that name has another incarnation.
+    Twin,
+    /// There are more members than are listened to.
+    Crowd,
+}
+
+impl Dropped {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Malformed,
+        Self::Checksum,
+        Self::Version,
+        Self::Figures,
+        Self::Stale,
+        Self::Ahead,
+        Self::Name,
+        Self::Twin,
+        Self::Crowd,
+    ];
+
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::Checksum => "checksum",
+            Self::Version => "version",
+            Self::Figures => "figures",
+            Self::Stale => "stale",
+            Self::Ahead => "ahead",
+            Self::Name => "name",
+            Self::Twin => "twin",
+            Self::Crowd => "crowd",
+        }
+    }
+}
+
+/// Whether a member may have this name: letters, digits, `-`, `_` and `.`, at most [`NAME_MAX`] of them.
+pub fn is_name(name: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(letter)
+}
+
+/// A member's name as one word of a subject of NATS.
+pub fn token(name: &str) -> String {
+    name.replace('.', "_")
+}
+
+impl Told {
+    /// As bytes that are heard: disks beyond [`DISKS_MAX`] are added to the last, and a figure that cannot be is told as the
+    /// nearest one that can. A host whose report were dropped by all would have no window set by its law any more.
+    pub fn encode(&self) -> Vec<u8> {
+        self.bounded().bytes()
+    }
+
+    /// As bytes, whatever its figures.
+    pub fn bytes(&self) -> Vec<u8> {
+        let disks = &self.report.disks;
+        let mut bytes = Vec::with_capacity(BYTES_MAX);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend([0; 6]);
+        bytes.push(if self.leaves { LEAVES } else { 0 });
+        bytes.push(self.member.len() as u8);
+        bytes.extend((disks.len() as u16).to_le_bytes());
+        bytes.extend(self.incarnation.to_le_bytes());
+        bytes.extend(self.sequence.to_le_bytes());
+        bytes.extend(self.period.0.to_le_bytes());
+        let report = &self.report;
+        [self.window, report.most, report.outstanding, report.latency]
+            .iter()
+            .for_each(|value| bytes.extend(value.to_le_bytes()));
+        bytes.extend(report.completions.to_le_bytes());
+        [report.total, report.rate, report.cost_latency, report.grain]
+            .iter()
+            .for_each(|value| bytes.extend(value.to_le_bytes()));
+        bytes.extend(self.costs.to_le_bytes());
+        bytes.extend(self.member.as_bytes());
+        for disk in disks {
+            bytes.extend(disk.shares.to_le_bytes());
+            bytes.extend(disk.wanted.to_le_bytes());
+        }
+        let length = (bytes.len() as u16).to_le_bytes();
+        bytes[6..8].copy_from_slice(&length);
+        let sum = checksum(&bytes).to_le_bytes();
+        bytes[CHECKSUM].copy_from_slice(&sum);
+        bytes
+    }
+
+    /// From bytes, of which there may be more than the report has.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Dropped> {
+        let mut fields = Fields(bytes);
+        if fields.take::<4>()? != *MAGIC {
+            return Err(Dropped::Malformed);
+        }
+        if u16::from_le_bytes(fields.take()?) != VERSION {
+            return Err(Dropped::Version);
+        }
+        let length = usize::from(u16::from_le_bytes(fields.take()?));
+        let whole = bytes.get(..length).filter(|whole| (HEAD..=BYTES_MAX).contains(&whole.len()));
+        let whole = whole.ok_or(Dropped::Malformed)?;
+        if u32::from_le_bytes(fields.take()?) != checksum(whole) {
+            return Err(Dropped::Checksum);
+        }
+        let told = Fields(&whole[CHECKSUM.end..]).told()?;
+        if told.is_sane() { Ok(told) } else { Err(Dropped::Figures) }
+    }
+}
+
+/// CRC-32 of all but the checksum itself.
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&bytes[..CHECKSUM.start]);
+    hasher.update(&bytes[CHECKSUM.end..]);
+    hasher.finalize()
+}
+
+/// What is left to be read.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn slice(&mut self, length: usize) -> Result<&'a [u8], Dropped> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(Dropped::Malformed)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Dropped> {
+        self.slice(N)?.try_into().map_err(|_| Dropped::Malformed)
+    }
+
+    fn u64(&mut self) -> Result<u64, Dropped> {
+        Ok(u64::from_le_bytes(self.take()?))
+    }
+
+    fn f64(&mut self) -> Result<f64, Dropped> {
+        Ok(f64::from_le_bytes(self.take()?))
+    }
+
+    /// All behind the checksum.
+    fn told(mut self) -> Result<Told, Dropped> {
+        let [flags, name, disks @ ..] = self.take::<4>()?;
+        let (incarnation, sequence, period) = (self.u64()?, self.u64()?, Nanos(self.u64()?));
+        let window = self.f64()?;
+        let mut report = Report {
+            most: self.f64()?,
+            outstanding: self.f64()?,
+            latency: self.f64()?,
+            completions: self.u64()?,
+            total: self.f64()?,
+            rate: self.f64()?,
+            cost_latency: self.f64()?,
+            grain: self.f64()?,
+            disks: Vec::new(),
+        };
+        let costs = self.u64()?;
+        let member = std::str::from_utf8(self.slice(usize::from(name))?).map_err(|_| Dropped::Malformed)?;
+        let disks = usize::from(u16::from_le_bytes(disks));
+        if !is_name(member) || disks > DISKS_MAX || self.0.len() != disks * 16 {
+            return Err(Dropped::Malformed);
+        }
+        for _ in 0..disks {
+            report.disks.push(DiskUse { shares: self.f64()?, wanted: self.f64()? });
+        }
+        let leaves = flags & LEAVES != 0;
+        Ok(Told { member: member.to_owned(), incarnation, sequence, period, leaves, window, costs, report })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,196 @@
+//! A file of slots that every host can read and write: no service to run, and it may lie on the storage that is shared.
+//!
+//! A member writes its own block of 4 KiB and reads the whole file at once, past the caches of its host where the file
+//! system lets it. A slot is claimed under a lock; where the file system has none, or one that other hosts do not see, the
+//! member finds out by reading that its slot is somebody else's, and claims another. A block that is torn has a wrong
+//! checksum and is passed over; the next read has it whole.
+
+mod file;
+mod make;
+
+pub use file::{BLOCK, SLOTS_MAX};
+pub use make::make;
+
+use super::message::{Dropped, Told};
+use super::{BusError, Carrier, Piece};
+use evenkeel_core::Nanos;
+use evenkeel_os::clock::Clock;
+use file::SlotFile;
+use std::path::Path;
+use std::time::Duration;
+
+/// Slots of a file that is made anew.
+pub const SLOTS: usize = 64;
+/// Own periods of silence after which a member's slot may be had by another one.
+const DEAD_PERIODS: u64 = 10;
+/// A block that cannot be read is somebody's for at least so long.
+const UNREADABLE: Nanos = Nanos::from_secs(20);
+/// From one look to the next while all slots are taken.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a slot held when it was last looked at.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// CRC-32 of the block.
+    sum: u32,
+    /// When it was first seen to hold that.
+    since: Nanos,
+    /// Whether it has changed since the file was opened.
+    moved: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Nobody's, or its member has left.
+    #[default]
+    Free,
+    /// A member's with this period.
+    Taken(Nanos),
+}
+
+/// The carrier.
+#[derive(Debug)]
+pub struct Slots {
+    file: SlotFile,
+    seen: Vec<Seen>,
+    own: Option<usize>,
+    /// The one that is written to the own slot.
+    incarnation: u64,
+    clock: Clock,
+}
+
+impl Slots {
+    /// Opens a slot file, or makes one with as many slots where nothing stands. Of a block device [`make`] makes one.
+    ///
+    /// # Errors
+    /// See [`BusError`].
+    pub fn open(path: &Path, slots: usize) -> Result<Self, BusError> {
+        Ok(Self::of(SlotFile::open(path, Some(slots))?))
+    }
+
+    fn of(file: SlotFile) -> Self {
+        let seen = vec![Seen::default(); file.slots()];
+        Self { file, seen, own: None, incarnation: 0, clock: Clock::start() }
+    }
+
+    /// All blocks that are not empty, after one read.
+    fn look(&mut self) -> Result<Vec<Piece>, BusError> {
+        let now = self.clock.now();
+        let mut pieces = Vec::new();
+        for (seen, block) in self.seen.iter_mut().zip(self.file.read()?) {
+            let sum = crc32fast::hash(block);
+            if sum != seen.sum || seen.since == Nanos::ZERO {
+                let moved = seen.since != Nanos::ZERO;
+                let since = now.max(Nanos(1));
+                *seen = Seen { sum, since, moved, state: state(block) };
+            }
+            if block.iter().any(|byte| *byte != 0) {
+                pieces.push(Piece { bytes: block.to_vec(), sender: None });
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// A slot to be had: one that has the name already, a free one, or one of a member that is dead.
+    fn vacancy(&mut self, hello: &Told) -> Result<Option<usize>, BusError> {
+        self.look()?;
+        let now = self.clock.now();
+        let is_named = |place: usize, seen: &Seen| {
+            // One that moves under another incarnation is of somebody who lives.
+            let is_ours = |told: &Told| told.incarnation == hello.incarnation || !seen.moved;
+            let told = Told::decode(self.file.block(place));
+            told.is_ok_and(|told| told.member == hello.member && is_ours(&told))
+        };
+        let named = self.seen.iter().enumerate().position(|(place, seen)| is_named(place, seen));
+        let free = || self.seen.iter().position(|seen| seen.state == State::Free);
+        let dead = || self.seen.iter().position(|seen| is_dead(seen, now));
+        Ok(named.or_else(free).or_else(dead))
+    }
+
+    /// Takes a slot under the lock, if there is one.
+    fn claim(&mut self, report: &[u8]) -> Result<bool, BusError> {
+        let Ok(told) = Told::decode(report) else { return Ok(false) };
+        let _held = self.file.lock()?;
+        let Some(place) = self.vacancy(&told)? else { return Ok(false) };
+        self.file.write(place, report)?;
+        (self.own, self.incarnation) = (Some(place), told.incarnation);
+        Ok(true)
+    }
+
+    /// Whether every slot is that of a member who has told something since the file was opened.
+    fn all_are_live(&self) -> bool {
+        self.seen.iter().all(|seen| seen.moved && seen.state != State::Free)
+    }
+
+    /// Whether the file is still the one at its path (a new one is not made: it may be unmounted), and the own slot this member's.
+    fn check(&mut self) -> Result<(), BusError> {
+        if self.file.is_replaced() {
+            *self = Self { clock: self.clock, ..Self::of(SlotFile::open(self.file.path(), None)?) };
+        } else if let Some(place) = self.own
+            && Told::decode(self.file.block(place)).is_ok_and(|told| told.incarnation != self.incarnation)
+        {
+            // What is torn or empty is written again with the next report; another member's slot is left to him.
+            self.own = None;
+        }
+        Ok(())
+    }
+}
+
+fn state(block: &[u8]) -> State {
+    match Told::decode(block) {
+        Ok(told) if told.leaves => State::Free,
+        Ok(told) => State::Taken(told.period),
+        Err(Dropped::Malformed) if block.iter().all(|byte| *byte == 0) => State::Free,
+        Err(_) => State::Taken(Nanos::ZERO),
+    }
+}
+
+fn is_dead(seen: &Seen, now: Nanos) -> bool {
+    let silence = now - seen.since;
+    match seen.state {
+        State::Free => true,
+        State::Taken(Nanos::ZERO) => silence > UNREADABLE,
+        State::Taken(period) => silence > Nanos(DEAD_PERIODS.saturating_mul(period.0)),
+    }
+}
+
+impl Carrier for Slots {
+    fn join(&mut self, hello: &[u8]) -> Result<(), BusError> {
+        // It ends: each slot moves, or is dead one day.
+        while !self.claim(hello)? {
+            if self.all_are_live() {
+                let path = self.file.path().to_owned();
+                return Err(BusError::Full { path, slots: self.file.slots() });
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, report: &[u8]) -> Result<(), BusError> {
+        if let Some(place) = self.own {
+            return self.file.write(place, report);
+        }
+        if self.claim(report)? { Ok(()) } else { Err(BusError::Lost(self.file.path().to_owned())) }
+    }
+
+    fn hear(&mut self, _: Duration) -> Result<Vec<Piece>, BusError> {
+        let pieces = self.look()?;
+        self.check()?;
+        Ok(pieces)
+    }
+
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn note(&self) -> Option<String> {
+        let what = "cannot be read past the cache of this host: it fits members on one host, or a file system \
+                    whose caches agree";
+        (!self.file.is_direct()).then(|| format!("slot file {} {what}", self.file.path().display()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

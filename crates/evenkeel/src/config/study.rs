@@ -1,0 +1,313 @@
+//! Study files: what is changed, and how it is measured. `examples/studies/*.toml` show every key.
+
+use super::fields::Fields;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use evenkeel_core::experiment::Margin;
+use evenkeel_study::compare::Figure;
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// Combinations of levels beyond which a study would take days.
+const COMBINATIONS_MAX: usize = 32;
+
+/// Flags of a profile that are not for a file to say.
+const NOT_HERE: [&str; 5] = ["resume", "json", "output", "quiet", "home"];
+
+/// A flag that each level adds to; all others are replaced by a level's own.
+const ADDED: &str = "set";
+
+/// A study of the user's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StudyFile {
+    /// Its name, for folders and tables.
+    pub name: String,
+    /// What it asks, in words.
+    pub question: String,
+    /// What is compared.
+    pub compare: Figure,
+    /// Within it, levels count as the same.
+    pub margin: Margin,
+    /// Every combination of levels, one of each factor; the first level of a factor is what the others are held against.
+    pub combinations: Vec<Combination>,
+}
+
+/// One level of each factor, and what follows from them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Combination {
+    /// Level by factor.
+    pub levels: BTreeMap<String, String>,
+    /// In the order of the file.
+    pub label: String,
+    /// Flags of `evenkeel profile`, and a server's URL, as on its command line.
+    pub arguments: Vec<String>,
+    /// Statements for a private server, once its data is there.
+    pub sql: Vec<String>,
+}
+
+struct Level {
+    name: String,
+    flags: Table,
+    sql: Vec<String>,
+}
+
+struct Factor {
+    name: String,
+    levels: Vec<Level>,
+}
+
+/// Reads a study.
+///
+/// # Errors
+/// Names the file, the entry and what to do.
+pub fn load(path: &Path) -> Result<StudyFile> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read study {file}"))?;
+    parse(&text).map_err(|error| anyhow!("{file}: {error}"))
+}
+
+fn parse(text: &str) -> Result<StudyFile> {
+    let table: Table = text.parse().map_err(|error| anyhow!("{error}"))?;
+    let mut fields = Fields::new("study", table);
+    let name: String = fields.required("name")?;
+    ensure!(
+        is_name(&name),
+        "study: `name` is for a folder: letters, digits, - and _, at most 40, not {name:?}"
+    );
+    let question = fields.optional("question")?.unwrap_or_default();
+    let compare: String = fields.optional("compare")?.unwrap_or_else(|| "tau".to_owned());
+    let compare = Figure::NAMES.iter().find(|(known, _)| *known == compare).map(|(_, figure)| *figure);
+    let margin: String = fields.optional("margin")?.unwrap_or_else(|| "5%".to_owned());
+    let percent = margin.trim_end_matches('%').trim().parse::<f64>().ok();
+    let profile = table_of("profile", fields.optional("profile")?)?;
+    let factors = factors(fields.optional("factor")?)?;
+    fields.finish()?;
+    check_flags("profile", &profile)?;
+    Ok(StudyFile {
+        name,
+        question,
+        compare: compare.ok_or_else(|| anyhow!("study: `compare` is throughput, tau or p95"))?,
+        margin: percent.and_then(|percent| Margin::new(percent / 100.0).ok()).ok_or_else(|| {
+            anyhow!("study: `margin` is above 0 and at most 100 %, as \"5%\", not {margin:?}")
+        })?,
+        combinations: combinations(&profile, &factors)?,
+    })
+}
+
+fn is_name(name: &str) -> bool {
+    let plain = name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_');
+    plain && !name.is_empty() && name.len() <= 40
+}
+
+fn table_of(entry: &str, value: Option<Value>) -> Result<Table> {
+    match value {
+        None => Ok(Table::new()),
+        Some(Value::Table(table)) => Ok(table),
+        Some(_) => bail!("{entry}: must be a table of flags"),
+    }
+}
+
+fn factors(value: Option<Value>) -> Result<Vec<Factor>> {
+    let Some(Value::Array(values)) = value else {
+        bail!(
+            "study: `factor` is missing: say what is changed, as [[factor]] with a `name` and two [[factor.level]] or more"
+        )
+    };
+    let found: Vec<Factor> = values.into_iter().map(factor).collect::<Result<_>>()?;
+    let mut names: Vec<&str> = found.iter().map(|factor| factor.name.as_str()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => bail!("factor {:?}: there are two of that name", pair[0]),
+        None => Ok(found),
+    }
+}
+
+fn factor(value: Value) -> Result<Factor> {
+    let mut fields = Fields::of("factor", value)?;
+    let name: String = fields.required("name")?;
+    fields.rename(format!("factor {name:?}"));
+    let values: Option<Value> = fields.optional("level")?;
+    let entry = fields.entry().to_owned();
+    fields.finish()?;
+    let Some(Value::Array(values)) = values else {
+        bail!("{entry}: `level` is missing: [[factor.level]] with a `name`")
+    };
+    let levels: Vec<Level> = values.into_iter().map(|value| level(&entry, value)).collect::<Result<_>>()?;
+    ensure!(levels.len() > 1, "{entry}: one level changes nothing: give it another [[factor.level]]");
+    let twice = levels
+        .iter()
+        .enumerate()
+        .find(|(at, level)| levels[..*at].iter().any(|other| other.name == level.name));
+    if let Some((_, level)) = twice {
+        bail!("{entry}: there are two levels {:?}", level.name);
+    }
+    Ok(Factor { name, levels })
+}
+
+fn level(factor: &str, value: Value) -> Result<Level> {
+    let Value::Table(mut flags) = value else { bail!("{factor}: a level is a table") };
+    let Some(Value::String(name)) = flags.remove("name") else {
+        bail!("{factor}: a level has a `name`, a text")
+    };
+    let entry = format!("{factor}, level {name:?}");
+    let sql = match flags.remove("sql") {
+        None => Vec::new(),
+        Some(value) => {
+            texts(&value).ok_or_else(|| anyhow!("{entry}: `sql` is a statement or a list of them"))?
+        }
+    };
+    check_flags(&entry, &flags)?;
+    Ok(Level { name, flags, sql })
+}
+
+fn check_flags(entry: &str, flags: &Table) -> Result<()> {
+    match flags.keys().find(|key| NOT_HERE.contains(&key.as_str())) {
+        Some(key) => bail!("{entry}: `{key}` is for the command line"),
+        None => Ok(()),
+    }
+}
+
+/// A text, a number or a truth value, or a list of these, as words of a command line.
+fn texts(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Array(values) => values.iter().map(text).collect(),
+        single => Some(vec![text(single)?]),
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn combinations(profile: &Table, factors: &[Factor]) -> Result<Vec<Combination>> {
+    let count: usize = factors.iter().map(|factor| factor.levels.len()).product();
+    ensure!(
+        count <= COMBINATIONS_MAX,
+        "study: {count} combinations of levels are more than {COMBINATIONS_MAX}: take factors one by one"
+    );
+    (0..count).map(|number| combination(profile, factors, number)).collect()
+}
+
+/// The combination of this number, the last factor's level changing first.
+fn combination(profile: &Table, factors: &[Factor], number: usize) -> Result<Combination> {
+    let (mut rest, mut chosen) = (number, Vec::new());
+    for factor in factors.iter().rev() {
+        chosen.push((factor.name.as_str(), &factor.levels[rest % factor.levels.len()]));
+        rest /= factor.levels.len();
+    }
+    chosen.reverse();
+    let mut flags = profile.clone();
+    let mut found = Combination::default();
+    for (factor, level) in &chosen {
+        for (key, value) in &level.flags {
+            merge(&mut flags, key, value);
+        }
+        found.levels.insert((*factor).to_owned(), level.name.clone());
+        found.sql.extend(level.sql.iter().cloned());
+    }
+    let words = chosen.iter().map(|(factor, level)| format!("{factor} {}", level.name));
+    found.label = words.collect::<Vec<_>>().join(", ");
+    found.arguments = arguments(flags)
+        .map_err(|key| anyhow!("{}: `{key}` is a text, a number, true, or a list", found.label))?;
+    Ok(found)
+}
+
+fn merge(flags: &mut Table, key: &str, value: &Value) {
+    match (key == ADDED, flags.get_mut(key)) {
+        (true, Some(Value::Array(all))) => match value {
+            Value::Array(more) => all.extend(more.iter().cloned()),
+            one => all.push(one.clone()),
+        },
+        (true, Some(first)) => {
+            let mut all = vec![first.clone()];
+            all.extend(if let Value::Array(more) = value { more.clone() } else { vec![value.clone()] });
+            *first = Value::Array(all);
+        }
+        _ => drop(flags.insert(key.to_owned(), value.clone())),
+    }
+}
+
+/// `--key=value` for each; the key that cannot be one is the error.
+fn arguments(flags: Table) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    for (key, value) in flags {
+        match value {
+            Value::Boolean(true) => found.push(format!("--{key}")),
+            Value::Boolean(false) => {}
+            value => {
+                let values = texts(&value).ok_or_else(|| key.clone())?;
+                let of_flag = |text: String| if key == "url" { text } else { format!("--{key}={text}") };
+                found.extend(values.into_iter().map(of_flag));
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = "name = 'flush'\n[profile]\nrate = '50,100'\nset = 'a=1'\n[[factor]]\nname = 'flush'\n\
+        [[factor.level]]\nname = 'always'\nset = ['b=1']\n[[factor.level]]\nname = 'lazily'\nset = 'b=2'\nrate = 70\n\
+        [[factor]]\nname = 'index'\n[[factor.level]]\nname = 'none'\n[[factor.level]]\nname = 'title'\nsql = 'CREATE INDEX i ON item (i_title)'\nno-reset = true\n";
+
+    #[test]
+    fn factors_are_crossed_and_levels_replace_flags_or_add_settings() {
+        let study = parse(TWO).unwrap();
+        let labels: Vec<&str> = study.combinations.iter().map(|one| one.label.as_str()).collect();
+        assert_eq!(
+            labels,
+            [
+                "flush always, index none",
+                "flush always, index title",
+                "flush lazily, index none",
+                "flush lazily, index title"
+            ]
+        );
+        let last = &study.combinations[3];
+        assert_eq!(last.arguments, ["--no-reset", "--rate=70", "--set=a=1", "--set=b=2"]);
+        assert_eq!(last.sql, ["CREATE INDEX i ON item (i_title)"]);
+        assert_eq!(last.levels["flush"], "lazily");
+        assert_eq!((study.compare, study.margin.share()), (Figure::Tau, 0.05));
+    }
+
+    #[test]
+    fn a_file_that_is_none_says_where_and_what_to_do() {
+        let refused = |text: &str, words: &str| {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        refused("name = 'a'", "`factor` is missing");
+        refused("name = 'a b'\n", "letters, digits");
+        refused("nmae = 'a'\n", "is `nmae` meant to be it?");
+        refused("name = 'a'\n[[factor]]\nname = 'f'\n", "`level` is missing");
+        refused(
+            "name = 'a'\n[[factor]]\nname = 'f'\n[[factor.level]]\nname = 'x'\n",
+            "one level changes nothing",
+        );
+        let levels = "[[factor.level]]\nname = 'x'\n[[factor.level]]\nname = 'x'\n";
+        refused(&format!("name = 'a'\n[[factor]]\nname = 'f'\n{levels}"), "two levels \"x\"");
+        refused(&TWO.replace("rate = 70", "resume = 'last'"), "is for the command line");
+        refused(&TWO.replace("rate = 70", "rate = 1979-05-27"), "`rate` is a text");
+        refused(&format!("compare = 'speed'\n{TWO}"), "throughput, tau or p95");
+        refused(&format!("margin = '0%'\n{TWO}"), "above 0 and at most 100 %");
+        refused("name = ", "expected");
+    }
+
+    #[test]
+    fn the_shipped_examples_are_studies() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/studies");
+        let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(files.len() >= 3, "{files:?}");
+        for file in files {
+            let study = load(&file).unwrap();
+            assert!(!study.question.is_empty() && study.combinations.len() > 1, "{}", file.display());
+        }
+    }
+}

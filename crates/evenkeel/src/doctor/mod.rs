@@ -1,0 +1,109 @@
+//! What this machine allows, and what is lost without it.
+
+mod probes;
+
+use std::fmt;
+
+/// How much of a thing there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// All that is needed.
+    Ok,
+    /// Something, and less than is needed.
+    Limited,
+    /// Nothing.
+    Missing,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(match self {
+            Self::Ok => "ok",
+            Self::Limited => "limited",
+            Self::Missing => "missing",
+        })
+    }
+}
+
+/// One thing that was tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What.
+    pub name: &'static str,
+    /// How much of it there is.
+    pub state: State,
+    /// What was seen.
+    pub seen: String,
+    /// What is lost, and what to do about it; empty where nothing is lost.
+    pub lost: &'static str,
+    /// See [`Finding::lost`].
+    pub remedy: String,
+}
+
+impl Finding {
+    fn ok(name: &'static str, seen: impl Into<String>) -> Self {
+        Self { name, state: State::Ok, seen: seen.into(), lost: "", remedy: String::new() }
+    }
+
+    fn less(
+        name: &'static str,
+        state: State,
+        seen: impl Into<String>,
+        lost: &'static str,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self { name, state, seen: seen.into(), lost, remedy: remedy.into() }
+    }
+}
+
+/// Tries everything; takes a second and a half and leaves nothing behind.
+pub fn examine() -> Vec<Finding> {
+    probes::ALL.iter().map(|probe| probe()).collect()
+}
+
+/// A line for each finding.
+pub fn text(findings: &[Finding]) -> String {
+    let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
+    findings.iter().map(|finding| line(finding, width)).collect()
+}
+
+fn line(finding: &Finding, width: usize) -> String {
+    let Finding { name, state, seen, lost, remedy } = finding;
+    match state {
+        State::Ok => format!("{state:<7}  {name:<width$}  {seen}\n"),
+        _ => format!("{state:<7}  {name:<width$}  {seen}: {lost}; {remedy}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_one_line_and_what_is_not_has_its_loss_and_its_remedy() {
+        let findings = [
+            Finding::ok("CPUs", "4"),
+            Finding::less(
+                "FUSE",
+                State::Missing,
+                "no /dev/fuse",
+                "`share mount` does not work",
+                "load the module fuse",
+            ),
+        ];
+        assert_eq!(
+            text(&findings),
+            "ok       CPUs  4\nmissing  FUSE  no /dev/fuse: `share mount` does not work; load the module fuse\n"
+        );
+    }
+
+    #[test]
+    fn every_probe_says_something_of_this_machine() {
+        let findings = examine();
+        assert_eq!(findings.len(), probes::ALL.len());
+        for finding in findings {
+            let is_whole = !finding.lost.is_empty() && !finding.remedy.is_empty();
+            assert!(!finding.seen.is_empty() && is_whole == (finding.state != State::Ok), "{finding:?}");
+        }
+    }
+}

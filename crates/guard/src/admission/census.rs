@@ -1,0 +1,164 @@
+//! Who waits and why: waiting is never hidden.
+
+use super::Gate;
+use super::tenant::Tenant;
+use evenkeel_core::Nanos;
+use evenkeel_core::histogram::Histogram;
+use std::fmt;
+use std::sync::Arc;
+
+/// All that the gate holds at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Census {
+    /// Most transactions that may run.
+    pub limit: usize,
+    /// Transactions that run now: with a permit, unqueued or by the liveness rule; lent ones left out.
+    pub running: usize,
+    /// Idle transactions that have lent their permit.
+    pub lent: usize,
+    /// Most that may lend.
+    pub lent_max: usize,
+    /// Times since the start that this bound kept one from lending.
+    pub lent_refused: u64,
+    /// Transactions that have lent their permit while a statement of theirs is at the server, one that takes longer
+    /// than its kind.
+    pub loans: usize,
+    /// The same for a statement that sleeps; bounded as `lent` is.
+    pub asleep: usize,
+    /// Most such loans now.
+    pub loans_max: usize,
+    /// Such loans since the start.
+    pub loans_total: u64,
+    /// Times since the start that their bound kept one from lending.
+    pub loans_refused: u64,
+    /// Age of the oldest statement whose permit is lent.
+    pub oldest: Option<Nanos>,
+    /// Running transactions that took a permit without queueing, because their session may hold locks.
+    pub unqueued: usize,
+    /// Running or lent transactions that the liveness rule admitted.
+    pub by_liveness: usize,
+    /// Admissions by the liveness rule since the start.
+    pub liveness_total: u64,
+    /// Time without any end of a transaction after which that rule acts.
+    pub liveness_after: Nanos,
+    /// Sessions in the queue.
+    pub waiting: usize,
+    /// Why they wait.
+    pub reason: WaitReason,
+    /// Admitted since the start though the limit was reached, because nothing is held back in a dry run.
+    pub would_have_queued: u64,
+    /// 99th percentile of recent response times.
+    pub response_p99: Option<Nanos>,
+    /// By tenant, in the order of their first session.
+    pub tenants: Arc<[TenantCensus]>,
+}
+
+impl Gate {
+    /// All that is held, and why.
+    pub fn census(&self, now: Nanos) -> Census {
+        let tenants = self.tenants.iter().map(|tenant| TenantCensus::of(tenant, now)).collect();
+        Census { tenants, ..self.brief_census(now) }
+    }
+
+    /// The same without the tenants: a thousand of them are too much to copy ten times a second.
+    pub fn brief_census(&self, now: Nanos) -> Census {
+        let waiting = self.tenants.waiting();
+        Census {
+            limit: self.limit,
+            running: self.running,
+            lent: self.lent.len(),
+            lent_max: self.options.lent_max,
+            lent_refused: self.lent_refused,
+            loans: self.on_loan.len(),
+            asleep: self.asleep.len(),
+            loans_max: self.loans_max(),
+            loans_total: self.loans_total,
+            loans_refused: self.loans_refused,
+            oldest: self.oldest_on_loan(now),
+            unqueued: self.unqueued,
+            by_liveness: self.by_liveness,
+            liveness_total: self.liveness_total,
+            liveness_after: self.liveness_after(),
+            waiting,
+            reason: match waiting {
+                0 => WaitReason::Nobody,
+                _ if self.running > self.limit => WaitReason::Overdrawn,
+                _ => WaitReason::Limit,
+            },
+            would_have_queued: self.would_have_queued,
+            response_p99: self.meter.p99(),
+            tenants: Arc::default(),
+        }
+    }
+}
+
+/// The same for one tenant.
+#[derive(Clone, Debug)]
+pub struct TenantCensus {
+    /// User or database.
+    pub name: String,
+    /// Share of admissions while others wait too.
+    pub weight: u32,
+    /// Sessions in the queue.
+    pub waiting: usize,
+    /// How long the first of them has waited.
+    pub longest_waiting: Nanos,
+    /// Transactions admitted and not ended, lent ones included.
+    pub in_flight: usize,
+    /// Sessions that pass the queue because they hold named locks, and nothing else.
+    pub exempt: usize,
+    /// Times since the start that the bound on these ([`Options::named_max`](super::Options::named_max))
+    /// kept one in the queue.
+    pub exempt_refused: u64,
+    /// Admissions since the start.
+    pub admitted: u64,
+    /// Of these and of what is still waiting: had to queue.
+    pub queued: u64,
+    /// Refused since the start.
+    pub rejected: u64,
+    /// Left the queue by themselves since the start.
+    pub cancelled: u64,
+    /// Waits of all that were admitted, also those of zero.
+    pub waits: Histogram,
+}
+
+impl TenantCensus {
+    pub(super) fn of(tenant: &Tenant, now: Nanos) -> Self {
+        Self {
+            name: tenant.name.clone(),
+            weight: tenant.weight,
+            waiting: tenant.waiting.len(),
+            longest_waiting: tenant.waiting.first_key_value().map_or(Nanos::ZERO, |(_, w)| now - w.since),
+            in_flight: tenant.in_flight,
+            exempt: tenant.exempt,
+            exempt_refused: tenant.exempt_refused,
+            admitted: tenant.admitted,
+            queued: tenant.queued,
+            rejected: tenant.rejected,
+            cancelled: tenant.cancelled,
+            waits: tenant.waits.clone(),
+        }
+    }
+}
+
+/// Why sessions wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitReason {
+    /// Nobody waits.
+    #[default]
+    Nobody,
+    /// As many transactions run as the limit allows.
+    Limit,
+    /// More run than the limit allows: it was lowered, or transactions came back that may not wait.
+    Overdrawn,
+}
+
+impl fmt::Display for WaitReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nobody => "nobody waits",
+            Self::Limit => "limit reached",
+            Self::Overdrawn => "more run than the limit: it was lowered, or some may not wait",
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! What happened between two ticks, for the controller.
+
+use super::Outcome;
+use evenkeel_core::Nanos;
+use evenkeel_core::histogram::Histogram;
+
+/// Figures of one sampling interval. Response times are those at the server: from the admission to the
+/// end, without the wait in the queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// Where it starts.
+    pub start: Nanos,
+    /// Where it ends.
+    pub end: Nanos,
+    /// Time average of the transactions that ran, lent ones left out.
+    pub in_flight_mean: f64,
+    /// Most that ran at one moment.
+    pub in_flight_max: usize,
+    /// Time average of the sessions that waited.
+    pub queued_mean: f64,
+    /// Transactions that ended well. Those that were on loan at the server are counted apart: their time is
+    /// not that of what the limit is for.
+    pub completions: u64,
+    /// The same, each weighted with what it usually costs.
+    pub work: f64,
+    /// Failed by overload: time-outs, out of resources.
+    pub overloads: u64,
+    /// Rolled back by the server: deadlocks, lock waits that took too long.
+    pub rolled_back: u64,
+    /// Ended in a way that says nothing about the server.
+    pub ignored: u64,
+    /// Refused by a bound of the queue.
+    pub rejected: u64,
+    /// Mean response time, where anything ended well.
+    pub response_mean: Option<Nanos>,
+    /// Shortest response time.
+    pub response_min: Option<Nanos>,
+    /// Longest response time.
+    pub response_max: Option<Nanos>,
+    /// Transactions that ended well and were on loan at the server once.
+    pub on_loan: u64,
+    /// Their response times added up, in seconds.
+    pub on_loan_s: f64,
+}
+
+/// Counts until it is read.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    current: Interval,
+    response_sum: f64,
+    integral: f64,
+    queued_integral: f64,
+    running: usize,
+    waiting: usize,
+    changed: Nanos,
+    recent: Histogram,
+}
+
+/// The histogram of recent response times fades when it holds this many, so that its p99 follows.
+const RECENT: u64 = 8_192;
+
+impl Meter {
+    /// From now on this many run and wait.
+    pub fn level(&mut self, now: Nanos, running: usize, waiting: usize) {
+        let lasted = (now - self.changed).as_secs_f64();
+        self.integral += self.running as f64 * lasted;
+        self.queued_integral += self.waiting as f64 * lasted;
+        self.changed = self.changed.max(now);
+        self.running = running;
+        self.waiting = waiting;
+        self.current.in_flight_max = self.current.in_flight_max.max(running);
+    }
+
+    /// A transaction ended after `response`.
+    pub fn ended(&mut self, outcome: Outcome, response: Nanos, work: f64) {
+        let current = &mut self.current;
+        match outcome {
+            Outcome::Success => {
+                current.completions += 1;
+                current.work += if work.is_finite() { work.max(0.0) } else { 1.0 };
+                self.response_sum += response.as_secs_f64();
+                current.response_min = Some(current.response_min.map_or(response, |r| r.min(response)));
+                current.response_max = current.response_max.max(Some(response));
+            }
+            Outcome::Overload => current.overloads += 1,
+            Outcome::RolledBack => current.rolled_back += 1,
+            Outcome::Ignored => current.ignored += 1,
+        }
+        if outcome != Outcome::Ignored {
+            if self.recent.count() >= RECENT {
+                self.recent.fade();
+            }
+            self.recent.record(response);
+        }
+    }
+
+    /// A transaction that was on loan at the server ended after `response`, which tells nothing about others.
+    pub fn ended_on_loan(&mut self, outcome: Outcome, response: Nanos) {
+        let current = &mut self.current;
+        match outcome {
+            Outcome::Success => {
+                current.on_loan += 1;
+                current.on_loan_s += response.as_secs_f64();
+            }
+            Outcome::Overload => current.overloads += 1,
+            Outcome::RolledBack => current.rolled_back += 1,
+            Outcome::Ignored => current.ignored += 1,
+        }
+    }
+
+    /// One was refused.
+    pub fn rejected(&mut self) {
+        self.current.rejected += 1;
+    }
+
+    /// 99th percentile of recent response times.
+    pub fn p99(&self) -> Option<Nanos> {
+        self.recent.quantile(0.99)
+    }
+
+    /// The interval up to `now`; the next one starts there.
+    pub fn take(&mut self, now: Nanos) -> Interval {
+        self.level(now, self.running, self.waiting);
+        let next = Interval { start: now, in_flight_max: self.running, ..Interval::default() };
+        let mut done = std::mem::replace(&mut self.current, next);
+        done.end = now;
+        let length = (now - done.start).as_secs_f64();
+        if length > 0.0 {
+            done.in_flight_mean = self.integral / length;
+            done.queued_mean = self.queued_integral / length;
+        }
+        if done.completions > 0 {
+            done.response_mean = Some(Nanos::from_secs_f64(self.response_sum / done.completions as f64));
+        }
+        self.integral = 0.0;
+        self.queued_integral = 0.0;
+        self.response_sum = 0.0;
+        done
+    }
+}

@@ -1,0 +1,177 @@
+//! Who waits: a queue for each tenant, first come first served inside it, weighted fair between them.
+//!
+//! Start-time fair queueing: every admission of a tenant moves its start tag on by 1 / weight, and the
+//! waiting tenant with the smallest tag is served next. A tenant that was away starts at the tag served
+//! last, so that absence saves up no claim.
+
+use super::SessionId;
+use evenkeel_core::Nanos;
+use evenkeel_core::histogram::Histogram;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A user or database whose sessions share a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TenantId(u32);
+
+/// Place in a queue; also the order of arrival over all tenants.
+pub(super) type Ticket = u64;
+
+/// Tags count in fractions of a transaction fine enough for weights up to [`Tenants::WEIGHT_MAX`].
+const SCALE: u64 = 1 << 32;
+
+/// What is counted for a tenant.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tenant {
+    pub name: String,
+    pub weight: u32,
+    pub waiting: BTreeMap<Ticket, Waiter>,
+    pub in_flight: usize,
+    pub exempt: usize,
+    pub exempt_refused: u64,
+    pub admitted: u64,
+    pub queued: u64,
+    pub rejected: u64,
+    pub cancelled: u64,
+    pub waits: Histogram,
+    start: u128,
+}
+
+/// A session in the queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiter {
+    pub session: SessionId,
+    pub since: Nanos,
+}
+
+/// All tenants.
+#[derive(Debug, Default)]
+pub(super) struct Tenants {
+    all: Vec<Tenant>,
+    names: HashMap<String, TenantId>,
+    /// Tenants with waiters, by start tag.
+    backlog: BTreeSet<(u128, TenantId)>,
+    served: u128,
+    waiting: usize,
+}
+
+impl Tenants {
+    /// Tenants beyond this number share the last one: a client may choose its database's name, and
+    /// memory must not grow with that.
+    pub const MAX: usize = 1_024;
+    /// Greatest weight.
+    pub const WEIGHT_MAX: u32 = 1_000_000;
+    /// Name of the tenant that the rest share.
+    pub const REST: &str = "(rest)";
+
+    /// The tenant of this name, made at first sight.
+    pub fn intern(&mut self, name: &str) -> TenantId {
+        if let Some(&id) = self.names.get(name) {
+            return id;
+        }
+        let full = self.all.len() >= Self::MAX - 1;
+        let name = if full { Self::REST } else { name };
+        if let Some(&id) = self.names.get(name) {
+            return id;
+        }
+        let id = TenantId(self.all.len() as u32);
+        self.all.push(Tenant { name: name.to_string(), weight: 1, ..Tenant::default() });
+        self.names.insert(name.to_string(), id);
+        id
+    }
+
+    pub fn get(&mut self, id: TenantId) -> &mut Tenant {
+        // An id comes from `intern` only, and tenants are never removed.
+        &mut self.all[id.0 as usize]
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Tenant> {
+        self.all.iter()
+    }
+
+    /// Sessions waiting in all queues.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    pub fn push(&mut self, id: TenantId, ticket: Ticket, waiter: Waiter) {
+        let served = self.served;
+        let tenant = self.get(id);
+        if tenant.waiting.is_empty() {
+            tenant.start = tenant.start.max(served);
+            let entry = (tenant.start, id);
+            self.backlog.insert(entry);
+        }
+        let tenant = self.get(id);
+        tenant.queued += 1;
+        tenant.waiting.insert(ticket, waiter);
+        self.waiting += 1;
+    }
+
+    /// Takes a waiter out of its queue without serving it.
+    pub fn remove(&mut self, id: TenantId, ticket: Ticket) -> Option<Waiter> {
+        let tenant = self.get(id);
+        let waiter = tenant.waiting.remove(&ticket)?;
+        let entry = (tenant.start, id);
+        if tenant.waiting.is_empty() {
+            self.backlog.remove(&entry);
+        }
+        self.waiting -= 1;
+        Some(waiter)
+    }
+
+    /// Nobody waits, runs or is exempt any more: who waited, those of a tenant in their order.
+    pub fn clear(&mut self) -> Vec<(TenantId, Waiter)> {
+        self.backlog.clear();
+        self.waiting = 0;
+        let mut left = Vec::new();
+        for (id, tenant) in (0..).map(TenantId).zip(&mut self.all) {
+            (tenant.in_flight, tenant.exempt) = (0, 0);
+            left.extend(std::mem::take(&mut tenant.waiting).into_values().map(|waiter| (id, waiter)));
+        }
+        left
+    }
+
+    /// Whose turn it is; the tenant is charged.
+    pub fn pop(&mut self) -> Option<(TenantId, Waiter)> {
+        let (_, id) = self.backlog.pop_first()?;
+        let (_, waiter) = self.get(id).waiting.pop_first()?;
+        self.waiting -= 1;
+        self.charge(id);
+        let tenant = self.get(id);
+        if !tenant.waiting.is_empty() {
+            let entry = (tenant.start, id);
+            self.backlog.insert(entry);
+        }
+        Some((id, waiter))
+    }
+
+    /// Counts an admission. Not for a tenant in the backlog: its place there depends on its tag.
+    pub fn charge(&mut self, id: TenantId) {
+        let served = self.served;
+        let tenant = self.get(id);
+        let start = tenant.start.max(served);
+        tenant.start = start + u128::from(SCALE / u64::from(tenant.weight));
+        tenant.admitted += 1;
+        self.served = start;
+    }
+
+    /// Counts an admission that passed the queue, and leaves the tags alone: what may not wait is not
+    /// held against those of the tenant who do.
+    pub fn count(&mut self, id: TenantId) {
+        self.get(id).admitted += 1;
+    }
+
+    /// The weight from the next admission on, within `1..=WEIGHT_MAX`.
+    pub fn set_weight(&mut self, id: TenantId, weight: u32) {
+        self.get(id).weight = weight.clamp(1, Self::WEIGHT_MAX);
+    }
+
+    /// Waiters whose wait has reached `longest`, oldest first inside a tenant.
+    pub fn overdue(&self, now: Nanos, longest: Nanos) -> Vec<SessionId> {
+        let late = |tenant: &Tenant| {
+            let waiters = tenant.waiting.values();
+            waiters.take_while(|w| now - w.since >= longest).map(|w| w.session).collect::<Vec<_>>()
+        };
+        self.all.iter().flat_map(late).collect()
+    }
+}

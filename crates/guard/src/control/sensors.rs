@@ -1,0 +1,239 @@
+//! The sensors of a server on this machine, read at each tick and related to what completed in it.
+
+use super::process::{self, Place};
+use super::status::ServerStatus;
+use crate::admission::Interval;
+use evenkeel_core::Nanos;
+use evenkeel_core::control::Signals;
+use evenkeel_sense::counters::{Counters, CountersReading, CountersUse};
+use evenkeel_sense::cpu::{CpuReading, CpuUse};
+use evenkeel_sense::memory::{self, MemoryBounds};
+use evenkeel_sense::pressure::{Pressure, PressureReading};
+use evenkeel_sense::switches::{Switches, SwitchesReading};
+use evenkeel_sense::{Cgroup, Domain};
+
+/// Context switches cost one file a thread: they may take one part in so many of the time.
+const SWITCHES_SHARE: u64 = 200;
+/// And are read no more often than this.
+const SWITCHES_EVERY: Nanos = Nanos::from_secs(1);
+/// A process that is gone is looked for this often.
+const SEARCH_EVERY: Nanos = Nanos::from_secs(1);
+
+/// Which sensors there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Available {
+    /// Process of the server.
+    pub process: Option<u32>,
+    /// Hardware counters.
+    pub counters: bool,
+    /// Memory pressure.
+    pub pressure: bool,
+    /// The server's own status.
+    pub status: bool,
+}
+
+/// Sensors of one backend.
+#[derive(Debug)]
+pub struct Sensors {
+    place: Option<Place>,
+    server: Option<Server>,
+    /// Counters see whole CPUs: only where the operator says that the server has them to itself.
+    count: bool,
+    searched: Option<Nanos>,
+    status: Option<ServerStatus>,
+}
+
+#[derive(Debug)]
+struct Server {
+    pid: u32,
+    counters: Option<Counters>,
+    group: Option<Cgroup>,
+    memory: MemoryBounds,
+    last: Reading,
+    switches: Option<(Nanos, SwitchesReading)>,
+    switches_due: Nanos,
+    completions: u64,
+    switches_per_commit: Option<f64>,
+}
+
+#[derive(Debug, Default)]
+struct Reading {
+    at: Nanos,
+    cpu: Option<CpuReading>,
+    counters: Option<CountersReading>,
+    pressure: Option<PressureReading>,
+}
+
+impl Sensors {
+    /// Of the server that listens at `place`; `None` for one on another host, of which only its own status
+    /// tells. `count` opens hardware counters on the CPUs of the server.
+    pub fn new(place: Option<Place>, count: bool, status: Option<ServerStatus>) -> Self {
+        Self { place, server: None, count, searched: None, status }
+    }
+
+    /// Which sensors there are now.
+    pub fn available(&self) -> Available {
+        let server = self.server.as_ref();
+        Available {
+            process: server.map(|server| server.pid),
+            counters: server.is_some_and(|server| server.counters.is_some()),
+            pressure: server.is_some_and(|server| memory_pressure(&server.last.pressure)),
+            status: self.status.as_ref().is_some_and(ServerStatus::is_fresh),
+        }
+    }
+
+    /// What they say of the interval that ends now.
+    pub fn read(&mut self, now: Nanos, interval: &Interval) -> Signals {
+        let mut signals = Signals::default();
+        if interval.completions > 0 {
+            signals.deadlocks_per_commit = Some(interval.rolled_back as f64 / interval.completions as f64);
+        }
+        signals.lock_wait_share =
+            self.status.as_mut().and_then(|status| status.lock_wait_share(now, interval));
+        self.search(now);
+        if let Some(server) = &mut self.server
+            && !server.read(now, interval, &mut signals)
+        {
+            self.server = None;
+        }
+        signals
+    }
+
+    fn search(&mut self, now: Nanos) {
+        let due = self.searched.is_none_or(|last| now - last >= SEARCH_EVERY);
+        if self.server.is_none() && due {
+            self.searched = Some(now);
+            self.server =
+                self.place.as_ref().and_then(process::find).map(|pid| Server::open(pid, self.count));
+        }
+    }
+}
+
+impl Server {
+    fn open(pid: u32, count: bool) -> Self {
+        let cpus = Domain::Process(pid).cpus().filter(|_| count);
+        Self {
+            pid,
+            counters: cpus.and_then(|cpus| Counters::open(&cpus).ok()),
+            group: Cgroup::of_process(pid),
+            memory: MemoryBounds::of_process(pid),
+            last: Reading::default(),
+            switches: None,
+            switches_due: Nanos::ZERO,
+            completions: 0,
+            switches_per_commit: None,
+        }
+    }
+
+    /// False where the process is gone.
+    fn read(&mut self, now: Nanos, interval: &Interval, signals: &mut Signals) -> bool {
+        let group = self.group.as_ref().and_then(PressureReading::of_group);
+        let reading = Reading {
+            at: now,
+            cpu: Domain::Process(self.pid).read(),
+            counters: self.counters.as_ref().map(Counters::read),
+            pressure: group
+                .filter(|group| memory_pressure(&Some(*group)))
+                .or_else(|| Some(PressureReading::host())),
+        };
+        let alive = reading.cpu.is_some();
+        let before = std::mem::replace(&mut self.last, reading);
+        self.relate(&before, interval.completions, signals);
+        self.completions += interval.completions;
+        if now >= self.switches_due {
+            self.read_switches(now);
+        }
+        signals.switches_per_commit = self.switches_per_commit;
+        signals.memory_used = memory::resident(self.pid).map(|bytes| bytes as f64);
+        signals.memory_free = self.memory.free().map(|bytes| bytes as f64);
+        alive
+    }
+
+    fn relate(&self, before: &Reading, completions: u64, signals: &mut Signals) {
+        let duration = self.last.at - before.at;
+        let per_commit = |value: f64| (completions > 0).then(|| value / completions as f64);
+        if let (Some(then), Some(now)) = (&before.cpu, &self.last.cpu)
+            && let Some(used) = CpuUse::between(then, now, duration)
+        {
+            signals.cpu_per_commit = per_commit(used.busy.as_secs_f64());
+            signals.user_cpu_share = used.user.map(|percent| percent / 100.0);
+        }
+        if let (Some(then), Some(now)) = (&before.counters, &self.last.counters) {
+            let used = CountersUse::between(then, now);
+            signals.cycles_per_commit = used.cycles.and_then(|count| per_commit(count.events));
+            signals.dtlb_misses = used.dtlb_load_misses.and_then(|count| per_commit(count.events));
+            signals.cache_misses = used.cache_misses.and_then(|count| per_commit(count.events));
+        }
+        if let (Some(then), Some(now)) = (&before.pressure, &self.last.pressure) {
+            let stalled = Pressure::between(then, now, duration).memory.full;
+            signals.memory_pressure = stalled.map(|stalled| stalled.share / 100.0);
+        }
+    }
+
+    fn read_switches(&mut self, now: Nanos) {
+        let clock = evenkeel_os::clock::Clock::start();
+        let reading = SwitchesReading::read(self.pid);
+        let cost = clock.now();
+        self.switches_due = now + SWITCHES_EVERY.max(Nanos(cost.0.saturating_mul(SWITCHES_SHARE)));
+        let before = std::mem::replace(&mut self.switches, reading.map(|reading| (now, reading)));
+        self.switches_per_commit = match (&before, &self.switches) {
+            (Some((_, then)), Some((_, now))) if self.completions > 0 => {
+                let switches = Switches::between(then, now);
+                Some((switches.voluntary + switches.involuntary) as f64 / self.completions as f64)
+            }
+            _ => None,
+        };
+        self.completions = 0;
+    }
+}
+
+fn memory_pressure(reading: &Option<PressureReading>) -> bool {
+    reading.is_some_and(|reading| reading.memory.full.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    fn interval(completions: u64) -> Interval {
+        Interval { completions, rolled_back: completions / 4, in_flight_mean: 2.0, ..Interval::default() }
+    }
+
+    #[test]
+    fn a_local_server_shows_its_cpu_per_commit_and_a_tick_without_commits_shows_none() {
+        // This process plays the server.
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let place = Place::Tcp(listener.local_addr().expect("an address"));
+        let mut sensors = Sensors::new(Some(place), false, None);
+        let clock = evenkeel_os::clock::Clock::start();
+        let own = || evenkeel_sense::own::OwnReading::process().expect("an account").busy;
+        let begun = own();
+        sensors.read(clock.now(), &interval(0));
+        assert_eq!(sensors.available().process, Some(std::process::id()));
+        let before = own();
+        while own() - before < Nanos::from_millis(30) {}
+        let signals = sensors.read(clock.now(), &interval(10));
+        let cpu = signals.cpu_per_commit.expect("this process can be read");
+        // Of ten commits. Other tests work in this process meanwhile; a tick of its account may be before or
+        // after.
+        let most = (own() - begun).as_secs_f64() / 10.0 + 0.002;
+        assert!((0.002..=most).contains(&cpu), "{cpu} of {most}");
+        assert!(signals.user_cpu_share.is_some());
+        assert!(signals.memory_free.expect("this machine tells") > 1e6);
+        assert!(signals.memory_used.expect("this process can be read") > 1e6);
+        assert_eq!(signals.deadlocks_per_commit, Some(0.2));
+        assert_eq!(signals.cycles_per_commit, None, "not asked for");
+        assert_eq!(sensors.read(clock.now(), &interval(0)).cpu_per_commit, None);
+    }
+
+    #[test]
+    fn a_server_on_another_host_has_no_sensors_and_no_zeros() {
+        let place = Place::Tcp("192.0.2.1:3306".parse().expect("an address"));
+        let mut sensors = Sensors::new(Some(place), true, None);
+        sensors.read(Nanos::ZERO, &interval(10));
+        let signals = sensors.read(Nanos::from_secs(2), &interval(0));
+        assert_eq!(signals, Signals::default());
+        assert_eq!(sensors.available(), Available::default());
+    }
+}

@@ -1,0 +1,275 @@
+//! The loop of the controller: one owner of its state, which takes orders and ticks.
+
+use super::Baseline;
+use super::check::Fault;
+use super::journal::{Entry, Journal};
+use super::keeper::{Keeper, Verdict};
+use super::loans::Loans;
+use super::sensors::{Available, Sensors};
+use crate::admission::{Census, Gate, Interval, Options, TenantCensus};
+use crate::event::{Event, Listener};
+use crate::snapshot::{Snapshot, Totals};
+use evenkeel_core::Nanos;
+use evenkeel_core::control::{Controller, Response, Sample};
+use evenkeel_os::board::Board;
+use evenkeel_os::clock::Clock;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// Entries of the journal that are kept in memory: a quarter of an hour at ten ticks a second.
+const JOURNAL_MAX: usize = 9_000;
+
+/// The way to a gate that threads share: whoever holds it delivers what a call brings about.
+pub trait Reach: Send + Sync {
+    /// Calls `act` once with the gate.
+    fn reach(&self, act: &mut dyn FnMut(&mut Gate));
+}
+
+/// Tenants are counted this often.
+const TENANTS_EVERY: Nanos = Nanos::from_millis(500);
+
+/// What the operator chose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// From one tick to the next, 50 to 100 ms.
+    pub tick: Nanos,
+    /// The limit until the controller has decided.
+    pub start: u32,
+    /// No limit passes this.
+    pub limit_max: u32,
+    /// Options of the gate.
+    pub options: Options,
+}
+
+/// What the loop can be told.
+pub enum Order {
+    /// New settings, and a new controller where one is given; what runs goes on.
+    Set(Settings, Option<Box<dyn Controller>>),
+    /// The journal as it is.
+    Journal(std::sync::mpsc::Sender<Journal>),
+    /// Ends the loop; the limit stays.
+    Stop,
+}
+
+/// Where entries of the journal go.
+pub type Recorder = Box<dyn FnMut(&Entry) + Send>;
+
+/// The loop.
+pub struct Loop {
+    gate: Arc<dyn Reach>,
+    clock: Clock,
+    settings: Settings,
+    keeper: Keeper,
+    sensors: Sensors,
+    baseline: Baseline,
+    journal: Journal,
+    totals: Totals,
+    limit: u32,
+    loans: Loans,
+    fault: Option<Fault>,
+    available: Option<Available>,
+    liveness: u64,
+    /// When tenants were counted last, and what there was.
+    counted: Option<Nanos>,
+    tenants: Arc<[TenantCensus]>,
+    listener: Arc<dyn Listener>,
+    record: Recorder,
+    board: Board<Snapshot>,
+}
+
+impl Loop {
+    /// A loop on a gate. `record` gets every entry of the journal, `board` every snapshot.
+    pub fn new(
+        (gate, clock): (Arc<dyn Reach>, Clock),
+        (controller, sensors): (Box<dyn Controller>, Sensors),
+        settings: Settings,
+        (listener, board): (Arc<dyn Listener>, Board<Snapshot>),
+        record: Recorder,
+    ) -> Self {
+        let keeper = Keeper::new(controller, settings.start, settings.limit_max);
+        let limit = settings.start.clamp(1, settings.limit_max.max(1));
+        let mut this = Self {
+            gate,
+            clock,
+            settings,
+            keeper,
+            sensors,
+            baseline: Baseline::default(),
+            journal: Journal::new(JOURNAL_MAX),
+            totals: Totals::default(),
+            limit,
+            loans: Loans::default(),
+            fault: None,
+            available: None,
+            liveness: 0,
+            counted: None,
+            tenants: Arc::default(),
+            listener,
+            record,
+            board,
+        };
+        this.apply(limit);
+        this
+    }
+
+    /// Ticks until told to stop, or until nobody can give orders any more.
+    pub fn run(mut self, orders: &Receiver<Order>) {
+        let mut next = self.clock.now() + self.settings.tick;
+        loop {
+            match orders.recv_timeout(Duration::from(next - self.clock.now())) {
+                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(order) => self.obey(order),
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = self.clock.now();
+                    self.tick(now);
+                    // A tick that came late moves those after it: two at once would be one without length.
+                    next = now.max(next) + self.settings.tick;
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Set(settings, controller) => {
+                self.settings = settings;
+                self.keeper.set_limit_max(settings.limit_max);
+                if let Some(controller) = controller {
+                    self.keeper.replace(controller, settings.limit_max);
+                }
+                let (from, to) = (self.limit, self.limit.min(settings.limit_max.max(1)));
+                if from != to {
+                    // No tick sees this change, and none may pass untold or uncounted.
+                    self.totals.changes += 1;
+                    self.listener.tell(&Event::LimitMax { from, to });
+                }
+                self.apply(to);
+            }
+            // Who asked may have gone.
+            Order::Journal(reply) => drop(reply.send(self.journal.clone())),
+            Order::Stop => {}
+        }
+    }
+
+    fn apply(&mut self, limit: u32) {
+        let now = self.clock.now();
+        let options = self.settings.options;
+        self.limit = limit;
+        self.gate.reach(&mut |gate| {
+            gate.set_limit(now, limit as usize);
+            gate.set_options(now, options);
+        });
+    }
+
+    /// One tick, at `now`.
+    pub fn tick(&mut self, now: Nanos) {
+        let (interval, census) = self.look(now);
+        let reading = Clock::start();
+        let signals = self.sensors.read(now, &interval);
+        self.totals.sensing_s += reading.now().as_secs_f64();
+        let mut sample = Sample { signals, ..sample(&interval, self.limit) };
+        let verdict = self.keeper.tick(&mut sample);
+        let loans = self.loans.update(now, &interval, &census, &sample.signals);
+        self.totals.add(&interval);
+        self.totals.held += u64::from(verdict.is_held());
+        self.baseline.learn(&sample);
+        self.tell(&verdict, &census);
+        self.enforce(now, verdict, loans);
+        let entry = Entry { sample, verdict };
+        (self.record)(&entry);
+        self.show(now, census, &entry);
+        self.journal.push(entry);
+    }
+
+    fn look(&mut self, now: Nanos) -> (Interval, Census) {
+        let whole = self.counted.is_none_or(|last| now - last >= TENANTS_EVERY);
+        let mut seen = None;
+        self.gate.reach(&mut |gate| {
+            gate.tick(now);
+            let census = if whole { gate.census(now) } else { gate.brief_census(now) };
+            seen = Some((gate.take_interval(now), census));
+        });
+        let (interval, mut census) = seen.unwrap_or_default();
+        if whole {
+            self.counted = Some(now);
+            self.tenants = Arc::clone(&census.tenants);
+        }
+        census.tenants = Arc::clone(&self.tenants);
+        (interval, census)
+    }
+
+    fn enforce(&mut self, now: Nanos, verdict: Verdict, loans: Option<usize>) {
+        self.gate.reach(&mut |gate| gate.set_loans_max(loans));
+        if verdict.limit != self.limit {
+            let dry_run = self.settings.options.dry_run;
+            self.listener.tell(&Event::Limit { from: self.limit, verdict, dry_run });
+            self.limit = verdict.limit;
+            self.totals.changes += 1;
+            self.gate.reach(&mut |gate| gate.set_limit(now, verdict.limit as usize));
+        }
+    }
+
+    fn tell(&mut self, verdict: &Verdict, census: &Census) {
+        if verdict.fault != self.fault {
+            self.fault = verdict.fault;
+            self.listener.tell(&match verdict.fault {
+                Some(fault) => Event::Fault { fault, limit: verdict.limit },
+                None => Event::Recovered,
+            });
+        }
+        let available = self.sensors.available();
+        if self.available != Some(available) {
+            self.available = Some(available);
+            self.listener.tell(&Event::Sensors(available));
+        }
+        if census.liveness_total > self.liveness {
+            let admitted = census.liveness_total - self.liveness;
+            self.liveness = census.liveness_total;
+            let after = census.liveness_after;
+            self.listener.tell(&Event::Liveness { admitted, after });
+        }
+    }
+
+    fn show(&self, at: Nanos, census: Census, entry: &Entry) {
+        self.board.post(Snapshot {
+            at,
+            census,
+            sample: entry.sample.clone(),
+            verdict: entry.verdict,
+            proven: self.keeper.proven(),
+            controller: self.keeper.name(),
+            dry_run: self.settings.options.dry_run,
+            available: self.sensors.available(),
+            baseline: self.baseline.clone(),
+            totals: self.totals,
+        });
+    }
+}
+
+fn sample(interval: &Interval, limit: u32) -> Sample {
+    let response = match (interval.response_mean, interval.response_min, interval.response_max) {
+        (Some(mean), Some(min), Some(max)) => {
+            Some(Response { mean: mean.as_secs_f64(), min: min.as_secs_f64(), max: max.as_secs_f64() })
+        }
+        _ => None,
+    };
+    Sample {
+        start: interval.start,
+        end: interval.end,
+        limit,
+        in_flight_mean: interval.in_flight_mean,
+        in_flight_max: u32::try_from(interval.in_flight_max).unwrap_or(u32::MAX),
+        queued: interval.queued_mean,
+        completions: interval.completions,
+        work: interval.work,
+        rejected: interval.rejected,
+        overload: interval.overloads,
+        rolled_back: interval.rolled_back,
+        response,
+        ..Sample::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,10 @@
+//! Holds transactions back; it never loses, reorders or alters what passes.
+#![deny(unsafe_code)]
+
+pub mod admission;
+pub mod control;
+pub mod event;
+mod numbers;
+pub mod policy;
+pub mod proxy;
+pub mod snapshot;

@@ -1,0 +1,281 @@
+//! One side of a session: a socket, TLS on it if there is any, and what waits to be sent.
+
+use evenkeel_core::Nanos;
+use evenkeel_os::Socket;
+use rustls::Connection;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+
+/// What came of reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing at the moment.
+    Nothing,
+    /// The other side has ended.
+    End,
+}
+
+/// What carries bytes without waiting: a socket, or one of a simulation.
+pub trait Transport {
+    /// Sends what fits; `WouldBlock` where nothing does.
+    fn send(&self, bytes: &[u8]) -> io::Result<usize>;
+    /// Receives what is there; `WouldBlock` where nothing is, 0 at the end.
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Tells the other side that nothing more is sent.
+    fn end(&self);
+    /// Whether the other machine owes an answer for so long that it must be gone.
+    fn is_lost(&self, silence: Nanos) -> bool;
+}
+
+impl Transport for Socket {
+    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        Socket::send(self, bytes)
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        Socket::receive(self, buffer)
+    }
+
+    fn end(&self) {
+        Socket::end(self);
+    }
+
+    fn is_lost(&self, silence: Nanos) -> bool {
+        Socket::is_lost(self, silence)
+    }
+}
+
+/// A side.
+pub struct Link<T> {
+    socket: T,
+    tls: Option<Box<Connection>>,
+    /// What was to be sent and did not fit, from `sent` on.
+    unsent: Vec<u8>,
+    sent: usize,
+    /// Something may be there to read.
+    readable: bool,
+    /// The end was announced: short reads do not mean that nothing more is there.
+    ending: bool,
+    /// Our own end is to be told once all is sent, and was told.
+    end_wanted: bool,
+    ended: bool,
+}
+
+impl AsRawFd for Link<Socket> {
+    fn as_raw_fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+impl<T: Transport> Link<T> {
+    pub fn new(socket: T) -> Self {
+        Self {
+            socket,
+            tls: None,
+            unsent: Vec::new(),
+            sent: 0,
+            readable: false,
+            ending: false,
+            end_wanted: false,
+            ended: false,
+        }
+    }
+
+    pub fn socket(&self) -> &T {
+        &self.socket
+    }
+
+    /// Begins a TLS handshake, which goes on by itself in what follows. `early` was read behind the request
+    /// for it and belongs to the handshake.
+    pub fn start_tls(&mut self, connection: Connection, mut early: &[u8]) -> io::Result<()> {
+        let mut tls = Box::new(connection);
+        while !early.is_empty() {
+            tls.read_tls(&mut early)?;
+            tls.process_new_packets().map_err(io::Error::other)?;
+        }
+        self.tls = Some(tls);
+        self.flush().map(|_| ())
+    }
+
+    /// The kernel said that something is there to read, or the end.
+    pub fn set_readable(&mut self, ending: bool) {
+        self.readable = true;
+        self.ending |= ending;
+    }
+
+    /// Whether the other side has announced its end, perhaps behind bytes that were not read yet.
+    pub fn is_ending(&self) -> bool {
+        self.ending
+    }
+
+    /// Whether reading could bring something.
+    pub fn is_readable(&self) -> bool {
+        self.readable
+    }
+
+    /// Whether something waits for room.
+    pub fn is_blocked(&self) -> bool {
+        self.sent < self.unsent.len() || self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+    }
+
+    /// Bytes that wait for room.
+    pub fn unsent(&self) -> usize {
+        self.unsent.len() - self.sent
+    }
+
+    /// Sends bytes, or keeps those that do not fit. The caller stops reading the other side while
+    /// [`Link::is_blocked`], so that what is kept stays below two reads.
+    pub fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() && !self.is_blocked() {
+            match self.send_some(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.unsent.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Sends what was kept; true when nothing is left.
+    pub fn flush(&mut self) -> io::Result<bool> {
+        let flushed = self.flush_all();
+        match flushed {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn flush_all(&mut self) -> io::Result<()> {
+        self.flush_tls()?;
+        while self.sent < self.unsent.len() {
+            let unsent = std::mem::take(&mut self.unsent);
+            let taken = self.send_some(&unsent[self.sent..]);
+            self.unsent = unsent;
+            self.sent += taken?;
+        }
+        // Idle sessions own no buffer.
+        (self.unsent, self.sent) = (Vec::new(), 0);
+        if self.end_wanted {
+            self.tell_end();
+        }
+        Ok(())
+    }
+
+    /// Hands bytes to the kernel, or to TLS and what comes of it to the kernel; says how many were taken.
+    fn send_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else { return self.socket.send(bytes) };
+        let taken = tls.writer().write(bytes)?;
+        match self.flush_tls() {
+            // TLS keeps what it took until there is room again; it must not be given the same bytes twice.
+            Err(error) if taken > 0 && error.kind() == io::ErrorKind::WouldBlock => Ok(taken),
+            // Before the end of its handshake TLS keeps a few bytes and takes no more.
+            Ok(()) if taken == 0 => Err(io::ErrorKind::WouldBlock.into()),
+            flushed => flushed.map(|()| taken),
+        }
+    }
+
+    fn flush_tls(&mut self) -> io::Result<()> {
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        while tls.wants_write() {
+            tls.write_tls(&mut Raw(&self.socket))?;
+        }
+        Ok(())
+    }
+
+    /// Reads into the buffer.
+    pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
+        let received = loop {
+            match if self.tls.is_some() { self.receive_tls(buffer) } else { self.socket.receive(buffer) } {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                received => break received,
+            }
+        };
+        match received {
+            Ok(0) => {
+                self.readable = false;
+                Ok(Received::End)
+            }
+            Ok(count) => {
+                // Edge-triggered: after a short read the kernel tells again when more is there.
+                self.readable = self.tls.is_some() || self.ending || count == buffer.len();
+                Ok(Received::Bytes(count))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.readable = false;
+                Ok(Received::Nothing)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn receive_tls(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let Some(tls) = &mut self.tls else { return Ok(0) };
+            match tls.reader().read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // An end without TLS's own goodbye is an end.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                read => return read,
+            }
+            if tls.read_tls(&mut Raw(&self.socket))? == 0 {
+                return Ok(0);
+            }
+            let processed = tls.process_new_packets();
+            // An alert says to the other side what was wrong; the answers of a handshake have to go out.
+            match self.flush_tls() {
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                _ => {}
+            }
+            processed.map_err(io::Error::other)?;
+            self.flush()?;
+        }
+    }
+
+    /// Tells the other side that nothing more comes, once all is sent.
+    pub fn end(&mut self) {
+        self.end_wanted = true;
+        if !self.is_blocked() {
+            self.tell_end();
+        }
+    }
+
+    /// Whether all was sent and the end was told.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn tell_end(&mut self) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        if let Some(tls) = &mut self.tls {
+            tls.send_close_notify();
+            // Whoever is gone needs no goodbye.
+            let _ = self.flush_tls();
+        }
+        self.socket.end();
+    }
+}
+
+/// The socket as what rustls reads from and writes to.
+struct Raw<'a, T>(&'a T);
+
+impl<T: Transport> Read for Raw<'_, T> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.receive(buffer)
+    }
+}
+
+impl<T: Transport> Write for Raw<'_, T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.send(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,205 @@
+//! The data plane: clients in, the server behind, and between them the gate.
+//!
+//! A few threads, each with its own sockets and sessions; one client connection has one server connection, in
+//! the same thread. Bytes pass unaltered through one buffer per thread: an idle session owns none. The only
+//! thing that threads share is the gate, behind a lock that is held for a few comparisons.
+//!
+//! Compression is negotiated away: what is compressed cannot be read, and a guard stands near its server.
+
+mod account;
+mod arrivals;
+mod kinds;
+mod link;
+mod names;
+mod pair;
+mod plan;
+mod refusal;
+mod seat;
+pub mod session;
+mod shared;
+pub mod simulation;
+mod stats;
+mod worker;
+
+pub use evenkeel_os::address::{Address, NoAddress};
+pub use evenkeel_os::tls::{BackendMode, BackendTls, ClientTls, Identity, TlsError, TlsMode};
+pub use plan::{Plan, TenantBy};
+pub use stats::{Count, Stats};
+
+use crate::admission::{Census, Gate};
+use crate::control::Reach;
+use evenkeel_core::Nanos;
+use evenkeel_os::clock::Clock;
+use evenkeel_os::tls::TlsSetup;
+use evenkeel_os::{Endpoint, Listener};
+use shared::Shared;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use worker::Worker;
+
+/// Most threads of a guard.
+pub const THREADS_MAX: usize = 64;
+
+/// Why a guard does not start, or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum GuardError {
+    /// The port or the path is taken, say.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: Address,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The name of the server has no address.
+    #[error("server {address}: {source}")]
+    Backend {
+        /// The server.
+        address: Address,
+        /// What is wrong.
+        source: io::Error,
+    },
+    /// TLS cannot be set up.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The system gives no thread, or no descriptors for it.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+    /// A thread ended by itself.
+    #[error("a thread of the guard ended: {0}")]
+    Ended(io::Error),
+}
+
+/// A way to a guard that may be kept by whoever watches or controls it.
+#[derive(Clone)]
+pub struct Handle(Arc<Shared>);
+
+impl Handle {
+    /// The clock of the gate.
+    pub fn clock(&self) -> Clock {
+        self.0.clock
+    }
+
+    /// Counts of what passed.
+    pub fn stats(&self) -> &Stats {
+        &self.0.stats
+    }
+
+    /// SHA-256 of the certificate that clients are shown, as openssl writes it, so that they can pin it.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.0.tls.fingerprint()
+    }
+}
+
+impl Reach for Handle {
+    fn reach(&self, act: &mut dyn FnMut(&mut Gate)) {
+        self.0.with_gate(None, &mut Vec::new(), |gate| act(gate));
+    }
+}
+
+/// A guard that runs.
+pub struct Guard {
+    shared: Arc<Shared>,
+    listeners: Arc<Vec<Listener>>,
+    threads: Vec<JoinHandle<io::Result<()>>>,
+}
+
+impl Guard {
+    /// Listens and begins to serve. The server may come later: until then clients are told that it is not
+    /// there.
+    pub fn start(plan: Plan) -> Result<Self, GuardError> {
+        evenkeel_os::allow_descriptors();
+        let backend = Endpoint::resolve(&plan.backend)
+            .map_err(|source| GuardError::Backend { address: plan.backend.clone(), source })?;
+        let host = match &plan.backend {
+            Address::Tcp { host, .. } => host.as_str(),
+            Address::Unix(_) => "localhost",
+        };
+        let tls = TlsSetup::new(&plan.client_tls, &plan.backend_tls, host)?;
+        let listen = |address: &Address| {
+            let listener =
+                Listener::bind(address).and_then(|listener| listener.open_to_all().map(|()| listener));
+            listener.map_err(|source| GuardError::Listen { address: address.clone(), source })
+        };
+        let listeners = Arc::new(plan.listen.iter().map(listen).collect::<Result<Vec<_>, _>>()?);
+        let threads = plan.threads.clamp(1, THREADS_MAX);
+        let gate = Gate::new(plan.limit, plan.options);
+        let address = plan.backend.clone();
+        let shared = Arc::new(Shared::new(plan, backend, tls, gate, threads).map_err(GuardError::Thread)?);
+        names::follow(&shared, &address).map_err(GuardError::Thread)?;
+        let mut guard = Self { shared, listeners, threads: Vec::new() };
+        for thread in 0..threads {
+            guard.start_thread(thread).map_err(GuardError::Thread)?;
+        }
+        Ok(guard)
+    }
+
+    fn start_thread(&mut self, thread: usize) -> io::Result<()> {
+        let worker = Worker::new(self.shared.clone(), thread, self.listeners.clone())?;
+        let builder = std::thread::Builder::new().name(format!("guard-{thread}"));
+        self.threads.push(builder.spawn(|| worker.run())?);
+        Ok(())
+    }
+
+    /// Ports it listens at, where the system chose them too.
+    pub fn ports(&self) -> Vec<u16> {
+        self.listeners.iter().filter_map(Listener::port).collect()
+    }
+
+    /// A way to it for other threads.
+    pub fn handle(&self) -> Handle {
+        Handle(self.shared.clone())
+    }
+
+    /// Counts of what passed.
+    pub fn stats(&self) -> &Stats {
+        &self.shared.stats
+    }
+
+    /// Time since the start, on the clock of the gate.
+    pub fn now(&self) -> Nanos {
+        self.shared.clock.now()
+    }
+
+    /// Does something with the gate: limits, weights, figures. What follows for sessions is done.
+    pub fn with_gate<T>(&self, act: impl FnOnce(&mut Gate, Nanos) -> T) -> T {
+        let now = self.now();
+        self.shared.with_gate(None, &mut Vec::new(), |gate| act(gate, now))
+    }
+
+    /// All that is held, and why.
+    pub fn census(&self) -> Census {
+        self.with_gate(|gate, now| gate.census(now))
+    }
+
+    /// Takes no more clients, lets transactions come to their end, closes connections that are idle, and at
+    /// the deadline all others: how many that were.
+    pub fn stop(mut self, patience: Nanos) -> Result<usize, GuardError> {
+        self.shared.stop_by(self.now() + patience);
+        self.join().map(|()| self.shared.cut.load(Ordering::Relaxed))
+    }
+
+    /// Whether a thread has ended, which none does before [`Guard::stop`] unless the system fails it.
+    pub fn has_failed(&self) -> bool {
+        self.threads.iter().any(JoinHandle::is_finished)
+    }
+
+    fn join(&mut self) -> Result<(), GuardError> {
+        let mut result = Ok(());
+        for thread in std::mem::take(&mut self.threads) {
+            let ended = thread.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
+            result = result.and(ended.map_err(GuardError::Ended));
+        }
+        result
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.shared.stop_by(Nanos::ZERO);
+        // Whoever drops a guard without asking does not want to know.
+        let _ = self.join();
+    }
+}

@@ -1,0 +1,79 @@
+//! What a guard is told before it starts.
+
+use super::kinds::PATIENCE_MAX;
+use crate::admission::Options;
+use evenkeel_core::Nanos;
+use evenkeel_os::address::Address;
+use evenkeel_os::tls::{BackendTls, ClientTls};
+
+/// By what clients share the gate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TenantBy {
+    /// The user who logs in.
+    #[default]
+    User,
+    /// The default database at login.
+    Database,
+}
+
+/// Everything a guard needs to know.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where clients arrive.
+    pub listen: Vec<Address>,
+    /// The server.
+    pub backend: Address,
+    /// Threads that carry sessions, 1 to 64.
+    pub threads: usize,
+    /// Most transactions that run at a time, at the start.
+    pub limit: usize,
+    /// Bounds of the queue and of loans.
+    pub options: Options,
+    /// By what clients share the gate.
+    pub tenants: TenantBy,
+    /// Users whose commands never wait.
+    pub administrators: Vec<String>,
+    /// Time after which an idle transaction lends its permit.
+    pub lend_after: Nanos,
+    /// Time after which a session that has had permits without a stand in the queue lends the present one. As long as the
+    /// longest patience with one statement, which is the same harm.
+    pub tenure_max: Nanos,
+    /// Time for a client from its arrival to the end of its login.
+    pub login_max: Nanos,
+    /// Most clients at a time; as many as open files allow where it is not given.
+    pub clients_max: Option<usize>,
+    /// Time after which a server whose host does not answer any more is given up.
+    pub silence_max: Nanos,
+    /// Tells the server who the client is, by the PROXY protocol.
+    pub proxy_protocol: bool,
+    /// Refuses accounts that are bound to hosts: through a guard all clients come from its own.
+    pub refuse_host_accounts: bool,
+    /// TLS towards clients.
+    pub client_tls: ClientTls,
+    /// TLS towards the server.
+    pub backend_tls: BackendTls,
+}
+
+impl Plan {
+    /// One without TLS of its own, without bounds, and practically without a limit.
+    pub fn new(listen: Address, backend: Address) -> Self {
+        Self {
+            listen: vec![listen],
+            backend,
+            threads: 1,
+            limit: usize::MAX,
+            options: Options::default(),
+            tenants: TenantBy::default(),
+            administrators: Vec::new(),
+            lend_after: Nanos::from_millis(100),
+            tenure_max: PATIENCE_MAX,
+            login_max: Nanos::from_secs(10),
+            clients_max: None,
+            silence_max: Nanos::from_secs(15),
+            proxy_protocol: false,
+            refuse_host_accounts: false,
+            client_tls: ClientTls::default(),
+            backend_tls: BackendTls::default(),
+        }
+    }
+}

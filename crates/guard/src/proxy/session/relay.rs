@@ -1,0 +1,416 @@
+//! A session after its login, the client's side: commands that wait or go, and what becomes of it when its client
+//! leaves. What the server says is in `understand`.
+
+use super::lend::Tenure;
+use super::login::{self, Accepted};
+use super::{Context, Refusal, Side};
+use crate::admission::Rejection;
+use crate::policy::{self, Passage};
+use crate::proxy::seat::{Asked, Permit, Seat, Standing};
+use evenkeel_core::Nanos;
+use evenkeel_wire::command;
+use evenkeel_wire::relay::{Command, CommandKind, CommandReader, Dialect, Expect, ReplyReader, Step};
+use evenkeel_wire::relay::{hello, sql};
+
+/// A command of the guard's own, whose answer the client does not see.
+#[derive(Debug)]
+pub enum Question {
+    /// How the account authenticates; then the client is told that its login was accepted.
+    Account { accepted: Vec<u8>, answer: Vec<u8> },
+    /// Back to the state after login, for a client that is gone.
+    Reset,
+}
+
+/// Commands that a client may have under way before its next one waits for the answers.
+pub(super) const TURN: u32 = 16;
+
+/// What came of looking at bytes of the client's.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// So many may go to the server now; what is left waits.
+    pub passed: usize,
+    /// The command at the front of what is left was refused.
+    pub refused: Option<Rejection>,
+}
+
+/// The state of a session.
+pub struct Relay {
+    pub(super) commands: CommandReader,
+    pub(super) replies: ReplyReader,
+    pub(super) dialect: Dialect,
+    pub(super) policy: policy::Session,
+    pub(super) seat: Seat,
+    pub(super) permit: Option<Permit>,
+    /// The permit was lent because the session was not using the server, not because a statement takes long.
+    pub(super) idles: bool,
+    /// When it was lent last.
+    pub(super) lent_since: Nanos,
+    /// It was lent because the session has had permits for too long, and comes back no earlier than it is given back.
+    pub(super) stays_lent: bool,
+    /// For how long that has been.
+    pub(super) tenure: Tenure,
+    /// What the client sent and may not go yet.
+    pub held: Vec<u8>,
+    /// Whether `held` waits for something else than more bytes.
+    pub(super) parked: bool,
+    /// The command that passes was refused: it is thrown away.
+    pub(super) refused: Option<Rejection>,
+    /// Commands refused in this turn, and whether what is held waits for the next one.
+    pub(super) refusals: u32,
+    pub(super) paced: bool,
+    /// What is held is to be looked at again before more is read.
+    pub look_again: bool,
+    pub(super) question: Option<Box<Question>>,
+    pub(super) reply: policy::Reply,
+    pub(super) results: u32,
+    /// Since when nothing has been in flight.
+    pub(super) idle_since: Nanos,
+    /// When the client said something last, and when its last command went on, answered or not.
+    pub(super) heard: Nanos,
+    pub(super) sent: Nanos,
+    /// Since when something has been in flight, and how long that was before in this transaction.
+    pub(super) busy_since: Nanos,
+    pub(super) busy: Nanos,
+    /// Commands under the present permit.
+    turn: u32,
+    /// The client said goodbye itself.
+    quit: bool,
+    /// The command that was sent last will be answered.
+    pub(super) answered: bool,
+    /// The server has told its end: nothing goes to it any more.
+    pub(super) server_leaves: bool,
+    pub(super) finished: bool,
+    pub(super) equal_channels: bool,
+    /// User and database that a change of user asks for.
+    pub(super) becomes: Option<(Vec<u8>, Vec<u8>)>,
+    /// Number of the packet that would tell the client of an error.
+    pub error_number: u8,
+}
+
+impl Relay {
+    pub fn new(seat: Seat, accepted: &Accepted, cx: &Context<'_>) -> Self {
+        let administrator = cx.is_administrator(&accepted.client.user);
+        Self {
+            commands: CommandReader::new(),
+            replies: ReplyReader::new(accepted.dialect),
+            dialect: accepted.dialect,
+            policy: policy::Session::new(accepted.status, administrator),
+            seat,
+            permit: None,
+            idles: false,
+            lent_since: cx.now,
+            stays_lent: false,
+            tenure: Tenure::default(),
+            held: Vec::new(),
+            parked: false,
+            refused: None,
+            refusals: 0,
+            paced: false,
+            look_again: false,
+            error_number: 1,
+            question: None,
+            reply: policy::Reply::default(),
+            results: 0,
+            idle_since: cx.now,
+            heard: cx.now,
+            sent: cx.now,
+            busy_since: cx.now,
+            busy: Nanos::ZERO,
+            turn: 0,
+            quit: false,
+            answered: false,
+            server_leaves: false,
+            finished: false,
+            equal_channels: accepted.equal,
+            becomes: None,
+        }
+    }
+
+    /// The server that it counts at.
+    pub fn server(&self) -> u32 {
+        self.seat.server()
+    }
+
+    /// What it has of the gate.
+    pub fn standing(&self) -> Option<Standing> {
+        self.permit.as_ref().map(Permit::standing)
+    }
+
+    /// Whether it has to be told of time.
+    pub fn is_watched(&self) -> bool {
+        self.standing() == Some(Standing::Held) || self.stays_lent || self.paced || self.is_in_login()
+    }
+
+    /// Whether so many bytes of a command are still to come that a large buffer pays.
+    pub fn is_in_long_command(&self) -> bool {
+        self.commands.left() > 0 || !self.commands.is_between()
+    }
+
+    /// Whether the client may be read: nothing of it waits.
+    pub fn takes_commands(&self) -> bool {
+        !self.parked && self.question.is_none()
+    }
+
+    /// Whether what is held is to be looked at now; then it will have been.
+    pub fn looks_again(&mut self) -> bool {
+        self.takes_commands() && std::mem::take(&mut self.look_again)
+    }
+
+    /// The client says something: it goes on with what it had begun.
+    pub fn heard(&mut self, cx: &mut Context<'_>) {
+        self.heard = cx.now;
+        if self.held.is_empty() {
+            self.refusals = 0;
+        }
+        if self.idles && !self.commands.is_between() {
+            self.resume(cx);
+        }
+    }
+
+    /// Looks at what the client sent: what may go to the server now.
+    pub fn take(&mut self, input: &[u8], cx: &mut Context<'_>) -> Result<Taken, Refusal> {
+        let mut taken = Taken::default();
+        if self.server_leaves {
+            self.parked = true;
+            return Ok(taken);
+        }
+        while taken.passed < input.len() {
+            match self.commands.next(&input[taken.passed..])? {
+                Step::Pass(count) => taken.passed += count,
+                Step::More => break,
+                Step::Wait => {
+                    self.parked = true;
+                    break;
+                }
+                Step::Command(command) => {
+                    if !self.decide(&command, &mut taken, cx)? {
+                        self.parked = true;
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Whether the command may go now.
+    fn decide(
+        &mut self,
+        command: &Command<'_>,
+        taken: &mut Taken,
+        cx: &mut Context<'_>,
+    ) -> Result<bool, Refusal> {
+        // Another user's commands are not answered by the rules of the one before.
+        let changes = command.kind == CommandKind::ChangeUser;
+        if self.replies.is_full() || changes && self.replies.pending() > 0 {
+            return Ok(false);
+        }
+        let seen = self.policy.look(&policy::Command {
+            code: command.head.first().copied().unwrap_or_default(),
+            text: sql(command, self.dialect),
+            whole: command.is_whole(),
+            statement: command.statement(),
+        });
+        let passage = self.policy.passage(&seen);
+        if passage != Passage::Bypass {
+            if !self.enter(passage, taken, cx) {
+                return Ok(false);
+            }
+            self.turn = self.turn.saturating_add(1);
+        }
+        if changes {
+            self.change_user(command.head)?;
+        }
+        self.quit |= command.kind == CommandKind::Quit;
+        self.answered = command.kind.expect() != Expect::Nothing;
+        if self.policy.in_flight() == 0 {
+            self.busy_since = cx.now;
+        }
+        self.sent = cx.now;
+        self.policy.sent(seen, passage);
+        self.commands.accept(command);
+        self.replies.expect(command.kind);
+        cx.stats.commands.add();
+        self.lend_to_sleep(cx);
+        Ok(true)
+    }
+
+    fn change_user(&mut self, head: &[u8]) -> Result<(), Refusal> {
+        let plugin = hello::plugin_of_change(head, self.dialect).unwrap_or(b"of a long name");
+        login::check_plugin(plugin, self.equal_channels || plugin == b"caching_sha2_password")?;
+        self.becomes =
+            hello::names_of_change(head).map(|(user, database)| (user.to_vec(), database.to_vec()));
+        Ok(())
+    }
+
+    /// Whether the session has a permit, or gets one at once.
+    fn enter(&mut self, passage: Passage, taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+        match self.standing() {
+            Some(Standing::Held) => !self.has_had_its_turn(),
+            Some(Standing::Waiting) => false,
+            // The next statement behind one that sleeps is not what was lent for.
+            Some(Standing::Lent) if self.replies.pending() > 0 && !self.policy.hold().is_any() => false,
+            // The loan is for all that its transaction still says.
+            Some(Standing::Lent) if self.stays_lent => true,
+            Some(Standing::Lent) => {
+                self.resume(cx);
+                true
+            }
+            Some(Standing::Over) | None => self.ask(passage, taken, cx),
+        }
+    }
+
+    /// Whoever says more ahead than this, and holds nothing, asks anew: under one permit without end he would keep it.
+    fn has_had_its_turn(&self) -> bool {
+        self.turn >= TURN && self.replies.pending() > 0 && !self.policy.hold().is_any()
+    }
+
+    fn ask(&mut self, passage: Passage, taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+        self.turn = 0;
+        if passage == Passage::Unqueued && self.may_pass_the_queue(cx) {
+            self.permit = Some(self.seat.enter(cx.notices));
+            self.tenure.goes_on(cx.now);
+            self.lend_for_good(cx);
+            return true;
+        }
+        // The answer to a refusal would overtake theirs.
+        if self.replies.pending() > 0 {
+            return false;
+        }
+        match self.seat.ask(cx.notices) {
+            Asked::Permit(permit) => {
+                // Who is refused at once has not stood in line: what he goes on with is no new beginning.
+                self.tenure = Tenure::default();
+                if permit.standing() == Standing::Held {
+                    self.tenure.goes_on(cx.now);
+                }
+                self.permit = Some(permit);
+            }
+            Asked::Rejected(rejection) => taken.refused = Some(rejection),
+        }
+        self.standing() == Some(Standing::Held)
+    }
+
+    /// Named locks cost their holder nothing, neither do others that texts take or seem to take, nor a text that cannot be
+    /// read: whoever uses them for it could pass the queue with all of his sessions. There is a bound.
+    fn may_pass_the_queue(&mut self, cx: &mut Context<'_>) -> bool {
+        self.policy.hold().is_solid() || self.seat.is_exempt(cx.notices)
+    }
+
+    pub(super) fn unpark(&mut self) {
+        self.parked = self.server_leaves;
+        self.look_again = !self.held.is_empty();
+    }
+
+    /// What the client said before the session was there comes first.
+    pub fn begin_with(&mut self, held: Vec<u8>) {
+        self.held = held;
+        self.unpark();
+    }
+
+    /// The gate has admitted the session, if it waits still.
+    pub fn admitted(&mut self, cx: &Context<'_>) {
+        if self.permit.as_mut().is_some_and(Permit::admitted) {
+            self.tenure.goes_on(cx.now);
+            self.unpark();
+        }
+    }
+
+    /// The gate has refused what waits. False where nothing does.
+    pub fn rejected(&mut self) -> bool {
+        let waited = self.permit.as_mut().is_some_and(Permit::rejected);
+        if waited {
+            self.permit = None;
+        }
+        waited
+    }
+
+    /// The server has told its end: nothing of this session runs there any more.
+    pub fn server_leaves(&mut self) {
+        (self.server_leaves, self.parked) = (true, true);
+        self.permit = None;
+    }
+
+    /// The client has left: what becomes of its session. What it had not finished to say is never completed.
+    pub fn leave(&mut self, cx: &mut Context<'_>) -> Leave {
+        (self.held, self.parked) = (Vec::new(), true);
+        if self.standing() == Some(Standing::Waiting) {
+            self.permit = None;
+        }
+        let login_hangs = self.is_in_login();
+        match () {
+            () if self.commands.is_stream() => Leave::Close,
+            // A goodbye may not have been said to its end, or be part of a file for the server: it is told the end too.
+            () if self.quit || !self.commands.is_between() || login_hangs => Leave::EndServer,
+            () if self.replies.pending() > 0 => Leave::Drain,
+            () if self.permit.is_none() && !self.policy.hold().is_any() => Leave::Close,
+            () => {
+                cx.stats.resets.add();
+                let mut reset = Vec::new();
+                command::reset(&mut reset);
+                cx.send(Side::Server, reset);
+                self.replies.expect(CommandKind::ResetConnection);
+                self.question = Some(Box::new(Question::Reset));
+                Leave::Drain
+            }
+        }
+    }
+
+    /// Whether a command of the client's has not been sent on.
+    pub fn is_waiting(&self) -> bool {
+        self.replies.pending() == 0 && (!self.held.is_empty() || self.is_discarding())
+    }
+
+    /// Whether nothing is due from the server.
+    pub fn is_quiet(&self) -> bool {
+        self.replies.pending() == 0 && self.question.is_none()
+    }
+
+    /// Whether anything is due from the server: an answer, its end, or what a permit stands for.
+    pub fn awaits_server(&self) -> bool {
+        self.quit || self.permit.is_some() || !self.is_quiet()
+    }
+
+    /// Whether a change of user is under way.
+    pub fn is_in_login(&self) -> bool {
+        self.replies.answers() == Some(Expect::Login)
+    }
+
+    /// Whether it takes longer than a login may.
+    pub fn is_late(&self, cx: &Context<'_>) -> bool {
+        self.is_in_login() && cx.now - self.busy_since >= cx.terms.plan.login_max
+    }
+
+    /// Whether a stream passes, of which nothing is looked at.
+    pub fn is_stream(&self) -> bool {
+        self.commands.is_stream()
+    }
+
+    /// The client has left, and the server has forgotten it.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Whether the session could end now without anybody noticing: nothing in flight, no transaction.
+    pub fn is_idle(&self) -> bool {
+        // A dump never ends by itself; its replica goes on from where it was.
+        let between = self.is_quiet() && self.commands.is_between() && self.held.is_empty();
+        self.commands.is_stream() || between && self.permit.is_none() && !self.policy.hold().is_any()
+    }
+
+    /// Whether an error packet would be understood as the answer to the command that waits.
+    pub fn awaits_answer(&self) -> bool {
+        self.replies.is_between() && (self.replies.pending() > 0 || self.is_waiting())
+    }
+}
+
+/// What to do when a client has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// Nothing is left to wait for.
+    Close,
+    /// Read on until the server has answered everything.
+    Drain,
+    /// The server waits for something that does not come: tell it so, and wait for its end.
+    EndServer,
+}

@@ -1,0 +1,159 @@
+//! The words of a session: what happens to it, what it wants done, and what it is lent for that.
+
+use crate::admission::{Notice, Rejection, TenantId};
+use crate::proxy::account::{is_bound_to_host, names_socket_plugin};
+use crate::proxy::kinds::Kinds;
+use crate::proxy::plan::{Plan, TenantBy};
+use crate::proxy::refusal::Refusal;
+use crate::proxy::seat::Door;
+use crate::proxy::stats::Stats;
+use evenkeel_core::Nanos;
+use evenkeel_os::tls::TlsMode;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The two ends of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Whoever came.
+    Client,
+    /// The database.
+    Server,
+}
+
+impl Side {
+    /// The end that it talks to.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+/// What happens to a session.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The connection to the server is there; which server it is, by the gate's count.
+    Connected {
+        /// As [`crate::admission::Gate::server`] counts them.
+        server: u32,
+    },
+    /// No address of the server takes connections.
+    Unreachable(io::Error),
+    /// A side said these bytes.
+    Said(Side, &'a [u8]),
+    /// A side says nothing more, and all that it said was taken.
+    Ended(Side),
+    /// A side has announced its end; what it said before may not have been taken yet.
+    Leaving(Side),
+    /// A side is gone: it neither reads nor says anything.
+    Lost(Side, io::Error),
+    /// Whether bytes for the client wait because it does not read.
+    Blocked(bool),
+    /// All that was to be said to the client has gone out, and the end behind it.
+    Told,
+    /// The gate lets in what waits.
+    Admitted,
+    /// The gate refuses what waits.
+    Rejected(Rejection),
+    /// The transaction has been idle for too long.
+    CloseIdle,
+    /// Others want the place of a login that takes long.
+    GiveWay,
+    /// Time has passed.
+    Tick,
+}
+
+/// What is to be done, in this order.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Action {
+    /// This part of what was said goes to the other side as it is.
+    Pass(Range<usize>),
+    /// These bytes go to a side.
+    Send(Side, Vec<u8>),
+    /// A TLS handshake with the client begins, with these bytes of it.
+    ClientTls(Vec<u8>),
+    /// A TLS handshake with the server begins.
+    ServerTls,
+    /// A side is to be told that nothing more comes, once all is sent.
+    End(Side),
+    /// Nothing is left to do: the session is over.
+    Close,
+}
+
+/// What all sessions of a guard have in common.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// What the operator chose.
+    pub plan: Plan,
+    /// Clients are offered TLS.
+    pub tls_offered: bool,
+    /// What is asked of the server.
+    pub backend_tls: TlsMode,
+}
+
+/// What a session is lent while it handles an event.
+pub struct Context<'a> {
+    /// What the operator chose.
+    pub terms: &'a Terms,
+    /// The way to the gate.
+    pub door: &'a Arc<dyn Door>,
+    /// How long statements usually take.
+    pub kinds: &'a mut Kinds,
+    /// Counts for metrics.
+    pub stats: &'a Stats,
+    /// The server that logins reach now, by the gate's count.
+    pub server: u32,
+    /// On the clock of the gate.
+    pub now: Nanos,
+    /// What follows for other sessions of the same thread.
+    pub notices: &'a mut Vec<Notice>,
+    /// What is to be done.
+    pub actions: &'a mut Vec<Action>,
+}
+
+impl Context<'_> {
+    pub(super) fn send(&mut self, side: Side, bytes: Vec<u8>) {
+        self.actions.push(Action::Send(side, bytes));
+    }
+
+    pub(super) fn tenant(&mut self, user: &[u8], database: &[u8]) -> TenantId {
+        let name = match self.terms.plan.tenants {
+            TenantBy::User => user,
+            TenantBy::Database => database,
+        };
+        let (name, mut found) = (String::from_utf8_lossy(name), TenantId::default());
+        self.door.reach(Some(self.notices), &mut |gate, _| found = gate.tenant(&name));
+        found
+    }
+
+    pub(super) fn is_administrator(&self, user: &[u8]) -> bool {
+        self.terms.plan.administrators.iter().any(|name| name.as_bytes() == user)
+    }
+
+    /// Whether some accounts may not come in, so that each has to be known.
+    pub(super) fn has_to_know_accounts(&self) -> bool {
+        self.terms.plan.backend.is_local() || self.terms.plan.refuse_host_accounts
+    }
+
+    /// Why an account may not come in, by the server's answer to the question for it.
+    pub(super) fn objection(&self, answer: &[u8]) -> Option<Refusal> {
+        let plan = &self.terms.plan;
+        match () {
+            () if plan.backend.is_local() && names_socket_plugin(answer) => Some(Refusal::SocketAccount),
+            () if plan.refuse_host_accounts && is_bound_to_host(answer) => Some(Refusal::HostAccount),
+            () => None,
+        }
+    }
+}
+
+/// How a client came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Over a unix socket, where nobody can read along.
+    pub local: bool,
+    /// Beyond the bound of clients: only an administrator may stay.
+    pub spare: bool,
+}

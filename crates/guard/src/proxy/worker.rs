@@ -1,0 +1,417 @@
+//! One thread: its sockets, its sessions, its mail.
+
+use super::arrivals::{self, Refused};
+use super::kinds::Kinds;
+use super::pair::{Attempt, Desk, Flow, Pair};
+use super::seat::Door;
+use super::session::{Action, Arrival, Context, Event, Session, Side};
+use super::shared::{PLACES_MAX, Shared, ThreadDoor, place_of, session_id, session_of};
+use crate::admission::Notice;
+use evenkeel_core::Nanos;
+use evenkeel_os::{Interest, Listener, Poller, Ready, Socket};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The largest read; one buffer for all sessions of a thread.
+const BUFFER: usize = 64 << 10;
+/// Time between two looks at what time alone brings about.
+const TICK: Nanos = Nanos::from_millis(50);
+/// Ticks between two looks at whether the servers' machines are there.
+const SERVERS_EVERY: u32 = 20;
+/// Clients accepted before those who are in have their turn again.
+const ACCEPTS: usize = 64;
+/// Time to wait for free descriptors when there are none.
+const PAUSE: Nanos = Nanos::from_millis(100);
+
+/// Tokens of the mailbox and the timer; listeners are numbered down from the one below them. Sessions have small ones.
+const WAKE: u64 = u64::MAX;
+const TIMER: u64 = WAKE - 1;
+const LISTENERS: u64 = TIMER - 1;
+/// A login older than this gives way where there is no room for another client.
+const LOGIN_SPARED: Nanos = Nanos::from_secs(1);
+
+/// A place for a session.
+#[derive(Default)]
+struct Place {
+    pair: Option<Box<Pair<Socket>>>,
+    generation: u32,
+    /// It has to be looked at from time to time.
+    watched: bool,
+    /// Whether each side waits for room, as the poller knows it.
+    armed: [bool; 2],
+}
+
+/// A thread of a guard.
+pub struct Worker {
+    shared: Arc<Shared>,
+    thread: usize,
+    poller: Poller,
+    listeners: Arc<Vec<Listener>>,
+    listening: bool,
+    /// When to listen again.
+    paused_until: Nanos,
+    places: Vec<Place>,
+    free: Vec<usize>,
+    /// Places that were left in this round: an event of the old session may still be in it.
+    left: Vec<usize>,
+    again: Vec<usize>,
+    /// The timer has fired, and how often it did.
+    ticks: bool,
+    turns: u32,
+    notices: Vec<Notice>,
+    actions: Vec<Action>,
+    kinds: Kinds,
+    /// The way to the gate, as this thread and as its sessions know it.
+    way: Arc<ThreadDoor>,
+    door: Arc<dyn Door>,
+    buffer: Box<[u8]>,
+}
+
+impl Worker {
+    pub fn new(shared: Arc<Shared>, thread: usize, listeners: Arc<Vec<Listener>>) -> io::Result<Self> {
+        let poller = Poller::new(TICK, TIMER)?;
+        poller.add(&shared.mailbox(thread).wake, WAKE, Interest::Read)?;
+        let way = Arc::new(ThreadDoor::new(&shared, thread));
+        let mut worker = Self {
+            door: way.clone(),
+            way,
+            shared,
+            thread,
+            poller,
+            listeners,
+            listening: false,
+            paused_until: Nanos::ZERO,
+            places: Vec::new(),
+            free: Vec::new(),
+            left: Vec::new(),
+            again: Vec::new(),
+            ticks: false,
+            turns: 0,
+            notices: Vec::new(),
+            actions: Vec::new(),
+            kinds: Kinds::default(),
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+        };
+        worker.listen(true)?;
+        Ok(worker)
+    }
+
+    fn listen(&mut self, listening: bool) -> io::Result<()> {
+        if listening != self.listening {
+            for (index, listener) in self.listeners.iter().enumerate() {
+                match listening {
+                    true => self.poller.add(listener, LISTENERS - index as u64, Interest::Accept)?,
+                    false => self.poller.remove(listener)?,
+                }
+            }
+            self.listening = listening;
+        }
+        Ok(())
+    }
+
+    /// Serves until the guard stops: then until every session has come to the end of its transaction, or
+    /// until the deadline.
+    pub fn run(mut self) -> io::Result<()> {
+        loop {
+            let ready = self.poller.wait(self.again.is_empty())?;
+            for index in 0..ready {
+                self.handle(self.poller.ready(index))?;
+            }
+            for place in std::mem::take(&mut self.again) {
+                self.serve(place, Pair::pump);
+            }
+            self.deliver();
+            self.free.append(&mut self.left);
+            if self.ticks && self.tick()? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn handle(&mut self, ready: Ready) -> io::Result<()> {
+        if ready.token == WAKE {
+            let mut notices = std::mem::take(&mut self.notices);
+            self.shared.mailbox(self.thread).take(&mut notices);
+            self.notices = notices;
+            self.ticks |= self.shared.stop.load(Ordering::Relaxed);
+            return Ok(());
+        }
+        if ready.token == TIMER {
+            self.ticks = true;
+            return Ok(());
+        }
+        if ready.token >= PLACES_MAX as u64 * 2 {
+            return self.accept((LISTENERS - ready.token) as usize);
+        }
+        let place = (ready.token / 2) as usize;
+        let Some(pair) = self.places.get_mut(place).and_then(|place| place.pair.as_mut()) else {
+            return Ok(());
+        };
+        let side = if ready.token.is_multiple_of(2) { Side::Client } else { Side::Server };
+        if side == Side::Server && pair.session.is_connecting() {
+            if ready.write {
+                self.connected(place);
+            }
+            return Ok(());
+        }
+        self.serve(place, |pair, desk| pair.ready(side, ready, desk));
+        Ok(())
+    }
+
+    fn accept(&mut self, listener: usize) -> io::Result<()> {
+        let Some(local) = self.listeners.get(listener).map(Listener::is_local) else { return Ok(()) };
+        for _ in 0..ACCEPTS {
+            match self.listeners[listener].accept() {
+                Ok(client) => self.open(client, local),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // Out of descriptors or memory: the client waits in the kernel's queue until there are some.
+                Err(error)
+                    if matches!(
+                        error.raw_os_error(),
+                        Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM)
+                    ) =>
+                {
+                    self.paused_until = self.shared.clock.now() + PAUSE;
+                    return self.listen(false);
+                }
+                // A client that left before it was accepted.
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, client: Socket, local: bool) {
+        let shared = Arc::clone(&self.shared);
+        shared.stats.accepted.add();
+        let spare = match shared.room() {
+            arrivals::Room::Free => false,
+            _ if self.has_made_room() => false,
+            arrivals::Room::Spare => true,
+            arrivals::Room::None => return arrivals::turn_away(&client, Refused::TooMany, &shared),
+        };
+        let Ok(server) = shared.backend.socket() else {
+            return arrivals::turn_away(&client, Refused::NoDescriptors, &shared);
+        };
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Place::default());
+            self.places.len() - 1
+        });
+        let found = &mut self.places[place];
+        found.generation = found.generation.wrapping_add(1);
+        let id = session_id(self.thread, place, found.generation);
+        let now = shared.clock.now();
+        let session = Session::new(id, Arrival { local, spare }, now);
+        let pair = Pair::new(
+            session,
+            client,
+            server,
+            Attempt { endpoints: shared.backend.endpoints(), ..Attempt::default() },
+        );
+        let added = self.poller.add(&pair.client, place as u64 * 2, Interest::Read);
+        found.pair = Some(Box::new(pair));
+        found.armed = [false, true];
+        found.watched = true;
+        match added {
+            Ok(()) => self.connect(place),
+            Err(error) => self.serve(place, |pair, desk| pair.happens(Event::Unreachable(error), desk)),
+        }
+    }
+
+    /// Whether a login that takes long has given way to who comes now.
+    fn has_made_room(&mut self) -> bool {
+        let now = self.shared.clock.now();
+        let since = |place: &Place| place.pair.as_ref().and_then(|pair| pair.session.login_since());
+        let waiting =
+            self.places.iter().enumerate().filter_map(|(place, found)| Some((since(found)?, place)));
+        let Some((_, place)) = waiting.min().filter(|(since, _)| now - *since >= LOGIN_SPARED) else {
+            return false;
+        };
+        self.serve(place, |pair, desk| pair.happens(Event::GiveWay, desk));
+        true
+    }
+
+    /// Tries the addresses that are left, until one of them may answer.
+    fn connect(&mut self, place: usize) {
+        let shared = Arc::clone(&self.shared);
+        let Some(pair) = &mut self.places[place].pair else { return };
+        let (endpoints, mut failed) = (Arc::clone(&pair.attempt.endpoints), io::ErrorKind::TimedOut.into());
+        while let Some(endpoint) = endpoints.get(pair.attempt.tried) {
+            let connected = Socket::connect(endpoint);
+            pair.attempt.full = matches!(&connected, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+            if pair.attempt.full {
+                return;
+            }
+            pair.attempt.tried += 1;
+            pair.attempt.since = shared.clock.now();
+            let watched = connected.and_then(|socket| {
+                self.poller.add(&socket, place as u64 * 2 + 1, Interest::ReadWrite).map(|()| socket)
+            });
+            match watched {
+                Ok(socket) => {
+                    pair.server = super::link::Link::new(socket);
+                    self.places[place].armed[1] = true;
+                    return;
+                }
+                Err(error) => failed = error,
+            }
+        }
+        self.serve(place, |pair, desk| pair.happens(Event::Unreachable(failed), desk));
+    }
+
+    /// A connection to the server was made or refused.
+    fn connected(&mut self, place: usize) {
+        let shared = Arc::clone(&self.shared);
+        let Some(pair) = &mut self.places[place].pair else { return };
+        let prepared =
+            pair.server.socket().connected().and_then(|()| shared.greet(&pair.client, &mut pair.server));
+        match prepared {
+            Ok(()) => {
+                let server = shared.arrived(&pair.attempt);
+                self.serve(place, |pair, desk| pair.happens(Event::Connected { server }, desk));
+            }
+            Err(error) if pair.attempt.tried >= pair.attempt.endpoints.len() => {
+                self.serve(place, |pair, desk| pair.happens(Event::Unreachable(error), desk));
+            }
+            Err(_) => self.connect(place),
+        }
+    }
+
+    /// Lets a session do something, and does what follows for its place. A defect that panics ends this session alone:
+    /// its permit and its sockets go with it.
+    fn serve(&mut self, place: usize, act: impl FnOnce(&mut Pair<Socket>, &mut Desk<'_>) -> Flow) {
+        let Some(found) = self.places.get_mut(place) else { return };
+        let Some(pair) = &mut found.pair else { return };
+        let now = self.shared.clock.now();
+        self.way.set_now(now);
+        let cx = Context {
+            terms: &self.shared.terms,
+            door: &self.door,
+            kinds: &mut self.kinds,
+            stats: &self.shared.stats,
+            server: self.shared.server(),
+            now,
+            notices: &mut self.notices,
+            actions: &mut self.actions,
+        };
+        let mut desk = Desk { cx, tls: &self.shared.tls, buffer: &mut self.buffer };
+        let flow = catch_unwind(AssertUnwindSafe(|| act(pair, &mut desk)));
+        if flow.is_err() {
+            self.shared.stats.panics.add();
+            self.actions.clear();
+        }
+        match flow {
+            Ok(Flow::Open) => {}
+            Ok(Flow::Again) => self.again.push(place),
+            Ok(Flow::Closed) | Err(_) => return self.close(place),
+        }
+        if pair.server_was_heard() {
+            self.shared.heard(pair.session.server(), now);
+        }
+        found.watched = pair.session.is_watched();
+        for (side, link) in [&pair.client, &pair.server].into_iter().enumerate() {
+            let blocked = link.is_blocked() || side == 1 && pair.session.is_connecting();
+            if blocked != found.armed[side] {
+                let interest = if blocked { Interest::ReadWrite } else { Interest::Read };
+                // A socket that cannot be watched is closed: the poller reports that as well.
+                if self.poller.change(link, place as u64 * 2 + side as u64, interest).is_ok() {
+                    found.armed[side] = blocked;
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, place: usize) {
+        self.places[place].pair = None;
+        self.left.push(place);
+        self.shared.stats.closed.add();
+    }
+
+    /// Tells sessions what the gate has decided, and what follows from that, and so on.
+    fn deliver(&mut self) {
+        while !self.notices.is_empty() {
+            for notice in std::mem::take(&mut self.notices) {
+                let id = session_of(notice);
+                let place = place_of(id);
+                let pair = self.places.get(place).and_then(|place| place.pair.as_ref());
+                if pair.is_some_and(|pair| pair.session.id() == id) {
+                    // One that left meanwhile has given its permit back by itself.
+                    self.serve(place, |pair, desk| pair.notice(notice, desk));
+                }
+            }
+        }
+    }
+
+    /// What time alone brings about; true when the guard stops and all is done.
+    fn tick(&mut self) -> io::Result<bool> {
+        self.ticks = false;
+        self.poller.rearm();
+        let now = self.shared.clock.now();
+        let stops = self.shared.stop.load(Ordering::Relaxed);
+        if self.thread == 0 {
+            self.way.set_now(now);
+            self.way.reach(Some(&mut self.notices), &mut |gate, now| gate.tick(now));
+        }
+        for place in 0..self.places.len() {
+            if self.places[place].watched {
+                self.look(place, now);
+            }
+        }
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(SERVERS_EVERY) {
+            self.look_for_servers();
+        }
+        self.deliver();
+        if !self.listening && now >= self.paused_until && !stops {
+            self.listen(true)?;
+        }
+        if stops { self.stop() } else { Ok(false) }
+    }
+
+    /// Whether servers are there still, which their machines' silence alone would not tell for a quarter of an hour.
+    fn look_for_servers(&mut self) {
+        let silence = self.shared.terms.plan.silence_max;
+        for place in 0..self.places.len() {
+            if self.places[place].pair.as_ref().is_some_and(|pair| pair.awaits_server()) {
+                self.serve(place, |pair, desk| pair.look_for_server(silence, desk));
+            }
+        }
+    }
+
+    /// What time brings about for one session.
+    fn look(&mut self, place: usize, now: Nanos) {
+        let Some(pair) = &self.places[place].pair else { return };
+        if pair.session.is_connecting() {
+            let addresses = pair.attempt.endpoints.len();
+            let share = Nanos(self.shared.terms.plan.login_max.0 / addresses.max(1) as u64);
+            // The last address has all the time that is left.
+            let slow = pair.attempt.tried < addresses && now - pair.attempt.since >= share;
+            if pair.attempt.full || slow {
+                self.connect(place);
+            }
+        }
+        self.serve(place, |pair, desk| pair.happens(Event::Tick, desk));
+    }
+
+    /// Whether the last session is gone, or the deadline is.
+    fn stop(&mut self) -> io::Result<bool> {
+        self.listen(false)?;
+        self.listeners.iter().for_each(Listener::close);
+        let late = self.shared.is_past_deadline();
+        for place in &mut self.places {
+            let Some(pair) = &place.pair else { continue };
+            let idle = pair.session.is_idle();
+            if late || idle {
+                self.shared.cut.fetch_add(usize::from(!idle), Ordering::Relaxed);
+                place.pair = None;
+                self.shared.stats.closed.add();
+            }
+        }
+        Ok(self.places.iter().all(|place| place.pair.is_none()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

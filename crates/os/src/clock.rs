@@ -1,0 +1,73 @@
+//! The one place that reads clocks. In whole nanoseconds, which need no normalising as `Instant`s do: they are read several times
+//! a request.
+#![allow(clippy::disallowed_methods)]
+
+use evenkeel_core::Nanos;
+#[cfg(any(test, feature = "by-hand"))]
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Seconds since 1970, for names and manifests only, never for measuring.
+pub fn unix_time() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// Time on `CLOCK_MONOTONIC`, which all processes of a machine share.
+#[inline]
+pub fn monotonic() -> Nanos {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// CPU time that the calling thread has used.
+pub fn thread_cpu() -> Nanos {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+#[inline]
+fn read(clock: libc::clockid_t) -> Nanos {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a timespec of this function; both clocks exist since Linux 2.6.12.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Counts from an origin on the monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin: Nanos,
+    #[cfg(any(test, feature = "by-hand"))]
+    by_hand: Option<&'static AtomicU64>,
+}
+
+impl Clock {
+    /// A clock whose zero is now.
+    pub fn start() -> Self {
+        Self {
+            origin: monotonic(),
+            #[cfg(any(test, feature = "by-hand"))]
+            by_hand: None,
+        }
+    }
+
+    /// Time since the origin.
+    #[inline]
+    pub fn now(&self) -> Nanos {
+        #[cfg(any(test, feature = "by-hand"))]
+        if let Some(time) = self.by_hand {
+            return Nanos(time.load(Ordering::SeqCst));
+        }
+        monotonic() - self.origin
+    }
+
+    /// A clock that stands still, however slow a machine is, until a test moves it.
+    #[cfg(any(test, feature = "by-hand"))]
+    pub fn by_hand() -> Self {
+        Self { by_hand: Some(Box::leak(Box::default())), ..Self::start() }
+    }
+
+    /// Moves a clock that stands still.
+    #[cfg(any(test, feature = "by-hand"))]
+    pub fn set(&self, now: Nanos) {
+        self.by_hand.expect("it stands still").store(now.0, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,126 @@
+//! System calls behind safe types: sockets without waiting and their TLS, epoll, a way to wake a thread, files by io_uring,
+//! memory that processes share, clocks. It knows nothing of databases.
+
+mod access;
+pub mod address;
+pub mod board;
+mod buffer;
+pub mod clock;
+mod exclusive;
+pub mod file;
+#[cfg(test)]
+#[path = "../../../tests/left_out.rs"]
+mod left_out;
+mod listener;
+mod lock;
+mod mount;
+mod pass;
+mod poller;
+mod shared;
+mod socket;
+mod space;
+pub mod stop;
+pub mod tls;
+mod torn;
+mod uring;
+mod wake;
+mod work;
+
+pub use access::{Access, group_id};
+pub use buffer::{ALIGNMENT, Buffer};
+pub use exclusive::exclusive;
+pub use listener::Listener;
+pub use lock::{try_lock, unlock};
+pub use mount::unmount;
+pub use pass::{receive_with, send_with};
+pub use poller::{Interest, Poller, Ready};
+pub use shared::SharedWords;
+pub use socket::{Endpoint, PARTS, Socket};
+pub use space::{free_bytes, is_control_groups};
+pub use uring::{Completed, Ring, try_ring};
+pub use wake::Wake;
+pub use work::Work;
+
+use std::io;
+
+/// A system call past the C library, whose functions that may wait are points where a thread can be cancelled: two
+/// atomic exchanges around each, five times a request, for what no thread here does. Arguments as the kernel has them.
+macro_rules! direct {
+    ($number:ident, $($argument:expr),+) => { libc::syscall(libc::$number, $($argument),+) };
+}
+use direct;
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// How often this thread has stopped by itself to wait for something; not counted is when others took its CPU.
+pub fn waits() -> i64 {
+    // SAFETY: all zeroes are a valid rusage; the call writes it and nothing else.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage.ru_nvcsw
+    }
+}
+
+/// Asks for as many descriptors as the system allows: every session has two. Where it refuses, sessions
+/// beyond its limit wait to be accepted.
+pub fn allow_descriptors() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is a variable of this function, read and written through the calls alone.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 && limit.rlim_cur < limit.rlim_max {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}
+
+/// How many descriptors this process may have.
+pub fn open_files() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is a variable of this function, written through the call alone.
+    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } {
+        0 => limit.rlim_cur,
+        // The smallest that systems give.
+        _ => 256,
+    }
+}
+
+/// PR_SET_IO_FLUSHER and PR_GET_IO_FLUSHER of linux/prctl.h, which libc has for Android alone.
+const SET_IO_FLUSHER: libc::c_int = 57;
+#[cfg(test)]
+const GET_IO_FLUSHER: libc::c_int = 58;
+
+/// Tells the kernel that this thread, and those that it starts from now on, write what file systems hand to them: memory
+/// that they ask for is found without waiting for those file systems, which would wait for them. It wants
+/// CAP_SYS_RESOURCE and Linux 5.6.
+pub fn serve_file_systems() -> io::Result<()> {
+    // SAFETY: a call with numbers alone, which changes flags of this thread.
+    check(unsafe { libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0) }).map(|_| ())
+}
+
+/// User and group that this process acts as.
+pub fn user() -> (u32, u32) {
+    // SAFETY: system calls without arguments that cannot fail.
+    unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_started_later_serve_file_systems_too() {
+        let started = std::thread::spawn(|| {
+            let allowed = serve_file_systems().is_ok();
+            // SAFETY: a call with numbers alone, which reads flags of this thread.
+            let told = || unsafe { libc::prctl(GET_IO_FLUSHER, 0, 0, 0, 0) };
+            (allowed, told(), std::thread::spawn(told).join().expect("no panic"))
+        });
+        let (allowed, own, later) = started.join().expect("no panic");
+        // Who may not set it may not ask either.
+        assert_eq!((own, later), if allowed { (1, 1) } else { (-1, -1) });
+    }
+}

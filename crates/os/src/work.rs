@@ -1,0 +1,86 @@
+//! What is asked of a file or a disk.
+
+use crate::Buffer;
+
+/// One thing to be done, at an offset in bytes.
+#[derive(Debug)]
+pub enum Work {
+    /// Fills the buffer.
+    Read {
+        /// Where.
+        offset: u64,
+        /// As long as what is to be read.
+        buffer: Buffer,
+    },
+    /// Writes the buffer.
+    Write {
+        /// Where.
+        offset: u64,
+        /// What.
+        buffer: Buffer,
+        /// It must be on the disk before the answer (FUA).
+        durable: bool,
+    },
+    /// All writes that were answered before must be on the disk before the answer.
+    Flush,
+    /// The bytes are needed no more; what they read as afterwards is open.
+    Trim {
+        /// Where.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+    },
+    /// The bytes read as zero afterwards.
+    Zero {
+        /// Where.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+        /// Space may not be given back.
+        allocate: bool,
+        /// It must be on the disk before the answer (FUA).
+        durable: bool,
+    },
+    /// Says which parts of a range are holes. A write that was answered before is in none of them.
+    Holes {
+        /// Where.
+        offset: u64,
+        /// How many.
+        bytes: u64,
+        /// As long as the extents of an answer may be; whose form is that of NBD.
+        buffer: Buffer,
+    },
+}
+
+impl Work {
+    /// Where and how many bytes; `None` for a flush.
+    pub fn range(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Read { offset, buffer } | Self::Write { offset, buffer, .. } => {
+                Some((*offset, buffer.len() as u64))
+            }
+            Self::Trim { offset, bytes }
+            | Self::Zero { offset, bytes, .. }
+            | Self::Holes { offset, bytes, .. } => Some((*offset, *bytes)),
+            Self::Flush => None,
+        }
+    }
+
+    /// Whether it changes the disk.
+    pub fn changes(&self) -> bool {
+        matches!(self, Self::Write { .. } | Self::Trim { .. } | Self::Zero { .. })
+    }
+
+    /// Whether it must be on the disk before the answer.
+    pub fn is_durable(&self) -> bool {
+        matches!(self, Self::Flush | Self::Write { durable: true, .. } | Self::Zero { durable: true, .. })
+    }
+
+    /// Memory that it holds, in bytes.
+    pub fn held(&self) -> usize {
+        match self {
+            Self::Read { buffer, .. } | Self::Write { buffer, .. } => buffer.len(),
+            _ => 0,
+        }
+    }
+}

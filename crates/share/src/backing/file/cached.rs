@@ -1,0 +1,149 @@
+//! Reads of what the kernel's cache holds, done at once.
+//!
+//! Such a read is a copy, and where it is the only one that is handed over, a call for it is less work than a ring is. What
+//! the cache does not hold the kernel says at once, and the read goes the long way: nobody waits. A try that found nothing
+//! is followed by reads that are not tried, each time twice as many, so that storage past the cache has next to nothing of it.
+
+use super::open::Opened;
+use crate::{Buffer, Work};
+use evenkeel_os::file::read_cached;
+use std::io;
+
+/// A longer copy is long enough for somebody else to make it.
+const BYTES_MAX: usize = 64 << 10;
+/// Most reads that are not tried after one that found nothing.
+const SKIPPED_MAX: u32 = 64;
+
+/// What a try came to.
+#[derive(Debug)]
+pub(super) enum Tried {
+    /// All of it is read.
+    Whole(Buffer),
+    /// So many bytes are; the rest has to be waited for.
+    Part(Work, usize),
+}
+
+/// Whether reads are tried.
+#[derive(Debug, Default)]
+pub(super) struct Cached {
+    /// Reads to come that are not tried, and how many those will be after the next one that finds nothing.
+    skip: u32,
+    next: u32,
+    /// The file system cannot say what the cache holds.
+    never: bool,
+}
+
+impl Cached {
+    /// Whether this one may be read by a call that does not wait.
+    pub fn takes(&mut self, file: &Opened, work: &Work) -> bool {
+        // A direct read would be waited for, whatever is said to the kernel.
+        let short = matches!(work, Work::Read { buffer, .. } if buffer.len() <= BYTES_MAX);
+        if self.never || file.block > 1 || !short {
+            return false;
+        }
+        let skips = self.skip > 0;
+        self.skip = self.skip.saturating_sub(1);
+        !skips
+    }
+
+    /// Reads what is there.
+    pub fn read(&mut self, file: &Opened, work: Work) -> Tried {
+        let Work::Read { offset, mut buffer } = work else { return Tried::Part(work, 0) };
+        let read = read_cached(&file.file, buffer.as_mut_slice(), offset);
+        self.learn(&read);
+        match read {
+            Ok(read) if read == buffer.len() => Tried::Whole(buffer),
+            // The end of the file, too: the long way says what that means.
+            Ok(read) => Tried::Part(Work::Read { offset, buffer }, read),
+            // Whatever it is: the long way says what the storage says, and is not asked a second time.
+            Err(_) => Tried::Part(Work::Read { offset, buffer }, 0),
+        }
+    }
+
+    fn learn(&mut self, read: &io::Result<usize>) {
+        match read {
+            Ok(_) => self.next = 0,
+            Err(error) => {
+                self.never |= is_unknown(error);
+                self.next = (self.next * 2).clamp(1, SKIPPED_MAX);
+                self.skip = self.next;
+            }
+        }
+    }
+}
+
+/// Whether an error says that this way to read is not there: by the file system, an older kernel, or a filter of calls.
+fn is_unknown(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM | libc::EINVAL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn read(offset: u64, bytes: usize) -> Work {
+        Work::Read { offset, buffer: Buffer::zeroed(bytes) }
+    }
+
+    fn opened(bytes: u64) -> (tempfile::NamedTempFile, Opened) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![7; bytes as usize]).unwrap();
+        let opened = Opened::open(Path::new(file.path()), false, true).unwrap();
+        (file, opened)
+    }
+
+    #[test]
+    fn what_was_just_written_is_read_at_once() {
+        let (_file, opened) = opened(1 << 16);
+        let mut cached = Cached::default();
+        assert!(cached.takes(&opened, &read(0, 4_096)));
+        match cached.read(&opened, read(8_192, 16_384)) {
+            Tried::Whole(buffer) => assert_eq!(buffer.as_slice(), [7; 16_384]),
+            // A file system that cannot say: the long way is taken.
+            tried => assert!(matches!(tried, Tried::Part(_, 0)) && cached.never, "{tried:?}"),
+        }
+    }
+
+    #[test]
+    fn a_file_that_became_shorter_gives_what_is_left_and_no_more() {
+        let (file, opened) = opened(1 << 16);
+        file.as_file().set_len(10_000).unwrap();
+        let mut cached = Cached::default();
+        let tried = cached.read(&opened, read(8_192, 16_384));
+        assert!(matches!(tried, Tried::Part(_, 1_808)) || cached.never, "{tried:?}");
+        let tried = cached.read(&opened, read(16_384, 4_096));
+        assert!(matches!(tried, Tried::Part(_, 0)), "{tried:?}");
+    }
+
+    #[test]
+    fn only_short_reads_through_the_cache_are_tried() {
+        let (_file, mut opened) = opened(1 << 16);
+        let mut cached = Cached::default();
+        assert!(!cached.takes(&opened, &Work::Flush));
+        assert!(!cached.takes(&opened, &read(0, 1 << 20)), "it is long");
+        opened.block = 512;
+        assert!(!cached.takes(&opened, &read(0, 4_096)), "a direct read waits");
+    }
+
+    #[test]
+    fn after_reads_that_found_nothing_fewer_are_tried() {
+        let (_file, opened) = opened(1 << 16);
+        let mut cached = Cached::default();
+        let failed = |errno| Err(io::Error::from_raw_os_error(errno));
+        let mut not_tried = || {
+            let mut count = 0;
+            cached.learn(&failed(libc::EAGAIN));
+            while !cached.takes(&opened, &read(0, 512)) {
+                count += 1;
+            }
+            count
+        };
+        let counts: Vec<u32> = (0..8).map(|_| not_tried()).collect();
+        assert_eq!(counts, [1, 2, 4, 8, 16, 32, 64, 64]);
+        cached.learn(&Ok(512));
+        assert!(cached.takes(&opened, &read(0, 512)));
+        cached.learn(&failed(libc::EOPNOTSUPP));
+        assert!((0..1_000).all(|_| !cached.takes(&opened, &read(0, 512))), "it never works here");
+    }
+}

@@ -1,0 +1,293 @@
+//! The file of a simulated array: what it is like, and until when its spindles have work, for all processes that use it.
+
+use evenkeel_core::share::{ArrayPlan, Cache, Calendar, Cost, Service};
+use evenkeel_os::SharedWords;
+use evenkeel_os::clock::monotonic;
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// First word of the file: its kind and version.
+const MAGIC: u64 = u64::from_le_bytes(*b"EVKARR01");
+/// Words: magic, spindles, mean, kind of service, its spread, cost per byte, cost of a write, and of the cache whether there
+/// is one, its answer, how far it may be behind, its flush.
+const HEADER: usize = 11;
+/// Word of the instant until which something is owed; those of the spindles follow.
+const OWED: usize = 16;
+/// Most spindles of an array.
+const SPINDLES_MAX: usize = 4_096;
+/// Work further ahead than this is of before a restart of the machine, when its clock began anew.
+const AHEAD_NS: u64 = 600 * 1_000_000_000;
+
+/// Why a file is no simulated array.
+#[derive(Debug, thiserror::Error)]
+pub enum ArrayError {
+    /// It cannot be made, opened or mapped.
+    #[error("simulated array {path}: {source}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{0} is no simulated array of this version")]
+    Format(String),
+    /// What lies there would be lost.
+    #[error("{0} is there and is no simulated array of this version: it is not replaced")]
+    Other(String),
+    /// No array is like that.
+    #[error("simulated array: {0}")]
+    Plan(&'static str),
+}
+
+/// Makes the file of an array. An array that is there is replaced, and who uses it goes on with the old one; so is a file
+/// without a byte, and nothing else is.
+pub fn create(path: &Path, plan: &ArrayPlan) -> Result<(), ArrayError> {
+    check(plan)?;
+    spare(path)?;
+    let file = |source| ArrayError::File { path: path.display().to_string(), source };
+    let beside = beside(path);
+    let mut words = header(plan);
+    words.resize(OWED + 1 + plan.spindles, 0);
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(0o600).open(&beside);
+    let mut made = opened.map_err(file)?;
+    let named = made.write_all(&bytes).and_then(|()| std::fs::rename(&beside, path));
+    // What could not be finished is of no use.
+    named.inspect_err(|_| drop(std::fs::remove_file(&beside))).map_err(file)
+}
+
+/// The name of a file until it is whole, which nobody else uses.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Only what is an array itself, or nothing, may be replaced: not what a link leads to, nor an array of another version.
+fn spare(path: &Path) -> Result<(), ArrayError> {
+    let file = |source| ArrayError::File { path: path.display().to_string(), source };
+    let found = match std::fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(file(error)),
+    };
+    let is_array = || open(path).is_ok();
+    if found.is_file() && (found.len() == 0 || is_array()) {
+        return Ok(());
+    }
+    Err(ArrayError::Other(path.display().to_string()))
+}
+
+/// What the array of a file is like, and its calendar.
+pub fn open(path: &Path) -> Result<(ArrayPlan, SharedCalendar), ArrayError> {
+    let name = || path.display().to_string();
+    let failed = |source| ArrayError::File { path: name(), source };
+    let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+    // A pipe would be waited for.
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(ArrayError::Format(name()));
+    }
+    let mut bytes = [0_u8; HEADER * 8];
+    file.read_exact(&mut bytes).map_err(|_| ArrayError::Format(name()))?;
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    let words: Vec<u64> = bytes.chunks_exact(8).map(word).collect();
+    let plan = plan(&words).filter(|plan| check(plan).is_ok()).ok_or_else(|| ArrayError::Format(name()))?;
+    let words = SharedWords::map(file, OWED + 1 + plan.spindles).map_err(|_| ArrayError::Format(name()))?;
+    Ok((plan, SharedCalendar { words: Arc::new(words) }))
+}
+
+fn check(plan: &ArrayPlan) -> Result<(), ArrayError> {
+    let cache = plan.cache.map_or([0.0; 3], |cache| [cache.answer_s, cache.behind_s, cache.flush_s]);
+    let spread = if let Service::Uniform(half) = plan.service { half } else { 0.0 };
+    match plan {
+        _ if !(1..=SPINDLES_MAX).contains(&plan.spindles) => {
+            Err(ArrayError::Plan("1 to 4,096 spindles are possible"))
+        }
+        _ if !(1e-6..=10.0).contains(&plan.mean_s) => {
+            Err(ArrayError::Plan("a mean service time between 1 us and 10 s is possible"))
+        }
+        _ if !(0.0..=1.0).contains(&spread) => {
+            Err(ArrayError::Plan("service times spread by 0 to 1 of their mean"))
+        }
+        _ if !(0.0..=1.0).contains(&plan.cost.per_byte) || !(0.01..=100.0).contains(&plan.cost.write) => {
+            Err(ArrayError::Plan("a write costs 0.01 to 100 reads, and a byte not less than nothing"))
+        }
+        _ if cache.iter().any(|seconds| !(0.0..=60.0).contains(seconds)) => {
+            Err(ArrayError::Plan("times of a cache lie between 0 and 60 s"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn header(plan: &ArrayPlan) -> Vec<u64> {
+    let (kind, spread) = match plan.service {
+        Service::Exponential => (0, 0.0),
+        Service::Uniform(half) => (1, half),
+    };
+    let cache = plan.cache.unwrap_or(Cache { answer_s: 0.0, behind_s: 0.0, flush_s: 0.0 });
+    let numbers = [spread, plan.cost.per_byte, plan.cost.write].map(f64::to_bits);
+    let times = [cache.answer_s, cache.behind_s, cache.flush_s].map(f64::to_bits);
+    let mut words = vec![MAGIC, plan.spindles as u64, plan.mean_s.to_bits(), kind];
+    words.extend(numbers);
+    words.push(u64::from(plan.cache.is_some()));
+    words.extend(times);
+    words
+}
+
+fn plan(words: &[u64]) -> Option<ArrayPlan> {
+    let &[magic, spindles, mean, kind, spread, per_byte, write, cached, answer, behind, flush] = words else {
+        return None;
+    };
+    let cache = Cache {
+        answer_s: f64::from_bits(answer),
+        behind_s: f64::from_bits(behind),
+        flush_s: f64::from_bits(flush),
+    };
+    (magic == MAGIC).then_some(ArrayPlan {
+        spindles: usize::try_from(spindles).ok()?,
+        mean_s: f64::from_bits(mean),
+        service: if kind == 0 { Service::Exponential } else { Service::Uniform(f64::from_bits(spread)) },
+        cost: Cost { per_byte: f64::from_bits(per_byte), write: f64::from_bits(write) },
+        cache: (cached != 0).then_some(cache),
+    })
+}
+
+/// A calendar in the memory of all processes that use an array, on the clock that they share.
+#[derive(Clone, Debug)]
+pub struct SharedCalendar {
+    words: Arc<SharedWords>,
+}
+
+impl SharedCalendar {
+    /// Seconds on its clock.
+    pub fn now_s() -> f64 {
+        monotonic().as_secs_f64()
+    }
+
+    /// Whether its file still has it all.
+    pub fn is_whole(&self) -> bool {
+        self.words.are_whole()
+    }
+
+    fn word(&self, place: usize) -> &AtomicU64 {
+        &self.words.words()[place]
+    }
+}
+
+/// What a word says, unless it is of before a restart.
+fn sane(until: u64, now: u64) -> u64 {
+    if until > now.saturating_add(AHEAD_NS) { now } else { until }
+}
+
+impl Calendar for SharedCalendar {
+    fn add(&mut self, spindle: usize, now_s: f64, service_s: f64) -> (f64, f64) {
+        let (now, service) = ((now_s * 1e9) as u64, (service_s * 1e9) as u64);
+        let begin = |until: u64| sane(until, now).max(now);
+        let word = self.word(OWED + 1 + spindle);
+        // The closure always gives a value, so the old one is given in either case.
+        let old =
+            word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |until| Some(begin(until) + service));
+        let begun = begin(old.unwrap_or_else(|old| old));
+        (begun as f64 / 1e9, (begun + service) as f64 / 1e9)
+    }
+
+    fn owe(&mut self, until_s: f64) {
+        let now = monotonic().0;
+        let until = (until_s * 1e9) as u64;
+        let _ = self
+            .word(OWED)
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some(sane(old, now).max(until)));
+    }
+
+    fn owed_until_s(&self) -> f64 {
+        sane(self.word(OWED).load(Ordering::Relaxed), monotonic().0) as f64 / 1e9
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: ArrayPlan = ArrayPlan {
+        spindles: 10,
+        mean_s: 0.0029,
+        service: Service::Uniform(0.6),
+        cost: Cost { per_byte: 0.0, write: 4.0 },
+        cache: Some(Cache { answer_s: 0.0002, behind_s: 0.1, flush_s: 0.001 }),
+    };
+
+    #[test]
+    fn an_array_is_read_as_it_was_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("array");
+        for plan in [PLAN, ArrayPlan { service: Service::Exponential, cache: None, ..PLAN }] {
+            create(&path, &plan).unwrap();
+            assert_eq!(open(&path).unwrap().0, plan);
+        }
+        std::fs::write(
+            &path,
+            b"something else that is long enough to have a header of eleven words of eight bytes",
+        )
+        .unwrap();
+        assert!(matches!(open(&path), Err(ArrayError::Format(_))));
+        assert!(matches!(open(&folder.path().join("none")), Err(ArrayError::File { .. })));
+        assert!(matches!(create(&path, &ArrayPlan { spindles: 0, ..PLAN }), Err(ArrayError::Plan(_))));
+        assert!(matches!(create(&path, &ArrayPlan { mean_s: f64::NAN, ..PLAN }), Err(ArrayError::Plan(_))));
+    }
+
+    #[test]
+    fn nothing_is_replaced_that_is_no_array() {
+        let folder = tempfile::tempdir().unwrap();
+        let (precious, link, empty) =
+            (folder.path().join("precious"), folder.path().join("link"), folder.path().join("empty"));
+        std::fs::write(&precious, b"ten years of work").unwrap();
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
+        for path in [&precious, &link, &folder.path().to_owned()] {
+            assert!(matches!(create(path, &PLAN), Err(ArrayError::Other(_))), "{path:?}");
+        }
+        assert_eq!(std::fs::read(&precious).unwrap(), b"ten years of work");
+        std::fs::write(&empty, b"").unwrap();
+        create(&empty, &PLAN).unwrap();
+        create(&empty, &ArrayPlan { spindles: 3, ..PLAN }).unwrap();
+        assert_eq!(open(&empty).unwrap().0.spindles, 3, "an array is replaced");
+        let beside = empty.with_extension("new");
+        std::fs::write(&beside, b"of somebody else").unwrap();
+        create(&empty, &PLAN).unwrap();
+        assert_eq!(std::fs::read(&beside).unwrap(), b"of somebody else");
+    }
+
+    #[test]
+    fn who_opens_the_same_array_queues_behind_the_work_of_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("array");
+        create(&path, &PLAN).unwrap();
+        let (mut one, mut other) = (open(&path).unwrap().1, open(&path).unwrap().1);
+        let now_s = SharedCalendar::now_s();
+        let (_, first) = one.add(3, now_s, 0.5);
+        let (begun, done) = other.add(3, now_s, 0.25);
+        assert!(
+            (begun - first).abs() < 1e-6 && (done - first - 0.25).abs() < 1e-6,
+            "{begun} {done} after {first}"
+        );
+        assert!(other.add(4, now_s, 0.25).0 < first, "another spindle is free");
+        one.owe(done);
+        assert!((other.owed_until_s() - done).abs() < 1e-6);
+    }
+
+    #[test]
+    fn work_of_before_a_restart_of_the_machine_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("array");
+        create(&path, &PLAN).unwrap();
+        let mut calendar = open(&path).unwrap().1;
+        let now_s = SharedCalendar::now_s();
+        calendar.add(0, now_s + 86_400.0, 0.1);
+        assert!((calendar.add(0, now_s, 0.1).0 - now_s).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,138 @@
+//! Storage that takes as long as a disk array with known answers would, on real time.
+//!
+//! The bytes are those of another backing. Several processes may use one array: it is a file with the instants until which
+//! its spindles have work. An I/O goes to the backing when its spindle is done with it, so that what is read then is what was
+//! written before.
+
+mod calendar;
+
+pub use calendar::{ArrayError, SharedCalendar, create, open};
+
+use super::{Backing, Ended};
+use crate::{Errno, Work};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_core::share::{Array, Io};
+use evenkeel_os::clock::monotonic;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::os::fd::RawFd;
+use std::path::Path;
+
+/// A backing behind a simulated array.
+pub struct Simulated {
+    inner: Box<dyn Backing>,
+    array: Array<SharedCalendar>,
+    calendar: SharedCalendar,
+    /// What was asked of an array whose file is not whole any more.
+    refused: Vec<u64>,
+    /// When which work is done; the work and its name stand in `waiting`.
+    due: BinaryHeap<Reverse<(u64, usize)>>,
+    waiting: Vec<Option<(u64, Work)>>,
+    free: Vec<usize>,
+    /// How far the clock that processes share is before the engine's: the least that was seen, since the engine reads its own
+    /// first.
+    ahead: u64,
+}
+
+impl Simulated {
+    /// In front of these bytes, as the array of this file; the seed gives the spindle and the service time of each I/O.
+    pub fn open(path: &Path, inner: Box<dyn Backing>, seed: Seed) -> Result<Self, ArrayError> {
+        let (plan, calendar) = open(path)?;
+        let array = Array::with(plan, calendar.clone(), seed);
+        Ok(Self {
+            inner,
+            array,
+            calendar,
+            refused: Vec::new(),
+            due: BinaryHeap::new(),
+            waiting: Vec::new(),
+            free: Vec::new(),
+            ahead: u64::MAX,
+        })
+    }
+}
+
+/// What the array is asked; what is not moved byte by byte counts as one I/O of the usual size.
+fn io_of(work: &Work) -> Io {
+    let bytes = if work.held() > 0 { work.held() } else { 16_384 };
+    Io { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), write: work.changes() }
+}
+
+impl Backing for Simulated {
+    fn bytes(&self) -> u64 {
+        self.inner.bytes()
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.inner.is_read_only()
+    }
+
+    fn look(&mut self) {
+        self.inner.look();
+    }
+
+    fn lost(&self) -> Option<Errno> {
+        self.inner.lost()
+    }
+
+    fn executor(&self) -> String {
+        format!("a simulated array, {}", self.inner.executor())
+    }
+
+    fn start(&mut self, id: u64, work: Work, now: Nanos) {
+        if !self.calendar.is_whole() {
+            return self.refused.push(id);
+        }
+        self.ahead = self.ahead.min(monotonic().0.saturating_sub(now.0));
+        let now_s = SharedCalendar::now_s();
+        let mut done_s = match work {
+            Work::Flush => self.array.flush(now_s),
+            _ => self.array.send(io_of(&work), now_s),
+        };
+        if work.is_durable() {
+            done_s = done_s.max(self.array.flush(now_s));
+        }
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.waiting.push(None);
+            self.waiting.len() - 1
+        });
+        self.waiting[place] = Some((id, work));
+        self.due.push(Reverse(((done_s * 1e9) as u64, place)));
+    }
+
+    fn push(&mut self, now: Nanos) -> io::Result<()> {
+        let clock = monotonic().0;
+        while let Some(&Reverse((_, place))) = self.due.peek().filter(|Reverse((due, _))| *due <= clock) {
+            self.due.pop();
+            self.free.push(place);
+            if let Some((id, work)) = self.waiting[place].take() {
+                self.inner.start(id, work, now);
+            }
+        }
+        self.inner.push(now)
+    }
+
+    fn collect(&mut self, now: Nanos, ended: &mut Vec<Ended>) {
+        let refused = self.refused.drain(..).map(|id| Ended { id, answer: Err(Errno::IO) });
+        ended.extend(refused);
+        self.inner.collect(now, ended);
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        self.inner.descriptor()
+    }
+
+    fn device_s(&self) -> Option<f64> {
+        Some(self.array.device_s())
+    }
+
+    fn due(&self) -> Option<Nanos> {
+        let Reverse((due, _)) = self.due.peek()?;
+        Some(Nanos(due.saturating_sub(self.ahead)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

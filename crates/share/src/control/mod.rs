@@ -1,0 +1,360 @@
+//! The loop of a host that shares storage: measure, tell, hear, ask the law, set the window.
+//!
+//! Once a period, at an instant of it that follows from the member's name, so that members are spread over it. Where the
+//! bus is down, or the law fails, the last window is kept and that is told once; hosts without a bus neither stop nor
+//! burst. A period that came late is not made up for.
+
+mod keeper;
+mod shown;
+mod snapshot;
+mod storage;
+mod why;
+
+pub use keeper::Keeper;
+pub use snapshot::{Disk, Member, Snapshot, Totals};
+pub use why::{Fault, Why};
+
+use super::event::{Event, Listener};
+use super::{DiskCounts, Handle, Seen};
+use evenkeel_bus::{Bus, Dropped, Heard, SILENT_PERIODS};
+use evenkeel_core::Nanos;
+use evenkeel_core::share::{Costs, Law, Report};
+use evenkeel_os::board::Board;
+use evenkeel_os::clock::Clock;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+use storage::{Crowded, Storage};
+
+/// Longest wait for the engine.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Dropped reports are told at most this often.
+const DROPS_EVERY: Nanos = Nanos::from_secs(60);
+
+/// A period that ends later than this, or half a period, was none in which this host ran all the time.
+const LATE: Nanos = Nanos::from_millis(250);
+/// Periods of which nothing is told after such a one: what was under way ends in it, or in the next.
+const DOUBTED: u32 = 2;
+
+/// What the operator chose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// From one report to the next.
+    pub period: Nanos,
+    /// What sets the window.
+    pub law: Law,
+    /// What I/Os cost.
+    pub costs: Costs,
+}
+
+/// What the loop can be told.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// New settings; another law goes on from the window in force.
+    Set(Box<Settings>),
+    /// Other shares of a disk, above zero.
+    Shares(usize, f64),
+    /// One more disk: its place, and its name.
+    Add(usize, String),
+    /// Ends the loop; the window stays, and the others are told that this member leaves.
+    Stop,
+    /// Ends the loop for a successor that is this member: the others are told nothing.
+    HandOver,
+}
+
+/// The loop.
+pub struct Loop {
+    engine: Handle,
+    names: Vec<String>,
+    bus: Bus,
+    clock: Clock,
+    settings: Settings,
+    keeper: Keeper,
+    why: Why,
+    fault: Option<Fault>,
+    outsider: bool,
+    unfair: bool,
+    twin: bool,
+    /// Members whose costs are others, as it was told.
+    differ: BTreeSet<String>,
+    /// Counts of the disks at the end of the last period.
+    counted: Vec<DiskCounts>,
+    present: BTreeSet<String>,
+    told_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
+    storage: Storage,
+    crowded: Crowded,
+    totals: Totals,
+    listener: Arc<dyn Listener>,
+    board: Board<Snapshot>,
+    patience: Duration,
+    /// When the last period ended, and how many to come are not told of.
+    ended: Option<Nanos>,
+    doubted: u32,
+    /// Periods to come in which the window is kept.
+    hears: u32,
+}
+
+/// What a period gave to go on with.
+struct Heeded {
+    reports: Vec<Report>,
+    own: usize,
+}
+
+impl Loop {
+    /// A loop on an engine whose disks have these names, with the clock that its bus was opened with.
+    pub fn new(
+        (engine, names): (Handle, Vec<String>),
+        (mut bus, clock): (Bus, Clock),
+        settings: Settings,
+        (listener, board): (Arc<dyn Listener>, Board<Snapshot>),
+    ) -> Self {
+        let keeper = Keeper::new(settings.law.build(), settings.law.initial());
+        listener.tell(&Event::Joined {
+            member: bus.name().to_owned(),
+            period: settings.period,
+            note: bus.note().map(str::to_owned),
+        });
+        engine.set_window(keeper.window());
+        bus.set_costs(settings.costs.mark());
+        Self {
+            engine,
+            names,
+            bus,
+            clock,
+            settings,
+            keeper,
+            why: Why::Begins,
+            fault: None,
+            outsider: false,
+            unfair: false,
+            twin: false,
+            differ: BTreeSet::new(),
+            counted: Vec::new(),
+            present: BTreeSet::new(),
+            told_drops: ([0; Dropped::ALL.len()], None),
+            storage: Storage::default(),
+            crowded: Crowded::default(),
+            totals: Totals::default(),
+            listener,
+            board,
+            patience: PATIENCE,
+            ended: None,
+            doubted: 0,
+            hears: 0,
+        }
+    }
+
+    /// The same for a successor, which begins with a window that follows from what all others told. It has heard nobody yet: the
+    /// window is kept until all have told something.
+    pub fn resumed(mut self) -> Self {
+        self.hears = SILENT_PERIODS as u32;
+        self
+    }
+
+    /// Ends a period after the other until told to stop, or until nobody can give orders any more. For a successor: what this member
+    /// would tell next.
+    pub fn run(mut self, orders: &Receiver<Order>) -> Option<Vec<u8>> {
+        let mut next = self.clock.now() + phase(self.bus.name(), self.settings.period);
+        loop {
+            match orders.recv_timeout(Duration::from(next - self.clock.now())) {
+                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(Order::HandOver) => return Some(self.bus.hand_over(self.keeper.window())),
+                Ok(order) => {
+                    let before = self.settings.period;
+                    self.obey(order);
+                    if self.settings.period != before {
+                        next = self.clock.now() + phase(self.bus.name(), self.settings.period);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = self.clock.now();
+                    self.tick(now);
+                    next = following(next, self.clock.now(), self.settings.period);
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Set(settings) => {
+                if settings.law != self.settings.law {
+                    self.keeper.replace(&settings.law);
+                }
+                self.engine.set_costs(settings.costs);
+                self.bus.set_costs(settings.costs.mark());
+                self.settings = *settings;
+                self.bus.set_period(settings.period);
+            }
+            Order::Shares(disk, shares) => self.engine.set_shares(disk, shares),
+            Order::Add(place, name) => {
+                self.names.resize(self.names.len().max(place + 1), String::new());
+                self.names[place] = name;
+            }
+            Order::Stop | Order::HandOver => {}
+        }
+    }
+
+    /// Ends a period, at `now`.
+    pub fn tick(&mut self, now: Nanos) {
+        self.totals.periods += 1;
+        let Some(mut seen) = self.engine.measure(self.patience) else {
+            return self.keep(Fault::Engine);
+        };
+        self.doubt(&mut seen, now);
+        self.storage.tell(&self.names, &seen.counts, now, &*self.listener);
+        self.crowded.tell(&seen.counts.crowd, now, &*self.listener);
+        let report = self.keeper.report(&seen.measured.period);
+        let decided = self.converse(&report, now).and_then(|heeded| {
+            let window = match self.hears {
+                0 => self.keeper.update(&heeded.reports, heeded.own)?,
+                _ => self.keeper.window(),
+            };
+            Ok((window, heeded))
+        });
+        self.hears = self.hears.saturating_sub(1);
+        match decided {
+            Ok((window, heeded)) => self.enforce(window, seen.window, &heeded),
+            Err(fault) => self.keep(fault),
+        }
+        let live = self.bus.live(now);
+        self.tell_others(&live, now);
+        self.show(now, &seen, &report, &live);
+    }
+
+    /// A host that was stopped, or had no CPU, has seen the latency of its own standing still, not of the storage: told to
+    /// the others that would let all windows fall.
+    fn doubt(&mut self, seen: &mut Seen, now: Nanos) {
+        let due = self.settings.period + LATE.max(Nanos(self.settings.period.0 / 2));
+        let is_late = self.ended.replace(now).is_some_and(|last| now - last > due);
+        self.doubted = if is_late { DOUBTED } else { self.doubted };
+        if self.doubted > 0 {
+            self.doubted -= 1;
+            (seen.measured.period.latency, seen.measured.period.completions) = (None, 0);
+        }
+    }
+
+    /// Tells and hears; what the live members told, by name, if this one is among them.
+    fn converse(&mut self, report: &Report, now: Nanos) -> Result<Heeded, Fault> {
+        let told = self.bus.tell(self.keeper.window(), report, now);
+        let heard = self.bus.hear(now);
+        // What kept this one from telling says more than that it was not heard.
+        told?;
+        heard?;
+        let live = self.bus.live(now);
+        let own = live.iter().position(|heard| self.bus.is_own(&heard.told)).ok_or(Fault::Unheard)?;
+        Ok(Heeded { reports: live.into_iter().map(|heard| heard.told.report).collect(), own })
+    }
+
+    fn enforce(&mut self, window: f64, from: f64, heeded: &Heeded) {
+        let at_floor = self.keeper.is_at_floor();
+        self.why = Why::of(&self.settings.law, window, at_floor, &heeded.reports, heeded.own);
+        if self.fault.take().is_some() {
+            self.listener.tell(&Event::Recovered);
+        }
+        if window != from {
+            self.engine.set_window(window);
+            self.listener.tell(&Event::Window { from, to: window, why: self.why.clone() });
+        }
+        self.tell_fairness();
+        match self.why {
+            Why::Outsider { latency, threshold } if !self.outsider => {
+                self.outsider = true;
+                self.listener.tell(&Event::Outsider { latency, threshold });
+            }
+            Why::Outsider { .. } => {}
+            _ if self.outsider => {
+                self.outsider = false;
+                self.listener.tell(&Event::OutsiderGone);
+            }
+            _ => {}
+        }
+    }
+
+    fn tell_fairness(&mut self) {
+        let unfair = self.keeper.unfair();
+        match unfair {
+            Some(ratio) if !self.unfair => self.listener.tell(&Event::Unfair { ratio }),
+            None if self.unfair => self.listener.tell(&Event::Fair),
+            _ => {}
+        }
+        self.unfair = unfair.is_some();
+    }
+
+    fn keep(&mut self, fault: Fault) {
+        self.totals.kept += 1;
+        let is_new = self.fault.as_ref().is_none_or(|before| !before.is_like(&fault));
+        self.why = Why::Kept(fault.clone());
+        self.fault = Some(fault.clone());
+        if is_new {
+            self.listener.tell(&Event::Fault { fault, window: self.keeper.window() });
+        }
+    }
+
+    /// Who came and went, and what was dropped.
+    fn tell_others(&mut self, live: &[Heard], now: Nanos) {
+        let others = live.iter().filter(|heard| !self.bus.is_own(&heard.told));
+        let present: BTreeSet<String> = others.map(|heard| heard.told.member.clone()).collect();
+        for member in present.difference(&self.present) {
+            self.listener.tell(&Event::Came { member: member.clone() });
+        }
+        for member in self.present.difference(&present) {
+            self.listener.tell(&Event::Gone { member: member.clone() });
+        }
+        self.present = present;
+        self.tell_costs(live);
+        let twin = self.bus.has_twin(now);
+        if twin && !self.twin {
+            self.listener.tell(&Event::Twin { member: self.bus.name().to_owned() });
+        }
+        self.twin = twin;
+        if self.told_drops.1.is_none_or(|at| now - at >= DROPS_EVERY) {
+            self.tell_drops(now);
+        }
+    }
+
+    /// Whose costs are others, and whose are no more.
+    fn tell_costs(&mut self, live: &[Heard]) {
+        let others = live.iter().filter(|heard| self.differs(heard));
+        let differ: BTreeSet<String> = others.map(|heard| heard.told.member.clone()).collect();
+        for member in differ.difference(&self.differ) {
+            self.listener.tell(&Event::CostsDiffer { member: member.clone() });
+        }
+        for member in self.differ.difference(&differ).filter(|member| self.present.contains(*member)) {
+            self.listener.tell(&Event::CostsAgree { member: member.clone() });
+        }
+        self.differ = differ;
+    }
+
+    /// Whether a member has another table of costs; one that does not tell of it yet has the same.
+    fn differs(&self, heard: &Heard) -> bool {
+        heard.told.costs != 0 && heard.told.costs != self.settings.costs.mark()
+    }
+
+    fn tell_drops(&mut self, now: Nanos) {
+        for (told, (why, count)) in self.told_drops.0.iter_mut().zip(self.bus.dropped()) {
+            if count > *told {
+                self.listener.tell(&Event::Dropped { why, count: count - *told });
+                (*told, self.told_drops.1) = (count, Some(now));
+            }
+        }
+    }
+}
+
+/// Where in a period a member of this name acts.
+fn phase(name: &str, period: Nanos) -> Nanos {
+    let part = u128::from(crc32fast::hash(name.as_bytes()));
+    Nanos(((u128::from(period.0) * part) >> 32) as u64)
+}
+
+/// The next instant of the same phase that is not over: what was missed is not made up for.
+fn following(last: Nanos, now: Nanos, period: Nanos) -> Nanos {
+    let missed = (now - last).0 / period.0.max(1);
+    last + Nanos(period.0.saturating_mul(missed + 1))
+}
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! What the storage of the disks failed at, as it is told: what was lost once, I/O errors now and then.
+
+use crate::event::{Event, Listener};
+use crate::{Counts, Crowd, DiskCounts};
+use evenkeel_core::Nanos;
+
+/// Errors of a disk are told at most this often.
+const TOLD_EVERY: Nanos = Nanos::from_secs(10);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    failures: u64,
+    told: u64,
+    told_at: Option<Nanos>,
+    failed_at: Option<Nanos>,
+    is_lost: bool,
+}
+
+/// Clients without room, as far as they were told of.
+#[derive(Debug, Default)]
+pub(super) struct Crowded {
+    told: u64,
+    told_at: Option<Nanos>,
+}
+
+impl Crowded {
+    /// Tells of those that came since.
+    pub fn tell(&mut self, crowd: &Crowd, now: Nanos, listener: &dyn Listener) {
+        let may_tell = self.told_at.is_none_or(|at| now - at >= TOLD_EVERY);
+        if crowd.times > self.told && may_tell {
+            listener.tell(&Event::Crowded { count: crowd.times - self.told, last: crowd.last.clone() });
+            (self.told, self.told_at) = (crowd.times, Some(now));
+        }
+    }
+}
+
+/// What is known of each disk.
+#[derive(Debug, Default)]
+pub(super) struct Storage {
+    disks: Vec<Known>,
+}
+
+impl Storage {
+    /// Tells what is new in these counts.
+    pub fn tell(&mut self, names: &[String], counts: &Counts, now: Nanos, listener: &dyn Listener) {
+        self.disks.resize(names.len(), Known::default());
+        for ((known, name), counts) in self.disks.iter_mut().zip(names).zip(&counts.disks) {
+            known.tell(name, counts, now, listener);
+        }
+    }
+
+    /// When an I/O of this disk failed last, as far as it was seen.
+    pub fn failed_at(&self, disk: usize) -> Option<Nanos> {
+        self.disks.get(disk)?.failed_at
+    }
+}
+
+impl Known {
+    fn tell(&mut self, name: &str, counts: &DiskCounts, now: Nanos, listener: &dyn Listener) {
+        if let Some(errno) = counts.lost
+            && !std::mem::replace(&mut self.is_lost, true)
+        {
+            listener.tell(&Event::Lost { disk: name.to_owned(), errno });
+        }
+        if counts.failures > self.failures {
+            (self.failures, self.failed_at) = (counts.failures, Some(now));
+        }
+        let may_tell = self.told_at.is_none_or(|at| now - at >= TOLD_EVERY);
+        if let Some(last) = counts.last_failure
+            && counts.failures > self.told
+            && may_tell
+        {
+            let count = counts.failures - self.told;
+            listener.tell(&Event::Failed { disk: name.to_owned(), count, last });
+            (self.told, self.told_at) = (counts.failures, Some(now));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Errno, Failure};
+    use std::sync::Mutex;
+
+    #[test]
+    fn clients_without_room_are_told_of_at_once_and_then_now_and_then() {
+        let told = std::sync::Arc::new(Mutex::new(Vec::new()));
+        let heard = told.clone();
+        let listener = move |event: &Event| heard.lock().unwrap().push(event.clone());
+        let mut crowded = Crowded::default();
+        let mut look = |second, times| {
+            let crowd = Crowd { times, last: "/b: 16 clients are there".to_owned() };
+            crowded.tell(&crowd, Nanos::from_secs(second), &listener);
+            let counts = std::mem::take(&mut *told.lock().unwrap()).into_iter().map(|event| match event {
+                Event::Crowded { count, .. } => count,
+                _ => 0,
+            });
+            counts.collect::<Vec<u64>>()
+        };
+        assert_eq!(
+            [look(1, 0), look(2, 3), look(4, 9), look(12, 9), look(30, 9)],
+            [vec![], vec![3], vec![], vec![6], vec![]]
+        );
+    }
+
+    #[test]
+    fn errors_are_told_at_once_and_then_now_and_then_and_what_is_lost_once() {
+        let told = Mutex::new(Vec::new());
+        let told = std::sync::Arc::new(told);
+        let heard = told.clone();
+        let listener = move |event: &Event| heard.lock().unwrap().push(event.clone());
+        let mut storage = Storage::default();
+        let last = Failure { what: "read", errno: Errno::IO };
+        let mut look = |second, failures, lost| {
+            let failed = DiskCounts { failures, last_failure: Some(last), lost, ..DiskCounts::default() };
+            let counts = Counts { disks: vec![failed], ..Counts::default() };
+            storage.tell(&["d".to_owned()], &counts, Nanos::from_secs(second), &listener);
+            (std::mem::take(&mut *told.lock().unwrap()), storage.failed_at(0))
+        };
+        let failed = |count| Event::Failed { disk: "d".to_owned(), count, last };
+        let at = |second| Some(Nanos::from_secs(second));
+        assert_eq!(look(1, 0, None), (vec![], None));
+        assert_eq!(look(2, 3, None), (vec![failed(3)], at(2)));
+        assert_eq!(look(4, 9, None), (vec![], at(4)), "it was told just now");
+        let lost = Event::Lost { disk: "d".to_owned(), errno: Errno::IO };
+        assert_eq!(look(12, 9, Some(Errno::IO)), (vec![lost, failed(6)], at(4)));
+        assert_eq!(look(30, 9, Some(Errno::IO)), (vec![], at(4)));
+    }
+}

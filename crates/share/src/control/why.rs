@@ -1,0 +1,167 @@
+//! Why a window is what it is, and what failed where it is kept.
+
+use evenkeel_bus::BusError;
+use evenkeel_core::share::law::CONGESTED;
+use evenkeel_core::share::{Law, Report, mean_latency};
+use std::fmt;
+
+/// Of its window, what a host wants at least that would use more.
+const FULL: f64 = 0.95;
+
+/// What failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The engine did not say what it measured.
+    Engine,
+    /// The bus carries nothing.
+    Bus(String),
+    /// What this member told did not come back.
+    Unheard,
+    /// Another member has its name, and was there before.
+    Twin(String),
+    /// The law panicked.
+    Panic,
+    /// The law wants a window that cannot be.
+    Window,
+}
+
+impl Fault {
+    /// Whether it is the same failure, perhaps in other words.
+    pub fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+impl From<BusError> for Fault {
+    fn from(error: BusError) -> Self {
+        match error {
+            BusError::Unheard => Self::Unheard,
+            BusError::Twin(name) => Self::Twin(name),
+            other => Self::Bus(other.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine => f.write_str("the engine does not answer"),
+            Self::Bus(why) => write!(f, "the bus is down: {why}"),
+            Self::Unheard => f.write_str("the own report is not heard: the bus is down or slow"),
+            Self::Twin(name) => write!(f, "another member of the name {name} was there before"),
+            Self::Panic => f.write_str("the law failed and is not asked again"),
+            Self::Window => f.write_str("the law wants a window that cannot be and is not asked again"),
+        }
+    }
+}
+
+/// What bounds a window.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Why {
+    /// Nothing was decided yet.
+    Begins,
+    /// Something failed; the last window is kept.
+    Kept(Fault),
+    /// Its law is fixed.
+    Fixed,
+    /// Nothing has completed anywhere: there is nothing to go by.
+    Quiet,
+    /// The threshold is not met though the total is at its floor. Seconds.
+    Outsider {
+        /// Of all hosts.
+        latency: f64,
+        /// What it should be.
+        threshold: f64,
+    },
+    /// The most that this host may have.
+    Most(f64),
+    /// The host wants no more than this.
+    Demand(f64),
+    /// The storage is not congested. Seconds.
+    Open {
+        /// Of all hosts.
+        latency: f64,
+        /// Where it would be.
+        threshold: f64,
+    },
+    /// Its shares, among those of all.
+    Shares {
+        /// Of this host.
+        own: f64,
+        /// Of all hosts.
+        all: f64,
+    },
+}
+
+impl Why {
+    /// What bounds the window that a law has just given.
+    pub fn of(law: &Law, window: f64, at_floor: bool, all: &[Report], own: usize) -> Self {
+        let (Some(threshold), Some(report)) = (law.threshold_s(), all.get(own)) else { return Self::Fixed };
+        let Some(latency) = mean_latency(all) else { return Self::Quiet };
+        let wanted: f64 = report.disks.iter().map(|disk| disk.wanted).sum();
+        let shares = |report: &Report| report.disks.iter().map(|disk| disk.shares).sum::<f64>();
+        match () {
+            () if at_floor => Self::Outsider { latency, threshold },
+            () if report.most > 0.0 && window >= report.most => Self::Most(report.most),
+            () if wanted < FULL * window => Self::Demand(wanted),
+            () if latency < CONGESTED * threshold => Self::Open { latency, threshold },
+            () => Self::Shares { own: shares(report), all: all.iter().map(shares).sum() },
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begins => f.write_str("nothing was decided yet: it is the window to begin with"),
+            Self::Kept(fault) => write!(f, "the last window is kept, because {fault}"),
+            Self::Fixed => f.write_str("it is fixed"),
+            Self::Quiet => f.write_str("nothing has completed anywhere: the window stays"),
+            Self::Outsider { latency, threshold } => write!(
+                f,
+                "the threshold of {:.1} ms is not met ({:.1} ms) though the total is at its floor: something \
+                 unmanaged loads the storage",
+                threshold * 1e3,
+                latency * 1e3
+            ),
+            Self::Most(most) => write!(f, "bound by the most that this host may have, {most:.0}"),
+            Self::Demand(wanted) => write!(f, "bound by demand: this host wants {wanted:.1} outstanding"),
+            Self::Open { latency, threshold } => write!(
+                f,
+                "the storage is not congested: {:.1} ms of {:.1} ms, and the window grows",
+                latency * 1e3,
+                threshold * 1e3
+            ),
+            Self::Shares { own, all } => write!(f, "bound by shares: this host has {own} of {all}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_core::share::DiskUse;
+    use evenkeel_core::share::law::Settings;
+
+    fn report(shares: f64, wanted: f64, latency: f64) -> Report {
+        let disks = vec![DiskUse { shares, wanted }];
+        Report { disks, most: 64.0, outstanding: wanted, latency, completions: 100, ..Report::default() }
+    }
+
+    fn why(window: f64, at_floor: bool, wanted: f64, latency: f64) -> String {
+        let law = Law::Evenkeel(Settings::new(0.015));
+        let all = [report(1.0, wanted, latency), report(3.0, 50.0, latency)];
+        Why::of(&law, window, at_floor, &all, 0).to_string()
+    }
+
+    #[test]
+    fn a_window_says_what_bounds_it() {
+        assert_eq!(why(10.0, false, 30.0, 0.015), "bound by shares: this host has 1 of 4");
+        assert_eq!(why(10.0, false, 2.0, 0.015), "bound by demand: this host wants 2.0 outstanding");
+        assert_eq!(why(64.0, false, 90.0, 0.015), "bound by the most that this host may have, 64");
+        assert!(why(10.0, false, 30.0, 0.005).starts_with("the storage is not congested: 5.0 ms of 15.0 ms"));
+        assert!(why(1.0, true, 30.0, 0.060).contains("something unmanaged loads the storage"));
+        assert!(why(1.0, false, 30.0, 0.0).starts_with("nothing has completed anywhere"));
+        assert_eq!(Why::of(&Law::Fixed(4.0), 4.0, false, &[], 0), Why::Fixed);
+    }
+}

@@ -1,0 +1,77 @@
+//! Where I/Os come from.
+
+mod fuse;
+pub(crate) mod nbd;
+
+pub use fuse::{FuseDisk, FuseError, FuseFront};
+
+use super::handle::Crowd;
+use super::handover::Handed;
+use super::{Answer, Request};
+use evenkeel_core::Nanos;
+use evenkeel_os::address::Address;
+use evenkeel_os::{Listener, Poller, Ready};
+use evenkeel_wire::nbd::Export;
+use std::io;
+
+/// A front whose sockets are waited for by the engine: what is ready is read, what was answered is sent, and nothing waits.
+///
+/// A front with threads of its own has no need of this: it hands its requests to a [`Handle`](super::Handle).
+pub(crate) trait Front: Send {
+    /// Watches its sockets. All tokens that it uses are [`TOKENS`] or above.
+    fn watch(&mut self, poller: &Poller) -> io::Result<()>;
+
+    /// One more disk, behind all others, which is also served where nothing else is.
+    fn add(&mut self, poller: &Poller, export: Export, listeners: Vec<(Address, Listener)>)
+    -> io::Result<()>;
+
+    /// One of its sockets is ready, which it keeps in mind until [`Front::take`].
+    fn ready(&mut self, ready: Ready);
+
+    /// Adds what clients ask for, as far as the memory for it goes; the rest stays in the sockets.
+    fn take(&mut self, poller: &Poller, now: Nanos, requests: &mut Vec<Request>);
+
+    /// When [`Front::take`] has something to do though no socket is ready.
+    fn due(&self) -> Nanos;
+
+    /// Keeps the answer for its client; a client that is gone needs none.
+    fn answer(&mut self, connection: u64, cookie: u64, answer: Answer);
+
+    /// Sends what was answered, as far as the sockets take it.
+    fn push(&mut self, poller: &Poller);
+
+    /// Whether [`Front::take`] would find more without a socket that becomes ready.
+    fn has_more(&self) -> bool;
+
+    /// Takes no more clients and nothing more from those it has; answers still go out.
+    fn close(&mut self);
+
+    /// Takes no more clients and nothing more from those it has, until [`Front::thaw`]. Who is choosing a disk may go on for a
+    /// moment.
+    fn freeze(&mut self, now: Nanos);
+
+    /// Goes on as before.
+    fn thaw(&mut self);
+
+    /// Whether all that was asked has its answer, and nobody is left who may go on.
+    fn is_settled(&self) -> bool;
+
+    /// Gives away its sockets, when it is settled.
+    fn hand_over(&mut self) -> Handed;
+
+    /// Whether answers are left that the sockets did not take.
+    fn has_unsent(&self) -> bool;
+
+    /// Clients connected.
+    fn clients(&self) -> usize;
+
+    /// Disks and connections of clients that went since this was asked and had requests in the engine, which nobody wants any
+    /// more. Each request is still answered.
+    fn gone(&mut self) -> Vec<(usize, u64)>;
+
+    /// Clients that found no room.
+    fn crowd(&self) -> &Crowd;
+}
+
+/// The least token of a front.
+pub(crate) const TOKENS: u64 = 1 << 32;

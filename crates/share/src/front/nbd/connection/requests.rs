@@ -1,0 +1,122 @@
+//! What a client asks for becomes work of the engine.
+
+use super::{Connection, Context, Phase, REQUESTS_MAX, WEIGHT_MAX};
+use crate::front::nbd::asked::{Asked, Kind, weight};
+use crate::front::nbd::payload::{Filled, Payload};
+use crate::holes::EXTENTS_BYTES;
+use crate::{Reply, Request, Work};
+use evenkeel_wire::nbd::{self, Command, EXTENT_BYTES};
+
+/// Bytes of the buffer that a request needs, if it needs one.
+pub(super) fn wanted(request: &nbd::Request) -> usize {
+    match request.command {
+        Command::Holes { one: true } => EXTENT_BYTES,
+        Command::Holes { one: false } => EXTENTS_BYTES,
+        Command::Read | Command::Write { .. } => request.length as usize,
+        _ => 0,
+    }
+}
+
+impl Connection {
+    /// Whether it may have one more that is not answered, or whose answer is not sent.
+    pub(super) fn has_room(&self) -> bool {
+        self.asked.len() + self.output.len() < REQUESTS_MAX
+    }
+
+    /// Takes a request, or the head of a write; whether there was room for it.
+    pub(super) fn begin(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
+        if !self.has_room() {
+            return false;
+        }
+        let nbd::Request { command, cookie, offset, length } = request;
+        let bytes = u64::from(length);
+        if self.asked.weight() > 0 && self.asked.weight() + weight(length) > WEIGHT_MAX {
+            return false;
+        }
+        let (work, kind) = match command {
+            Command::Disconnect => {
+                self.stop(context.memory);
+                return true;
+            }
+            Command::Refused { failure, payload } => {
+                self.payload = Payload::skip(payload, cookie, failure);
+                self.finish_payload(context);
+                return true;
+            }
+            // Nothing to be done; a disk need not know how to.
+            Command::Read | Command::Write { .. } | Command::Trim { .. } | Command::Zero { .. }
+                if length == 0 =>
+            {
+                let kind = if command == Command::Read { Kind::Read } else { Kind::Other };
+                self.say(cookie, offset, kind, Ok(()));
+                return true;
+            }
+            Command::Read | Command::Write { .. } | Command::Holes { .. } => {
+                return self.begin_with_buffer(request, context);
+            }
+            Command::Flush => (Work::Flush, Kind::Other),
+            Command::Trim { durable } => (Work::Trim { offset, bytes }, Kind::Trim { durable }),
+            Command::Zero { durable, allocate } => {
+                (Work::Zero { offset, bytes, allocate, durable }, Kind::Other)
+            }
+        };
+        self.begin_without_buffer((request, kind), work, context)
+    }
+
+    fn begin_without_buffer(
+        &mut self,
+        (request, kind): (nbd::Request, Kind),
+        work: Work,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let nbd::Request { cookie, offset, length, .. } = request;
+        let Some(held) = context.memory.take_none(self.holds()) else { return false };
+        self.held += held.bytes;
+        self.ask(Asked { cookie, offset, length, kind, held }, work, context);
+        true
+    }
+
+    fn begin_with_buffer(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
+        let nbd::Request { command, cookie, offset, length } = request;
+        let Some((buffer, held)) = context.memory.take(wanted(&request), self.holds()) else { return false };
+        self.held += held.bytes;
+        match command {
+            Command::Write { durable } => {
+                self.payload = Payload::write(buffer, held, cookie, offset, durable);
+            }
+            Command::Holes { .. } => {
+                let asked = Asked { cookie, offset, length, kind: Kind::Holes, held };
+                self.ask(asked, Work::Holes { offset, bytes: u64::from(length), buffer }, context);
+            }
+            _ => {
+                let asked = Asked { cookie, offset, length, kind: Kind::Read, held };
+                self.ask(asked, Work::Read { offset, buffer }, context);
+            }
+        }
+        true
+    }
+
+    /// Asks for the write whose bytes are all there, or refuses it; whether one was.
+    pub(super) fn finish_payload(&mut self, context: &mut Context<'_>) -> bool {
+        let finished = self.payload.finish();
+        self.payloads += u64::from(finished.is_some());
+        match finished {
+            Some(Filled::Write { cookie, work, held }) => {
+                let asked = Asked { cookie, offset: 0, length: 0, kind: Kind::Other, held };
+                self.ask(asked, work, context);
+                true
+            }
+            Some(Filled::Skipped { cookie, failure }) => {
+                self.say(cookie, 0, Kind::Other, Err(failure));
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn ask(&mut self, asked: Asked, work: Work, context: &mut Context<'_>) {
+        let Phase::Serving { disk, .. } = self.phase else { return };
+        let reply = Reply::Nbd { connection: context.connection, cookie: self.asked.add(asked) };
+        context.requests.push(Request { disk, work, reply });
+    }
+}

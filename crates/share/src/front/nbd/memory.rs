@@ -1,0 +1,289 @@
+//! Memory for what is asked through sockets: bounded, and used again.
+
+use crate::Buffer;
+
+/// A connection that holds this part of all memory, or less, holds little.
+const LITTLE: usize = 256;
+
+/// The smallest and the largest buffer that are kept to be used again, and how many bytes of them.
+const LEAST: usize = 4 << 10;
+const LARGEST: usize = 1 << 20;
+const KEPT: usize = 16 << 20;
+const SIZES: usize = (LARGEST / LEAST).ilog2() as usize + 1;
+
+/// What a request without bytes is counted with: less than what it takes in the queues of the engine.
+const REQUEST: usize = 256;
+
+/// What a request is counted with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    pub bytes: usize,
+    /// It is the one that is taken beyond the memory of all.
+    beyond: bool,
+}
+
+/// Buffers of all connections. One that was used before is not made zero again: whoever fills it fills all of it.
+pub(super) struct Memory {
+    used: usize,
+    most: usize,
+    /// The place for one request beyond that is taken.
+    beyond: bool,
+    /// Connections that hold nothing and wait for as much as they would have if all were free.
+    hungry: usize,
+    free: [Vec<Buffer>; SIZES],
+    kept: usize,
+    /// Something was given back since this was looked at.
+    released: bool,
+}
+
+impl Memory {
+    /// None used yet, of so many bytes.
+    pub fn new(most: usize) -> Self {
+        Self { used: 0, most, beyond: false, hungry: 0, free: Default::default(), kept: 0, released: false }
+    }
+
+    /// Memory that a buffer of this length takes.
+    pub fn size(length: usize) -> usize {
+        if length > LARGEST { length } else { length.next_power_of_two().max(LEAST) }
+    }
+
+    /// A buffer, for a connection that holds so many bytes already; `None` where it has to wait.
+    ///
+    /// A connection may hold half of what it leaves free, a third of all if it is alone, so that those who send half a
+    /// write or take no answers leave something for the others, however many there are. Of those that hold nothing one at a
+    /// time has its request beyond that: a large one is neither refused nor does it wait until all others are silent.
+    ///
+    /// As long as one that holds nothing waits for a usual one, nobody who holds much has more of what it needs: of what is
+    /// given back, each has a first request before any has a second. Who holds little goes on, or three clients who know this
+    /// rule would cut all others to one request at a time.
+    pub fn take(&mut self, length: usize, held: usize) -> Option<(Buffer, Held)> {
+        let size = Self::size(length);
+        let taken = self.count(size, held)?;
+        Some((self.buffer(length, size), taken))
+    }
+
+    /// As [`Memory::take`], for a request that needs no buffer.
+    pub fn take_none(&mut self, held: usize) -> Option<Held> {
+        self.count(REQUEST, held)
+    }
+
+    fn count(&mut self, size: usize, held: usize) -> Option<Held> {
+        let free = self.most.saturating_sub(self.used);
+        let fits = Self::fits(size, held, free) && (held == 0 || self.spares(held + size, free - size));
+        let beyond = !fits && held == 0 && !self.beyond;
+        if !fits && !beyond {
+            return None;
+        }
+        if beyond {
+            self.beyond = true;
+        } else {
+            self.used += size;
+        }
+        Some(Held { bytes: size, beyond })
+    }
+
+    fn fits(size: usize, held: usize, free: usize) -> bool {
+        size <= free && 2 * (held + size) <= free - size
+    }
+
+    /// Whether one that holds so much, and leaves so much free, takes nothing from those who wait for a first request: for
+    /// each of them there is a usual one left, and for the last of them what it has to leave itself.
+    fn spares(&self, held: usize, left: usize) -> bool {
+        self.hungry == 0 || held <= self.most / LITTLE || left / LARGEST >= self.hungry + 2
+    }
+
+    /// One that holds nothing begins to wait for a buffer of this length; whether others have to let it go first. A request
+    /// beyond the usual waits for its place alone: others have theirs meanwhile.
+    pub fn let_wait(&mut self, length: usize) -> bool {
+        let size = Self::size(length);
+        let is_usual = size <= LARGEST && Self::fits(size, 0, self.most);
+        self.hungry += usize::from(is_usual);
+        is_usual
+    }
+
+    /// One of those waits no more.
+    pub fn let_go_on(&mut self) {
+        self.hungry -= 1;
+    }
+
+    /// How many bytes to read at most of a connection that holds so many: what has to be kept is memory too.
+    pub fn readable(&self, held: usize) -> usize {
+        let free = self.most.saturating_sub(self.used);
+        (free.saturating_sub(2 * held) / 3).max(LEAST)
+    }
+
+    /// Bytes are kept, instead of so many before: they are there already, so that they are not refused.
+    pub fn keep(&mut self, bytes: usize, before: usize) {
+        self.used = self.used + bytes - before;
+        self.released |= bytes < before;
+    }
+
+    fn buffer(&mut self, length: usize, size: usize) -> Buffer {
+        let used = place(size).and_then(|place| self.free[place].pop());
+        self.kept -= if used.is_some() { size } else { 0 };
+        let mut buffer = used.unwrap_or_else(|| Buffer::zeroed(size));
+        buffer.set_len(length);
+        buffer
+    }
+
+    /// Takes back a buffer, and what it was counted with. They may be apart: an answer without bytes frees memory too.
+    pub fn give(&mut self, buffer: Buffer, held: Held) {
+        if held.beyond {
+            self.beyond = false;
+        } else {
+            self.used -= held.bytes;
+        }
+        self.released = true;
+        let capacity = buffer.capacity();
+        if let Some(place) = place(capacity)
+            && self.kept + capacity <= KEPT
+        {
+            self.kept += capacity;
+            self.free[place].push(buffer);
+        }
+    }
+
+    /// Whether those who had to wait should try again.
+    pub fn was_released(&mut self) -> bool {
+        std::mem::take(&mut self.released)
+    }
+
+    /// Bytes in use.
+    #[cfg(test)]
+    pub fn used(&self) -> usize {
+        self.used
+    }
+}
+
+/// Where buffers of this size are kept.
+fn place(size: usize) -> Option<usize> {
+    let kept = size.is_power_of_two() && (LEAST..=LARGEST).contains(&size);
+    kept.then(|| (size / LEAST).ilog2() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_takes_no_answers_leaves_memory_for_others() {
+        let mut memory = Memory::new(64 << 10);
+        let mut held = 0;
+        while memory.take(LEAST, held).is_some() {
+            held += LEAST;
+        }
+        assert_eq!(held, 20 << 10, "below a third of all");
+        assert!(memory.take(8 << 10, 0).is_some(), "another one");
+        assert_eq!(memory.used(), 28 << 10);
+    }
+
+    #[test]
+    fn however_many_take_all_that_they_get_something_is_left_for_the_next_one() {
+        let mut memory = Memory::new(64 << 20);
+        for _ in 0..15 {
+            let mut held = 0;
+            while let Some((_, taken)) = memory.take(64 << 10, held) {
+                held += taken.bytes;
+            }
+            assert!(held > 0, "the next one has nothing");
+        }
+    }
+
+    #[test]
+    fn nobody_has_a_second_request_while_one_waits_for_its_first() {
+        let mut memory = Memory::new(64 << 20);
+        let (_, first) = memory.take(512 << 10, 0).unwrap();
+        fill_but(&mut memory, 3 << 20);
+        assert!(memory.let_wait(1 << 20));
+        assert!(memory.take(64 << 10, first.bytes).is_none(), "there is one that holds nothing");
+        assert!(memory.take(1 << 20, 0).is_some(), "which has its own");
+        memory.let_go_on();
+        assert!(memory.take(64 << 10, first.bytes).is_some());
+    }
+
+    #[test]
+    fn who_waits_holds_up_neither_who_holds_little_nor_anybody_where_there_is_enough() {
+        let mut memory = Memory::new(64 << 20);
+        let (_, first) = memory.take(2 << 20, 0).unwrap();
+        assert!(memory.let_wait(1 << 20));
+        assert!(memory.take(1 << 20, first.bytes).is_some(), "there is enough for both");
+        fill_but(&mut memory, 2 << 20);
+        assert!(memory.take(64 << 10, first.bytes).is_none());
+        let mut held = 0;
+        while memory.take(LEAST, held).is_some() {
+            held += LEAST;
+        }
+        assert_eq!(held, 256 << 10, "it may have 64 small ones at a time");
+        memory.let_go_on();
+        assert!(!memory.let_wait(20 << 20), "a large one holds up nobody");
+        memory.keep(0, 2 << 20);
+        assert!(memory.take(64 << 10, 1 << 20).is_some());
+    }
+
+    #[test]
+    fn what_one_gives_back_at_once_is_for_all_who_wait() {
+        let mut memory = Memory::new(64 << 20);
+        let (_, first) = memory.take(1 << 20, 0).unwrap();
+        fill_but(&mut memory, 20 << 20);
+        for _ in 0..17 {
+            assert!(memory.let_wait(1 << 20));
+        }
+        assert!(memory.take(1 << 20, first.bytes).is_some(), "there are 19 left for 17");
+        assert!(memory.take(1 << 20, 2 * first.bytes).is_none());
+        for _ in 0..17 {
+            assert!(memory.take(1 << 20, 0).is_some());
+            memory.let_go_on();
+        }
+    }
+
+    /// All is used but so many bytes.
+    fn fill_but(memory: &mut Memory, free: usize) {
+        memory.keep(memory.most - free, memory.used);
+    }
+
+    #[test]
+    fn one_request_at_a_time_goes_beyond_the_memory_and_only_of_who_holds_nothing() {
+        let mut memory = Memory::new(64 << 20);
+        assert!(memory.take(32 << 20, LEAST).is_none(), "it holds something");
+        let (buffer, held) = memory.take(32 << 20, 0).unwrap();
+        assert_eq!(memory.used(), 0);
+        assert!(memory.take(32 << 20, 0).is_none(), "there is one already");
+        assert!(memory.take(1 << 20, 0).is_some(), "and it takes nothing from the others");
+        memory.give(buffer, held);
+        assert!(memory.take(32 << 20, 0).is_some());
+    }
+
+    #[test]
+    fn one_alone_is_never_too_large() {
+        let mut memory = Memory::new(LEAST);
+        let (buffer, held) = memory.take(32 << 20, 0).unwrap();
+        assert!(memory.take(1, 0).is_none());
+        memory.give(buffer, held);
+        assert!(memory.was_released() && !memory.was_released());
+        assert!(memory.take(1, 0).is_some());
+    }
+
+    #[test]
+    fn requests_without_bytes_and_what_is_kept_of_a_client_are_memory_too() {
+        let mut memory = Memory::new(64 << 10);
+        let first = memory.take_none(0).unwrap();
+        assert!((memory.used(), first.bytes) == (256, 256) && memory.readable(0) < 64 << 10);
+        memory.keep(64 << 10, 0);
+        assert_eq!((memory.readable(0), memory.used()), (LEAST, (64 << 10) + 256));
+        assert!(memory.take_none(256).is_none() && !memory.was_released());
+        memory.keep(1 << 10, 64 << 10);
+        assert!(memory.was_released() && memory.take_none(256).is_some());
+    }
+
+    #[test]
+    fn a_buffer_is_used_again() {
+        let mut memory = Memory::new(1 << 20);
+        let (buffer, held) = memory.take(5_000, 0).unwrap();
+        assert_eq!(buffer.len(), 5_000);
+        let address = buffer.as_slice().as_ptr();
+        memory.give(buffer, held);
+        let (again, _) = memory.take(8_192, 0).unwrap();
+        assert_eq!((again.len(), again.as_slice().as_ptr()), (8_192, address));
+        assert_eq!((memory.used(), memory.kept), (8_192, 0));
+    }
+}

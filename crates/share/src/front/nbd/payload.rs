@@ -1,0 +1,160 @@
+//! The bytes that a write carries, on their way in.
+
+use super::memory::{Held, Memory};
+use super::stream::Stream;
+use crate::{Buffer, Work};
+use evenkeel_wire::nbd::{self, Command, Failure};
+use std::io::{self, IoSliceMut};
+
+/// What is due before the next head of a request.
+pub(super) enum Payload {
+    None,
+    Write {
+        buffer: Buffer,
+        filled: usize,
+        held: Held,
+        cookie: u64,
+        offset: u64,
+        durable: bool,
+    },
+    /// Bytes of a request that is refused go by.
+    Skip {
+        left: usize,
+        cookie: u64,
+        failure: Failure,
+    },
+}
+
+/// What was due is there.
+pub(super) enum Filled {
+    Write { cookie: u64, work: Work, held: Held },
+    Skipped { cookie: u64, failure: Failure },
+}
+
+/// Bytes received: into the payload, and behind it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received {
+    payload: usize,
+    pub scratch: usize,
+}
+
+impl Received {
+    pub fn total(self) -> usize {
+        self.payload + self.scratch
+    }
+}
+
+impl Payload {
+    pub fn write(buffer: Buffer, held: Held, cookie: u64, offset: u64, durable: bool) -> Self {
+        Self::Write { buffer, filled: 0, held, cookie, offset, durable }
+    }
+
+    pub fn skip(left: u32, cookie: u64, failure: Failure) -> Self {
+        Self::Skip { left: left as usize, cookie, failure }
+    }
+
+    pub fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
+    /// Whether it holds memory until it is all there.
+    pub fn is_filling(&self) -> bool {
+        matches!(self, Self::Write { .. })
+    }
+
+    /// Bytes of it that have come: as a number that only grows.
+    pub fn moved(&self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Write { filled, .. } => *filled as u64,
+            Self::Skip { left, .. } => u64::from(u32::MAX) - *left as u64,
+        }
+    }
+
+    /// Bytes that the socket can write where they belong.
+    pub fn left(&self) -> usize {
+        match self {
+            Self::Write { buffer, filled, .. } => buffer.len() - filled,
+            _ => 0,
+        }
+    }
+
+    /// Receives what is due into its place, and what is behind it into `scratch`.
+    pub fn receive(&mut self, stream: &mut Stream, scratch: &mut [u8]) -> io::Result<Received> {
+        let Self::Write { buffer, filled, .. } = self else {
+            return stream.receive(scratch).map(|scratch| Received { payload: 0, scratch });
+        };
+        let due = &mut buffer.as_mut_slice()[*filled..];
+        let left = due.len();
+        let received = stream.receive_parts(&mut [IoSliceMut::new(due), IoSliceMut::new(scratch)])?;
+        let payload = received.min(left);
+        *filled += payload;
+        Ok(Received { payload, scratch: received - payload })
+    }
+
+    /// The bytes that it came from, so that who reads them again is as far as this one.
+    pub fn unread(&self) -> Vec<u8> {
+        let head = |command, cookie, offset, length: usize| {
+            let length = u32::try_from(length).unwrap_or(u32::MAX);
+            nbd::Request { command, cookie, offset, length }.encode()
+        };
+        match self {
+            Self::None => Vec::new(),
+            Self::Write { buffer, filled, cookie, offset, durable, .. } => {
+                let command = Command::Write { durable: *durable };
+                let head = head(command, *cookie, *offset, buffer.len());
+                [&head[..], &buffer.as_slice()[..*filled]].concat()
+            }
+            Self::Skip { left, cookie, failure } => {
+                let payload = u32::try_from(*left).unwrap_or(u32::MAX);
+                head(Command::Refused { failure: *failure, payload }, *cookie, 0, *left).to_vec()
+            }
+        }
+    }
+
+    /// Takes what is due from bytes received before.
+    pub fn fill(&mut self, input: &mut &[u8]) {
+        match self {
+            Self::None => {}
+            Self::Write { buffer, filled, .. } => {
+                let due = &mut buffer.as_mut_slice()[*filled..];
+                let (taken, rest) = input.split_at(input.len().min(due.len()));
+                due[..taken.len()].copy_from_slice(taken);
+                *filled += taken.len();
+                *input = rest;
+            }
+            Self::Skip { left, .. } => {
+                let count = input.len().min(*left);
+                *left -= count;
+                *input = &input[count..];
+            }
+        }
+    }
+
+    /// What was due, once it is all there.
+    pub fn finish(&mut self) -> Option<Filled> {
+        let done = match self {
+            Self::None => false,
+            Self::Write { buffer, filled, .. } => *filled == buffer.len(),
+            Self::Skip { left, .. } => *left == 0,
+        };
+        match done.then(|| std::mem::replace(self, Self::None))? {
+            Self::Write { buffer, held, cookie, offset, durable, .. } => {
+                Some(Filled::Write { cookie, work: Work::Write { offset, buffer, durable }, held })
+            }
+            Self::Skip { cookie, failure, .. } => Some(Filled::Skipped { cookie, failure }),
+            Self::None => None,
+        }
+    }
+
+    /// Gives it up; memory that it was counted with.
+    pub fn drop(&mut self, memory: &mut Memory) -> usize {
+        match std::mem::replace(self, Self::None) {
+            Self::Write { buffer, held, .. } => {
+                memory.give(buffer, held);
+                held.bytes
+            }
+            _ => 0,
+        }
+    }
+}

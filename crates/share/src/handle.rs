@@ -1,0 +1,277 @@
+//! The way to an engine for other threads.
+
+use super::handover::{Busy, Handed};
+use super::{DiskPlan, Errno, Failure, Reply, Request, ShareError, Work};
+use evenkeel_core::histogram::Histogram;
+use evenkeel_core::share::{Costs, Measured};
+use evenkeel_os::address::Address;
+use evenkeel_os::{Listener, Wake};
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What an engine is told.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// An I/O of a front with its own threads.
+    Request(Request),
+    /// Another window.
+    Window(f64),
+    /// Other shares of a disk.
+    Shares(usize, f64),
+    /// One more disk.
+    Add(Addition, Sender<Result<usize, ShareError>>),
+    /// Other costs of I/Os.
+    Costs(Box<Costs>),
+    /// A period has ended: tell what was seen in it.
+    Measure(Sender<Seen>),
+    /// No more requests; end when the last one has.
+    Stop,
+    /// The same, and what clients have goes to a successor; it goes on where that takes longer.
+    HandOver(Duration, Sender<Result<Handed, Busy>>),
+}
+
+/// A disk that comes later, and where it alone is served.
+pub(super) struct Addition {
+    pub disk: DiskPlan,
+    pub listeners: Vec<(Address, Listener)>,
+}
+
+impl fmt::Debug for Addition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Addition({:?})", self.disk.name)
+    }
+}
+
+/// Clients that found no room, and wait to be accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Crowd {
+    /// How often one did since the start.
+    pub times: u64,
+    /// Where it was the last time, and what there was too little of.
+    pub last: String,
+}
+
+/// Counts since the start.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Of each disk.
+    pub disks: Vec<DiskCounts>,
+    /// Clients connected to the engine's own front.
+    pub clients: usize,
+    /// Clients that it had no room for.
+    pub crowd: Crowd,
+    /// Time that I/Os were held back.
+    pub held: Histogram,
+    /// Time from sent to completed.
+    pub latency: Histogram,
+}
+
+/// Counts of a disk since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DiskCounts {
+    /// Reads that ended well.
+    pub reads: u64,
+    /// Writes, trims and zeroes that ended well.
+    pub writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Flushes that ended well.
+    pub flushes: u64,
+    /// Requests that ended with an error.
+    pub errors: u64,
+    /// Cost of all that ended, flushes aside: device time in units of a 16 KB read, as far as the table of costs is right.
+    pub cost: f64,
+    /// Device time in seconds of one spindle by the storage's own account, where it keeps one: a simulated array.
+    pub device_s: Option<f64>,
+    /// Those of them at which the storage failed; the rest asked for what cannot be.
+    pub failures: u64,
+    /// The last of those.
+    pub last_failure: Option<Failure>,
+    /// Why what was written may be gone, once it may.
+    pub lost: Option<Errno>,
+}
+
+/// What was seen in a period.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What a law is told.
+    pub measured: Measured,
+    /// The window in force.
+    pub window: f64,
+    /// I/Os held back now.
+    pub waiting: usize,
+    /// Cost outstanding now.
+    pub outstanding: f64,
+    /// Counts since the start.
+    pub counts: Counts,
+}
+
+/// Messages to an engine, and the way to wake it.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    messages: Mutex<Vec<Message>>,
+    wake: Wake,
+    /// The engine will look before it sleeps.
+    awake: AtomicBool,
+    /// It looks no more.
+    ended: AtomicBool,
+}
+
+impl Inbox {
+    pub fn new() -> io::Result<Self> {
+        let wake = Wake::new()?;
+        Ok(Self {
+            messages: Mutex::default(),
+            wake,
+            awake: AtomicBool::new(true),
+            ended: AtomicBool::new(false),
+        })
+    }
+
+    pub fn wake(&self) -> &Wake {
+        &self.wake
+    }
+
+    /// Takes all messages into an empty list.
+    pub fn take(&self, taken: &mut Vec<Message>) {
+        std::mem::swap(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner), taken);
+    }
+
+    /// Whether there are any.
+    pub fn has_messages(&self) -> bool {
+        !self.messages.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Before the engine sleeps: whether it may. Whoever puts a message in after this wakes it.
+    pub fn may_sleep(&self) -> bool {
+        self.awake.store(false, Ordering::SeqCst);
+        let empty = self.messages.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        if !empty {
+            self.awake.store(true, Ordering::SeqCst);
+        }
+        empty
+    }
+
+    /// After its sleep.
+    pub fn is_awake(&self) {
+        self.awake.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends it with whoever holds this, however he ends.
+    pub fn guarded(self: &Arc<Self>) -> Ending {
+        Ending(Arc::clone(self))
+    }
+
+    /// The engine has ended: what is left in the inbox, and takes no more.
+    pub fn end(&self) -> Vec<Message> {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        self.ended.store(true, Ordering::SeqCst);
+        std::mem::take(&mut messages)
+    }
+
+    /// Gives the message back where nobody will read it.
+    fn put(&self, message: Message) -> Result<(), Message> {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.ended.load(Ordering::SeqCst) {
+            return Err(message);
+        }
+        messages.push(message);
+        drop(messages);
+        if !self.awake.swap(true, Ordering::SeqCst) {
+            self.wake.wake();
+        }
+        Ok(())
+    }
+}
+
+/// Answers what is left in the inbox of an engine that has ended, or panicked.
+pub(super) struct Ending(Arc<Inbox>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        for message in self.0.end() {
+            if let Message::Request(Request { reply: Reply::Call(call), .. }) = message {
+                call(Err(Errno::SHUTDOWN));
+            }
+        }
+    }
+}
+
+/// A way to an engine that may be kept by fronts and by whoever controls it.
+#[derive(Clone, Debug)]
+pub struct Handle(pub(super) Arc<Inbox>);
+
+impl Handle {
+    /// Asks for an I/O; an engine that has ended answers that it has.
+    pub fn submit(&self, request: Request) {
+        if let Err(Message::Request(Request { reply: Reply::Call(call), .. })) =
+            self.0.put(Message::Request(request))
+        {
+            call(Err(Errno::SHUTDOWN));
+        }
+    }
+
+    /// Sets the window.
+    pub fn set_window(&self, window: f64) {
+        let _ = self.0.put(Message::Window(window));
+    }
+
+    /// Sets the shares of a disk, above zero.
+    pub fn set_shares(&self, disk: usize, shares: f64) {
+        let _ = self.0.put(Message::Shares(disk, shares));
+    }
+
+    /// Another disk; its place among the others.
+    pub(super) fn add(&self, addition: Addition) -> Result<usize, ShareError> {
+        let ended = || ShareError::Ended(io::ErrorKind::BrokenPipe.into());
+        let (sender, receiver) = channel();
+        self.0.put(Message::Add(addition, sender)).map_err(|_| ended())?;
+        receiver.recv().map_err(|_| ended())?
+    }
+
+    /// Sets what I/Os cost that are asked for from now on.
+    pub fn set_costs(&self, costs: Costs) {
+        let _ = self.0.put(Message::Costs(Box::new(costs)));
+    }
+
+    /// Ends a period: what was seen in it. `None` where the engine does not answer within `patience`.
+    pub fn measure(&self, patience: Duration) -> Option<Seen> {
+        let (sender, receiver): (Sender<Seen>, Receiver<Seen>) = channel();
+        self.0.put(Message::Measure(sender)).ok()?;
+        receiver.recv_timeout(patience).ok()
+    }
+
+    /// Brings what was answered to the disks, while they are served; whether that is done within `patience`.
+    ///
+    /// # Errors
+    /// The first disk that cannot.
+    pub fn flush(&self, disks: usize, patience: Duration) -> Result<(), Errno> {
+        let (sender, receiver) = channel();
+        for disk in 0..disks {
+            let sender = sender.clone();
+            let reply = Reply::Call(Box::new(move |answer| drop(sender.send(answer))));
+            self.submit(Request { disk, work: Work::Flush, reply });
+        }
+        (0..disks).try_for_each(|_| {
+            let answer = receiver.recv_timeout(patience).unwrap_or(Err(Errno::SHUTDOWN));
+            answer.map(drop)
+        })
+    }
+
+    pub(super) fn hand_over(&self, drain: Duration) -> Result<Handed, Busy> {
+        let (sender, receiver) = channel();
+        self.0.put(Message::HandOver(drain, sender)).map_err(|_| Busy::Ended)?;
+        // One that ends without a word has not flushed.
+        receiver.recv().unwrap_or(Err(Busy::Ended))
+    }
+
+    pub(super) fn stop(&self) {
+        let _ = self.0.put(Message::Stop);
+    }
+}

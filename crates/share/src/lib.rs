@@ -1,0 +1,39 @@
+//! Holds I/O back; what was flushed is on the disk. Virtual disks in front of storage that hosts have in common.
+//!
+//! A front takes I/Os from clients ([`Request`]), the engine holds them back until the host's window has room, a
+//! [`Backing`] does them, and the engine answers. One thread owns all of that: no I/O takes a lock that another one holds
+//! for longer than it takes to hand over. What sets the window is told what happened, period by period, and knows nothing
+//! of the rest.
+//!
+//! ```text
+//!   front (NBD socket, FUSE)  ->  engine: queue by shares, window  ->  backing (file, array)
+//!                                   ^ window      | Measured
+//!                                  control: law, and the bus to other hosts
+//! ```
+#![deny(unsafe_code)]
+
+pub mod backing;
+mod check;
+pub mod control;
+mod engine;
+pub mod event;
+mod front;
+mod handle;
+pub mod handover;
+mod holes;
+#[cfg(test)]
+#[path = "../../../tests/left_out.rs"]
+mod left_out;
+mod request;
+mod tls;
+mod worker;
+
+pub use backing::{Backing, Ended};
+pub use engine::{DiskPlan, Doors, Engine, Listening, NbdPlan, Place, Plan, ShareError};
+pub use evenkeel_os::address::{Address, NoAddress};
+pub use evenkeel_os::{ALIGNMENT, Access, Buffer, Work, group_id, serve_file_systems};
+pub use front::{FuseDisk, FuseError, FuseFront};
+pub use handle::{Counts, Crowd, DiskCounts, Handle, Seen};
+pub use request::{Answer, Errno, Failure, Reply, Request};
+pub use rustls::ServerConfig;
+pub use tls::server_tls;

@@ -1,0 +1,87 @@
+//! What is asked of a disk, and the answer.
+
+use evenkeel_os::{Buffer, Work};
+use std::fmt;
+use std::io;
+
+/// An error number of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+impl Errno {
+    /// Input or output failed.
+    pub const IO: Self = Self(libc::EIO);
+    /// Not as the disk is.
+    pub const INVALID: Self = Self(libc::EINVAL);
+    /// Beyond the end.
+    pub const NO_SPACE: Self = Self(libc::ENOSPC);
+    /// The disk may not be changed.
+    pub const READ_ONLY: Self = Self(libc::EROFS);
+    /// The disk is being taken down.
+    pub const SHUTDOWN: Self = Self(libc::ESHUTDOWN);
+    /// Not possible on this backing.
+    pub const UNSUPPORTED: Self = Self(libc::EOPNOTSUPP);
+}
+
+/// An I/O at which the storage failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What it was: `read`, `change`, `flush` or `holes`.
+    pub what: &'static str,
+    /// How it ended.
+    pub errno: Errno,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.errno)
+    }
+}
+
+impl From<io::Error> for Errno {
+    fn from(error: io::Error) -> Self {
+        error.raw_os_error().map_or(Self::IO, Self)
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", io::Error::from_raw_os_error(self.0))
+    }
+}
+
+/// The buffer that was read, or has extents; the buffer that was written, to be used again; an empty one for the rest.
+pub type Answer = Result<Buffer, Errno>;
+
+/// Where an answer goes.
+pub enum Reply {
+    /// Called in the thread of the engine; must not wait.
+    Call(Box<dyn FnOnce(Answer) + Send>),
+    /// To a connection of the NBD front.
+    Nbd {
+        /// Which.
+        connection: u64,
+        /// The client's name for it.
+        cookie: u64,
+    },
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(_) => f.write_str("Call"),
+            Self::Nbd { connection, cookie } => write!(f, "Nbd({connection}, {cookie:#x})"),
+        }
+    }
+}
+
+/// An I/O that a client asks for.
+#[derive(Debug)]
+pub struct Request {
+    /// Place of the disk in the [`Plan`](super::Plan).
+    pub disk: usize,
+    /// What is to be done.
+    pub work: Work,
+    /// Where the answer goes.
+    pub reply: Reply,
+}

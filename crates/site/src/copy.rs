@@ -1,0 +1,341 @@
+//! A copy of a stopped server's data directory, and the way back to it.
+//!
+//! A write run changes a few of many files. The way back compares size and time of modification of each file
+//! with the copy's and copies only what differs, sharing blocks where the file system can.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, FileTimes};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+/// Its presence in a data directory says that a restore was begun and not finished.
+const MARKER: &str = "evenkeel-restoring";
+/// Files that a running MySQL or MariaDB server holds a lock on.
+const LOCKED_FILES: [&str; 3] = ["ibdata1", "aria_log_control", "ib_logfile0"];
+
+/// Why a copy was not made, or not brought back.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// A file or directory.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    File {
+        /// What was being done.
+        doing: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// A data directory that a server uses.
+    #[error("a server is running on {}", .0.display())]
+    ServerRunning(PathBuf),
+    /// No snapshot, or one whose taking was cut short.
+    #[error("there is no finished snapshot at {}", .0.display())]
+    SnapshotMissing(PathBuf),
+    /// A data directory between two states.
+    #[error("a restore of {} was interrupted", .0.display())]
+    RestoreInterrupted(PathBuf),
+}
+
+impl CopyError {
+    /// What to do about it, where there is more to say than the error itself.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::ServerRunning(_) => "stop that server first",
+            Self::RestoreInterrupted(_) => "restore the snapshot again before the server starts",
+            Self::SnapshotMissing(_) => "take the snapshot again, from a fresh data set",
+            Self::File { .. } => return None,
+        })
+    }
+}
+
+/// A copy of a data directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    data_directory: PathBuf,
+    copy: PathBuf,
+}
+
+impl Snapshot {
+    /// Copies the data directory of a stopped server to `into`, replacing an older copy. It appears there
+    /// whole or not at all.
+    pub fn take(data_directory: &Path, into: &Path) -> Result<Self, CopyError> {
+        refuse_running(data_directory)?;
+        if Self::is_interrupted(data_directory) {
+            return Err(CopyError::RestoreInterrupted(data_directory.to_owned()));
+        }
+        let partial = sibling(into, "partial");
+        remove(&partial)?;
+        mirror(data_directory, &partial)?;
+        remove(into)?;
+        fs::rename(&partial, into).map_err(|source| failed("name the snapshot", into, source))?;
+        sync_parent(into)?;
+        Ok(Self { data_directory: data_directory.to_owned(), copy: into.to_owned() })
+    }
+
+    /// The copy of `data_directory` that was taken into `copy` before.
+    pub fn open(data_directory: &Path, copy: &Path) -> Result<Self, CopyError> {
+        match copy.is_dir() {
+            true => Ok(Self { data_directory: data_directory.to_owned(), copy: copy.to_owned() }),
+            false => Err(CopyError::SnapshotMissing(copy.to_owned())),
+        }
+    }
+
+    /// Whether a restore into this data directory was cut short; no server may start on it then.
+    pub fn is_interrupted(data_directory: &Path) -> bool {
+        data_directory.join(MARKER).exists()
+    }
+
+    /// Brings the data directory of the stopped server back to the copy. Killed at any moment it leaves a
+    /// marker ([`Snapshot::is_interrupted`]), and restoring again finishes the work.
+    pub fn restore(&self) -> Result<(), CopyError> {
+        if !self.copy.is_dir() {
+            return Err(CopyError::SnapshotMissing(self.copy.clone()));
+        }
+        refuse_running(&self.data_directory)?;
+        let marker = self.data_directory.join(MARKER);
+        fs::create_dir_all(&self.data_directory)
+            .and_then(|()| File::create(&marker)?.sync_all())
+            .map_err(|source| failed("mark the data directory", &marker, source))?;
+        sync_parent(&marker)?;
+        mirror(&self.copy, &self.data_directory)?;
+        fs::remove_file(&marker).map_err(|source| failed("remove the marker", &marker, source))?;
+        sync_parent(&marker)
+    }
+}
+
+/// Makes `to` like `from`: copies what is missing or differs, removes what is too much, syncs what it wrote.
+fn mirror(from: &Path, to: &Path) -> Result<(), CopyError> {
+    fs::create_dir_all(to).map_err(|source| failed("create", to, source))?;
+    let names = entries(from)?;
+    for name in entries(to)?.difference(&names).filter(|name| *name != MARKER) {
+        remove(&to.join(name))?;
+    }
+    for name in &names {
+        let (source, destination) = (from.join(name), to.join(name));
+        let metadata = metadata(&source)?;
+        if metadata.is_dir() {
+            if destination.is_file() {
+                remove(&destination)?;
+            }
+            mirror(&source, &destination)?;
+        } else if metadata.is_file() && !is_same(&metadata, &destination) {
+            remove(&destination)?;
+            copy_file(&source, &metadata, &destination)?;
+        }
+        // Sockets and pipes belong to a running server.
+    }
+    keep_owner(from, to)?;
+    File::open(to).and_then(|directory| directory.sync_all()).map_err(|source| failed("sync", to, source))
+}
+
+/// Same size and time of modification, to the nanosecond: every write through the kernel moves the latter.
+fn is_same(metadata: &fs::Metadata, other: &Path) -> bool {
+    fs::symlink_metadata(other).is_ok_and(|other| {
+        other.is_file()
+            && other.len() == metadata.len()
+            && (other.mtime(), other.mtime_nsec()) == (metadata.mtime(), metadata.mtime_nsec())
+    })
+}
+
+/// Copies bytes, then the time of modification: a copy that is cut short never looks finished.
+fn copy_file(from: &Path, metadata: &fs::Metadata, to: &Path) -> Result<(), CopyError> {
+    let copied = || -> io::Result<()> {
+        let source = File::open(from)?;
+        let destination = File::create_new(to)?;
+        if !share_blocks(&source, &destination) {
+            io::copy(&mut &source, &mut &destination)?;
+        }
+        destination.set_permissions(fs::Permissions::from_mode(metadata.mode()))?;
+        destination.sync_all()?;
+        destination.set_times(FileTimes::new().set_modified(metadata.modified()?))?;
+        destination.sync_all()
+    };
+    copied().map_err(|source| failed("copy to", to, source))?;
+    keep_owner(from, to)
+}
+
+/// Lets both files share their blocks until one is written; false where the file system cannot.
+fn share_blocks(from: &File, to: &File) -> bool {
+    // SAFETY: both descriptors are open while they are borrowed, and FICLONE takes a descriptor as its
+    // only argument.
+    unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONE, from.as_raw_fd()) == 0 }
+}
+
+fn keep_owner(from: &Path, to: &Path) -> Result<(), CopyError> {
+    let (from, is) = (metadata(from)?, metadata(to)?);
+    if (from.uid(), from.gid()) == (is.uid(), is.gid()) {
+        return Ok(());
+    }
+    chown(to, Some(from.uid()), Some(from.gid())).map_err(|source| failed("give an owner to", to, source))
+}
+
+/// Fails where a server holds a lock on one of the files.
+fn refuse_running(data_directory: &Path) -> Result<(), CopyError> {
+    for name in LOCKED_FILES {
+        if let Ok(file) = File::open(data_directory.join(name))
+            && is_locked(&file)
+        {
+            return Err(CopyError::ServerRunning(data_directory.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether another process holds a write lock (`fcntl`) on any part of the file.
+fn is_locked(file: &File) -> bool {
+    // SAFETY: all-zero bytes are a valid `flock`: whole file, from its start.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_RDLCK as libc::c_short;
+    // SAFETY: the descriptor is open and F_GETLK fills in the `flock` that the pointer leads to.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
+    asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
+}
+
+fn entries(directory: &Path) -> Result<BTreeSet<std::ffi::OsString>, CopyError> {
+    fs::read_dir(directory)
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.file_name())).collect())
+        .map_err(|source| failed("list", directory, source))
+}
+
+fn metadata(path: &Path) -> Result<fs::Metadata, CopyError> {
+    fs::symlink_metadata(path).map_err(|source| failed("look at", path, source))
+}
+
+/// Removes a file or a directory with all it holds, where there is one.
+fn remove(path: &Path) -> Result<(), CopyError> {
+    let removed = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => Err(error),
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+    };
+    removed.map_err(|source| failed("remove", path, source))
+}
+
+fn sibling(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    name.into()
+}
+
+fn sync_parent(path: &Path) -> Result<(), CopyError> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(parent)
+        .and_then(|directory| directory.sync_all())
+        .map_err(|source| failed("sync", parent, source))
+}
+
+fn failed(doing: &'static str, path: &Path, source: io::Error) -> CopyError {
+    CopyError::File { doing, path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::time::{Duration, SystemTime};
+
+    /// A data directory with a table that the tests change and one that they leave alone.
+    fn server(root: &Path) -> PathBuf {
+        let directory = root.join("data");
+        fs::create_dir_all(directory.join("tpcw")).unwrap();
+        for (name, text) in
+            [("ibdata1", "system"), ("tpcw/item.ibd", "items"), ("tpcw/order_line.ibd", "lines")]
+        {
+            fs::write(directory.join(name), text).unwrap();
+        }
+        directory
+    }
+
+    fn files(directory: &Path) -> BTreeMap<PathBuf, String> {
+        let mut files = BTreeMap::new();
+        for name in entries(directory).unwrap() {
+            let path = directory.join(&name);
+            match path.is_dir() {
+                true => files.extend(
+                    self::files(&path).into_iter().map(|(inner, text)| (Path::new(&name).join(inner), text)),
+                ),
+                false => drop(files.insert(name.into(), fs::read_to_string(path).unwrap())),
+            }
+        }
+        files
+    }
+
+    #[test]
+    fn a_restore_brings_back_changed_and_lost_files_and_removes_new_ones() {
+        let root = tempfile::tempdir().unwrap();
+        let data = server(root.path());
+        let before = files(&data);
+        let snapshot = Snapshot::take(&data, &root.path().join("copy")).unwrap();
+        fs::write(data.join("tpcw/order_line.ibd"), "LINES").unwrap();
+        fs::write(data.join("tpcw/new.ibd"), "new").unwrap();
+        fs::create_dir(data.join("other")).unwrap();
+        fs::remove_file(data.join("ibdata1")).unwrap();
+        snapshot.restore().unwrap();
+        assert_eq!(files(&data), before);
+        assert_eq!(Snapshot::open(&data, &root.path().join("copy")).unwrap(), snapshot);
+    }
+
+    #[test]
+    fn a_file_that_nobody_wrote_to_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let data = server(root.path());
+        let snapshot = Snapshot::take(&data, &root.path().join("copy")).unwrap();
+        let inode = |name: &str| fs::metadata(data.join(name)).unwrap().ino();
+        let untouched = inode("tpcw/item.ibd");
+        fs::write(data.join("tpcw/order_line.ibd"), "LINES").unwrap();
+        snapshot.restore().unwrap();
+        assert_eq!(inode("tpcw/item.ibd"), untouched);
+    }
+
+    #[test]
+    fn a_restore_that_was_cut_short_is_recognised_and_done_again() {
+        let root = tempfile::tempdir().unwrap();
+        let data = server(root.path());
+        let before = files(&data);
+        let snapshot = Snapshot::take(&data, &root.path().join("copy")).unwrap();
+        // What a kill in the middle leaves: the marker, and a file of the right size with other bytes whose
+        // time was not set yet.
+        fs::write(data.join(MARKER), "").unwrap();
+        fs::write(data.join("tpcw/order_line.ibd"), "l...s").unwrap();
+        assert!(Snapshot::is_interrupted(&data));
+        assert!(matches!(
+            Snapshot::take(&data, &root.path().join("other")),
+            Err(CopyError::RestoreInterrupted(path)) if path == data
+        ));
+        snapshot.restore().unwrap();
+        assert!(!Snapshot::is_interrupted(&data));
+        assert_eq!(files(&data), before);
+    }
+
+    #[test]
+    fn a_snapshot_that_was_cut_short_is_no_snapshot() {
+        let root = tempfile::tempdir().unwrap();
+        let data = server(root.path());
+        let copy = root.path().join("copy");
+        fs::create_dir(sibling(&copy, "partial")).unwrap();
+        assert!(
+            matches!(Snapshot::open(&data, &copy), Err(CopyError::SnapshotMissing(path)) if path == copy)
+        );
+        let snapshot = Snapshot::take(&data, &copy).unwrap();
+        assert!(!sibling(&copy, "partial").exists());
+        fs::remove_dir_all(&copy).unwrap();
+        assert!(matches!(snapshot.restore(), Err(CopyError::SnapshotMissing(_))));
+    }
+
+    #[test]
+    fn the_copy_keeps_times_of_modification() {
+        let root = tempfile::tempdir().unwrap();
+        let data = server(root.path());
+        let past = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
+        let file = File::options().write(true).open(data.join("ibdata1")).unwrap();
+        file.set_times(FileTimes::new().set_modified(past)).unwrap();
+        Snapshot::take(&data, &root.path().join("copy")).unwrap();
+        let copied = fs::metadata(root.path().join("copy/ibdata1")).unwrap().modified().unwrap();
+        assert_eq!(copied, past);
+    }
+}

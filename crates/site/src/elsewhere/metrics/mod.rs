@@ -1,0 +1,199 @@
+//! The counters of node_exporter: of the machine as a whole, in ticks of 10 ms, looked at once a second during runs.
+
+mod http;
+mod text;
+
+pub(super) use http::Url;
+
+use super::error::ElsewhereError;
+use super::readings::Readings;
+use evenkeel_core::Nanos;
+use evenkeel_os::clock::monotonic;
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use text::Page;
+
+/// Time from one look to the next: a page costs the far machine some 10 ms of CPU, so that this is one per cent of one CPU.
+pub(super) const EVERY: Nanos = Nanos::from_secs(1);
+
+/// A page that was there at least once.
+#[derive(Clone, Debug)]
+pub(super) struct Metrics {
+    url: Url,
+    addresses: Vec<SocketAddr>,
+    /// What it said of the machine.
+    pub host: Option<String>,
+    /// Its kernel.
+    pub kernel: Option<String>,
+    /// CPUs that it has.
+    pub cpus: f64,
+}
+
+impl Metrics {
+    /// Looks at the page.
+    pub(super) fn start(url: &Url) -> Result<Self, ElsewhereError> {
+        let failed = |why: String| ElsewhereError::Page { url: url.to_string(), why };
+        let addresses = url.addresses().map_err(|error| failed(error.to_string()))?;
+        let text = http::get(url, &addresses).map_err(|error| failed(error.to_string()))?;
+        let page =
+            Page::parse(&text).ok_or_else(|| failed("it does not show the time of CPUs".to_owned()))?;
+        let cpus = page.reading.host.map_or(0.0, |host| host.capacity);
+        Ok(Self { url: url.clone(), addresses, host: page.host, kernel: page.kernel, cpus })
+    }
+
+    /// Looks at it again and again from now on.
+    pub(super) fn watch(&self) -> Watch {
+        let (stop, stopped) = mpsc::channel();
+        let metrics = self.clone();
+        let looking = thread::Builder::new().name("metrics".into()).spawn(move || metrics.look(&stopped));
+        Watch { stop: Some(stop), thread: looking.ok() }
+    }
+
+    fn look(&self, stopped: &mpsc::Receiver<()>) -> Looked {
+        let mut looked = Looked::default();
+        let mut elapsed = None;
+        let mut next = monotonic();
+        loop {
+            let asked = monotonic();
+            let page = http::get(&self.url, &self.addresses);
+            let answered = monotonic();
+            let (time, middle) = (answered - asked, Nanos(asked.0 + (answered - asked).0 / 2));
+            match page.map(|text| Page::parse(&text)) {
+                Err(error) => looked.failed = Some(error.to_string()),
+                Ok(None) => looked.failed = Some("the page does not show the time of CPUs".to_owned()),
+                // Read somewhere in this time, so that its place is not known well enough.
+                Ok(Some(_)) if time > EVERY => {
+                    looked.failed = Some("the page takes longer than a second".to_owned())
+                }
+                // Something in between shows an old page.
+                Ok(Some(page)) if elapsed == Some(page.elapsed) => {
+                    looked.failed = Some("the counters of the page stand still".to_owned());
+                }
+                Ok(Some(mut page)) => {
+                    elapsed = Some(page.elapsed);
+                    page.reading.at = middle;
+                    looked.bound = looked.bound.max(Some(Nanos(time.0 / 2)));
+                    looked.failed = None;
+                    looked.readings.push(page.reading);
+                }
+            }
+            next = (next + EVERY).max(monotonic());
+            match stopped.recv_timeout((next - monotonic()).into()) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return looked,
+            }
+        }
+    }
+}
+
+/// What was seen of the page.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    pub readings: Readings,
+    /// By how much the place of a reading may be wrong.
+    pub bound: Option<Nanos>,
+    /// Why the last look brought nothing.
+    pub failed: Option<String>,
+}
+
+/// Looks under way; they end when this is dropped.
+#[derive(Debug)]
+pub(super) struct Watch {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<Looked>>,
+}
+
+impl Watch {
+    /// Ends them; a look under way is awaited, which bounds its time itself.
+    pub(super) fn finish(mut self) -> Looked {
+        self.end()
+    }
+
+    fn end(&mut self) -> Looked {
+        self.stop = None;
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elsewhere::readings::Machine;
+    use evenkeel_sense::sampler::{SenseRecord, SenseSample};
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+
+    /// A machine of two CPUs that are busy for half of the time, of which a tenth is stolen, by this machine's clock.
+    fn page() -> String {
+        let now = monotonic().as_secs_f64();
+        let times = [("user", 0.5), ("system", 0.0), ("idle", 0.4), ("steal", 0.1)];
+        let line = |cpu, (mode, share): &(&str, f64)| {
+            format!("node_cpu_seconds_total{{cpu=\"{cpu}\",mode=\"{mode}\"}} {:.2}\n", share * now)
+        };
+        [0, 1].iter().flat_map(|cpu| times.iter().map(move |time| line(cpu, time))).collect()
+    }
+
+    fn serve(page: fn() -> String) -> Url {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        // It ends with the test's process.
+        thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let request =
+                    BufReader::new(stream.try_clone().expect("a socket")).lines().map_while(Result::ok);
+                request.take_while(|line| !line.is_empty()).for_each(drop);
+                let _ = stream.write_all(format!("HTTP/1.0 200 OK\r\n\r\n{}", page()).as_bytes());
+            }
+        });
+        Url::parse(&format!("http://{address}/metrics")).expect("an address")
+    }
+
+    fn looked(page: fn() -> String) -> (Nanos, Looked) {
+        let metrics = Metrics::start(&serve(page)).expect("a page");
+        assert_eq!(metrics.cpus, 2.0);
+        let (begins, watch) = (monotonic(), metrics.watch());
+        thread::sleep(Nanos::from_millis(4_300).into());
+        (begins, watch.finish())
+    }
+
+    /// Utilisation and stolen time over four seconds, and how well the readings are placed, seconds; `None` where this
+    /// machine stood still at one of the ends.
+    fn four_seconds() -> Option<(f64, f64, f64)> {
+        let (begins, looked) = looked(page);
+        let whole =
+            SenseSample { at: Nanos::from_secs(4), duration: Nanos::from_secs(4), ..SenseSample::default() };
+        let mut record = SenseRecord { whole: Some(whole), ..SenseRecord::default() };
+        looked.readings.fill(&mut record, begins, Machine::default());
+        let used = record.whole?.domain?;
+        Some((used.total, used.steal?, looked.bound?.as_secs_f64()))
+    }
+
+    #[test]
+    fn half_busy_is_half_busy_whatever_this_machine_does_meanwhile() {
+        let (total, steal, placed) = (0..10).find_map(|_| four_seconds()).expect("a figure");
+        // A reading stands where it belongs but for half of the time that the page took.
+        let error = 100.0 * placed + 2.0;
+        assert!(
+            (total - 50.0).abs() < error && (steal - 10.0).abs() < error,
+            "{total} and {steal}, {placed} s"
+        );
+    }
+
+    #[test]
+    fn counters_that_stand_still_are_not_available() {
+        fn still() -> String {
+            let line = |cpu, mode| format!("node_cpu_seconds_total{{cpu=\"{cpu}\",mode=\"{mode}\"}} 5\n");
+            ["user", "system"].iter().flat_map(|mode| [0, 1].map(|cpu| line(cpu, mode))).collect()
+        }
+        let (_, looked) = looked(still);
+        assert_eq!(looked.readings.len(), 1);
+        assert!(looked.failed.is_some_and(|why| why.contains("stand still")));
+    }
+}

@@ -1,0 +1,11 @@
+//! A server, yours or private, and where it runs. It leaves nothing behind.
+//!
+//! `server` is how to reach one and what it can bear, `sandbox` a private one, `copy` a copy of the data directory of one that is
+//! stopped, `elsewhere` sees one on another machine.
+
+#[macro_use]
+mod words;
+pub mod copy;
+pub mod elsewhere;
+pub mod sandbox;
+pub mod server;

@@ -1,0 +1,358 @@
+//! Limits on CPUs and memory by control groups, version 1 or 2.
+//!
+//! The sandbox's groups stand under `evenkeel` inside the group that this process is in itself, so that a
+//! sandbox never escapes a limit that holds for its user. Version 2 allows no processes in a group that
+//! hands out controllers; there the nearest group above that takes it is used.
+
+use super::{CpuSet, SandboxError};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A group of our own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cgroup {
+    /// `cpuset`, `memory`, `cpuacct`; all of them at once in version 2.
+    pub controllers: Vec<String>,
+    /// Its directory.
+    pub path: PathBuf,
+}
+
+/// What is to be limited.
+pub(super) struct Limits<'a> {
+    pub cpus: Option<&'a CpuSet>,
+    pub memory: Option<u64>,
+}
+
+impl Limits<'_> {
+    fn controllers(&self) -> Vec<&'static str> {
+        let cpus = self.cpus.map(|_| "cpuset");
+        cpus.into_iter().chain(self.memory.map(|_| "memory")).collect()
+    }
+}
+
+/// What `try_limit` tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limited {
+    /// The CPUs of a private server.
+    Cpus,
+    /// Its memory.
+    Memory,
+}
+
+/// Makes a group with such a limit, as for a private server, and removes it. Whether there is a group for it: the limit of CPUs can be
+/// kept without one.
+///
+/// # Errors
+/// Why the limit cannot be kept.
+pub fn try_limit(limited: Limited) -> Result<bool, String> {
+    let cpus = evenkeel_sense::cpu::Domain::Process(std::process::id()).cpus().unwrap_or_default();
+    let limits = match limited {
+        Limited::Cpus => Limits { cpus: Some(&cpus), memory: None },
+        Limited::Memory => Limits { cpus: None, memory: Some(MEMORY_TRIED) },
+    };
+    let groups =
+        Groups::create(&format!("try-{}", std::process::id()), &limits).map_err(|error| error.to_string())?;
+    Ok(!groups.groups().is_empty())
+}
+
+/// Bytes of memory of a group that nobody is in.
+const MEMORY_TRIED: u64 = 64 << 20;
+
+/// The groups of one sandbox; dropping them removes them once they are empty.
+#[derive(Debug, Default)]
+pub(super) struct Groups(Vec<Cgroup>);
+
+/// A hierarchy of groups: this process's own group in it, and where it is mounted.
+#[derive(Clone, Debug, PartialEq)]
+struct Hierarchy {
+    /// Version 1: its controllers. Version 2: none.
+    controllers: Vec<String>,
+    mount: PathBuf,
+    own: PathBuf,
+}
+
+impl Groups {
+    /// Creates what the limits need. Without a cpuset controller that can be used the CPUs are left to the
+    /// scheduler's affinity, and there is no group; memory can only be limited by a group.
+    pub(super) fn create(name: &str, limits: &Limits<'_>) -> Result<Self, SandboxError> {
+        if limits.controllers().is_empty() {
+            return Ok(Self::default());
+        }
+        let hierarchies = hierarchies();
+        match create_v2(&hierarchies, name, limits) {
+            Some(groups) => Ok(groups),
+            None => create_v1(&hierarchies, name, limits),
+        }
+    }
+
+    /// Takes over groups that another evenkeel created.
+    pub(super) fn adopt(groups: Vec<Cgroup>) -> Self {
+        Self(groups)
+    }
+
+    /// Leaves them where they are.
+    pub(super) fn keep(mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn groups(&self) -> &[Cgroup] {
+        &self.0
+    }
+
+    /// Whether some group holds a controller.
+    pub(super) fn has(&self, controller: &str) -> bool {
+        self.0.iter().any(|group| group.controllers.iter().any(|held| held == controller))
+    }
+
+    /// Files through which a process joins by writing "0".
+    pub(super) fn doors(&self) -> Result<Vec<File>, SandboxError> {
+        let open = |group: &Cgroup| {
+            let path = group.path.join("cgroup.procs");
+            OpenOptions::new().write(true).open(&path).map_err(SandboxError::io("open", &path))
+        };
+        self.0.iter().map(open).collect()
+    }
+
+    /// How many processes the kernel killed here for want of memory.
+    pub(super) fn oom_kills(&self) -> u64 {
+        let count = |path: PathBuf| {
+            let text = fs::read_to_string(path).ok()?;
+            text.lines().find_map(|line| line.strip_prefix("oom_kill "))?.trim().parse::<u64>().ok()
+        };
+        let files = ["memory.oom_control", "memory.events"];
+        self.0.iter().flat_map(|group| files.map(|file| group.path.join(file))).filter_map(count).sum()
+    }
+
+    /// Removes the groups; a group stays busy for a moment after its last process has gone.
+    fn remove(&mut self) {
+        for group in self.0.drain(..) {
+            for _ in 0..100 {
+                match fs::remove_dir(&group.path) {
+                    Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                    _ => break,
+                }
+            }
+            // Other sandboxes may still be in the common parent; then it stays.
+            let _ = group.path.parent().map(fs::remove_dir);
+        }
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn create_v1(hierarchies: &[Hierarchy], name: &str, limits: &Limits<'_>) -> Result<Groups, SandboxError> {
+    let mut groups = Groups::default();
+    if let Some(cpus) = limits.cpus {
+        // A failure leaves the CPUs to the scheduler's affinity.
+        let _ = add_v1(&mut groups, hierarchies, name, "cpuset", &|dir| set_cpus_v1(dir, cpus));
+    }
+    if let Some(bytes) = limits.memory {
+        add_v1(&mut groups, hierarchies, name, "memory", &|dir| set_memory_v1(dir, bytes)).map_err(
+            |error| SandboxError::Limit {
+                what: format!("memory to {bytes} bytes"),
+                reason: error.to_string(),
+            },
+        )?;
+    }
+    if !groups.0.is_empty() {
+        // For measuring only: CPU time of the whole group at one place.
+        let _ = add_v1(&mut groups, hierarchies, name, "cpuacct", &|_| Ok(()));
+    }
+    Ok(groups)
+}
+
+fn add_v1(
+    groups: &mut Groups,
+    hierarchies: &[Hierarchy],
+    name: &str,
+    controller: &str,
+    limit: &dyn Fn(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let hierarchy =
+        hierarchies.iter().find(|hierarchy| hierarchy.controllers.iter().any(|c| c == controller));
+    let hierarchy = hierarchy
+        .ok_or_else(|| io::Error::other(format!("this system has no {controller} cgroup controller")))?;
+    let path = hierarchy.own.join("evenkeel").join(name);
+    // Another evenkeel may remove the common parent while we fill it: then once more.
+    let mut outcome = Ok(());
+    for _ in 0..3 {
+        outcome = fs::create_dir_all(&path).and_then(|()| limit(&path));
+        if !matches!(&outcome, Err(error) if error.kind() == io::ErrorKind::NotFound) {
+            break;
+        }
+    }
+    if outcome.is_err() {
+        let _ = fs::remove_dir(&path);
+        let _ = path.parent().map(fs::remove_dir);
+    } else {
+        groups.0.push(Cgroup { controllers: vec![controller.into()], path });
+    }
+    outcome
+}
+
+fn set_cpus_v1(dir: &Path, cpus: &CpuSet) -> io::Result<()> {
+    let parent = dir.parent().unwrap_or(dir);
+    let above = parent.parent().unwrap_or(parent);
+    // A new cpuset is empty, and takes nothing that its parent has not.
+    for file in ["cpuset.cpus", "cpuset.mems"] {
+        if fs::read_to_string(parent.join(file))?.trim().is_empty() {
+            fs::write(parent.join(file), fs::read(above.join(file))?)?;
+        }
+    }
+    fs::write(dir.join("cpuset.mems"), fs::read(parent.join("cpuset.mems"))?)?;
+    fs::write(dir.join("cpuset.cpus"), cpus.to_string())
+}
+
+fn set_memory_v1(dir: &Path, bytes: u64) -> io::Result<()> {
+    let both = dir.join("memory.memsw.limit_in_bytes");
+    // The limit with swap may not fall below that without; a group that is used again has one already.
+    let _ = fs::write(&both, "-1");
+    fs::write(dir.join("memory.limit_in_bytes"), bytes.to_string())?;
+    let _ = fs::write(&both, bytes.to_string());
+    Ok(())
+}
+
+/// Version 2 hands controllers down from group to group; `None` where it does not have ours.
+fn create_v2(hierarchies: &[Hierarchy], name: &str, limits: &Limits<'_>) -> Option<Groups> {
+    let hierarchy = hierarchies.iter().find(|hierarchy| hierarchy.controllers.is_empty())?;
+    let above = hierarchy.own.ancestors().take_while(|dir| dir.starts_with(&hierarchy.mount));
+    above.map(|dir| try_v2(dir, name, limits)).find_map(Result::ok)
+}
+
+fn try_v2(base: &Path, name: &str, limits: &Limits<'_>) -> io::Result<Groups> {
+    let wanted = limits.controllers();
+    let offered = fs::read_to_string(base.join("cgroup.controllers"))?;
+    if !wanted.iter().all(|controller| offered.split_whitespace().any(|held| held == *controller)) {
+        return Err(io::Error::other("the controllers are not offered here"));
+    }
+    let path = base.join("evenkeel").join(name);
+    let enable = wanted.iter().map(|controller| format!("+{controller}")).collect::<Vec<_>>().join(" ");
+    fs::write(base.join("cgroup.subtree_control"), &enable)?;
+    fs::create_dir_all(&path)?;
+    let controllers = wanted.iter().map(|controller| (*controller).into()).collect();
+    // From here on dropping it removes what was created.
+    let groups = Groups(vec![Cgroup { controllers, path: path.clone() }]);
+    fs::write(base.join("evenkeel/cgroup.subtree_control"), &enable)?;
+    if let Some(cpus) = limits.cpus {
+        fs::write(path.join("cpuset.cpus"), cpus.to_string())?;
+    }
+    if let Some(bytes) = limits.memory {
+        fs::write(path.join("memory.max"), bytes.to_string())?;
+        // Absent where the kernel does not count swap.
+        let _ = fs::write(path.join("memory.swap.max"), "0");
+    }
+    Ok(groups)
+}
+
+fn hierarchies() -> Vec<Hierarchy> {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let mut found = parse_hierarchies(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"));
+    found.retain(|hierarchy| evenkeel_os::is_control_groups(&hierarchy.own));
+    found
+}
+
+/// `36 25 0:32 ROOT MOUNT rw,relatime - cgroup2 source options` and `4:memory:/PATH`.
+fn parse_hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
+    let mut hierarchies = Vec::new();
+    for line in own.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let Some((root, mount)) = mounts.lines().find_map(|mount| mount_of(mount, controllers)) else {
+            continue;
+        };
+        // What is mounted may be a part of the hierarchy, as in containers.
+        let Ok(below) = Path::new(path).strip_prefix(root) else { continue };
+        let mount = PathBuf::from(mount);
+        hierarchies.push(Hierarchy {
+            controllers: controllers.split(',').filter(|c| !c.is_empty()).map(str::to_owned).collect(),
+            own: mount.join(below),
+            mount,
+        });
+    }
+    hierarchies
+}
+
+/// Root and mount point, if this mount is the hierarchy of these controllers.
+fn mount_of<'a>(line: &'a str, controllers: &str) -> Option<(&'a str, &'a str)> {
+    let (front, back) = line.split_once(" - ")?;
+    let mut front = front.split(' ').skip(3);
+    let place = (front.next()?, front.next()?);
+    let mut back = back.split(' ');
+    let (kind, options) = (back.next()?, back.nth(1)?);
+    let ours = match controllers {
+        "" => kind == "cgroup2",
+        some => kind == "cgroup" && some.split(',').all(|c| options.split(',').any(|option| option == c)),
+    };
+    ours.then_some(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hierarchies_are_found_also_where_a_container_sees_only_a_part() {
+        let mounts = "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
+                      31 25 0:27 /docker/ab /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n\
+                      32 25 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
+        let found =
+            parse_hierarchies(mounts, "5:memory:/docker/ab/x\n4:cpu,cpuacct:/\n1:pids:/\n0::/user.slice\n");
+        let own: Vec<_> = found.iter().map(|hierarchy| hierarchy.own.to_str().unwrap()).collect();
+        assert_eq!(
+            own,
+            ["/sys/fs/cgroup/memory/x", "/sys/fs/cgroup/cpu,cpuacct/", "/sys/fs/cgroup/user.slice"]
+        );
+        assert_eq!(found[1].controllers, ["cpu", "cpuacct"]);
+    }
+
+    /// A directory that looks like version 2; the kernel's checks are not part of it.
+    fn fake_v2(offered: &str) -> (tempfile::TempDir, Vec<Hierarchy>) {
+        let dir = tempfile::tempdir().unwrap();
+        let mount = dir.path().to_path_buf();
+        let own = mount.join("user/session");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(mount.join("cgroup.controllers"), offered).unwrap();
+        (dir, vec![Hierarchy { controllers: vec![], mount, own }])
+    }
+
+    #[test]
+    fn version_2_uses_the_nearest_group_above_that_offers_the_controllers() {
+        let (dir, hierarchies) = fake_v2("cpuset cpu memory\n");
+        let cpus = "0-1".parse().unwrap();
+        let limits = Limits { cpus: Some(&cpus), memory: Some(1 << 28) };
+        let groups = create_v2(&hierarchies, "a", &limits).unwrap();
+        let read = |file: &str| fs::read_to_string(dir.path().join(file)).unwrap();
+        assert_eq!(read("cgroup.subtree_control"), "+cpuset +memory");
+        assert_eq!(read("evenkeel/a/cpuset.cpus"), "0-1");
+        assert_eq!(read("evenkeel/a/memory.max"), "268435456");
+        assert!(groups.has("memory") && groups.groups()[0].path.ends_with("evenkeel/a"));
+        groups.keep();
+    }
+
+    #[test]
+    fn memory_cannot_be_limited_without_a_controller() {
+        let (_dir, hierarchies) = fake_v2("pids\n");
+        let limits = Limits { cpus: None, memory: Some(1 << 28) };
+        assert!(create_v2(&hierarchies, "a", &limits).is_none());
+        let error = create_v1(&hierarchies, "a", &limits).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "cannot limit memory to 268435456 bytes: this system has no memory cgroup controller"
+        );
+    }
+
+    #[test]
+    fn cpus_without_a_controller_are_left_to_the_affinity() {
+        let cpus = "0".parse().unwrap();
+        let groups = create_v1(&[], "a", &Limits { cpus: Some(&cpus), memory: None }).unwrap();
+        assert!(groups.groups().is_empty() && !groups.has("cpuset"));
+    }
+}

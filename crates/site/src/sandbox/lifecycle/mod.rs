@@ -1,0 +1,370 @@
+//! A sandbox from up to down.
+
+mod ports;
+mod view;
+
+use crate::copy::Snapshot;
+use crate::sandbox::binary::ServerBinary;
+use crate::sandbox::bootstrap::{bootstrap, check_space};
+use crate::sandbox::cgroup::{Groups, Limits};
+use crate::sandbox::config::{Config, checked, redo_log_bytes};
+use crate::sandbox::diagnosis::{Log, adjustments, rotate};
+use crate::sandbox::error::Failure;
+use crate::sandbox::janitor::Janitor;
+use crate::sandbox::paths::{Lock, Paths};
+use crate::sandbox::process::{ProcessId, server_with};
+use crate::sandbox::record::{Record, new_password};
+use crate::sandbox::server::{Launch, Server};
+use crate::sandbox::startup::Startup;
+use crate::sandbox::{CpuSet, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+use evenkeel_os::stop::Stop;
+use evenkeel_sense::cpu::Domain;
+use ports::{free_port, is_free};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// A clean shutdown writes every dirty page; a large pool on a slow disk takes its time.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(120);
+
+/// On the way out after an error or Ctrl-C nobody wants to wait; InnoDB recovers at the next start.
+const DROP_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A server that has not answered yet has nothing to lose, and may be deaf while it waits for a lock.
+const START_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Another program may take a free port between our look and the server's start.
+const PORT_TRIES: usize = 5;
+
+/// Who hears of events.
+type Events<'a> = &'a mut dyn FnMut(SandboxEvent);
+
+/// A running private server.
+///
+/// Dropping an ephemeral one ends its server; a detached one goes on.
+pub struct Sandbox {
+    paths: Paths,
+    record: Record,
+    lifetime: Lifetime,
+    /// The port was asked for, so that no other will do.
+    port_is_fixed: bool,
+    server: Option<Server>,
+    log: Log,
+    groups: Groups,
+    oom_before: u64,
+    janitor: Option<Janitor>,
+    /// Held as long as this evenkeel uses the sandbox; absent in one found running.
+    lock: Option<Lock>,
+    /// Whether the server survives this value.
+    outlives: bool,
+}
+
+impl Sandbox {
+    /// Starts the sandbox, after creating its data directory where there is none; the data of an earlier
+    /// one of the same name are kept. Returns when the server answers.
+    pub fn up(spec: &SandboxSpec, stop: &Stop, events: Events<'_>) -> Result<Self, SandboxError> {
+        let settings = checked(&spec.settings)?;
+        check_cpus(spec.cpus.as_ref())?;
+        let binary = ServerBinary::find(spec.server_binary.as_deref())?;
+        let mut sandbox = Self::prepare(spec, events)?;
+        sandbox.record.settings = settings;
+        sandbox.record.server_binary.clone_from(&binary.path);
+        sandbox.record.server_version = binary.version.to_string();
+        sandbox.choose_port(spec.port)?;
+        check_space(&sandbox.paths, redo_log_bytes(&sandbox.record.settings))?;
+        sandbox.record.save(&sandbox.paths)?;
+        if !sandbox.paths.data().exists() {
+            events(SandboxEvent::Bootstrapping { server: binary.version.to_string() });
+            sandbox.write_config(&binary)?;
+            bootstrap(&sandbox.paths, &binary, &sandbox.record.password, stop)?;
+        }
+        sandbox.limit(spec)?;
+        sandbox.start(&binary, stop, events)?;
+        Ok(sandbox)
+    }
+
+    /// Directories, lock and record; what a crash left is removed.
+    fn prepare(spec: &SandboxSpec, events: Events<'_>) -> Result<Self, SandboxError> {
+        let paths = Paths::new(&spec.home, &spec.name)?;
+        paths.check_home()?;
+        // Before the lock, because whoever holds a running one holds that too; and after it, because somebody
+        // may have been faster.
+        load_stopped(&paths)?;
+        paths.create()?;
+        let lock = paths.lock()?;
+        if Snapshot::is_interrupted(&paths.data()) {
+            let study = std::fs::read_to_string(paths.study_note()).ok();
+            return Err(SandboxError::HalfRestored { name: spec.name.clone(), study });
+        }
+        let mut record = match load_stopped(&paths)? {
+            Some(record) => record,
+            None => Record::new(paths.socket()?, new_password()?),
+        };
+        if let Some(pid) = record.noted_pid() {
+            let _ = std::fs::remove_file(paths.pid_file());
+            let _ = std::fs::remove_file(&record.socket);
+            events(SandboxEvent::Note(format!("removed the stale pid file of process {pid}, which is gone")));
+        }
+        drop(Groups::adopt(record.groups()));
+        record.socket = paths.socket()?;
+        record.cpus = spec.cpus.as_ref().map(CpuSet::to_string);
+        record.memory = spec.memory;
+        record.detached = spec.lifetime == Lifetime::Detached;
+        record.set_running(None, &[]);
+        Ok(Self::new(paths, record, Some(lock)))
+    }
+
+    fn new(paths: Paths, record: Record, lock: Option<Lock>) -> Self {
+        let lifetime = if record.detached { Lifetime::Detached } else { Lifetime::Ephemeral };
+        let log = Log::whole(&paths.log());
+        Self {
+            paths,
+            record,
+            lifetime,
+            port_is_fixed: false,
+            server: None,
+            log,
+            groups: Groups::default(),
+            oom_before: 0,
+            janitor: None,
+            lock,
+            outlives: false,
+        }
+    }
+
+    /// One that was found running; it stays when the value is dropped.
+    pub(in crate::sandbox) fn adopted(paths: Paths, record: Record, id: ProcessId) -> Self {
+        let mut sandbox = Self::new(paths, record, None);
+        sandbox.groups = Groups::adopt(sandbox.record.groups());
+        sandbox.oom_before = sandbox.groups.oom_kills();
+        sandbox.server = Some(Server::adopted(id));
+        sandbox.outlives = true;
+        sandbox
+    }
+
+    fn choose_port(&mut self, wanted: Option<u16>) -> Result<(), SandboxError> {
+        self.port_is_fixed = wanted.is_some();
+        self.record.port = match wanted {
+            Some(port) if is_free(port) => port,
+            Some(port) => return Err(SandboxError::PortTaken { port }),
+            // The port it had keeps targets valid that somebody wrote down.
+            None if self.record.port != 0 && is_free(self.record.port) => self.record.port,
+            None => free_port()?,
+        };
+        Ok(())
+    }
+
+    fn limit(&mut self, spec: &SandboxSpec) -> Result<(), SandboxError> {
+        let limits = Limits { cpus: spec.cpus.as_ref(), memory: spec.memory };
+        // Ours alone: the janitor of a killed evenkeel may be removing its group at this very moment.
+        let (hash, owner) = (self.paths.hash() as u32, std::process::id());
+        let name = format!("{}-{hash:08x}-{owner}", self.paths.name);
+        self.groups = Groups::create(&name, &limits)?;
+        Ok(())
+    }
+
+    fn write_config(&self, binary: &ServerBinary) -> Result<(), SandboxError> {
+        Config {
+            paths: &self.paths,
+            socket: &self.record.socket,
+            port: self.record.port,
+            base_dir: binary.base_dir(),
+            settings: &self.record.settings,
+        }
+        .write()
+    }
+
+    /// Starts the server and waits until it answers, on another port if somebody was faster.
+    fn start(&mut self, binary: &ServerBinary, stop: &Stop, events: Events<'_>) -> Result<(), SandboxError> {
+        for _ in 1..PORT_TRIES {
+            match self.start_once(binary, stop, events) {
+                Err(SandboxError::Server { failure: Failure::Port(_), .. }) if !self.port_is_fixed => {
+                    self.record.port = free_port()?;
+                }
+                outcome => return outcome,
+            }
+        }
+        self.start_once(binary, stop, events)
+    }
+
+    fn start_once(
+        &mut self,
+        binary: &ServerBinary,
+        stop: &Stop,
+        events: Events<'_>,
+    ) -> Result<(), SandboxError> {
+        self.write_config(binary)?;
+        rotate(&self.paths.log());
+        self.log = Log::from_end(&self.paths.log());
+        self.oom_before = self.groups.oom_kills();
+        if let Some(pid) = server_with(&self.paths.my_cnf()) {
+            let failure = Failure::DataInUse(Some(pid));
+            return Err(SandboxError::Server {
+                name: self.paths.name.clone(),
+                failure,
+                log: self.log.tail(),
+            });
+        }
+        let id = self.launch(binary)?;
+        events(SandboxEvent::Starting { pid: id.pid });
+        let outcome = self.startup().map_or(Ok(()), |startup| startup.wait(&self.target(), stop));
+        if let Err(error) = outcome {
+            self.end_server(START_PATIENCE);
+            return Err(error);
+        }
+        adjustments(&self.log.text()).for_each(|line| events(SandboxEvent::Note(line)));
+        let _ = std::fs::remove_file(self.paths.init_sql());
+        if self.lifetime == Lifetime::Detached {
+            self.outlives = true;
+            self.janitor.take().into_iter().for_each(Janitor::dismiss);
+        }
+        events(SandboxEvent::Ready { pid: id.pid, port: self.record.port });
+        Ok(())
+    }
+
+    fn launch(&mut self, binary: &ServerBinary) -> Result<ProcessId, SandboxError> {
+        let affinity = if self.groups.has("cpuset") { None } else { self.record.cpu_set() };
+        let launch = Launch {
+            binary: &binary.path,
+            paths: &self.paths,
+            lifetime: self.lifetime,
+            doors: self.groups.doors()?,
+            affinity,
+        };
+        let server = launch.start()?;
+        let id = server.id;
+        // From here on dropping the value ends the server.
+        self.server = Some(server);
+        self.outlives = false;
+        let janitor = Janitor::hire(id, self.groups.groups());
+        self.janitor = Some(janitor.map_err(SandboxError::io("start", Path::new("/bin/sh")))?);
+        self.record.set_running(Some(id), self.groups.groups());
+        self.record.save(&self.paths)?;
+        Ok(id)
+    }
+
+    fn startup(&self) -> Option<Startup<'_>> {
+        Some(Startup {
+            name: &self.paths.name,
+            server: self.server.as_ref()?,
+            groups: &self.groups,
+            oom_before: self.oom_before,
+            log: &self.log,
+            port: self.record.port,
+        })
+    }
+
+    /// Whether the server still runs; the error says how it ended.
+    pub fn check(&self) -> Result<(), SandboxError> {
+        match self.startup() {
+            Some(startup) if startup.server.id.is_alive() => Ok(()),
+            Some(startup) => Err(startup.failed(startup.failure())),
+            None => Err(SandboxError::NotRunning { name: self.paths.name.clone() }),
+        }
+    }
+
+    /// Shuts the server down cleanly and starts it again with `changes` over its present settings: the data
+    /// stay, the buffer pool is cold. Where it does not start with them, it is down afterwards and the
+    /// settings are what they were.
+    pub fn restart(
+        &mut self,
+        changes: &BTreeMap<String, String>,
+        stop: &Stop,
+        events: Events<'_>,
+    ) -> Result<(), SandboxError> {
+        let changes = checked(changes)?;
+        let binary = ServerBinary::find(Some(&self.record.server_binary))?;
+        self.take_lock()?;
+        self.stop(events);
+        let before = self.record.settings.clone();
+        self.record.settings.extend(changes);
+        let outcome = self.start(&binary, stop, events);
+        if outcome.is_err() {
+            self.record.settings = before;
+            self.record.save(&self.paths)?;
+        }
+        outcome
+    }
+
+    /// Shuts the server down cleanly and keeps hold of the sandbox, so that nobody else starts it;
+    /// [`Sandbox::restart`] brings it up again.
+    pub fn pause(&mut self, events: Events<'_>) -> Result<(), SandboxError> {
+        self.take_lock()?;
+        self.stop(events);
+        Ok(())
+    }
+
+    /// Shuts the server down cleanly; the data stay.
+    pub fn down(mut self, events: Events<'_>) -> Result<(), SandboxError> {
+        self.take_lock()?;
+        self.stop(events);
+        Ok(())
+    }
+
+    fn take_lock(&mut self) -> Result<(), SandboxError> {
+        if self.lock.is_none() {
+            self.lock = Some(self.paths.lock()?);
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, events: Events<'_>) {
+        if let Some(server) = &self.server {
+            events(SandboxEvent::Stopping { pid: server.id.pid });
+        }
+        self.end_server(SHUTDOWN_PATIENCE);
+    }
+
+    /// Ends the server and takes its traces off the disk; the groups stay for a next one.
+    fn end_server(&mut self, patience: Duration) {
+        if let Some(server) = self.server.take() {
+            server.id.end(patience);
+            let _ = server.exit_status();
+            let _ = std::fs::remove_file(self.paths.pid_file());
+            let _ = std::fs::remove_file(&self.record.socket);
+            self.record.set_running(None, self.groups.groups());
+            // A full disk must not keep us from the rest; the record then names a process that is gone.
+            let _ = self.record.save(&self.paths);
+        }
+        self.outlives = false;
+        self.janitor.take().into_iter().for_each(Janitor::dismiss);
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if self.outlives {
+            return std::mem::take(&mut self.groups).keep();
+        }
+        self.end_server(DROP_PATIENCE);
+        if !self.groups.groups().is_empty() {
+            self.groups = Groups::default();
+            self.record.set_running(None, &[]);
+            let _ = self.record.save(&self.paths);
+        }
+        Paths::remove_socket_dir(&self.record.socket);
+    }
+}
+
+/// The record of a sandbox that does not run, if there is one.
+fn load_stopped(paths: &Paths) -> Result<Option<Record>, SandboxError> {
+    let record = Record::load(paths)?;
+    match record.as_ref().and_then(Record::live) {
+        Some(id) => Err(SandboxError::AlreadyRunning { name: paths.name.clone(), pid: id.pid }),
+        None => Ok(record),
+    }
+}
+
+fn check_cpus(cpus: Option<&CpuSet>) -> Result<(), SandboxError> {
+    let Some(cpus) = cpus else { return Ok(()) };
+    let refused = |what: &str, reason| Err(SandboxError::Limit { what: format!("CPUs to {what}"), reason });
+    if cpus.is_empty() {
+        return refused("none", "a server needs at least one".to_owned());
+    }
+    match Domain::Host.cpus() {
+        Some(online) if cpus.iter().any(|cpu| !online.contains(cpu)) => {
+            refused(&cpus.to_string(), format!("this machine has CPUs {online}"))
+        }
+        _ => Ok(()),
+    }
+}

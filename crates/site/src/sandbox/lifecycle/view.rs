@@ -1,0 +1,64 @@
+//! What others need to know of a running sandbox.
+
+use super::Sandbox;
+use crate::sandbox::Domain;
+use crate::server::{Address, Target};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+impl Sandbox {
+    /// Name.
+    pub fn name(&self) -> &str {
+        &self.paths.name
+    }
+
+    /// Its directory: my.cnf, data, tmp, server.log, sandbox.json.
+    pub fn dir(&self) -> &Path {
+        &self.paths.dir
+    }
+
+    /// Its unix socket.
+    pub fn socket(&self) -> &Path {
+        &self.record.socket
+    }
+
+    /// Whether it stays until somebody says `down`.
+    pub fn is_detached(&self) -> bool {
+        self.record.detached
+    }
+
+    /// Whether it is up, as far as this value knows.
+    pub fn is_up(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// The server by its unix socket; the account has all privileges.
+    pub fn target(&self) -> Target {
+        self.record.target(Address::Unix(self.record.socket.clone()))
+    }
+
+    /// The server by TCP on 127.0.0.1; the account has all privileges.
+    pub fn tcp_target(&self) -> Target {
+        self.record.target(Address::Tcp { host: "127.0.0.1".into(), port: self.record.port })
+    }
+
+    /// The server's process number; changes with a restart.
+    pub fn pid(&self) -> i32 {
+        self.server.as_ref().map_or(0, |server| server.id.pid)
+    }
+
+    /// Where the server runs, for those who measure it; changes with a restart.
+    pub fn domain(&self) -> Domain {
+        Domain {
+            pid: self.pid(),
+            cgroups: self.groups.groups().to_vec(),
+            cpus: self.record.cpu_set(),
+            memory: self.record.memory,
+        }
+    }
+
+    /// The settings that were asked for, defaults not among them.
+    pub fn settings(&self) -> &BTreeMap<String, String> {
+        &self.record.settings
+    }
+}

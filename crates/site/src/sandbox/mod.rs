@@ -1,0 +1,126 @@
+//! Private servers: a mariadbd of our own on its own data directory, socket and loopback port.
+//!
+//! It reads no configuration but its own my.cnf and never touches the system's service. An ephemeral
+//! sandbox ends with the process that holds it, whatever ends that process: the kernel kills the server
+//! (its parent-death signal), a janitor process removes what is left. A detached one stays until
+//! somebody says `down`.
+//!
+//! `binary` finds and checks the server, `config` writes its my.cnf, `bootstrap` its data directory;
+//! `server` starts it inside its `cgroup`, `startup` waits until it answers; `lifecycle` is the whole
+//! of it, `registry` what stands on disk.
+
+mod binary;
+mod bootstrap;
+mod cgroup;
+mod config;
+mod diagnosis;
+mod error;
+mod janitor;
+mod lifecycle;
+mod names;
+mod paths;
+mod process;
+mod record;
+mod registry;
+mod server;
+mod startup;
+
+pub use binary::check_server;
+pub use cgroup::{Cgroup, Limited, try_limit};
+pub use error::{Failure, LogTail, SandboxError};
+pub use evenkeel_sense::cpu::CpuSet;
+pub use lifecycle::Sandbox;
+pub use paths::default_home;
+pub use process::ProcessId;
+pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs, shell, wake};
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// How long a sandbox lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// As long as the [`Sandbox`] value, and at most as long as this process, however it ends.
+    Ephemeral,
+    /// Until [`Sandbox::down`].
+    Detached,
+}
+
+/// What a sandbox should be.
+#[derive(Clone, Debug)]
+pub struct SandboxSpec {
+    /// Name, unique within `home`; its data stay under this name until `clean`.
+    pub name: String,
+    /// Root directory of all sandboxes; see [`default_home`].
+    pub home: PathBuf,
+    /// The server's program; `None` looks for mariadbd in PATH and the usual places.
+    pub server_binary: Option<PathBuf>,
+    /// Server settings that replace or add to the defaults.
+    pub settings: BTreeMap<String, String>,
+    /// TCP port on 127.0.0.1; `None` takes a free one.
+    pub port: Option<u16>,
+    /// CPUs that the server may use.
+    pub cpus: Option<CpuSet>,
+    /// Most memory in bytes, its page cache included.
+    pub memory: Option<u64>,
+    /// How long it lives.
+    pub lifetime: Lifetime,
+}
+
+impl SandboxSpec {
+    /// An ephemeral sandbox with default settings and no limits.
+    pub fn new(home: impl Into<PathBuf>, name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            home: home.into(),
+            server_binary: None,
+            settings: BTreeMap::new(),
+            port: None,
+            cpus: None,
+            memory: None,
+            lifetime: Lifetime::Ephemeral,
+        }
+    }
+}
+
+/// What happens to a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SandboxEvent {
+    /// Its data directory is being created, which takes seconds.
+    Bootstrapping {
+        /// The server, for example "MariaDB 10.11.19".
+        server: String,
+    },
+    /// The server was started and does not answer yet.
+    Starting {
+        /// Its process.
+        pid: i32,
+    },
+    /// The server answers.
+    Ready {
+        /// Its process.
+        pid: i32,
+        /// Its TCP port on 127.0.0.1.
+        port: u16,
+    },
+    /// The server was asked to end.
+    Stopping {
+        /// Its process.
+        pid: i32,
+    },
+    /// Something worth knowing: a stale pid file was removed, the server adjusted a setting.
+    Note(String),
+}
+
+/// Where the server of a sandbox runs, as plain data for those who measure it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Domain {
+    /// The server's process.
+    pub pid: i32,
+    /// Its own groups; empty without limits or where there are no cgroups.
+    pub cgroups: Vec<Cgroup>,
+    /// The CPUs it may use, if limited.
+    pub cpus: Option<CpuSet>,
+    /// Its memory limit in bytes.
+    pub memory: Option<u64>,
+}

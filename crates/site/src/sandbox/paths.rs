@@ -1,0 +1,227 @@
+//! Where a sandbox keeps its things.
+
+use super::SandboxError;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// A socket's path has 108 bytes in the kernel's structure, the last of them zero.
+const SOCKET_PATH_BYTES: usize = 107;
+
+/// `$EVENKEEL_HOME`, else `$XDG_STATE_HOME/evenkeel`, else `$HOME/.local/state/evenkeel`.
+pub fn default_home() -> Result<PathBuf, SandboxError> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("EVENKEEL_HOME")
+        .or_else(|| set("XDG_STATE_HOME").map(|path| path.join("evenkeel")))
+        .or_else(|| set("HOME").map(|path| path.join(".local/state/evenkeel")))
+        .ok_or(SandboxError::NoHome)
+}
+
+/// Files of one sandbox.
+#[derive(Clone, Debug)]
+pub(super) struct Paths {
+    pub name: String,
+    /// `HOME/sandboxes/NAME`, absolute.
+    pub dir: PathBuf,
+}
+
+impl Paths {
+    pub(super) fn new(home: &Path, name: &str) -> Result<Self, SandboxError> {
+        check_name(name)?;
+        Ok(Self { name: name.into(), dir: all(home)?.join(name) })
+    }
+
+    /// Whether a server can be told this path: option files are text in lines, and of `tmpdir` a colon makes two.
+    pub(super) fn check_home(&self) -> Result<(), SandboxError> {
+        let fail = |reason| Err(SandboxError::Home { path: self.dir.clone(), reason });
+        match self.dir.to_str() {
+            None => fail("it is not UTF-8"),
+            Some(path) if path.contains(char::is_control) => {
+                fail("it has a line end or another control character")
+            }
+            Some(path) if path.contains(':') => {
+                fail("it has a colon, at which the server parts lists of folders")
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Creates the directories, closed to other users: whoever reaches the socket is root at the server.
+    pub(super) fn create(&self) -> Result<(), SandboxError> {
+        for dir in [&self.dir, &self.tmp()] {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(dir)
+                .map_err(SandboxError::io("create directory", dir))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn my_cnf(&self) -> PathBuf {
+        self.dir.join("my.cnf")
+    }
+
+    pub(super) fn data(&self) -> PathBuf {
+        self.dir.join("data")
+    }
+
+    pub(super) fn tmp(&self) -> PathBuf {
+        self.dir.join("tmp")
+    }
+
+    pub(super) fn log(&self) -> PathBuf {
+        self.dir.join("server.log")
+    }
+
+    /// What the script that created the data directory said; there if it failed.
+    pub(super) fn bootstrap_log(&self) -> PathBuf {
+        self.dir.join("bootstrap.log")
+    }
+
+    pub(super) fn pid_file(&self) -> PathBuf {
+        self.dir.join("server.pid")
+    }
+
+    /// The name of the study that gives the data back (`study::site`); there while one has to.
+    pub(super) fn study_note(&self) -> PathBuf {
+        self.dir.join("snapshot.study")
+    }
+
+    pub(super) fn record(&self) -> PathBuf {
+        self.dir.join("sandbox.json")
+    }
+
+    /// SQL that sets up the accounts; there until the first start has succeeded.
+    pub(super) fn init_sql(&self) -> PathBuf {
+        self.dir.join("init.sql")
+    }
+
+    /// A number that tells this sandbox from those of the same name under other homes (FNV-1a).
+    pub(super) fn hash(&self) -> u64 {
+        let bytes = self.dir.as_os_str().as_bytes();
+        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+    }
+
+    /// The socket: in the sandbox's directory, or under /tmp where that path is too long for a socket.
+    pub(super) fn socket(&self) -> Result<PathBuf, SandboxError> {
+        let long = self.dir.join("server.sock");
+        if long.as_os_str().len() <= SOCKET_PATH_BYTES {
+            return Ok(long);
+        }
+        let dir = short_dir();
+        private_dir(&dir).map_err(SandboxError::io("keep the socket in", &dir))?;
+        Ok(dir.join(format!("{:016x}.sock", self.hash())))
+    }
+
+    /// Removes the socket's directory under /tmp, unless other sandboxes use it.
+    pub(super) fn remove_socket_dir(socket: &Path) {
+        if socket.starts_with(short_dir()) {
+            let _ = std::fs::remove_file(socket);
+            let _ = std::fs::remove_dir(short_dir());
+        }
+    }
+
+    /// Keeps other evenkeels from starting or stopping this sandbox at the same time.
+    pub(super) fn lock(&self) -> Result<Lock, SandboxError> {
+        let path = self.dir.join("lock");
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(SandboxError::io("open", &path))?;
+        match evenkeel_os::exclusive(&file) {
+            true => Ok(Lock(file)),
+            false => Err(SandboxError::Busy { name: self.name.clone() }),
+        }
+    }
+}
+
+/// The kernel lets go of it when the file is closed, also by a crash.
+#[derive(Debug)]
+pub(super) struct Lock(#[allow(dead_code, reason = "held, not read")] File);
+
+/// The directory of all sandboxes under `home`, absolute.
+pub(super) fn all(home: &Path) -> Result<PathBuf, SandboxError> {
+    let home = std::path::absolute(home).map_err(SandboxError::io("find", home))?;
+    Ok(home.join("sandboxes"))
+}
+
+fn check_name(name: &str) -> Result<(), SandboxError> {
+    let fail = |reason| Err(SandboxError::Name { name: name.into(), reason });
+    if name.is_empty() || name.len() > 64 {
+        return fail("it has 1 to 64 characters");
+    }
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
+        return fail("it consists of letters, digits, '-', '_' and '.'");
+    }
+    match name.starts_with(['.', '-']) {
+        true => fail("it begins with a letter, a digit or '_'"),
+        false => Ok(()),
+    }
+}
+
+fn short_dir() -> PathBuf {
+    // SAFETY: getuid has no preconditions and cannot fail.
+    PathBuf::from(format!("/tmp/evenkeel-{}", unsafe { libc::getuid() }))
+}
+
+/// /tmp belongs to everyone: a directory that somebody else prepared there is not used.
+fn private_dir(dir: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(dir) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let found = std::fs::symlink_metadata(dir)?;
+    // SAFETY: getuid has no preconditions and cannot fail.
+    let ours = found.is_dir() && found.uid() == unsafe { libc::getuid() } && found.mode() & 0o077 == 0;
+    match ours {
+        true => Ok(()),
+        false => Err(io::Error::other("it is not a directory of ours that is closed to others")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_could_leave_the_directory_are_refused() {
+        for name in ["", ".", "..", "a/b", "-x", "a b", "ä", &"x".repeat(65)] {
+            assert!(Paths::new(Path::new("/h"), name).is_err(), "{name:?}");
+        }
+        let paths = Paths::new(Path::new("/h"), "My_sand-box.1").unwrap();
+        assert_eq!(paths.dir, Path::new("/h/sandboxes/My_sand-box.1"));
+    }
+
+    #[test]
+    fn a_short_path_keeps_the_socket_in_the_sandbox() {
+        let paths = Paths::new(Path::new("/h"), "a").unwrap();
+        assert_eq!(paths.socket().unwrap(), Path::new("/h/sandboxes/a/server.sock"));
+    }
+
+    #[test]
+    fn a_second_lock_is_refused_until_the_first_is_dropped() {
+        let home = tempfile::tempdir().unwrap();
+        let paths = Paths::new(home.path(), "a").unwrap();
+        paths.create().unwrap();
+        let lock = paths.lock().unwrap();
+        assert!(matches!(paths.lock(), Err(SandboxError::Busy { .. })));
+        drop(lock);
+        paths.lock().unwrap();
+    }
+
+    #[test]
+    fn a_directory_open_to_others_is_not_ours() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("x");
+        DirBuilder::new().mode(0o755).create(&dir).unwrap();
+        assert!(private_dir(&dir).is_err());
+        assert!(private_dir(&home.path().join("y")).is_ok());
+    }
+}

@@ -1,0 +1,183 @@
+//! A process that cannot be mistaken for another one of the same number.
+
+use evenkeel_os::clock::Clock;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// A process: its number, and when it started, because numbers are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessId {
+    /// Number.
+    pub pid: i32,
+    /// Start in clock ticks since the machine started (field 22 of /proc/PID/stat).
+    pub start_time: u64,
+}
+
+impl ProcessId {
+    /// The process that has this number now.
+    pub fn of(pid: i32) -> Option<Self> {
+        Some(Self { pid, start_time: read_stat(pid)?.1 })
+    }
+
+    /// Whether it still runs. One that ended and was not yet waited for does not run.
+    pub fn is_alive(&self) -> bool {
+        read_stat(self.pid)
+            .is_some_and(|(state, start_time)| start_time == self.start_time && !matches!(state, 'Z' | 'X'))
+    }
+
+    /// Sends a signal to this very process; `false` if it is gone.
+    pub(super) fn signal(&self, signal: i32) -> bool {
+        // The descriptor refers to one process for ever, so that the check below holds while we signal.
+        // SAFETY: pidfd_open takes two numbers and returns a new descriptor or -1.
+        let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) };
+        if raw < 0 {
+            return self.signal_by_number(signal);
+        }
+        // SAFETY: the kernel just returned this descriptor, and nobody else owns it.
+        let handle = unsafe { OwnedFd::from_raw_fd(raw as i32) };
+        if !self.is_alive() {
+            return false;
+        }
+        let none = std::ptr::null::<libc::siginfo_t>();
+        // SAFETY: the descriptor is open; a null siginfo stands for that of kill().
+        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, handle.as_raw_fd(), signal, none, 0) == 0 }
+    }
+
+    /// For kernels before 5.3.
+    fn signal_by_number(&self, signal: i32) -> bool {
+        // SAFETY: kill takes two numbers; the process was just seen to be ours.
+        self.is_alive() && unsafe { libc::kill(self.pid, signal) == 0 }
+    }
+
+    /// Waits until it is gone; `false` if it is not after `limit`.
+    pub(super) fn wait(&self, limit: Duration) -> bool {
+        let clock = Clock::start();
+        while self.is_alive() {
+            if Duration::from(clock.now()) >= limit {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        true
+    }
+
+    /// Asks it to end, and kills it where it has not after `patience`. Also wakes it if it was stopped, or is meanwhile.
+    pub fn end(&self, patience: Duration) {
+        /// From one look for somebody who stopped it to the next.
+        const LOOK_EVERY: Duration = Duration::from_secs(1);
+        self.signal(libc::SIGTERM);
+        let clock = Clock::start();
+        loop {
+            self.signal(libc::SIGCONT);
+            let left = patience.saturating_sub(clock.now().into());
+            if self.wait(left.min(LOOK_EVERY)) {
+                return;
+            }
+            if left.is_zero() {
+                break;
+            }
+        }
+        self.signal(libc::SIGKILL);
+        self.wait(Duration::from_secs(10));
+    }
+}
+
+/// The option file of a server that is started in the folder where that lies.
+pub(super) const BESIDE: &str = "./my.cnf";
+
+/// A running server that was started with this option file, by its whole path or in its folder, whoever started it.
+pub(super) fn server_with(my_cnf: &Path) -> Option<i32> {
+    let option = |path: &[u8]| [b"--defaults-file=", path].concat();
+    let (whole, beside) = (option(my_cnf.as_os_str().as_bytes()), option(BESIDE.as_bytes()));
+    let processes = std::fs::read_dir("/proc").ok()?;
+    processes.flatten().find_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let command = std::fs::read(entry.path().join("cmdline")).ok()?;
+        // The installation script carries the same option behind the shell's name and its own.
+        let told = command.split(|byte| *byte == 0).nth(1)?;
+        // A server works in its data directory, which is below that folder.
+        let works_below = || {
+            let place = std::fs::read_link(entry.path().join("cwd"));
+            my_cnf.parent().is_some_and(|folder| place.is_ok_and(|place| place.starts_with(folder)))
+        };
+        (told == whole || told == beside && works_below()).then_some(pid)
+    })
+}
+
+/// State and start time. The name before them is in parentheses and may contain anything.
+fn read_stat(pid: i32) -> Option<(char, u64)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let mut fields = rest.split(' ');
+    let state = fields.next()?.chars().next()?;
+    Some((state, fields.nth(18)?.parse().ok()?))
+}
+
+/// Tells one start of the machine from another: start times count from there.
+pub(super) fn boot_id() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    fn sleeper() -> std::process::Child {
+        Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_process_ends_and_is_known_to_be_gone_even_as_a_zombie() {
+        let mut child = sleeper();
+        let id = ProcessId::of(child.id() as i32).unwrap();
+        assert!(id.is_alive());
+        id.end(Duration::from_secs(60));
+        assert!(!id.is_alive());
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_reused_number_is_never_signalled() {
+        let mut child = sleeper();
+        let id = ProcessId::of(child.id() as i32).unwrap();
+        let earlier = ProcessId { start_time: id.start_time - 1, ..id };
+        assert!(!earlier.is_alive());
+        assert!(!earlier.signal(libc::SIGKILL));
+        assert!(id.is_alive());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_while_it_ends_is_woken_and_ends_in_order() {
+        let script = "trap 'sleep 1; exit 7' TERM; while :; do sleep 0.05; done";
+        let mut child = Command::new("/bin/sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap();
+        let id = ProcessId::of(child.id() as i32).unwrap();
+        // The shell has its trap once it has children.
+        let children = format!("/proc/{0}/task/{0}/children", id.pid);
+        while std::fs::read_to_string(&children).is_ok_and(|pids| pids.is_empty()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let stops = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            id.signal(libc::SIGSTOP)
+        });
+        id.end(Duration::from_secs(20));
+        stops.join().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(7), "it was killed");
+    }
+
+    #[test]
+    fn a_stopped_process_ends_too() {
+        let mut child = sleeper();
+        let id = ProcessId::of(child.id() as i32).unwrap();
+        assert!(id.signal(libc::SIGSTOP));
+        id.end(Duration::from_secs(60));
+        assert!(!id.is_alive());
+        child.wait().unwrap();
+    }
+}

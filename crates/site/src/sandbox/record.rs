@@ -1,0 +1,198 @@
+//! sandbox.json: what a sandbox is, for the evenkeel that comes after this one.
+
+use super::cgroup::Cgroup;
+use super::paths::Paths;
+use super::process::{ProcessId, boot_id};
+use super::{CpuSet, SandboxError};
+use crate::server::{Address, Target, TlsMode};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Version of the file's form.
+const VERSION: u32 = 1;
+
+/// The account that every start of a sandbox knows.
+pub(super) const USER: &str = "evenkeel";
+
+/// The file's content. It holds the password, so it has no `Debug` and is closed to other users.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Record {
+    version: u32,
+    pub server_binary: PathBuf,
+    pub server_version: String,
+    pub socket: PathBuf,
+    pub port: u16,
+    /// Of the account `evenkeel` at this server only.
+    pub password: String,
+    pub settings: BTreeMap<String, String>,
+    pub cpus: Option<String>,
+    pub memory: Option<u64>,
+    pub detached: bool,
+    running: Option<Running>,
+    groups: Vec<Group>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Running {
+    pid: i32,
+    start_time: u64,
+    boot_id: String,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Group {
+    controllers: Vec<String>,
+    path: PathBuf,
+}
+
+impl Record {
+    pub(super) fn new(socket: PathBuf, password: String) -> Self {
+        Self {
+            version: VERSION,
+            server_binary: PathBuf::new(),
+            server_version: String::new(),
+            socket,
+            port: 0,
+            password,
+            settings: BTreeMap::new(),
+            cpus: None,
+            memory: None,
+            detached: false,
+            running: None,
+            groups: Vec::new(),
+        }
+    }
+
+    /// `None` where there is none yet.
+    pub(super) fn load(paths: &Paths) -> Result<Option<Self>, SandboxError> {
+        let path = paths.record();
+        let damaged = |reason: String| SandboxError::Record { path: path.clone(), reason };
+        let text = match fs::read_to_string(&path) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(damaged(error.to_string())),
+            Ok(text) => text,
+        };
+        let record: Self = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        match record.version {
+            VERSION => Ok(Some(record)),
+            other => Err(damaged(format!("it has version {other}, this evenkeel knows {VERSION}"))),
+        }
+    }
+
+    /// Writes it in one step: a crash leaves the old one or the new one.
+    pub(super) fn save(&self, paths: &Paths) -> Result<(), SandboxError> {
+        let path = paths.record();
+        let new = path.with_extension("json.new");
+        let text = serde_json::to_vec_pretty(self)
+            .map_err(|error| SandboxError::Record { path: path.clone(), reason: error.to_string() })?;
+        let mut options = OpenOptions::new();
+        let written = options
+            .create(true)
+            .write(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&new)
+            .and_then(|mut file| file.write_all(&text))
+            .and_then(|()| fs::rename(&new, &path));
+        written.map_err(SandboxError::io("write", &path))
+    }
+
+    /// Notes which server runs, and in which groups.
+    pub(super) fn set_running(&mut self, id: Option<ProcessId>, groups: &[Cgroup]) {
+        self.running = id.map(|id| Running { pid: id.pid, start_time: id.start_time, boot_id: boot_id() });
+        self.groups = groups
+            .iter()
+            .map(|group| Group { controllers: group.controllers.clone(), path: group.path.clone() })
+            .collect();
+    }
+
+    /// The server noted last, if it still runs.
+    pub(super) fn live(&self) -> Option<ProcessId> {
+        let running = self.running.as_ref().filter(|running| running.boot_id == boot_id())?;
+        Some(ProcessId { pid: running.pid, start_time: running.start_time }).filter(ProcessId::is_alive)
+    }
+
+    /// The server noted last, whether it runs or not.
+    pub(super) fn noted_pid(&self) -> Option<i32> {
+        self.running.as_ref().map(|running| running.pid)
+    }
+
+    pub(super) fn groups(&self) -> Vec<Cgroup> {
+        let group =
+            |group: &Group| Cgroup { controllers: group.controllers.clone(), path: group.path.clone() };
+        self.groups.iter().map(group).collect()
+    }
+
+    pub(super) fn cpu_set(&self) -> Option<CpuSet> {
+        self.cpus.as_deref()?.parse().ok()
+    }
+
+    /// How the evenkeel account logs in.
+    pub(super) fn target(&self, address: Address) -> Target {
+        Target {
+            address,
+            user: USER.into(),
+            password: Some(self.password.clone()),
+            database: None,
+            tls: TlsMode::Disabled,
+            tls_ca: None,
+        }
+    }
+}
+
+/// 128 random bits from the kernel, in hexadecimal: secrets do not come from a seed.
+pub(super) fn new_password() -> Result<String, SandboxError> {
+    let source = Path::new("/dev/urandom");
+    let mut bytes = [0; 16];
+    let read = fs::File::open(source).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(SandboxError::io("read", source))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn paths() -> (tempfile::TempDir, Paths) {
+        let home = tempfile::tempdir().unwrap();
+        let paths = Paths::new(home.path(), "a").unwrap();
+        paths.create().unwrap();
+        (home, paths)
+    }
+
+    #[test]
+    fn a_record_comes_back_as_it_was_and_is_closed_to_others() {
+        let (_home, paths) = paths();
+        assert!(Record::load(&paths).unwrap().is_none());
+        let mut record = Record::new("/s".into(), new_password().unwrap());
+        record.set_running(ProcessId::of(std::process::id() as i32), &[]);
+        record.save(&paths).unwrap();
+        let back = Record::load(&paths).unwrap().unwrap();
+        assert_eq!(back.password, record.password);
+        assert_eq!(back.live().unwrap().pid, std::process::id() as i32);
+        let mode = fs::metadata(paths.record()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_process_of_an_earlier_start_of_the_machine_does_not_run() {
+        let mut record = Record::new("/s".into(), String::new());
+        record.set_running(ProcessId::of(std::process::id() as i32), &[]);
+        record.running.as_mut().unwrap().boot_id = "earlier".into();
+        assert_eq!(record.live(), None);
+    }
+
+    #[test]
+    fn a_damaged_record_is_an_error_with_its_path() {
+        let (_home, paths) = paths();
+        fs::write(paths.record(), "{\"version\": 1").unwrap();
+        assert!(matches!(Record::load(&paths), Err(SandboxError::Record { .. })));
+    }
+}

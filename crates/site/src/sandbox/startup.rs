@@ -1,0 +1,114 @@
+//! Waiting until a server answers, and saying why it does not.
+
+use super::SandboxError;
+use super::cgroup::Groups;
+use super::diagnosis::{Log, diagnose, hopeless};
+use super::error::Failure;
+use super::server::Server;
+use crate::server::{Control, Target, TargetError};
+use evenkeel_os::clock::Clock;
+use evenkeel_os::stop::Stop;
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+
+/// Recovery after a crash may take minutes, and the log says how far it is; a log that stands still this
+/// long is a server that hangs.
+const SILENCE: Duration = Duration::from_secs(120);
+
+/// A started server that may not answer yet.
+pub(super) struct Startup<'a> {
+    pub name: &'a str,
+    pub server: &'a Server,
+    pub groups: &'a Groups,
+    /// Processes that the kernel had killed in these groups before this start.
+    pub oom_before: u64,
+    pub log: &'a Log,
+    pub port: u16,
+}
+
+impl Startup<'_> {
+    /// Returns when the server answers `target`, and nobody else.
+    pub(super) fn wait(&self, target: &Target, stop: &Stop) -> Result<(), SandboxError> {
+        let clock = Clock::start();
+        let (mut size, mut grown) = (0, clock.now());
+        loop {
+            if stop.is_set() {
+                return Err(SandboxError::Stopped { name: self.name.into() });
+            }
+            if !self.server.id.is_alive() {
+                return Err(self.failed(self.failure()));
+            }
+            match Control::connect_until(target, stop) {
+                Ok(mut control) => {
+                    return match self.check_private(&mut control, target, stop) {
+                        Err(SandboxError::Target(TargetError::Stopped)) => {
+                            Err(SandboxError::Stopped { name: self.name.into() })
+                        }
+                        checked => checked,
+                    };
+                }
+                Err(error) if is_not_yet(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if self.log.size() != size {
+                (size, grown) = (self.log.size(), clock.now());
+                if let Some(failure) = hopeless(&self.log.text(), self.port) {
+                    return Err(self.failed(failure));
+                }
+            }
+            if Duration::from(clock.now() - grown) > SILENCE {
+                return Err(self.failed(Failure::Silent(SILENCE.as_secs())));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Whatever its settings have made of it: it lets in nobody who has a wrong password, and nobody from elsewhere.
+    fn check_private(&self, control: &mut Control, target: &Target, stop: &Stop) -> Result<(), SandboxError> {
+        let stranger = Target { password: Some("another one".into()), database: None, ..target.clone() };
+        let open = match Control::connect_until(&stranger, stop) {
+            Err(TargetError::Login { .. }) => {
+                let is_local =
+                    control.query_value("SELECT @@bind_address = '127.0.0.1' AND @@skip_name_resolve")?;
+                (is_local.as_deref() != Some("1"))
+                    .then_some("it listens to others, or takes them for local ones")
+            }
+            Err(error) => return Err(error.into()),
+            Ok(_) => Some("it asks nobody for the password"),
+        };
+        open.map_or(Ok(()), |what| Err(self.failed(Failure::Open(what))))
+    }
+
+    /// Why a server that has ended did so.
+    pub(super) fn failure(&self) -> Failure {
+        let status = self.server.exit_status();
+        if self.groups.oom_kills() > self.oom_before {
+            return Failure::OutOfMemory;
+        }
+        match status.and_then(|status| status.signal()) {
+            // A signal from outside says nothing to the log; what stands there is not the cause.
+            Some(signal @ (libc::SIGKILL | libc::SIGTERM | libc::SIGINT)) => Failure::Killed(signal),
+            signal => diagnose(&self.log.text(), self.port).unwrap_or_else(|| match (signal, status) {
+                (Some(signal), _) => Failure::Killed(signal),
+                (None, Some(status)) => Failure::Ended(status.to_string()),
+                (None, None) => Failure::Ended("it was started by another evenkeel".into()),
+            }),
+        }
+    }
+
+    pub(super) fn failed(&self, failure: Failure) -> SandboxError {
+        SandboxError::Server { name: self.name.into(), failure, log: self.log.tail() }
+    }
+}
+
+fn is_not_yet(error: &TargetError) -> bool {
+    matches!(
+        error,
+        TargetError::Refused { .. }
+            | TargetError::Unreachable { .. }
+            | TargetError::Lost { .. }
+            | TargetError::Timeout { .. }
+            // Seen at the next look at the switch.
+            | TargetError::Stopped
+    )
+}

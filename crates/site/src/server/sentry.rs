@@ -1,0 +1,238 @@
+//! Sees to it that nobody waits for ever for a server that does not answer, nor goes on waiting when somebody asked to stop.
+//!
+//! A statement may rightly take an hour: an index over millions of rows. So its time alone proves nothing, and a thread
+//! beside each control connection asks the server for another one when a statement has been silent for a while. A server
+//! that lets nobody in either (its process is stopped, its disk is full, the way to it is broken) does not answer; the
+//! connection is cut then, which ends the statement with an error.
+
+use super::connect::{self, Patience};
+use super::{Address, Target, TargetError};
+use evenkeel_core::Nanos;
+use evenkeel_os::clock::Clock;
+use evenkeel_os::stop::Stop;
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+/// Four looks a second cost nothing that could be measured.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// A statement that has been silent for so long raises the question whether the server answers anybody.
+const SILENCE: Nanos = Nanos::from_secs(10);
+/// The same for as long again is no news once the server has let another connection in.
+const SILENCE_AGAIN: Nanos = Nanos::from_secs(30);
+/// One lost login may be an accident of the network.
+const LOGINS_LOST: u32 = 2;
+/// A statement that is nearly done may end by itself after somebody asked to stop.
+const GRACE: Nanos = Nanos::from_secs(1);
+/// The server has so long to let us in and to end the statement of one who stops.
+const KILL_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a stop means for the statement under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtStop {
+    /// It ends, at the server too.
+    End,
+    /// It goes on as long as the server answers anybody: it clears up.
+    Finish,
+}
+
+/// A connection as the sentry sees it.
+pub(super) struct Line {
+    clock: Clock,
+    /// When the statement under way was asked, or its last row came, ns of `clock` and never zero; zero where none is.
+    asked: AtomicU64,
+    /// Why it was cut.
+    cut: OnceLock<Cut>,
+    over: AtomicBool,
+    /// The connection's socket once more, so that it can be shut down while its owner reads from it.
+    socket: OwnedFd,
+}
+
+/// Why a connection was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// Somebody asked to stop.
+    Stopped,
+    /// The server answers nobody, and has not for so long.
+    Silent(Nanos),
+}
+
+/// A statement under way; over when dropped.
+pub(super) struct Asking<'a>(&'a Line);
+
+impl Asking<'_> {
+    /// A row has come.
+    pub(super) fn heard(&self) {
+        self.0.mark();
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.asked.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Line {
+    /// From now on a statement is under way.
+    pub(super) fn asking(&self) -> Asking<'_> {
+        self.mark();
+        Asking(self)
+    }
+
+    fn mark(&self) {
+        self.asked.store(self.clock.now().0.max(1), Ordering::Relaxed);
+    }
+
+    /// How long the statement under way has been silent; `None` where none is.
+    pub(super) fn silent_for(&self) -> Option<Nanos> {
+        match self.asked.load(Ordering::Relaxed) {
+            0 => None,
+            asked => Some(self.clock.now() - Nanos(asked)),
+        }
+    }
+
+    /// What the cut came to for the one who asked.
+    pub(super) fn failure(&self, target: &Target) -> Option<TargetError> {
+        Some(match *self.cut.get()? {
+            Cut::Stopped => TargetError::Stopped,
+            Cut::Silent(silent) => TargetError::silent(target.address.to_string(), silent),
+        })
+    }
+
+    /// Ends the statement under way with an error, and the connection with it.
+    pub(super) fn cut(&self, cause: Cut) {
+        let _ = self.cut.set(cause);
+        // SAFETY: the descriptor is open as long as the line is; a socket whose peer is gone returns an error, which is no loss.
+        unsafe { libc::shutdown(self.socket.as_raw_fd(), libc::SHUT_RDWR) };
+    }
+}
+
+/// The thread beside a connection; it ends with this value.
+pub(super) struct Sentry {
+    pub(super) line: Arc<Line>,
+    thread: Thread,
+}
+
+impl Sentry {
+    pub(super) fn post(conn: &Conn, target: &Target, stop: &Stop, at_stop: AtStop) -> io::Result<Self> {
+        // SAFETY: the descriptor is open while `conn` is borrowed, and is duplicated before that ends.
+        let socket = unsafe { BorrowedFd::borrow_raw(conn.as_raw_fd()) }.try_clone_to_owned()?;
+        let line = Arc::new(Line {
+            clock: Clock::start(),
+            asked: AtomicU64::new(0),
+            cut: OnceLock::new(),
+            over: AtomicBool::new(false),
+            socket,
+        });
+        let (target, stop, id) = (target.clone(), stop.clone(), conn.connection_id());
+        let watch = Watch { line: Arc::clone(&line), target, stop, at_stop, id };
+        let thread = thread::Builder::new().name("sentry".into()).spawn(move || watch.run())?;
+        Ok(Self { line, thread: thread.thread().clone() })
+    }
+
+    /// Nobody is needed beside a connection whose reads have a limit of their own.
+    pub(super) fn dismiss(&self) {
+        self.line.over.store(true, Ordering::Relaxed);
+        self.thread.unpark();
+    }
+}
+
+impl Drop for Sentry {
+    fn drop(&mut self) {
+        self.dismiss();
+    }
+}
+
+struct Watch {
+    line: Arc<Line>,
+    target: Target,
+    stop: Stop,
+    at_stop: AtStop,
+    /// The connection's number at the server.
+    id: u32,
+}
+
+impl Watch {
+    fn run(&self) {
+        let (mut stop_due, mut due) = (None, SILENCE);
+        while !self.line.over.load(Ordering::Relaxed) && self.line.cut.get().is_none() {
+            thread::park_timeout(LOOK_EVERY);
+            let now = self.line.clock.now();
+            let Some(silent) = self.line.silent_for() else {
+                due = SILENCE;
+                continue;
+            };
+            if self.stop.is_set() {
+                let looks_at = *stop_due.get_or_insert(now + GRACE);
+                if now >= looks_at && silent >= GRACE {
+                    if self.stopped() {
+                        return;
+                    }
+                    stop_due = Some(now + SILENCE);
+                }
+            } else if silent < SILENCE {
+                due = SILENCE;
+            } else if silent >= due {
+                due = silent + SILENCE_AGAIN;
+                if !self.answers()
+                    && let Some(silent) = self.line.silent_for().filter(|silent| *silent >= SILENCE)
+                {
+                    return self.line.cut(Cut::Silent(silent));
+                }
+            }
+        }
+    }
+
+    /// Whether the server still lets anybody in, or at least says why not.
+    fn answers(&self) -> bool {
+        let patience = Patience { stop: self.stop.clone(), ..Patience::default() };
+        (0..LOGINS_LOST).any(|_| match connect::connect(&self.target, &patience) {
+            Err(
+                TargetError::Timeout { .. } | TargetError::Unreachable { .. } | TargetError::Refused { .. },
+            ) => false,
+            // That somebody stops says nothing about the server, and is seen at the next look.
+            Ok(_) | Err(_) => true,
+        })
+    }
+
+    /// Somebody has asked to stop. Ends the connection, and the statement at the server too, which would otherwise go on
+    /// with it; `false` where the statement is to be finished and the server answers.
+    fn stopped(&self) -> bool {
+        let patience = Patience { limit: KILL_PATIENCE, stop: Stop::default() };
+        let greeted = connect::connect(&self.target, &patience);
+        if greeted.is_ok() && self.at_stop == AtStop::Finish {
+            return false;
+        }
+        let _ = self.line.cut.set(Cut::Stopped);
+        if let Ok((mut conn, _)) = greeted {
+            connect::limit_waits(&conn, Some(KILL_PATIENCE));
+            if self.is_ours(&mut conn) {
+                // One that has ended meanwhile is an error here, and no loss.
+                let _ = conn.query_drop(format!("KILL CONNECTION {}", self.id));
+            }
+        }
+        self.line.cut(Cut::Stopped);
+        true
+    }
+
+    /// Whether that number is our connection's at this server too: a proxy, or a name with several addresses, may have led
+    /// us to another one, where it is somebody else's.
+    fn is_ours(&self, conn: &mut Conn) -> bool {
+        if matches!(self.target.address, Address::Unix(_)) {
+            return true;
+        }
+        let port = self.line.socket.try_clone().and_then(|socket| TcpStream::from(socket).local_addr());
+        let sql = format!("SELECT host FROM information_schema.processlist WHERE id = {}", self.id);
+        match (port, conn.query_first::<String, _>(sql)) {
+            (Ok(ours), Ok(Some(host))) => host.ends_with(&format!(":{}", ours.port())),
+            _ => false,
+        }
+    }
+}

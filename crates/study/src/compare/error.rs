@@ -1,0 +1,81 @@
+//! Why two things cannot be compared.
+
+use thiserror::Error;
+
+/// Why two things cannot be compared.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum CompareError {
+    /// A cell that is not there.
+    #[error("study {study} has no cell {cell}")]
+    NoCell {
+        /// Study.
+        study: String,
+        /// What was asked for.
+        cell: u32,
+    },
+    /// One side is a cell and the other a study.
+    #[error("a cell cannot be compared to a whole study")]
+    CellAndStudy,
+    /// Different numbers of series.
+    #[error("the first study has {first} series and the second {second}")]
+    Series {
+        /// Of the first.
+        first: usize,
+        /// Of the second.
+        second: usize,
+    },
+    /// Nothing says what the server does at most.
+    #[error(
+        "study {study} has no rate that was refused for certain, so that its throughput is that of the arrivals"
+    )]
+    NoOverload {
+        /// Study.
+        study: String,
+    },
+    /// No rate was measured in both.
+    #[error("no rate was measured in both studies so that response times can be compared{}", told(left_out))]
+    NoCommonRate {
+        /// Rates of the first at which the response settled.
+        rates: Vec<f64>,
+        /// Rates that both have, with the reason why they do not count.
+        left_out: Vec<String>,
+    },
+    /// Runs without an answer.
+    #[error("there is no {figure} to compare: runs without a single answer")]
+    NoFigure {
+        /// Name of the figure.
+        figure: &'static str,
+    },
+}
+
+fn told(left_out: &[String]) -> String {
+    if left_out.is_empty() { String::new() } else { format!(" ({})", left_out.join("; ")) }
+}
+
+impl CompareError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoCell { study, .. } => {
+                format!("`evenkeel report {study}` numbers the cells; write STUDY:3 or STUDY:c03")
+            }
+            Self::CellAndStudy => "name two studies, or a cell of each, as last:c03".to_owned(),
+            Self::Series { .. } => "name a cell of each, as last:c03".to_owned(),
+            Self::NoOverload { .. } => {
+                "measure it with --within, which goes into overload, or compare response times (--of tau)"
+                    .to_owned()
+            }
+            Self::NoCommonRate { rates, .. } if !rates.is_empty() => {
+                let rates: Vec<String> = rates.iter().map(f64::to_string).collect();
+                format!(
+                    "measure the second again at the rates of the first: --rate {} --repeats 5",
+                    rates.join(",")
+                )
+            }
+            Self::NoCommonRate { .. } => {
+                "measure both at the same rates: --rate 100,200 --repeats 5".to_owned()
+            }
+            Self::NoFigure { .. } => return None,
+        })
+    }
+}

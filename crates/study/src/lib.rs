@@ -1,0 +1,7 @@
+//! What is compared, how often and in which order, and what is found. It never prints.
+//!
+//! `profile` walks cells and repeats over arrival rates, `store` keeps what was measured, `compare` says which of two is better.
+
+pub mod compare;
+pub mod profile;
+pub mod store;

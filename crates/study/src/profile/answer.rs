@@ -1,0 +1,217 @@
+//! What all runs of a group say about what is carried, as bounds.
+
+use super::judge::REFUSALS;
+use crate::store::format::{
+    BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile,
+    SeverityRecord, Verdict, WorkRecord,
+};
+use crate::store::run_name;
+use evenkeel_core::bounds::alone::Way;
+use evenkeel_core::bounds::{Alone, Answer, Carried, Clear, Fate, Range, RunAt, Work};
+use evenkeel_core::trust::LOST_MAX;
+
+/// The bounds of series that differ in the target alone: what each of them carries at least, and at most.
+pub(super) fn of_group(
+    plan: &PlanFile,
+    cells: &[CellSummary],
+    runs: &[RunFile],
+    group: &[usize],
+) -> BoundsRecord {
+    let each: Vec<BoundsRecord> = group.iter().map(|series| of_series(plan, cells, runs, *series)).collect();
+    each.into_iter().reduce(hull).unwrap_or_default()
+}
+
+/// The runs of a series in numbers, in the order in which they were made.
+pub(super) fn runs_of(plan: &PlanFile, runs: &[RunFile], series: usize) -> Vec<RunAt> {
+    let rate = |run: &RunFile| {
+        plan.cells
+            .iter()
+            .find(|cell| cell.id == run.cell && cell.series == series)
+            .map(|cell| cell.rate_per_s)
+    };
+    runs.iter().filter_map(|run| Some(run_at(rate(run)?, run))).collect()
+}
+
+/// Names of the runs of a group that take no part in its bounds.
+pub(super) fn left_out(plan: &PlanFile, runs: &[RunFile], group: &[usize]) -> Vec<String> {
+    let is_own =
+        |run: &&RunFile| plan.cells.iter().any(|cell| cell.id == run.cell && group.contains(&cell.series));
+    let left = runs.iter().filter(is_own).filter(|run| !is_valid(run));
+    left.map(|run| run_name(run.cell, run.repeat)).collect()
+}
+
+/// Completions per second of each run of a series that kept the server busy throughout: what it does when it does all it can. Empty
+/// where no rate was refused for certain.
+pub fn overload_throughputs(plan: &PlanFile, runs: &[RunFile], series: usize) -> Vec<f64> {
+    let at = runs_of(plan, runs, series);
+    let valid: Vec<&RunAt> = at.iter().filter(|run| run.valid).collect();
+    Answer::of(&at).carried.saturated(&valid).iter().map(|run| run.throughput()).collect()
+}
+
+fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: usize) -> BoundsRecord {
+    let at = runs_of(plan, runs, series);
+    let answer = Answer::of(&at);
+    let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
+    let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
+    let p95 = p95(cells, series, &answer.carried);
+    BoundsRecord {
+        at_least_per_s: answer.carried.at_least,
+        seen_at_per_s: answer.carried.seen_at,
+        p95_below_ms: p95.map(|(_, below)| below),
+        p95_at_per_s: p95.map(|(rate, _)| rate),
+        at_most_per_s: answer.carried.at_most,
+        by_itself_per_s: answer.alone.map(|alone| range(alone.range)),
+        by_itself_from: answer.alone.map_or_else(String::new, |alone| way(&alone).to_owned()),
+        by_itself_coverage_percent: answer.alone.map(|alone| 100.0 * alone.coverage),
+        work: work(&valid, capacity(&at)),
+        taken_percent: answer.taken_percent,
+        runs: u32::try_from(at.len() - answer.left_out).unwrap_or(u32::MAX),
+        left_out: u32::try_from(answer.left_out).unwrap_or(u32::MAX),
+    }
+}
+
+/// The highest rate that was carried whose 95th percentile has an upper bound, and that bound in ms. Near the limit runs are
+/// mostly too short for one.
+fn p95(cells: &[CellSummary], series: usize, known: &Carried) -> Option<(f64, f64)> {
+    let seen_at = known.seen_at?;
+    let is_carried = |rate: f64| {
+        rate <= seen_at && known.rates.iter().any(|own| own.rate == rate && own.fate == Fate::Carried)
+    };
+    let carried = |cell: &&CellSummary| {
+        cell.series == series && is_carried(cell.rate_per_s) && cell.valid && !cell.lower_bound
+    };
+    let bounded = cells.iter().filter(carried).filter_map(|cell| Some((cell.rate_per_s, cell.p95_ms.high?)));
+    bounded.max_by(|one, other| one.0.total_cmp(&other.0))
+}
+
+/// One run as the mathematics takes it.
+fn run_at(rate: f64, run: &RunFile) -> RunAt {
+    let lost = run.counts.arrivals.saturating_sub(run.counts.completed);
+    let theta = run.theta.as_ref().filter(|theta| theta.domain == DomainRecord::Process);
+    let around = run.neighbours.as_ref();
+    RunAt {
+        rate,
+        seconds: run.measured_s,
+        arrivals: run.counts.arrivals,
+        completed: (run.throughput_per_s * run.measured_s).round() as u64,
+        lost: lost as f64 / run.counts.arrivals.max(1) as f64,
+        settled: match run.stability {
+            Verdict::Settled => Some(true),
+            Verdict::Unstable => Some(false),
+            Verdict::TooShort | Verdict::Mixed => None,
+        },
+        valid: is_valid(run),
+        cpu: theta.map(|theta| theta.total_percent / 100.0 * theta.cpus).or_else(|| cpu_by_request(run)),
+        cpus: around.map(|around| around.cpus),
+        taken: around.map(|around| around.taken_percent / 100.0 * around.cpus),
+        clear: around.map(clear),
+    }
+}
+
+/// CPU time of the server per second by what it took for a request: some servers say that themselves, where nobody sees
+/// their process.
+fn cpu_by_request(run: &RunFile) -> Option<f64> {
+    let micros = run.sense.get("server_cpu_us_per_request")?;
+    Some(1e-6 * micros * run.throughput_per_s).filter(|cpu| cpu.is_finite())
+}
+
+fn clear(around: &NeighboursRecord) -> Clear {
+    let NeighboursRecord { clear_s, clear_completed, clear_taken_percent, .. } = *around;
+    Clear { seconds: clear_s, completed: clear_completed, taken: clear_taken_percent / 100.0 }
+}
+
+/// Whether a run speaks about the server: its generator kept its instants, and its requests were what they should be.
+pub(super) fn is_valid(run: &RunFile) -> bool {
+    let failed = run.counts.failed.iter().filter(|(code, _)| !REFUSALS.contains(code));
+    let failed: u64 = failed.map(|(_, count)| count).sum();
+    run.caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid)
+        && 100.0 * failed as f64 <= LOST_MAX * run.counts.arrivals as f64
+}
+
+/// What a request takes of each resource. Only the CPU's capacity is known: a device that is always busy may do more at once.
+fn work(runs: &[&RunFile], cpus: Option<f64>) -> Vec<WorkRecord> {
+    // By requests of the same stretch, as the run has it, and so of the run as a whole.
+    let cpu = runs.iter().filter_map(|run| Some((run.throughput_per_s, 1e3 * cpu_by_request(run)?)));
+    let cpu = Work::of(&cpu.collect::<Vec<_>>());
+    let per_s = |name: &str, unit: f64| {
+        let points = runs.iter().filter_map(|run| Some((run.throughput_per_s, run.sense.get(name)? * unit)));
+        Work::of(&points.collect::<Vec<_>>())
+    };
+    let found = [
+        ("cpu_ms", cpu, cpus.map(|cpus| 1e3 * cpus)),
+        ("disk_busy_ms", per_s("disk_busy_percent", 10.0), None),
+        ("disk_reads", per_s("disk_reads_per_s", 1.0), None),
+        ("read_bytes", per_s("server_read_bytes_per_s", 1.0), None),
+        ("write_bytes", per_s("server_write_bytes_per_s", 1.0), None),
+    ];
+    found.into_iter().filter_map(|(name, work, capacity)| Some(record(name, work?, capacity))).collect()
+}
+
+fn record(resource: &str, work: Work, capacity: Option<f64>) -> WorkRecord {
+    WorkRecord {
+        resource: resource.to_owned(),
+        per_request: work.per_request,
+        range: work.range.map(range),
+        runs: u32::try_from(work.runs).unwrap_or(u32::MAX),
+        ends_at_per_s: capacity.and_then(|capacity| work.ends_at(capacity)).map(range),
+    }
+}
+
+/// CPUs that the server may use, where they are seen.
+fn capacity(runs: &[RunAt]) -> Option<f64> {
+    runs.iter().filter_map(|run| run.cpus).reduce(f64::max)
+}
+
+fn range(range: Range) -> RangeRecord {
+    RangeRecord { low: range.low, high: range.high }
+}
+
+fn way(alone: &Alone) -> &'static str {
+    match alone.way {
+        Way::Undisturbed => "undisturbed",
+        Way::ClearStretches => "clear-stretches",
+        Way::TakenHandedBack => "taken-handed-back",
+    }
+}
+
+/// Of two servers: what both carry at least, what neither exceeds, and what holds both. Where one of them has no bound, both
+/// together have none.
+fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
+    let both = |a: Option<f64>, b: Option<f64>, take: fn(f64, f64) -> f64| a.zip(b).map(|(a, b)| take(a, b));
+    let wide =
+        |a: RangeRecord, b: RangeRecord| RangeRecord { low: a.low.min(b.low), high: a.high.max(b.high) };
+    let by_itself = one.by_itself_per_s.zip(other.by_itself_per_s).map(|(a, b)| wide(a, b));
+    let work = one.work.iter().filter_map(|own| Some(work_hull(own, other.work_of(&own.resource)?, wide)));
+    BoundsRecord {
+        at_least_per_s: both(one.at_least_per_s, other.at_least_per_s, f64::min),
+        seen_at_per_s: both(one.seen_at_per_s, other.seen_at_per_s, f64::min),
+        p95_below_ms: both(one.p95_below_ms, other.p95_below_ms, f64::max),
+        p95_at_per_s: both(one.p95_at_per_s, other.p95_at_per_s, f64::min),
+        at_most_per_s: both(one.at_most_per_s, other.at_most_per_s, f64::max),
+        by_itself_per_s: by_itself,
+        by_itself_from: if by_itself.is_some() { one.by_itself_from.clone() } else { String::new() },
+        by_itself_coverage_percent: both(
+            one.by_itself_coverage_percent,
+            other.by_itself_coverage_percent,
+            f64::min,
+        ),
+        work: work.collect(),
+        taken_percent: both(one.taken_percent, other.taken_percent, f64::max),
+        runs: one.runs + other.runs,
+        left_out: one.left_out + other.left_out,
+    }
+}
+
+fn work_hull(
+    one: &WorkRecord,
+    other: &WorkRecord,
+    wide: impl Fn(RangeRecord, RangeRecord) -> RangeRecord,
+) -> WorkRecord {
+    WorkRecord {
+        resource: one.resource.clone(),
+        per_request: f64::midpoint(one.per_request, other.per_request),
+        range: one.range.zip(other.range).map(|(a, b)| wide(a, b)),
+        runs: one.runs + other.runs,
+        ends_at_per_s: one.ends_at_per_s.zip(other.ends_at_per_s).map(|(a, b)| wide(a, b)),
+    }
+}

@@ -1,0 +1,282 @@
+//! Cells over their runs.
+
+use super::figures::{add_counts, estimate};
+use super::pooled::CellRuns;
+use super::server;
+use crate::store::format::{
+    AttemptRecord, CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
+    SeverityRecord, Verdict,
+};
+use crate::store::run_name;
+use evenkeel_core::caveat::{Caveat, Severity};
+use evenkeel_core::disturbance::Disturbance;
+
+/// Every cell that has a run, in the order of series and rate.
+pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
+    let mut cells: Vec<&CellRecord> = plan.cells.iter().collect();
+    cells.sort_by(|a, b| {
+        (a.series, a.rate_per_s).partial_cmp(&(b.series, b.rate_per_s)).unwrap_or(a.id.cmp(&b.id))
+    });
+    let mut summaries: Vec<CellSummary> = cells.into_iter().filter_map(|cell| of_cell(cell, runs)).collect();
+    add_spreads(plan, &mut summaries);
+    summaries
+}
+
+fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
+    let all: Vec<&RunFile> = runs.iter().filter(|run| run.cell == cell.id).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let runs = standing(&all);
+    let over = |value: fn(&RunFile) -> f64| estimate(&runs.iter().map(|run| value(run)).collect::<Vec<_>>());
+    // A run without a single answer has no response time, least of all zero.
+    let answered = |value: fn(&RunFile) -> f64| {
+        let runs = runs.iter().filter(|run| run.response.count > 0);
+        estimate(&runs.map(|run| value(run)).collect::<Vec<_>>())
+    };
+    let some = |value: fn(&RunFile) -> Option<f64>| {
+        estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>())
+    };
+    let pooled = CellRuns::of(&runs);
+    let percentile = |quantile: f64, of_run: fn(&RunFile) -> f64| {
+        let pooled = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.percentile(quantile)));
+        pooled.unwrap_or_else(|| answered(of_run))
+    };
+    let tau = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.tau()));
+    let throughput = pooled.as_ref().and_then(CellRuns::throughput);
+    let mut counts = CountsRecord::default();
+    all.iter().for_each(|run| add_counts(&mut counts, &run.counts));
+    let pool_reads = some(pool_reads_per_request);
+    let mut caveats = caveats(&runs);
+    caveats.extend(left_out(&all, &runs));
+    Some(CellSummary {
+        cell: cell.id,
+        series: cell.series,
+        rate_per_s: cell.rate_per_s,
+        runs: u32::try_from(all.len()).unwrap_or(u32::MAX),
+        attempts_set_aside: u32::try_from(set_aside(&all).len()).unwrap_or(u32::MAX),
+        stability: stability(&runs),
+        lower_bound: runs.iter().any(|run| run.lower_bound),
+        tau_ms: tau.unwrap_or_else(|| answered(|run| run.response.mean_ms)),
+        p50_ms: percentile(0.5, |run| run.response.p50_ms),
+        p90_ms: percentile(0.9, |run| run.response.p90_ms),
+        p95_ms: percentile(0.95, |run| run.response.p95_ms),
+        p99_ms: percentile(0.99, |run| run.response.p99_ms),
+        p999_ms: percentile(0.999, |run| run.response.p999_ms),
+        throughput_per_s: throughput.unwrap_or_else(|| over(|run| run.throughput_per_s)),
+        theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
+        lag_p99_ms: some(|run| Some(run.lag.measured()?.p99_ms)),
+        session_wait_ms: some(|run| run.session_wait.mean_over_ms(run.counts.arrivals)),
+        pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
+        mu_ms: some(|run| run.mu_ms.as_ref().map(|delay| delay.mean)),
+        server: server::over_runs(&runs),
+        target_spread_ms: None,
+        counts,
+        valid: caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid),
+        caveats,
+        probe_wait_ms: some(|run| run.probe_wait_ms.as_ref().map(|wait| wait.mean)),
+    })
+}
+
+/// The runs that speak about the server: those in which the generator did not fail. Where it failed in all of them, all, and the
+/// cell is not valid.
+pub(super) fn standing<'a>(runs: &[&'a RunFile]) -> Vec<&'a RunFile> {
+    let some: Vec<&RunFile> = runs.iter().filter(|run| stands(run)).copied().collect();
+    if some.is_empty() { runs.to_vec() } else { some }
+}
+
+/// Whether a run speaks about the server, because its generator did not fail.
+pub fn stands(run: &RunFile) -> bool {
+    run.caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid)
+}
+
+/// The runs that do not, by their names.
+fn left_out(all: &[&RunFile], standing: &[&RunFile]) -> Option<CaveatRecord> {
+    let is_left = |run: &&&RunFile| !standing.iter().any(|other| other.repeat == run.repeat);
+    let runs: Vec<String> = all.iter().filter(is_left).map(|run| run_name(run.cell, run.repeat)).collect();
+    (!runs.is_empty()).then(|| record(&Caveat::RunsLeftOut { runs, of: all.len() }))
+}
+
+/// Pages that the buffer pool read from disk, per request.
+fn pool_reads_per_request(run: &RunFile) -> Option<f64> {
+    server::server_measures(run).get("pool_reads_per_request").copied()
+}
+
+/// The runs' common verdict, or `mixed`.
+fn stability(runs: &[&RunFile]) -> Verdict {
+    let first = runs[0].stability;
+    if runs.iter().all(|run| run.stability == first) { first } else { Verdict::Mixed }
+}
+
+/// The runs' caveats, each code once with its first text and how many runs share it.
+fn caveats(runs: &[&RunFile]) -> Vec<CaveatRecord> {
+    let mut found: Vec<(CaveatRecord, usize)> = Vec::new();
+    for caveat in runs.iter().flat_map(|run| &run.caveats) {
+        match found.iter_mut().find(|(known, _)| known.code == caveat.code) {
+            Some((_, count)) => *count += 1,
+            None => found.push((caveat.clone(), 1)),
+        }
+    }
+    let several = |(mut caveat, count): (CaveatRecord, usize)| {
+        if runs.len() > 1 {
+            caveat.text = format!("{} (in {count} of {} runs)", caveat.text, runs.len());
+        }
+        caveat
+    };
+    let mut caveats: Vec<CaveatRecord> = found.into_iter().map(several).collect();
+    let again = Caveat::measured_again(&set_aside(runs));
+    let over_runs = [Caveat::runs(runs.len() as u64), first_differs(runs), again];
+    caveats.extend(over_runs.iter().flatten().map(record));
+    caveats
+}
+
+/// What reached the attempts that were set aside.
+fn set_aside(runs: &[&RunFile]) -> Vec<Disturbance> {
+    runs.iter().flat_map(|run| &run.set_aside).map(AttemptRecord::disturbance).collect()
+}
+
+/// Whether the first repeat stands apart from the later ones, as where something warms up over runs.
+fn first_differs(runs: &[&RunFile]) -> Option<Caveat> {
+    let mut by_repeat = runs.to_vec();
+    by_repeat.sort_by_key(|run| run.repeat);
+    let taus: Vec<f64> =
+        by_repeat.iter().filter_map(|run| Some(run.response.measured()?.mean_ms / 1e3)).collect();
+    Caveat::first_repeat(&taus)
+}
+
+/// A caveat for the store.
+pub fn record(caveat: &Caveat) -> CaveatRecord {
+    CaveatRecord {
+        code: caveat.code().to_owned(),
+        severity: match caveat.severity() {
+            Severity::Note => SeverityRecord::Note,
+            Severity::Doubt => SeverityRecord::Doubt,
+            Severity::Invalid => SeverityRecord::Invalid,
+        },
+        text: caveat.to_string(),
+    }
+}
+
+/// The difference between the largest and the smallest tau of targets, where series differ in the target
+/// alone and were measured at the same rate.
+fn add_spreads(plan: &PlanFile, cells: &mut [CellSummary]) {
+    for index in 0..cells.len() {
+        let Some(series) = plan.series.get(cells[index].series) else { continue };
+        let taus: Vec<f64> = cells
+            .iter()
+            .filter(|cell| cell.rate_per_s == cells[index].rate_per_s && cell.tau_ms.n > 0)
+            .filter(|cell| plan.series.get(cell.series).is_some_and(|other| other.same_but_target(series)))
+            .map(|cell| cell.tau_ms.mean)
+            .collect();
+        if taus.len() > 1 {
+            let largest = taus.iter().copied().fold(f64::MIN, f64::max);
+            let smallest = taus.iter().copied().fold(f64::MAX, f64::min);
+            cells[index].target_spread_ms = Some(largest - smallest);
+        }
+    }
+}
+
+/// An estimate of the store as that of the mathematics.
+pub fn to_core(record: &EstimateRecord) -> Option<evenkeel_core::statistics::Estimate> {
+    use evenkeel_core::statistics::{ErrorBar, Estimate};
+    // A lower bound has no upper end, however far one goes.
+    let high = record.high.or(record.at_least().map(|_| f64::INFINITY));
+    let error = match (record.se, record.low, high) {
+        (Some(standard_error), Some(low), Some(high)) => Some(ErrorBar { standard_error, low, high }),
+        _ => None,
+    };
+    (record.n > 0).then(|| Estimate { n: u64::from(record.n), mean: record.mean, error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::pooled::tests::runs;
+    use crate::store::format::TimesRecord;
+
+    fn summary(runs: &[RunFile]) -> CellSummary {
+        of_cell(&CellRecord { id: 0, series: 0, rate_per_s: 125.0 }, runs).unwrap()
+    }
+
+    fn lower_ends(cell: &CellSummary) -> Vec<f64> {
+        let times = [&cell.tau_ms, &cell.p50_ms, &cell.p90_ms, &cell.p95_ms, &cell.p99_ms, &cell.p999_ms];
+        times.into_iter().chain([&cell.throughput_per_s]).filter_map(|figure| figure.low).collect()
+    }
+
+    #[test]
+    fn no_lower_end_is_negative() {
+        let mut without_batches = Vec::new();
+        for seconds in [1.0, 4.0, 8.0] {
+            for load in [0.5, 0.9, 0.98] {
+                let mut runs = runs(load, seconds, 3);
+                let ends = lower_ends(&summary(&runs));
+                // Where a run is too short for a figure it has no lower end at all.
+                let least = if seconds < 8.0 || load > 0.9 { 2 } else { 7 };
+                assert!(
+                    ends.len() >= least && ends.iter().all(|low| *low > 0.0),
+                    "{load}, {seconds} s: {ends:?}"
+                );
+                runs.iter_mut().for_each(|run| run.batches.clear());
+                without_batches.extend(lower_ends(&summary(&runs)));
+            }
+        }
+        // These are runs of which the plain interval over runs makes negative times.
+        assert!(without_batches.iter().any(|low| *low < 0.0), "{without_batches:?}");
+    }
+
+    #[test]
+    fn a_run_whose_generator_failed_takes_no_part_and_is_named() {
+        let mut four = runs(0.5, 20.0, 4);
+        for (run, repeat) in four.iter_mut().zip(1..) {
+            run.repeat = repeat;
+        }
+        let good = summary(&four[..3]);
+        four[3].response.mean_ms *= 9.0;
+        four[3].stability = Verdict::TooShort;
+        let late = Caveat::GeneratorSaturated { utilisation: 99.0 };
+        four[3].caveats.push(record(&late));
+        let cell = summary(&four);
+        assert!(cell.valid && cell.runs == 4 && cell.tau_ms == good.tau_ms, "{cell:?}");
+        let named = cell.caveats.iter().find(|caveat| caveat.code == "runs-left-out");
+        assert!(named.is_some_and(|caveat| caveat.text.ends_with(": c00-r4.")), "{:?}", cell.caveats);
+        for run in &mut four {
+            run.caveats = vec![record(&late)];
+        }
+        let none = summary(&four);
+        assert!(!none.valid && none.tau_ms.n == 4, "{none:?}");
+    }
+
+    #[test]
+    fn a_cell_without_batches_has_the_mean_over_its_runs() {
+        let mut runs = runs(0.9, 8.0, 3);
+        let pooled = summary(&runs).tau_ms;
+        runs.iter_mut().for_each(|run| run.batches.clear());
+        let old = summary(&runs).tau_ms;
+        let mean = runs.iter().map(|run| run.response.mean_ms).sum::<f64>() / 3.0;
+        assert!((old.mean - mean).abs() < 1e-9 && old.mean != pooled.mean, "{old:?} {pooled:?}");
+    }
+
+    #[test]
+    fn a_lower_bound_keeps_its_standard_error_for_the_trust_limit() {
+        let cell = summary(&runs(0.95, 8.0, 3));
+        let core = to_core(&cell.tau_ms).unwrap();
+        assert_eq!((core.standard_error(), core.high()), (cell.tau_ms.se, Some(f64::INFINITY)));
+        assert_eq!(
+            to_core(&EstimateRecord { n: 1, mean: 3.0, ..EstimateRecord::default() }).unwrap().error,
+            None
+        );
+    }
+
+    #[test]
+    fn a_run_that_tells_no_lag_is_not_averaged_in_as_one_without_lag() {
+        let times = |count, ms| TimesRecord { count, mean_ms: ms, p99_ms: ms, ..TimesRecord::default() };
+        let run = |lag: TimesRecord| RunFile { cell: 1, lag, response: times(9, 5.0), ..RunFile::default() };
+        let cell = CellRecord { id: 1, series: 0, rate_per_s: 10.0 };
+        let summary = of_cell(&cell, &[run(times(9, 3.0)), run(TimesRecord::default())]).unwrap();
+        assert_eq!((summary.lag_p99_ms.n, summary.lag_p99_ms.mean), (1, 3.0));
+        assert_eq!(summary.session_wait_ms.n, 0, "no request was due");
+        let silent = RunFile { cell: 1, ..RunFile::default() };
+        let summary = of_cell(&cell, &[silent]).unwrap();
+        assert_eq!((summary.tau_ms.n, summary.lag_p99_ms.n), (0, 0));
+    }
+}

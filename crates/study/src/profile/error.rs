@@ -1,0 +1,147 @@
+//! Why a study cannot go on.
+
+use crate::store::StoreError;
+use evenkeel_core::rates::{RatePlanError, SearchFailure};
+use evenkeel_lab::data::DataError;
+use evenkeel_lab::explain::ExplainError;
+use evenkeel_lab::load::LoadError;
+use evenkeel_sense::SenseError;
+use evenkeel_site::copy::CopyError;
+use evenkeel_site::elsewhere::ElsewhereError;
+use evenkeel_site::sandbox::SandboxError;
+use evenkeel_site::server::{Problem, TargetError};
+use std::borrow::Cow;
+use std::io;
+
+/// Why a study cannot go on. What was finished before stays in its folder.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant carries an error that documents itself")]
+pub enum StudyError {
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Sense(#[from] SenseError),
+    #[error(transparent)]
+    Elsewhere(#[from] ElsewhereError),
+    #[error(transparent)]
+    Explain(#[from] ExplainError),
+    #[error(transparent)]
+    Rates(#[from] RatePlanError),
+    /// The saturation could not be found.
+    #[error("cannot find the saturation of {series}: {source}")]
+    Search { series: String, source: SearchFailure },
+    /// The server cannot carry what the runs need.
+    #[error("the server does not meet what the runs need:\n{}", told(.0))]
+    Preflight(Vec<Problem>),
+    /// A pool smaller than any server starts with.
+    #[error(
+        "a buffer pool of {percent} % of {tables_bytes} bytes is {pool_bytes} bytes, below the server's minimum of \
+         {minimum_bytes}"
+    )]
+    SmallPool { percent: f64, tables_bytes: u64, pool_bytes: u64, minimum_bytes: u64 },
+    /// The size of the workload's tables is not known.
+    #[error("cannot tell the size of the tables of {workload}, so a pool in percent of them has no meaning")]
+    UnknownSize { workload: String },
+    /// The server died while it was being measured.
+    #[error("the server ended in the middle of a run: {0}")]
+    ServerDied(String),
+    /// A sandbox holds what write runs of another study left.
+    #[error("the data is what write runs of study {study} left when it was killed")]
+    WrittenBy { study: String },
+    /// The reset command failed.
+    #[error("the reset command {command:?} {how}")]
+    Reset { command: String, how: String },
+    /// The stored study is another one.
+    #[error("the stored study differs from what its command asks for now: {0}")]
+    Differs(String),
+    /// A thread or process could not be started.
+    #[error("cannot start {what}: {source}")]
+    Start { what: &'static str, source: io::Error },
+    /// Somebody asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Where to look when the server is silent, and how to go on afterwards.
+const SILENT_HINT: &str = "see whether the server's process is stopped (state T in `ps -C mariadbd,mysqld -o pid,stat,wchan`), waits for \
+     a disk (D), or has run out of disk space or memory, which its error log tells, and whether the network is there; finished runs are \
+     kept: go on by `evenkeel profile --resume last`";
+
+fn told(problems: &[Problem]) -> String {
+    let line = |problem: &Problem| format!("  {}: {}; {}", problem.subject, problem.text, problem.hint);
+    problems.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+impl StudyError {
+    /// Whether it is no failure: somebody asked to stop, wherever that was noticed.
+    pub fn is_stop(&self) -> bool {
+        match self {
+            Self::Stopped
+            | Self::Target(TargetError::Stopped)
+            | Self::Elsewhere(ElsewhereError::Stopped)
+            | Self::Sandbox(SandboxError::Stopped { .. } | SandboxError::Target(TargetError::Stopped)) => {
+                true
+            }
+            Self::Data(error) => error.is_stop(),
+            Self::Explain(error) => error.is_stop(),
+            _ => false,
+        }
+    }
+
+    /// Whether the server does not answer, so that nobody need wait for it to end by itself.
+    pub(super) fn is_silence(&self) -> bool {
+        matches!(self, Self::Target(TargetError::Silent { .. } | TargetError::Timeout { .. }))
+    }
+
+    /// What the user can do about it; the study itself is `last` in it.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Sandbox(error) => return error.hint(),
+            Self::Target(TargetError::Silent { .. } | TargetError::Timeout { .. }) => SILENT_HINT.into(),
+            Self::Target(error) => error.hint()?.into(),
+            Self::Data(error) => error.hint()?.into(),
+            Self::Copy(error) => error.hint()?.into(),
+            Self::Store(error) => error.hint()?.into(),
+            Self::Elsewhere(error) => error.hint()?.into(),
+            Self::Load(error) if error.is_disk_full() => {
+                "free some space and go on with `evenkeel profile --resume last`, finished runs are kept; or start anew \
+                 without --request-log"
+                    .into()
+            }
+            Self::Load(error) => error.hint()?.into(),
+            Self::Search { .. } => {
+                "give the rates yourself, for example --rate 10..:10, and look at `evenkeel explain`".into()
+            }
+            Self::Preflight(_) => "change the settings named, or ask for fewer sessions by --max-sessions".into(),
+            Self::SmallPool { .. } => "take more data (--items, --ebs) or larger percentages".into(),
+            Self::UnknownSize { .. } => {
+                "name the tables of each statement in the workload, or give the pool in bytes".into()
+            }
+            Self::ServerDied(_) => "finished runs are kept; go on by `evenkeel profile --resume last`".into(),
+            Self::WrittenBy { study } => format!(
+                "give it its data back by `evenkeel profile --resume {study}`, or, to keep it as it is now, remove the file \
+                 snapshot.study in the sandbox's folder"
+            )
+            .into(),
+            Self::Reset { .. } => "try the command by hand".into(),
+            Self::Explain(ExplainError::Refused(_)) => {
+                "mend the statement or the database; `evenkeel explain` shows all that the server refuses".into()
+            }
+            Self::Differs(_) => "start a new study, or resume with the files and data it began with".into(),
+            Self::Explain(error) => error.hint()?.into(),
+            Self::Sense(_) | Self::Rates(_) | Self::Start { .. } | Self::Stopped => {
+                return None;
+            }
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! Who watches a run while its load goes on.
+
+use super::StudyError;
+use super::measure::{RunOrder, sense_plan};
+use super::observe::{Glance, Heard, Observer};
+use super::site::Ready;
+use super::spec::StudySpec;
+use evenkeel_core::Nanos;
+use evenkeel_lab::load::{LoadPhase, LoadProgress};
+use evenkeel_os::clock::monotonic;
+use evenkeel_os::stop::Stop;
+use evenkeel_sense::cpu::Domain;
+use evenkeel_site::elsewhere;
+use evenkeel_site::server::TargetError;
+
+/// All who watch a run, from its first progress on.
+pub(super) struct Eyes<'a> {
+    spec: &'a StudySpec,
+    order: &'a RunOrder<'a>,
+    ready: &'a Ready,
+    stop: Stop,
+    pub observer: Option<Observer>,
+    /// Who sees the server from elsewhere.
+    pub watch: Option<elsewhere::Watch>,
+    glance: Glance,
+    pub heard: Heard,
+    /// Why the run is given up.
+    pub failed: Option<StudyError>,
+}
+
+impl<'a> Eyes<'a> {
+    pub(super) fn new(spec: &'a StudySpec, order: &'a RunOrder<'a>, ready: &'a Ready, stop: &Stop) -> Self {
+        let glance = Glance::new(ready.server_pid.map(Domain::Process).or(ready.domain.clone()));
+        let (observer, watch, failed) = (None, None, None);
+        Self { spec, order, ready, stop: stop.clone(), observer, watch, glance, heard: Heard::new(), failed }
+    }
+
+    /// Takes in how far the load is, and says what the server uses of its CPUs just now.
+    pub(super) fn look(&mut self, progress: &LoadProgress) -> Option<f64> {
+        let is_due = self.observer.is_none() && self.failed.is_none() && progress.phase != LoadPhase::Opening;
+        if is_due && let Err(error) = self.open(self.order.warm_up - progress.elapsed) {
+            self.give_up(error);
+        }
+        self.heard.hear(progress.completed);
+        if let Some(silent) = self.observer.as_ref().and_then(Observer::silence) {
+            let address = self.ready.target.address.to_string();
+            let silent = silent.max(self.heard.silent_for());
+            self.give_up(TargetError::silent(address, silent).into());
+        }
+        match &self.watch {
+            Some(watch) => watch.theta_percent(),
+            None => self.glance.theta_percent(),
+        }
+    }
+
+    fn open(&mut self, warm_up: Nanos) -> Result<(), StudyError> {
+        let plan = sense_plan(self.spec, self.ready);
+        let times = (warm_up, self.order.measure);
+        self.observer = Some(Observer::start(plan, &self.ready.target, times, &self.stop)?);
+        self.watch = far_watch(self.ready, warm_up, self.order.measure);
+        Ok(())
+    }
+
+    fn give_up(&mut self, error: StudyError) {
+        self.failed.get_or_insert(error);
+        self.stop.set();
+    }
+}
+
+/// Who sees the server from elsewhere begins with the load, as the observers of this machine do.
+fn far_watch(ready: &Ready, warm_up: Nanos, measure: Nanos) -> Option<elsewhere::Watch> {
+    let begins = monotonic() + warm_up;
+    Some(ready.elsewhere.as_ref()?.watch(begins, begins + measure))
+}

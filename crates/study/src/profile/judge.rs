@@ -1,0 +1,126 @@
+//! What a run's record says of the run: settled or not, how independent its parts are, which doubts it raises.
+//! Asked after the last response, never while measuring.
+
+use super::cells::record;
+use super::figures::times;
+use super::observe::Observation;
+use crate::store::format::{CaveatRecord, NeighboursRecord, RunFile, Verdict};
+use evenkeel_core::Nanos;
+use evenkeel_core::caveat::{Caveat, FailedBy};
+use evenkeel_core::stability::{GIVEN_UP_MAX, Second, Stability};
+use evenkeel_core::statistics::{BATCHES, BatchMeans};
+use evenkeel_lab::load::{Interval, LoadResult};
+
+/// Whether the response came to rest.
+pub(super) fn stability(load: &LoadResult) -> Stability {
+    let in_a_second = (1_000_000_000 / load.interval_length.0.max(1)).max(1) as usize;
+    let seconds: Vec<Second> = load.intervals.chunks(in_a_second).map(second).collect();
+    Stability::of(&seconds, load.counts.timed_out + load.counts.unsent)
+}
+
+/// Intervals added up; what is in flight at the end is in flight at the end of the last.
+fn second(intervals: &[Interval]) -> Second {
+    Second {
+        arrivals: intervals.iter().map(|interval| interval.arrivals).sum(),
+        completed: intervals.iter().map(|interval| interval.completed).sum(),
+        in_flight: intervals.last().map_or(0, |interval| interval.in_flight),
+        response_sum: intervals.iter().fold(Nanos::ZERO, |sum, interval| sum + interval.response_sum),
+    }
+}
+
+/// The same for the store.
+pub(super) fn verdict(stability: &Stability) -> Verdict {
+    match stability {
+        Stability::Settled => Verdict::Settled,
+        Stability::Unstable(_) => Verdict::Unstable,
+        Stability::TooShort { .. } => Verdict::TooShort,
+    }
+}
+
+/// Batch means of the response over the run's intervals, in milliseconds.
+pub(super) fn batches(load: &LoadResult) -> Option<BatchMeans> {
+    let intervals: Vec<(u64, f64)> = load
+        .intervals
+        .iter()
+        .map(|interval| (interval.arrivals, interval.response_sum.as_millis_f64()))
+        .collect();
+    BatchMeans::of(&intervals, BATCHES)
+}
+
+/// All doubts about a run.
+pub(super) fn caveats(
+    run: &RunFile,
+    load: &LoadResult,
+    seen: Option<&Observation>,
+    stability: &Stability,
+    batches: Option<&BatchMeans>,
+) -> Vec<CaveatRecord> {
+    let counts = &load.counts;
+    let errors = FailedBy::all(&counts.failed, &load.error_texts);
+    let [lag, lag_tail, session_wait] = generator_caveats(load);
+    let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
+    let unseen =
+        whole.is_none().then(|| Caveat::NotAvailable { what: "CPU utilisation of the server".into() });
+    let no_status = seen
+        .is_none_or(|seen| seen.server.status.is_none())
+        .then(|| Caveat::NotAvailable { what: "status of the server".into() });
+    let found = [
+        lag,
+        lag_tail,
+        session_wait,
+        Caveat::generator(busiest_percent(load)),
+        Caveat::stability(stability),
+        Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
+        Caveat::failures(errors, counts.arrivals),
+        Caveat::backlog(load.backlog_at_end, counts.arrivals),
+        Caveat::reconnects(load.reconnects),
+        run.steal_percent().and_then(Caveat::steal),
+        run.other_load_percent.and_then(Caveat::other_load),
+        run.neighbours.as_ref().and_then(throttled),
+        batches.and_then(Caveat::batches),
+        unseen,
+        no_status,
+    ];
+    found.iter().flatten().map(record).collect()
+}
+
+fn throttled(around: &NeighboursRecord) -> Option<Caveat> {
+    let NeighboursRecord { held_by_quota_percent, quota_cpus, slowed_by_heat, clock_percent, .. } = *around;
+    Caveat::throttled(held_by_quota_percent, quota_cpus, slowed_by_heat, clock_percent)
+}
+
+/// Doubts about how requests came to be sent: too late, or after a wait for a session. None where none was answered.
+pub fn generator_caveats(load: &LoadResult) -> [Option<Caveat>; 3] {
+    let response = times(&load.response, Some(load.response_sum));
+    let Some(response) = response.measured() else { return [const { None }; 3] };
+    let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
+    let (lag, tau) = (times(&load.lag, None), nanos(response.mean_ms));
+    let lag = lag.measured();
+    let wait = times(&load.session_wait, None).mean_over_ms(load.counts.arrivals);
+    [
+        lag.and_then(|lag| Caveat::lag(nanos(lag.mean_ms), tau)),
+        lag.and_then(|lag| Caveat::lag_tail(nanos(lag.p99_ms), nanos(response.p99_ms))),
+        wait.and_then(|wait| Caveat::session_wait(nanos(wait), tau, load.sessions_max)),
+    ]
+}
+
+/// CPU use of the busiest load thread, percent of one CPU: the one that is full makes requests late.
+fn busiest_percent(load: &LoadResult) -> f64 {
+    100.0 * load.cpu_busiest.as_secs_f64() / load.measured.as_secs_f64().max(1e-9)
+}
+
+/// Whether the server kept up, which is less than that its response settled: a run too short for that verdict kept up
+/// unless too many requests got no answer.
+pub(super) fn kept_up(run: &RunFile) -> bool {
+    let given_up = run.counts.arrivals.saturating_sub(run.counts.completed) as f64;
+    run.stability != Verdict::Unstable && given_up <= GIVEN_UP_MAX * run.counts.arrivals as f64
+}
+
+/// Errors by which a server lets nobody more in: too many connections (1040, 1203), or none taken at all (2002, 2003). That
+/// says that it carries no more; any other failure says something about the requests.
+pub(super) const REFUSALS: [u16; 4] = [1040, 1203, 2002, 2003];
+
+/// Whether the server let nobody more in.
+pub(super) fn refused(run: &RunFile) -> bool {
+    REFUSALS.iter().any(|code| run.counts.failed.get(code).is_some_and(|count| *count > 0))
+}

@@ -1,0 +1,127 @@
+//! Where a study is measured: machine, servers, plans.
+
+use super::StudyError;
+use super::cells::record;
+use super::site::Ready;
+use crate::store::format::{CaveatRecord, ManifestFile, PlanFile, ServerRecord, TargetRecord};
+use evenkeel_core::caveat::Caveat;
+use evenkeel_lab::data::{Stamp, tables_size};
+use evenkeel_os::stop::Stop;
+use evenkeel_sense::counters::{Counters, Event};
+use evenkeel_sense::cpu::Domain;
+use evenkeel_sense::machine::Machine;
+use evenkeel_site::server::Control;
+use std::collections::BTreeMap;
+use std::error::Error;
+
+/// What this machine says of itself, in words; what it does not say is not there. Of hardware counters it also says
+/// why there are none.
+pub(super) fn machine(ready: &Ready) -> BTreeMap<String, String> {
+    let machine = Machine::read(ready.data_dir.as_deref());
+    let mut words = BTreeMap::new();
+    let mut put = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.insert(name.to_owned(), value);
+        }
+    };
+    put("cpu", machine.processor.model);
+    put("hardware_counters", Some(hardware_counters(ready.domain.as_ref())));
+    put("cpus", machine.cpus.map(|cpus| cpus.to_string()));
+    put("governor", machine.governor);
+    put(
+        "hypervisor",
+        machine.hypervisor.name.or_else(|| machine.hypervisor.present.map(|is| is.to_string())),
+    );
+    put("memory_bytes", machine.memory_bytes.map(|bytes| bytes.to_string()));
+    put("swap_used_bytes", machine.swap_used_bytes.map(|bytes| bytes.to_string()));
+    put("kernel", machine.kernel);
+    put("distribution", machine.distribution);
+    put("clock_source", machine.clock_source);
+    put("load_average", machine.load_average.map(|[one, five, fifteen]| format!("{one} {five} {fifteen}")));
+    if let Some(storage) = machine.storage {
+        let rotational = storage.device.as_ref().and_then(|device| device.rotational);
+        put("storage_rotational", rotational.map(|is| is.to_string()));
+        put("storage_device", storage.device.map(|device| device.name));
+        put("storage", Some(format!("{} ({})", storage.file_system, storage.options)));
+    }
+    words
+}
+
+/// Which hardware counters there are on the CPUs of the server, or why none.
+fn hardware_counters(domain: Option<&Domain>) -> String {
+    let Some(Domain::Cpus(cpus)) = domain else {
+        return "not asked for: they mean the server only where it has CPUs to itself".to_owned();
+    };
+    match Counters::open(cpus) {
+        Ok(counters) => {
+            let names: Vec<&str> = counters.events().map(Event::name).collect();
+            format!("{} of CPU {cpus}", names.join(", "))
+        }
+        Err(error) => {
+            let source = error.source().map_or_else(String::new, |source| format!(": {source}"));
+            let hint = error.hint().map_or_else(String::new, |hint| format!("; hint: {hint}"));
+            format!("not available: {error}{source}{hint}")
+        }
+    }
+}
+
+/// What a server that is up says of itself, and the size of the workload's tables.
+pub(super) fn server(ready: &Ready, tables: &[String], stop: &Stop) -> Result<ServerRecord, StudyError> {
+    let mut control = Control::connect_until(&ready.target, stop)?;
+    let names: Vec<&str> = tables.iter().map(String::as_str).collect();
+    let tables_bytes = if names.is_empty() { None } else { tables_size(&mut control, &names).ok() };
+    Ok(ServerRecord {
+        version: control.version().to_string(),
+        variables: control.variables()?,
+        data: Stamp::read(&mut control).ok().flatten().map(|stamp| stamp_words(&stamp)).unwrap_or_default(),
+        tables_bytes,
+    })
+}
+
+/// A data set's stamp in words.
+fn stamp_words(stamp: &Stamp) -> BTreeMap<String, String> {
+    let numbers = stamp.set.numbers().map(|(name, number)| (name.to_lowercase(), number.to_string()));
+    let words = [
+        ("data_set", stamp.set.name().to_owned()),
+        ("seed", stamp.seed.0.to_string()),
+        ("date", stamp.today.to_string()),
+        ("via", stamp.via.to_string()),
+        ("checksum", format!("{:016x}", stamp.checksum())),
+        ("tool", stamp.tool_version.clone()),
+    ];
+    numbers.into_iter().chain(words.map(|(name, value)| (name.to_owned(), value))).collect()
+}
+
+/// Doubts that follow from where it is measured, and so hold for every run.
+pub(super) fn caveats(plan: &PlanFile, found: &ManifestFile) -> Vec<CaveatRecord> {
+    let generator = &plan.settings.generator_cpus;
+    let shared = |target: &TargetRecord| target.cpus.iter().filter(|cpu| generator.contains(cpu)).count();
+    let shared_cpus = plan.targets.iter().map(shared).max().and_then(Caveat::shared_cpus);
+    let page_cache = found.servers.iter().find_map(|server| {
+        let method = server.variables.get("innodb_flush_method")?;
+        let flush_method = method.clone();
+        (!method.contains("DIRECT")).then_some(Caveat::PageCache { flush_method })
+    });
+    [shared_cpus, page_cache].iter().flatten().map(record).collect()
+}
+
+/// Runs of two servers must not be averaged: a study goes on where it began, or not at all.
+pub(super) fn same(before: &ManifestFile, now: &ManifestFile) -> Result<(), StudyError> {
+    for (before, now) in before.servers.iter().zip(&now.servers) {
+        for (what, before, now) in [
+            ("server version", &before.version, &now.version),
+            ("checksum of the data", word(&before.data, "checksum"), word(&now.data, "checksum")),
+            ("seed of the data", word(&before.data, "seed"), word(&now.data, "seed")),
+        ] {
+            if before != now {
+                return Err(StudyError::Differs(format!("{what} {now:?} instead of {before:?}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn word<'a>(words: &'a BTreeMap<String, String>, name: &str) -> &'a String {
+    static NONE: String = String::new();
+    words.get(name).unwrap_or(&NONE)
+}

@@ -1,0 +1,342 @@
+//! One run: load with its observers, then its figures and caveats.
+
+use super::eyes::Eyes;
+use super::figures::{counts, kinds, orders_per_minute, times};
+use super::observe::Observation;
+use super::pooled;
+use super::site::Ready;
+use super::spec::{Process, StudySpec};
+use super::{StudyError, StudyEvent, around, cells, judge, preflight, stretch};
+use crate::store::SenseRow;
+use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile};
+use evenkeel_core::Nanos;
+use evenkeel_core::caveat::Caveat;
+use evenkeel_core::random::Seed;
+use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
+use evenkeel_lab::workload::Workload;
+use evenkeel_os::clock::{Clock, unix_time};
+use evenkeel_os::stop::Stop;
+use evenkeel_sense::cpu::{CpuUse, Domain};
+use evenkeel_sense::sampler::{SensePlan, SenseSample};
+use evenkeel_site::elsewhere;
+use evenkeel_site::server::{Control, Target, TargetError};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// After the last arrival, what is under way is awaited for this long at most; a queue that is longer is no
+/// queue of a stable server, and its requests count with the age they reached.
+const DRAIN_MAX: Nanos = Nanos::from_secs(5);
+
+/// CPU time of the server in a run over the requests that it completed, microseconds.
+const SERVER_CPU: &str = "server_cpu_us_per_request";
+
+/// What one run asks.
+pub(super) struct RunOrder<'a> {
+    pub cell: &'a CellRecord,
+    pub repeat: u32,
+    pub attempt: u32,
+    pub order: u32,
+    pub workload: Arc<dyn Workload>,
+    pub arrivals: ArrivalPlan,
+    pub warm_up: Nanos,
+    pub measure: Nanos,
+    /// Where the request log goes, if one is kept.
+    pub request_log: Option<PathBuf>,
+}
+
+/// What one run brought.
+pub(super) struct Measured {
+    pub run: RunFile,
+    pub load: LoadResult,
+    pub rows: Vec<SenseRow>,
+}
+
+impl RunOrder<'_> {
+    /// The seed of this run: its own for each cell, repeat and attempt, so that no two runs ask the same rows.
+    fn seed(&self, spec: &StudySpec) -> Seed {
+        let seed = spec.seed.child("run").numbered(u64::from(self.cell.id)).numbered(u64::from(self.repeat));
+        if self.attempt > 1 { seed.child("attempt").numbered(u64::from(self.attempt)) } else { seed }
+    }
+}
+
+/// The arrivals of a cell.
+pub(super) fn arrivals(process: Process, rate: f64) -> ArrivalPlan {
+    match process {
+        Process::Poisson => ArrivalPlan::Poisson(rate),
+        Process::Constant => ArrivalPlan::Constant(rate),
+    }
+}
+
+/// Runs the load on a server that is up and says what it brought; `None` where somebody asked to stop.
+pub(super) fn measure(
+    spec: &StudySpec,
+    order: &RunOrder<'_>,
+    ready: &Ready,
+    stop: &Stop,
+    tell: &mut dyn FnMut(StudyEvent),
+) -> Result<Option<Measured>, StudyError> {
+    let mut control = Control::connect_until(&ready.target, stop)?;
+    let sessions = preflight::sessions(spec, order.workload.as_ref(), &mut control)?;
+    drop(control);
+    let plan = load_plan(spec, order, ready, sessions);
+    let started_unix_s = unix_time().as_secs();
+    let mut eyes = Eyes::new(spec, order, ready, stop);
+    let load = load::run(&plan, stop, &mut |progress: LoadProgress| {
+        let theta_percent = eyes.look(&progress);
+        tell(StudyEvent::Load { load: progress, theta_percent });
+    });
+    let Eyes { observer, watch, failed, heard, .. } = eyes;
+    let mut observation = observer.map(|observer| observer.finish(stop));
+    let sense = observation.as_mut().map(|seen| &mut seen.sense);
+    let sight = watch.map(|watch| watch.finish(sense));
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let load = load?;
+    if load.stopped || stop.is_set() {
+        return Ok(None);
+    }
+    if let Some(silent) = observation.as_ref().and_then(|seen| seen.silent) {
+        answers(&ready.target, silent.max(heard.silent_for()), stop)?;
+    }
+    let mut run = figures(spec, order, &load, observation.as_ref());
+    add_sight(&mut run, sight, observation.as_ref());
+    let status = observation.as_ref().and_then(|seen| seen.server.status.as_ref());
+    run.status_stretch = status.map(|(status, of)| stretch::record(&plan, &load, status, of));
+    run.started_unix_s = started_unix_s;
+    let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
+    Ok(Some(Measured { run, load, rows }))
+}
+
+/// Notes who saw the server, what only he knows, and what he should have seen and has not.
+fn add_sight(run: &mut RunFile, sight: Option<elsewhere::Sight>, seen: Option<&Observation>) {
+    let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
+    let sight = sight.unwrap_or_else(|| elsewhere::Sight::from_here(whole));
+    let requests_per_s = run.throughput_per_s;
+    if let Some(cpu_per_s) = sight.cpu_per_s.filter(|_| requests_per_s > 0.0) {
+        run.sense.insert(SERVER_CPU.to_owned(), 1e6 * cpu_per_s / requests_per_s);
+    }
+    if sight.is_far {
+        run.neighbours = whole.and_then(around::of_machine);
+    }
+    let sensed = sight.sensed;
+    if let Some(missing) = sensed.missing.as_ref().filter(|_| run.theta.is_none() && whole.is_some()) {
+        let what = format!("the CPU use of the server: who was to tell it ({}) {missing}", sensed.by);
+        run.caveats.push(cells::record(&Caveat::NotAvailable { what }));
+    }
+    run.sensed = Some(sensed);
+}
+
+/// A run whose last look was not answered is one of a slow server, if that still lets anybody in; otherwise it is none.
+fn answers(target: &Target, silent: Nanos, stop: &Stop) -> Result<(), StudyError> {
+    let clock = Clock::start();
+    match Control::connect_until(target, stop) {
+        Err(TargetError::Timeout { address, .. }) => {
+            Err(TargetError::silent(address, silent + clock.now()).into())
+        }
+        connected => Ok(connected.map(drop)?),
+    }
+}
+
+fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: SessionPolicy) -> LoadPlan {
+    let threads = match spec.generator_cpus.len() {
+        0 => std::thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(2)),
+        pinned => pinned,
+    };
+    LoadPlan {
+        target: ready.target.clone(),
+        workload: Arc::clone(&order.workload),
+        arrivals: order.arrivals.clone(),
+        warm_up: order.warm_up,
+        measure: order.measure,
+        drain: spec.timeout.min(DRAIN_MAX),
+        timeout: spec.timeout,
+        seed: order.seed(spec),
+        sessions,
+        protocol: spec.protocol,
+        threads,
+        cpus: spec.generator_cpus.clone(),
+        busy_poll: false,
+        request_log: order.request_log.clone(),
+    }
+}
+
+pub(super) fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
+    let cpus = spec.generator_cpus.iter().filter_map(|&cpu| u32::try_from(cpu).ok());
+    SensePlan {
+        domain: ready.domain.clone(),
+        server_pid: ready.server_pid,
+        generator_cpus: Some(cpus.collect()),
+        data_dir: ready.data_dir.clone(),
+        delay: Nanos::ZERO,
+        duration: Nanos::ZERO,
+        // Counters of the CPUs mean the server only where it has CPUs to itself.
+        counters: matches!(ready.domain, Some(Domain::Cpus(_))),
+    }
+}
+
+fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Option<&Observation>) -> RunFile {
+    let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
+    let measured_s = load.measured.as_secs_f64().max(1e-9);
+    let batches = judge::batches(load);
+    let stability = judge::stability(load);
+    let mut run = RunFile {
+        format: FORMAT,
+        cell: order.cell.id,
+        repeat: order.repeat,
+        attempt: order.attempt,
+        order: order.order,
+        seed: order.seed(spec).0,
+        measured_s,
+        counts: counts(&load.counts),
+        throughput_per_s: load.intervals.iter().map(|interval| interval.completed).sum::<u64>() as f64
+            / measured_s,
+        response: times(&load.response, Some(load.response_sum)),
+        lower_bound: load.counts.timed_out + load.counts.unsent > 0,
+        service: times(&load.service, None),
+        first_byte: times(&load.first_byte, None),
+        lag: times(&load.lag, None),
+        session_wait: times(&load.session_wait, None),
+        tau_batch_se_ms: batches.as_ref().and_then(|batches| batches.mean.standard_error()),
+        batch_autocorrelation: batches.as_ref().and_then(|batches| batches.lag1),
+        stability: judge::verdict(&stability),
+        backlog_at_end: load.backlog_at_end,
+        sessions_max: load.sessions_max,
+        reconnects: load.reconnects,
+        theta: seen.and_then(cpu_record),
+        generator_cpu_percent: Some(100.0 * load.cpu.as_secs_f64() / measured_s),
+        other_load_percent: whole.and_then(|whole| whole.other_load),
+        generator_switches_per_request: stretch::completed(load, Nanos::ZERO, load.measured)
+            .map(|completed| load.context_switches as f64 / completed),
+        sense: whole.map(|whole| sense_values(whole, load)).unwrap_or_default(),
+        status: seen
+            .and_then(|seen| seen.server.status.as_ref())
+            .map(|(status, _)| status_values(status))
+            .unwrap_or_default(),
+        mu_ms: seen.and_then(|seen| seen.server.mu_ms.clone()),
+        gauges: seen.map(|seen| seen.server.gauges.clone()).unwrap_or_default(),
+        kinds: kinds(&load.kinds),
+        statements: kinds(&load.statements),
+        steps: kinds(&load.steps),
+        orders_per_minute: orders_per_minute(load),
+        rolled_back: load.rolled_back,
+        tried_again: load.tried_again,
+        batches: load.batches.iter().map(Into::into).collect(),
+        neighbours: seen.and_then(|seen| around::neighbours(load, seen.neighbours.as_ref()?)),
+        error_texts: load.error_texts.clone(),
+        probe_wait_ms: seen.and_then(|seen| seen.server.probe_wait_ms.clone()),
+        // What only the whole of it says comes later.
+        ..RunFile::default()
+    };
+    run.relaxations = pooled::relaxations(&run);
+    run.caveats = judge::caveats(&run, load, seen, &stability, batches.as_ref());
+    run
+}
+
+/// Theta of a sample: what the server itself used of the CPUs that it may use. Where its process cannot be seen,
+/// what its domain used.
+fn theta(sample: &SenseSample) -> Option<&CpuUse> {
+    sample.server.as_ref().or(sample.domain.as_ref())
+}
+
+/// Theta of the run. Waiting for disks and stolen time are known of CPUs alone, so they are those of the CPUs that
+/// the server may use.
+fn cpu_record(seen: &Observation) -> Option<CpuRecord> {
+    let whole = seen.sense.whole.as_ref()?;
+    let used = theta(whole)?;
+    let around = whole.domain.as_ref();
+    Some(CpuRecord {
+        domain: if whole.server.is_some() { DomainRecord::Process } else { DomainRecord::Host },
+        cpus: used.capacity,
+        total_percent: used.total,
+        user_percent: used.user.unwrap_or_default() + used.nice.unwrap_or_default(),
+        system_percent: used.system.unwrap_or_default() + used.irq.unwrap_or_default(),
+        iowait_percent: around.and_then(|around| around.iowait),
+        steal_percent: around.and_then(|around| around.steal),
+        samples: u32::try_from(seen.sense.samples.len()).unwrap_or(u32::MAX),
+    })
+}
+
+fn status_values(status: &evenkeel_sense::status::StatusUse) -> BTreeMap<String, f64> {
+    let counters = status.counters.iter().map(|(name, value)| ((*name).to_owned(), *value as f64));
+    let gauges = status.gauges.iter().map(|(name, value)| ((*name).to_owned(), *value as f64));
+    counters.chain(gauges).collect()
+}
+
+/// Further measures by name with their unit; what is not available is not there.
+fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64> {
+    let seconds = whole.duration.as_secs_f64().max(1e-9);
+    let requests = stretch::completed(load, whole.at - whole.duration, whole.at);
+    let each = |count: f64| requests.map(|requests| count / requests);
+    let mut values = BTreeMap::new();
+    let mut put = |name: &str, value: Option<f64>| {
+        if let Some(value) = value {
+            values.insert(name.to_owned(), value);
+        }
+    };
+    let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
+    put("domain_cpu_percent", whole.domain.as_ref().map(|used| used.total));
+    put(SERVER_CPU, whole.server.as_ref().and_then(|used| each(used.busy.as_micros_f64())));
+    // All of a machine, where nobody sees the server's own process there.
+    let domain = whole.domain.as_ref().filter(|_| whole.server.is_none());
+    put("domain_cpu_us_per_request", domain.and_then(|used| each(used.busy.as_micros_f64())));
+    put("host_cpu_percent", whole.host.as_ref().map(|used| used.total));
+    put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
+    put("generator_cpus_percent", whole.generator_cpus.as_ref().map(|used| used.total));
+    put("psi_cpu_some_percent", share(&whole.pressure.cpu.some));
+    put("psi_memory_full_percent", share(&whole.pressure.memory.full));
+    put("psi_io_some_percent", share(&whole.pressure.io.some));
+    put("psi_io_full_percent", share(&whole.pressure.io.full));
+    put("server_read_bytes_per_s", whole.process_io.as_ref().map(|io| io.read_bytes as f64 / seconds));
+    put("server_write_bytes_per_s", whole.process_io.as_ref().map(|io| io.write_bytes as f64 / seconds));
+    put("disk_reads_per_s", whole.device_io.as_ref().map(|io| io.reads as f64 / seconds));
+    put("disk_writes_per_s", whole.device_io.as_ref().map(|io| io.writes as f64 / seconds));
+    put("disk_busy_percent", whole.device_io.as_ref().map(|io| 100.0 * io.busy.as_secs_f64() / seconds));
+    let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
+    put("server_switches_per_request", switches.and_then(|count| each(count as f64)));
+    if let Some(counters) = &whole.counters {
+        let per_request =
+            |count: &Option<evenkeel_sense::counters::Estimate>| count.and_then(|count| each(count.events));
+        put("cycles_per_request", per_request(&counters.cycles));
+        put("instructions_per_request", per_request(&counters.instructions));
+        put("dtlb_misses_per_request", per_request(&counters.dtlb_load_misses));
+        let all = [counters.cycles, counters.instructions, counters.dtlb_load_misses, counters.cache_misses];
+        // Below 100 the figures are extrapolated: other profilers had the counters for the rest of the time.
+        let counted = all.iter().flatten().map(|count| 100.0 * count.counted).reduce(f64::min);
+        put("counters_counted_percent", counted);
+        put("cache_misses_per_request", per_request(&counters.cache_misses));
+    }
+    values
+}
+
+/// Columns of `sense.csv`.
+pub(super) const SENSE_COLUMNS: [&str; 9] = [
+    "theta_percent",
+    "user_percent",
+    "system_percent",
+    "iowait_percent",
+    "steal_percent",
+    "domain_percent",
+    "generator_percent",
+    "psi_cpu_some_percent",
+    "psi_io_some_percent",
+];
+
+fn sense_row(sample: &SenseSample) -> SenseRow {
+    let domain = sample.domain.as_ref();
+    SenseRow {
+        at_s: sample.at.as_secs_f64(),
+        values: vec![
+            theta(sample).map(|used| used.total),
+            theta(sample).and_then(|used| used.user),
+            theta(sample).and_then(|used| used.system),
+            domain.and_then(|used| used.iowait),
+            domain.and_then(|used| used.steal),
+            domain.map(|used| used.total),
+            sample.generator_cpus.as_ref().map(|used| used.total),
+            sample.pressure.cpu.some.as_ref().map(|stall| stall.share),
+            sample.pressure.io.some.as_ref().map(|stall| stall.share),
+        ],
+    }
+}

@@ -1,0 +1,55 @@
+//! A study: series of cells over arrival rates, each repeated, in blocks.
+//!
+//! `spec` says what is wanted; `run` walks through the whole: `prepare`, then `rates`, where `search` finds the
+//! saturation, then blocks of `attempt`s at runs; `site` brings a server up cold; `measure` makes one run with its
+//! observers (`observe`, `watch`); `judge` raises doubts; `cells` and `summary` say
+//! what follows. All of it is resumable: what stands in the folder is not measured again.
+
+mod answer;
+mod around;
+mod attempt;
+mod cells;
+mod error;
+mod event;
+mod eyes;
+mod figures;
+mod judge;
+mod length;
+mod manifest;
+mod measure;
+mod observe;
+mod order;
+mod plan;
+mod plans;
+mod pool;
+mod pooled;
+mod preflight;
+mod prepare;
+mod rates;
+mod run;
+mod search;
+mod sentence;
+mod sequence;
+mod server;
+mod site;
+mod spec;
+mod stretch;
+mod summary;
+mod watch;
+
+pub use answer::overload_throughputs;
+pub use cells::stands;
+pub use error::StudyError;
+pub use event::StudyEvent;
+pub use figures::{kinds, orders_per_minute, times};
+pub use judge::generator_caveats;
+pub use order::is_same_rate;
+pub use plan::new_plan;
+pub use plans::{StatementPlans, statement_plans};
+pub use pool::POOL_BYTES_MIN;
+pub use preflight::{prepared_statements, writes};
+pub use run::run;
+pub use server::{COUNTERS_PER_REQUEST, server_measures};
+pub use site::recover;
+pub use spec::{Budget, Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec};
+pub use summary::summarise;

@@ -1,0 +1,81 @@
+//! Statement plans for the store.
+
+use super::StudyError;
+use crate::store::format::{ClassRecord, StatementPlanRecord};
+use evenkeel_lab::explain::{Effort, ExplainError, PlanReport, PlanRow, Refused, explain};
+use evenkeel_lab::workload::{Class, Workload};
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::Control;
+use std::fmt::Write as _;
+
+/// What the server makes of a workload's statements.
+#[derive(Clone, Debug, Default)]
+pub struct StatementPlans {
+    /// Plans, heaviest first.
+    pub plans: Vec<StatementPlanRecord>,
+    /// Statements that it does not take.
+    pub refused: Vec<Refused>,
+}
+
+impl StatementPlans {
+    /// The plans, for who needs all statements.
+    ///
+    /// # Errors
+    /// The server refuses one.
+    pub fn all(mut self) -> Result<Vec<StatementPlanRecord>, StudyError> {
+        match self.refused.is_empty() {
+            true => Ok(self.plans),
+            false => Err(ExplainError::Refused(self.refused.swap_remove(0)).into()),
+        }
+    }
+}
+
+/// The plans of a workload's statements, and what the server says against others.
+pub fn statement_plans(
+    control: &mut Control,
+    workload: &dyn Workload,
+    effort: &Effort,
+    stop: &Stop,
+) -> Result<StatementPlans, StudyError> {
+    let explained = explain(control, workload, effort, stop)?;
+    let plans = explained.plans.iter().map(record).collect();
+    Ok(StatementPlans { plans, refused: explained.refused })
+}
+
+fn record(report: &PlanReport) -> StatementPlanRecord {
+    StatementPlanRecord {
+        statement: report.statement.clone(),
+        class: match report.class {
+            Class::Simple => ClassRecord::Simple,
+            Class::Complex => ClassRecord::Complex,
+            Class::Write => ClassRecord::Write,
+        },
+        reason: match report.reasons.is_empty() {
+            true => "indexes alone".to_owned(),
+            false => report.reasons.join(", "),
+        },
+        sql: report.sample.clone(),
+        plan: rows(&report.rows),
+        work_share_percent: report.share.map(|share| 100.0 * share),
+    }
+}
+
+/// The rows of EXPLAIN as aligned columns.
+fn rows(rows: &[PlanRow]) -> String {
+    let head = ["id", "select_type", "table", "type", "key", "rows", "extra"].map(str::to_owned);
+    let cells = rows.iter().map(|row| {
+        [&row.id, &row.select_type, &row.table, &row.access, &row.key, &row.rows, &row.extra]
+            .map(String::clone)
+    });
+    let lines: Vec<[String; 7]> = std::iter::once(head).chain(cells).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for line in &lines {
+        for (column, cell) in line.iter().enumerate() {
+            let _ = write!(text, "{cell:<0$}  ", width(column));
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}

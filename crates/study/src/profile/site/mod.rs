@@ -1,0 +1,370 @@
+//! A server with its data, from run to run: brought up cold, asked, taken down.
+
+mod command;
+mod keepsake;
+
+pub use keepsake::recover;
+
+use super::spec::{Place, Reset, SiteSpec};
+use super::{StudyError, StudyEvent};
+use evenkeel_core::Nanos;
+use evenkeel_lab::data::{self, DataSpec, Stamp, Via};
+use evenkeel_os::clock::Clock;
+use evenkeel_os::stop::Stop;
+use evenkeel_sense::cpu::Domain;
+use evenkeel_site::copy::Snapshot;
+use evenkeel_site::elsewhere::Elsewhere;
+use evenkeel_site::sandbox::{self, Sandbox, SandboxEvent, SandboxSpec};
+use evenkeel_site::server::{Control, Target};
+use keepsake::Keepsake;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// How long a server of the user's may take to answer after its reset command.
+const RESET_PATIENCE: Nanos = Nanos::from_secs(120);
+
+/// Its presence in a sandbox's folder says that the statements of its level were executed.
+const LEVEL_DONE: &str = "level.sql";
+
+/// Setting that a cell changes.
+const POOL: &str = "innodb_buffer_pool_size";
+
+/// A site of the study; at most one of them has its server up at a time, so that none disturbs another.
+pub(super) struct Site<'a> {
+    spec: &'a SiteSpec,
+    sandbox: Option<Sandbox>,
+    /// Buffer pool of the server that is up.
+    pool: Option<u64>,
+    /// Who sees a server of the user's that runs elsewhere, once that was found out.
+    elsewhere: Option<Option<Elsewhere>>,
+}
+
+/// A server that is up.
+pub(super) struct Ready {
+    /// How to reach it.
+    pub target: Target,
+    /// Where its CPU time is counted; `None` for a server on another machine.
+    pub domain: Option<Domain>,
+    /// Its process, where it runs here.
+    pub server_pid: Option<u32>,
+    /// Its data directory, where it is here.
+    pub data_dir: Option<PathBuf>,
+    /// Who sees it instead of this machine.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
+
+impl<'a> Site<'a> {
+    pub(super) fn new(spec: &'a SiteSpec) -> Self {
+        Self { spec, sandbox: None, pool: None, elsewhere: None }
+    }
+
+    /// Makes sure that the data is there and whole, and for write runs that a copy of it is. What an earlier write
+    /// run has changed is taken back.
+    pub(super) fn prepare(
+        &mut self,
+        study: &str,
+        writes: bool,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<(), StudyError> {
+        if let Place::Named { home, name, .. } = &self.spec.place {
+            self.hold(home, name, stop, tell)?;
+            if writes {
+                self.down(tell)?;
+                Keepsake::of(home, name).take(study, tell)?;
+            }
+            return Ok(());
+        }
+        let Place::Sandbox { data: Some(wanted), sandbox } = &self.spec.place else { return Ok(()) };
+        let (data_dir, copy) = directories(sandbox);
+        let has_copy = Snapshot::open(&data_dir, &copy).is_ok();
+        if has_copy && Snapshot::is_interrupted(&data_dir) {
+            self.restore(tell)?;
+        }
+        let mut ready = self.up(None, stop, tell)?;
+        if has_copy && is_written(&ready.target, wanted, stop)? {
+            self.down(tell)?;
+            self.restore(tell)?;
+            ready = self.up(None, stop, tell)?;
+        }
+        let filled = fill(&ready.target, wanted, &dumps(sandbox), stop, tell);
+        let filled = filled.and_then(|stamp| self.level(sandbox, &ready.target, stop, tell).map(|()| stamp));
+        self.down(tell)?;
+        tell(StudyEvent::Preparing(format!("{}: {}", sandbox.name, filled?)));
+        if writes && !has_copy {
+            tell(StudyEvent::Preparing("copying the data directory for the write runs".into()));
+            Snapshot::take(&data_dir, &copy)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the database what the level of a factor says, unless it is so already.
+    fn level(
+        &self,
+        sandbox: &SandboxSpec,
+        target: &Target,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<(), StudyError> {
+        let done = sandbox.home.join("sandboxes").join(&sandbox.name).join(LEVEL_DONE);
+        if self.spec.sql.is_empty() || done.exists() {
+            return Ok(());
+        }
+        let mut control = Control::connect_until(target, stop)?;
+        for statement in &self.spec.sql {
+            tell(StudyEvent::Preparing(format!("{}: {statement}", sandbox.name)));
+            control.exec(statement)?;
+        }
+        fs::write(&done, self.spec.sql.join(";\n"))
+            .map_err(|source| StudyError::Start { what: "a level's note", source })
+    }
+
+    /// Brings the server up cold, with this buffer pool; one that was kept up with it is taken as it is.
+    pub(super) fn up(&mut self, pool: Option<u64>, stop: &Stop, tell: Tell<'_>) -> Result<Ready, StudyError> {
+        match &self.spec.place {
+            Place::Remote(target) => self.remote(target, stop),
+            Place::Named { home, name, database } => {
+                let server = self.hold(home, name, stop, tell)?;
+                if !server.is_up() {
+                    server.restart(&BTreeMap::new(), stop, &mut |event| tell_sandbox(event, tell))?;
+                }
+                Ok(private(server, database))
+            }
+            Place::Sandbox { sandbox, data } => {
+                let database = data.map_or(DataSpec::DATABASE, |data| data.set.name());
+                if let Some(server) = self.sandbox.as_ref().filter(|_| self.pool == pool) {
+                    return Ok(private(server, database));
+                }
+                self.down(tell)?;
+                let mut spec: SandboxSpec = sandbox.clone();
+                if let Some(bytes) = pool {
+                    spec.settings.insert(POOL.to_owned(), bytes.to_string());
+                }
+                let server = Sandbox::up(&spec, stop, &mut |event| tell_sandbox(event, tell))?;
+                let ready = private(&server, database);
+                (self.sandbox, self.pool) = (Some(server), pool);
+                Ok(ready)
+            }
+        }
+    }
+
+    /// A server of the user's: seen from elsewhere where that is asked for, from here where it runs here, and by what it
+    /// counts itself where neither is so.
+    fn remote(&mut self, target: &Target, stop: &Stop) -> Result<Ready, StudyError> {
+        if let Some(elsewhere) = &self.spec.elsewhere {
+            elsewhere.start(stop)?;
+            return Ok(Ready { elsewhere: Some(elsewhere.clone()), ..far(target) });
+        }
+        let ready = remote(target, stop)?;
+        if ready.server_pid.is_some() {
+            return Ok(ready);
+        }
+        let elsewhere = self.elsewhere.get_or_insert_with(|| Elsewhere::statistics(target, stop)).clone();
+        Ok(Ready { elsewhere, ..ready })
+    }
+
+    /// The named sandbox, which is this study's until [`Site::leave`].
+    fn hold(
+        &mut self,
+        home: &Path,
+        name: &str,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<&mut Sandbox, StudyError> {
+        let held = match self.sandbox.take() {
+            Some(held) => held,
+            None => sandbox::wake(home, name, stop, &mut |event| tell_sandbox(event, tell))?,
+        };
+        Ok(self.sandbox.insert(held))
+    }
+
+    /// After the last run: a private server goes down, a named one is up again with the data it had.
+    pub(super) fn leave(&mut self, study: &str, tell: Tell<'_>) -> Result<(), StudyError> {
+        let Place::Named { home, name, .. } = &self.spec.place else { return self.down(tell) };
+        let Some(mut server) = self.sandbox.take() else { return Ok(()) };
+        let keepsake = Keepsake::of(home, name);
+        if keepsake.is_of(study)? {
+            server.pause(&mut |event| tell_sandbox(event, tell))?;
+            keepsake.give_back(tell)?;
+        }
+        if !server.is_up() {
+            // Not for Ctrl-C to stop: it is to be up as it was found.
+            server.restart(&BTreeMap::new(), &Stop::default(), &mut |event| tell_sandbox(event, tell))?;
+        }
+        Ok(())
+    }
+
+    /// Takes a private server down; one of the user's stays.
+    pub(super) fn down(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
+        if let (Place::Named { .. }, Some(server)) = (&self.spec.place, &mut self.sandbox) {
+            return Ok(server.pause(&mut |event| tell_sandbox(event, tell))?);
+        }
+        match self.sandbox.take() {
+            Some(sandbox) => Ok(sandbox.down(&mut |event| tell_sandbox(event, tell))?),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a private server that does not answer, without the patience that a clean shutdown deserves; its data recovers
+    /// at the next start. One of the user's is left as it is.
+    pub(super) fn give_up(&mut self) {
+        if let Place::Sandbox { .. } = &self.spec.place {
+            self.sandbox = None;
+        }
+    }
+
+    /// What has to happen before a run, while a private server is down.
+    pub(super) fn reset(
+        &mut self,
+        reset: &Reset,
+        writes: bool,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<(), StudyError> {
+        match (&self.spec.place, reset) {
+            (Place::Sandbox { .. }, Reset::Full) if writes => self.restore(tell),
+            (Place::Named { home, name, .. }, Reset::Full) if writes => {
+                Keepsake::of(home, name).restore(tell)
+            }
+            (Place::Remote(target), Reset::Command(command)) => {
+                tell(StudyEvent::Preparing(format!("running {command:?}")));
+                command::run(command, &self.spec.target_label, target, stop)?;
+                await_answer(target, stop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn restore(&self, tell: Tell<'_>) -> Result<(), StudyError> {
+        let Place::Sandbox { data: Some(_), sandbox } = &self.spec.place else { return Ok(()) };
+        tell(StudyEvent::Preparing("restoring the data directory".into()));
+        let (data_dir, copy) = directories(sandbox);
+        Ok(Snapshot::open(&data_dir, &copy)?.restore()?)
+    }
+
+    /// Whether a private server still runs; the error says how it ended.
+    pub(super) fn check(&self) -> Result<(), StudyError> {
+        match &self.sandbox {
+            Some(sandbox) => sandbox.check().map_err(|error| StudyError::ServerDied(error.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a write run has changed the data set that is wanted.
+fn is_written(target: &Target, wanted: &DataSpec, stop: &Stop) -> Result<bool, StudyError> {
+    let server = Target { database: None, ..target.clone() };
+    if !database_exists(&mut Control::connect_until(&server, stop)?, wanted)? {
+        return Ok(false);
+    }
+    let found = data::check(&mut Control::connect_until(target, stop)?, wanted)?;
+    Ok(matches!(found, data::Found::Written(_)))
+}
+
+/// Notes in the database that its rows are about to change, so that nobody takes them for those of the seed.
+pub(super) fn mark_written(target: &Target, stop: &Stop) -> Result<(), StudyError> {
+    Ok(Stamp::mark_written(&mut Control::connect_until(target, stop)?)?)
+}
+
+/// The data directory of a sandbox, and the copy for write runs beside it, which goes when the sandbox is cleaned.
+fn directories(sandbox: &SandboxSpec) -> (PathBuf, PathBuf) {
+    let dir = sandbox.home.join("sandboxes").join(&sandbox.name);
+    (dir.join("data"), dir.join("snapshot"))
+}
+
+/// Where dumps of data go on their way back: beside the sandboxes, on the file system that was chosen for data.
+fn dumps(sandbox: &SandboxSpec) -> PathBuf {
+    sandbox.home.join("dumps")
+}
+
+/// The rows, by the way that is wanted. A dump needs something to dump: rows inserted one by one.
+fn fill(
+    target: &Target,
+    wanted: &DataSpec,
+    dumps: &Path,
+    stop: &Stop,
+    tell: Tell<'_>,
+) -> Result<Stamp, StudyError> {
+    let mut progress = |progress| tell(StudyEvent::Data(progress));
+    if wanted.via == Via::Dump {
+        let mut control = Control::connect_until(&Target { database: None, ..target.clone() }, stop)?;
+        if !database_exists(&mut control, wanted)? {
+            data::populate(target, &DataSpec { via: Via::Insert, ..*wanted }, dumps, stop, &mut progress)?;
+        }
+    }
+    Ok(data::populate(target, wanted, dumps, stop, &mut progress)?)
+}
+
+fn database_exists(control: &mut Control, wanted: &DataSpec) -> Result<bool, StudyError> {
+    let sql = format!("SHOW DATABASES LIKE '{}'", wanted.set.name());
+    Ok(control.query_value(&sql)?.is_some())
+}
+
+fn tell_sandbox(event: SandboxEvent, tell: Tell<'_>) {
+    let text = match event {
+        SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
+        SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),
+        SandboxEvent::Ready { .. } => return,
+        SandboxEvent::Stopping { pid } => format!("stopping the server (process {pid})"),
+        SandboxEvent::Note(text) => text,
+    };
+    tell(StudyEvent::Preparing(text));
+}
+
+/// A private server: CPUs of its own are its domain, with what waits for disks and what is stolen;
+/// without such CPUs its process is.
+fn private(server: &Sandbox, database: &str) -> Ready {
+    let domain = server.domain();
+    let pid = u32::try_from(domain.pid).ok();
+    Ready {
+        target: Target { database: Some(database.to_owned()), ..server.target() },
+        domain: domain.cpus.map(Domain::Cpus).or(pid.map(Domain::Process)),
+        server_pid: pid,
+        data_dir: Some(server.dir().join("data")),
+        elsewhere: None,
+    }
+}
+
+/// A server of the user's; its process is found where it runs on this machine.
+fn remote(target: &Target, stop: &Stop) -> Result<Ready, StudyError> {
+    let local = local_process(&mut Control::connect_until(target, stop)?);
+    let (pid, data_dir) = local.map_or((None, None), |(pid, dir)| (Some(pid), Some(dir)));
+    Ok(Ready { domain: pid.map(Domain::Process), server_pid: pid, data_dir, ..far(target) })
+}
+
+/// A server that this machine does not see.
+fn far(target: &Target) -> Ready {
+    Ready { target: target.clone(), domain: None, server_pid: None, data_dir: None, elsewhere: None }
+}
+
+/// The server's process and data directory, if it says that it runs on this host and its pid file names a
+/// server's process.
+fn local_process(control: &mut Control) -> Option<(u32, PathBuf)> {
+    let variables = control.variables().ok()?;
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    if variables.get("hostname")?.trim() != host.trim() {
+        return None;
+    }
+    let dir = PathBuf::from(variables.get("datadir")?);
+    let pid_file = dir.join(variables.get("pid_file")?);
+    let pid: u32 = std::fs::read_to_string(pid_file).ok()?.trim().parse().ok()?;
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    (name.starts_with("maria") || name.starts_with("mysql")).then_some((pid, dir))
+}
+
+fn await_answer(target: &Target, stop: &Stop) -> Result<(), StudyError> {
+    let clock = Clock::start();
+    loop {
+        match Control::connect_until(target, stop) {
+            Ok(_) => return Ok(()),
+            Err(_) if stop.is_set() => return Err(StudyError::Stopped),
+            Err(error) if clock.now() > RESET_PATIENCE => return Err(error.into()),
+            Err(_) => thread::sleep(Duration::from_millis(200)),
+        }
+    }
+}

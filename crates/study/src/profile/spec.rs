@@ -1,0 +1,177 @@
+//! What a study is to measure, as plain types; the edge reads it from flags and files.
+
+use super::preflight::writes;
+use crate::store::format::LayoutRecord;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_core::rates::RatePlan;
+use evenkeel_core::trust::Tolerance;
+use evenkeel_lab::data::DataSpec;
+use evenkeel_lab::load::{Protocol, SessionPolicy};
+use evenkeel_lab::workload::Workload;
+use evenkeel_site::elsewhere::Elsewhere;
+use evenkeel_site::sandbox::SandboxSpec;
+use evenkeel_site::server::Target;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A study: series of cells over arrival rates, each repeated.
+#[derive(Clone)]
+pub struct StudySpec {
+    /// `profile`, or the name of a study file.
+    pub kind: String,
+    /// Command line without secrets, enough to repeat or resume the study.
+    pub command: Vec<String>,
+    /// Seed of everything random.
+    pub seed: Seed,
+    /// Process of the arrivals.
+    pub process: Process,
+    /// Which rates.
+    pub rates: RatePlan,
+    /// The same as it was written, for the plan.
+    pub rate_text: String,
+    /// Repeats of each cell.
+    pub repeats: u32,
+    /// Measured phase of a run.
+    pub duration: Nanos,
+    /// Measured phase of a run near saturation at most, where a search has found that; as `duration` where none is to grow.
+    pub longest: Nanos,
+    /// Warm-up before it.
+    pub warm_up: Nanos,
+    /// Age at which a request is given up.
+    pub timeout: Nanos,
+    /// Connections.
+    pub sessions: SessionPolicy,
+    /// Whether fewer of them will do where the server or this process bears fewer: nobody asked for that many.
+    pub sessions_fit: bool,
+    /// Statements.
+    pub protocol: Protocol,
+    /// What happens before each run.
+    pub reset: Reset,
+    /// Utilisation at which a sweep ends, percent.
+    pub theta_ceiling_percent: f64,
+    /// Objective for the 95th percentile.
+    pub objective_p95: Option<Nanos>,
+    /// Tolerances of the trust limit.
+    pub tolerance: Tolerance,
+    /// CPUs for the load threads.
+    pub generator_cpus: Vec<usize>,
+    /// Whether each request is logged.
+    pub request_log: bool,
+    /// How often a disturbed run is measured again at most.
+    pub retries: u32,
+    /// Where runs are chosen one by one, until when; their rates and repeats are then found on the way.
+    pub budget: Option<Budget>,
+    /// Whether rates above the end of a sweep are measured too.
+    pub whole_sweep: bool,
+    /// Servers with their data; series name them by index.
+    pub sites: Vec<SiteSpec>,
+    /// What changes besides the rate.
+    pub series: Vec<SeriesSpec>,
+}
+
+impl StudySpec {
+    /// Whether data is restored before each run: a private server has a copy of it, and the runs write.
+    pub fn restores(&self) -> bool {
+        let restores = |series: &SeriesSpec| {
+            let place = self.sites.get(series.site).map(|site| &site.place);
+            let has_copy = matches!(place, Some(Place::Named { .. } | Place::Sandbox { data: Some(_), .. }));
+            has_copy && writes(series.workload.as_ref())
+        };
+        self.reset == Reset::Full && self.series.iter().any(restores)
+    }
+}
+
+/// When a study whose runs are chosen one by one has enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// Width of the bounds beside their middle; 0.05 is 5 %.
+    pub until: Option<f64>,
+    /// Time from the start, or from the resume.
+    pub within: Option<Nanos>,
+}
+
+/// Process of the arrivals of an open load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// Independent arrivals.
+    Poisson,
+    /// Evenly spaced arrivals.
+    Constant,
+}
+
+/// What happens before each run, so that runs do not inherit from each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reset {
+    /// Server restarted (reads) or database restored and server restarted (writes).
+    Full,
+    /// This shell command is run, and the server awaited.
+    Command(String),
+    /// Nothing.
+    Nothing,
+}
+
+/// A server with one data set on it.
+#[derive(Clone)]
+pub struct SiteSpec {
+    /// Label of the target it belongs to.
+    pub target_label: String,
+    /// Where it is.
+    pub place: Place,
+    /// Who sees it, where somebody on its own machine is to; otherwise this machine does, as far as it can.
+    pub elsewhere: Option<Elsewhere>,
+    /// Statements that make a private server's database what a level of a factor says, once, when its data is there.
+    pub sql: Vec<String>,
+}
+
+/// Where a site is.
+#[derive(Clone)]
+pub enum Place {
+    /// A server that somebody else runs.
+    Remote(Target),
+    /// A private one that somebody started and that stays: restarted for the runs, and left as it was found.
+    Named {
+        /// Root directory of all sandboxes.
+        home: PathBuf,
+        /// Its name.
+        name: String,
+        /// Database that is asked.
+        database: String,
+    },
+    /// A private one that lives as long as the study.
+    Sandbox {
+        /// Server.
+        sandbox: SandboxSpec,
+        /// Data; `None` where the workload brings its own.
+        data: Option<DataSpec>,
+    },
+}
+
+/// One combination of factors other than the rate.
+#[derive(Clone)]
+pub struct SeriesSpec {
+    /// Label in tables and plots.
+    pub label: String,
+    /// Index into the plan's targets.
+    pub target: usize,
+    /// Index into [`StudySpec::sites`].
+    pub site: usize,
+    /// What is asked.
+    pub workload: Arc<dyn Workload>,
+    /// Buffer pool.
+    pub pool: Option<PoolSize>,
+    /// How the data came in.
+    pub layout: LayoutRecord,
+    /// Level of each factor of a study file.
+    pub levels: BTreeMap<String, String>,
+}
+
+/// Size of the buffer pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PoolSize {
+    /// Percent of the tables and indexes that the workload uses.
+    Percent(f64),
+    /// Bytes.
+    Bytes(u64),
+}

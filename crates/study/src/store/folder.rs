@@ -1,0 +1,408 @@
+//! Study folders: made, opened, locked, read and added to.
+
+use super::attempts;
+use super::format::{FORMAT, ManifestFile, PlanFile, RunFile, SummaryFile};
+use super::readers::BESIDE;
+use super::tables::RunTables;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Why a study folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{path} is damaged or not of Evenkeel: {source}")]
+    Damaged {
+        /// File.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// Written by a later version.
+    #[error("{path} has format {found}, this version reads up to {FORMAT}")]
+    Newer {
+        /// File.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// No folder of that name.
+    #[error("no study named {name} in {root}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for.
+        root: PathBuf,
+    },
+    /// The start of a name fits several.
+    #[error("{name} fits several studies: {fits}")]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// Which fit.
+        fits: String,
+    },
+    /// Another process measures in it.
+    #[error("{0} is being measured by another process")]
+    Locked(PathBuf),
+    /// Already there.
+    #[error("{0} exists already")]
+    Exists(PathBuf),
+    /// What lies beside a run is not what it should be.
+    #[error("cannot read {path}: {text}")]
+    Unread {
+        /// File.
+        path: PathBuf,
+        /// Why not.
+        text: String,
+    },
+    /// Histogram could not be written.
+    #[error("cannot write histogram {path}: {text}")]
+    Histogram {
+        /// File.
+        path: PathBuf,
+        /// Why not.
+        text: String,
+    },
+}
+
+impl StoreError {
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Damaged { path, .. } if path.ends_with("plan.json") => {
+                "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
+            }
+            Self::Damaged { path, .. } if path.ends_with("run.json") => {
+                "move the folder of that run away; `evenkeel profile --resume` then measures it again"
+            }
+            _ if self.is_beside_a_run() => {
+                "the run's figures stand in its run.json; to have the rest again, move the folder of that run away and go on \
+                 by `evenkeel profile --resume`"
+            }
+            Self::Damaged { .. } => "move that file away; the runs can be read without it",
+            Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
+            Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
+            Self::Locked(_) => "wait for the other process, or end it",
+            Self::Exists(_) => "studies of one second share a name; try again",
+            Self::Io { .. } if self.is_disk_full() => {
+                "free some space; finished runs are kept, go on with --resume"
+            }
+            Self::Io { source, path, .. }
+                if source.kind() == io::ErrorKind::NotFound && path.ends_with("plan.json") =>
+            {
+                "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
+            }
+            Self::Io { action: "make", .. } => {
+                "name a folder in which you may make others, by --output or --home"
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "studies are closed to other users; list them as the user who measured"
+            }
+            Self::Io { .. } | Self::Unread { .. } | Self::Histogram { .. } => return None,
+        })
+    }
+
+    /// Whether it is about one of the files that lie beside `run.json`, and that can be missing without it.
+    fn is_beside_a_run(&self) -> bool {
+        let is_known =
+            |path: &Path| path.file_name().is_some_and(|name| BESIDE.iter().any(|known| name == *known));
+        match self {
+            Self::Unread { path, .. } => is_known(path),
+            Self::Io { path, source, .. } => is_known(path) && source.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
+    /// Whether the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+    }
+}
+
+/// An open study folder.
+#[derive(Debug)]
+pub struct StudyFolder {
+    path: PathBuf,
+    /// Held while measuring; the kernel releases it however the process ends.
+    _lock: Option<File>,
+}
+
+impl StudyFolder {
+    /// Makes a folder for a new study and locks it.
+    pub fn create(root: &Path, plan: &PlanFile) -> Result<Self, StoreError> {
+        let path = root.join(&plan.id);
+        fs::create_dir_all(root).map_err(StoreError::io("make", root))?;
+        // Closed to others: a plan holds command lines, and a reset command may say more than it should.
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::Exists(path));
+            }
+            result => result.map_err(StoreError::io("make", &path))?,
+        }
+        let folder = Self { _lock: Some(lock(&path)?), path };
+        fs::create_dir(folder.runs_dir()).map_err(StoreError::io("make", &folder.runs_dir()))?;
+        folder.write_plan(plan)?;
+        sync(root)?;
+        Ok(folder)
+    }
+
+    /// Opens a folder to go on measuring: locks it and clears away what a killed run left half-written.
+    pub fn resume(path: &Path) -> Result<Self, StoreError> {
+        let folder = Self { _lock: Some(lock(path)?), path: path.to_owned() };
+        folder.plan()?;
+        for entry in read_dir(&folder.runs_dir())? {
+            if entry.extension().is_some_and(|extension| extension == "part") {
+                fs::remove_dir_all(&entry).map_err(StoreError::io("remove", &entry))?;
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Opens a folder to read.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let folder = Self { path: path.to_owned(), _lock: None };
+        folder.plan()?;
+        Ok(folder)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn runs_dir(&self) -> PathBuf {
+        self.path.join("runs")
+    }
+
+    /// Reads `plan.json`.
+    pub fn plan(&self) -> Result<PlanFile, StoreError> {
+        let path = self.path.join("plan.json");
+        let plan: PlanFile = read_json(&path)?;
+        Ok(plan)
+    }
+
+    /// Writes `plan.json`.
+    pub fn write_plan(&self, plan: &PlanFile) -> Result<(), StoreError> {
+        write_json(&self.path.join("plan.json"), plan)
+    }
+
+    /// Reads `manifest.json`; an empty one where the study was killed before it was written.
+    pub fn manifest(&self) -> Result<ManifestFile, StoreError> {
+        let path = self.path.join("manifest.json");
+        if path.exists() { read_json(&path) } else { Ok(ManifestFile::default()) }
+    }
+
+    /// Writes `manifest.json`.
+    pub fn write_manifest(&self, manifest: &ManifestFile) -> Result<(), StoreError> {
+        write_json(&self.path.join("manifest.json"), manifest)
+    }
+
+    /// Writes `summary.json`.
+    pub fn write_summary(&self, summary: &SummaryFile) -> Result<(), StoreError> {
+        write_json(&self.path.join("summary.json"), summary)
+    }
+
+    /// Finished runs by order; of several attempts at one the least disturbed stands, with the others in its list.
+    /// A run that cannot be read is an error that names it, not a gap.
+    pub fn runs(&self) -> Result<Vec<RunFile>, StoreError> {
+        let mut runs: Vec<RunFile> = Vec::new();
+        for entry in self.finished()? {
+            attempts::add(&mut runs, read_json(&entry.join("run.json"))?);
+        }
+        Ok(runs)
+    }
+
+    /// Folders of finished runs, all attempts at them among these.
+    pub(super) fn finished(&self) -> Result<Vec<PathBuf>, StoreError> {
+        Ok(read_dir(&self.runs_dir())?.into_iter().filter(|entry| is_finished(entry)).collect())
+    }
+
+    /// Makes the unfinished folder of a run in progress, for its request log.
+    pub fn begin_run(&self, cell: u32, repeat: u32, attempt: u32) -> Result<PathBuf, StoreError> {
+        let part = part(&self.run_dir(cell, repeat, attempt));
+        if part.exists() {
+            fs::remove_dir_all(&part).map_err(StoreError::io("remove", &part))?;
+        }
+        fs::create_dir(&part).map_err(StoreError::io("make", &part))?;
+        Ok(part)
+    }
+
+    /// Takes away what a run left that did not come to its end; what cannot be removed goes at the next resume.
+    pub fn abandon_run(&self, cell: u32, repeat: u32, attempt: u32) {
+        let _ = fs::remove_dir_all(part(&self.run_dir(cell, repeat, attempt)));
+    }
+
+    /// Writes a finished run and makes it count.
+    pub fn finish_run(&self, run: &RunFile, tables: &RunTables<'_>) -> Result<PathBuf, StoreError> {
+        let whole = self.run_dir(run.cell, run.repeat, run.attempt);
+        let part = part(&whole);
+        tables.write(&part)?;
+        replace_json(&part.join("run.json"), run)?;
+        // Tables and the request log too, and their names: after a power cut a run that has its name is whole.
+        for file in read_dir(&part)? {
+            sync(&file)?;
+        }
+        sync(&part)?;
+        fs::rename(&part, &whole).map_err(StoreError::io("rename", &part))?;
+        sync(&self.runs_dir())?;
+        Ok(whole)
+    }
+
+    pub(super) fn run_dir(&self, cell: u32, repeat: u32, attempt: u32) -> PathBuf {
+        let again = if attempt > 1 { format!("{ATTEMPT}{attempt}") } else { String::new() };
+        self.runs_dir().join(run_name(cell, repeat) + &again)
+    }
+}
+
+/// The name of a run in its study.
+pub fn run_name(cell: u32, repeat: u32) -> String {
+    format!("c{cell:02}-r{repeat}")
+}
+
+/// Between the name of a run and the number of an attempt after the first.
+const ATTEMPT: &str = ".attempt-";
+
+/// The folder of a run while it is being written.
+fn part(whole: &Path) -> PathBuf {
+    let mut name = whole.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+fn is_finished(entry: &Path) -> bool {
+    entry.extension().is_none_or(|extension| extension.to_string_lossy().starts_with(&ATTEMPT[1..]))
+}
+
+/// A folder in a list of studies.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// The open folder, or why it cannot be read.
+    pub folder: Result<StudyFolder, StoreError>,
+}
+
+/// All study folders under a root, oldest first by name, also those whose plan is damaged or lost: a study that is
+/// not listed would be taken for one that never was. What has neither a plan nor runs is no study.
+pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
+    if !root.exists() {
+        return Ok(Vec::new());
+    }
+    let is_study = |path: &PathBuf| path.join("plan.json").exists() || path.join("runs").is_dir();
+    let studies = read_dir(root)?.into_iter().filter(is_study);
+    Ok(studies.map(|path| Listed { name: file_name(&path), folder: StudyFolder::open(&path) }).collect())
+}
+
+/// Finds a study by path, by name, by the start of its name, or the newest by `last`.
+pub fn resolve(root: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    let path = Path::new(name);
+    if path.join("plan.json").exists() {
+        return Ok(path.to_owned());
+    }
+    let unknown = || StoreError::Unknown { name: name.to_owned(), root: root.to_owned() };
+    let all: Vec<PathBuf> = if root.exists() { read_dir(root)? } else { Vec::new() };
+    let with_plan = || all.iter().filter(|path| path.join("plan.json").exists());
+    if name == "last" {
+        return with_plan().next_back().cloned().ok_or_else(unknown);
+    }
+    let fits: Vec<&PathBuf> = with_plan().filter(|path| file_name(path).starts_with(name)).collect();
+    match fits.as_slice() {
+        [] => Err(unknown()),
+        [one] => Ok((*one).clone()),
+        many => {
+            let fits = many.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(", ");
+            Err(StoreError::Ambiguous { name: name.to_owned(), fits })
+        }
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn read_dir(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let entries = fs::read_dir(path).map_err(StoreError::io("list", path))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(StoreError::io("list", path))?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn lock(path: &Path) -> Result<File, StoreError> {
+    let file = path.join("lock");
+    let handle = File::create(&file).map_err(StoreError::io("open", &file))?;
+    if evenkeel_os::exclusive(&handle) { Ok(handle) } else { Err(StoreError::Locked(path.to_owned())) }
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        format: u32,
+    }
+    let text = fs::read(path).map_err(StoreError::io("read", path))?;
+    let damaged = |source| StoreError::Damaged { path: path.to_owned(), source };
+    let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
+    if head.format > FORMAT {
+        return Err(StoreError::Newer { path: path.to_owned(), found: head.format });
+    }
+    serde_json::from_slice(&text).map_err(damaged)
+}
+
+/// As [`replace_json`], and makes the name durable too.
+fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
+    replace_json(path, value)?;
+    path.parent().map_or(Ok(()), sync)
+}
+
+/// Writes beside, makes durable, renames: a reader sees the old file or the new one, also after a power cut.
+fn replace_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
+    let mut text = serde_json::to_vec_pretty(value)
+        .map_err(|source| StoreError::Damaged { path: path.to_owned(), source })?;
+    text.push(b'\n');
+    let beside = path.with_extension("json.new");
+    let write = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(&text)?;
+        sync_open(&file, &beside)?;
+        fs::rename(&beside, path)
+    };
+    write().map_err(StoreError::io("write", path))
+}
+
+/// Makes a file durable, or the names in a folder.
+fn sync(path: &Path) -> Result<(), StoreError> {
+    File::open(path).and_then(|file| sync_open(&file, path)).map_err(StoreError::io("sync", path))
+}
+
+fn sync_open(file: &File, _path: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    // A test sees what is left for certain when the power goes; most file systems leave more.
+    #[cfg(test)]
+    tests::is_synced(_path);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

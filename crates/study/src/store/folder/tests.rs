@@ -1,0 +1,97 @@
+//! What a power cut leaves of what was written.
+
+use super::*;
+use evenkeel_core::Nanos;
+use evenkeel_lab::load::nothing_measured;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+thread_local! {
+    /// What was in each file and each folder when it was last made durable: all that a power cut leaves for certain. A real
+    /// file system mostly leaves more, ext4 also renames that were followed by a sync of something else.
+    static DURABLE: RefCell<BTreeMap<PathBuf, Vec<u8>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Keeps in mind what is made durable.
+pub(super) fn is_synced(path: &Path) {
+    DURABLE.with_borrow_mut(|durable| durable.insert(path.to_owned(), content(path)));
+}
+
+fn durable(path: &Path) -> Option<Vec<u8>> {
+    DURABLE.with_borrow(|durable| durable.get(path).cloned())
+}
+
+/// The bytes of a file, or the names in a folder.
+fn content(path: &Path) -> Vec<u8> {
+    if path.is_dir() {
+        let entries = read_dir(path).unwrap();
+        entries.iter().flat_map(|entry| [file_name(entry).as_bytes(), b"\n"].concat()).collect()
+    } else {
+        fs::read(path).unwrap()
+    }
+}
+
+#[test]
+fn all_of_a_run_is_durable_before_it_has_its_name_and_the_name_when_it_is_finished() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = StudyFolder { path: home.path().to_owned(), _lock: None };
+    fs::create_dir(folder.runs_dir()).unwrap();
+    let unfinished = folder.begin_run(1, 2, 1).unwrap();
+    fs::write(unfinished.join("requests.csv.zst"), "a log").unwrap();
+    let run = RunFile { cell: 1, repeat: 2, attempt: 1, ..RunFile::default() };
+    let tables = RunTables { load: &nothing_measured(), sense_columns: Vec::new(), sense: Vec::new() };
+    let whole = folder.finish_run(&run, &tables).unwrap();
+
+    // It was made durable under the name that it had before: what comes after the rename comes too late.
+    let files = read_dir(&whole).unwrap();
+    assert_eq!(files.len(), 5, "{files:?}");
+    for file in files {
+        let before = unfinished.join(file_name(&file));
+        assert!(durable(&before) == Some(content(&file)), "{} may be lost", before.display());
+    }
+    assert!(durable(&unfinished) == Some(content(&whole)), "names in the folder of the run may be lost");
+    assert!(durable(&folder.runs_dir()) == Some(b"c01-r2\n".to_vec()), "the name of the run may be lost");
+}
+
+#[test]
+fn a_manifest_is_durable_before_it_has_its_name_and_the_name_when_it_is_written() {
+    let home = tempfile::tempdir().unwrap();
+    let manifest = home.path().join("manifest.json");
+    write_json(&manifest, &ManifestFile::default()).unwrap();
+    assert!(durable(&home.path().join("manifest.json.new")) == Some(content(&manifest)));
+    assert!(durable(home.path()) == Some(b"manifest.json\n".to_vec()), "its name may be lost");
+}
+
+#[test]
+fn what_is_written_beside_a_run_is_read_again() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = StudyFolder { path: home.path().to_owned(), _lock: None };
+    fs::create_dir(folder.runs_dir()).unwrap();
+    let mut load = nothing_measured();
+    for ms in 1..=100 {
+        load.response.record(ms * 1_000_000).unwrap();
+    }
+    load.intervals.push(evenkeel_lab::load::Interval {
+        arrivals: 4,
+        completed: 3,
+        response_sum: Nanos::from_millis(10),
+        in_flight: 1,
+        ..evenkeel_lab::load::Interval::default()
+    });
+    let sense = vec![super::super::SenseRow { at_s: 0.5, values: vec![Some(12.5), None] }];
+    let tables = RunTables { load: &load, sense_columns: vec!["theta_percent", "steal_percent"], sense };
+    let run = RunFile { cell: 3, repeat: 1, attempt: 2, ..RunFile::default() };
+    folder.begin_run(3, 1, 2).unwrap();
+    folder.finish_run(&run, &tables).unwrap();
+
+    let read = folder.run_folder(&run);
+    let interval = read.intervals().unwrap()[0];
+    assert_eq!((interval.arrivals, interval.completed, interval.backlog), (4.0, 3.0, 1.0));
+    assert!((interval.response_mean_ms - 2.5).abs() < 1e-9);
+    let sense = read.sense().unwrap();
+    assert_eq!(sense.over_time("theta_percent"), [(0.5, 12.5)]);
+    assert!(sense.over_time("steal_percent").is_empty());
+    let response = read.response().unwrap();
+    assert_eq!(response.count(), 100);
+    assert!((response.at_percentile_ms(50.0).unwrap() - 50.0).abs() < 0.1);
+}

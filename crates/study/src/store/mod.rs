@@ -1,0 +1,36 @@
+//! What was measured, on disk.
+//!
+//! ```text
+//! RUNS/ID/plan.json        what is to be measured
+//!         manifest.json    where: machine, servers, variables, data, statement plans
+//!         runs/c03-r2/     one finished run: run.json, response.hdr, intervals.csv, sense.csv,
+//!                          requests.csv.zst where asked for
+//!         runs/c03-r2.attempt-2/   the same run measured once more, because something disturbed it from
+//!                          outside; the less disturbed attempt stands, found anew whenever they are read
+//!         summary.json     derived from the runs
+//!         report.html      derived from all
+//!         lock             held by the process that measures
+//! ```
+//!
+//! A run is written to a folder with another name and renamed when it is whole, and files are written
+//! beside and renamed: a kill at any moment loses at most the run in progress.
+
+mod attempts;
+mod batches;
+mod bounds;
+mod estimates;
+mod folder;
+pub mod format;
+mod orders;
+mod readers;
+mod readings;
+mod stretch;
+mod summary;
+mod tables;
+mod times;
+mod words;
+
+pub use attempts::add;
+pub use folder::{Listed, StoreError, StudyFolder, list, resolve, run_name};
+pub use readers::{Distribution, IntervalRow, RunFolder, Table};
+pub use tables::{RunTables, SenseRow};

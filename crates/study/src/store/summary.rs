@@ -1,0 +1,143 @@
+//! What stands in `summary.json`.
+
+use super::bounds::BoundsRecord;
+use super::estimates::EstimateInFile;
+use super::format::{CaveatRecord, CountsRecord, Verdict};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `summary.json`: what follows from the finished runs. Derived, and written anew after each run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SummaryFile {
+    /// [`super::format::FORMAT`].
+    pub format: u32,
+    /// The one sentence, one for each series group (series that differ only in the target).
+    pub headlines: Vec<HeadlineRecord>,
+    /// Cells in the order of series and rate.
+    pub cells: Vec<CellSummary>,
+    /// Doubts about the whole.
+    pub caveats: Vec<CaveatRecord>,
+    /// Runs finished.
+    pub runs_done: u32,
+    /// Runs planned, as far as known.
+    pub runs_planned: u32,
+    /// Whether all is done.
+    pub complete: bool,
+    /// Whether every stable cell's measurement is valid.
+    pub valid: bool,
+}
+
+/// What a group of series carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeadlineRecord {
+    /// Indices of the series.
+    pub series: Vec<usize>,
+    /// Label of the group; empty where there is one only.
+    pub label: String,
+    /// The sentence: what is carried.
+    pub text: String,
+    /// A second one: how far response times can be trusted. Empty in older folders, whose first holds both.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub trust_text: String,
+    /// What is carried, as bounds from all valid runs; empty in older folders.
+    #[serde(default)]
+    pub bounds: BoundsRecord,
+    /// Throughput that is carried at the highest trusted rate that meets the objective.
+    pub capacity_per_s: Option<EstimateRecord>,
+    /// 95th percentile there.
+    pub p95_ms: Option<EstimateRecord>,
+    /// Utilisation there, percent.
+    pub capacity_theta_percent: Option<f64>,
+    /// Highest trusted utilisation, percent.
+    pub trust_theta_percent: Option<f64>,
+    /// Whether trust ended inside the measured range (otherwise it reaches at least so far).
+    pub trust_ended: bool,
+    /// Why it ends there.
+    pub trust_reason: String,
+}
+
+/// A mean with its uncertainty: over runs, or where a run holds it, over what the run took of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "EstimateInFile", into = "EstimateInFile")]
+pub struct EstimateRecord {
+    /// Runs, or values.
+    pub n: u32,
+    /// Mean; says nothing where `n` is zero, and is null in files then.
+    pub mean: f64,
+    /// Standard error; absent below two.
+    pub se: Option<f64>,
+    /// Lower end of the 95 % interval. Alone, without an upper end, it is a lower bound, and nothing is known of how much
+    /// higher the figure is.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Degrees of freedom of the standard error; absent where there is none, and in older folders.
+    pub degrees: Option<f64>,
+}
+
+impl EstimateRecord {
+    /// What the figure is at least, where that is all that is known.
+    pub fn at_least(&self) -> Option<f64> {
+        self.low.filter(|low| self.high.is_none() && low.is_finite())
+    }
+}
+
+/// One cell over its runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellSummary {
+    /// Cell number.
+    pub cell: u32,
+    /// Index into the plan's series.
+    pub series: usize,
+    /// Arrival rate.
+    pub rate_per_s: f64,
+    /// Runs finished.
+    pub runs: u32,
+    /// Attempts at them that were set aside, because something from outside disturbed them more.
+    #[serde(default)]
+    pub attempts_set_aside: u32,
+    /// Whether the response came to rest in all runs.
+    pub stability: Verdict,
+    /// Whether tau is a lower bound in some run.
+    pub lower_bound: bool,
+    /// Mean response time over runs, ms.
+    pub tau_ms: EstimateRecord,
+    /// Percentiles over runs, ms.
+    pub p50_ms: EstimateRecord,
+    /// 90th.
+    pub p90_ms: EstimateRecord,
+    /// 95th.
+    pub p95_ms: EstimateRecord,
+    /// 99th.
+    pub p99_ms: EstimateRecord,
+    /// 99.9th.
+    pub p999_ms: EstimateRecord,
+    /// Completions per second.
+    pub throughput_per_s: EstimateRecord,
+    /// Utilisation, percent.
+    pub theta_percent: EstimateRecord,
+    /// 99th percentile of the dispatch lag, ms.
+    pub lag_p99_ms: EstimateRecord,
+    /// Wait for a session, the mean over all requests of a run, ms; part of tau.
+    #[serde(default)]
+    pub session_wait_ms: EstimateRecord,
+    /// Buffer pool reads from disk per request.
+    pub pool_reads_per_request: Option<EstimateRecord>,
+    /// Probe delay mu, ms: response time of a small probe less its execution time at the server.
+    #[serde(default)]
+    pub mu_ms: EstimateRecord,
+    /// What the server did, by name with its unit ([`crate::profile::server_measures`]).
+    #[serde(default)]
+    pub server: BTreeMap<String, EstimateRecord>,
+    /// Difference between the largest and the smallest tau of targets at this rate, ms.
+    pub target_spread_ms: Option<f64>,
+    /// All runs' ends added up.
+    pub counts: CountsRecord,
+    /// Whether it is valid (no caveat says otherwise).
+    pub valid: bool,
+    /// Doubts about the cell and, without repetition, its runs.
+    pub caveats: Vec<CaveatRecord>,
+    /// The part of `mu_ms` in which the threads of the probe waited for a CPU, ms.
+    #[serde(default)]
+    pub probe_wait_ms: EstimateRecord,
+}

@@ -1,0 +1,119 @@
+//! Words of the files that are one of a few.
+
+use evenkeel_site::words;
+
+words! {
+    /// Whether the response of a run, or of the runs of a cell, came to rest.
+    #[derive(Default)]
+    Verdict {
+        /// It did.
+        Settled = "settled",
+        /// The queue grew to the end.
+        Unstable = "unstable",
+        /// The run was too short to tell.
+        #[default]
+        TooShort = "too-short",
+        /// The runs of the cell differ; of a single run never.
+        Mixed = "mixed",
+    }
+}
+
+words! {
+    /// How much a doubt weighs, the lightest first.
+    #[derive(PartialOrd, Ord)]
+    SeverityRecord {
+        /// Good to know; the figures stand.
+        Note = "note",
+        /// The figures may be off, or wider than they look.
+        Doubt = "doubt",
+        /// The measurement itself failed.
+        Invalid = "invalid",
+    }
+}
+
+words! {
+    /// Whose CPU time theta counts.
+    #[derive(Default)]
+    DomainRecord {
+        /// All processes on the server's CPUs.
+        #[default]
+        Host = "host",
+        /// A control group.
+        Cgroup = "cgroup",
+        /// The server's own process.
+        Process = "process",
+    }
+}
+
+words! {
+    /// How the rows came into the files.
+    LayoutRecord {
+        /// One by one.
+        Insert = "insert",
+        /// By LOAD DATA.
+        Load = "load",
+        /// From a dump.
+        Dump = "dump",
+        /// As the server had them.
+        AsIs = "as-is",
+    }
+}
+
+words! {
+    /// What happened before each run.
+    ResetRecord {
+        /// The server was restarted.
+        Restart = "restart",
+        /// The database was restored, and the server restarted.
+        Restore = "restore",
+        /// A command of the user's was run.
+        Command = "command",
+        /// Nothing.
+        Nothing = "none",
+    }
+}
+
+words! {
+    /// Process of the arrivals.
+    ArrivalsRecord {
+        /// Independent.
+        Poisson = "poisson",
+        /// Evenly spaced.
+        Constant = "constant",
+    }
+}
+
+words! {
+    /// How statements travelled.
+    ProtocolRecord {
+        /// Prepared once per session.
+        Prepared = "prepared",
+        /// As text.
+        Text = "text",
+    }
+}
+
+words! {
+    /// Class of a statement.
+    ClassRecord {
+        /// Finds its rows by an index.
+        Simple = "simple",
+        /// Does more than that.
+        Complex = "complex",
+        /// Changes rows.
+        Write = "write",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_stored_as_it_is_shown_and_an_unknown_one_refused() {
+        let stored = serde_json::to_string(&Verdict::TooShort).unwrap();
+        assert_eq!(stored, format!("\"{}\"", Verdict::TooShort));
+        assert_eq!(serde_json::from_str::<Verdict>(&stored).unwrap(), Verdict::TooShort);
+        assert!(serde_json::from_str::<Verdict>("\"tired\"").is_err());
+    }
+}

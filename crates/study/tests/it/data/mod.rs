@@ -1,0 +1,366 @@
+//! Data sets on a real server: ways in, value rules, stamps, reloads and snapshots.
+
+mod reload;
+
+use reload::{again, dumps};
+
+use crate::sandbox::{settings, spec, up};
+use evenkeel_core::random::Seed;
+use evenkeel_lab::data::tpcw::{self, Date, Scale};
+use evenkeel_lab::data::{
+    DataError, DataProgress, DataSpec, Found, Stamp, State, Table, Via, check, populate, reload, remove,
+    repopulate, tables_size, verify,
+};
+use evenkeel_os::stop::Stop;
+use evenkeel_site::copy::{CopyError, Snapshot};
+use evenkeel_site::sandbox::Sandbox;
+use evenkeel_site::server::{Control, Target};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const TODAY: Date = Date::new(2026, 1, 15);
+
+/// About 22,000 rows.
+fn tiny(via: Via) -> DataSpec {
+    let set = Scale::new(1, 200).unwrap().into();
+    DataSpec { set, seed: Seed(7), today: Some(TODAY), via, threads: 2 }
+}
+
+/// About two million rows: more than goes in before anybody sees the first of them, however long a thread has to
+/// wait for its turn.
+fn large(via: Via) -> DataSpec {
+    DataSpec { set: Scale::new(100, 200).unwrap().into(), ..tiny(via) }
+}
+
+/// A server that takes LOAD DATA LOCAL, and its directory.
+fn server() -> (tempfile::TempDir, Sandbox) {
+    let home = tempfile::tempdir().unwrap();
+    let mut spec = spec(home.path(), "data");
+    spec.settings.extend(settings(&[("local_infile", "ON"), ("innodb_flush_log_at_trx_commit", "0")]));
+    let sandbox = up(&spec).unwrap();
+    (home, sandbox)
+}
+
+fn database(sandbox: &Sandbox, name: &str) -> Target {
+    Target { database: Some(name.to_owned()), ..sandbox.target() }
+}
+
+fn fill(target: &Target, spec: &DataSpec) -> Result<Stamp, DataError> {
+    populate(target, spec, &std::env::temp_dir(), &Stop::default(), &mut |_| {})
+}
+
+/// Populates and asks to stop when so many rows have gone in.
+fn fill_partly(target: &Target, spec: &DataSpec, rows: u64) -> Result<Stamp, DataError> {
+    let stop = Stop::default();
+    populate(target, spec, &std::env::temp_dir(), &stop, &mut |progress: DataProgress| {
+        if progress.rows_done >= rows {
+            stop.set();
+        }
+    })
+}
+
+fn control(target: &Target) -> Control {
+    Control::connect(target).unwrap()
+}
+
+fn value(control: &mut Control, sql: &str) -> String {
+    control.query_value(sql).unwrap().unwrap_or_default()
+}
+
+fn found(target: &Target, spec: &DataSpec) -> Found {
+    check(&mut control(target), spec).unwrap()
+}
+
+#[test]
+fn all_ways_in_give_the_same_rows_on_any_number_of_threads() {
+    let (home, sandbox) = server();
+    let inserted = fill(&database(&sandbox, "inserted"), &tiny(Via::Insert)).unwrap();
+    for (name, threads) in [("loaded_1", 1), ("loaded_4", 4)] {
+        let target = database(&sandbox, name);
+        let stamp = fill(&target, &DataSpec { threads, ..tiny(Via::Load) }).unwrap();
+        assert_eq!(stamp.tables, inserted.tables, "{name}");
+        assert_eq!(stamp.checksum(), inserted.checksum());
+        assert_eq!(verify(&target, None).unwrap(), stamp);
+    }
+    let target = database(&sandbox, "inserted");
+    assert_eq!(verify(&target, None).unwrap(), inserted);
+    let reloaded = again(&target, home.path()).unwrap();
+    assert_eq!((reloaded.via, reloaded.checksum()), (Via::Dump, inserted.checksum()));
+    assert_eq!(verify(&target, None).unwrap(), reloaded);
+    // The same set again, asked for as a dump, is there already; from another way in it is reloaded.
+    assert_eq!(fill(&target, &tiny(Via::Dump)).unwrap(), reloaded);
+    let target = database(&sandbox, "loaded_1");
+    assert_eq!(fill(&target, &tiny(Via::Dump)).unwrap().tables, inserted.tables);
+    // Another seed has other rows in every table but the fixed one and the empty ones.
+    let other = fill(&database(&sandbox, "other"), &DataSpec { seed: Seed(8), ..tiny(Via::Load) }).unwrap();
+    for ((table, one), (_, two)) in inserted.tables.iter().zip(&other.tables) {
+        let fixed = matches!(
+            table,
+            Table::Tpcw(tpcw::Table::Country | tpcw::Table::ShoppingCart | tpcw::Table::ShoppingCartLine)
+        );
+        assert_eq!(one == two, fixed, "{table}");
+    }
+}
+
+#[test]
+fn progress_rises_to_the_number_of_rows() {
+    let (_home, sandbox) = server();
+    let mut reports = Vec::new();
+    let target = database(&sandbox, "tpcw");
+    let stamp =
+        populate(&target, &tiny(Via::Insert), &std::env::temp_dir(), &Stop::default(), &mut |progress| {
+            reports.push(progress)
+        });
+    let last = *reports.last().unwrap();
+    assert!(reports.is_sorted_by_key(|report| (report.rows_done, report.bytes)), "{reports:?}");
+    assert_eq!(last.rows_done, stamp.unwrap().rows());
+    assert!(last.rows_total >= last.rows_done && last.bytes > 100 * last.rows_done, "{last:?}");
+    let mut again = 0;
+    populate(&target, &tiny(Via::Insert), &std::env::temp_dir(), &Stop::default(), &mut |_| again += 1)
+        .unwrap();
+    assert_eq!(again, 0, "a data set that is there is reused");
+}
+
+/// Each query counts the rows that break a rule.
+const BROKEN_RULES: &[&str] = &[
+    "address WHERE LENGTH(addr_street1) NOT BETWEEN 15 AND 40 OR LENGTH(addr_street2) NOT BETWEEN 15 AND 40 \
+     OR LENGTH(addr_city) NOT BETWEEN 4 AND 30 OR LENGTH(addr_state) NOT BETWEEN 2 AND 20 \
+     OR LENGTH(addr_zip) NOT BETWEEN 5 AND 10 OR addr_co_id NOT BETWEEN 1 AND 92 OR addr_street1 RLIKE '[0-9]'",
+    "author WHERE LENGTH(a_fname) NOT BETWEEN 3 AND 20 OR LENGTH(a_mname) NOT BETWEEN 1 AND 20 \
+     OR LENGTH(a_lname) NOT BETWEEN 1 AND 20 OR YEAR(a_dob) NOT BETWEEN 1800 AND 1990 \
+     OR LENGTH(a_bio) NOT BETWEEN 125 AND 500",
+    "country WHERE co_name = '' OR co_exchange <= 0 OR co_currency = ''",
+    "customer WHERE BINARY c_passwd <> LOWER(c_uname) OR LENGTH(c_fname) NOT BETWEEN 8 AND 15 \
+     OR LENGTH(c_lname) NOT BETWEEN 8 AND 15 OR c_addr_id NOT BETWEEN 1 AND 5760 \
+     OR c_phone NOT RLIKE '^[0-9]{9,16}$'",
+    "customer WHERE c_email NOT LIKE CONCAT(c_uname, '@%.com') \
+     OR LENGTH(c_email) - LENGTH(c_uname) NOT BETWEEN 7 AND 14",
+    "customer WHERE DATEDIFF('2026-01-15', c_since) NOT BETWEEN 1 AND 730 OR c_last_login > '2026-01-15' \
+     OR DATEDIFF(c_last_login, c_since) NOT BETWEEN 0 AND 60 OR c_login <> '2026-01-15 12:00:00' \
+     OR TIMESTAMPDIFF(SECOND, c_login, c_expiration) <> 7200",
+    "customer WHERE c_discount NOT BETWEEN 0 AND 0.5 OR c_balance <> 0 OR c_ytd_pmt NOT BETWEEN 0 AND 999.99 \
+     OR YEAR(c_birthdate) NOT BETWEEN 1880 AND 2000 OR LENGTH(c_data) NOT BETWEEN 100 AND 500",
+    "item WHERE LENGTH(i_title) NOT BETWEEN 14 AND 60 OR (i_id <= 50 AND i_a_id <> i_id) \
+     OR i_a_id NOT BETWEEN 1 AND 50 OR YEAR(i_pub_date) NOT BETWEEN 1930 AND 2000 \
+     OR LENGTH(i_publisher) NOT BETWEEN 14 AND 60 OR LENGTH(i_desc) NOT BETWEEN 100 AND 500",
+    "item WHERE i_related1 NOT BETWEEN 1 AND 200 OR i_related5 NOT BETWEEN 1 AND 200 \
+     OR i_related1 IN (i_related2, i_related3, i_related4, i_related5) \
+     OR i_related2 IN (i_related3, i_related4, i_related5) OR i_related3 IN (i_related4, i_related5) \
+     OR i_related4 = i_related5",
+    "item WHERE i_thumbnail <> CONCAT('img', i_id % 100, '/thumb_', i_id, '.gif') \
+     OR i_image <> CONCAT('img', i_id % 100, '/image_', i_id, '.gif') OR i_srp NOT BETWEEN 1 AND 999.99 \
+     OR i_cost NOT BETWEEN i_srp * 0.5 - 1e-9 AND i_srp + 1e-9",
+    "item WHERE DATEDIFF(i_avail, i_pub_date) NOT BETWEEN 1 AND 30 OR i_stock NOT BETWEEN 10 AND 30 \
+     OR LENGTH(i_isbn) > 13 OR i_page NOT BETWEEN 20 AND 9999 \
+     OR i_backing NOT IN ('HARDBACK', 'PAPERBACK', 'USED', 'AUDIO', 'LIMITED-EDITION') \
+     OR i_dimensions NOT RLIKE '^[0-9]{1,2}(\\\\.[0-9]{1,2})?(x[0-9]{1,2}(\\\\.[0-9]{1,2})?){2}$'",
+    "orders WHERE o_c_id NOT BETWEEN 1 AND 2880 OR DATEDIFF('2026-01-15', o_date) NOT BETWEEN 1 AND 60 \
+     OR DATEDIFF(o_ship_date, o_date) NOT BETWEEN 0 AND 7 OR o_sub_total NOT BETWEEN 10 AND 9999.99 \
+     OR ABS(o_tax - o_sub_total * 0.0825) > 1e-6 \
+     OR o_ship_type NOT IN ('AIR', 'UPS', 'FEDEX', 'SHIP', 'COURIER', 'MAIL') \
+     OR o_status NOT IN ('PROCESSING', 'SHIPPED', 'PENDING', 'DENIED') \
+     OR o_bill_addr_id NOT BETWEEN 1 AND 5760 OR o_ship_addr_id NOT BETWEEN 1 AND 5760",
+    "orders WHERE ABS(o_total - o_sub_total - o_tax - 3 - \
+     (SELECT COUNT(*) FROM order_line WHERE ol_o_id = o_id)) > 1e-6",
+    "orders WHERE (SELECT MAX(ol_id) FROM order_line WHERE ol_o_id = o_id) <> \
+     (SELECT COUNT(*) FROM order_line WHERE ol_o_id = o_id)",
+    "order_line WHERE ol_id NOT BETWEEN 1 AND 5 OR ol_i_id NOT BETWEEN 1 AND 200 \
+     OR ol_qty NOT BETWEEN 1 AND 300 OR ol_discount NOT BETWEEN 0 AND 0.3 \
+     OR LENGTH(ol_comments) NOT BETWEEN 20 AND 100 OR ol_o_id NOT BETWEEN 1 AND 2592",
+    "cc_xacts JOIN orders ON o_id = cx_o_id WHERE cx_xact_amt <> o_total OR cx_xact_date <> o_ship_date \
+     OR cx_type NOT IN ('VISA', 'MASTERCARD', 'DISCOVER', 'AMEX', 'DINERS') \
+     OR cx_num NOT RLIKE '^[0-9]{16}$' OR LENGTH(cx_name) NOT BETWEEN 14 AND 30 \
+     OR DATEDIFF(cx_expire, '2026-01-15') NOT BETWEEN 10 AND 730 OR cx_co_id NOT BETWEEN 1 AND 92",
+];
+
+/// Queries whose answer is known or lies between two numbers, about five standard deviations wide.
+const COUNTS: &[(&str, f64, f64)] = &[
+    ("SELECT COUNT(*) FROM address", 5_760.0, 5_760.0),
+    ("SELECT COUNT(*) FROM author", 50.0, 50.0),
+    ("SELECT COUNT(*) FROM country", 92.0, 92.0),
+    ("SELECT COUNT(*) FROM customer", 2_880.0, 2_880.0),
+    ("SELECT COUNT(*) FROM item", 200.0, 200.0),
+    ("SELECT COUNT(*) FROM orders", 2_592.0, 2_592.0),
+    ("SELECT COUNT(*) FROM cc_xacts", 2_592.0, 2_592.0),
+    ("SELECT COUNT(*) FROM shopping_cart", 0.0, 0.0),
+    ("SELECT COUNT(*) FROM shopping_cart_line", 0.0, 0.0),
+    ("SELECT COUNT(*) / 2592 FROM order_line", 2.86, 3.13),
+    ("SELECT COUNT(DISTINCT ol_id) FROM order_line", 5.0, 5.0),
+    ("SELECT COUNT(DISTINCT addr_co_id) FROM address", 92.0, 92.0),
+    ("SELECT AVG(LENGTH(addr_street1)) FROM address", 27.0, 28.0),
+    ("SELECT COUNT(DISTINCT i_subject) FROM item", 23.0, 24.0),
+    ("SELECT COUNT(DISTINCT i_a_id) FROM item", 50.0, 50.0),
+    ("SELECT AVG(c_discount) FROM customer", 0.236, 0.264),
+    ("SELECT AVG(ol_qty) FROM order_line", 145.0, 156.0),
+    ("SELECT AVG(o_sub_total) FROM orders", 4_720.0, 5_290.0),
+    ("SELECT COUNT(DISTINCT c_since) FROM customer", 690.0, 730.0),
+    ("SELECT co_id FROM country WHERE co_name = 'United States' AND co_exchange = 1", 1.0, 1.0),
+    ("SELECT c_id FROM customer WHERE c_uname = 'OGALRIRE'", 1_234.0, 1_234.0),
+    (
+        "SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics \
+      WHERE table_schema = DATABASE() AND table_name = 'item'",
+        4.0,
+        4.0,
+    ),
+    (
+        "SELECT COUNT(DISTINCT table_name, index_name) FROM information_schema.statistics \
+      WHERE table_schema = DATABASE() AND index_name <> 'PRIMARY'",
+        13.0,
+        13.0,
+    ),
+];
+
+#[test]
+fn rows_follow_the_value_rules_of_tpcw() {
+    let (_home, sandbox) = server();
+    let target = database(&sandbox, "tpcw");
+    fill(&target, &tiny(Via::Load)).unwrap();
+    let mut control = control(&target);
+    control.exec("SET time_zone = '+00:00'").unwrap();
+    for rule in BROKEN_RULES {
+        assert_eq!(value(&mut control, &format!("SELECT COUNT(*) FROM {rule}")), "0", "{rule}");
+    }
+    for (sql, low, high) in COUNTS {
+        let number: f64 = value(&mut control, sql).parse().unwrap();
+        assert!((*low..=*high).contains(&number), "{sql}: {number}");
+    }
+}
+
+#[test]
+fn a_set_that_was_cut_short_is_recognised_and_refused_until_it_is_removed() {
+    let (_home, sandbox) = server();
+    for via in [Via::Insert, Via::Load] {
+        let target = database(&sandbox, via.name());
+        let stopped = fill_partly(&target, &large(via), 1_500);
+        assert!(matches!(stopped, Err(DataError::Stopped)), "{stopped:?}");
+        assert!(matches!(found(&target, &large(via)), Found::HalfFinished(_)));
+        for spec in [large(via), large(Via::Dump)] {
+            let refused = fill(&target, &spec);
+            assert!(matches!(refused, Err(DataError::HalfFinished { .. })), "{refused:?}");
+        }
+        assert!(matches!(verify(&target, None), Err(DataError::HalfFinished { .. })));
+        remove(&target, None).unwrap();
+        assert_eq!(found(&target, &tiny(via)), Found::Missing);
+        fill(&target, &tiny(via)).unwrap();
+        assert!(matches!(found(&target, &tiny(via)), Found::Ready(_)));
+    }
+}
+
+#[test]
+fn other_data_are_named_and_left_alone() {
+    let (home, sandbox) = server();
+    let target = database(&sandbox, "tpcw");
+    for missing in [
+        fill(&target, &tiny(Via::Dump)).map(drop),
+        again(&target, home.path()).map(drop),
+        verify(&target, None).map(drop),
+        remove(&target, None),
+    ] {
+        assert!(matches!(missing, Err(DataError::Missing { .. })), "{missing:?}");
+    }
+    let stamp = fill(&target, &tiny(Via::Load)).unwrap();
+    let wanted = DataSpec { seed: Seed(9), ..tiny(Via::Insert) };
+    let refused = fill(&target, &wanted).unwrap_err();
+    let text = "database tpcw holds another data set: seed 7 instead of 9, way in load instead of insert";
+    assert_eq!(refused.to_string(), text);
+    assert!(refused.hint().is_some());
+    assert_eq!(verify(&target, None).unwrap(), stamp);
+    // Another day finds the set that is there.
+    assert!(matches!(found(&target, &DataSpec { today: None, ..tiny(Via::Load) }), Found::Ready(_)));
+    // Changed rows are known by their mark, and without it by their content.
+    let mut writer = control(&target);
+    writer.exec("UPDATE item SET i_stock = i_stock + 1 WHERE i_id = 3").unwrap();
+    assert!(matches!(verify(&target, None), Err(DataError::Content { table, .. }) if table == "item"));
+    Stamp::mark_written(&mut writer).unwrap();
+    assert!(matches!(found(&target, &tiny(Via::Load)), Found::Written(_)));
+    assert!(matches!(fill(&target, &tiny(Via::Load)), Err(DataError::Written { .. })));
+    let anew =
+        repopulate(&target, &tiny(Via::Dump), &std::env::temp_dir(), &Stop::default(), &mut |_| {}).unwrap();
+    assert_eq!((anew.checksum(), anew.via), (stamp.checksum(), Via::Dump));
+    assert_eq!(verify(&target, None).unwrap(), anew);
+
+    let foreign = database(&sandbox, "shop");
+    let anywhere = &mut control(&sandbox.target());
+    anywhere.exec("CREATE DATABASE shop").unwrap();
+    anywhere.exec("CREATE TABLE shop.item (i_id int PRIMARY KEY)").unwrap();
+    for refused in [
+        fill(&foreign, &tiny(Via::Load)).map(drop),
+        again(&foreign, home.path()).map(drop),
+        repopulate(&foreign, &tiny(Via::Load), &std::env::temp_dir(), &Stop::default(), &mut |_| {})
+            .map(drop),
+        remove(&foreign, None),
+    ] {
+        assert!(matches!(&refused, Err(DataError::Foreign { table, .. }) if table == "item"), "{refused:?}");
+    }
+    assert_eq!(value(anywhere, "SELECT COUNT(*) FROM shop.item"), "0");
+    // Every reload that was refused has left no dump behind.
+    assert!(dumps(home.path()).is_empty());
+}
+
+#[test]
+fn two_processes_do_not_work_on_one_set() {
+    let (_home, sandbox) = server();
+    let target = database(&sandbox, "tpcw");
+    let mut tried = false;
+    let stop = Stop::default();
+    let stamp = populate(&target, &tiny(Via::Load), &std::env::temp_dir(), &stop, &mut |_| {
+        if !std::mem::replace(&mut tried, true) {
+            let second = fill(&target, &tiny(Via::Load));
+            assert!(matches!(second, Err(DataError::Busy { .. })), "{second:?}");
+        }
+    });
+    assert!(tried && stamp.is_ok());
+}
+
+#[test]
+fn a_server_without_local_infile_is_refused_with_the_other_way() {
+    let (_home, sandbox) = server();
+    control(&sandbox.target()).exec("SET GLOBAL local_infile = OFF").unwrap();
+    let refused = fill(&database(&sandbox, "tpcw"), &tiny(Via::Load)).unwrap_err();
+    assert!(refused.hint().is_some_and(|hint| hint.contains("--via insert")), "{refused}");
+}
+
+#[test]
+fn the_size_of_tables_counts_data_and_indexes() {
+    let (_home, sandbox) = server();
+    let target = database(&sandbox, "tpcw");
+    fill(&target, &tiny(Via::Load)).unwrap();
+    let mut control = control(&target);
+    let bytes = tables_size(&mut control, &["item", "author"]).unwrap();
+    // 200 items of about 550 bytes and 50 authors of 370 in pages of 16 KiB, and four secondary indexes.
+    assert!((7 * 16_384..40 * 16_384).contains(&bytes), "{bytes}");
+    assert!(tables_size(&mut control, &["address"]).unwrap() > bytes);
+    let missing = tables_size(&mut control, &["item", "no_such"]);
+    assert!(matches!(&missing, Err(DataError::NoTable(table)) if table == "no_such"), "{missing:?}");
+}
+
+#[test]
+fn a_snapshot_brings_a_server_back_to_the_rows_before_a_write_run() {
+    let (home, sandbox) = server();
+    let target = database(&sandbox, "tpcw");
+    let stamp = fill(&target, &tiny(Via::Load)).unwrap();
+    let data = sandbox.dir().join("data");
+    let copy = home.path().join("copy");
+    let running = Snapshot::take(&data, &copy);
+    assert!(matches!(&running, Err(CopyError::ServerRunning(path)) if *path == data), "{running:?}");
+    sandbox.down(&mut |_| {}).unwrap();
+    let snapshot = Snapshot::take(&data, &copy).unwrap();
+
+    let mut same = spec(home.path(), "data");
+    same.settings.extend(settings(&[("local_infile", "ON")]));
+    let sandbox = up(&same).unwrap();
+    let target = Target { database: Some("tpcw".to_owned()), ..sandbox.target() };
+    let mut writer = control(&target);
+    writer.exec("DELETE FROM order_line WHERE ol_id = 1").unwrap();
+    writer.exec("CREATE TABLE extra (id int PRIMARY KEY)").unwrap();
+    assert!(verify(&target, None).is_err());
+    drop(writer);
+    sandbox.down(&mut |_| {}).unwrap();
+    snapshot.restore().unwrap();
+
+    let sandbox = up(&same).unwrap();
+    let target = Target { database: Some("tpcw".to_owned()), ..sandbox.target() };
+    assert_eq!(verify(&target, None).unwrap(), stamp);
+    assert_eq!(value(&mut control(&target), "SHOW TABLES LIKE 'extra'"), "");
+}

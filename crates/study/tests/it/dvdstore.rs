@@ -1,0 +1,353 @@
+//! DVD Store on real servers: its data, its orders, and what they leave.
+
+use crate::sandbox::{settings, spec, up};
+use crate::shop::shop;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_lab::data::dvdstore::Size;
+use evenkeel_lab::data::tpcw::Date;
+use evenkeel_lab::data::{DataError, DataSpec, Found, Stamp, Via, check, populate, reload, remove, verify};
+use evenkeel_lab::explain::Executor;
+use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadProgress, LoadResult, Protocol, SessionPolicy, run};
+use evenkeel_lab::workload::dvdstore::Database;
+use evenkeel_lab::workload::{Parameters, Workload, find};
+use evenkeel_os::stop::Stop;
+use evenkeel_site::sandbox::Sandbox;
+use evenkeel_site::server::{Control, Target};
+use evenkeel_study::profile::orders_per_minute;
+use std::sync::Arc;
+
+/// 2,000 customers, 1,200 orders, 3,200 products.
+fn size() -> Size {
+    Size::new(1).unwrap()
+}
+
+fn tiny(via: Via) -> DataSpec {
+    DataSpec { set: size().into(), seed: Seed(3), today: Some(Date::new(2026, 1, 15)), via, threads: 2 }
+}
+
+fn fill(target: &Target, via: Via) -> Stamp {
+    populate(target, &tiny(via), &std::env::temp_dir(), &Stop::default(), &mut |_| {}).unwrap()
+}
+
+/// A server of its own.
+fn server(more: &[(&str, &str)]) -> (tempfile::TempDir, Sandbox) {
+    let home = tempfile::tempdir().unwrap();
+    let mut spec = spec(home.path(), "store");
+    spec.settings.extend(settings(&[("local_infile", "ON"), ("innodb_flush_log_at_trx_commit", "0")]));
+    spec.settings.extend(settings(more));
+    let sandbox = up(&spec).unwrap();
+    (home, sandbox)
+}
+
+fn store(sandbox: &Sandbox) -> Control {
+    let target = Target { database: Some("store".to_owned()), ..sandbox.target() };
+    fill(&target, Via::Load);
+    Control::connect(&target).unwrap()
+}
+
+fn number(control: &mut Control, sql: &str) -> i64 {
+    let text = control.query_value(sql).unwrap().unwrap();
+    text.parse().unwrap_or_else(|_| panic!("{sql}: {text}"))
+}
+
+fn workload(control: &mut Control) -> Arc<dyn Workload> {
+    find("dvdstore", Database::read(size(), control).unwrap()).unwrap()
+}
+
+/// The load that `change` makes of eight closed clients for two seconds.
+fn load(
+    control: &mut Control,
+    stop: &Stop,
+    change: impl FnOnce(&mut LoadPlan),
+    progress: &mut dyn FnMut(LoadProgress),
+) -> LoadResult {
+    let mut plan = LoadPlan {
+        target: control.target().clone(),
+        workload: workload(control),
+        arrivals: ArrivalPlan::Closed { clients: 8, think: Nanos::ZERO },
+        warm_up: Nanos::ZERO,
+        measure: Nanos::from_secs(2),
+        drain: Nanos::from_secs(60),
+        timeout: Nanos::from_secs(60),
+        seed: Seed(5),
+        sessions: SessionPolicy::Pooled { max: 32 },
+        protocol: Protocol::Prepared,
+        threads: 1,
+        cpus: vec![],
+        busy_poll: false,
+        request_log: None,
+    };
+    change(&mut plan);
+    run(&plan, stop, progress).unwrap()
+}
+
+const REFERENCES: &str = "SELECT COUNT(*) FROM information_schema.referential_constraints \
+                          WHERE constraint_schema = DATABASE()";
+
+#[test]
+fn every_way_in_gives_the_same_store_with_its_keys() {
+    let shop = shop();
+    let (mut inserted, mut loaded) = (shop.empty("ds_inserted"), shop.empty("ds_loaded"));
+    let by_insert = fill(inserted.target(), Via::Insert);
+    let by_load = fill(loaded.target(), Via::Load);
+    assert_eq!(by_insert.tables, by_load.tables);
+    assert_eq!(verify(loaded.target(), None).unwrap(), by_load);
+    assert_eq!(check(&mut loaded, &tiny(Via::Load)).unwrap(), Found::Ready(by_load.clone()));
+    let dumps = tempfile::tempdir().unwrap();
+    let again = reload(inserted.target(), None, dumps.path(), 2, &Stop::default(), &mut |_| {}).unwrap();
+    assert_eq!((again.via, again.checksum()), (Via::Dump, by_load.checksum()));
+    assert_eq!(verify(inserted.target(), None).unwrap(), again);
+    for control in [&mut inserted, &mut loaded] {
+        assert_eq!(number(control, REFERENCES), 3);
+        let indexes = "SELECT COUNT(DISTINCT table_name, index_name) FROM information_schema.statistics \
+                       WHERE table_schema = DATABASE() AND table_name <> 'evenkeel_stamp' AND index_name <> 'PRIMARY'";
+        // Two unique, two for references, two plain and two full-text ones of products.
+        assert_eq!(number(control, indexes), 8);
+        assert!(Database::read(size(), control).unwrap().fulltext);
+    }
+    remove(loaded.target(), None).unwrap();
+    assert_eq!(
+        number(&mut loaded, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"),
+        0
+    );
+    let refused = populate(
+        inserted.target(),
+        &DataSpec { set: Size::SMALL.into(), ..tiny(Via::Dump) },
+        dumps.path(),
+        &Stop::default(),
+        &mut |_| {},
+    );
+    let Err(DataError::Differs { differences, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!(differences, ["megabytes 1 instead of 10", "products 3200 instead of 10000"]);
+}
+
+/// Each query counts the rows that break a rule.
+const BROKEN_RULES: &[&str] = &[
+    "CUSTOMERS WHERE USERNAME <> CONCAT('user', CUSTOMERID) OR PASSWORD <> 'password' OR AGE NOT BETWEEN 18 AND 90 \
+     OR INCOME NOT IN (20000, 40000, 60000, 80000, 100000) OR GENDER NOT IN ('M', 'F')",
+    "CUSTOMERS WHERE FIRSTNAME NOT RLIKE '^[A-Z]{6}$' OR LASTNAME NOT RLIKE '^[A-Z]{10}$' \
+     OR CITY NOT RLIKE '^[A-Z]{7}$' OR PHONE NOT RLIKE '^[0-9]{10}$' OR CREDITCARD NOT RLIKE '^[0-9]{16}$' \
+     OR CREDITCARDEXPIRATION NOT RLIKE '^20(08|09|10|11|12)/(0[1-9]|1[0-2])$' OR CREDITCARDTYPE NOT BETWEEN 1 AND 5",
+    "CUSTOMERS WHERE REGION <> IF(CUSTOMERID <= 1000, 1, 2) OR (REGION = 1) <> (COUNTRY = 'US') \
+     OR (REGION = 1) <> (STATE <> '') OR (REGION = 1) <> (ZIP BETWEEN 10000 AND 99999)",
+    "PRODUCTS WHERE CATEGORY NOT BETWEEN 1 AND 16 OR PRICE NOT BETWEEN 9.99 AND 29.99 OR PRICE * 100 % 100 <> 99 \
+     OR SPECIAL NOT IN (0, 1) OR COMMON_PROD_ID NOT BETWEEN 1 AND 3200 OR TITLE NOT LIKE '% %' OR ACTOR NOT LIKE '% %'",
+    "INVENTORY WHERE QUAN_IN_STOCK NOT BETWEEN 0 AND 500 OR SALES <> \
+     (SELECT COALESCE(SUM(QUANTITY), 0) FROM ORDERLINES WHERE ORDERLINES.PROD_ID = INVENTORY.PROD_ID)",
+    "ORDERS WHERE TOTALAMOUNT <> NETAMOUNT + TAX OR ABS(TAX - NETAMOUNT * 0.0825) > 0.0051 \
+     OR ORDERDATE NOT BETWEEN '2025-01-01' AND '2025-12-31' OR NETAMOUNT NOT BETWEEN 0.01 AND 400",
+    "ORDERS WHERE (SELECT COUNT(*) FROM ORDERLINES L WHERE L.ORDERID = ORDERS.ORDERID) NOT BETWEEN 1 AND 9",
+    "ORDERLINES L JOIN ORDERS O ON O.ORDERID = L.ORDERID WHERE L.ORDERDATE <> O.ORDERDATE \
+     OR QUANTITY NOT BETWEEN 1 AND 3 OR PROD_ID NOT BETWEEN 1 AND 3200",
+    "CUST_HIST H LEFT JOIN ORDERLINES L ON L.ORDERID = H.ORDERID AND L.PROD_ID = H.PROD_ID \
+     LEFT JOIN ORDERS O ON O.ORDERID = H.ORDERID WHERE L.ORDERID IS NULL OR O.CUSTOMERID <> H.CUSTOMERID",
+];
+
+#[test]
+fn rows_keep_the_rules_of_the_population() {
+    let shop = shop();
+    let mut control = shop.empty("ds_rules");
+    fill(control.target(), Via::Load);
+    for rule in BROKEN_RULES {
+        assert_eq!(number(&mut control, &format!("SELECT COUNT(*) FROM {rule}")), 0, "{rule}");
+    }
+    for (sql, expected) in [
+        ("SELECT COUNT(*) FROM CUSTOMERS", 2_000),
+        ("SELECT COUNT(*) FROM ORDERS", 1_200),
+        ("SELECT COUNT(*) FROM PRODUCTS", 3_200),
+        ("SELECT COUNT(*) FROM INVENTORY", 3_200),
+        ("SELECT COUNT(*) FROM CATEGORIES", 16),
+        ("SELECT COUNT(*) FROM REORDER", 0),
+        ("SELECT COUNT(DISTINCT STATE) FROM CUSTOMERS", 52),
+        ("SELECT COUNT(DISTINCT COUNTRY) FROM CUSTOMERS", 11),
+        ("SELECT (SELECT COUNT(*) FROM CUST_HIST) - (SELECT COUNT(*) FROM ORDERLINES)", 0),
+    ] {
+        assert_eq!(number(&mut control, sql), expected, "{sql}");
+    }
+}
+
+/// Units in stock, units sold, units in lines of orders, and orders.
+fn books(control: &mut Control) -> [i64; 4] {
+    [
+        "SELECT SUM(QUAN_IN_STOCK) FROM INVENTORY",
+        "SELECT SUM(SALES) FROM INVENTORY",
+        "SELECT SUM(QUANTITY) FROM ORDERLINES",
+        "SELECT COUNT(*) FROM ORDERS",
+    ]
+    .map(|sql| number(control, sql))
+}
+
+/// Each query counts orders of the run that are not as they should be.
+const BROKEN_ORDERS: &[&str] = &[
+    "ORDERS O WHERE NOT EXISTS (SELECT 1 FROM ORDERLINES L WHERE L.ORDERID = O.ORDERID)",
+    "ORDERS WHERE TOTALAMOUNT <> NETAMOUNT + TAX OR ABS(TAX - NETAMOUNT * 0.0825) > 0.0051",
+    "ORDERS O WHERE ORDERID > 1200 AND NETAMOUNT <> (SELECT SUM(L.QUANTITY * P.PRICE) FROM ORDERLINES L \
+     JOIN PRODUCTS P ON P.PROD_ID = L.PROD_ID WHERE L.ORDERID = O.ORDERID)",
+    "ORDERS O WHERE (SELECT COUNT(*) FROM CUST_HIST H WHERE H.ORDERID = O.ORDERID AND H.CUSTOMERID = O.CUSTOMERID) \
+     <> (SELECT COUNT(*) FROM ORDERLINES L WHERE L.ORDERID = O.ORDERID)",
+    "INVENTORY WHERE QUAN_IN_STOCK < 0",
+];
+
+fn completed(load: &LoadResult, step: &str) -> u64 {
+    load.steps.iter().find(|result| result.name == step).unwrap().completed
+}
+
+#[test]
+fn closed_and_open_orders_leave_books_that_agree() {
+    let shop = shop();
+    let mut control = shop.empty("ds_books");
+    fill(control.target(), Via::Load);
+    let closed = ArrivalPlan::Closed { clients: 8, think: Nanos::from_millis(5) };
+    for (arrivals, protocol) in [(closed, Protocol::Prepared), (ArrivalPlan::Poisson(40.0), Protocol::Text)] {
+        let before = books(&mut control);
+        let plan = |plan: &mut LoadPlan| (plan.arrivals, plan.protocol) = (arrivals.clone(), protocol);
+        let load = load(&mut control, &Stop::default(), plan, &mut |_| {});
+        let after = books(&mut control);
+        let counts = &load.counts;
+        // At least one of each closed client.
+        assert!(
+            counts.completed >= 8 && counts.completed == counts.arrivals,
+            "{counts:?} {:?}",
+            load.error_texts
+        );
+        let units = after[2] - before[2];
+        assert_eq!((before[0] - after[0], after[1] - before[1]), (units, units), "{before:?} {after:?}");
+        // All that was ordered and not rolled back is there: nothing else writes, and there is no warm-up.
+        assert_eq!((after[3] - before[3]) as u64, counts.completed - load.rolled_back);
+        for rule in BROKEN_ORDERS {
+            assert_eq!(number(&mut control, &format!("SELECT COUNT(*) FROM {rule}")), 0, "{rule}");
+        }
+        let entered = completed(&load, "login") + completed(&load, "newcustomer");
+        assert_eq!((entered, completed(&load, "purchase")), (counts.completed, counts.completed));
+        assert!(completed(&load, "browse") >= counts.completed);
+        let rate = orders_per_minute(&load).unwrap();
+        assert!(rate.lowest <= rate.mean && rate.mean <= rate.highest, "{rate:?}");
+    }
+    let new = number(&mut control, "SELECT COUNT(*) FROM CUSTOMERS WHERE USERNAME LIKE 'newuser%'");
+    assert_eq!(new, number(&mut control, "SELECT COUNT(*) - 2000 FROM CUSTOMERS"));
+    assert!(new > 0);
+}
+
+#[test]
+fn orders_out_of_stock_are_rolled_back_and_no_failures() {
+    let shop = shop();
+    let mut control = shop.empty("ds_empty");
+    fill(control.target(), Via::Load);
+    control.exec("UPDATE INVENTORY SET QUAN_IN_STOCK = 0").unwrap();
+    let before = books(&mut control);
+    let load = load(&mut control, &Stop::default(), |_| {}, &mut |_| {});
+    assert!(load.counts.completed > 0 && load.counts.failed.is_empty(), "{:?}", load.counts);
+    assert_eq!(
+        (load.rolled_back, completed(&load, "purchase")),
+        (load.counts.completed, load.counts.completed)
+    );
+    assert_eq!(books(&mut control), before);
+    assert_eq!(number(&mut control, "SELECT COUNT(*) FROM CUST_HIST H WHERE H.ORDERID > 1200"), 0);
+}
+
+/// Makes orders one after the other, and sums up the tables that they change.
+fn orders(control: &mut Control, count: usize, seed: u64) -> Vec<String> {
+    let workload = workload(control);
+    let executor = Executor::new(workload.statements());
+    let (mut client, mut random) = (workload.client(0), Random::new(Seed(seed)));
+    let mut parameters = Parameters::new();
+    for _ in 0..count {
+        client.begin(&mut random);
+        let mut reply = None;
+        while let Some(index) = client.step(reply.as_ref(), &mut random, &mut parameters) {
+            reply = Some(executor.execute(control, index, &parameters).unwrap());
+        }
+    }
+    ["CUSTOMERS", "ORDERS", "ORDERLINES", "INVENTORY"]
+        .map(|table| control.query(&format!("CHECKSUM TABLE {table}")).unwrap().rows[0][1].clone().unwrap())
+        .to_vec()
+}
+
+#[test]
+fn a_seed_decides_the_orders() {
+    let shop = shop();
+    let sums = [("ds_one", 7), ("ds_same", 7), ("ds_other", 8)].map(|(name, seed)| {
+        let mut control = shop.empty(name);
+        fill(control.target(), Via::Load);
+        orders(&mut control, 30, seed)
+    });
+    assert_eq!(sums[0], sums[1]);
+    for (one, other) in sums[0].iter().zip(&sums[2]) {
+        assert_ne!(one, other);
+    }
+}
+
+/// Rows that each way to browse finds in so many orders.
+fn found(control: &mut Control, name: &str, tries: usize) -> u64 {
+    let workload = workload(control);
+    let statements = workload.statements();
+    let index = statements.iter().position(|statement| statement.name == name).unwrap();
+    let executor = Executor::new(statements);
+    let (mut random, mut parameters) = (Random::new(Seed(4)), Parameters::new());
+    (0..tries)
+        .map(|_| {
+            assert!(workload.sample(index, &mut random, &mut parameters));
+            executor.execute(control, index, &parameters).unwrap().row_count
+        })
+        .sum()
+}
+
+#[test]
+fn products_are_found_in_full_text_or_by_the_beginning_of_a_text() {
+    for engine in ["InnoDB", "MyISAM"] {
+        let (_home, sandbox) = server(&[("default_storage_engine", engine)]);
+        let mut control = store(&sandbox);
+        let there = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() \
+                     AND table_name = 'PRODUCTS' AND engine = @@default_storage_engine";
+        assert_eq!(number(&mut control, there), 1, "{engine}");
+        for fulltext in [true, false] {
+            if !fulltext {
+                for column in ["ACTOR", "TITLE"] {
+                    let sql = format!("ALTER TABLE PRODUCTS DROP KEY {column}, ADD KEY {column} ({column})");
+                    control.exec(&sql).unwrap();
+                }
+            }
+            assert_eq!(Database::read(size(), &mut control).unwrap().fulltext, fulltext);
+            for name in ["dvdstore.browse_actor", "dvdstore.browse_title"] {
+                // A title is always there; an actor of 3,200 has 8 of 40,000 names, but each half many more.
+                let rows = found(&mut control, name, 50);
+                assert!(rows >= 50, "{engine} {fulltext} {name}: {rows}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_purchase_that_waits_too_long_for_a_lock_is_tried_again() {
+    let (_home, sandbox) = server(&[("innodb_lock_wait_timeout", "1")]);
+    let mut control = store(&sandbox);
+    let rollbacks = |control: &mut Control| {
+        let sql = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Com_rollback'";
+        number(control, sql)
+    };
+    let before = rollbacks(&mut control);
+    let mut holder = Some(Control::connect(control.target()).unwrap());
+    let locked = holder.as_mut().unwrap();
+    locked.exec("BEGIN").unwrap();
+    locked.query("SELECT COUNT(*) FROM INVENTORY FOR UPDATE").unwrap();
+    let mut watcher = Control::connect(control.target()).unwrap();
+    let stop = Stop::default();
+    let plan = |plan: &mut LoadPlan| {
+        plan.arrivals = ArrivalPlan::Closed { clients: 1, think: Nanos::ZERO };
+        plan.measure = Nanos::from_secs(60);
+    };
+    let load = load(&mut control, &stop, plan, &mut |progress| {
+        if rollbacks(&mut watcher) > before {
+            holder = None;
+        }
+        if progress.completed > 0 {
+            stop.set();
+        }
+    });
+    assert!(load.tried_again > 0 && load.counts.failed.is_empty(), "{} {:?}", load.tried_again, load.counts);
+    assert!(load.counts.completed > 0 && load.rolled_back < load.counts.completed);
+    let books = "SELECT COUNT(*) FROM ORDERS O WHERE NOT EXISTS \
+                 (SELECT 1 FROM ORDERLINES L WHERE L.ORDERID = O.ORDERID)";
+    assert_eq!(number(&mut control, books), 0);
+}

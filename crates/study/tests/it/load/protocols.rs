@@ -1,0 +1,224 @@
+//! Prepared and text, kept sessions and fresh ones.
+
+use super::*;
+use crate::sandbox::eventually;
+use evenkeel_site::server::TlsMode;
+
+/// Types whose values must not depend on how they travel.
+const ROWS: &str = "SELECT * FROM types ORDER BY i";
+
+fn types(server: &Server) {
+    server.exec(&[
+        "CREATE OR REPLACE TABLE d.types (i INT, t TINYINT, u BIGINT UNSIGNED, m MEDIUMINT, y YEAR, f DOUBLE, \
+         d DECIMAL(20,4), v VARCHAR(50), b BLOB, dt DATETIME(3), da DATE, ti TIME(6), e ENUM('a','b'), n INT)",
+        "INSERT INTO d.types VALUES (1, -5, 18446744073709551615, -70000, 2026, 0.1, 12345.6789, 'text ä', \
+         x'00ff27', '2026-01-02 03:04:05.678', '2026-12-31', '-100:00:01.000002', 'b', NULL)",
+        "INSERT INTO d.types VALUES (2, 127, 7, 3, 1999, -1e300, 0, '', NULL, '2000-01-01', NULL, '00:00:00', 'a', 9)",
+    ]);
+}
+
+fn rows(server: &Server, protocol: Protocol) -> Vec<Vec<Value>> {
+    let script = Script::new(&[ROWS]).capturing();
+    let replies = script.replies.clone();
+    let mut plan = plan(server.target(), script, ArrivalPlan::Constant(20.0));
+    (plan.measure, plan.protocol) = (Nanos::from_millis(100), protocol);
+    check_accounts(&load(&plan));
+    let replies = replies.lock().unwrap();
+    assert!(replies.iter().all(|reply| reply.row_count == 2));
+    replies[0].rows.clone()
+}
+
+#[test]
+fn prepared_and_text_bring_the_same_rows() {
+    let server = Server::shared();
+    types(&server);
+    let prepared = rows(&server, Protocol::Prepared);
+    assert_eq!(prepared, rows(&server, Protocol::Text));
+    let text = |text: &str| Value::Text(text.as_bytes().to_vec());
+    assert_eq!(prepared[0][1..4], [Value::Int(-5), text("18446744073709551615"), Value::Int(-70_000)]);
+    assert_eq!(prepared[0][5..8], [Value::Double(0.1), text("12345.6789"), text("text ä")]);
+    assert_eq!(
+        prepared[0][9..],
+        [
+            text("2026-01-02 03:04:05.678"),
+            text("2026-12-31"),
+            text("-100:00:01.000002"),
+            text("b"),
+            Value::Null,
+        ]
+    );
+}
+
+/// Sends one text as the parameter of a statement and gives what the server makes of it.
+fn ask(target: Target, protocol: Protocol, sql: &str, text: &Arc<[u8]>) -> Value {
+    struct Echo(Script, Arc<[u8]>);
+    struct EchoClient(Box<dyn Client>, Arc<[u8]>);
+    impl Workload for Echo {
+        fn name(&self) -> &str {
+            "echo"
+        }
+        fn statements(&self) -> &[Statement] {
+            self.0.statements()
+        }
+        fn kinds(&self) -> &[String] {
+            self.0.kinds()
+        }
+        fn client(&self, number: u64) -> Box<dyn Client> {
+            Box::new(EchoClient(self.0.client(number), self.1.clone()))
+        }
+    }
+    impl Client for EchoClient {
+        fn begin(&mut self, random: &mut Random) -> usize {
+            self.0.begin(random)
+        }
+        fn step(
+            &mut self,
+            reply: Option<&Reply>,
+            random: &mut Random,
+            out: &mut Parameters,
+        ) -> Option<usize> {
+            let statement = self.0.step(reply, random, out)?;
+            out.clear();
+            out.push(Value::Text(self.1.to_vec()));
+            Some(statement)
+        }
+    }
+    let script = Script::new(&[sql]).capturing();
+    let replies = script.replies.clone();
+    let mut plan = plan(target, Script::new(&[SELECT]), ArrivalPlan::Constant(20.0));
+    plan.workload = Arc::new(Echo(script, text.clone()));
+    (plan.measure, plan.protocol) = (Nanos::from_millis(100), protocol);
+    let result = load(&plan);
+    check_accounts(&result);
+    assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
+    let replies = replies.lock().unwrap();
+    replies[0].rows[0][0].clone()
+}
+
+#[test]
+fn hostile_text_arrives_as_it_is_in_every_mode() {
+    let server = Server::up();
+    let texts: [&[u8]; 4] =
+        [br"\'; DROP TABLE t; -- ", b"'' \" ` ? \x00 \n \x1a", "ä\\%_€".as_bytes(), b"\xff\xfe'\\"];
+    for mode in ["STRICT_TRANS_TABLES", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES"] {
+        server.exec(&[&format!("SET GLOBAL sql_mode = '{mode}'")]);
+        for text in texts {
+            let hex: String = text.iter().map(|byte| format!("{byte:02X}")).collect();
+            for protocol in [Protocol::Text, Protocol::Prepared] {
+                let understood = ask(server.target(), protocol, "SELECT HEX(?)", &text.into());
+                assert_eq!(understood, Value::Text(hex.clone().into_bytes()), "{mode} {protocol:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn commands_larger_than_a_socket_buffer_or_a_packet_arrive_once_in_the_clear_and_under_tls() {
+    let server = Server::shared();
+    server.exec(&["SET GLOBAL max_allowed_packet = 67108864"]);
+    for length in [3 << 20, 17 << 20] {
+        let text: Arc<[u8]> = (0..length).map(|at: u32| b'a' + (at % 23) as u8).collect();
+        for tls in [TlsMode::Disabled, TlsMode::Required] {
+            for protocol in [Protocol::Text, Protocol::Prepared] {
+                let target = Target { tls, ..server.tcp_target() };
+                let understood = ask(target, protocol, "SELECT LENGTH(?)", &text);
+                assert_eq!(understood, Value::Int(length.into()), "{length} {tls:?} {protocol:?}");
+            }
+        }
+    }
+}
+
+/// What the server says of itself, asked over one connection that is counted too.
+fn status(control: &mut Control, name: &str) -> u64 {
+    control.status().unwrap()[name].parse().unwrap()
+}
+
+#[test]
+fn a_request_on_a_fresh_connection_pays_for_it_and_leaves_none_behind() {
+    let server = Server::up();
+    // The server sleeps behind every login of an account without privileges, before it answers anything.
+    server.exec(&[
+        "CREATE USER plain@'%' IDENTIFIED BY 'secret'",
+        "GRANT SELECT ON d.* TO plain@'%'",
+        "SET GLOBAL init_connect = 'DO SLEEP(0.05)'",
+    ]);
+    let mut control = Control::connect(&server.sandbox.target()).unwrap();
+    let plain =
+        |target: Target| Target { user: "plain".to_owned(), password: Some("secret".to_owned()), ..target };
+    for (target, protocol) in [(server.target(), Protocol::Prepared), (server.tcp_target(), Protocol::Text)] {
+        let mut plan = plan(plain(target), Script::new(&[SELECT]), ArrivalPlan::Poisson(100.0));
+        (plan.protocol, plan.warm_up) = (protocol, Nanos::ZERO);
+        let before = status(&mut control, "Connections");
+        let kept = load(&plan);
+        let between = status(&mut control, "Connections");
+        plan.sessions = SessionPolicy::PerRequest { max: 20 };
+        let fresh = load(&plan);
+        let after = status(&mut control, "Connections");
+        for result in [&kept, &fresh] {
+            check_accounts(result);
+            assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
+        }
+        assert_eq!(fresh.counts.arrivals, kept.counts.arrivals);
+        assert_eq!(between - before, u64::from(kept.sessions_max), "kept ones are opened once");
+        assert_eq!(
+            after - between,
+            1 + fresh.counts.arrivals,
+            "one to see whether we are let in, one for each"
+        );
+        // Lower bounds, which nothing but a request that does not wait for its login can fall short of.
+        assert!(fresh.response.min() >= 49_000_000, "{}", fresh.response.min());
+        assert!(fresh.service.min() >= 49_000_000, "it is sent when it starts to connect");
+        eventually("the end of every other session", || status(&mut control, "Threads_connected") == 1);
+    }
+}
+
+#[test]
+fn fresh_connections_beyond_the_most_allowed_wait() {
+    let server = Server::shared();
+    let mut plan = plan(server.target(), Script::new(&["SELECT SLEEP(0.05)"]), ArrivalPlan::Constant(100.0));
+    plan.sessions = SessionPolicy::PerRequest { max: 3 };
+    // Waiting takes no CPU time. One run may be charged for what a hypervisor took; not all of them are.
+    eventually("a run that takes less than half a CPU", || {
+        let result = load(&plan);
+        check_accounts(&result);
+        assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
+        // Three at a time are sixty a second at most, and a hundred arrive.
+        assert!(result.session_wait.len() > 10 && result.sessions_max <= 3, "{:?}", result.counts);
+        result.cpu.0 < plan.measure.0 / 2
+    });
+    // Nobody is answered: who has a connection times out, and makes room for the next.
+    (plan.workload, plan.warm_up) = (Arc::new(Script::new(&["SELECT SLEEP(1000)"])), Nanos::ZERO);
+    (plan.arrivals, plan.timeout) = (ArrivalPlan::Constant(40.0), Nanos::from_millis(300));
+    let result = load(&plan);
+    check_accounts(&result);
+    let counts = &result.counts;
+    assert_eq!((counts.completed, counts.timed_out + counts.unsent), (0, counts.arrivals), "{counts:?}");
+    assert!(counts.timed_out > 0 && result.sessions_max <= 3, "{counts:?}");
+}
+
+#[test]
+fn parameters_that_do_not_fit_the_statement_fail_the_request() {
+    let server = Server::shared();
+    // The workload counts the placeholder in the string, the server does not.
+    let script = Script::new(&["SELECT '?'"]);
+    for protocol in [Protocol::Prepared, Protocol::Text] {
+        let mut plan = plan(
+            server.target(),
+            Script { replies: Arc::default(), ..copy(&script) },
+            ArrivalPlan::Constant(50.0),
+        );
+        plan.protocol = protocol;
+        let result = load(&plan);
+        check_accounts(&result);
+        assert_eq!(result.counts.failed.get(&2031), Some(&result.counts.arrivals));
+        assert_eq!(result.error_texts[&2031], "statement takes 0 parameters, got 1");
+    }
+}
+
+fn copy(script: &Script) -> Script {
+    Script {
+        statements: script.statements.clone(),
+        kinds: script.kinds.clone(),
+        replies: script.replies.clone(),
+    }
+}

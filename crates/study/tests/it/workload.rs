@@ -1,0 +1,168 @@
+//! Workloads against a real server.
+
+use crate::shop::{scale, shop};
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_lab::explain::Executor;
+use evenkeel_lab::workload::tpcw::Database;
+use evenkeel_lab::workload::user::{
+    Definition, Generator, ParameterDefinitions, StatementDefinition, UserWorkload,
+};
+use evenkeel_lab::workload::{Client, Entry, Parameters, Value, Workload, catalog, find};
+use evenkeel_site::server::Control;
+use std::collections::BTreeMap;
+
+/// Makes requests one after the other; returns how many of each kind, and of each statement how many rows
+/// came back or were changed.
+fn drive(
+    control: &mut Control,
+    workload: &dyn Workload,
+    client: &mut dyn Client,
+    requests: usize,
+) -> (Vec<u64>, BTreeMap<String, u64>) {
+    let mut random = Random::new(Seed(8));
+    let executor = Executor::new(workload.statements());
+    let mut kinds = vec![0; workload.kinds().len()];
+    let mut rows = BTreeMap::new();
+    let mut parameters = Parameters::new();
+    for _ in 0..requests {
+        kinds[client.begin(&mut random)] += 1;
+        let mut reply = None;
+        while let Some(index) = client.step(reply.as_ref(), &mut random, &mut parameters) {
+            let answer = executor.execute(control, index, &parameters).unwrap();
+            *rows.entry(workload.statements()[index].name.clone()).or_default() +=
+                answer.row_count + answer.affected_rows;
+            reply = Some(answer);
+        }
+        client.think(&mut random);
+    }
+    (kinds, rows)
+}
+
+fn count(control: &mut Control, sql: &str) -> u64 {
+    control.query_value(sql).unwrap().unwrap().parse().unwrap()
+}
+
+#[test]
+fn every_statement_of_the_catalog_runs_and_finds_rows() {
+    let shop = shop();
+    let mut control = shop.populated("catalog");
+    // Made by interactions only: what they look for is not there by itself.
+    const EMPTY: [&str; 9] = [
+        "tpcw.cart",
+        "tpcw.cart_line",
+        "tpcw.cart_line_update",
+        "tpcw.cart_line_delete",
+        "tpcw.cart_touch",
+        "tpcw.cart_clear",
+        "tpcw.address",
+        "tpcw.item_related_update",
+        "tpcw.login",
+    ];
+    let ours = |entry: &Entry| entry.name.starts_with("tpcw.") && !entry.tables.is_empty();
+    for entry in catalog().into_iter().filter(ours) {
+        let workload = find(entry.name, Database::read(scale(), &mut control).unwrap()).unwrap();
+        let (_, rows) = drive(&mut control, &*workload, &mut *workload.client(0), 40);
+        let found = rows.values().sum::<u64>();
+        assert!(found > 0 || EMPTY.contains(&entry.name), "{} finds nothing", entry.name);
+    }
+}
+
+#[test]
+fn every_interaction_of_every_mix_runs_by_walk_and_by_draw() {
+    let shop = shop();
+    let mut control = shop.populated("mixes");
+    let mut seen = [0; 14];
+    for name in ["tpcw.browsing", "tpcw.shopping", "tpcw.ordering"] {
+        for closed in [false, true] {
+            let database = Database::read(scale(), &mut control).unwrap();
+            let workload = find(name, database).unwrap();
+            let mut client = if closed { workload.closed_client(0) } else { workload.client(0) };
+            let (kinds, rows) = drive(&mut control, &*workload, &mut *client, 600);
+            seen.iter_mut().zip(&kinds).for_each(|(seen, kind)| *seen += kind);
+            check_orders(&mut control, &rows, database.taken.order);
+        }
+    }
+    assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
+}
+
+/// Orders have lines, a payment and a total, and their carts are empty.
+fn check_orders(control: &mut Control, rows: &BTreeMap<String, u64>, taken: u64) {
+    let made = rows.get("tpcw.order_insert").copied().unwrap_or(0);
+    assert!(made > 0, "{rows:?}");
+    assert_eq!(count(control, &format!("SELECT COUNT(*) FROM orders WHERE o_id > {taken}")), made);
+    assert_eq!(count(control, &format!("SELECT COUNT(*) FROM cc_xacts WHERE cx_o_id > {taken}")), made);
+    let complete = format!(
+        "SELECT COUNT(DISTINCT o_id) FROM orders JOIN order_line ON ol_o_id = o_id \
+         JOIN cc_xacts ON cx_o_id = o_id AND cx_xact_amt = o_total JOIN customer ON c_id = o_c_id \
+         WHERE o_id > {taken} AND o_total > o_sub_total"
+    );
+    assert_eq!(count(control, &complete), made);
+    assert!(count(control, "SELECT MIN(i_stock) FROM item") >= 1);
+}
+
+#[test]
+fn an_open_write_load_really_inserts_also_in_a_second_run() {
+    let shop = shop();
+    let mut control = shop.populated("writes");
+    let lines = count(&mut control, "SELECT COUNT(*) FROM order_line");
+    for run in 1..=2 {
+        let workload = find("tpcw.write", Database::read(scale(), &mut control).unwrap()).unwrap();
+        for number in 0..4 {
+            drive(&mut control, &*workload, &mut *workload.client(number), 250);
+        }
+        assert_eq!(count(&mut control, "SELECT COUNT(*) FROM order_line"), lines + run * 1_000);
+    }
+}
+
+#[test]
+fn searches_find_about_as_many_items_as_the_specification_means() {
+    let shop = shop();
+    let mut control = shop.populated("searches");
+    for name in ["tpcw.search_title", "tpcw.search_author"] {
+        let workload = find(name, scale()).unwrap();
+        let (_, rows) = drive(&mut control, &*workload, &mut *workload.client(0), 100);
+        let mean = rows[name] as f64 / 100.0;
+        assert!((2.0..40.0).contains(&mean), "{name}: {mean}");
+    }
+}
+
+#[test]
+fn a_users_workload_reads_its_column_and_runs() {
+    let shop = shop();
+    let mut control = shop.empty("user");
+    control.exec("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20))").unwrap();
+    control.exec("INSERT INTO t VALUES (3, 'c'), (5, 'e'), (7, NULL)").unwrap();
+    let statement = |name: &str, sql: &str, parameters| StatementDefinition {
+        name: name.into(),
+        sql: sql.into(),
+        parameters,
+        ..StatementDefinition::default()
+    };
+    let column = |column: &str| Generator::Column { table: "t".into(), column: column.into(), limit: 10 };
+    let definition = Definition {
+        name: "own".into(),
+        statements: vec![
+            statement(
+                "by_a",
+                "SELECT b FROM t WHERE a = ?",
+                ParameterDefinitions::Positional(vec![column("a")]),
+            ),
+            statement("by_b", "SELECT a FROM t WHERE b = :b", {
+                ParameterDefinitions::Named(BTreeMap::from([("b".into(), column("b"))]))
+            }),
+        ],
+        transactions: Vec::new(),
+    };
+    let workload = UserWorkload::new(&definition, &mut control).unwrap();
+    let mut parameters = Parameters::new();
+    workload.sample(0, &mut Random::new(Seed(1)), &mut parameters);
+    assert!(matches!(parameters[..], [Value::Int(3 | 5 | 7)]), "{parameters:?}");
+    let (kinds, rows) = drive(&mut control, &workload, &mut *workload.client(0), 100);
+    assert_eq!(kinds.iter().sum::<u64>(), 100);
+    assert_eq!(rows.values().sum::<u64>(), 100, "every request finds its row: {rows:?}");
+
+    let mut wrong = definition;
+    wrong.statements[0].parameters = ParameterDefinitions::Positional(vec![column("zz")]);
+    let error = UserWorkload::new(&wrong, &mut control).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read the values of t.zz: ") && error.contains("zz"), "{error}");
+}
