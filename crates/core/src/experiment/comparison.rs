@@ -12,10 +12,10 @@ use crate::statistics::{CONFIDENCE, Ratio, Sample, normal_quantile, standard_err
 use std::fmt;
 
 /// Confidence of the upper bound of the spread over runs by which further runs are counted: a few runs may agree by chance.
-const SPREAD_CONFIDENCE: f64 = 0.8;
+const SPREAD_CONFIDENCE: f64 = 0.6;
 
 /// Share of cases in which as many runs as are asked for are to tell, if the spread is as large as its bound.
-const POWER: f64 = 0.9;
+const POWER: f64 = 0.7;
 
 /// More runs than these on a side are not counted: it is too many, whatever they are.
 const RUNS_MAX: u64 = 10_000;
@@ -163,7 +163,7 @@ impl Difference {
     fn runs_more(&self, margin: Margin) -> Option<u64> {
         let spread = self.spread.as_ref()?;
         let error = standard_error_bound(spread.variance.sqrt(), spread.degrees, SPREAD_CONFIDENCE);
-        let wanted = narrowest(self.mean.abs(), spread.variance.sqrt(), margin.log());
+        let wanted = telling(self.mean.abs(), spread.variance.sqrt(), margin.log());
         // Of so many runs on each side the standard error falls by the root.
         let enough = |runs: &u64| {
             let shrunk = error * (self.runs as f64 / *runs as f64).sqrt();
@@ -183,14 +183,12 @@ impl Difference {
     }
 }
 
-/// Half the width that tells, for the least favourable of the likely true differences: `x` off 1 is told by `x` itself, or by what is
-/// left to the margin. In the middle between the two both are half the margin.
-fn narrowest(found: f64, error: f64, margin: f64) -> f64 {
+/// Half the width that tells whichever of the likely true differences it is: `x` off 1 is told by `x` itself, or by what is left to the
+/// margin, whichever is wider.
+fn telling(found: f64, error: f64, margin: f64) -> f64 {
     let tells = |difference: f64| difference.max(margin - difference);
     let likely = [(found - error).max(0.0), found, found + error];
-    let holds_middle = likely[0] <= margin / 2.0 && margin / 2.0 <= likely[2];
-    let least = likely.into_iter().map(tells).fold(f64::INFINITY, f64::min);
-    if holds_middle { margin / 2.0 } else { least }
+    likely.into_iter().map(tells).fold(f64::INFINITY, f64::min)
 }
 
 impl Spread {

@@ -26,7 +26,7 @@ const RUNS: (u64, u64) = (3, 8);
 /// By so much a machine's speed differs from run to run, a standard deviation of the logarithm, one of them for each pair.
 const DRIFTS: [f64; 3] = [0.0, 0.02, 0.05];
 /// More runs than these are not made, however many are asked for.
-const RUNS_MOST: u64 = 400;
+const RUNS_MOST: u64 = 1_500;
 /// Length of a run and of its warm-up, seconds.
 const RUN: (f64, f64) = (2.0, 8.0);
 
