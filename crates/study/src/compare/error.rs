@@ -40,8 +40,10 @@ pub enum CompareError {
         /// Rates that both have, with the reason why they do not count.
         left_out: Vec<String>,
     },
-    /// Runs without an answer.
-    #[error("there is no {figure} to compare: runs without a single answer")]
+    /// Runs without an answer, or of a generator that failed.
+    #[error(
+        "there is no {figure} to compare: on one side the generator failed in all runs, or nothing was answered"
+    )]
     NoFigure {
         /// Name of the figure.
         figure: &'static str,
@@ -75,7 +77,9 @@ impl CompareError {
             Self::NoCommonRate { .. } => {
                 "measure both at the same rates: --rate 100,200 --repeats 5".to_owned()
             }
-            Self::NoFigure { .. } => return None,
+            Self::NoFigure { .. } => {
+                "`evenkeel report` says why; give the generator CPUs of its own (--generator-cpus), or ask for more".to_owned()
+            }
         })
     }
 }

@@ -154,10 +154,27 @@ fn at_common_rates(
             found.push(Condition { label: label.clone(), rate_per_s: Some(own.rate_per_s), pair });
         }
     }
+    leave_out_single_runs(&mut found, left_out);
     if found.is_empty() {
         return Err(CompareError::NoCommonRate { rates: first.settled_rates(), left_out: left_out.clone() });
     }
     Ok(found)
+}
+
+/// A rate of which one side has a single run does not tell how much runs differ, and would take the interval from all; where others do,
+/// it takes no part.
+fn leave_out_single_runs(found: &mut Vec<Condition>, left_out: &mut Vec<String>) {
+    let tells = |condition: &Condition| condition.pair.first.len().min(condition.pair.second.len()) > 1;
+    if !found.iter().any(tells) {
+        return;
+    }
+    found.retain(|condition| {
+        if !tells(condition) {
+            let rate = condition.rate_per_s.unwrap_or_default();
+            left_out.push(format!("{rate} requests/s: one side has fewer than two runs that count"));
+        }
+        tells(condition)
+    });
 }
 
 /// Why response times of a cell cannot be compared.

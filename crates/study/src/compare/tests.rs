@@ -71,6 +71,20 @@ fn rates_whose_response_says_nothing_are_left_out_by_name() {
 }
 
 #[test]
+fn a_rate_with_a_single_run_does_not_take_the_interval_from_all() {
+    let mut few = runs([12.0, 24.0]);
+    few.retain(|run| run.cell == 1 || run.repeat == 1);
+    let few = Side::of(plan("two"), few, None);
+    let found = compare(&side("one", [10.0, 20.0]), &few, Figure::Tau, margin()).unwrap();
+    assert_eq!((found.conditions.len(), found.comparison.verdict), (1, Judged::Worse));
+    assert!(
+        found.left_out[0].contains("200 requests/s: one side has fewer than two runs"),
+        "{:?}",
+        found.left_out
+    );
+}
+
+#[test]
 fn what_has_nothing_in_common_is_refused_with_what_to_measure() {
     let one = side("one", [10.0, 20.0]);
     let mut elsewhere = plan("two");

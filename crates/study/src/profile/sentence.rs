@@ -89,9 +89,10 @@ impl Findings<'_> {
             (0, left_out) => {
                 format!("in all {left_out} runs the generator fell behind or the requests failed")
             }
-            (runs, 0) => format!("{runs} runs are too few, since a rate needs three that agree"),
+            (runs, 0) => format!("{} too few, since a rate needs three that agree", counted(runs)),
             (runs, left_out) => format!(
-                "{runs} runs are too few, since a rate needs three that agree, and {left_out} are left out, in which the generator fell behind or the requests failed"
+                "{} too few, since a rate needs three that agree, and {left_out} more are left out, in which the generator fell behind or the requests failed",
+                counted(runs)
             ),
         };
         format!("No bound can be given for {what}: {why}")
@@ -149,6 +150,11 @@ impl Findings<'_> {
         };
         format!("{rate} per second{at_least}{theta}{}", overlooked(self.limit))
     }
+}
+
+/// `1 run is`, `2 runs are`.
+fn counted(runs: u32) -> String {
+    if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
 
 /// What is not trusted below the limit, so that nobody reads the limit as a promise for every rate below it.
