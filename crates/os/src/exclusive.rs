@@ -1,6 +1,7 @@
 //! Locks between processes.
 
 use std::fs::File;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::Duration;
@@ -28,6 +29,20 @@ fn exclusive_with(file: &File, mut pause: impl FnMut()) -> bool {
     try_exclusive(file)
 }
 
+/// Opens what one opener at a time may have, a block device say: where it is busy, again for half a second, as for a lock.
+///
+/// # Errors
+/// The last one; any other than that it is busy at once.
+pub fn open_busy(mut open: impl FnMut() -> io::Result<File>) -> io::Result<File> {
+    for _ in 1..TRIES {
+        match open() {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => thread::sleep(PAUSE),
+            opened => return opened,
+        }
+    }
+    open()
+}
+
 fn try_exclusive(file: &File) -> bool {
     // SAFETY: flock on a descriptor that is open while it is borrowed; it touches no memory.
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
@@ -36,6 +51,22 @@ fn try_exclusive(file: &File) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_busy_for_a_moment_is_opened_and_what_fails_otherwise_is_told_at_once() {
+        let mut tries = 0;
+        let opened = open_busy(|| {
+            tries += 1;
+            if tries < 3 { Err(io::Error::from_raw_os_error(libc::EBUSY)) } else { File::open("/dev/null") }
+        });
+        assert!(opened.is_ok() && tries == 3, "{tries}");
+        tries = 0;
+        let refused = open_busy(|| {
+            tries += 1;
+            File::open("/no/such/file")
+        });
+        assert!(refused.is_err() && tries == 1, "{tries}");
+    }
 
     #[test]
     fn a_lock_that_is_let_go_of_in_a_moment_is_waited_for_and_one_that_is_kept_is_not() {

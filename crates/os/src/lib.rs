@@ -28,7 +28,7 @@ mod work;
 
 pub use access::{Access, group_id};
 pub use buffer::{ALIGNMENT, Buffer};
-pub use exclusive::exclusive;
+pub use exclusive::{exclusive, open_busy};
 pub use listener::Listener;
 pub use lock::{try_lock, unlock};
 pub use mount::unmount;

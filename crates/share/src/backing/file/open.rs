@@ -50,7 +50,7 @@ impl Opened {
         if !found.is_file() && !is_device {
             return Err(FileError::NotAFile(path.to_owned()));
         }
-        let file = open(path, direct, read_only, is_device).map_err(failed)?;
+        let file = evenkeel_os::open_busy(|| open(path, direct, read_only, is_device)).map_err(failed)?;
         // Between the look and the opening another file may have come to that place.
         let same = file.metadata().map_err(failed)?;
         if same.file_type() != found.file_type() {
