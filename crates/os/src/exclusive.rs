@@ -1,8 +1,9 @@
 //! Locks between processes.
 
+use crate::try_lock;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
 
@@ -43,9 +44,9 @@ pub fn open_busy(mut open: impl FnMut() -> io::Result<File>) -> io::Result<File>
     open()
 }
 
+/// A file system without locks says no.
 fn try_exclusive(file: &File) -> bool {
-    // SAFETY: flock on a descriptor that is open while it is borrowed; it touches no memory.
-    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+    try_lock(file.as_fd()).unwrap_or(false)
 }
 
 #[cfg(test)]

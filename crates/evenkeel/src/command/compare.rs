@@ -2,12 +2,13 @@
 
 use super::Session;
 use super::stored::tell_damage;
+use crate::config::units;
 use crate::failure::{FINDING, WithHint};
 use crate::format;
 use crate::out;
 use anyhow::{Result, anyhow};
 use evenkeel_core::experiment::{Margin, Verdict};
-use evenkeel_core::statistics::{Estimate, Ratio};
+use evenkeel_core::statistics::Estimate;
 use evenkeel_study::compare::{self, CellName, Compared, Condition, Figure, Side};
 use evenkeel_study::store::{self, StudyFolder};
 use serde_json::{Value, json};
@@ -53,18 +54,11 @@ pub struct Args {
 }
 
 fn figure(text: &str) -> Result<Figure, String> {
-    let found = Figure::NAMES.iter().find(|(name, _)| *name == text);
-    found.map(|(_, figure)| *figure).ok_or_else(|| "throughput, tau and p95 can be compared".to_owned())
+    Figure::from_name(text).ok_or_else(|| "throughput, tau and p95 can be compared".to_owned())
 }
 
 fn margin(text: &str) -> Result<Margin, String> {
-    let share = text
-        .trim_end_matches('%')
-        .trim()
-        .parse::<f64>()
-        .ok()
-        .and_then(|percent| Margin::new(percent / 100.0).ok());
-    share.ok_or_else(|| "above 0 % and at most 100 % is needed, as 5%".to_owned())
+    units::margin(text).map_err(|error| error.to_string())
 }
 
 /// Compares and shows what came of it.
@@ -112,7 +106,7 @@ pub(super) fn text(first: &str, second: &str, compared: &Compared) -> String {
     let Compared { comparison, margin, .. } = compared;
     let mut text = format!(
         "{second} against {first}, {what}: {} of it: {}\n",
-        words(&comparison.ratio),
+        format::ratio(&comparison.ratio),
         verdict(comparison.verdict, margin.share())
     );
     for condition in &compared.conditions {
@@ -154,15 +148,6 @@ fn verdict(verdict: Verdict, margin: f64) -> String {
         Verdict::NotKnown { runs_more: None } => {
             "not known yet, and these runs do not tell how many more it takes".to_owned()
         }
-    }
-}
-
-/// `1.25 times (1.10 to 1.42)`.
-fn words(ratio: &Ratio) -> String {
-    let short = |value: f64| format::significant(value, 3);
-    match ratio.interval {
-        Some((low, high)) => format!("{} ({} to {})", short(ratio.ratio), short(low), short(high)),
-        None => short(ratio.ratio),
     }
 }
 

@@ -16,7 +16,7 @@ use evenkeel_core::trust::Tolerance;
 use evenkeel_site::server::without_password;
 use evenkeel_study::profile::{self as lab_study, StudyError};
 use evenkeel_study::store::StudyFolder;
-use evenkeel_study::store::format::SummaryFile;
+use evenkeel_study::store::format::{PlanFile, RunFile, SummaryFile};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -275,20 +275,19 @@ pub(super) fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryF
     if !session.quiet {
         out::line(format!("\nreport: {}", report.display()))?;
     }
-    exit_code(folder, summary)
+    Ok(exit_code(&plan, &runs, summary))
 }
 
 /// How a study ended.
-pub(super) fn exit_code(folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
-    let (plan, runs) = (folder.plan()?, folder.runs()?);
+pub(super) fn exit_code(plan: &PlanFile, runs: &[RunFile], summary: &SummaryFile) -> ExitCode {
     let has_bounds = summary.headlines.iter().any(|headline| headline.bounds.is_something());
-    let finding = failed::of_study(&plan, summary, &runs);
-    Ok(match (summary.complete, finding, has_bounds) {
+    let finding = failed::of_study(plan, summary, runs);
+    match (summary.complete, finding, has_bounds) {
         (false, ..) => signals::exit_code(),
         (true, Some(_), _) => ExitCode::from(FINDING),
         (true, None, true) => ExitCode::SUCCESS,
         (true, None, false) => ExitCode::from(NOT_VALID),
-    })
+    }
 }
 
 /// How progress is shown.

@@ -150,7 +150,10 @@ fn rates(args: &Args) -> Result<RatePlan> {
 
 /// A budget where neither rates nor repeats are given, which would say which runs to make.
 fn budget(args: &Args, series: usize) -> Result<Option<Budget>> {
-    let until = args.until.as_deref().map(share).transpose()?;
+    let until = args.until.as_deref().map(units::share).transpose();
+    let until = until
+        .context("reading --until")
+        .hint("write it as 5%: the width of the bounds beside their middle")?;
     let within = args.within.as_deref().map(|text| positive(text, "--within")).transpose()?;
     let is_fixed =
         args.rate.is_some() || args.repeats.is_some() || args.retries.is_some() || args.whole_sweep;
@@ -174,16 +177,6 @@ fn lengths(args: &Args, budget: Option<Budget>) -> Result<(Nanos, Nanos)> {
             .hint("make it longer, or leave it out");
     }
     Ok((length, longest))
-}
-
-/// `5%` as 0.05.
-fn share(text: &str) -> Result<f64> {
-    let percent = text.trim().trim_end_matches('%').trim().parse::<f64>().ok();
-    match percent.filter(|percent| *percent > 0.0 && *percent <= 100.0) {
-        Some(percent) => Ok(percent / 100.0),
-        None => Err(anyhow::anyhow!("--until {text} is no share between 0 and 100 %"))
-            .hint("write it as 5%: the width of the bounds beside their middle"),
-    }
 }
 
 fn positive(text: &str, flag: &str) -> Result<Nanos> {

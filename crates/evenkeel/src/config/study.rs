@@ -1,6 +1,7 @@
 //! Study files: what is changed, and how it is measured. `examples/studies/*.toml` show every key.
 
 use super::fields::Fields;
+use super::units;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use evenkeel_core::experiment::Margin;
 use evenkeel_study::compare::Figure;
@@ -76,9 +77,7 @@ fn parse(text: &str) -> Result<StudyFile> {
     );
     let question = fields.optional("question")?.unwrap_or_default();
     let compare: String = fields.optional("compare")?.unwrap_or_else(|| "tau".to_owned());
-    let compare = Figure::NAMES.iter().find(|(known, _)| *known == compare).map(|(_, figure)| *figure);
     let margin: String = fields.optional("margin")?.unwrap_or_else(|| "5%".to_owned());
-    let percent = margin.trim_end_matches('%').trim().parse::<f64>().ok();
     let profile = table_of("profile", fields.optional("profile")?)?;
     let factors = factors(fields.optional("factor")?)?;
     fields.finish()?;
@@ -86,10 +85,9 @@ fn parse(text: &str) -> Result<StudyFile> {
     Ok(StudyFile {
         name,
         question,
-        compare: compare.ok_or_else(|| anyhow!("study: `compare` is throughput, tau or p95"))?,
-        margin: percent.and_then(|percent| Margin::new(percent / 100.0).ok()).ok_or_else(|| {
-            anyhow!("study: `margin` is above 0 and at most 100 %, as \"5%\", not {margin:?}")
-        })?,
+        compare: Figure::from_name(&compare)
+            .ok_or_else(|| anyhow!("study: `compare` is throughput, tau or p95"))?,
+        margin: units::margin(&margin).map_err(|error| anyhow!("study: `margin`: {error}"))?,
         combinations: combinations(&profile, &factors)?,
     })
 }

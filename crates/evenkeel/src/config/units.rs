@@ -3,6 +3,7 @@
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
+use evenkeel_core::experiment::Margin;
 use evenkeel_sense::cpu::{CPUS_MAX, CpuSet, Domain};
 
 /// Reads a duration with its unit.
@@ -39,6 +40,20 @@ pub fn bytes(text: &str) -> Result<u64> {
         bail!("{text:?} is larger than an exbibyte");
     }
     Ok(value as u64)
+}
+
+/// A share from `5%`, which is 0.05; above 0 and at most 100 %.
+pub fn share(text: &str) -> Result<f64> {
+    let percent = text.trim().trim_end_matches('%').trim().parse::<f64>().ok();
+    match percent.filter(|percent| *percent > 0.0 && *percent <= 100.0) {
+        Some(percent) => Ok(percent / 100.0),
+        None => Err(anyhow!("above 0 % and at most 100 % is needed, as 5%, not {text:?}")),
+    }
+}
+
+/// A margin of a comparison, from `5%`.
+pub fn margin(text: &str) -> Result<Margin> {
+    Ok(Margin::new(share(text)?)?)
 }
 
 /// Reads `0`, `0-2` or `0,2-3` as CPUs, at least one.

@@ -34,9 +34,9 @@ pub struct Finding {
     pub state: State,
     /// What was seen.
     pub seen: String,
-    /// What is lost, and what to do about it; empty where nothing is lost.
+    /// What does not work, or not as well, without it; empty where all of it is there.
     pub lost: &'static str,
-    /// See [`Finding::lost`].
+    /// What to do to have it; empty likewise.
     pub remedy: String,
 }
 

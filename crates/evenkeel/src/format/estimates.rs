@@ -1,6 +1,7 @@
 //! Means with their uncertainty.
 
 use super::{ABSENT, BESIDE_DIGITS, TimeUnit, beside, plus_minus, significant};
+use evenkeel_core::statistics::Ratio;
 use evenkeel_study::store::format::EstimateRecord;
 
 /// An interval whose ends are this many times as far from the mean as each other is told by its ends: a half-width would
@@ -79,6 +80,15 @@ pub fn estimate_rate(rate: &EstimateRecord) -> String {
 /// `78.3 ± 0.9 %`.
 pub fn estimate_percent(percent: &EstimateRecord) -> String {
     if mean(percent).is_none() { ABSENT.to_owned() } else { format!("{} %", estimate(percent, 1.0)) }
+}
+
+/// `1.25 (1.10 to 1.42)`; without an interval where there are too few runs.
+pub fn ratio(ratio: &Ratio) -> String {
+    let short = |value: f64| significant(value, 3);
+    match ratio.interval {
+        Some((low, high)) => format!("{} ({} to {})", short(ratio.ratio), short(low), short(high)),
+        None => short(ratio.ratio),
+    }
 }
 
 #[cfg(test)]

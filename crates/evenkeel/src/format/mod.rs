@@ -5,7 +5,7 @@ mod sensed;
 mod times;
 mod words;
 
-pub use estimates::{estimate, estimate_beside, estimate_percent, estimate_rate, estimate_time, mean};
+pub use estimates::{estimate, estimate_beside, estimate_percent, estimate_rate, estimate_time, mean, ratio};
 pub use sensed::sensed;
 pub use times::{TimeUnit, time};
 pub use words::{bytes, count, counted, date, instant, percent, plain, rate, seconds, stamp};

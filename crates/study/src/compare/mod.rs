@@ -37,6 +37,11 @@ impl Figure {
         Self::NAMES.iter().find(|(_, figure)| *figure == self).map_or("", |(name, _)| name)
     }
 
+    /// The one of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, figure)| *figure)
+    }
+
     fn better(self) -> Better {
         match self {
             Self::Throughput => Better::Higher,

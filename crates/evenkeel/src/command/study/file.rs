@@ -119,7 +119,7 @@ fn of_combination(
 fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<()> {
     match &mut site.place {
         Place::Sandbox { sandbox, .. } => {
-            let sql = number_of(&combination.sql.join(";"));
+            let sql = crc32fast::hash(combination.sql.join(";").as_bytes());
             sandbox.name = format!("{}-{name}-{sql:08x}", sandbox.name);
             site.sql.clone_from(&combination.sql);
         }
@@ -131,11 +131,6 @@ fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<(
     }
     name.clone_into(&mut site.target_label);
     Ok(())
-}
-
-/// A number that differs where texts do (Fowler, Noll and Vo, FNV-1a).
-fn number_of(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 fn arguments(combination: &Combination) -> Result<Box<ProfileArgs>> {
@@ -188,7 +183,7 @@ fn finish(
     std::fs::write(&path, format!("{text}\n")).with_context(|| format!("writing {}", path.display()))?;
     if place.json {
         out::line(text)?;
-        return profile::exit_code(folder, &summary);
+        return Ok(profile::exit_code(&folder.plan()?, &folder.runs()?, &summary));
     }
     let code = profile::finish(session, folder, &summary)?;
     let question = if asked.question.is_empty() { String::new() } else { format!("{}\n", asked.question) };

@@ -4,7 +4,7 @@ use crate::format;
 use crate::report::markup::Text;
 use crate::report::sections::{section as wrapped, table};
 use crate::report::study::Study;
-use evenkeel_core::statistics::{Ratio, unpaired_ratio};
+use evenkeel_core::statistics::unpaired_ratio;
 use evenkeel_study::store::format::{CellSummary, RunFile};
 
 /// A figure of a run.
@@ -76,16 +76,7 @@ fn field(figure: &Figure, pair: &[&CellSummary; 2], runs: &[Vec<&RunFile>; 2]) -
     let values = |side: usize| runs[side].iter().filter_map(|run| (figure.of)(run)).collect::<Vec<f64>>();
     match unpaired_ratio(&values(1), &values(0)) {
         None => format!("<td class=\"absent\">{}</td>", format::ABSENT),
-        Some(ratio) if ratio.differs() => format!("<td><b>{}</b></td>", Text(&words(&ratio))),
-        Some(ratio) => format!("<td>{}</td>", Text(&words(&ratio))),
-    }
-}
-
-/// `1.25 (1.10 to 1.42)`; without an interval where there are too few runs.
-pub fn words(ratio: &Ratio) -> String {
-    let short = |value: f64| format::significant(value, 3);
-    match ratio.interval {
-        Some((low, high)) => format!("{} ({} to {})", short(ratio.ratio), short(low), short(high)),
-        None => short(ratio.ratio),
+        Some(ratio) if ratio.differs() => format!("<td><b>{}</b></td>", Text(&format::ratio(&ratio))),
+        Some(ratio) => format!("<td>{}</td>", Text(&format::ratio(&ratio))),
     }
 }

@@ -12,7 +12,7 @@ use evenkeel_lab::data::{self, DataSpec, Stamp, Via};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
-use evenkeel_site::copy::Snapshot;
+use evenkeel_site::copy::{CopyError, Snapshot};
 use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::{self, Sandbox, SandboxEvent, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
@@ -121,7 +121,7 @@ impl<'a> Site<'a> {
             control.exec(statement)?;
         }
         fs::write(&done, self.spec.sql.join(";\n"))
-            .map_err(|source| StudyError::Start { what: "a level's note", source })
+            .map_err(|source| CopyError::File { doing: "write", path: done, source }.into())
     }
 
     /// Brings the server up cold, with this buffer pool; one that was kept up with it is taken as it is.
