@@ -1,7 +1,9 @@
 //! What is compared, how often and in which order, and what is found. It never prints.
 //!
-//! `profile` walks cells and repeats over arrival rates, `store` keeps what was measured, `compare` says which of two is better.
+//! `profile` walks cells and repeats over arrival rates, `harness` is what all published studies share, `store` keeps what was
+//! measured, `compare` says which of two is better.
 
 pub mod compare;
+pub mod harness;
 pub mod profile;
 pub mod store;

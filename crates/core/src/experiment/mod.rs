@@ -1,5 +1,7 @@
-//! What experiments come to, whatever was measured.
+//! What experiments come to, whatever was measured, and in which order their runs are made.
 
 mod comparison;
+mod order;
 
 pub use comparison::{Better, Comparison, Margin, MarginError, Pair, Verdict};
+pub use order::{combinations, shuffled};

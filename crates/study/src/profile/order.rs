@@ -1,18 +1,13 @@
 //! In which order cells are run.
 
 use crate::store::format::{CellRecord, PlanFile};
-use evenkeel_core::random::{Random, Seed};
+use evenkeel_core::experiment::shuffled;
+use evenkeel_core::random::Seed;
 
 /// The cells in random order: one block, so that what drifts with time meets every cell alike. The same
 /// seed and block give the same order, also after a resume.
 pub fn block(cells: &[CellRecord], seed: Seed, number: u32) -> Vec<CellRecord> {
-    let mut random = Random::new(seed.child("order").numbered(u64::from(number)));
-    let mut block = cells.to_vec();
-    // Fisher and Yates, from the end.
-    for last in (1..block.len()).rev() {
-        block.swap(last, random.uniform(0, last as u64) as usize);
-    }
-    block
+    shuffled(cells.to_vec(), seed.child("order").numbered(u64::from(number)))
 }
 
 /// The cell of this series and rate, added to the plan where it is new.

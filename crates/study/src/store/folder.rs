@@ -1,7 +1,7 @@
 //! Study folders: made, opened, locked, read and added to.
 
 use super::attempts;
-use super::format::{FORMAT, ManifestFile, PlanFile, RunFile, SummaryFile};
+use super::format::{FORMAT, Head, ManifestFile, PlanFile, RunFile, SummaryFile};
 use super::readers::BESIDE;
 use super::tables::RunTables;
 use serde::Serialize;
@@ -148,9 +148,14 @@ pub struct StudyFolder {
 }
 
 impl StudyFolder {
-    /// Makes a folder for a new study and locks it.
+    /// Makes a folder for a new profile and locks it.
     pub fn create(root: &Path, plan: &PlanFile) -> Result<Self, StoreError> {
-        let path = root.join(&plan.id);
+        Self::create_for(root, &plan.id, plan)
+    }
+
+    /// Makes a folder of this name for a new study with this plan, and locks it.
+    pub fn create_for(root: &Path, id: &str, plan: &impl Serialize) -> Result<Self, StoreError> {
+        let path = root.join(id);
         fs::create_dir_all(root).map_err(StoreError::io("make", root))?;
         // Closed to others: a plan holds command lines, and a reset command may say more than it should.
         match fs::DirBuilder::new().mode(0o700).create(&path) {
@@ -161,7 +166,7 @@ impl StudyFolder {
         }
         let folder = Self { _lock: Some(lock(&path)?), path };
         fs::create_dir(folder.runs_dir()).map_err(StoreError::io("make", &folder.runs_dir()))?;
-        folder.write_plan(plan)?;
+        folder.write("plan.json", plan)?;
         sync(root)?;
         Ok(folder)
     }
@@ -169,7 +174,7 @@ impl StudyFolder {
     /// Opens a folder to go on measuring: locks it and clears away what a killed run left half-written.
     pub fn resume(path: &Path) -> Result<Self, StoreError> {
         let folder = Self { _lock: Some(lock(path)?), path: path.to_owned() };
-        folder.plan()?;
+        folder.head()?;
         for entry in read_dir(&folder.runs_dir())? {
             if entry.extension().is_some_and(|extension| extension == "part") {
                 fs::remove_dir_all(&entry).map_err(StoreError::io("remove", &entry))?;
@@ -181,7 +186,7 @@ impl StudyFolder {
     /// Opens a folder to read.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let folder = Self { path: path.to_owned(), _lock: None };
-        folder.plan()?;
+        folder.head()?;
         Ok(folder)
     }
 
@@ -194,11 +199,24 @@ impl StudyFolder {
         self.path.join("runs")
     }
 
-    /// Reads `plan.json`.
+    /// Reads what all plans have: of which kind the study is.
+    pub fn head(&self) -> Result<Head, StoreError> {
+        self.read("plan.json")
+    }
+
+    /// Reads the `plan.json` of a profile.
     pub fn plan(&self) -> Result<PlanFile, StoreError> {
-        let path = self.path.join("plan.json");
-        let plan: PlanFile = read_json(&path)?;
-        Ok(plan)
+        self.read("plan.json")
+    }
+
+    /// Reads a file of the folder that has a format and is JSON.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T, StoreError> {
+        read_json(&self.path.join(name))
+    }
+
+    /// Writes a file of the folder as JSON: a reader sees the old one or the new one, also after a power cut.
+    pub fn write(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
+        write_json(&self.path.join(name), value)
     }
 
     /// Writes `plan.json`.
@@ -255,17 +273,52 @@ impl StudyFolder {
     /// Writes a finished run and makes it count.
     pub fn finish_run(&self, run: &RunFile, tables: &RunTables<'_>) -> Result<PathBuf, StoreError> {
         let whole = self.run_dir(run.cell, run.repeat, run.attempt);
-        let part = part(&whole);
-        tables.write(&part)?;
+        self.finish(&whole, run, |part| tables.write(part))
+    }
+
+    /// Writes the files of a run beside, makes them durable, and gives them their name: a run that has its name is whole, also
+    /// after a power cut.
+    fn finish(
+        &self,
+        whole: &Path,
+        run: &impl Serialize,
+        others: impl FnOnce(&Path) -> Result<(), StoreError>,
+    ) -> Result<PathBuf, StoreError> {
+        let part = part(whole);
+        others(&part)?;
         replace_json(&part.join("run.json"), run)?;
-        // Tables and the request log too, and their names: after a power cut a run that has its name is whole.
+        // Tables and the request log too, and their names.
         for file in read_dir(&part)? {
             sync(&file)?;
         }
         sync(&part)?;
-        fs::rename(&part, &whole).map_err(StoreError::io("rename", &part))?;
+        fs::rename(&part, whole).map_err(StoreError::io("rename", &part))?;
         sync(&self.runs_dir())?;
-        Ok(whole)
+        Ok(whole.to_owned())
+    }
+
+    /// Writes a finished run under a name of its own, with further files as text.
+    pub fn finish_named(
+        &self,
+        name: &str,
+        run: &impl Serialize,
+        texts: &[(&str, &str)],
+    ) -> Result<PathBuf, StoreError> {
+        let whole = self.runs_dir().join(name);
+        let unfinished = part(&whole);
+        fs::create_dir_all(&unfinished).map_err(StoreError::io("make", &unfinished))?;
+        self.finish(&whole, run, |part| {
+            texts.iter().try_for_each(|(name, text)| {
+                let path = part.join(name);
+                fs::write(&path, text).map_err(StoreError::io("write", &path))
+            })
+        })
+    }
+
+    /// The finished runs by name, each with its folder; one that cannot be read is an error that names it, not a gap.
+    pub fn runs_named<T: DeserializeOwned>(&self) -> Result<Vec<(PathBuf, T)>, StoreError> {
+        let read = |entry: PathBuf| Ok((entry.clone(), read_json(&entry.join("run.json"))?));
+        self.finished()?.into_iter().map(read).collect()
     }
 
     pub(super) fn run_dir(&self, cell: u32, repeat: u32, attempt: u32) -> PathBuf {
@@ -357,10 +410,6 @@ fn lock(path: &Path) -> Result<File, StoreError> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
-    #[derive(serde::Deserialize)]
-    struct Head {
-        format: u32,
-    }
     let text = fs::read(path).map_err(StoreError::io("read", path))?;
     let damaged = |source| StoreError::Damaged { path: path.to_owned(), source };
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;

@@ -19,6 +19,26 @@ use std::collections::BTreeMap;
 /// Version of all files of a folder.
 pub const FORMAT: u32 = 1;
 
+/// What every `plan.json` has, and every other file of a folder as far as its format goes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Head {
+    /// Version of the file.
+    pub format: u32,
+    /// `profile`, the name of a study file, or that of a published study.
+    #[serde(default)]
+    pub kind: String,
+    /// Only the plan of a published study has parts.
+    #[serde(default)]
+    parts: Option<serde::de::IgnoredAny>,
+}
+
+impl Head {
+    /// Whether it is a published study, whose plan is a [`crate::harness::Plan`].
+    pub fn is_published(&self) -> bool {
+        self.parts.is_some()
+    }
+}
+
 /// `plan.json`: what is to be measured, written before the first run and, where rates are found on the
 /// way, again when they are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -43,6 +43,19 @@ impl Table {
         Self { columns, rows: lines.map(|line| line.split(',').map(number).collect()).collect() }
     }
 
+    /// Reads a file of this form.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be read.
+    pub fn read(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self::parse(&text(path)?))
+    }
+
+    /// Names of the columns, in their order.
+    pub fn names(&self) -> &[String] {
+        &self.columns
+    }
+
     /// The values of a column, line by line; `None` where there is no such column.
     pub fn column(&self, name: &str) -> Option<impl Iterator<Item = Option<f64>> + '_> {
         let at = self.columns.iter().position(|column| column == name)?;

@@ -1,0 +1,77 @@
+//! What figures a study has, and how each is shown: one list for the table, the page, CSV and JSON.
+
+/// A figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Its name in runs, with unit.
+    pub key: &'static str,
+    /// Head of its column, and the unit below it.
+    pub head: [&'static str; 2],
+    /// How it is drawn; `None` where it stands in the table alone.
+    pub chart: Option<Chart>,
+}
+
+/// How a figure is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chart {
+    /// Above the chart.
+    pub heading: &'static str,
+    /// Title of its axis.
+    pub axis: &'static str,
+    /// What to look for.
+    pub words: &'static str,
+    /// What its numbers are.
+    pub unit: Unit,
+    /// How its axis is divided.
+    pub scale: Scale,
+    /// A level that says nothing here and is not drawn: the limit of a guard that has none.
+    pub without: &'static str,
+}
+
+/// What the numbers of an axis are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Per second.
+    PerSecond,
+    /// Milliseconds.
+    Milliseconds,
+    /// Percent.
+    Percent,
+    /// Numbers.
+    Plain,
+}
+
+/// How an axis is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly from zero.
+    Linear,
+    /// By powers of ten.
+    Logarithmic,
+    /// Evenly around the values.
+    Fitting,
+}
+
+impl Figure {
+    /// One that stands in the table alone.
+    pub const fn plain(key: &'static str, head: [&'static str; 2]) -> Self {
+        Self { key, head, chart: None }
+    }
+
+    /// One that is drawn too.
+    pub const fn drawn(key: &'static str, head: [&'static str; 2], chart: Chart) -> Self {
+        Self { key, head, chart: Some(chart) }
+    }
+}
+
+impl Chart {
+    /// A chart of all levels.
+    pub const fn new(heading: &'static str, axis: &'static str, words: &'static str, unit: Unit, scale: Scale) -> Self {
+        Self { heading, axis, words, unit, scale, without: "" }
+    }
+
+    /// The same without one level.
+    pub const fn without(self, level: &'static str) -> Self {
+        Self { without: level, ..self }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a study says: of the published finding, and of its own runs.
+
+/// All that a study says of its runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// The first sentence.
+    pub headline: String,
+    /// The published finding.
+    pub published: &'static str,
+    /// Where and on what it was published.
+    pub source: &'static str,
+    /// By which rule it is judged here.
+    pub rule: String,
+    /// What was done, in a line.
+    pub setting: String,
+    /// The published findings, each beside ours.
+    pub findings: Vec<Finding>,
+    /// Further sentences, by the name of the part that they are about.
+    pub sentences: Vec<(String, String)>,
+    /// Doubts, each a sentence.
+    pub caveats: Vec<String>,
+    /// Levels worth a line in a chart: part, figure, value, and what it is.
+    pub guides: Vec<(String, &'static str, f64, String)>,
+}
+
+/// A published finding beside ours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Name, for programs.
+    pub name: &'static str,
+    /// The part that it is of.
+    pub part: String,
+    /// Whether it holds here.
+    pub outcome: Outcome,
+    /// What was published, in a few words.
+    pub published: String,
+    /// What was found here, a sentence.
+    pub here: String,
+    /// The numbers behind it.
+    pub numbers: Vec<Number>,
+}
+
+/// Whether a published finding holds here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It does.
+    Holds,
+    /// It does not.
+    DoesNotHold,
+    /// It cannot be told from these runs or on this machine.
+    NotTestable,
+}
+
+impl Outcome {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::DoesNotHold => "does not hold",
+            Self::NotTestable => "not testable here",
+        }
+    }
+
+    /// Of what may not be known.
+    pub fn of(holds: Option<bool>) -> Self {
+        match holds {
+            Some(true) => Self::Holds,
+            Some(false) => Self::DoesNotHold,
+            None => Self::NotTestable,
+        }
+    }
+}
+
+/// A number behind a finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number {
+    /// Name, with unit.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its 95 % interval, where there are runs enough.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Number {
+    /// One without an interval.
+    pub fn plain(name: &str, value: f64) -> Self {
+        Self { name: name.to_owned(), value, interval: None }
+    }
+}

@@ -1,0 +1,23 @@
+//! What every published study shares, so that a study itself says only what is its own.
+//!
+//! A study has *parts*, each a set of factors with levels and a number of repeats (`plan`). It prepares a server or an array for a
+//! part, makes one run at a time and judges all of them ([`Study`]). Everything else stands here once: the plan on disk, the order
+//! in blocks, what a kill or Ctrl-C leaves and how it goes on (`measure`), the runs with their figures by name (`run`), means over
+//! repeats (`cells`), and what is said of the published finding (`judgement`).
+
+mod cells;
+mod figure;
+mod judgement;
+mod measure;
+mod plan;
+mod run;
+
+pub use cells::{Cell, Moment, cells, moments};
+pub use figure::{Chart, Figure, Scale, Unit};
+pub use judgement::{Finding, Judgement, Number, Outcome};
+pub use measure::{Event, Order, Study, measure, missing};
+pub use plan::{Factor, FORMAT, Level, Part, Plan};
+pub use run::{Run, Series, keep, read};
+
+#[cfg(test)]
+mod tests;

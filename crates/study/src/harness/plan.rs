@@ -1,0 +1,133 @@
+//! The plan of a published study as it stands in its folder.
+
+use evenkeel_core::experiment::{combinations, shuffled};
+use evenkeel_core::random::Seed;
+use serde::{Deserialize, Serialize};
+
+/// Version of the plan and of the runs.
+pub const FORMAT: u32 = 1;
+
+/// `plan.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Name of the folder.
+    pub id: String,
+    /// Name of the study.
+    pub kind: String,
+    /// Seconds since 1970.
+    pub created_unix_s: u64,
+    /// Version of Evenkeel.
+    pub tool: String,
+    /// Command line, to be read by people: a resume goes by the plan.
+    pub command: Vec<String>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What is measured, in this order.
+    pub parts: Vec<Part>,
+    /// What else the study needs to know, in a form of its own.
+    pub setting: serde_json::Value,
+}
+
+/// Runs that belong together: every combination of the levels of its factors, repeated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Name, of letters, digits and `-`.
+    pub name: String,
+    /// What it is, in a few words.
+    pub title: String,
+    /// Why it is measured, for the page.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// Factors; figures are drawn against a numeric one.
+    pub factors: Vec<Factor>,
+    /// Runs of each combination.
+    pub repeats: u32,
+    /// Instants worth a mark where figures are drawn over time: seconds, and what happens then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<(f64, String)>,
+}
+
+/// What changes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Factor {
+    /// Name.
+    pub name: String,
+    /// Its levels, in the order in which they are shown.
+    pub levels: Vec<Level>,
+}
+
+/// A value of a factor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Name, of letters, digits, `.` and `-`; a number where the factor is numeric.
+    pub name: String,
+    /// What it is, in a few words; empty where the name says it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+}
+
+impl Level {
+    /// In words.
+    pub fn words(&self) -> &str {
+        if self.title.is_empty() { &self.name } else { &self.title }
+    }
+}
+
+impl Factor {
+    /// A factor whose levels are numbers.
+    pub fn numeric(name: &str, levels: impl IntoIterator<Item = u32>) -> Self {
+        let level = |number: u32| Level { name: number.to_string(), title: String::new() };
+        Self { name: name.to_owned(), levels: levels.into_iter().map(level).collect() }
+    }
+
+    /// A factor of these levels, each with what it is in words.
+    pub fn named<'a>(name: &str, levels: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let level = |(name, title): (&str, &str)| Level { name: name.to_owned(), title: title.to_owned() };
+        Self { name: name.to_owned(), levels: levels.into_iter().map(level).collect() }
+    }
+
+    /// Whether every level is a number, so that figures can be drawn against it.
+    pub fn is_numeric(&self) -> bool {
+        self.levels.iter().all(|level| level.name.parse::<f64>().is_ok())
+    }
+}
+
+impl Part {
+    /// Every combination of levels by name, in the order of the factors.
+    pub fn combinations(&self) -> Vec<Vec<String>> {
+        let counts: Vec<usize> = self.factors.iter().map(|factor| factor.levels.len()).collect();
+        let named = |places: Vec<usize>| -> Vec<String> {
+            let name = |(factor, place): (&Factor, usize)| factor.levels[place].name.clone();
+            self.factors.iter().zip(places).map(name).collect()
+        };
+        combinations(&counts).into_iter().map(named).collect()
+    }
+
+    /// Runs in all.
+    pub fn runs(&self) -> usize {
+        self.combinations().len() * self.repeats as usize
+    }
+
+    /// All runs, by levels and repeat: repeat by repeat, in random order within each.
+    pub fn order(&self, seed: u64) -> Vec<(Vec<String>, u32)> {
+        let block = |repeat: u32| {
+            let seed = Seed(seed).child(&self.name).numbered(u64::from(repeat));
+            shuffled(self.combinations(), seed).into_iter().map(move |levels| (levels, repeat))
+        };
+        (1..=self.repeats).flat_map(block).collect()
+    }
+
+    /// Place of a factor.
+    pub fn place(&self, factor: &str) -> Option<usize> {
+        self.factors.iter().position(|known| known.name == factor)
+    }
+}
+
+impl Plan {
+    /// The part of this name.
+    pub fn part(&self, name: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+}
