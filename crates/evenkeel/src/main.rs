@@ -22,6 +22,7 @@ mod format;
 mod guard;
 mod out;
 mod progress;
+mod published;
 mod report;
 mod share;
 mod signals;

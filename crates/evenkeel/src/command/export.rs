@@ -2,11 +2,14 @@
 
 use super::Session;
 use super::stored::{StoredArgs, tell_damage};
+use super::study::published;
 use crate::export::{self, What};
 use crate::out;
+use crate::published::{Published, cells_csv, results, runs_csv};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use evenkeel_study::profile;
+use evenkeel_study::store::StudyFolder;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -40,7 +43,17 @@ pub struct Args {
 
 /// Writes the export to a file or to standard output.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let folder = args.study.open(session)?;
+    let path = args.study.path(session)?;
+    if let Some((plan, runs)) = published::stored(&path)? {
+        let text = published::view(session, &plan, &runs, |view: &Published<'_>| match args.format {
+            Format::Cells => cells_csv(view),
+            Format::Runs => runs_csv(view),
+            Format::Json => format!("{:#}\n", results(view)),
+        })?;
+        write(args, &text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let folder = StudyFolder::open(&path)?;
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     let summary = profile::summarise(&plan, &runs);
     let text = match args.format {
@@ -48,11 +61,15 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Format::Runs => export::csv(&plan, &summary, &runs, What::Runs),
         Format::Json => export::json(&plan, &folder.manifest()?, &summary, &runs)?,
     };
-    match &args.to {
-        Some(path) => std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?,
-        None => out::write(&text).context("writing to standard output")?,
-    }
+    write(args, &text)?;
     // All that is exported stands in the files that could be read.
     tell_damage(&folder)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write(args: &Args, text: &str) -> Result<()> {
+    match &args.to {
+        Some(path) => std::fs::write(path, text).with_context(|| format!("writing {}", path.display())),
+        None => out::write(text).context("writing to standard output"),
+    }
 }

@@ -1,12 +1,13 @@
 //! `evenkeel report`: a study as one HTML file, or two over each other.
 
 use super::Session;
-use super::stored::tell_damage;
+use super::stored::{self, tell_damage};
+use super::study::published;
 use crate::failure::{FINDING, WithHint};
 use crate::out;
 use crate::report::{Records, compare, html};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_study::store::{self, StudyFolder};
+use evenkeel_study::store::StudyFolder;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -32,8 +33,18 @@ pub struct Args {
 
 /// Writes the report and names its path.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let root = session.runs_dir(args.output.as_ref());
-    let folder = open(&root, &args.study)?;
+    let path = stored::path(session, args.output.as_ref(), &args.study)?;
+    if let Some((plan, runs)) = published::stored(&path)? {
+        if args.other.is_some() {
+            return Err(anyhow!("{} is a published study, which has a page of its own alone", plan.id))
+                .hint("name one study, or two profiles");
+        }
+        let to = args.to.clone().unwrap_or_else(|| path.join("report.html"));
+        save(&to, &published::view(session, &plan, &runs, crate::report::published::html)?)?;
+        out::line(to.display().to_string())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let folder = StudyFolder::open(&path)?;
     let mut is_damaged = tell_damage(&folder)?;
     let to = match &args.other {
         None => {
@@ -42,17 +53,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             to
         }
         Some(other) => {
-            let other = open(&root, other)?;
+            let other = StudyFolder::open(&stored::path(session, args.output.as_ref(), other)?)?;
             is_damaged |= tell_damage(&other)?;
             write_both(&folder, &other, args.to.as_deref())?
         }
     };
     out::line(to.display().to_string())?;
     Ok(if is_damaged { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
-}
-
-fn open(root: &Path, name: &str) -> Result<StudyFolder> {
-    Ok(StudyFolder::open(&store::resolve(root, name)?)?)
 }
 
 /// Writes the report of a study.

@@ -1,13 +1,15 @@
 //! `evenkeel runs`: what was measured.
 
 use super::Session;
-use super::stored::{damage, tell_damage};
-use crate::table::ListedStudy;
+use super::stored::{self, damage, tell_damage};
+use super::study::published;
+use crate::published::{Published, results, table as published_table};
+use crate::table::{ListedPublished, ListedStudy};
 use crate::{export, failure, out, table};
 use anyhow::Result;
 use evenkeel_study::profile;
 use evenkeel_study::store::{self, Listed, StudyFolder};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Flags of `evenkeel runs`.
@@ -26,15 +28,24 @@ pub struct Args {
 
 /// Lists studies, or shows one.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let root = session.runs_dir(args.output.as_ref());
     match &args.study {
-        Some(name) => show(&root, name, args.json),
-        None => list(&root, args.json),
+        Some(name) => show(session, args, name),
+        None => list(session, args),
     }
 }
 
-fn show(root: &Path, name: &str, json: bool) -> Result<ExitCode> {
-    let folder = StudyFolder::open(&store::resolve(root, name)?)?;
+fn show(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
+    let json = args.json;
+    let path = stored::path(session, args.output.as_ref(), name)?;
+    if let Some((plan, runs)) = published::stored(&path)? {
+        let shown = |view: &Published<'_>| match json {
+            true => format!("{:#}\n", results(view)),
+            false => published_table(view, super::look()),
+        };
+        out::write(&published::view(session, &plan, &runs, shown)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let folder = StudyFolder::open(&path)?;
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     let summary = profile::summarise(&plan, &runs);
     if json {
@@ -47,9 +58,13 @@ fn show(root: &Path, name: &str, json: bool) -> Result<ExitCode> {
 }
 
 /// One that cannot be read is listed with what is wrong with it, and makes the exit code that of a finding.
-fn list(root: &Path, json: bool) -> Result<ExitCode> {
-    let studies: Vec<ListedStudy> = store::list(root)?.into_iter().map(read).collect();
-    if json {
+fn list(session: &Session, args: &Args) -> Result<ExitCode> {
+    let mut folders = store::list(&session.runs_dir(args.output.as_ref()))?;
+    if args.output.is_none() {
+        folders.extend(store::list(&session.studies_before())?);
+    }
+    let studies: Vec<ListedStudy> = folders.into_iter().map(|listed| read(session, listed)).collect();
+    if args.json {
         out::line(serde_json::to_string_pretty(&studies)?)?;
     } else {
         out::write(&table::runs(&studies, super::look()))?;
@@ -58,9 +73,22 @@ fn list(root: &Path, json: bool) -> Result<ExitCode> {
     Ok(if is_damaged { ExitCode::from(failure::FINDING) } else { ExitCode::SUCCESS })
 }
 
-fn read(listed: Listed) -> ListedStudy {
+fn read(session: &Session, listed: Listed) -> ListedStudy {
     let Listed { name, folder } = listed;
-    let mut study = ListedStudy { study: name, plan: None, summary: None, damaged: None };
+    let mut study = ListedStudy { study: name, plan: None, summary: None, published: None, damaged: None };
+    if let Ok(folder) = &folder {
+        match of_published(session, folder) {
+            Ok(None) => {}
+            Ok(found) => {
+                study.published = found;
+                return study;
+            }
+            Err(error) => {
+                study.damaged = Some(table::Damage { text: format!("{error:#}"), hint: None });
+                return study;
+            }
+        }
+    }
     let outcome = folder.and_then(|folder| {
         let plan = study.plan.insert(folder.plan()?);
         let runs = folder.runs()?;
@@ -69,6 +97,22 @@ fn read(listed: Listed) -> ListedStudy {
     });
     study.damaged = damage(&outcome.unwrap_or_else(|error| vec![error]));
     study
+}
+
+/// What a published study came to; `None` of a profile.
+fn of_published(session: &Session, folder: &StudyFolder) -> Result<Option<ListedPublished>> {
+    let Some((plan, runs)) = published::stored(folder.path())? else { return Ok(None) };
+    let headline = published::view(session, &plan, &runs, |view| view.said.headline.clone())?;
+    // A part that was not wanted has no runs, and is not missing.
+    let begun = plan.parts.iter().filter(|part| runs.iter().any(|run| run.part == part.name));
+    let planned = begun.map(evenkeel_study::harness::Part::runs).sum();
+    Ok(Some(ListedPublished {
+        kind: plan.kind,
+        created_unix_s: plan.created_unix_s,
+        runs: runs.len(),
+        planned,
+        headline,
+    }))
 }
 
 #[cfg(test)]

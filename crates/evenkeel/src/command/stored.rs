@@ -18,10 +18,19 @@ pub struct StoredArgs {
 }
 
 impl StoredArgs {
-    /// Opens it for reading.
-    pub fn open(&self, session: &Session) -> Result<StudyFolder> {
-        let path = store::resolve(&session.runs_dir(self.output.as_ref()), &self.study)?;
-        Ok(StudyFolder::open(&path)?)
+    /// Where it is.
+    pub fn path(&self, session: &Session) -> Result<PathBuf> {
+        path(session, self.output.as_ref(), &self.study)
+    }
+}
+
+/// The folder of a study by name. Published studies of before are in a folder of their own.
+pub fn path(session: &Session, output: Option<&PathBuf>, name: &str) -> Result<PathBuf> {
+    let found = store::resolve(&session.runs_dir(output), name);
+    let before = || store::resolve(&session.studies_before(), name).ok();
+    match found {
+        Ok(path) => Ok(path),
+        Err(error) => output.is_none().then(before).flatten().ok_or_else(|| error.into()),
     }
 }
 

@@ -13,10 +13,10 @@ mod markup;
 mod page;
 mod palette;
 mod plots;
+pub mod published;
 mod sections;
 pub mod shares;
 mod study;
-pub mod throttling;
 
 pub use compare::compare;
 pub use details::Details;
@@ -61,5 +61,7 @@ pub fn html(records: &Records) -> String {
     page::page(&records.study())
 }
 
+#[cfg(test)]
+pub use markup::check::fault;
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ pub use grid::{GridColumn, Place, lines};
 pub use paint::{Ink, paint, wrap};
 pub use plans::{HEAVY_PERCENT, by_share, plans, refused};
 pub use profile::profile;
-pub use runs::{Damage, ListedStudy, damage, runs};
+pub use runs::{Damage, ListedPublished, ListedStudy, damage, runs};
 
 /// What the terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

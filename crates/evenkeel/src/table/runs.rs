@@ -17,8 +17,26 @@ pub struct ListedStudy {
     pub plan: Option<PlanFile>,
     /// Absent where no run has finished, or a run cannot be read.
     pub summary: Option<SummaryFile>,
+    /// Of a published study, in place of both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<ListedPublished>,
     /// What is wrong with the folder, if something is.
     pub damaged: Option<Damage>,
+}
+
+/// A published study in the list.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct ListedPublished {
+    /// Its name.
+    pub kind: String,
+    /// Seconds since 1970.
+    pub created_unix_s: u64,
+    /// Finished runs.
+    pub runs: usize,
+    /// Runs of the parts that have begun.
+    pub planned: usize,
+    /// What it says first.
+    pub headline: String,
 }
 
 /// What is wrong with a folder.
@@ -38,10 +56,15 @@ pub fn runs(studies: &[ListedStudy], look: Look) -> String {
     let columns = vec![
         column(studies, "study", 0, |study| Place::new(&study.study, Ink::Strong)),
         column(studies, "started", 4, |study| {
-            Place::new(of_plan(study, |plan| format::date(plan.created_unix_s)), Ink::Soft)
+            let of_published = study.published.as_ref().map(|published| published.created_unix_s);
+            let started = of_published.or_else(|| study.plan.as_ref().map(|plan| plan.created_unix_s));
+            Place::new(started.map_or_else(|| "-".to_owned(), format::date), Ink::Soft)
         }),
-        column(studies, "workload", 2, |study| {
-            Place::new(of_plan(study, |plan| each(plan.series.iter().map(|s| &s.workload))), Ink::Plain)
+        column(studies, "workload", 2, |study| match &study.published {
+            Some(published) => Place::new(format!("study of {}", published.kind), Ink::Plain),
+            None => {
+                Place::new(of_plan(study, |plan| each(plan.series.iter().map(|s| &s.workload))), Ink::Plain)
+            }
         }),
         column(studies, "target", 5, |study| {
             Place::new(of_plan(study, |plan| each(plan.targets.iter().map(|t| &t.url))), Ink::Plain)
@@ -82,6 +105,9 @@ fn each<'a>(names: impl Iterator<Item = &'a String>) -> String {
 }
 
 fn progress(study: &ListedStudy) -> String {
+    if let Some(published) = &study.published {
+        return format!("{}/{}", published.runs, published.planned);
+    }
     match (&study.summary, &study.plan) {
         (Some(summary), _) => format!("{}/{}", summary.runs_done, summary.runs_planned),
         (None, Some(plan)) if study.damaged.is_none() => {
@@ -136,6 +162,9 @@ fn range(values: impl Iterator<Item = f64>, words: fn(f64) -> String) -> String 
 fn state(study: &ListedStudy) -> Place {
     match &study.summary {
         _ if study.damaged.is_some() => Place::new("damaged", Ink::Bad),
+        _ if study.published.as_ref().is_some_and(|published| published.runs == published.planned) => {
+            Place::new("complete", Ink::Good)
+        }
         Some(summary) if has_failed(study.plan.as_ref(), summary) => Place::new("requests failed", Ink::Bad),
         Some(summary) if !summary.valid => Place::new("not valid", Ink::Bad),
         Some(summary) if summary.complete => Place::new("complete", Ink::Good),
@@ -153,7 +182,7 @@ mod tests {
     use crate::fixture;
 
     fn whole(plan: PlanFile, summary: Option<SummaryFile>) -> ListedStudy {
-        ListedStudy { study: plan.id.clone(), plan: Some(plan), summary, damaged: None }
+        ListedStudy { study: plan.id.clone(), plan: Some(plan), summary, published: None, damaged: None }
     }
 
     #[test]
@@ -162,6 +191,7 @@ mod tests {
             study: "broken".to_owned(),
             plan: None,
             summary: None,
+            published: None,
             damaged: Some(Damage { text: "plan.json is torn".to_owned(), hint: Some("move it".to_owned()) }),
         };
         let text = runs(&[damaged], Look { width: 100, colour: false });
@@ -196,6 +226,30 @@ mod tests {
         counts.failed = [(1146, counts.arrivals)].into();
         let text = runs(&[whole(demo.plan, Some(demo.summary))], Look { width: 160, colour: false });
         assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("requests failed")), "{text}");
+    }
+
+    #[test]
+    fn a_published_study_has_a_line_too() {
+        let published = ListedPublished {
+            kind: "throttling".to_owned(),
+            created_unix_s: 0,
+            runs: 12,
+            planned: 12,
+            headline: "Shown here".to_owned(),
+        };
+        let study = ListedStudy {
+            study: "one".to_owned(),
+            plan: None,
+            summary: None,
+            published: Some(published),
+            damaged: None,
+        };
+        let text = runs(&[study], Look { width: 160, colour: false });
+        let line = text.lines().nth(1).unwrap();
+        assert!(
+            line.contains("study of throttling") && line.contains("12/12") && line.ends_with("complete"),
+            "{text}"
+        );
     }
 
     #[test]

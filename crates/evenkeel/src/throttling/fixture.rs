@@ -1,88 +1,93 @@
 //! Studies with known answers, for tests.
 
-use super::record::{
-    FORMAT, Figures, Key, Load, Place, PlanFile, PointFile, Second, Settle, Settling, StepFile, StepPlan,
-    StepSecond, Sweep, Way,
-};
+use super::figures::{SETTLED, SETTLED_AT, WAITED};
+use super::parts::{self, Sweep};
+use super::record::{Load, Place, Second, Setting, Settle, StepPlan, Times, Way};
+use evenkeel_study::harness::{FORMAT, Plan, Run, Series};
 
-/// A plan of three counts, all ways and three repeats.
-pub fn plan() -> PlanFile {
-    let sweep = |load| Sweep {
-        load,
-        clients: vec![1, 8, 64],
-        ways: Way::ALL.to_vec(),
-        repeats: 3,
-        warm_up_s: 1.0,
-        duration_s: 4.0,
-    };
-    PlanFile {
-        format: FORMAT,
-        id: "throttling-1".to_owned(),
-        created_unix_s: 1_795_000_000,
-        command: vec!["study".to_owned(), "throttling".to_owned()],
-        quick: true,
-        seed: 1,
+/// Its setting.
+pub fn setting() -> Setting {
+    let times = Times { warm_up_s: 1.0, duration_s: 4.0 };
+    Setting {
         ebs: 1,
         items: 1_000,
         settle: Some(Settle::of_span(Settle::PUBLISHED_S)),
-        shopping: sweep(Load::Shopping),
-        reread: sweep(Load::Reread),
+        shopping: times,
+        reread: times,
         second: Second::Auto,
-        step: StepPlan { clients: (4, 64), ways: Way::ALL.to_vec(), repeats: 2, before_s: 2.0, after_s: 3.0 },
+        step: StepPlan { clients: (4, 64), before_s: 2.0, after_s: 3.0 },
         place: Place { server_cpus: "0".to_owned(), generator_cpus: "1".to_owned(), ..Place::default() },
     }
 }
 
+/// A plan of three counts, all ways and three repeats.
+pub fn plan() -> Plan {
+    let sweep = Sweep { clients: vec![1, 8, 64], ways: Way::ALL.to_vec(), repeats: 3 };
+    Plan {
+        format: FORMAT,
+        id: "throttling-1".to_owned(),
+        kind: super::NAME.to_owned(),
+        created_unix_s: 1_795_000_000,
+        command: vec!["study".to_owned(), "throttling".to_owned()],
+        seed: 1,
+        parts: vec![
+            parts::of_load(Load::Shopping, &sweep),
+            parts::of_step(&setting(), &Way::ALL, 2),
+            parts::of_load(Load::Reread, &sweep),
+        ],
+        setting: serde_json::to_value(setting()).expect("it is JSON"),
+        ..Plan::default()
+    }
+}
+
+/// Whether a run is of this way and number of clients.
+pub fn is(run: &Run, way: Way, clients: u32) -> bool {
+    run.levels == [way.name().to_owned(), clients.to_string()]
+}
+
 /// A point whose three repeats spread by 1 % around `throughput`.
-fn runs(load: Load, way: Way, clients: u32, throughput: f64, figures: Figures) -> Vec<PointFile> {
+fn runs(load: Load, way: Way, clients: u32, throughput: f64, figures: &[(&str, f64)]) -> Vec<Run> {
     let run = |repeat: u32| {
         let throughput_per_s = throughput * (1.0 + 0.01 * (f64::from(repeat) - 2.0));
-        PointFile {
+        let mut run = Run {
             format: FORMAT,
-            key: Key { load, way, clients, repeat },
+            part: load.name().to_owned(),
+            levels: vec![way.name().to_owned(), clients.to_string()],
+            repeat,
             started_unix_s: 1_795_000_000,
-            measured_s: 4.0,
-            arrivals: (throughput_per_s * 4.0) as u64,
-            completed: (throughput_per_s * 4.0) as u64,
-            deadlocks: 0,
-            failed: 0,
-            lost: 0,
-            figures: Figures {
-                throughput_per_s,
-                response_mean_ms: 1e3 * f64::from(clients) / throughput_per_s,
-                response_p95_ms: 2e3 * f64::from(clients) / throughput_per_s,
-                ..figures
-            },
-            counters_refused: Some("the kernel has no such event".to_owned()),
-            // With most clients the published rule moves until nobody waits any longer.
-            settling: (way == Way::Reflection).then_some(Settling {
-                settled: clients < 64,
-                waited_s: if clients < 64 { 60.0 + f64::from(repeat) } else { 600.0 },
-                limit: 4,
-            }),
+            ..Run::default()
+        };
+        figures.iter().for_each(|(name, value)| run.set(name, *value));
+        run.set("throughput_per_s", throughput_per_s);
+        run.set("response_mean_ms", 1e3 * f64::from(clients) / throughput_per_s);
+        run.set("response_p95_ms", 2e3 * f64::from(clients) / throughput_per_s);
+        run.notes.insert(super::COUNTERS_REFUSED.to_owned(), "the kernel has no such event".to_owned());
+        // With most clients the published rule moves until nobody waits any longer.
+        if way == Way::Reflection {
+            let is_settled = clients < 64;
+            run.set(SETTLED, f64::from(u8::from(is_settled)));
+            run.set(WAITED, if is_settled { 60.0 + f64::from(repeat) } else { 600.0 });
+            run.set(SETTLED_AT, 4.0);
         }
+        run
     };
     (1..=3).map(run).collect()
 }
 
-fn shopping(curves: [(Way, [f64; 3]); 4]) -> Vec<PointFile> {
-    let figures = |way: Way| Figures {
-        cpu_ms: Some(1.0),
-        lock_wait_percent: Some(0.2),
-        limit_mean: way.controller().map(|_| 4.0),
-        ..Figures::default()
-    };
+fn shopping(curves: [(Way, [f64; 3]); 4]) -> Vec<Run> {
     let curve = |(way, throughput): (Way, [f64; 3])| {
+        let mut figures = vec![("cpu_ms_per_commit", 1.0), ("lock_wait_percent", 0.2)];
+        figures.extend(way.controller().map(|_| ("limit_mean", 4.0)));
         let points = [1, 8, 64].into_iter().zip(throughput);
         points
-            .flat_map(|(clients, height)| runs(Load::Shopping, way, clients, height, figures(way)))
-            .collect()
+            .flat_map(|(clients, height)| runs(Load::Shopping, way, clients, height, &figures))
+            .collect::<Vec<_>>()
     };
-    curves.into_iter().flat_map(|each| -> Vec<PointFile> { curve(each) }).collect()
+    curves.into_iter().flat_map(curve).collect()
 }
 
 /// A mix that falls by half without control, and keeps 90 % with ours.
-pub fn falling() -> Vec<PointFile> {
+pub fn falling() -> Vec<Run> {
     shopping([
         (Way::Direct, [400.0, 1_000.0, 500.0]),
         (Way::Unlimited, [350.0, 900.0, 450.0]),
@@ -92,7 +97,7 @@ pub fn falling() -> Vec<PointFile> {
 }
 
 /// A mix that does not fall.
-pub fn flat() -> Vec<PointFile> {
+pub fn flat() -> Vec<Run> {
     shopping([
         (Way::Direct, [400.0, 1_000.0, 980.0]),
         (Way::Unlimited, [350.0, 900.0, 890.0]),
@@ -102,29 +107,32 @@ pub fn flat() -> Vec<PointFile> {
 }
 
 /// Ranges read again: the pool misses four times as many pages at 64 clients.
-pub fn reread() -> Vec<PointFile> {
+pub fn reread() -> Vec<Run> {
     let counts = [(1, 100.0, 50.0), (8, 120.0, 80.0), (64, 40.0, 200.0)];
     let cell = |(clients, throughput, pages): (u32, f64, f64)| {
-        let figures = Figures { pages_read: Some(pages), lock_wait_percent: Some(0.0), ..Figures::default() };
-        runs(Load::Reread, Way::Direct, clients, throughput, figures)
+        let figures = [("pages_read_per_commit", pages), ("lock_wait_percent", 0.0)];
+        runs(Load::Reread, Way::Direct, clients, throughput, &figures)
     };
     counts.into_iter().flat_map(cell).collect()
 }
 
 /// Two runs of a step with ours and one without control.
-pub fn steps() -> Vec<StepFile> {
-    let step = |way: Way, repeat: u32| StepFile {
+pub fn steps() -> Vec<Run> {
+    let step = |way: Way, repeat: u32| Run {
         format: FORMAT,
-        way,
+        part: parts::STEP.to_owned(),
+        levels: vec![way.name().to_owned()],
         repeat,
-        step_at_s: 2.0,
-        seconds: (1..=5)
-            .map(|second| StepSecond {
-                at_s: f64::from(second),
-                throughput_per_s: 900.0,
-                limit: way.controller().map(|_| if second < 4 { 8.0 } else { 1.0 + 2.0 * f64::from(repeat) }),
-            })
-            .collect(),
+        series: Series {
+            columns: ["throughput_per_s", "limit"].map(str::to_owned).to_vec(),
+            rows: (1..=5)
+                .map(|second| {
+                    let limit = if second < 4 { 8.0 } else { 1.0 + 2.0 * f64::from(repeat) };
+                    (f64::from(second), vec![Some(900.0), way.controller().map(|_| limit)])
+                })
+                .collect(),
+        },
+        ..Run::default()
     };
     vec![step(Way::Evenkeel, 1), step(Way::Evenkeel, 2), step(Way::Direct, 1)]
 }

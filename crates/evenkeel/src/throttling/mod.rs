@@ -1,19 +1,24 @@
-//! The throttling study, as data: what was planned and measured, and what it comes to. Pure but for `folder`.
+//! The throttling study, as data: what is planned, and what its runs come to. Pure but for `old`.
 //!
-//! `record` is what stands on disk, `plan` which points are measured in which order, `figures` which figures a point
-//! has, `settling` whether a limit came to rest, `summary` means over repeats, `verdict` what they say of the published finding, `words`
-//! in which sentences, `table` the terminal's view,
-//! `json` that of programs, `folder` the files.
+//! `record` is the setting in its plan, `parts` which runs there are, `figures` which figures a point has, `settling` whether a
+//! limit came to rest, `verdict` what the points say of the published finding, `words` in which sentences, `judge` all of that
+//! together, `old` studies that were kept in an earlier form.
 
 pub mod figures;
 #[cfg(test)]
 pub mod fixture;
-pub mod folder;
-pub mod json;
-pub mod plan;
+mod judge;
+pub mod old;
+pub mod parts;
 pub mod record;
 pub mod settling;
-pub mod summary;
-pub mod table;
 pub mod verdict;
 pub mod words;
+
+pub use judge::judge;
+
+/// Its name.
+pub const NAME: &str = "throttling";
+
+/// Name of the note of a run that says why there are no hardware counters.
+pub const COUNTERS_REFUSED: &str = "counters-refused";

@@ -1,10 +1,7 @@
-//! What stands on disk: the plan, a file for each point and for each step.
+//! What the study needs to know beside parts and repeats, as it stands in its plan.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// Version of the files.
-pub const FORMAT: u32 = 1;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -23,6 +20,11 @@ impl Load {
             Self::Shopping => "shopping",
             Self::Reread => "reread",
         }
+    }
+
+    /// The one of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Shopping, Self::Reread].into_iter().find(|load| load.name() == name)
     }
 
     /// What it is, in a few words.
@@ -60,6 +62,11 @@ impl Way {
             Self::Reflection => "reflection",
             Self::Evenkeel => "evenkeel",
         }
+    }
+
+    /// The one of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|way| way.name() == name)
     }
 
     /// What it is, in a few words.
@@ -102,17 +109,9 @@ pub enum Second {
     Never,
 }
 
-/// How one workload is measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sweep {
-    /// What is asked.
-    pub load: Load,
-    /// Numbers of clients, rising.
-    pub clients: Vec<u32>,
-    /// What stands between.
-    pub ways: Vec<Way>,
-    /// Runs of each point.
-    pub repeats: u32,
+/// How long a point of a workload is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times {
     /// Load before measuring begins, seconds.
     pub warm_up_s: f64,
     /// Measured time, seconds.
@@ -139,35 +138,19 @@ impl Settle {
 }
 
 /// A step in the number of clients, watched over time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepPlan {
     /// Clients before and after.
     pub clients: (u32, u32),
-    /// What stands between.
-    pub ways: Vec<Way>,
-    /// Runs.
-    pub repeats: u32,
     /// Seconds before the step.
     pub before_s: f64,
     /// Seconds after it.
     pub after_s: f64,
 }
 
-/// What was to be measured, and where.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlanFile {
-    /// Version of the files.
-    pub format: u32,
-    /// Name of the study.
-    pub id: String,
-    /// When it was begun.
-    pub created_unix_s: u64,
-    /// The command line.
-    pub command: Vec<String>,
-    /// Whether it was asked to be quick.
-    pub quick: bool,
-    /// Seed of order, kinds and parameters.
-    pub seed: u64,
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
     /// TPC-W NUM_EBS.
     pub ebs: u32,
     /// TPC-W NUM_ITEMS.
@@ -176,15 +159,30 @@ pub struct PlanFile {
     #[serde(default)]
     pub settle: Option<Settle>,
     /// The shopping mix.
-    pub shopping: Sweep,
+    pub shopping: Times,
     /// The workload whose misses grow.
-    pub reread: Sweep,
+    pub reread: Times,
     /// When that is measured.
     pub second: Second,
     /// The step.
     pub step: StepPlan,
     /// Where all this ran.
     pub place: Place,
+}
+
+impl Setting {
+    /// How long points of this way wait for the limit.
+    pub fn settle_of(&self, way: Way) -> Option<Settle> {
+        self.settle.filter(|_| way == Way::Reflection)
+    }
+
+    /// How long a point of a workload is measured.
+    pub fn times(&self, load: Load) -> Times {
+        match load {
+            Load::Shopping => self.shopping,
+            Load::Reread => self.reread,
+        }
+    }
 }
 
 /// Server and machine.
@@ -206,144 +204,4 @@ pub struct Place {
     pub server_binary: Option<String>,
     /// Memory limit of the server, bytes.
     pub memory_bytes: Option<u64>,
-}
-
-/// Which point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Key {
-    /// What is asked.
-    pub load: Load,
-    /// What stands between.
-    pub way: Way,
-    /// Clients.
-    pub clients: u32,
-    /// Repeat, from 1.
-    pub repeat: u32,
-}
-
-impl Key {
-    /// Name of its file, without the ending.
-    pub fn file(self) -> String {
-        format!("{}-{}-{}-r{}", self.load.name(), self.way, self.clients, self.repeat)
-    }
-}
-
-/// One measured point. What was not available is absent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PointFile {
-    /// Version of the files.
-    pub format: u32,
-    /// Which point.
-    pub key: Key,
-    /// When.
-    pub started_unix_s: u64,
-    /// Measured time, seconds.
-    pub measured_s: f64,
-    /// Requests scheduled in it.
-    pub arrivals: u64,
-    /// Of these answered in full.
-    pub completed: u64,
-    /// Deadlocks (error 1213).
-    pub deadlocks: u64,
-    /// Other errors.
-    pub failed: u64,
-    /// Given up or never sent.
-    pub lost: u64,
-    /// What was measured.
-    pub figures: Figures,
-    /// Why there are no hardware counters.
-    pub counters_refused: Option<String>,
-    /// Whether the limit came to rest before; absent where it was not waited for.
-    #[serde(default)]
-    pub settling: Option<Settling>,
-}
-
-/// What a limit did before a point was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Settling {
-    /// Whether it had not moved for a span.
-    pub settled: bool,
-    /// How long that took, or was waited for, seconds.
-    pub waited_s: f64,
-    /// The limit then.
-    pub limit: u32,
-}
-
-impl PlanFile {
-    /// How long points of this way wait for the limit.
-    pub fn settle_of(&self, way: Way) -> Option<Settle> {
-        self.settle.filter(|_| way == Way::Reflection)
-    }
-}
-
-/// Figures of a point; `throughput_per_s` and response are the clients', the rest the server's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
-    /// Requests completed per second.
-    pub throughput_per_s: f64,
-    /// Mean response time, ms.
-    pub response_mean_ms: f64,
-    /// 95th percentile of it, ms.
-    pub response_p95_ms: f64,
-    /// CPU time of the server's process per commit, ms.
-    pub cpu_ms: Option<f64>,
-    /// Cycles on the server's CPUs per commit.
-    pub cycles: Option<f64>,
-    /// Misses of the data translation buffer per commit.
-    pub dtlb_misses: Option<f64>,
-    /// Cache misses per commit.
-    pub cache_misses: Option<f64>,
-    /// Pages read into the buffer pool per commit.
-    pub pages_read: Option<f64>,
-    /// Context switches of the server per commit.
-    pub switches: Option<f64>,
-    /// Time waited for row locks, percent of the time in flight at the server.
-    pub lock_wait_percent: Option<f64>,
-    /// Deadlocks per 100 commits.
-    pub deadlock_percent: f64,
-    /// Mean limit while measured.
-    pub limit_mean: Option<f64>,
-    /// Limit at the end.
-    pub limit_last: Option<f64>,
-    /// Use of the server's CPUs, percent.
-    pub theta_percent: Option<f64>,
-    /// CPU time of the load threads, percent of one CPU.
-    pub generator_percent: f64,
-    /// CPU time that neither server nor this process took (a guard is among it), percent of the machine.
-    pub other_percent: Option<f64>,
-    /// Time taken away from the server's CPUs by a hypervisor, percent.
-    pub steal_percent: Option<f64>,
-}
-
-/// One watched step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StepFile {
-    /// Version of the files.
-    pub format: u32,
-    /// What stood between.
-    pub way: Way,
-    /// Repeat, from 1.
-    pub repeat: u32,
-    /// When more clients came, seconds from the start.
-    pub step_at_s: f64,
-    /// Second by second.
-    pub seconds: Vec<StepSecond>,
-}
-
-impl StepFile {
-    /// Name of its file, without the ending.
-    pub fn file(way: Way, repeat: u32) -> String {
-        format!("{way}-r{repeat}")
-    }
-}
-
-/// A second of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StepSecond {
-    /// Its end, from the start.
-    pub at_s: f64,
-    /// Requests completed in it.
-    pub throughput_per_s: f64,
-    /// Mean limit in it; absent without a guard.
-    pub limit: Option<f64>,
 }

@@ -4,7 +4,18 @@
 //! shows only when it stands still. A limit has settled when it has not moved for one such span; after ten of them it has
 //! not settled, and the point says so.
 
-use super::record::{Settle, Settling};
+use super::record::Settle;
+
+/// What a limit did before a point was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settling {
+    /// Whether it had not moved for a span.
+    pub settled: bool,
+    /// How long that took, or was waited for, seconds.
+    pub waited_s: f64,
+    /// The limit then.
+    pub limit: u32,
+}
 
 /// A limit that is watched; time is an argument.
 #[derive(Clone, Copy, Debug)]

@@ -4,10 +4,10 @@
 //! highest and `t` that at the highest number; the interval is that of the ratio of the two (log scale, Student's t,
 //! pairs of one repeat). Picking the best point makes `b` a little too high, and the fall with it.
 
-use super::figures::{Figure, named};
-use super::record::{Load, PlanFile, PointFile, Way};
-use super::summary::{Cell, cells, curve};
+use super::figures::SETTLED;
+use super::record::{Load, Second, Way};
 use evenkeel_core::statistics::{Ratio, paired_ratio, unpaired_ratio};
+use evenkeel_study::harness::Cell;
 
 /// A curve that falls less does not show the published finding.
 pub const FALL_PERCENT: f64 = 10.0;
@@ -98,17 +98,16 @@ pub struct Verdict {
 
 impl Verdict {
     /// Of one workload; `None` without a point of it.
-    pub fn of(points: &[PointFile], load: Load) -> Option<Self> {
-        let cells = cells(points);
-        let direct = curve(&cells, load, Way::Direct);
-        if !cells.iter().any(|cell| cell.load == load) {
+    pub fn of(cells: &[Cell<'_>], load: Load) -> Option<Self> {
+        let direct = curve(cells, load, Way::Direct);
+        if !cells.iter().any(|cell| cell.part.name == load.name()) {
             return None;
         }
-        let waits = direct.iter().filter_map(|cell| cell.mean(named("lock_wait_percent")));
+        let waits = direct.iter().filter_map(|cell| cell.mean("lock_wait_percent"));
         Some(Self {
             load,
             fall: fall(&direct),
-            held: Way::ALL.iter().filter_map(|way| held(&direct, &curve(&cells, load, *way))).collect(),
+            held: Way::ALL.iter().filter_map(|way| held(*way, &direct, &curve(cells, load, *way))).collect(),
             growth: COSTS.iter().filter_map(|(key, words)| growth(&direct, key, words)).collect(),
             lock_wait_percent: waits.reduce(f64::max),
         })
@@ -140,29 +139,43 @@ const COSTS: [(&str, &str); 5] = [
 ];
 
 /// Both verdicts, of those that were measured.
-pub fn verdicts(points: &[PointFile]) -> Vec<Verdict> {
-    [Load::Shopping, Load::Reread].into_iter().filter_map(|load| Verdict::of(points, load)).collect()
+pub fn verdicts(cells: &[Cell<'_>]) -> Vec<Verdict> {
+    [Load::Shopping, Load::Reread].into_iter().filter_map(|load| Verdict::of(cells, load)).collect()
 }
 
 /// Whether the second workload is to be measured.
-pub fn wants_second(plan: &PlanFile, points: &[PointFile]) -> bool {
-    use super::record::Second;
-    match plan.second {
+pub fn wants_second(second: Second, cells: &[Cell<'_>]) -> bool {
+    match second {
         Second::Always => true,
         Second::Never => false,
         Second::Auto => {
-            let verdict = Verdict::of(points, Load::Shopping);
+            let verdict = Verdict::of(cells, Load::Shopping);
             !verdict.and_then(|verdict| verdict.fall).is_some_and(|fall| fall.is_shown())
         }
     }
 }
 
-fn throughput() -> &'static Figure {
-    named("throughput_per_s")
+/// The cells of one curve, by clients.
+pub fn curve<'a, 'b>(cells: &'b [Cell<'a>], load: Load, way: Way) -> Vec<&'b Cell<'a>> {
+    let is_it = |cell: &&Cell<'_>| cell.part.name == load.name() && cell.level("way") == way.name();
+    cells.iter().filter(is_it).collect()
 }
 
+/// Clients of a cell.
+pub fn clients(cell: &Cell<'_>) -> u32 {
+    cell.level("clients").parse().unwrap_or(0)
+}
+
+/// Of how many runs of a cell the limit had settled; `None` where it was not waited for.
+pub fn settled(cell: &Cell<'_>) -> Option<usize> {
+    let waited = cell.values(SETTLED);
+    (!waited.is_empty()).then(|| waited.into_iter().filter(|settled| *settled > 0.0).count())
+}
+
+const THROUGHPUT: &str = "throughput_per_s";
+
 fn best<'a, 'b>(curve: &[&'b Cell<'a>]) -> Option<&'b Cell<'a>> {
-    let height = |cell: &Cell<'_>| cell.mean(throughput()).unwrap_or(0.0);
+    let height = |cell: &Cell<'_>| cell.mean(THROUGHPUT).unwrap_or(0.0);
     curve.iter().copied().max_by(|a, b| height(a).total_cmp(&height(b)))
 }
 
@@ -175,44 +188,49 @@ fn fall(direct: &[&Cell<'_>]) -> Option<Fall> {
         .runs
         .iter()
         .filter_map(|run| {
-            let other = best.runs.iter().find(|other| other.key.repeat == run.key.repeat)?;
-            Some((run.figures.throughput_per_s, other.figures.throughput_per_s))
+            let other = best.runs.iter().find(|other| other.repeat == run.repeat)?;
+            Some((run.figure(THROUGHPUT)?, other.figure(THROUGHPUT)?))
         })
         .collect();
     let ratio = paired_ratio(&pairs);
-    let (top, last) = (best.mean(throughput())?, highest.mean(throughput())?);
-    let is_same = best.clients == highest.clients;
+    let (top, last) = (best.mean(THROUGHPUT)?, highest.mean(THROUGHPUT)?);
+    let is_same = clients(best) == clients(highest);
     let interval = ratio.as_ref().and_then(|ratio| ratio.interval).filter(|_| !is_same);
     Some(Fall {
-        best: (best.clients, top),
-        highest: (highest.clients, last),
+        best: (clients(best), top),
+        highest: (clients(highest), last),
         percent: 100.0 * (1.0 - ratio.map_or(last / top, |ratio| ratio.ratio)),
         interval: interval.map(|(low, high)| (100.0 * (1.0 - high), 100.0 * (1.0 - low))),
         runs: best.runs.len().min(highest.runs.len()) as u64,
     })
 }
 
-fn held(direct: &[&Cell<'_>], of: &[&Cell<'_>]) -> Option<Held> {
+fn held(way: Way, direct: &[&Cell<'_>], of: &[&Cell<'_>]) -> Option<Held> {
     let (best, last) = (best(direct)?, of.last()?);
-    let ratio = unpaired_ratio(&last.values(throughput()), &best.values(throughput()))?;
-    let unsettled = last.settled().map(|settled| last.runs.len() - settled);
-    Some(Held { way: last.way, ratio, limit: last.mean(named("limit_mean")), unsettled })
+    let ratio = unpaired_ratio(&last.values(THROUGHPUT), &best.values(THROUGHPUT))?;
+    let unsettled = settled(last).map(|settled| last.runs.len() - settled);
+    Some(Held { way, ratio, limit: last.mean("limit_mean"), unsettled })
 }
 
 fn growth(direct: &[&Cell<'_>], key: &'static str, words: &'static str) -> Option<Growth> {
-    let (from, to) = (direct.first()?.mean(named(key))?, direct.last()?.mean(named(key))?);
+    let (from, to) = (direct.first()?.mean(key)?, direct.last()?.mean(key)?);
     (from > 0.0 && to.is_finite()).then_some(Growth { key, words, from, to })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{falling, flat, plan, reread};
-    use super::super::record::Second;
+    use super::super::fixture::{falling, flat, is, plan, reread};
     use super::*;
+    use evenkeel_study::harness::{Run, cells};
+
+    fn of(runs: &[Run], load: Load) -> Option<Verdict> {
+        let plan = plan();
+        Verdict::of(&cells(&plan, runs), load)
+    }
 
     #[test]
     fn a_curve_that_falls_by_half_is_shown_with_its_interval() {
-        let verdict = Verdict::of(&falling(), Load::Shopping).unwrap();
+        let verdict = of(&falling(), Load::Shopping).unwrap();
         let fall = verdict.fall.unwrap();
         assert_eq!((fall.best.0, fall.highest.0, fall.runs), (8, 64, 3));
         assert!((fall.percent - 50.0).abs() < 1.0 && fall.is_shown(), "{fall:?}");
@@ -222,33 +240,32 @@ mod tests {
 
     #[test]
     fn a_fall_that_runs_do_not_agree_on_is_not_shown() {
-        let mut points = falling();
-        let is_last = |point: &&mut PointFile| point.key.way == Way::Direct && point.key.clients == 64;
-        points.iter_mut().filter(is_last).zip([1_200.0, 100.0, 400.0]).for_each(|(point, rate)| {
-            point.figures.throughput_per_s = rate;
-        });
-        let fall = Verdict::of(&points, Load::Shopping).unwrap().fall.unwrap();
+        let mut runs = falling();
+        let last = runs.iter_mut().filter(|run| is(run, Way::Direct, 64));
+        last.zip([1_200.0, 100.0, 400.0]).for_each(|(run, rate)| run.set("throughput_per_s", rate));
+        let fall = of(&runs, Load::Shopping).unwrap().fall.unwrap();
         assert!(fall.percent > FALL_PERCENT && !fall.is_shown(), "{fall:?}");
-        points.retain(|point| point.key.repeat == 1);
-        let fall = Verdict::of(&points, Load::Shopping).unwrap().fall.unwrap();
+        runs.retain(|run| run.repeat == 1);
+        let fall = of(&runs, Load::Shopping).unwrap().fall.unwrap();
         assert!(fall.interval.is_none() && !fall.is_shown(), "one run has no spread: {fall:?}");
     }
 
     #[test]
     fn a_curve_that_stays_asks_for_the_second_workload() {
+        assert!(!of(&flat(), Load::Shopping).unwrap().fall.unwrap().is_shown());
+        let plan = plan();
         let (falling, flat) = (falling(), flat());
-        assert!(!Verdict::of(&flat, Load::Shopping).unwrap().fall.unwrap().is_shown());
         for (second, of_falling, of_flat) in
             [(Second::Auto, false, true), (Second::Always, true, true), (Second::Never, false, false)]
         {
-            let plan = PlanFile { second, ..plan() };
-            assert_eq!((wants_second(&plan, &falling), wants_second(&plan, &flat)), (of_falling, of_flat));
+            let wants = |runs: &[Run]| wants_second(second, &cells(&plan, runs));
+            assert_eq!((wants(&falling), wants(&flat)), (of_falling, of_flat));
         }
     }
 
     #[test]
     fn each_way_is_compared_with_the_best_without_control() {
-        let verdict = Verdict::of(&falling(), Load::Shopping).unwrap();
+        let verdict = of(&falling(), Load::Shopping).unwrap();
         let of = |way| verdict.held.iter().find(|held| held.way == way).unwrap();
         assert!((of(Way::Direct).ratio.ratio - 0.5).abs() < 0.02);
         assert!((of(Way::Evenkeel).ratio.ratio - 0.9).abs() < 0.02);
@@ -258,14 +275,14 @@ mod tests {
 
     #[test]
     fn the_cost_is_misses_where_they_could_be_counted_and_only_these_are_overhead() {
-        let verdict = Verdict::of(&reread(), Load::Reread).unwrap();
+        let verdict = of(&reread(), Load::Reread).unwrap();
         let cost = verdict.cost().unwrap();
         assert_eq!((cost.key, cost.is_overhead()), ("pages_read_per_commit", false));
         assert!((cost.factor() - 4.0).abs() < 1e-9);
         assert_eq!(verdict.doubles_without_locks(), Some(true));
-        let mut points = reread();
-        points.iter_mut().for_each(|point| point.figures.dtlb_misses = Some(1e5));
-        let verdict = Verdict::of(&points, Load::Reread).unwrap();
+        let mut runs = reread();
+        runs.iter_mut().for_each(|run| run.set("dtlb_misses_per_commit", 1e5));
+        let verdict = of(&runs, Load::Reread).unwrap();
         let cost = verdict.cost().unwrap();
         assert_eq!((cost.key, cost.is_overhead()), ("dtlb_misses_per_commit", true));
         assert_eq!(verdict.doubles_without_locks(), Some(false));
@@ -273,8 +290,8 @@ mod tests {
 
     #[test]
     fn one_point_or_none_says_nothing() {
-        assert_eq!(Verdict::of(&[], Load::Shopping), None);
-        let one: Vec<PointFile> = falling().into_iter().take(1).collect();
-        assert_eq!(Verdict::of(&one, Load::Shopping).unwrap().fall, None);
+        assert_eq!(of(&[], Load::Shopping), None);
+        let one: Vec<Run> = falling().into_iter().take(1).collect();
+        assert_eq!(of(&one, Load::Shopping).unwrap().fall, None);
     }
 }

@@ -2,9 +2,11 @@
 
 mod settling;
 
-use super::record::{Load, PlanFile, PointFile, StepFile, Way};
+use super::parts::STEP;
+use super::record::{Load, Setting, Way};
 use super::verdict::{FALL_PERCENT, Fall, GROWTH, Growth, Held, Verdict};
 use crate::format;
+use evenkeel_study::harness::{Plan, Run};
 
 pub use settling::rest;
 
@@ -17,7 +19,7 @@ pub const PUBLISHED: &str = "Without control, throughput rises with load to a pe
 pub const SOURCE: &str = "MySQL on Linux 2.4.18, one Athlon of 1.3 GHz, TPC-W shopping mix";
 
 /// The first sentence: whether the finding shows here, and whether that can be relied on.
-pub fn headline(verdicts: &[Verdict], points: &[PointFile]) -> String {
+pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
     let Some(verdict) = verdicts.iter().find(|verdict| verdict.load == Load::Shopping) else {
         return "Nothing has been measured yet.".to_owned();
     };
@@ -29,7 +31,7 @@ pub fn headline(verdicts: &[Verdict], points: &[PointFile]) -> String {
         (true, false) => ", which cannot be told from noise",
         _ => "",
     };
-    let other = other_percent(points);
+    let other = other_percent(runs);
     let disturbed = if other > MUCH_PERCENT {
         let other = format::percent(other);
         format!(". Other programs used up to {other} of the machine: measure again when it is quiet")
@@ -43,13 +45,17 @@ pub fn headline(verdicts: &[Verdict], points: &[PointFile]) -> String {
 const MUCH_PERCENT: f64 = 20.0;
 
 /// Most that other programs used, percent of the machine. With a guard, its CPU time is among that of others.
-fn other_percent(points: &[PointFile]) -> f64 {
-    let alone = points.iter().filter(|point| point.key.way == Way::Direct);
-    alone.filter_map(|point| point.figures.other_percent).fold(0.0, f64::max)
+fn other_percent(runs: &[Run]) -> f64 {
+    let alone = runs.iter().filter(|run| run.levels.first().is_some_and(|way| way == Way::Direct.name()));
+    alone.filter_map(|run| run.figure("other_percent")).fold(0.0, f64::max)
+}
+
+fn most(runs: &[Run], figure: &str) -> f64 {
+    runs.iter().filter_map(|run| run.figure(figure)).fold(0.0, f64::max)
 }
 
 /// `loses 23 % (19 to 27 %) of its best throughput of 512/s, reached at 4 clients, with 256`.
-fn falls(fall: &Fall) -> String {
+pub(super) fn falls(fall: &Fall) -> String {
     if fall.best.0 == fall.highest.0 {
         return format!(
             "is fastest at the highest number of clients, {}: {}",
@@ -159,19 +165,18 @@ fn kept(verdict: &Verdict) -> Option<String> {
 }
 
 /// Doubts, each a sentence.
-pub fn caveats(plan: &PlanFile, points: &[PointFile], steps: &[StepFile]) -> Vec<String> {
+pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<String> {
     let mut found = Vec::new();
-    found.extend(counters(points));
-    found.extend(generator(points));
-    found.extend(neighbours(points));
-    found.extend(ends(points));
-    found.extend(few(plan, points, steps));
-    let sweep = &plan.shopping;
+    found.extend(counters(runs));
+    found.extend(generator(runs));
+    found.extend(neighbours(runs));
+    found.extend(ends(runs));
+    found.extend(few(plan, runs));
     found.push(format!(
         "Every point has a fresh guard, which begins at a limit of 8 and has {} before measuring begins.",
-        format::seconds(sweep.warm_up_s)
+        format::seconds(setting.shopping.warm_up_s)
     ));
-    found.extend(settling::caveats(plan, points));
+    found.extend(settling::caveats(plan, setting, runs));
     found.push(
         "The guard runs on the clients' CPUs; `unlimited` is a guard that never limits, so that the price of the hop \
          can be told from what control does."
@@ -185,8 +190,8 @@ pub fn caveats(plan: &PlanFile, points: &[PointFile], steps: &[StepFile]) -> Vec
     found
 }
 
-fn counters(points: &[PointFile]) -> Option<String> {
-    let reason = points.iter().find_map(|point| point.counters_refused.as_ref())?;
+fn counters(runs: &[Run]) -> Option<String> {
+    let reason = runs.iter().find_map(|run| run.notes.get(super::COUNTERS_REFUSED))?;
     Some(format!(
         "DTLB misses, cache misses and cycles are not available: {}. The study's rule then goes by CPU time per commit, \
          which the study does not call overhead.",
@@ -197,8 +202,8 @@ fn counters(points: &[PointFile]) -> Option<String> {
 /// Load threads that use nearly all of their CPU measure themselves.
 const GENERATOR_PERCENT: f64 = 80.0;
 
-fn generator(points: &[PointFile]) -> Option<String> {
-    let busiest = points.iter().map(|point| point.figures.generator_percent).fold(0.0, f64::max);
+fn generator(runs: &[Run]) -> Option<String> {
+    let busiest = most(runs, "generator_percent");
     (busiest > GENERATOR_PERCENT).then(|| {
         format!(
             "The load threads used up to {} of a CPU: some throughput may be theirs.",
@@ -210,9 +215,8 @@ fn generator(points: &[PointFile]) -> Option<String> {
 /// Beyond this, in percent, somebody else took part.
 const DISTURBED_PERCENT: f64 = 5.0;
 
-fn neighbours(points: &[PointFile]) -> Vec<String> {
-    let steal = points.iter().filter_map(|point| point.figures.steal_percent).fold(0.0, f64::max);
-    let other = other_percent(points);
+fn neighbours(runs: &[Run]) -> Vec<String> {
+    let (steal, other) = (most(runs, "steal_percent"), other_percent(runs));
     let mut found = Vec::new();
     if steal > DISTURBED_PERCENT {
         let steal = format::percent(steal);
@@ -227,34 +231,36 @@ fn neighbours(points: &[PointFile]) -> Vec<String> {
     found
 }
 
-fn ends(points: &[PointFile]) -> Option<String> {
-    let (failed, lost) =
-        points.iter().fold((0, 0), |(failed, lost), point| (failed + point.failed, lost + point.lost));
-    (failed + lost > 0).then(|| {
+fn ends(runs: &[Run]) -> Option<String> {
+    let sum = |figure: &str| runs.iter().filter_map(|run| run.figure(figure)).sum::<f64>();
+    let (failed, lost) = (sum("failed"), sum("lost"));
+    (failed + lost > 0.0).then(|| {
         format!(
             "{} failed other than by deadlock, and {} were given up or never sent; none counts as a commit.",
             format::counted(failed as usize, "request"),
-            format::count(lost)
+            format::count(lost as u64)
         )
     })
 }
 
-fn few(plan: &PlanFile, points: &[PointFile], steps: &[StepFile]) -> Vec<String> {
+fn few(plan: &Plan, runs: &[Run]) -> Vec<String> {
     let mut found = Vec::new();
-    let planned = super::plan::points(&plan.shopping, plan.seed).len();
-    let done = points.iter().filter(|point| point.key.load == Load::Shopping).count();
+    let of = |part: &str| runs.iter().filter(|run| run.part == part).count();
+    let planned = plan.part(Load::Shopping.name()).map_or(0, evenkeel_study::harness::Part::runs);
+    let done = of(Load::Shopping.name());
     if done < planned {
         found.push(format!("Unfinished: {done} of {planned} points of the shopping mix."));
     }
-    let repeats = plan.shopping.repeats.min(plan.reread.repeats);
+    let repeats =
+        plan.parts.iter().filter(|part| part.name != STEP).map(|part| part.repeats).min().unwrap_or(0);
     if repeats < 3 {
         found.push(format!(
             "{} of each point: with so few the 95 % intervals are wide.",
             format::counted(repeats as usize, "run")
         ));
     }
-    let each = steps.iter().filter(|step| step.way == Way::Evenkeel).count();
-    if each == 1 {
+    let is_ours = |run: &&Run| run.part == STEP && run.levels == [Way::Evenkeel.name()];
+    if runs.iter().filter(is_ours).count() == 1 {
         found.push("Each step was watched once.".to_owned());
     }
     found
@@ -270,32 +276,44 @@ pub fn rule() -> String {
 }
 
 /// What was done, in a line.
-pub fn setting(plan: &PlanFile) -> String {
-    let sweep = &plan.shopping;
-    let clients: Vec<String> = sweep.clients.iter().map(ToString::to_string).collect();
+pub fn setting(plan: &Plan, setting: &Setting) -> String {
+    let part = plan.part(Load::Shopping.name());
+    let clients = part.and_then(|part| part.factors.get(part.place("clients")?));
+    let clients: Vec<&str> =
+        clients.iter().flat_map(|clients| &clients.levels).map(|level| level.name.as_str()).collect();
     format!(
         "TPC-W shopping mix without think time, NUM_EBS {}, NUM_ITEMS {}; {} clients; {} of {} after {} of warm-up; \
          server on CPU {}, clients and guard on CPU {}",
-        plan.ebs,
-        format::count(u64::from(plan.items)),
+        setting.ebs,
+        format::count(u64::from(setting.items)),
         clients.join(", "),
-        format::counted(sweep.repeats as usize, "run"),
-        format::seconds(sweep.duration_s),
-        format::seconds(sweep.warm_up_s),
-        plan.place.server_cpus,
-        plan.place.generator_cpus
+        format::counted(part.map_or(0, |part| part.repeats as usize), "run"),
+        format::seconds(setting.shopping.duration_s),
+        format::seconds(setting.shopping.warm_up_s),
+        setting.place.server_cpus,
+        setting.place.generator_cpus
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{falling, flat, plan, reread, steps};
+    use super::super::fixture::{falling, flat, plan, reread, setting as setting_of, steps};
     use super::super::verdict::verdicts;
     use super::*;
+    use evenkeel_study::harness::cells;
+
+    fn verdicts_of(runs: &[Run]) -> Vec<Verdict> {
+        let plan = plan();
+        verdicts(&cells(&plan, runs))
+    }
+
+    fn said_of(runs: &[Run]) -> String {
+        sentences(&verdicts_of(runs)[0]).join(" ")
+    }
 
     #[test]
     fn a_curve_that_stays_is_not_shown_here() {
-        let text = headline(&verdicts(&flat()), &flat());
+        let text = headline(&verdicts_of(&flat()), &flat());
         assert!(
             text.starts_with("Not shown here: without control the shopping mix loses 2 % (95 % interval"),
             "{text}"
@@ -304,31 +322,28 @@ mod tests {
             text.ends_with("of its best throughput of 1,000/s, reached at 8 clients, with 64 clients"),
             "{text}"
         );
-        assert!(headline(&verdicts(&falling()), &falling()).starts_with("Shown here: "));
+        assert!(headline(&verdicts_of(&falling()), &falling()).starts_with("Shown here: "));
         assert_eq!(headline(&[], &[]), "Nothing has been measured yet.");
     }
 
     #[test]
     fn a_disturbed_machine_is_told_in_the_first_sentence() {
-        let mut points = falling();
-        points[0].figures.other_percent = Some(70.0);
-        let text = headline(&verdicts(&points), &points);
+        let mut runs = falling();
+        runs[0].set("other_percent", 70.0);
+        let text = headline(&verdicts_of(&runs), &runs);
         assert!(text.ends_with("used up to 70 % of the machine: measure again when it is quiet"), "{text}");
     }
 
     #[test]
     fn pages_that_the_pool_misses_are_not_called_overhead_and_misses_of_the_hardware_are() {
-        let said = |points: &[PointFile]| sentences(&verdicts(points)[0]).join(" ");
-        let mut points = reread();
-        points
-            .iter_mut()
-            .for_each(|point| point.figures.dtlb_misses = Some(f64::from(100 * point.key.clients)));
-        assert!(
-            said(&points).contains("overhead that grows without lock waits, as the study"),
-            "{}",
-            said(&points)
-        );
-        let said = said(&reread());
+        let mut runs = reread();
+        for run in &mut runs {
+            let clients: f64 = run.levels[1].parse().unwrap();
+            run.set("dtlb_misses_per_commit", 100.0 * clients);
+        }
+        let said = said_of(&runs);
+        assert!(said.contains("overhead that grows without lock waits, as the study"), "{said}");
+        let said = said_of(&reread());
         assert!(!said.contains("overhead that grows"), "{said}");
         assert!(
             said.contains("a cost that grows without lock waits. It is not what the study calls overhead"),
@@ -340,23 +355,24 @@ mod tests {
 
     #[test]
     fn each_way_is_named_with_what_it_keeps() {
-        let verdicts = verdicts(&falling());
-        let said = sentences(&verdicts[0]).join(" ");
+        let said = said_of(&falling());
         assert!(said.contains("Evenkeel's rule 0.9 (0.") && said.contains("at a mean limit of 4"), "{said}");
         assert!(said.contains("at a mean limit of 4, not settled in 3 runs; Evenkeel's rule"), "{said}");
     }
 
     #[test]
     fn doubts_are_told_with_their_evidence() {
-        let mut points = falling();
-        points[0].lost = 3;
-        points[0].figures.generator_percent = 95.0;
-        let said = caveats(&plan(), &points, &steps()).join("\n");
+        let mut runs = falling();
+        runs[0].set("lost", 3.0);
+        runs[0].set("generator_percent", 95.0);
+        let all: Vec<Run> = runs.iter().cloned().chain(steps()).collect();
+        let said = caveats(&plan(), &setting_of(), &all).join("\n");
         for part in ["not available: the kernel has no such event", "up to 95 % of a CPU", "3 were given up"]
         {
             assert!(said.contains(part), "{part} in {said}");
         }
         assert!(!said.contains("Unfinished"), "{said}");
-        assert!(caveats(&plan(), &points[1..], &[]).join("\n").contains("Unfinished: 35 of 36"));
+        let fewer = caveats(&plan(), &setting_of(), &runs[1..]).join("\n");
+        assert!(fewer.contains("Unfinished: 35 of 36"), "{fewer}");
     }
 }

@@ -40,12 +40,12 @@ fn a_study_measures_every_point_and_goes_on_where_one_is_missing() {
         [&["-q", "study", "throttling", "--json", "--second", "always", "--out", &out], &TINY[..]].concat();
     let results: Value = serde_json::from_str(&done(home.path(), &arguments)).expect("JSON");
 
-    let cells = results["cells"].as_array().expect("cells");
+    let cells: Vec<&Value> = points(&results);
     assert_eq!(cells.len(), 8, "two workloads, two ways, two counts: {cells:#?}");
     let figure = |cell: &Value, name: &str| cell["figures"][name]["mean"].as_f64();
     // A machine that stands still for the half second of a point commits nothing in it; not in all of them.
     let commits = |cell: &Value| figure(cell, "throughput_per_s").is_some_and(|rate| rate > 0.0);
-    assert!(cells.iter().any(commits), "nothing was committed: {cells:#?}");
+    assert!(cells.iter().copied().any(commits), "nothing was committed: {cells:#?}");
     let (guarded, direct): (Vec<&Value>, Vec<&Value>) =
         cells.iter().partition(|cell| cell["way"] == "evenkeel");
     assert!(guarded.iter().any(|cell| figure(cell, "limit_mean").is_some()), "no limit: {guarded:#?}");
@@ -54,39 +54,59 @@ fn a_study_measures_every_point_and_goes_on_where_one_is_missing() {
         // What cannot be counted is absent, never zero.
         assert_ne!(cell["figures"]["cycles_per_commit"]["mean"], 0.0, "{cell}");
     }
-    assert_eq!(results["steps"].as_array().map(Vec::len), Some(2));
+    assert_eq!(results["series"].as_array().map(Vec::len), Some(2), "a step of each way");
     let text = std::fs::read_to_string(&page).expect("the page was written");
     the_finding_is_that_of_the_cells(&results, &text);
     assert!(text.contains("throughput-reread") && text.ends_with("</html>\n"));
 
     resumed(home.path(), results["id"].as_str().expect("a name"));
+    seen_by_all(home.path(), &results);
     assert!(
         !home.path().join("sandboxes").join(results["id"].as_str().expect("a name")).exists(),
         "data stayed"
     );
 }
 
+/// Cells of the two workloads; steps have no figures of their own.
+fn points(results: &Value) -> Vec<&Value> {
+    let cells = results["cells"].as_array().expect("cells");
+    cells.iter().filter(|cell| cell["part"] != "step").collect()
+}
+
+/// The commands that read studies see this one too, and say the same of it.
+fn seen_by_all(home: &Path, results: &Value) {
+    let id = results["id"].as_str().expect("a name");
+    let list = done(home, &["runs"]);
+    assert!(list.contains(id) && list.contains("study of throttling") && list.contains("complete"), "{list}");
+    let shown: Value = serde_json::from_str(&done(home, &["runs", id, "--json"])).expect("JSON");
+    assert_eq!(shown["id"], results["id"]);
+    let cells = done(home, &["export", id]);
+    assert!(cells.starts_with("study,part,way,clients,figure,runs,mean"), "{cells}");
+    let runs = done(home, &["export", id, "--format", "runs"]);
+    assert_eq!(runs.lines().count(), 1 + 8 + 2, "{runs}");
+    let page = done(home, &["report", id]);
+    assert!(std::fs::read_to_string(page.trim()).is_ok_and(|page| page.ends_with("</html>\n")), "{page}");
+}
+
 /// One run of each point has no spread, so that nothing is shown, however the curve falls; and how it falls is what the
 /// cells say.
 fn the_finding_is_that_of_the_cells(results: &Value, page: &str) {
-    let cells = results["cells"].as_array().expect("cells");
+    let cells = points(results);
     let direct = |clients: u64| {
-        let is_it = |cell: &&Value| {
-            cell["load"] == "shopping" && cell["way"] == "direct" && cell["clients"] == clients
+        let is_it = |cell: &&&Value| {
+            cell["part"] == "shopping" && cell["way"] == "direct" && cell["clients"] == clients
         };
         let cell = cells.iter().find(is_it).expect("a cell");
         cell["figures"]["throughput_per_s"]["mean"].as_f64().expect("a throughput")
     };
     let (one, three) = (direct(1), direct(3));
-    let fall = &results["verdicts"][0]["fall"];
+    let fall = &results["findings"][0];
+    let number = |name: &str| fall["numbers"][name]["value"].as_f64();
+    assert_eq!((number("highest_clients"), number("highest_per_s")), (Some(3.0), Some(three)), "{fall}");
+    assert_eq!(number("best_per_s"), Some(one.max(three)), "{fall}");
     assert_eq!(
-        (&fall["highest_clients"], fall["highest_per_s"].as_f64()),
-        (&Value::from(3), Some(three)),
-        "{fall}"
-    );
-    assert_eq!(
-        (fall["best_per_s"].as_f64(), &fall["shown"]),
-        (Some(one.max(three)), &Value::from(false)),
+        (&fall["name"], &fall["outcome"]),
+        (&"throughput-falls".into(), &"not testable here".into()),
         "{fall}"
     );
     let end = if three >= one { "is fastest at the highest number of clients, 3" } else { "with 3 clients" };
@@ -98,13 +118,13 @@ fn the_finding_is_that_of_the_cells(results: &Value, page: &str) {
 
 /// One point is taken away: it alone is measured again.
 fn resumed(home: &Path, id: &str) {
-    let points = home.join("studies").join(id).join("points");
-    let (gone, kept) = (points.join("shopping-direct-3-r1.json"), points.join("shopping-evenkeel-3-r1.json"));
+    let runs = home.join("runs").join(id).join("runs");
+    let (gone, kept) = (runs.join("shopping-direct-3-r1"), runs.join("shopping-evenkeel-3-r1/run.json"));
     let before = std::fs::read(&kept).expect("a point");
-    std::fs::remove_file(&gone).expect("a point to lose");
+    std::fs::remove_dir_all(&gone).expect("a point to lose");
     let text = done(home, &["study", "throttling", "--resume", "last"]);
     assert!(text.contains("report: ") && text.contains("ranges read again and again"), "{text}");
-    assert!(gone.exists(), "the missing point was measured");
+    assert!(gone.join("run.json").exists(), "the missing point was measured");
     assert_eq!(std::fs::read(&kept).expect("a point"), before, "a finished point was measured again");
 }
 
@@ -121,23 +141,24 @@ fn a_point_of_the_published_rule_begins_when_its_limit_has_stood_still_or_says_t
         arguments[at] = value;
     }
     let results: Value = serde_json::from_str(&done(home.path(), &arguments)).expect("JSON");
-    let cells = results["cells"].as_array().expect("cells");
-    let of = |way: &str| cells.iter().find(|cell| cell["way"] == way).expect("a cell");
-    assert!(of("evenkeel")["settled"].is_null(), "{:#}", of("evenkeel"));
-    let settling = &of("reflection")["settling"][0];
+    let cells = points(&results);
+    let of = |way: &str| *cells.iter().find(|cell| cell["way"] == way).expect("a cell");
+    let figure = |way: &str, name: &str| of(way)["figures"][name]["mean"].as_f64();
+    assert_eq!(figure("evenkeel", "limit_settled"), None, "{:#}", of("evenkeel"));
     let (settled, waited_s) =
-        (settling["settled"].as_bool(), settling["waited_s"].as_f64().expect("seconds"));
+        (figure("reflection", "limit_settled"), figure("reflection", "settle_waited_s").expect("seconds"));
+    let settled = settled.map(|settled| settled > 0.0);
     match settled {
-        Some(true) => assert!((1.0..10.0).contains(&(waited_s + 1e-6)), "{settling}"),
-        Some(false) => assert!(waited_s >= 10.0 - 1e-6, "{settling}"),
-        None => panic!("{settling}"),
+        Some(true) => assert!((1.0..10.0).contains(&(waited_s + 1e-6)), "{waited_s}"),
+        Some(false) => assert!(waited_s >= 10.0 - 1e-6, "{waited_s}"),
+        None => panic!("{:#}", of("reflection")),
     }
     let caveats = results["caveats"].to_string();
     let said =
         if settled == Some(true) { "shopping 2 settled after" } else { "shopping 2 not settled in 1 run" };
     assert!(caveats.contains(said) && caveats.contains("1 s instead of the published 1 min"), "{caveats}");
     // The limit is that of the measured phase, which began after the wait.
-    assert!(of("reflection")["figures"]["limit_mean"]["mean"].as_f64().is_some_and(|limit| limit >= 1.0));
+    assert!(figure("reflection", "limit_mean").is_some_and(|limit| limit >= 1.0));
 }
 
 #[test]
@@ -160,7 +181,7 @@ fn studies_are_listed_and_wrong_use_is_refused_before_anything_starts() {
         let text = refused(home.path(), arguments);
         assert!(text.contains(expected), "{arguments:?}: {text}");
     }
-    assert!(!home.path().join("studies").exists() && !home.path().join("sandboxes").exists());
+    assert!(["runs", "studies", "sandboxes"].iter().all(|name| !home.path().join(name).exists()));
 }
 
 const LIVE: [&str; 6] = ["study", "shares", "--live", "--period=200ms", "--experiments=table-7-64", "--json"];

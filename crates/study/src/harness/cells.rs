@@ -45,7 +45,8 @@ impl Cell<'_> {
     pub fn words(&self, factor: &str) -> &str {
         let level = self.level(factor);
         let place = self.part.place(factor);
-        let known = place.and_then(|place| self.part.factors[place].levels.iter().find(|known| known.name == level));
+        let known =
+            place.and_then(|place| self.part.factors[place].levels.iter().find(|known| known.name == level));
         known.map_or(level, super::plan::Level::words)
     }
 }

@@ -9,6 +9,8 @@ pub struct Figure {
     pub head: [&'static str; 2],
     /// How it is drawn; `None` where it stands in the table alone.
     pub chart: Option<Chart>,
+    /// Whether it is 1 where something was so and 0 where it was not: shown as `2 of 3`.
+    pub is_flag: bool,
 }
 
 /// How a figure is drawn.
@@ -55,18 +57,29 @@ pub enum Scale {
 impl Figure {
     /// One that stands in the table alone.
     pub const fn plain(key: &'static str, head: [&'static str; 2]) -> Self {
-        Self { key, head, chart: None }
+        Self { key, head, chart: None, is_flag: false }
     }
 
     /// One that is drawn too.
     pub const fn drawn(key: &'static str, head: [&'static str; 2], chart: Chart) -> Self {
-        Self { key, head, chart: Some(chart) }
+        Self { key, head, chart: Some(chart), is_flag: false }
+    }
+
+    /// One that is 1 where something was so and 0 where it was not.
+    pub const fn flag(key: &'static str, head: [&'static str; 2]) -> Self {
+        Self { key, head, chart: None, is_flag: true }
     }
 }
 
 impl Chart {
     /// A chart of all levels.
-    pub const fn new(heading: &'static str, axis: &'static str, words: &'static str, unit: Unit, scale: Scale) -> Self {
+    pub const fn new(
+        heading: &'static str,
+        axis: &'static str,
+        words: &'static str,
+        unit: Unit,
+        scale: Scale,
+    ) -> Self {
         Self { heading, axis, words, unit, scale, without: "" }
     }
 

@@ -19,6 +19,8 @@ pub struct Judgement {
     pub sentences: Vec<(String, String)>,
     /// Doubts, each a sentence.
     pub caveats: Vec<String>,
+    /// Where it was measured: name and value.
+    pub place: Vec<(&'static str, String)>,
     /// Levels worth a line in a chart: part, figure, value, and what it is.
     pub guides: Vec<(String, &'static str, f64, String)>,
 }

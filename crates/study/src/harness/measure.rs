@@ -5,6 +5,7 @@ use super::judgement::Judgement;
 use super::plan::{Part, Plan};
 use super::run::{Run, keep, read};
 use crate::store::{StoreError, StudyFolder};
+use evenkeel_lab::data::DataProgress;
 use evenkeel_os::stop::Stop;
 
 /// A published study.
@@ -71,6 +72,8 @@ impl Order<'_> {
 pub enum Event {
     /// Something begins that has no measure.
     Step(String),
+    /// Data is being written.
+    Data(DataProgress),
     /// A run begins.
     RunBegins {
         /// Its name.
@@ -95,7 +98,7 @@ pub fn missing(part: &Part, seed: u64, runs: &[Run]) -> Vec<(Vec<String>, u32)> 
 ///
 /// # Errors
 /// Those of the study, and of the disk.
-pub fn measure<S: Study>(
+pub fn measure<S: Study + ?Sized>(
     study: &mut S,
     folder: &StudyFolder,
     stop: &Stop,
@@ -130,7 +133,7 @@ pub fn measure<S: Study>(
 }
 
 /// Of parts that come later; of one whose need is not known yet it is assumed that it is needed.
-fn later_s<S: Study>(study: &S, plan: &Plan, parts: &[Part], runs: &[Run]) -> f64 {
+fn later_s<S: Study + ?Sized>(study: &S, plan: &Plan, parts: &[Part], runs: &[Run]) -> f64 {
     let of = |part: &Part| {
         let missing = missing(part, plan.seed, runs);
         missing.iter().map(|(levels, _)| study.takes_s(part, levels)).sum::<f64>()

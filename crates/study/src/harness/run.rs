@@ -88,8 +88,7 @@ impl Series {
     }
 
     fn of(table: &Table) -> Self {
-        let columns: Vec<String> =
-            table.names().iter().filter(|name| *name != "at_s").cloned().collect();
+        let columns: Vec<String> = table.names().iter().filter(|name| *name != "at_s").cloned().collect();
         let values: Vec<Vec<Option<f64>>> =
             columns.iter().filter_map(|name| Some(table.column(name)?.collect())).collect();
         let instants = table.column("at_s").into_iter().flatten().enumerate();

@@ -17,11 +17,21 @@ fn plan() -> Plan {
     let part = Part {
         name: "work".to_owned(),
         title: "shared work".to_owned(),
-        factors: vec![Factor::numeric("workers", [1, 4]), Factor::named("work", [("small", ""), ("large", "")])],
+        factors: vec![
+            Factor::numeric("workers", [1, 4]),
+            Factor::named("work", [("small", ""), ("large", "")]),
+        ],
         repeats: 3,
         ..Part::default()
     };
-    Plan { format: FORMAT, id: "workers-1".to_owned(), kind: "workers".to_owned(), seed: 7, parts: vec![part], ..Plan::default() }
+    Plan {
+        format: FORMAT,
+        id: "workers-1".to_owned(),
+        kind: "workers".to_owned(),
+        seed: 7,
+        parts: vec![part],
+        ..Plan::default()
+    }
 }
 
 impl Study for Workers {
@@ -35,12 +45,12 @@ impl Study for Workers {
         1.0
     }
 
-    fn prepare(&mut self, _: &Part, _: measure::Tell<'_>) -> Result<(), StoreError> {
+    fn prepare(&mut self, _: &Part, _: Tell<'_>) -> Result<(), StoreError> {
         self.prepared += 1;
         Ok(())
     }
 
-    fn run(&mut self, order: &Order<'_>, _: measure::Tell<'_>) -> Result<Option<Run>, StoreError> {
+    fn run(&mut self, order: &Order<'_>, _: Tell<'_>) -> Result<Option<Run>, StoreError> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -49,7 +59,10 @@ impl Study for Workers {
         let work = if order.level("work") == "large" { 8.0 } else { 4.0 };
         let mut run = Run::default();
         run.set("seconds", work / workers + 0.01 * f64::from(order.repeat));
-        run.series = Series { columns: vec!["busy".to_owned()], rows: vec![(0.5, vec![Some(workers)]), (1.0, vec![None])] };
+        run.series = Series {
+            columns: vec!["busy".to_owned()],
+            rows: vec![(0.5, vec![Some(workers)]), (1.0, vec![None])],
+        };
         Ok(Some(run))
     }
 

@@ -1,22 +1,30 @@
 //! Whether the published rule had come to rest where it was measured.
 
 use crate::format;
-use crate::throttling::record::{PlanFile, PointFile, Settle, Settling, Way};
-use crate::throttling::summary::{Cell, cells};
+use crate::throttling::figures::{SETTLED, SETTLED_AT, WAITED};
+use crate::throttling::record::{Setting, Settle, Way};
+use crate::throttling::verdict::settled;
+use evenkeel_study::harness::{Cell, Plan, Run, cells};
 
 /// Whether points of the published rule were measured where it came to rest.
-pub fn caveats(plan: &PlanFile, points: &[PointFile]) -> Vec<String> {
-    if !plan.shopping.ways.contains(&Way::Reflection) {
+pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<String> {
+    let has_rule = |part: &evenkeel_study::harness::Part| {
+        part.factors
+            .iter()
+            .flat_map(|factor| &factor.levels)
+            .any(|level| level.name == Way::Reflection.name())
+    };
+    if !plan.parts.iter().any(has_rule) {
         return Vec::new();
     }
-    let Some(settle) = plan.settle else {
+    let Some(settle) = setting.settle else {
         return vec!["The points of the study's rule did not wait until its limit had settled.".to_owned()];
     };
     let (span, most) = (format::seconds(settle.span_s), format::seconds(settle.most_s));
     let mut found = vec![format!(
         "A point of the study's rule begins when its limit has not moved for {span}, the span of its means, or after {most}: \
          then it has not settled. {}.",
-        came_to_rest(points)
+        came_to_rest(plan, runs)
     )];
     if settle.span_s < Settle::PUBLISHED_S {
         found.push(format!(
@@ -30,9 +38,9 @@ pub fn caveats(plan: &PlanFile, points: &[PointFile]) -> Vec<String> {
 }
 
 /// `Settled: 1 client after 60 s to 63 s at a limit of 8; not settled: 64 clients in 3 of 3 runs`.
-fn came_to_rest(points: &[PointFile]) -> String {
-    let cells = cells(points);
-    let waited: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.settled().is_some()).collect();
+fn came_to_rest(plan: &Plan, runs: &[Run]) -> String {
+    let cells = cells(plan, runs);
+    let waited: Vec<&Cell<'_>> = cells.iter().filter(|cell| settled(cell).is_some()).collect();
     if waited.is_empty() {
         return "No point of it has been measured yet".to_owned();
     }
@@ -40,25 +48,31 @@ fn came_to_rest(points: &[PointFile]) -> String {
     format!("By workload and clients: {}", told.join("; "))
 }
 
-/// What one limit did before its point.
-pub fn rest(settling: Settling) -> String {
-    let (waited, limit) = (format::seconds(settling.waited_s.round()), settling.limit);
-    match settling.settled {
+/// What the limit did before a point; `None` where it was not waited for.
+pub fn rest(run: &Run) -> Option<String> {
+    let waited = format::seconds(run.figure(WAITED)?.round());
+    let limit = run.figure(SETTLED_AT)?;
+    Some(match run.figure(SETTLED)? > 0.0 {
         true => format!("settled after {waited} at a limit of {limit}"),
         false => format!("not settled after {waited}, at a limit of {limit}"),
-    }
+    })
 }
 
 fn rest_of(cell: &Cell<'_>) -> String {
-    let settled: Vec<Settling> =
-        cell.runs.iter().filter_map(|run| run.settling).filter(|of| of.settled).collect();
-    let name = format!("{} {}", cell.load.name(), cell.clients);
-    let (count, runs) = (settled.len(), cell.runs.len());
+    let rested: Vec<&Run> = cell
+        .runs
+        .iter()
+        .filter(|run| run.figure(SETTLED).is_some_and(|settled| settled > 0.0))
+        .copied()
+        .collect();
+    let name = format!("{} {}", cell.part.name, cell.level("clients"));
+    let (count, runs) = (rested.len(), cell.runs.len());
     if count == 0 {
         return format!("{name} not settled in {}", format::counted(runs, "run"));
     }
-    let (least, most) = range(settled.iter().map(|of| of.waited_s.round()));
-    let (low, high) = range(settled.iter().map(|of| f64::from(of.limit)));
+    let of = |figure: &'static str| rested.iter().filter_map(move |run| run.figure(figure));
+    let (least, most) = range(of(WAITED).map(f64::round));
+    let (low, high) = range(of(SETTLED_AT));
     let to = |low: f64, high: f64| match low < high {
         true => format!("{} to {}", format::short(low), format::short(high)),
         false => format::short(low),
@@ -79,13 +93,13 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::throttling::fixture::{falling, plan};
+    use crate::throttling::fixture::{falling, plan, setting};
 
     #[test]
     fn points_of_the_published_rule_say_when_it_settled_or_that_it_did_not() {
-        let said = |plan: &PlanFile, points: &[PointFile]| caveats(plan, points).join("\n");
-        let mut points = falling();
-        let full = said(&plan(), &points);
+        let said = |setting: &Setting, runs: &[Run]| caveats(&plan(), setting, runs).join("\n");
+        let mut runs = falling();
+        let full = said(&setting(), &runs);
         for part in [
             "its limit has not moved for 1 min, the span of its means, or after 10 min",
             "shopping 8 settled after 61 to 63 s at a limit of 4; shopping 64 not settled in 3 runs",
@@ -93,10 +107,9 @@ mod tests {
             assert!(full.contains(part), "{part} in {full}");
         }
         assert!(!full.contains("instead of the published"), "{full}");
-        let late = |point: &&mut PointFile| point.key.clients == 8 && point.key.repeat == 1;
-        let settling = points.iter_mut().filter(late).filter_map(|point| point.settling.as_mut());
-        settling.for_each(|settling| settling.settled = false);
-        let quick = said(&PlanFile { settle: Some(Settle::of_span(6.0)), ..plan() }, &points);
+        let late = |run: &&mut Run| run.levels[1] == "8" && run.repeat == 1 && run.figure(SETTLED).is_some();
+        runs.iter_mut().filter(late).for_each(|run| run.set(SETTLED, 0.0));
+        let quick = said(&Setting { settle: Some(Settle::of_span(6.0)), ..setting() }, &runs);
         for part in [
             "has not moved for 6 s",
             "or after 1 min",
@@ -105,7 +118,7 @@ mod tests {
         ] {
             assert!(quick.contains(part), "{part} in {quick}");
         }
-        let old = said(&PlanFile { settle: None, ..plan() }, &points);
+        let old = said(&Setting { settle: None, ..setting() }, &runs);
         assert!(old.contains("did not wait until its limit had settled"), "{old}");
     }
 }

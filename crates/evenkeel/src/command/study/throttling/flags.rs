@@ -4,9 +4,11 @@ use crate::command::Session;
 use crate::command::sandbox::ServerArgs;
 use crate::config::units;
 use crate::failure::WithHint;
-use crate::throttling::record::{FORMAT, Load, Place, PlanFile, Second, Settle, StepPlan, Sweep, Way};
+use crate::throttling::parts::{self, Sweep};
+use crate::throttling::record::{Load, Place, Second, Setting, Settle, StepPlan, Times, Way};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_sense::{CpuSet, Domain, Machine};
+use evenkeel_study::harness::{Part, Plan};
 use std::path::PathBuf;
 
 /// Most clients: a private server has 2,000 connections.
@@ -76,33 +78,33 @@ pub struct Args {
 ///
 /// # Errors
 /// Names the flag and what to do.
-pub fn plan(session: &Session, args: &Args) -> Result<PlanFile> {
-    let created_unix_s = crate::clock::unix_time().as_secs();
-    let id =
-        format!("throttling-{}-{:04x}", crate::format::stamp(created_unix_s), std::process::id() & 0xffff);
+pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
     let mut clients = args.clients.clone();
     clients.sort_unstable();
     clients.dedup();
-    Ok(PlanFile {
-        format: FORMAT,
-        id,
-        created_unix_s,
-        command: std::env::args().skip(1).collect(),
-        quick: args.quick,
-        seed: args.seed,
+    let span_s = time(args.span.as_deref(), "--span", if args.quick { 6.0 } else { Settle::PUBLISHED_S })?;
+    let setting = Setting {
         ebs: args.ebs.unwrap_or(if args.quick { 1 } else { 10 }),
         items: args.items.unwrap_or(if args.quick { 1_000 } else { 10_000 }),
-        settle: Some(Settle::of_span(time(
-            args.span.as_deref(),
-            "--span",
-            if args.quick { 6.0 } else { Settle::PUBLISHED_S },
-        )?)),
-        shopping: sweep(args, Load::Shopping, &clients)?,
-        reread: sweep(args, Load::Reread, &clients)?,
+        settle: Some(Settle::of_span(span_s)),
+        shopping: times(args, Load::Shopping)?,
+        reread: times(args, Load::Reread)?,
         second: args.second,
         step: step(args, &clients)?,
         place: place(session, args)?,
-    })
+    };
+    let parts = parts(args, &setting, &clients);
+    crate::command::study::published::plan(crate::throttling::NAME, args.seed, parts, &setting)
+}
+
+/// The step is watched on the data of the shopping mix, and comes before the second workload takes its place.
+fn parts(args: &Args, setting: &Setting, clients: &[u32]) -> Vec<Part> {
+    let steps = args.repeats.unwrap_or(if args.quick { 1 } else { 3 });
+    vec![
+        parts::of_load(Load::Shopping, &sweep(args, Load::Shopping, clients)),
+        parts::of_step(setting, &ways(args), steps),
+        parts::of_load(Load::Reread, &sweep(args, Load::Reread, clients)),
+    ]
 }
 
 fn ways(args: &Args) -> Vec<Way> {
@@ -112,7 +114,7 @@ fn ways(args: &Args) -> Vec<Way> {
 /// More transactions than this would need minutes of their own: each reads megabytes from the disk.
 const REREAD_MAX: u32 = 64;
 
-fn sweep(args: &Args, load: Load, clients: &[u32]) -> Result<Sweep> {
+fn sweep(args: &Args, load: Load, clients: &[u32]) -> Sweep {
     let counts: &[u32] = match (clients, load, args.quick) {
         ([_, ..], Load::Shopping, _) => clients,
         ([_, ..], Load::Reread, _) => &[clients[0], clients[clients.len() - 1].min(REREAD_MAX)],
@@ -128,17 +130,22 @@ fn sweep(args: &Args, load: Load, clients: &[u32]) -> Result<Sweep> {
     }
     let mut clients = counts.to_vec();
     clients.dedup();
-    // Transactions of the second workload are long, and a controller learns once for some tens of them.
-    let (repeats, warm_up_s) = match (load, args.quick) {
-        (_, false) => (5, 20.0),
-        (Load::Shopping, true) => (3, 3.0),
-        (Load::Reread, true) => (2, 8.0),
+    let repeats = match (load, args.quick) {
+        (_, false) => 5,
+        (Load::Shopping, true) => 3,
+        (Load::Reread, true) => 2,
     };
-    Ok(Sweep {
-        load,
-        clients,
-        ways,
-        repeats: args.repeats.unwrap_or(repeats),
+    Sweep { clients, ways, repeats: args.repeats.unwrap_or(repeats) }
+}
+
+/// Transactions of the second workload are long, and a controller learns once for some tens of them.
+fn times(args: &Args, load: Load) -> Result<Times> {
+    let warm_up_s = match (load, args.quick) {
+        (_, false) => 20.0,
+        (Load::Shopping, true) => 3.0,
+        (Load::Reread, true) => 8.0,
+    };
+    Ok(Times {
         warm_up_s: time(args.warm_up.as_deref(), "--warm-up", warm_up_s)?,
         duration_s: time(args.duration.as_deref(), "--duration", if args.quick { 2.0 } else { 20.0 })?,
     })
@@ -149,8 +156,6 @@ fn step(args: &Args, clients: &[u32]) -> Result<StepPlan> {
     let after_s = time(args.step.as_deref(), "--step", if args.quick { 10.0 } else { 120.0 })?;
     Ok(StepPlan {
         clients: (4.min(high), high),
-        ways: ways(args),
-        repeats: args.repeats.unwrap_or(if args.quick { 1 } else { 3 }),
         before_s: (after_s / 3.0).min(20.0).floor().max(1.0),
         after_s,
     })

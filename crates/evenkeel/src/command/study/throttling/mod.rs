@@ -1,4 +1,4 @@
-//! `evenkeel study throttling`: points and steps on a private server, each kept as soon as it is finished.
+//! `evenkeel study throttling`: points and steps on a private server.
 
 mod flags;
 mod observe;
@@ -7,190 +7,123 @@ mod server;
 mod settle;
 mod step;
 
-use crate::command::{Session, look, profile};
-use crate::format;
-use crate::out;
-use crate::progress::{Mode, ProgressEvent, View};
-use crate::report::throttling::html;
-use crate::signals;
-use crate::throttling::folder::Folder;
-use crate::throttling::record::{Key, PlanFile, Second, Sweep, Way};
-use crate::throttling::{json, plan, table, verdict, words};
+use super::published::{self, Show};
+use crate::command::Session;
+use crate::throttling::figures::FIGURES;
+use crate::throttling::parts::{STEP, takes_s};
+use crate::throttling::record::{Load, Setting, Way};
+use crate::throttling::{self, verdict, words};
 use anyhow::{Context, Result};
+use evenkeel_core::random::Seed;
+use evenkeel_study::harness::{Event, Figure, Judgement, Order, Part, Plan, Run, Study, Tell, cells};
 use point::Bench;
 use server::Server;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub use flags::Args;
 
 /// Makes the study, or goes on with one, and prints what came out.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let root = session.home.join("studies");
-    let folder = match &args.resume {
-        Some(name) => Folder::open(&root, name)?,
-        None => Folder::create(&root, &flags::plan(session, args)?)?,
-    };
-    let plan = folder.plan()?;
-    let mode = if args.json { Mode::Quiet } else { profile::mode(session, false) };
-    let mut work = Work { session, folder: &folder, plan: &plan, view: View::new(mode), left_s: 0.0 };
-    let outcome = work.all();
-    drop(work);
-    if folder.points()?.is_empty() && args.resume.is_none() {
-        // Nothing to keep or to resume.
-        let _ = std::fs::remove_dir_all(folder.path());
-        outcome?;
-        return Ok(signals::exit_code());
+    let show = Show { json: args.json, out: args.out.as_ref() };
+    match &args.resume {
+        Some(name) => published::resume(session, throttling::NAME, name, &show),
+        None => published::start(session, &flags::plan(session, args)?, &show),
     }
-    let finished = outcome.with_context(|| format!("measuring {}", folder.path().display()))?;
-    finish(session, args, &folder, &plan)?;
-    Ok(if finished { ExitCode::SUCCESS } else { signals::exit_code() })
 }
 
-fn finish(session: &Session, args: &Args, folder: &Folder, plan: &PlanFile) -> Result<()> {
-    let (points, steps) = (folder.points()?, folder.steps()?);
-    let results = json::results(plan, &points, &steps);
-    folder.write("results.json", &results)?;
-    let page = html(plan, &points, &steps);
-    folder.write_text("report.html", &page)?;
-    let report = args.out.clone().unwrap_or_else(|| folder.path().join("report.html"));
-    if args.out.is_some() {
-        std::fs::write(&report, &page).with_context(|| format!("writing {}", report.display()))?;
-    }
-    if args.json {
-        out::line(serde_json::to_string_pretty(&results)?)?;
-        return Ok(());
-    }
-    out::write(&table::study(plan, &points, &steps, look()))?;
-    if !session.quiet {
-        out::line(format!("\nreport: {}", report.display()))?;
-    }
-    Ok(())
-}
-
-/// A study at work.
-struct Work<'a> {
+/// The study, whose server starts when the first run needs it.
+pub struct Throttling<'a> {
     session: &'a Session,
-    folder: &'a Folder,
-    plan: &'a PlanFile,
-    view: View,
-    /// Load that is still to come, seconds.
-    left_s: f64,
+    plan: Plan,
+    setting: Setting,
+    bed: Option<(Server, Scratch)>,
 }
 
-impl Work<'_> {
-    /// All that is not finished yet; whether it came to its end.
-    fn all(&mut self) -> Result<bool> {
-        self.left_s = self.to_do_s();
-        let has_points = |sweep: &Sweep| self.missing(sweep).is_empty();
-        let second_only = has_points(&self.plan.shopping) && self.steps_missing().is_empty();
-        if second_only && (!self.wants_second()? || has_points(&self.plan.reread)) {
-            return Ok(true);
-        }
-        let mut server = Server::start(self.session, self.plan, &mut self.view)?;
-        let scratch = Scratch::new(self.folder.path())?;
-        if !(self.sweep(&server, &self.plan.shopping, &scratch.0)? && self.steps(&server, &scratch.0)?) {
-            return Ok(false);
-        }
-        if !self.wants_second()? {
-            return Ok(true);
-        }
-        server.turn_to_second(self.session, &mut self.view)?;
-        self.sweep(&server, &self.plan.reread, &scratch.0)
+impl<'a> Throttling<'a> {
+    /// By its plan.
+    ///
+    /// # Errors
+    /// Its setting is not that of this study.
+    pub fn of(session: &'a Session, plan: &Plan) -> Result<Self> {
+        let setting =
+            serde_json::from_value(plan.setting.clone()).context("reading the setting in plan.json")?;
+        Ok(Self { session, plan: plan.clone(), setting, bed: None })
     }
 
-    fn wants_second(&self) -> Result<bool> {
-        Ok(verdict::wants_second(self.plan, &self.folder.points()?))
-    }
-
-    fn missing(&self, sweep: &Sweep) -> Vec<Key> {
-        let all = plan::points(sweep, self.plan.seed).into_iter();
-        all.filter(|key| !self.folder.has_point(*key)).collect()
-    }
-
-    fn steps_missing(&self) -> Vec<(Way, u32)> {
-        let all = plan::steps(&self.plan.step, self.plan.seed).into_iter();
-        all.filter(|(way, repeat)| !self.folder.has_step(*way, *repeat)).collect()
-    }
-
-    /// Seconds of load to come; of the second workload nobody knows yet whether it is needed.
-    fn to_do_s(&self) -> f64 {
-        let point_s = |sweep: &Sweep, key: &Key| plan::point_s(self.plan, sweep, key.way);
-        let sweep = |sweep: &Sweep| self.missing(sweep).iter().map(|key| point_s(sweep, key)).sum::<f64>();
-        let steps = self.steps_missing().len() as f64 * plan::step_s(&self.plan.step);
-        let second = match self.plan.second {
-            Second::Never => 0.0,
-            _ => sweep(&self.plan.reread),
-        };
-        sweep(&self.plan.shopping) + steps + second
-    }
-
-    fn bench<'b>(&'b self, server: &'b Server, scratch: &Path) -> Result<Bench<'b>> {
-        let place = &self.plan.place;
+    fn bench(&self) -> Result<Bench<'_>> {
+        let place = &self.setting.place;
+        let (server, scratch) = self.bed.as_ref().context("the private server is not running")?;
         Ok(Bench {
-            plan: self.plan,
+            setting: &self.setting,
+            seed: Seed(self.plan.seed),
             server,
             server_cpus: place.server_cpus.parse().context("reading the CPUs of the plan")?,
             generator_cpus: place.generator_cpus.parse().context("reading the CPUs of the plan")?,
-            scratch: scratch.to_owned(),
+            scratch: scratch.0.clone(),
             stop: self.session.stop.clone(),
         })
     }
+}
 
-    fn sweep(&mut self, server: &Server, sweep: &Sweep, scratch: &Path) -> Result<bool> {
-        let missing = self.missing(sweep);
-        if !missing.is_empty() {
-            self.show("warming up");
-            self.bench(server, scratch)?.warm_up(sweep)?;
-        }
-        for (at, key) in missing.iter().enumerate() {
-            if self.session.stop.is_set() {
-                return Ok(false);
-            }
-            let name = format!(
-                "{} {}, {}, run {}",
-                key.load.name(),
-                key.way,
-                format::counted(key.clients as usize, "client"),
-                key.repeat
-            );
-            self.show(&format!("{name}: point {} of {}", at + 1, missing.len()));
-            let Some(point) = self.bench(server, scratch)?.point(*key, sweep)? else { return Ok(false) };
-            self.folder.add_point(&point)?;
-            self.left_s -= plan::point_s(self.plan, sweep, key.way);
-            if let Some(settling) = point.settling {
-                self.show(&format!("{name}: {}", words::rest(settling)));
-            }
-        }
-        Ok(!self.session.stop.is_set())
+impl Study for Throttling<'_> {
+    type Error = anyhow::Error;
+
+    fn figures(&self) -> &'static [Figure] {
+        &FIGURES
     }
 
-    fn steps(&mut self, server: &Server, scratch: &Path) -> Result<bool> {
-        for (way, repeat) in self.steps_missing() {
-            if self.session.stop.is_set() {
-                return Ok(false);
-            }
-            self.show(&format!("step to {} clients, {way}, run {repeat}", self.plan.step.clients.1));
-            let bench = self.bench(server, scratch)?;
-            let Some(step) = bench.step(way, repeat, &self.plan.step)? else { return Ok(false) };
-            self.folder.add_step(&step)?;
-            self.left_s -= plan::step_s(&self.plan.step);
-        }
-        Ok(true)
+    fn wants(&self, part: &Part, runs: &[Run]) -> bool {
+        part.name != Load::Reread.name()
+            || verdict::wants_second(self.setting.second, &cells(&self.plan, runs))
     }
 
-    fn show(&mut self, what: &str) {
-        let left = format::seconds(self.left_s.max(0.0).round());
-        self.view.show(&ProgressEvent::Step { text: format!("{what}, at most {left} left") });
+    fn takes_s(&self, part: &Part, levels: &[String]) -> f64 {
+        takes_s(&self.setting, part, levels)
+    }
+
+    fn prepare(&mut self, part: &Part, tell: Tell<'_>) -> Result<()> {
+        if self.bed.is_none() {
+            let server = Server::start(self.session, &self.plan.id, self.plan.seed, &self.setting, tell)?;
+            self.bed = Some((server, Scratch::new(&self.session.home, &self.plan.id)?));
+        }
+        let Some(load) = Load::from_name(&part.name) else { return Ok(()) };
+        if let (Load::Reread, Some((server, _))) = (load, &mut self.bed) {
+            server.turn_to_second(self.session, tell)?;
+        }
+        tell(Event::Step("warming up".to_owned()));
+        let counts =
+            part.factors.iter().filter(|factor| factor.name == "clients").flat_map(|factor| &factor.levels);
+        let fewest = counts.filter_map(|level| level.name.parse().ok()).min().unwrap_or(1);
+        self.bench()?.warm_up(fewest, self.setting.times(load).warm_up_s)
+    }
+
+    fn run(&mut self, order: &Order<'_>, tell: Tell<'_>) -> Result<Option<Run>> {
+        let way = Way::from_name(order.level("way")).context("reading the way of a run in plan.json")?;
+        let bench = self.bench()?;
+        if order.part.name == STEP {
+            return bench.step(way, order.repeat, &self.setting.step);
+        }
+        let load = Load::from_name(&order.part.name).context("reading the workload of a run in plan.json")?;
+        let clients = order.level("clients").parse().context("reading the clients of a run in plan.json")?;
+        let run = bench.point(&order.name(), way, clients, self.setting.times(load))?;
+        if let Some(rest) = run.as_ref().and_then(words::rest) {
+            tell(Event::Step(format!("{}: {rest}", order.name())));
+        }
+        Ok(run)
+    }
+
+    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
+        throttling::judge(plan, &self.setting, runs)
     }
 }
 
 /// A folder for journals, removed when this is dropped.
-struct Scratch(std::path::PathBuf);
+struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new(beside: &Path) -> Result<Self> {
-        let path = beside.join("scratch");
+    fn new(home: &std::path::Path, id: &str) -> Result<Self> {
+        let path = home.join("scratch").join(id);
         std::fs::create_dir_all(&path).with_context(|| format!("making {}", path.display()))?;
         Ok(Self(path))
     }
@@ -198,7 +131,8 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A journal that stays is no harm: the next run begins a new one.
+        // A journal that stays is no harm: the next run begins a new one. The folder of all goes where it is empty.
         let _ = std::fs::remove_dir_all(&self.0);
+        let _ = self.0.parent().map(std::fs::remove_dir);
     }
 }

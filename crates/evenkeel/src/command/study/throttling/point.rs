@@ -5,7 +5,9 @@ use super::server::Server;
 use crate::clock::unix_time;
 use crate::guard::child::{Child, Spec};
 use crate::guard::journal::{self, Recorded};
-use crate::throttling::record::{FORMAT, Figures, Key, PlanFile, PointFile, Sweep, Way};
+use crate::throttling::COUNTERS_REFUSED;
+use crate::throttling::figures::{SETTLED, SETTLED_AT, WAITED};
+use crate::throttling::record::{Setting, Times, Way};
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -15,6 +17,7 @@ use evenkeel_sense::cpu::Affinity;
 use evenkeel_sense::sampler::SensePlan;
 use evenkeel_sense::{CpuSet, Domain};
 use evenkeel_site::server::{Address, Target};
+use evenkeel_study::harness::Run;
 use evenkeel_study::profile::times;
 use std::path::PathBuf;
 
@@ -28,8 +31,10 @@ const DEADLOCK: u16 = 1213;
 
 /// Where points are measured.
 pub struct Bench<'a> {
-    /// What is measured.
-    pub plan: &'a PlanFile,
+    /// How it is measured.
+    pub setting: &'a Setting,
+    /// Seed of the study.
+    pub seed: Seed,
     /// On what.
     pub server: &'a Server,
     /// CPUs of the server.
@@ -67,7 +72,7 @@ impl Bench<'_> {
         if way == Way::Unlimited {
             extra.push(format!("--limit-max={NO_LIMIT}"));
         }
-        if let Some(settle) = self.plan.settle_of(way) {
+        if let Some(settle) = self.setting.settle_of(way) {
             extra.push(format!("--reflection-span={:.0}ms", 1e3 * settle.span_s));
         }
         let spec = Spec {
@@ -123,22 +128,25 @@ impl Bench<'_> {
         })
     }
 
-    /// Measures a point; `None` where somebody asked to stop.
+    /// Measures a point of this name; `None` where somebody asked to stop.
     ///
     /// # Errors
     /// Guard, load or server fail.
-    pub fn point(&self, key: Key, sweep: &Sweep) -> Result<Option<PointFile>> {
-        let front = self.front(key.way)?;
-        let seed = Seed(self.plan.seed).child(&key.file());
-        let plan = self.load(&front.target, key.clients, seed, (sweep.warm_up_s, sweep.duration_s))?;
-        let (mut settling, mut began_s) = (None, 0.0);
-        let mut started_unix_s = unix_time().as_secs();
-        let (load, seen) = match self.plan.settle_of(key.way) {
+    pub fn point(&self, name: &str, way: Way, clients: u32, times: Times) -> Result<Option<Run>> {
+        let front = self.front(way)?;
+        let plan =
+            self.load(&front.target, clients, self.seed.child(name), (times.warm_up_s, times.duration_s))?;
+        let mut run = Run { started_unix_s: unix_time().as_secs(), ..Run::default() };
+        let mut began_s = 0.0;
+        let (load, seen) = match self.setting.settle_of(way) {
             None => self.observed(&plan, &mut |_| {})?,
             Some(settle) => {
                 let Some(settled) = self.settled(&front, &plan, settle)? else { return Ok(None) };
-                (settling, began_s) = (Some(settled.settling), settled.began_s);
-                started_unix_s = settled.started_unix_s;
+                run.set(SETTLED, f64::from(u8::from(settled.settling.settled)));
+                run.set(WAITED, settled.settling.waited_s);
+                run.set(SETTLED_AT, f64::from(settled.settling.limit));
+                began_s = settled.began_s;
+                run.started_unix_s = settled.started_unix_s;
                 (settled.load, settled.seen)
             }
         };
@@ -147,24 +155,23 @@ impl Bench<'_> {
             return Ok(None);
         }
         ticks.retain(|tick| tick.sample.start.as_secs_f64() >= began_s);
-        let mut point = outcome(key, &load);
-        (point.started_unix_s, point.settling) = (started_unix_s, settling);
+        outcome(&mut run, &load);
+        let measured = during(&ticks, times.warm_up_s, times.warm_up_s + load.measured.as_secs_f64());
+        limits(&mut run, &measured);
         if let Some(seen) = seen {
-            server_figures(&mut point, &load, &seen);
-            point.counters_refused = self.refused(&seen);
+            server_figures(&mut run, &load, &seen, in_flight(&measured, clients));
+            run.notes.extend(self.refused(&seen).map(|reason| (COUNTERS_REFUSED.to_owned(), reason)));
         }
-        limits(&mut point, &load, &ticks, sweep);
-        Ok(Some(point))
+        Ok(Some(run))
     }
 
     /// Load that nobody looks at: a server that was just filled or started is slower at first.
     ///
     /// # Errors
     /// The load does not start.
-    pub fn warm_up(&self, sweep: &Sweep) -> Result<()> {
-        let clients = sweep.clients.iter().copied().min().unwrap_or(1).max(4);
-        let seed = Seed(self.plan.seed).child("warm up");
-        let plan = self.load(&self.server.tcp_target()?, clients, seed, (0.0, sweep.warm_up_s))?;
+    pub fn warm_up(&self, clients: u32, warm_up_s: f64) -> Result<()> {
+        let seed = self.seed.child("warm up");
+        let plan = self.load(&self.server.tcp_target()?, clients.max(4), seed, (0.0, warm_up_s))?;
         load::run(&plan, &self.stop, &mut |_| {})?;
         Ok(())
     }
@@ -234,83 +241,79 @@ fn address(text: &str) -> Option<Address> {
 }
 
 /// What the clients saw.
-fn outcome(key: Key, load: &LoadResult) -> PointFile {
+fn outcome(run: &mut Run, load: &LoadResult) {
     let counts = &load.counts;
     let measured_s = load.measured.as_secs_f64().max(1e-9);
     let response = times(&load.response, Some(load.response_sum));
     let completed: u64 = load.intervals.iter().map(|interval| interval.completed).sum();
     let deadlocks = counts.failed.get(&DEADLOCK).copied().unwrap_or(0);
     let failed = counts.failed.values().sum::<u64>() - deadlocks;
-    let figures = Figures {
-        throughput_per_s: completed as f64 / measured_s,
-        response_mean_ms: response.mean_ms,
-        response_p95_ms: response.p95_ms,
-        deadlock_percent: 100.0 * deadlocks as f64 / counts.completed.max(1) as f64,
-        generator_percent: 100.0 * load.cpu_busiest.as_secs_f64() / measured_s,
-        ..Figures::default()
-    };
-    PointFile {
-        format: FORMAT,
-        key,
-        started_unix_s: 0,
-        measured_s,
-        arrivals: counts.arrivals,
-        completed,
-        deadlocks,
-        failed,
-        lost: counts.timed_out + counts.unsent,
-        figures,
-        counters_refused: None,
-        settling: None,
+    let lost = counts.timed_out + counts.unsent;
+    for (name, value) in [
+        ("throughput_per_s", completed as f64 / measured_s),
+        ("response_mean_ms", response.mean_ms),
+        ("response_p95_ms", response.p95_ms),
+        ("deadlock_percent", 100.0 * deadlocks as f64 / counts.completed.max(1) as f64),
+        ("generator_percent", 100.0 * load.cpu_busiest.as_secs_f64() / measured_s),
+        ("measured_s", measured_s),
+        ("arrivals", counts.arrivals as f64),
+        ("completed", completed as f64),
+        ("deadlocks", deadlocks as f64),
+        ("failed", failed as f64),
+        ("lost", lost as f64),
+    ] {
+        run.set(name, value);
     }
 }
 
-/// What the server spent on each commit.
-fn server_figures(point: &mut PointFile, load: &LoadResult, seen: &Seen) {
-    let commits = point.completed as f64;
+/// What the server spent on each commit; `in_flight` is how many requests were at the server in the mean.
+fn server_figures(run: &mut Run, load: &LoadResult, seen: &Seen, in_flight: f64) {
+    let commits = run.figure("completed").unwrap_or(0.0);
     let per_commit = |value: f64| (commits > 0.0).then_some(value / commits);
-    let figures = &mut point.figures;
     if let Some(whole) = &seen.sense.whole {
         // The sampler's stretch is the measured phase but for its own lateness.
         let share = load.measured.as_secs_f64() / whole.duration.as_secs_f64().max(1e-9);
         let server = whole.server.as_ref();
-        figures.cpu_ms = server.and_then(|used| per_commit(used.busy.as_millis_f64() * share));
-        figures.theta_percent = server.map(|used| used.total);
-        figures.steal_percent = whole.domain.as_ref().and_then(|used| used.steal);
-        figures.other_percent = whole.other_load;
+        run.set("cpu_ms_per_commit", server.and_then(|used| per_commit(used.busy.as_millis_f64() * share)));
+        run.set("theta_percent", server.map(|used| used.total));
+        run.set("steal_percent", whole.domain.as_ref().and_then(|used| used.steal));
+        run.set("other_percent", whole.other_load);
         let counted = whole.counters.unwrap_or_default();
         let events =
             |estimate: Option<evenkeel_sense::counters::Estimate>| per_commit(estimate?.events * share);
-        figures.cycles = events(counted.cycles);
-        figures.dtlb_misses = events(counted.dtlb_load_misses);
-        figures.cache_misses = events(counted.cache_misses);
+        run.set("cycles_per_commit", events(counted.cycles));
+        run.set("dtlb_misses_per_commit", events(counted.dtlb_load_misses));
+        run.set("cache_misses_per_commit", events(counted.cache_misses));
         let switches =
             whole.switches.as_ref().map(|switches| (switches.voluntary + switches.involuntary) as f64);
-        figures.switches = switches.and_then(|count| per_commit(count * share));
+        run.set("switches_per_commit", switches.and_then(|count| per_commit(count * share)));
     }
     if let Some(status) = &seen.status {
         let counter = |name: &str| status.counter(name).map(|count| count as f64);
-        figures.pages_read = counter("Innodb_pages_read").and_then(per_commit);
-        // Of the time in flight: at the server so many are as there are clients, or as the guard lets in (`limits`).
-        let in_flight_ms = 1e3 * point.measured_s * f64::from(point.key.clients);
-        figures.lock_wait_percent =
-            counter("Innodb_row_lock_time").map(|waited| 100.0 * waited / in_flight_ms);
+        run.set("pages_read_per_commit", counter("Innodb_pages_read").and_then(per_commit));
+        let in_flight_ms = 1e3 * load.measured.as_secs_f64() * in_flight;
+        run.set(
+            "lock_wait_percent",
+            counter("Innodb_row_lock_time").map(|waited| 100.0 * waited / in_flight_ms),
+        );
     }
 }
 
+fn mean(measured: &[&Recorded], of: impl Fn(&Recorded) -> f64) -> Option<f64> {
+    let sum: f64 = measured.iter().map(|tick| of(tick)).sum();
+    (!measured.is_empty()).then(|| sum / measured.len() as f64)
+}
+
+/// Requests at the server in the mean: as many as there are clients, or as the guard lets in.
+fn in_flight(measured: &[&Recorded], clients: u32) -> f64 {
+    let guarded = mean(measured, |tick| tick.sample.in_flight_mean).filter(|in_flight| *in_flight > 0.0);
+    guarded.unwrap_or(f64::from(clients))
+}
+
 /// What the guard did while it was measured.
-fn limits(point: &mut PointFile, load: &LoadResult, ticks: &[Recorded], sweep: &Sweep) {
-    let from = sweep.warm_up_s;
-    let measured = during(ticks, from, from + load.measured.as_secs_f64());
-    let Some(last) = measured.last() else { return };
-    let mean =
-        |of: fn(&Recorded) -> f64| measured.iter().map(|tick| of(tick)).sum::<f64>() / measured.len() as f64;
-    point.figures.limit_last = Some(f64::from(last.decided));
-    point.figures.limit_mean = Some(mean(|tick| f64::from(tick.sample.limit)));
-    let in_flight = mean(|tick| tick.sample.in_flight_mean);
-    if let Some(percent) = point.figures.lock_wait_percent.as_mut().filter(|_| in_flight > 0.0) {
-        *percent *= f64::from(point.key.clients) / in_flight;
-    }
+fn limits(run: &mut Run, measured: &[&Recorded]) {
+    run.set("limit_last", measured.last().map(|tick| f64::from(tick.decided)));
+    run.set("limit_mean", mean(measured, |tick| f64::from(tick.sample.limit)));
 }
 
 /// The ticks between two instants of a load, in seconds from its start. The guard's clock is its own; the load

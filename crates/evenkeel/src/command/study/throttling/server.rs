@@ -1,17 +1,18 @@
 //! The private server of a study: filled, given other settings for the second workload, and removed in the end.
 
-use crate::command::{Session, data, place};
+use crate::command::data::spec;
+use crate::command::{Session, place};
 use crate::config::workload as user_workload;
-use crate::progress::{ProgressEvent, View};
-use crate::throttling::record::{Load, PlanFile};
+use crate::throttling::record::{Load, Setting};
 use anyhow::{Context, Result};
 use evenkeel_lab::data::tpcw::Scale;
-use evenkeel_lab::data::{DataSpec, Stamp, Via};
+use evenkeel_lab::data::{DataSpec, Stamp, Via, populate};
 use evenkeel_lab::workload::user::UserWorkload;
 use evenkeel_lab::workload::{Workload, plan_think};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
+use evenkeel_study::harness::{Event, Tell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,23 +40,24 @@ impl Server {
     ///
     /// # Errors
     /// It does not start, or cannot be filled.
-    pub fn start(session: &Session, plan: &PlanFile, view: &mut View) -> Result<Self> {
-        let name = plan.id.clone();
+    pub fn start(session: &Session, id: &str, seed: u64, setting: &Setting, tell: Tell<'_>) -> Result<Self> {
+        let place = &setting.place;
         // What a killed study left is not trusted.
-        clean(&session.home, &name)?;
-        let mut spec = SandboxSpec::new(&session.home, &name);
-        spec.server_binary = plan.place.server_binary.clone().map(PathBuf::from);
-        spec.settings = settings(plan);
-        spec.cpus = Some(plan.place.server_cpus.parse().context("reading the CPUs of the plan")?);
-        spec.memory = plan.place.memory_bytes;
-        let own_pool = spec.settings.contains_key(POOL);
-        spec.settings.entry(POOL.to_owned()).or_insert(SHOPPING_POOL.to_owned());
-        view.show(&ProgressEvent::Step { text: "starting a private server".to_owned() });
+        clean(&session.home, id)?;
+        let mut sandbox = SandboxSpec::new(&session.home, id);
+        sandbox.server_binary = place.server_binary.clone().map(PathBuf::from);
+        sandbox.settings = settings(&place.settings);
+        sandbox.cpus = Some(place.server_cpus.parse().context("reading the CPUs of the plan")?);
+        sandbox.memory = place.memory_bytes;
+        let own_pool = sandbox.settings.contains_key(POOL);
+        sandbox.settings.entry(POOL.to_owned()).or_insert(SHOPPING_POOL.to_owned());
+        tell(Event::Step("starting a private server".to_owned()));
         let home = session.home.clone();
-        let mut server = Self { sandbox: None, home, name, load: Load::Shopping, own_pool };
-        server.sandbox = Some(Sandbox::up(&spec, &session.stop, &mut |_| {})?);
-        let scale = Scale::new(plan.ebs, plan.items)?;
-        data::fill(session, &server.target()?, &data::spec(scale, plan.seed, Via::Load, None), view)?;
+        let mut server = Self { sandbox: None, home, name: id.to_owned(), load: Load::Shopping, own_pool };
+        server.sandbox = Some(Sandbox::up(&sandbox, &session.stop, &mut |_| {})?);
+        let wanted = spec(Scale::new(setting.ebs, setting.items)?, seed, Via::Load, None);
+        let mut filled = |progress| tell(Event::Data(progress));
+        populate(&server.target()?, &wanted, &session.dumps_dir(), &session.stop, &mut filled)?;
         Stamp::mark_written(&mut Control::connect(&server.target()?)?)?;
         Ok(server)
     }
@@ -68,11 +70,11 @@ impl Server {
     ///
     /// # Errors
     /// It does not start again, or refuses the table.
-    pub fn turn_to_second(&mut self, session: &Session, view: &mut View) -> Result<()> {
+    pub fn turn_to_second(&mut self, session: &Session, tell: Tell<'_>) -> Result<()> {
         if self.load == Load::Reread {
             return Ok(());
         }
-        view.show(&ProgressEvent::Step { text: "restarting it with a small buffer pool".to_owned() });
+        tell(Event::Step("restarting it with a small buffer pool".to_owned()));
         let pool = if self.own_pool { None } else { Some((POOL.to_owned(), REREAD_POOL.to_owned())) };
         let changes: BTreeMap<String, String> = pool.into_iter().collect();
         let sandbox = self.sandbox.as_mut().context("the private server is not running")?;
@@ -155,9 +157,9 @@ fn clean(home: &std::path::Path, name: &str) -> Result<()> {
     }
 }
 
-fn settings(plan: &PlanFile) -> BTreeMap<String, String> {
+fn settings(of: &[String]) -> BTreeMap<String, String> {
     let pair = |text: &String| text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
-    plan.place.settings.iter().filter_map(pair).collect()
+    of.iter().filter_map(pair).collect()
 }
 
 /// The statements of a file whose comments are lines of their own.

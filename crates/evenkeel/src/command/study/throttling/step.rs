@@ -1,14 +1,14 @@
 //! A step: few clients, and from one instant on many. Two loads at a time, whose intervals are added second by second.
 
 use super::point::{Bench, during};
-use crate::clock::Clock;
+use crate::clock::{Clock, unix_time};
 use crate::guard::journal::Recorded;
-use crate::throttling::record::{FORMAT, StepFile, StepPlan, StepSecond, Way};
+use crate::throttling::record::{StepPlan, Way};
 use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
-use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{self, LoadError, LoadPhase, LoadPlan, LoadResult};
 use evenkeel_os::stop::Stop;
+use evenkeel_study::harness::{Run, Series};
 use std::time::Duration;
 
 /// A load, and when it started on the common clock.
@@ -19,21 +19,22 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// Guard, load or server fail.
-    pub fn step(&self, way: Way, repeat: u32, plan: &StepPlan) -> Result<Option<StepFile>> {
+    pub fn step(&self, way: Way, repeat: u32, plan: &StepPlan) -> Result<Option<Run>> {
         let front = self.front(way)?;
-        let seed = Seed(self.plan.seed).child("step load").numbered(u64::from(repeat));
+        let seed = self.seed.child("step load").numbered(u64::from(repeat));
         let whole = (0.0, plan.before_s + plan.after_s);
         let few = self.load(&front.target, plan.clients.0, seed, whole)?;
         let more = plan.clients.1.saturating_sub(plan.clients.0);
         let more = (more > 0)
             .then(|| self.load(&front.target, more, seed.child("more"), (0.0, plan.after_s)))
             .transpose()?;
+        let started_unix_s = unix_time().as_secs();
         let loads = self.both(few, more, plan.before_s)?;
         let ticks = front.end()?;
         if self.stop.is_set() {
             return Ok(None);
         }
-        Ok(Some(seconds(way, repeat, plan, &loads, &ticks)))
+        Ok(Some(Run { started_unix_s, series: seconds(plan, &loads, &ticks), ..Run::default() }))
     }
 
     fn both(&self, few: LoadPlan, more: Option<LoadPlan>, before_s: f64) -> Result<Vec<Started>> {
@@ -62,8 +63,8 @@ fn timed(plan: &LoadPlan, stop: &Stop, clock: &Clock) -> Result<Started, LoadErr
     Ok((result, start.unwrap_or_default()))
 }
 
-/// Seconds from the start of the first load.
-fn seconds(way: Way, repeat: u32, plan: &StepPlan, loads: &[Started], ticks: &[Recorded]) -> StepFile {
+/// Second by second: what both loads completed and the limit, with the step where it was planned.
+fn seconds(plan: &StepPlan, loads: &[Started], ticks: &[Recorded]) -> Series {
     let origin = loads.first().map_or(Nanos::ZERO, |(_, start)| *start);
     let length = (plan.before_s + plan.after_s).floor() as usize;
     let mut completed = vec![0_u64; length];
@@ -75,17 +76,14 @@ fn seconds(way: Way, repeat: u32, plan: &StepPlan, loads: &[Started], ticks: &[R
             }
         }
     }
-    let second = |(at, completed): (usize, u64)| StepSecond {
-        at_s: at as f64 + 1.0,
-        throughput_per_s: completed as f64,
-        limit: mean_limit(&during(ticks, at as f64, at as f64 + 1.0)),
+    let step_at_s = loads.get(1).map_or(plan.before_s, |(_, start)| (*start - origin).as_secs_f64());
+    let row = |(at, completed): (usize, u64)| {
+        let limit = mean_limit(&during(ticks, at as f64, at as f64 + 1.0));
+        (at as f64 + 1.0 - step_at_s + plan.before_s, vec![Some(completed as f64), limit])
     };
-    StepFile {
-        format: FORMAT,
-        way,
-        repeat,
-        step_at_s: loads.get(1).map_or(plan.before_s, |(_, start)| (*start - origin).as_secs_f64()),
-        seconds: completed.into_iter().enumerate().map(second).collect(),
+    Series {
+        columns: ["throughput_per_s", "limit"].map(str::to_owned).to_vec(),
+        rows: completed.into_iter().enumerate().map(row).collect(),
     }
 }
 

@@ -1,0 +1,217 @@
+//! Published studies: begun, gone on with and shown, whatever they are of.
+
+use super::throttling::Throttling;
+use crate::command::tell::Teller;
+use crate::command::{Session, look, profile};
+use crate::failure::WithHint;
+use crate::progress::{Mode, ProgressEvent, View};
+use crate::published::{Published, results, table};
+use crate::report::published::html;
+use crate::throttling::{self, old};
+use crate::{format, out, signals};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, keep, measure, read};
+use evenkeel_study::store::{self, StudyFolder};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// How a study is shown.
+pub struct Show<'a> {
+    /// As JSON.
+    pub json: bool,
+    /// File for the page, where it is not the folder's `report.html`.
+    pub out: Option<&'a PathBuf>,
+}
+
+/// A study by its plan.
+pub type AnyStudy<'a> = Box<dyn Study<Error = anyhow::Error> + 'a>;
+
+/// The study that made a plan.
+///
+/// # Errors
+/// There is none of this name, or its setting is not its own.
+pub fn of_plan<'a>(session: &'a Session, plan: &Plan) -> Result<AnyStudy<'a>> {
+    match plan.kind.as_str() {
+        throttling::NAME => Ok(Box::new(Throttling::of(session, plan)?)),
+        kind => Err(anyhow!("there is no study named {kind:?}"))
+            .hint("`evenkeel study --list` names those of this version; another one may know it"),
+    }
+}
+
+/// The plan of a new study.
+///
+/// # Errors
+/// A setting that is no JSON, which none of ours is.
+pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -> Result<Plan> {
+    let created_unix_s = crate::clock::unix_time().as_secs();
+    Ok(Plan {
+        format: FORMAT,
+        id: format!("{}-{kind}-{:04x}", format::stamp(created_unix_s), std::process::id() & 0xffff),
+        kind: kind.to_owned(),
+        created_unix_s,
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args().skip(1).collect(),
+        seed,
+        parts,
+        setting: serde_json::to_value(setting)?,
+    })
+}
+
+/// Makes a study and shows what came out.
+///
+/// # Errors
+/// It cannot be measured; what was finished stays.
+pub fn start(session: &Session, plan: &Plan, show: &Show<'_>) -> Result<ExitCode> {
+    let mut study = of_plan(session, plan)?;
+    let folder = StudyFolder::create_for(&session.runs_dir(None), &plan.id, plan)?;
+    let outcome = measured(session, &mut *study, &folder, show);
+    if read(&folder)?.is_empty() {
+        // Nothing to keep or to resume.
+        let _ = std::fs::remove_dir_all(folder.path());
+        outcome?;
+        return Ok(signals::exit_code());
+    }
+    finish(session, &folder, plan, &*study, outcome, show)
+}
+
+/// Goes on with a study that was stopped.
+///
+/// # Errors
+/// There is none of this name, or it cannot be measured.
+pub fn resume(session: &Session, kind: &str, name: &str, show: &Show<'_>) -> Result<ExitCode> {
+    let path = find(session, kind, name)?;
+    if old::is_one(&path) {
+        bring_forward(&path)?;
+    }
+    let folder = StudyFolder::resume(&path)?;
+    let plan: Plan = folder.read("plan.json")?;
+    let mut study = of_plan(session, &plan)?;
+    let outcome = measured(session, &mut *study, &folder, show);
+    finish(session, &folder, &plan, &*study, outcome, show)
+}
+
+/// The folder of a study of this kind: by path, by name or the start of it, or the newest by `last`.
+fn find(session: &Session, kind: &str, name: &str) -> Result<PathBuf> {
+    let roots = [session.runs_dir(None), session.studies_before()];
+    if name == "last" {
+        for root in &roots {
+            let known = store::list(root)?.into_iter().filter_map(|listed| listed.folder.ok());
+            let is_it = |folder: &StudyFolder| {
+                folder.head().is_ok_and(|head| head.kind == kind) || old::is_one(folder.path())
+            };
+            if let Some(last) = known.filter(is_it).last() {
+                return Ok(last.path().to_owned());
+            }
+        }
+    }
+    let found = roots.iter().map(|root| store::resolve(root, name));
+    let found: Vec<_> = found.collect();
+    let error =
+        |found: Vec<std::result::Result<PathBuf, store::StoreError>>| found.into_iter().find_map(Result::err);
+    match found.iter().find_map(|found| found.as_ref().ok()) {
+        Some(path) => Ok(path.clone()),
+        None => Err(error(found).map_or_else(|| anyhow!("no study named {name}"), anyhow::Error::from))
+            .hint("leave --resume out to begin a new one"),
+    }
+}
+
+/// Gives a study of before the form of today, beside what it had.
+fn bring_forward(path: &Path) -> Result<()> {
+    let (plan, runs) = old::read(path)?;
+    let doing = || format!("bringing {} forward", path.display());
+    std::fs::create_dir_all(path.join("runs")).with_context(doing)?;
+    std::fs::copy(path.join("plan.json"), path.join("plan.before.json")).with_context(doing)?;
+    {
+        let folder = StudyFolder::resume(path)?;
+        runs.iter().try_for_each(|run| keep_new(&folder, run))?;
+        folder.write("plan.json", &plan)?;
+    }
+    std::fs::rename(path.join("points"), path.join("points.before")).with_context(doing)
+}
+
+/// A kill in the middle leaves some of them kept already.
+fn keep_new(folder: &StudyFolder, run: &Run) -> Result<()> {
+    let whole = folder.path().join("runs").join(Run::name(&run.part, &run.levels, run.repeat));
+    if whole.exists() { Ok(()) } else { Ok(keep(folder, run)?) }
+}
+
+fn measured(
+    session: &Session,
+    study: &mut dyn Study<Error = anyhow::Error>,
+    folder: &StudyFolder,
+    show: &Show<'_>,
+) -> Result<bool> {
+    let mode = if show.json { Mode::Quiet } else { profile::mode(session, false) };
+    let (mut view, mut teller) = (View::new(mode), Teller::for_data());
+    let mut tell = |event: Event| {
+        let shown = match event {
+            Event::Step(text) => Some(ProgressEvent::Step { text }),
+            Event::Data(progress) => teller.data(&progress),
+            Event::RunBegins { run, number, of, left_s } => {
+                let left = format::seconds(left_s.max(0.0).round());
+                Some(ProgressEvent::Step { text: format!("{run}: {number} of {of}, at most {left} left") })
+            }
+        };
+        if let Some(shown) = shown {
+            view.show(&shown);
+        }
+    };
+    let doing = || format!("measuring {}", folder.path().display());
+    measure(study, folder, &session.stop, &mut tell).with_context(doing)
+}
+
+fn finish(
+    session: &Session,
+    folder: &StudyFolder,
+    plan: &Plan,
+    study: &dyn Study<Error = anyhow::Error>,
+    outcome: Result<bool>,
+    show: &Show<'_>,
+) -> Result<ExitCode> {
+    let finished = outcome?;
+    let runs = read(folder)?;
+    let view = Published::new(plan, &runs, study.figures(), study.judge(plan, &runs));
+    let found = results(&view);
+    folder.write("results.json", &found)?;
+    let report = show.out.cloned().unwrap_or_else(|| folder.path().join("report.html"));
+    std::fs::write(&report, html(&view)).with_context(|| format!("writing {}", report.display()))?;
+    if show.json {
+        out::line(serde_json::to_string_pretty(&found)?)?;
+    } else {
+        out::write(&table(&view, look()))?;
+        if !session.quiet {
+            out::line(format!("\nreport: {}", report.display()))?;
+        }
+    }
+    Ok(if finished { ExitCode::SUCCESS } else { signals::exit_code() })
+}
+
+/// A study that was made, also one of before, with its runs; `None` of a profile.
+///
+/// # Errors
+/// A damaged file, by name.
+pub fn stored(path: &Path) -> Result<Option<(Plan, Vec<Run>)>> {
+    if old::is_one(path) {
+        return old::read(path).map(Some);
+    }
+    let folder = StudyFolder::open(path)?;
+    if !folder.head()?.is_published() {
+        return Ok(None);
+    }
+    Ok(Some((folder.read("plan.json")?, read(&folder)?)))
+}
+
+/// Shows a study that was made.
+///
+/// # Errors
+/// There is no study of its kind.
+pub fn view<T>(
+    session: &Session,
+    plan: &Plan,
+    runs: &[Run],
+    show: impl FnOnce(&Published<'_>) -> T,
+) -> Result<T> {
+    let study = of_plan(session, plan)?;
+    Ok(show(&Published::new(plan, runs, study.figures(), study.judge(plan, runs))))
+}

@@ -1,0 +1,81 @@
+//! A published study for programs: findings with their numbers, cells with their spread.
+
+use super::Published;
+use evenkeel_study::harness::{Cell, Finding, Run};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// The whole of it.
+pub fn results(view: &Published<'_>) -> Value {
+    let said = &view.said;
+    json!({
+        "study": view.plan.kind,
+        "id": view.plan.id,
+        "plan": view.plan,
+        "headline": said.headline,
+        "published": { "finding": said.published, "on": said.source },
+        "findings": said.findings.iter().map(finding).collect::<Vec<_>>(),
+        "sentences": said.sentences.iter().map(|(part, text)| json!({ "part": part, "text": text })).collect::<Vec<_>>(),
+        "cells": view.cells.iter().map(cell).collect::<Vec<_>>(),
+        "series": view.runs.iter().filter(|run| !run.series.columns.is_empty()).map(series).collect::<Vec<_>>(),
+        "caveats": said.caveats,
+    })
+}
+
+fn finding(finding: &Finding) -> Value {
+    let numbers: Map<String, Value> = finding
+        .numbers
+        .iter()
+        .map(|number| {
+            let (low, high) = number.interval.unzip();
+            (number.name.clone(), json!({ "value": number.value, "low": low, "high": high }))
+        })
+        .collect();
+    json!({
+        "name": finding.name, "part": finding.part, "outcome": finding.outcome.words(), "published": finding.published,
+        "here": finding.here, "numbers": numbers,
+    })
+}
+
+/// The levels of a run or cell by factor, numeric ones as numbers.
+fn levels(cell: &Cell<'_>) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("part".to_owned(), json!(cell.part.name));
+    for factor in &cell.part.factors {
+        let level = cell.level(&factor.name);
+        let value = match cell.number(&factor.name).filter(|_| factor.is_numeric()) {
+            // A whole number stays one.
+            Some(number) if number.fract() == 0.0 => json!(number as i64),
+            Some(number) => json!(number),
+            None => json!(level),
+        };
+        map.insert(factor.name.clone(), value);
+    }
+    map
+}
+
+fn cell(cell: &Cell<'_>) -> Value {
+    let keys: BTreeSet<&String> = cell.runs.iter().flat_map(|run| run.figures.keys()).collect();
+    let figures: Map<String, Value> = keys
+        .into_iter()
+        .filter_map(|key| {
+            let of = cell.estimate(key)?;
+            let value = json!({
+                "n": of.n, "mean": of.mean, "se": of.standard_error(), "low": of.low(), "high": of.high()
+            });
+            Some((key.clone(), value))
+        })
+        .collect();
+    let mut map = levels(cell);
+    map.insert("runs".to_owned(), json!(cell.runs.len()));
+    map.insert("figures".to_owned(), Value::Object(figures));
+    Value::Object(map)
+}
+
+fn series(run: &Run) -> Value {
+    let rows = run.series.rows.iter().map(|(at_s, values)| json!([at_s, values]));
+    json!({
+        "part": run.part, "levels": run.levels, "repeat": run.repeat, "columns": run.series.columns,
+        "rows": rows.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,85 @@
+//! A published study made again, for people and programs: whatever it is of.
+//!
+//! `table` is the terminal's view, `json` and `csv` those of programs; the page is `report::published`.
+
+mod csv;
+mod json;
+mod table;
+
+pub use csv::{cells as cells_csv, runs as runs_csv};
+pub use json::results;
+pub use table::{shown, study as table, value};
+
+use evenkeel_study::harness::{Cell, Figure, Judgement, Part, Plan, Run, cells};
+use std::collections::BTreeSet;
+
+/// A study with what it comes to.
+pub struct Published<'a> {
+    /// What was to be measured.
+    pub plan: &'a Plan,
+    /// What was measured.
+    pub runs: &'a [Run],
+    /// The same over repeats.
+    pub cells: Vec<Cell<'a>>,
+    /// Its figures.
+    pub figures: &'static [Figure],
+    /// What it says.
+    pub said: Judgement,
+}
+
+impl<'a> Published<'a> {
+    /// A study in any state.
+    pub fn new(plan: &'a Plan, runs: &'a [Run], figures: &'static [Figure], said: Judgement) -> Self {
+        Self { plan, runs, cells: cells(plan, runs), figures, said }
+    }
+
+    /// The cells of a part.
+    pub fn cells_of(&self, part: &Part) -> Vec<&Cell<'a>> {
+        self.cells.iter().filter(|cell| cell.part.name == part.name).collect()
+    }
+
+    /// The figures that any of these cells has, for any of its hosts.
+    pub fn known(&self, of: &[&Cell<'_>]) -> Vec<&'static Figure> {
+        let has = |figure: &&Figure| {
+            let is_it = |key: &String| split(key).0 == figure.key;
+            of.iter().flat_map(|cell| &cell.runs).any(|run| run.figures.keys().any(is_it))
+        };
+        self.figures.iter().filter(has).collect()
+    }
+}
+
+/// A figure's name without the host that it is of, and the host; that is empty for the whole.
+pub fn split(key: &str) -> (&str, &str) {
+    key.split_once('@').unwrap_or((key, ""))
+}
+
+/// The name of a figure of a host.
+pub fn of_host(key: &str, host: &str) -> String {
+    if host.is_empty() { key.to_owned() } else { format!("{key}@{host}") }
+}
+
+/// Hosts that figures of these cells are of; one empty name where there are none.
+pub fn hosts(cells: &[&Cell<'_>]) -> Vec<String> {
+    let runs = cells.iter().flat_map(|cell| &cell.runs);
+    let named: BTreeSet<&str> = runs
+        .flat_map(|run| run.figures.keys())
+        .map(|key| split(key).1)
+        .filter(|host| !host.is_empty())
+        .collect();
+    if named.is_empty() { vec![String::new()] } else { named.into_iter().map(str::to_owned).collect() }
+}
+
+/// Place of the factor that figures are drawn against: the last one that is numeric.
+pub fn against(part: &Part) -> Option<usize> {
+    part.factors.iter().rposition(evenkeel_study::harness::Factor::is_numeric)
+}
+
+/// What a cell is besides that factor, in words.
+pub fn line(cell: &Cell<'_>) -> String {
+    let against = against(cell.part);
+    let others = cell.part.factors.iter().enumerate().filter(|(place, _)| Some(*place) != against);
+    others.map(|(_, factor)| cell.words(&factor.name).to_owned()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! A published study in the terminal: the finding, a line for each cell, the doubts.
+
+use super::{Published, hosts, of_host};
+use crate::format;
+use crate::table::{GridColumn, Ink, Look, Place, lines, paint, wrap};
+use evenkeel_core::statistics::Estimate;
+use evenkeel_study::harness::{Cell, Figure, Part};
+
+/// Longest line of prose, however wide the terminal.
+const PROSE: usize = 100;
+/// The first figures are always shown; of the others the last are dropped first.
+const ALWAYS: usize = 3;
+
+/// All of it.
+pub fn study(view: &Published<'_>, look: Look) -> String {
+    let width = look.width.min(PROSE);
+    let said = &view.said;
+    let mut out = format!("{}\n", paint(&wrap(&said.headline, width, 0), Ink::Strong, look.colour));
+    let published = format!("Published ({}): {}", said.source, said.published);
+    for text in [&published, &said.setting] {
+        out.push_str(&format!("{}\n", wrap(text, width, 0)));
+    }
+    for finding in &said.findings {
+        let text = format!("{}: {}. {}", finding.published, finding.outcome.words(), finding.here);
+        out.push_str(&format!("{}\n", wrap(text.trim_end(), width, 2)));
+    }
+    view.plan.parts.iter().for_each(|part| out.push_str(&of_part(view, part, look, width)));
+    out.push_str("\nMeans over runs ± half of the 95 % interval.\n");
+    for caveat in &said.caveats {
+        let text = wrap(&format!("note: {caveat}"), width, 6);
+        out.push_str(&format!("{}\n", paint(&text, Ink::Soft, look.colour)));
+    }
+    out
+}
+
+fn of_part(view: &Published<'_>, part: &Part, look: Look, width: usize) -> String {
+    let cells = view.cells_of(part);
+    let figures = view.known(&cells);
+    let sentences = view.said.sentences.iter().filter(|(name, _)| *name == part.name);
+    let sentences: String = sentences.map(|(_, text)| format!("{}\n", wrap(text, width, 0))).collect();
+    if figures.is_empty() && sentences.is_empty() {
+        return String::new();
+    }
+    let title = paint(&part.title, Ink::Strong, look.colour);
+    format!("\n{title}\n{sentences}{}", grid(part, &cells, &figures, look))
+}
+
+fn grid(part: &Part, cells: &[&Cell<'_>], figures: &[&'static Figure], look: Look) -> String {
+    let hosts = hosts(cells);
+    let rows: Vec<(&Cell<'_>, &str, bool)> = cells
+        .iter()
+        .flat_map(|cell| hosts.iter().enumerate().map(|(at, host)| (*cell, host.as_str(), at == 0)))
+        .collect();
+    let text = |head: &str, right: bool, of: &dyn Fn(&Cell<'_>, &str) -> String| GridColumn {
+        head: [head.to_owned(), String::new()],
+        right,
+        rank: 0,
+        places: rows.iter().map(|(cell, host, _)| Place::new(of(cell, host), Ink::Plain)).collect(),
+    };
+    let mut columns: Vec<GridColumn> = part
+        .factors
+        .iter()
+        .map(|factor| text(&factor.name, factor.is_numeric(), &|cell, _| cell.level(&factor.name).to_owned()))
+        .collect();
+    if hosts.len() > 1 {
+        columns.push(text("host", false, &|_, host| host.to_owned()));
+    }
+    columns.push(text("runs", true, &|cell, _| cell.runs.len().to_string()));
+    for (at, figure) in figures.iter().enumerate() {
+        let places = rows.iter().map(|(cell, host, is_first)| place(cell, figure, host, *is_first));
+        columns.push(GridColumn {
+            head: figure.head.map(str::to_owned),
+            right: true,
+            rank: at.saturating_sub(ALWAYS - 1).min(255) as u8,
+            places: places.collect(),
+        });
+    }
+    lines(columns, &[], look)
+}
+
+fn place(cell: &Cell<'_>, figure: &Figure, host: &str, is_first: bool) -> Place {
+    match shown(cell, figure, host, is_first) {
+        Some(text) => Place::new(text, Ink::Plain),
+        None => Place::new("-", Ink::Soft),
+    }
+}
+
+/// The figure of a host; that of the whole stands beside the first one.
+pub fn shown(cell: &Cell<'_>, figure: &Figure, host: &str, is_first: bool) -> Option<String> {
+    let of = |key: &str| {
+        let values = cell.values(key);
+        if figure.is_flag {
+            let count = values.iter().filter(|value| **value > 0.0).count();
+            return (!values.is_empty()).then(|| format!("{count} of {}", values.len()));
+        }
+        Estimate::of(&values).map(|estimate| value(&estimate))
+    };
+    of(&of_host(figure.key, host)).or_else(|| is_first.then(|| of(figure.key)).flatten())
+}
+
+/// A mean with half of its interval.
+pub fn value(estimate: &Estimate) -> String {
+    let half = estimate.error.map(|error| (error.high - error.low) / 2.0);
+    format::plus_minus(estimate.mean, half)
+}

@@ -1,0 +1,110 @@
+//! The throttling study of the fixtures, as people and programs see it.
+
+use super::*;
+use crate::table::Look;
+use crate::throttling::figures::FIGURES;
+use crate::throttling::fixture::{falling, flat, plan, reread, setting, steps};
+use crate::throttling::judge;
+use serde_json::json;
+
+/// A study with these runs, shown.
+pub fn shown<T>(runs: &[Run], show: impl Fn(&Published<'_>) -> T) -> T {
+    let plan = plan();
+    show(&Published::new(&plan, runs, &FIGURES, judge(&plan, &setting(), runs)))
+}
+
+fn both(one: Vec<Run>, other: Vec<Run>) -> Vec<Run> {
+    one.into_iter().chain(other).collect()
+}
+
+#[test]
+fn the_terminal_shows_finding_table_and_doubts() {
+    let runs = both(both(falling(), reread()), steps());
+    let text = shown(&runs, |view| table(view, Look { width: 200, colour: false }));
+    for part in [
+        "Shown here: without control",
+        "Published (MySQL on Linux 2.4.18",
+        "NUM_EBS 1, NUM_ITEMS 1,000",
+        "ranges read again and again",
+        "direct            8     3        -  1,000 ± 25",
+        "reflection       64     3   0 of 3    700",
+        "note: DTLB misses, cache misses and cycles are not available",
+        "throughput falls beyond a peak as clients are added: holds.",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    assert!(!text.contains("DTLB misses  "), "no column without values:\n{text}");
+}
+
+#[test]
+fn a_narrow_terminal_keeps_throughput_and_response() {
+    let text = shown(&falling(), |view| table(view, Look { width: 60, colour: false }));
+    assert!(text.contains("throughput") && text.contains("response") && !text.contains("switches"), "{text}");
+}
+
+#[test]
+fn a_program_finds_the_findings_and_every_cell() {
+    let value = shown(&both(falling(), steps()), results);
+    assert_eq!(value["findings"][0]["outcome"], "holds");
+    assert_eq!(value["findings"][0]["numbers"]["best_clients"]["value"], 8.0);
+    let cells = value["cells"].as_array().unwrap();
+    assert_eq!(cells.iter().filter(|cell| cell["part"] == "shopping").count(), 12);
+    let of = |way: &str, clients: u32| {
+        cells.iter().find(|cell| cell["way"] == way && cell["clients"] == clients).unwrap().clone()
+    };
+    assert_eq!(of("direct", 1)["figures"]["throughput_per_s"]["n"], 3);
+    // What was not available is absent, never zero.
+    assert!(of("direct", 1)["figures"].get("dtlb_misses_per_commit").is_none());
+    let settled = |clients| of("reflection", clients)["figures"]["limit_settled"]["mean"].clone();
+    assert_eq!((settled(8), settled(64)), (json!(1.0), json!(0.0)));
+    assert!(of("evenkeel", 64)["figures"].get("limit_settled").is_none());
+    assert_eq!(value["series"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn tables_have_a_line_for_each_figure_of_a_cell_and_for_each_run() {
+    let text = shown(&both(falling(), steps()), cells_csv);
+    assert!(text.starts_with("study,part,way,clients,figure,runs,mean,se,low,high\n"), "{text}");
+    assert!(text.contains("\nthrottling-1,shopping,direct,8,throughput_per_s,3,1000,"), "{text}");
+    let text = shown(&both(falling(), steps()), runs_csv);
+    assert_eq!(text.lines().count(), 1 + 36 + 3);
+    let columns = text.lines().next().unwrap().split(',').count();
+    assert!(text.lines().all(|line| line.split(',').count() == columns), "{text}");
+}
+
+#[test]
+fn the_page_puts_the_published_finding_beside_ours() {
+    let html = crate::report::published::html;
+    let pages = [
+        shown(&both(falling(), steps()), html),
+        shown(&both(both(flat(), reread()), steps()), html),
+        shown(&[], html),
+        shown(&falling()[..1], html),
+    ];
+    for page in &pages {
+        assert_eq!(crate::report::fault(page), None);
+        let mut ids: Vec<&str> =
+            page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), all, "{ids:?}");
+        for amiss in [">NaN", "http://", "https://"] {
+            assert!(!page.contains(amiss), "{amiss}");
+        }
+    }
+    assert!(pages[0].contains("Shown here: without control") && pages[1].contains("Not shown here"));
+    for page in &pages[..2] {
+        for part in ["Published", "rises with load to a peak", "the study&#39;s rule", "throughput-shopping"]
+        {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(page.contains("settled<small>limit</small>") && page.contains("<td>0 of 3</td>"), "settled");
+        assert!(
+            page.contains("time-limit-step") && !page.contains("dtlb-misses-shopping"),
+            "no chart without values"
+        );
+    }
+    assert!(pages[1].contains("throughput-reread") && !pages[0].contains("throughput-reread"));
+    assert!(pages[2].contains("Nothing has been measured yet"));
+}

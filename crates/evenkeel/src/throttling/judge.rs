@@ -1,0 +1,151 @@
+//! What the study says of its runs.
+
+use super::record::{Load, Place, Setting, Way};
+use super::verdict::{FALL_PERCENT, Verdict, verdicts};
+use super::words;
+use crate::format;
+use evenkeel_study::harness::{Finding, Judgement, Number, Outcome, Plan, Run, cells};
+
+/// A controller that loses less than this share of the peak keeps it.
+const KEPT: f64 = 1.0 - FALL_PERCENT / 100.0;
+
+/// All of it.
+pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
+    let cells = cells(plan, runs);
+    let verdicts = verdicts(&cells);
+    let sentences = verdicts.iter().flat_map(|verdict| {
+        words::sentences(verdict).into_iter().map(|text| (verdict.load.name().to_owned(), text))
+    });
+    let best = verdicts.iter().filter_map(|verdict| Some((verdict.load, verdict.fall.as_ref()?.best.1)));
+    Judgement {
+        headline: words::headline(&verdicts, runs),
+        published: words::PUBLISHED,
+        source: words::SOURCE,
+        rule: words::rule(),
+        setting: words::setting(plan, setting),
+        findings: verdicts.iter().flat_map(findings).collect(),
+        sentences: sentences.collect(),
+        caveats: words::caveats(plan, setting, runs),
+        place: place(&setting.place),
+        guides: best
+            .map(|(load, rate)| {
+                (
+                    load.name().to_owned(),
+                    "throughput_per_s",
+                    rate,
+                    format!("best without control {}", format::rate(rate)),
+                )
+            })
+            .collect(),
+    }
+}
+
+fn findings(verdict: &Verdict) -> Vec<Finding> {
+    let part = verdict.load.name().to_owned();
+    [falls(verdict, &part), kept(verdict, &part), overhead(verdict, &part)].into_iter().flatten().collect()
+}
+
+/// One run of a point has no spread, and nothing can be told from it.
+fn falls(verdict: &Verdict, part: &str) -> Option<Finding> {
+    let fall = verdict.fall.as_ref()?;
+    let known = (fall.runs > 1).then(|| fall.is_shown());
+    Some(Finding {
+        name: "throughput-falls",
+        part: part.to_owned(),
+        outcome: Outcome::of(known),
+        published: "throughput falls beyond a peak as clients are added".to_owned(),
+        here: format!("Without control it {}.", words::falls(fall)),
+        numbers: vec![
+            Number { name: "fall_percent".to_owned(), value: fall.percent, interval: fall.interval },
+            Number::plain("best_clients", f64::from(fall.best.0)),
+            Number::plain("best_per_s", fall.best.1),
+            Number::plain("highest_clients", f64::from(fall.highest.0)),
+            Number::plain("highest_per_s", fall.highest.1),
+        ],
+    })
+}
+
+/// Where nothing falls, nothing has to be kept.
+fn kept(verdict: &Verdict, part: &str) -> Option<Finding> {
+    let of = |way: Way| verdict.held.iter().find(|held| held.way == way);
+    let held = of(Way::Reflection)?;
+    let falls = verdict.fall.as_ref().is_some_and(super::verdict::Fall::is_shown);
+    let known = held.ratio.interval.filter(|_| falls).and_then(|(low, high)| match () {
+        () if low >= KEPT => Some(true),
+        () if high < KEPT => Some(false),
+        () => None,
+    });
+    let ratio = |way: Way| {
+        let ratio = of(way)?.ratio;
+        Some(Number { name: format!("kept_{}", way.name()), value: ratio.ratio, interval: ratio.interval })
+    };
+    Some(Finding {
+        name: "peak-is-kept",
+        part: part.to_owned(),
+        outcome: Outcome::of(known),
+        published: "with the published controller throughput stays at its peak through the overload"
+            .to_owned(),
+        here: format!("It keeps {} of the best without control.", format::ratio(&held.ratio)),
+        numbers: Way::ALL.into_iter().filter_map(ratio).collect(),
+    })
+}
+
+/// Only misses of the hardware are what the study calls overhead.
+fn overhead(verdict: &Verdict, part: &str) -> Option<Finding> {
+    (verdict.load == Load::Reread).then_some(())?;
+    let cost = verdict.cost()?;
+    let waits = verdict.lock_wait_percent.map(|percent| Number::plain("lock_wait_percent_max", percent));
+    let numbers = [("from", cost.from), ("to", cost.to), ("factor", cost.factor())];
+    let numbers = numbers.map(|(name, value)| Number::plain(&format!("{}_{name}", cost.key), value));
+    Some(Finding {
+        name: "overhead-grows",
+        part: part.to_owned(),
+        outcome: Outcome::of(verdict.doubles_without_locks().filter(|_| cost.is_overhead())),
+        published: "misses of translation buffer and cache grow with clients, without lock waits".to_owned(),
+        here: format!("{} grow {}-fold.", cost.words, format::short(cost.factor())),
+        numbers: numbers.into_iter().chain(waits).collect(),
+    })
+}
+
+fn place(place: &Place) -> Vec<(&'static str, String)> {
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| format::ABSENT.to_owned());
+    let settings = if place.settings.is_empty() { "none".to_owned() } else { place.settings.join(" ") };
+    vec![
+        ("processor", told(&place.processor)),
+        ("CPUs", told(&place.cpus)),
+        ("hypervisor", told(&place.hypervisor)),
+        ("CPUs of the server", place.server_cpus.clone()),
+        ("CPUs of clients and guard", place.generator_cpus.clone()),
+        ("memory limit of the server", place.memory_bytes.map_or_else(|| "none".to_owned(), format::bytes)),
+        ("settings asked for", settings),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{falling, flat, plan, reread, setting};
+    use super::*;
+
+    fn outcome(runs: &[Run], name: &str) -> Outcome {
+        let said = judge(&plan(), &setting(), runs);
+        said.findings
+            .iter()
+            .find(|finding| finding.name == name)
+            .map_or(Outcome::NotTestable, |found| found.outcome)
+    }
+
+    #[test]
+    fn a_fall_that_all_runs_show_holds_and_a_controller_that_does_not_keep_the_peak_is_told() {
+        assert_eq!(outcome(&falling(), "throughput-falls"), Outcome::Holds);
+        assert_eq!(outcome(&falling(), "peak-is-kept"), Outcome::DoesNotHold, "0.7 of it");
+        assert_eq!(outcome(&flat(), "throughput-falls"), Outcome::DoesNotHold);
+        assert_eq!(outcome(&flat(), "peak-is-kept"), Outcome::NotTestable, "nothing had to be kept");
+        let once: Vec<Run> = falling().into_iter().filter(|run| run.repeat == 1).collect();
+        assert_eq!(outcome(&once, "throughput-falls"), Outcome::NotTestable);
+    }
+
+    #[test]
+    fn overhead_that_cannot_be_counted_is_not_testable_here() {
+        assert_eq!(outcome(&reread(), "overhead-grows"), Outcome::NotTestable);
+    }
+}

@@ -1,0 +1,97 @@
+//! Which runs the study has: two workloads by way and clients, and a step by way.
+
+use super::record::{Load, Setting, Way};
+use evenkeel_study::harness::{Factor, Part};
+
+/// The name of the part that watches a step.
+pub const STEP: &str = "step";
+/// A point costs this much besides its load, seconds: a guard is started and stopped, sessions are opened.
+const OVERHEAD_S: f64 = 0.8;
+
+/// What a sweep over numbers of clients has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// Numbers of clients, rising.
+    pub clients: Vec<u32>,
+    /// What stands between.
+    pub ways: Vec<Way>,
+    /// Runs of each point.
+    pub repeats: u32,
+}
+
+/// A workload as a part.
+pub fn of_load(load: Load, sweep: &Sweep) -> Part {
+    Part {
+        name: load.name().to_owned(),
+        title: load.words().to_owned(),
+        about: about(load).to_owned(),
+        factors: vec![ways(&sweep.ways), Factor::numeric("clients", sweep.clients.iter().copied())],
+        repeats: sweep.repeats,
+        marks: Vec::new(),
+    }
+}
+
+/// The step as a part.
+pub fn of_step(setting: &Setting, of: &[Way], repeats: u32) -> Part {
+    let step = &setting.step;
+    Part {
+        name: STEP.to_owned(),
+        title: "after a step in the number of clients".to_owned(),
+        about: format!(
+            "The shopping mix with {} clients, and from {} s on with {}; runs of each: {repeats}.",
+            step.clients.0, step.before_s, step.clients.1
+        ),
+        factors: vec![ways(of)],
+        repeats,
+        marks: vec![(step.before_s, format!("{} to {} clients", step.clients.0, step.clients.1))],
+    }
+}
+
+fn ways(of: &[Way]) -> Factor {
+    Factor::named("way", of.iter().map(|way| (way.name(), way.words())))
+}
+
+fn about(load: Load) -> &'static str {
+    match load {
+        Load::Shopping => {
+            "The workload of the published study: browsers of a bookshop, here without think time, on a buffer pool \
+             that holds all data."
+        }
+        Load::Reread => {
+            "Measured because the shopping mix does not fall, or because it was asked for: a transaction reads one \
+             range of rows six times and locks nothing. The buffer pool holds the ranges of a few transactions, not \
+             of many."
+        }
+    }
+}
+
+/// Seconds that a run takes at most.
+pub fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
+    let Some(load) = Load::from_name(&part.name) else {
+        return setting.step.before_s + setting.step.after_s + OVERHEAD_S;
+    };
+    let way = levels.first().and_then(|name| Way::from_name(name));
+    let settle_s = way.and_then(|way| setting.settle_of(way)).map_or(0.0, |settle| settle.most_s);
+    let times = setting.times(load);
+    settle_s + times.warm_up_s + times.duration_s + OVERHEAD_S
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{plan, setting};
+    use super::*;
+
+    #[test]
+    fn only_a_point_of_the_published_rule_may_take_ten_spans_more() {
+        let (plan, setting) = (plan(), setting());
+        let point = |way: Way| takes_s(&setting, &plan.parts[0], &[way.name().to_owned(), "8".to_owned()]);
+        assert!((point(Way::Reflection) - point(Way::Evenkeel) - 600.0).abs() < 1e-9);
+        assert!((point(Way::Evenkeel) - point(Way::Direct)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn every_repeat_holds_every_point_once() {
+        let part = &plan().parts[0];
+        assert_eq!((part.runs(), part.factors[0].levels.len()), (36, 4));
+    }
+}
