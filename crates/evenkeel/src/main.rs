@@ -25,6 +25,7 @@ mod progress;
 mod published;
 mod report;
 mod share;
+mod shares;
 mod signals;
 mod table;
 mod throttling;

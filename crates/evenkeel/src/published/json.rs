@@ -1,7 +1,7 @@
 //! A published study for programs: findings with their numbers, cells with their spread.
 
 use super::Published;
-use evenkeel_study::harness::{Cell, Finding, Run};
+use evenkeel_study::harness::{Cell, Finding, Reference, Run};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -15,6 +15,7 @@ pub fn results(view: &Published<'_>) -> Value {
         "headline": said.headline,
         "published": { "finding": said.published, "on": said.source },
         "findings": said.findings.iter().map(finding).collect::<Vec<_>>(),
+        "references": said.references.iter().map(reference).collect::<Vec<_>>(),
         "sentences": said.sentences.iter().map(|(part, text)| json!({ "part": part, "text": text })).collect::<Vec<_>>(),
         "cells": view.cells.iter().map(cell).collect::<Vec<_>>(),
         "series": view.runs.iter().filter(|run| !run.series.columns.is_empty()).map(series).collect::<Vec<_>>(),
@@ -35,6 +36,12 @@ fn finding(finding: &Finding) -> Value {
         "name": finding.name, "part": finding.part, "outcome": finding.outcome.words(), "published": finding.published,
         "here": finding.here, "numbers": numbers,
     })
+}
+
+fn reference(reference: &Reference) -> Value {
+    let figures: Map<String, Value> =
+        reference.figures.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+    json!({ "part": reference.part, "of": reference.words, "figures": figures })
 }
 
 /// The levels of a run or cell by factor, numeric ones as numbers.

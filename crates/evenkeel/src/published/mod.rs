@@ -38,6 +38,23 @@ impl<'a> Published<'a> {
         self.cells.iter().filter(|cell| cell.part.name == part.name).collect()
     }
 
+    /// Published figures of a part, a line for each combination of levels: `uncontrolled, published: 3,360 I/Os 1/s; ...`.
+    pub fn references_of(&self, part: &Part) -> impl Iterator<Item = String> + '_ {
+        let name = part.name.clone();
+        let of_part = self.said.references.iter().filter(move |reference| reference.part == name);
+        of_part.map(|reference| {
+            let figures = reference.figures.iter().filter_map(|(key, value)| {
+                let (key, host) = split(key);
+                let figure = self.figures.iter().find(|figure| figure.key == key)?;
+                let host = if host.is_empty() { String::new() } else { format!(" of host {host}") };
+                let text =
+                    format!("{}{host} {} {}", figure.head[0], crate::format::short(*value), figure.head[1]);
+                Some(text.trim_end().to_owned())
+            });
+            format!("{}, published: {}", reference.words, figures.collect::<Vec<_>>().join("; "))
+        })
+    }
+
     /// The figures that any of these cells has, for any of its hosts.
     pub fn known(&self, of: &[&Cell<'_>]) -> Vec<&'static Figure> {
         let has = |figure: &&Figure| {

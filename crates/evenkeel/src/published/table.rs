@@ -42,7 +42,9 @@ fn of_part(view: &Published<'_>, part: &Part, look: Look, width: usize) -> Strin
         return String::new();
     }
     let title = paint(&part.title, Ink::Strong, look.colour);
-    format!("\n{title}\n{sentences}{}", grid(part, &cells, &figures, look))
+    let references: String =
+        view.references_of(part).map(|text| format!("{}\n", wrap(&text, width, 2))).collect();
+    format!("\n{title}\n{sentences}{}{references}", grid(part, &cells, &figures, look))
 }
 
 fn grid(part: &Part, cells: &[&Cell<'_>], figures: &[&'static Figure], look: Look) -> String {

@@ -27,6 +27,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         sentences: sentences.collect(),
         caveats: words::caveats(plan, setting, runs),
         place: place(&setting.place),
+        references: Vec::new(),
         guides: best
             .map(|(load, rate)| {
                 (

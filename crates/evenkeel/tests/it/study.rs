@@ -189,35 +189,38 @@ const LIVE: [&str; 6] = ["study", "shares", "--live", "--period=200ms", "--exper
 #[test]
 fn hosts_share_an_array_in_real_time_with_fio_as_their_clients() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let text = done(home.path(), &LIVE);
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let ways: Vec<&str> = lines.iter().filter_map(|line| line["way"].as_str()).collect();
+    let results: Value = serde_json::from_str(&done(home.path(), &LIVE)).expect("JSON");
+    let cells = results["cells"].as_array().expect("cells");
+    let ways: Vec<&str> = cells.iter().filter_map(|cell| cell["way"].as_str()).collect();
     assert_eq!(ways, ["uncontrolled", "parda", "evenkeel"]);
-    let iops = |line: &Value, host: usize| line["iops"][host].as_f64().unwrap_or(0.0);
-    assert!(lines.iter().all(|line| iops(line, 0) > 0.0 && iops(line, 1) > 0.0), "{text}");
-    let studies = std::fs::read_dir(home.path().join("studies")).expect("studies");
-    let study = studies.flatten().next().expect("one").path();
-    let names: Vec<_> =
-        std::fs::read_dir(&study).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
-    assert_eq!(names.len(), 2, "the page and the periods, and nothing of the runs: {names:?}");
-    let periods = std::fs::read_to_string(study.join("periods.csv")).expect("periods");
+    let iops =
+        |cell: &Value, host: &str| cell["figures"][format!("iops@{host}")]["mean"].as_f64().unwrap_or(0.0);
+    assert!(cells.iter().all(|cell| iops(cell, "1") > 0.0 && iops(cell, "2") > 0.0), "{cells:#?}");
+    let folder = home.path().join("runs").join(results["id"].as_str().expect("a name"));
+    assert_eq!(std::fs::read_dir(folder.join("runs")).expect("runs").count(), 3);
+    assert!(!home.path().join("scratch").exists(), "hosts left something");
     // Shares are 1:4. What comes of that is for a quiet machine to measure; windows are what hosts give
     // themselves.
-    let most = |way| windows(&periods, way).into_iter().map(|[one, other]| other / one).reduce(f64::max);
-    assert_eq!(most("uncontrolled"), Some(1.0), "{periods}");
-    assert!(most("evenkeel").is_some_and(|ratio| ratio > 2.0), "{periods}");
+    let most = |way| windows(&results, way).into_iter().map(|[one, other]| other / one).reduce(f64::max);
+    assert_eq!(most("uncontrolled"), Some(1.0), "{}", results["series"]);
+    assert!(most("evenkeel").is_some_and(|ratio| ratio > 2.0), "{}", results["series"]);
+    let text = done(home.path(), &["study", "shares", "--resume", "last"]);
+    assert!(text.starts_with("Shares within 10 %"), "nothing is missing, and all is told again: {text}");
 }
 
 /// Windows of both hosts under a way, whenever one of them has told a period and both have been heard.
-fn windows(periods: &str, way: &str) -> Vec<[f64; 2]> {
+fn windows(results: &Value, way: &str) -> Vec<[f64; 2]> {
+    let series = results["series"].as_array().expect("series");
+    let of_way = series.iter().find(|run| run["levels"][0] == way).expect("a run");
+    let columns = of_way["columns"].as_array().expect("columns");
+    let places = ["window@1", "window@2"]
+        .map(|name| columns.iter().position(|column| column == name).expect("a column of windows"));
     let (mut latest, mut found) = ([None; 2], Vec::new());
-    for line in periods.lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
-        if fields[1] == way {
-            let host: usize = fields[3].parse().expect("the number of a host");
-            latest[host - 1] = Some(fields[4].parse().expect("a window"));
-            found.extend(latest[0].zip(latest[1]).map(|(one, other)| [one, other]));
+    for row in of_way["rows"].as_array().expect("rows") {
+        for (host, place) in places.into_iter().enumerate() {
+            latest[host] = row[1][place].as_f64().or(latest[host]);
         }
+        found.extend(latest[0].zip(latest[1]).map(|(one, other)| [one, other]));
     }
     found
 }
@@ -241,6 +244,6 @@ fn a_live_study_that_is_stopped_leaves_no_host_and_no_client() {
     );
     assert_ne!(study.wait().expect("it ends").code(), Some(0));
     assert_eq!(ours(), 0);
-    let studies = std::fs::read_dir(home.path().join("studies")).expect("studies");
+    let studies = std::fs::read_dir(home.path().join("runs")).expect("studies");
     assert_eq!(studies.count(), 0, "the folder of a study in which nothing was finished");
 }

@@ -21,8 +21,21 @@ pub struct Judgement {
     pub caveats: Vec<String>,
     /// Where it was measured: name and value.
     pub place: Vec<(&'static str, String)>,
+    /// Published figures, to stand beside ours.
+    pub references: Vec<Reference>,
     /// Levels worth a line in a chart: part, figure, value, and what it is.
     pub guides: Vec<(String, &'static str, f64, String)>,
+}
+
+/// What was published of a combination of levels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reference {
+    /// Name of its part.
+    pub part: String,
+    /// What it is of, in words.
+    pub words: String,
+    /// Figures by name, as in runs.
+    pub figures: Vec<(String, f64)>,
 }
 
 /// A published finding beside ours.

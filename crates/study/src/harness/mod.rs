@@ -14,7 +14,7 @@ mod run;
 
 pub use cells::{Cell, Moment, cells, moments};
 pub use figure::{Chart, Figure, Scale, Unit};
-pub use judgement::{Finding, Judgement, Number, Outcome};
+pub use judgement::{Finding, Judgement, Number, Outcome, Reference};
 pub use measure::{Event, Order, Study, Tell, measure, missing};
 pub use plan::{FORMAT, Factor, Level, Part, Plan};
 pub use run::{Run, Series, keep, read};

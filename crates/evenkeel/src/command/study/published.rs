@@ -1,5 +1,6 @@
 //! Published studies: begun, gone on with and shown, whatever they are of.
 
+use super::shares::Shares;
 use super::throttling::Throttling;
 use crate::command::tell::Teller;
 use crate::command::{Session, look, profile};
@@ -34,6 +35,7 @@ pub type AnyStudy<'a> = Box<dyn Study<Error = anyhow::Error> + 'a>;
 pub fn of_plan<'a>(session: &'a Session, plan: &Plan) -> Result<AnyStudy<'a>> {
     match plan.kind.as_str() {
         throttling::NAME => Ok(Box::new(Throttling::of(session, plan)?)),
+        crate::shares::NAME => Ok(Box::new(Shares::of(session, plan)?)),
         kind => Err(anyhow!("there is no study named {kind:?}"))
             .hint("`evenkeel study --list` names those of this version; another one may know it"),
     }
@@ -98,7 +100,8 @@ fn find(session: &Session, kind: &str, name: &str) -> Result<PathBuf> {
         for root in &roots {
             let known = store::list(root)?.into_iter().filter_map(|listed| listed.folder.ok());
             let is_it = |folder: &StudyFolder| {
-                folder.head().is_ok_and(|head| head.kind == kind) || old::is_one(folder.path())
+                folder.head().is_ok_and(|head| head.kind == kind)
+                    || (kind == throttling::NAME && old::is_one(folder.path()))
             };
             if let Some(last) = known.filter(is_it).last() {
                 return Ok(last.path().to_owned());

@@ -169,14 +169,13 @@ pub fn over_time(view: &Published<'_>, part: &Part, lines: &[Line<'_, '_>]) -> V
     let is_of = |figure: &Figure| columns.iter().any(|column| split(column).0 == figure.key);
     let drawn =
         view.figures.iter().filter(|figure| is_of(figure)).filter_map(|figure| Some((figure, figure.chart?)));
-    let has_hosts = columns.iter().any(|column| !split(column).1.is_empty());
     drawn
         .flat_map(|(figure, chart)| {
             let shown = lines.iter().filter(|line| !is_without(line, part, &chart)).collect::<Vec<_>>();
-            if has_hosts {
-                of_hosts(view, part, figure, &chart, &shown)
-            } else {
-                vec![of_lines(view, part, figure, &chart, &shown)]
+            let is_hosts = |column: &&&String| split(column).0 == figure.key && !split(column).1.is_empty();
+            match columns.iter().any(|column| is_hosts(&column)) {
+                true => of_hosts(view, part, figure, &chart, &shown),
+                false => vec![of_lines(view, part, figure, &chart, &shown)],
             }
         })
         .collect()

@@ -76,7 +76,10 @@ pub fn part(view: &Published<'_>, part: &Part) -> String {
     let legend = if wide.is_empty() { legend } else { String::new() };
     // An empty element behind the figures: the style sheet widens a figure that is left alone before it.
     let grid = format!("<div class=\"grid\">\n{half}<div hidden></div></div>\n");
-    let inner = format!("{sentences}{legend}{wide}{grid}{}", table_of(view, part, &cells, &lines));
+    let references: String =
+        view.references_of(part).map(|text| format!("<p class=\"words\">{}</p>\n", Text(&text))).collect();
+    let inner =
+        format!("{sentences}{references}{legend}{wide}{grid}{}", table_of(view, part, &cells, &lines));
     section(&part.name, &capital(&part.title), &part.about, &inner)
 }
 

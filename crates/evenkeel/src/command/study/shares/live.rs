@@ -52,6 +52,10 @@ impl Live<'_> {
         let trace = self.made(session);
         std::fs::remove_dir_all(&self.folder)
             .with_context(|| format!("removing {}", self.folder.display()))?;
+        // Those of the study and of all studies go where they are empty.
+        for above in self.folder.ancestors().skip(1).take(2) {
+            let _ = std::fs::remove_dir(above);
+        }
         trace
     }
 

@@ -5,27 +5,24 @@ mod databases;
 mod fio;
 mod live;
 
+use super::published::{self, Show};
 use crate::clock::unix_time;
-use crate::command::simulate::shares::{HEADER, as_json, as_text};
-use crate::command::{Session, profile};
+use crate::command::Session;
 use crate::config::units;
 use crate::failure::{Stopped, WithHint};
-use crate::progress::{Mode, ProgressEvent, View};
-use crate::report::shares::{Made, Setting, Study, html};
-use crate::{format, out};
+use crate::shares::{self, FIGURES, PUBLISHED_S, Setting, record, scaled};
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::random::Seed;
-use evenkeel_core::share::experiment::{Experiment, Way, judge, published};
-use evenkeel_core::share::simulation::{Trace, run as simulate};
+use evenkeel_core::share::experiment::{Experiment, published as experiments};
+use evenkeel_core::share::simulation::run as simulate;
+use evenkeel_study::harness::{Event, Figure, Judgement, Order, Part, Plan, Run, Study, Tell};
 use live::Live;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Seconds between two windows in the published experiments.
-const PUBLISHED_S: f64 = 2.0;
-/// And in real time unless said otherwise: a quarter of it, so that two hours become half an hour.
+/// In real time a window is set so often unless said otherwise: a quarter of the published one, so that two hours become half
+/// an hour.
 const LIVE_S: f64 = 0.5;
 
 /// Flags of `evenkeel study shares`.
@@ -36,6 +33,7 @@ Examples:
   evenkeel study shares --period 500ms --seed 7 --out shares.html
   evenkeel study shares --live
   evenkeel study shares --live --experiments table-3,figure-8 --json
+  evenkeel study shares --resume last
   evenkeel study shares --databases --rounds 3
 
 Without --live nothing of this machine is in the figures. With it every host is a process,
@@ -62,9 +60,12 @@ pub struct Args {
     /// Only these, by their names
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     experiments: Vec<String>,
-    /// Print a line of JSON for each experiment and way, or each run
+    /// Results as JSON; with --databases a line for each run
     #[arg(long)]
     json: bool,
+    /// Go on with a stopped study: its folder, its name or the start of it, or `last`; other flags are not looked at
+    #[arg(long, value_name = "STUDY", conflicts_with = "databases")]
+    resume: Option<String>,
     /// Where to write the page [default: report.html in the study's folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -72,44 +73,21 @@ pub struct Args {
     databases: databases::Flags,
 }
 
-/// Makes the study and says where the page is.
+/// Makes the study, or goes on with one, and says where the page is.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.databases.databases {
         return databases::run(session, args);
     }
+    let show = Show { json: args.json, out: args.out.as_ref() };
+    if let Some(name) = &args.resume {
+        return published::resume(session, shares::NAME, name, &show);
+    }
     let setting = setting(args)?;
-    let experiments = chosen(args, setting)?;
+    let parts = shares::parts(&chosen(args)?, setting);
     if args.live {
         fio::check()?;
     }
-    if !args.json {
-        out::write(HEADER)?;
-    }
-    let id = format!("shares-{}-{:04x}", format::stamp(unix_time().as_secs()), std::process::id() & 0xffff);
-    let folder = session.home.join("studies").join(&id);
-    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let page = args.out.clone().unwrap_or_else(|| folder.join("report.html"));
-    let mode = if args.json { Mode::Quiet } else { profile::mode(session, false) };
-    let mut work = Work { session, args, setting, folder: &folder, view: View::new(mode) };
-    let mut studies = Vec::new();
-    for experiment in experiments {
-        let study = work.study(experiment).inspect_err(|_| {
-            // Goes only where nothing is in it.
-            let _ = fs::remove_dir(&folder);
-        })?;
-        studies.push(study);
-        // What is made stays, whatever becomes of the rest.
-        write(&folder.join("periods.csv"), &periods(&studies))?;
-        write(&page, &html(&id, setting, &studies))?;
-    }
-    if !session.quiet && !args.json {
-        out::line(format!(
-            "\nreport: {}\nevery period: {}",
-            page.display(),
-            folder.join("periods.csv").display()
-        ))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    published::start(session, &published::plan(shares::NAME, args.seed, parts, &setting)?, &show)
 }
 
 fn setting(args: &Args) -> Result<Setting> {
@@ -122,12 +100,12 @@ fn setting(args: &Args) -> Result<Setting> {
     if !(least_s..=10.0).contains(&period_s) {
         bail!("--period must be between {:.0}ms and 10s, and is {period_s} s", 1e3 * least_s);
     }
-    Ok(Setting { seed: args.seed, period_s, live: args.live })
+    Ok(Setting { period_s, live: args.live })
 }
 
-/// The experiments asked for; in real time as many periods as were published.
-fn chosen(args: &Args, setting: Setting) -> Result<Vec<Experiment>> {
-    let (all, factor) = (published(), setting.period_s / PUBLISHED_S);
+/// The experiments asked for.
+fn chosen(args: &Args) -> Result<Vec<Experiment>> {
+    let all = experiments();
     let names: Vec<&str> = all.iter().map(|experiment| experiment.name).collect();
     if let Some(unknown) = args.experiments.iter().find(|name| !names.contains(&name.as_str())) {
         return Err(anyhow!("there is no experiment {unknown:?}"))
@@ -136,76 +114,71 @@ fn chosen(args: &Args, setting: Setting) -> Result<Vec<Experiment>> {
     let asked = |experiment: &Experiment| {
         args.experiments.is_empty() || args.experiments.iter().any(|name| name == experiment.name)
     };
-    let chosen = all.into_iter().filter(asked);
-    Ok(chosen.map(|one| if args.live { one.scaled(factor) } else { one }).collect())
+    Ok(all.into_iter().filter(asked).collect())
 }
 
-/// What every run of a study needs.
-struct Work<'a> {
+/// The study, on the virtual clock or in real time.
+pub struct Shares<'a> {
     session: &'a Session,
-    args: &'a Args,
+    plan: Plan,
     setting: Setting,
-    folder: &'a Path,
-    view: View,
 }
 
-impl Work<'_> {
-    fn study(&mut self, experiment: Experiment) -> Result<Study> {
-        let mut made = Vec::new();
-        for way in Way::ALL {
-            if self.session.stop.is_set() {
-                return Err(Stopped(format!("before {} under {}", experiment.name, way.name())).into());
-            }
-            let trace = self.trace(&experiment, way)?;
-            let outcome = judge(&experiment, &trace);
-            out::write(&match self.args.json {
-                true => format!("{}\n", as_json(&experiment, way, &outcome, None)),
-                false => as_text(&experiment, way, &outcome, None),
-            })?;
-            made.push(Made { way, trace, outcome });
-        }
-        Ok(Study { experiment, made })
+impl<'a> Shares<'a> {
+    /// By its plan.
+    ///
+    /// # Errors
+    /// Its setting is not that of this study.
+    pub fn of(session: &'a Session, plan: &Plan) -> Result<Self> {
+        let setting =
+            serde_json::from_value(plan.setting.clone()).context("reading the setting in plan.json")?;
+        Ok(Self { session, plan: plan.clone(), setting })
     }
 
-    fn trace(&mut self, experiment: &Experiment, way: Way) -> Result<Trace> {
-        let Setting { seed, period_s, live } = self.setting;
-        if !live {
-            return Ok(simulate(&experiment.scenario(way, period_s, Seed(seed))));
-        }
-        let text = format!("{} under {}, {:.0} s", experiment.name, way.name(), experiment.duration_s);
-        self.view.show(&ProgressEvent::Step { text });
-        let folder = self.folder.join(format!("{}-{}", experiment.name, way.name()));
-        Live { experiment, way, period_s, seed, folder }.run(self.session)
+    fn experiment(&self, part: &Part) -> Result<Experiment> {
+        let found = experiments().into_iter().find(|experiment| experiment.name == part.name);
+        Ok(scaled(&found.with_context(|| format!("there is no experiment {:?}", part.name))?, self.setting))
     }
 }
 
-/// Every period of every host.
-fn periods(studies: &[Study]) -> String {
-    let mut text = String::from(
-        "experiment,way,at_s,host,window,outstanding,completions,latency_s,cost_per_s,wanted,beta\n",
-    );
-    for study in studies {
-        for made in &study.made {
-            for row in &made.trace.rows {
-                let latency = row.latency_s.map_or_else(String::new, |seconds| format!("{seconds:.6}"));
-                let _ = writeln!(
-                    text,
-                    "{},{},{:.3},{},{:.3},{:.3},{},{latency},{:.1},{:.3},{:.3}",
-                    study.experiment.name,
-                    made.way.name(),
-                    row.at_s,
-                    row.host + 1,
-                    row.window,
-                    row.outstanding,
-                    row.completions,
-                    row.cost_per_s,
-                    row.wanted,
-                    study.experiment.k * row.used
-                );
-            }
-        }
+impl Study for Shares<'_> {
+    type Error = anyhow::Error;
+
+    fn figures(&self) -> &'static [Figure] {
+        &FIGURES
     }
-    text
+
+    fn takes_s(&self, part: &Part, _: &[String]) -> f64 {
+        let lasts_s = self.experiment(part).map_or(0.0, |experiment| experiment.duration_s);
+        if self.setting.live { lasts_s } else { 0.0 }
+    }
+
+    fn prepare(&mut self, _: &Part, _: Tell<'_>) -> Result<()> {
+        if self.setting.live { fio::check() } else { Ok(()) }
+    }
+
+    fn run(&mut self, order: &Order<'_>, tell: Tell<'_>) -> Result<Option<Run>> {
+        let experiment = self.experiment(order.part)?;
+        let way = shares::way(order.level("way")).context("reading the way of a run in plan.json")?;
+        let Setting { period_s, live } = self.setting;
+        let started_unix_s = unix_time().as_secs();
+        let trace = if live {
+            tell(Event::Step(format!("{}, {:.0} s", order.name(), experiment.duration_s)));
+            let folder = self.session.home.join("scratch").join(&self.plan.id).join(order.name());
+            let live = Live { experiment: &experiment, way, period_s, seed: self.plan.seed, folder };
+            match live.run(self.session) {
+                Err(error) if error.is::<Stopped>() => return Ok(None),
+                trace => trace?,
+            }
+        } else {
+            simulate(&experiment.scenario(way, period_s, Seed(self.plan.seed)))
+        };
+        Ok(Some(Run { started_unix_s, ..record(&experiment, &trace, period_s) }))
+    }
+
+    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
+        shares::judge(plan, self.setting, runs)
+    }
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

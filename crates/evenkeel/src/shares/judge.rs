@@ -1,0 +1,195 @@
+//! What the runs come to, beside the published figures.
+
+use super::{Setting, signed, words};
+use crate::format;
+use evenkeel_core::share::experiment::{Experiment, Published, Way, published};
+use evenkeel_study::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
+
+/// Latency counts as at the threshold within this, percent.
+const NEAR_PERCENT: f64 = 10.0;
+
+/// The published finding.
+const PUBLISHED: &str = "Hosts that adapt their windows to the latency that all of them report get the device in the proportion of \
+                         their shares, and its latency stays at a threshold.";
+
+/// Where it was published.
+const SOURCE: &str = "PARDA, FAST 2009, section 5: hosts of ESX on an array of ten disks";
+
+/// All of it.
+pub fn judge(plan: &Plan, setting: Setting, runs: &[Run]) -> Judgement {
+    let cells = cells(plan, runs);
+    let experiments = published();
+    let of = |part: &Part| experiments.iter().find(|experiment| experiment.name == part.name);
+    let parts = || plan.parts.iter().filter_map(|part| Some((part, of(part)?)));
+    Judgement {
+        headline: headline(&cells),
+        published: PUBLISHED,
+        source: SOURCE,
+        rule: format!(
+            "Shares count as reached when each host has its part of the device within 10 % for five periods; latency as at the \
+             threshold L within {NEAR_PERCENT} %, and below it only while windows hold somebody back."
+        ),
+        setting: what(plan, setting, &cells),
+        findings: parts().flat_map(|(part, _)| findings(part, &cells)).collect(),
+        sentences: Vec::new(),
+        caveats: caveats(setting.live),
+        place: Vec::new(),
+        references: parts().flat_map(|(_, experiment)| references(experiment)).collect(),
+        guides: parts().map(|(part, experiment)| threshold(part, experiment)).collect(),
+    }
+}
+
+fn of_way<'a>(cells: &'a [Cell<'a>], way: Way) -> impl Iterator<Item = &'a Cell<'a>> + Clone {
+    cells.iter().filter(move |cell| cell.level("way") == way.name())
+}
+
+fn is_judged(cell: &Cell<'_>) -> bool {
+    cell.mean("shares_judged").is_some_and(|judged| judged > 0.0)
+}
+
+/// What came out, over all experiments.
+fn headline(cells: &[Cell<'_>]) -> String {
+    if cells.is_empty() {
+        return "Nothing has been measured yet.".to_owned();
+    }
+    let [ours, theirs] = [Way::Evenkeel, Way::Parda].map(|way| reached(of_way(cells, way)));
+    let [our_latency, their_latency] = [Way::Evenkeel, Way::Parda].map(|way| most_off(of_way(cells, way)));
+    format!(
+        "Shares within 10 % {ours}, by the published law {theirs}; latency {our_latency} off the threshold instead of {their_latency}"
+    )
+}
+
+/// When the shares were reached, in the worst experiment that is judged by them.
+fn reached<'a>(cells: impl Iterator<Item = &'a Cell<'a>>) -> String {
+    let judged = cells.filter(|cell| is_judged(cell));
+    let periods: Option<Vec<f64>> = judged.map(|cell| cell.mean("periods_to_share")).collect();
+    match periods.map(|periods| periods.into_iter().reduce(f64::max)) {
+        None => "not in every experiment".to_owned(),
+        Some(None) => "not judged".to_owned(),
+        Some(Some(periods)) => format!("after {}", format::counted(periods.round() as usize, "period")),
+    }
+}
+
+/// The most by which the latency was below the threshold while somebody was held back, and above it.
+fn most_off<'a>(cells: impl Iterator<Item = &'a Cell<'a>> + Clone) -> String {
+    let most = |figure: &'static str| cells.clone().filter_map(|cell| cell.mean(figure)).fold(0.0, f64::max);
+    format!("{} to {} %", signed(-most("under_percent")), signed(most("over_percent")))
+}
+
+fn what(plan: &Plan, setting: Setting, cells: &[Cell<'_>]) -> String {
+    let judged = of_way(cells, Way::Evenkeel).filter(|cell| is_judged(cell)).count();
+    format!(
+        "{} {}, in {judged} of which shares are judged, one run each, seed {}, a window every {} s; simulated arrays that were \
+         calibrated on table 3 and on table 7 without control",
+        format::counted(plan.parts.len(), "experiment"),
+        if setting.live { "in real time with fio as the clients" } else { "on the virtual clock" },
+        plan.seed,
+        setting.period_s
+    )
+}
+
+/// Of the published law; ours stands beside it in the numbers.
+fn findings(part: &Part, cells: &[Cell<'_>]) -> Vec<Finding> {
+    let of = |way: Way| of_way(cells, way).find(|cell| cell.part.name == part.name);
+    let Some(law) = of(Way::Parda) else { return Vec::new() };
+    let numbers = |figures: &[&'static str]| -> Vec<Number> {
+        let each = [Way::Parda, Way::Evenkeel].into_iter().filter_map(|way| Some((way, of(way)?)));
+        each.flat_map(|(way, cell)| {
+            figures.iter().filter_map(move |figure| {
+                Some(Number::plain(&format!("{}_{figure}", way.name()), cell.mean(figure)?))
+            })
+        })
+        .collect()
+    };
+    let finding = |name, known, published: &str, here: String, numbers| Finding {
+        name,
+        part: part.name.clone(),
+        outcome: Outcome::of(known),
+        published: format!("{}: {published}", part.name),
+        here,
+        numbers,
+    };
+    let is_reached = is_judged(law).then(|| law.mean("periods_to_share").is_some());
+    let off = law.mean("over_percent").unwrap_or(0.0).max(law.mean("under_percent").unwrap_or(0.0));
+    let [theirs, ours] =
+        [Way::Parda, Way::Evenkeel].map(|way| of(way).map_or_else(|| "-".to_owned(), in_words));
+    vec![
+        finding(
+            "shares-are-reached",
+            is_reached,
+            "each host gets its share",
+            format!("The published law: {theirs}. Ours: {ours}."),
+            numbers(&["periods_to_share", "share_error_percent"]),
+        ),
+        finding(
+            "latency-at-threshold",
+            Some(off <= NEAR_PERCENT),
+            "latency stays at the threshold",
+            format!("At most {} % off it by the published law.", format::short(off)),
+            numbers(&["under_percent", "over_percent"]),
+        ),
+    ]
+}
+
+fn in_words(cell: &Cell<'_>) -> String {
+    match (is_judged(cell), cell.mean("periods_to_share"), cell.mean("share_error_percent")) {
+        (true, Some(periods), Some(error)) => {
+            format!("after {periods:.0} periods, in the end {error:.1} % off")
+        }
+        (true, None, Some(error)) => format!("never, in the end {error:.1} % off"),
+        _ => "not judged".to_owned(),
+    }
+}
+
+fn references(experiment: &Experiment) -> Vec<Reference> {
+    let of = |way: Way| {
+        let published = experiment.published(way);
+        (published != Published::default()).then(|| reference(experiment, way, &published))
+    };
+    [Way::Uncontrolled, Way::Parda].into_iter().filter_map(of).collect()
+}
+
+fn reference(experiment: &Experiment, way: Way, published: &Published) -> Reference {
+    let whole = [
+        ("total_iops", published.iops),
+        ("latency_ms", published.latency_s.map(|seconds| 1e3 * seconds)),
+        ("orders_ratio", published.orders),
+    ];
+    let whole = whole.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let hosts = published.hosts.iter().map(|(host, iops)| (format!("iops@{}", host + 1), *iops));
+    Reference {
+        part: experiment.name.to_owned(),
+        words: words(way).to_owned(),
+        figures: whole.chain(hosts).collect(),
+    }
+}
+
+fn threshold(part: &Part, experiment: &Experiment) -> (String, &'static str, f64, String) {
+    let ms = 1e3 * experiment.threshold_s;
+    (part.name.clone(), "latency_ms", ms, format!("threshold {ms:.0} ms"))
+}
+
+fn caveats(live: bool) -> Vec<String> {
+    let last = match live {
+        true => {
+            "One run each. Hosts, clients and the array's clock shared the CPUs of one machine, so that latencies hold its \
+             delays as well; a client takes some tenths of a second to start, and they count."
+        }
+        false => {
+            "One run each: `bench/shares` has five seeds, and `--live` makes them in real time with fio as the clients."
+        }
+    };
+    [
+        "The array is a model: no cache, no cost of seeks, no other load. It was calibrated on the uncontrolled run of \
+         table 3, and the six disks of table 7 on that table's own, and on nothing else: these figures agree because they \
+         were made to.",
+        "Latencies that were published for the published law in figures 8, 9 and 11 and table 6 are read as \u{201c}near\u{201d} the \
+         threshold.",
+        "Mail and web servers of the publication's table 6 are clients that keep 32 reads outstanding.",
+        "Shares are not judged where they cannot be met or are not wanted. Below the threshold counts only while windows \
+         hold somebody back.",
+        last,
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}

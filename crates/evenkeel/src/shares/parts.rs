@@ -1,0 +1,40 @@
+//! Which runs the study has: each published experiment under every way.
+
+use super::{PUBLISHED_S, words};
+use evenkeel_core::share::experiment::{Experiment, Way};
+use evenkeel_study::harness::{Factor, Part};
+use serde::{Deserialize, Serialize};
+
+/// How it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Seconds between two windows.
+    pub period_s: f64,
+    /// In real time, with fio as the clients, instead of on the virtual clock.
+    pub live: bool,
+}
+
+/// A part for each experiment.
+pub fn parts(experiments: &[Experiment], setting: Setting) -> Vec<Part> {
+    let part = |experiment: &Experiment| {
+        let experiment = scaled(experiment, setting);
+        let lull = experiment.lull();
+        let marks = lull.map(|(host, (from_s, until_s))| {
+            vec![(from_s, String::new()), (until_s, format!("host {} asks for less", host + 1))]
+        });
+        Part {
+            name: experiment.name.to_owned(),
+            title: format!("{}: {}", experiment.name, experiment.what),
+            about: experiment.why_off.unwrap_or_default().to_owned(),
+            factors: vec![Factor::named("way", Way::ALL.map(|way| (way.name(), words(way))))],
+            repeats: 1,
+            marks: marks.unwrap_or_default(),
+        }
+    };
+    experiments.iter().map(part).collect()
+}
+
+/// In real time an experiment has as many periods as were published.
+pub fn scaled(experiment: &Experiment, setting: Setting) -> Experiment {
+    if setting.live { experiment.scaled(setting.period_s / PUBLISHED_S) } else { experiment.clone() }
+}

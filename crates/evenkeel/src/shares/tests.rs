@@ -1,0 +1,98 @@
+//! Published experiments on the virtual clock, as people and programs see them.
+
+use super::*;
+use crate::published::{Published, results, table};
+use crate::report::published::html;
+use crate::table::Look;
+use evenkeel_core::random::Seed;
+use evenkeel_core::share::experiment::published;
+use evenkeel_core::share::simulation::run as simulate;
+use evenkeel_study::harness::{FORMAT, Plan, Run};
+
+const SETTING: Setting = Setting { period_s: 2.0, live: false };
+
+/// These experiments, each under every way.
+fn made(numbers: &[usize]) -> (Plan, Vec<Run>) {
+    let all = published();
+    let experiments: Vec<_> = numbers.iter().map(|number| all[*number].clone()).collect();
+    let plan = Plan {
+        format: FORMAT,
+        id: "shares-1".to_owned(),
+        kind: NAME.to_owned(),
+        seed: 1,
+        parts: parts(&experiments, SETTING),
+        ..Plan::default()
+    };
+    let run = |experiment: &evenkeel_core::share::experiment::Experiment, way: Way| {
+        let trace = simulate(&experiment.scenario(way, SETTING.period_s, Seed(1)));
+        Run {
+            part: experiment.name.to_owned(),
+            levels: vec![way.name().to_owned()],
+            repeat: 1,
+            ..record(experiment, &trace, SETTING.period_s)
+        }
+    };
+    let runs = experiments.iter().flat_map(|experiment| Way::ALL.map(|way| run(experiment, way))).collect();
+    (plan, runs)
+}
+
+fn shown<T>((plan, runs): &(Plan, Vec<Run>), show: impl Fn(&Published<'_>) -> T) -> T {
+    show(&Published::new(plan, runs, &FIGURES, judge(plan, SETTING, runs)))
+}
+
+#[test]
+fn every_experiment_stands_beside_its_published_figures() {
+    let both = made(&[0, 1]);
+    let page = shown(&both, html);
+    assert_eq!(crate::report::fault(&page), None);
+    for part in ["table-3", "figure-8", "published", "3,360", "the published law", "time-latency-ms-figure-8"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    for amiss in [">NaN", ">inf", "http://", "https://"] {
+        assert!(!page.contains(amiss), "{amiss}");
+    }
+    let text = shown(&both, |view| table(view, Look { width: 200, colour: false }));
+    assert!(text.contains("uncontrolled, published: I/Os of all 3,360 1/s"), "{text}");
+    assert!(text.contains("table-3: each host gets its share: holds."), "{text}");
+}
+
+#[test]
+fn shares_that_were_never_reached_are_in_the_headline() {
+    let (plan, mut runs) = made(&[1]);
+    runs[2].figures.remove("periods_to_share");
+    let headline = shown(&(plan, runs), |view| view.said.headline.clone());
+    assert!(
+        headline.contains("Shares within 10 % not in every experiment, by the published law after"),
+        "{headline}"
+    );
+}
+
+#[test]
+fn nothing_is_claimed_of_shares_that_were_not_judged() {
+    let one = made(&[5]);
+    let headline = shown(&one, |view| view.said.headline.clone());
+    assert!(
+        headline.contains("Shares within 10 % not judged, by the published law not judged;"),
+        "{headline}"
+    );
+    let text = shown(&one, |view| view.said.setting.clone());
+    assert!(text.contains("in 0 of which shares are judged"), "{text}");
+    let value = shown(&one, results);
+    assert_eq!(value["findings"][0]["outcome"], "not testable here");
+}
+
+#[test]
+fn the_lull_of_table_7_is_told_and_drawn_with_windows_and_beta() {
+    let one = made(&[7]);
+    let page = shown(&one, html);
+    assert_eq!(crate::report::fault(&page), None);
+    for part in ["time-beta-table-7-0", "host 2 asks for less", "Beta: the published law"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let value = shown(&one, results);
+    let cell = &value["cells"][1];
+    assert!(cell["figures"]["beta_in_lull@2"]["mean"].as_f64().is_some_and(|beta| beta > 0.0), "{cell}");
+    let (plan, runs) = made(&[1]);
+    assert!(runs.iter().all(|run| run.figure("beta_before@2").is_none()) && plan.parts[0].marks.is_empty());
+}
