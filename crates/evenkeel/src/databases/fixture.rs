@@ -1,9 +1,11 @@
 //! A setting and runs for tests.
 
 use super::record::{Figures, Key, Period, Run, Setting};
+use super::{kept, parts};
 use evenkeel_core::share::experiment::Way;
+use evenkeel_study::harness::{self, FORMAT, Plan};
 
-/// Two rounds of everything.
+/// Its setting.
 pub fn setting() -> Setting {
     Setting {
         clients: 48,
@@ -11,12 +13,31 @@ pub fn setting() -> Setting {
         duration_s: 8.0,
         lull_s: 0.0,
         size: "200MB".to_owned(),
-        rounds: 2,
-        most: vec![32, 64],
-        ways: Way::ALL.to_vec(),
         period_s: 0.5,
-        seed: 1,
     }
+}
+
+/// Two rounds of everything.
+pub fn plan() -> Plan {
+    Plan {
+        format: FORMAT,
+        id: "databases-1".to_owned(),
+        kind: super::NAME.to_owned(),
+        seed: 1,
+        parts: parts(&setting(), &[32, 64], &Way::ALL, 2),
+        ..Plan::default()
+    }
+}
+
+/// Runs as they are kept.
+pub fn runs(of: &[Run]) -> Vec<harness::Run> {
+    let named = |run: &Run| harness::Run {
+        part: format!("most-{}", run.key.most),
+        levels: vec![run.key.way.name().to_owned()],
+        repeat: run.key.round,
+        ..kept(&setting(), run)
+    };
+    of.iter().map(named).collect()
 }
 
 /// A run with these orders per minute.

@@ -2,15 +2,21 @@
 //!
 //! Two hosts with a database each, DVD stores that closed clients order from as fast as they are answered. Their data are on
 //! one array, whose windows a law sets by shares of 1 and 4; their redo logs are on another one that nothing bounds. Here is
-//! what a run is (`record`), what runs come to (`outcome`), and both as text (`table`, `json`, `csv`): pure.
+//! what a run is (`record`), which runs there are and what of them is kept (`parts`, `figures`), and what they come to (`judge`): pure.
 
-pub mod csv;
+mod figures;
 #[cfg(test)]
 pub mod fixture;
-pub mod json;
-pub mod outcome;
+mod judge;
+mod parts;
 pub mod record;
-pub mod table;
+
+pub use figures::{FIGURES, kept};
+pub use judge::judge;
+pub use parts::{most, parts};
+
+/// Its name.
+pub const NAME: &str = "databases";
 
 /// The hosts by place.
 pub const NAMES: [&str; 2] = ["a", "b"];
@@ -41,11 +47,6 @@ impl Published {
     /// Orders of host b over those of host a.
     pub fn ratio(&self) -> f64 {
         self.orders[1].0 / self.orders[0].0
-    }
-
-    /// Orders per minute of both.
-    pub fn total(&self) -> f64 {
-        self.orders[0].0 + self.orders[1].0
     }
 }
 

@@ -2,14 +2,15 @@
 
 use evenkeel_core::share::experiment::Way;
 use evenkeel_core::share::simulation::Stretch;
+use serde::{Deserialize, Serialize};
 
 /// In the lull host b has one client for so many at other times.
 const FEWER: u32 = 12;
 /// Of a lull, the last part: windows take their time to open.
 const LATE: f64 = 0.25;
 
-/// How it is made.
-#[derive(Clone, Debug, PartialEq)]
+/// How it is made, beside rounds, most windows and ways, which are the plan's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// Closed clients of each store, without think time.
     pub clients: u32,
@@ -21,16 +22,8 @@ pub struct Setting {
     pub lull_s: f64,
     /// Of each store, by its name.
     pub size: String,
-    /// Rounds, each of which has every way once.
-    pub rounds: u32,
-    /// Most windows.
-    pub most: Vec<u32>,
-    /// What sets the windows.
-    pub ways: Vec<Way>,
     /// From one window to the next.
     pub period_s: f64,
-    /// Of what clients order.
-    pub seed: u64,
 }
 
 /// Which run.
@@ -108,22 +101,6 @@ pub struct Period {
 }
 
 impl Setting {
-    /// All runs in their order: each round has every way once, and begins with another one.
-    pub fn keys(&self) -> Vec<Key> {
-        let of_round = |round: u32| {
-            let ways = self.ways.iter();
-            let mut keys: Vec<Key> = self
-                .most
-                .iter()
-                .flat_map(|&most| ways.clone().map(move |&way| Key { way, most, round }))
-                .collect();
-            let turned = (round as usize - 1) % keys.len().max(1);
-            keys.rotate_left(turned);
-            keys
-        };
-        (1..=self.rounds).flat_map(of_round).collect()
-    }
-
     /// Time of load in a run up to the end of the measured time.
     pub fn run_s(&self) -> f64 {
         self.warm_up_s + self.duration_s
@@ -175,14 +152,6 @@ impl Run {
         (a.orders_per_minute > 0.0).then(|| b.orders_per_minute / a.orders_per_minute)
     }
 
-    /// Doubts with the run that they are of.
-    pub fn doubts(&self) -> impl Iterator<Item = String> + '_ {
-        let Key { way, most, round } = self.key;
-        self.caveats
-            .iter()
-            .map(move |caveat| format!("{}, most window {most}, round {round}, {caveat}", way.name()))
-    }
-
     /// What became of the lull; `None` without one, and where a host told nothing of a part of it.
     pub fn eased(&self, setting: &Setting) -> Option<Eased> {
         let (from_s, until_s) = self.lull?;
@@ -202,11 +171,6 @@ impl Run {
         let within = |period: &&Period| period.host == host && period.at_s > from_s && period.at_s <= until_s;
         let values: Vec<f64> = self.periods.iter().filter(within).map(of).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-    }
-
-    /// Orders per minute of both.
-    pub fn total(&self) -> f64 {
-        self.hosts.iter().map(|host| host.orders_per_minute).sum()
     }
 }
 
@@ -236,15 +200,5 @@ mod tests {
             period.beta = if late { 0.5 } else { 2.0 };
         }
         assert_eq!(run.eased(&setting), Some(Eased { opened: [4.0, 4.0], beta: [2.0, 0.5, 2.0] }));
-    }
-
-    #[test]
-    fn every_round_begins_with_another_way() {
-        let keys = setting().keys();
-        let names: Vec<String> = keys.iter().map(|key| format!("{} {}", key.way.name(), key.most)).collect();
-        assert_eq!(keys.len(), 12);
-        assert_eq!((names[0].as_str(), names[5].as_str()), ("uncontrolled 32", "evenkeel 64"));
-        assert_eq!((names[6].as_str(), names[11].as_str()), ("parda 32", "uncontrolled 32"));
-        assert!(keys[6..].iter().all(|key| key.round == 2));
     }
 }

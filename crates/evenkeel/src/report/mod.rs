@@ -15,7 +15,6 @@ mod palette;
 mod plots;
 pub mod published;
 mod sections;
-pub mod shares;
 mod study;
 
 pub use compare::compare;

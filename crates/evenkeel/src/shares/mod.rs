@@ -13,7 +13,7 @@ pub use judge::judge;
 pub use parts::{Setting, parts, scaled};
 pub use record::record;
 
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::{Division, Outcome, Way};
 
 /// Its name.
 pub const NAME: &str = "shares";
@@ -33,6 +33,23 @@ pub fn words(way: Way) -> &'static str {
 /// The way of this name.
 pub fn way(name: &str) -> Option<Way> {
     Way::ALL.into_iter().find(|way| way.name() == name)
+}
+
+/// Periods to shares and the error of a share, in words.
+pub fn division(outcome: &Outcome) -> (String, String) {
+    match outcome.division {
+        None => ("not judged".to_owned(), "-".to_owned()),
+        Some(Division { periods, error }) => (
+            periods.map_or("never".to_owned(), |periods| periods.to_string()),
+            format!("{:.1} %", 100.0 * error),
+        ),
+    }
+}
+
+/// Most by which the latency was below the threshold while somebody was held back, and above it.
+pub fn off(outcome: &Outcome) -> String {
+    let under = outcome.under.map_or_else(|| "-".to_owned(), |under| signed(-100.0 * under));
+    format!("{under} to {} %", signed(100.0 * outcome.over))
 }
 
 /// A part in percent with its sign, which what is next to nothing has not.

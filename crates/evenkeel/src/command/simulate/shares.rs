@@ -4,7 +4,7 @@ use super::Args;
 use crate::command::Session;
 use crate::failure::Stopped;
 use crate::out;
-use crate::report::shares::{division, off};
+use crate::shares::{division, off};
 use anyhow::Result;
 use evenkeel_core::random::Seed;
 use evenkeel_core::share::experiment::{

@@ -1,6 +1,7 @@
 //! Published studies: begun, gone on with and shown, whatever they are of.
 
 use super::shares::Shares;
+use super::shares::databases::Databases;
 use super::throttling::Throttling;
 use crate::command::tell::Teller;
 use crate::command::{Session, look, profile};
@@ -35,6 +36,7 @@ pub type AnyStudy<'a> = Box<dyn Study<Error = anyhow::Error> + 'a>;
 pub fn of_plan<'a>(session: &'a Session, plan: &Plan) -> Result<AnyStudy<'a>> {
     match plan.kind.as_str() {
         throttling::NAME => Ok(Box::new(Throttling::of(session, plan)?)),
+        crate::databases::NAME => Ok(Box::new(Databases::of(session, plan)?)),
         crate::shares::NAME => Ok(Box::new(Shares::of(session, plan)?)),
         kind => Err(anyhow!("there is no study named {kind:?}"))
             .hint("`evenkeel study --list` names those of this version; another one may know it"),

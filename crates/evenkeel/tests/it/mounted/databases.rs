@@ -35,24 +35,27 @@ fn two_databases_get_orders_through_mounted_disks_that_are_gone_in_the_end() {
     let output = evenkeel(home.path(), &TINY);
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}{errors}");
-    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let [run, summary] = &lines[..] else { panic!("a run and a summary: {said}") };
-    for host in run["hosts"].as_array().expect("hosts") {
-        assert!(host["orders_per_minute"].as_f64().is_some_and(|orders| orders > 0.0), "{host}");
-        assert!(host["window"].as_f64().is_some_and(|window| window > 0.0 && window <= 8.0), "{host}");
-        assert_eq!(host["lost"], 0, "{host}");
-    }
-    assert!(run["ratio"].as_f64().is_some_and(|ratio| ratio > 0.0), "{run}");
-    assert_eq!(summary["cells"][0]["ratio"]["median"], run["ratio"]);
-    let study = home.path().join("studies").join(summary["study"].as_str().expect("a name"));
-    let periods = fs::read_to_string(study.join("periods.csv")).expect("every period");
+    let results: Value = serde_json::from_str(&said).expect("JSON");
+    let cell = &results["cells"][0];
+    let figure = |name: &str| cell["figures"][name]["mean"].as_f64();
     for host in ["a", "b"] {
-        let told = periods.lines().filter(|line| line.split(',').nth(4) == Some(host)).count();
-        // Twice a second, in 11 s; a host that stands still for a while misses some, and none counts twice.
-        assert!((1..=24).contains(&told), "{told} periods of host {host}: {periods}");
+        let of = |name: &str| figure(&format!("{name}@{host}"));
+        assert!(of("orders_per_minute").is_some_and(|orders| orders > 0.0), "{cell}");
+        assert!(of("window").is_some_and(|window| window > 0.0 && window <= 8.0), "{cell}");
+        assert_eq!(of("lost"), Some(0.0), "{cell}");
     }
+    assert!(figure("orders_ratio").is_some_and(|ratio| ratio > 0.0), "{cell}");
+    let columns = results["series"][0]["columns"].as_array().expect("columns");
+    let rows = results["series"][0]["rows"].as_array().expect("every period");
+    for host in ["a", "b"] {
+        let window = columns.iter().position(|column| *column == format!("window@{host}")).expect("a column");
+        let told = rows.iter().filter(|row| row[1][window].is_number()).count();
+        // Twice a second, in 11 s; a host that stands still for a while misses some, and none counts twice.
+        assert!((1..=24).contains(&told), "{told} periods of host {host}: {rows:?}");
+    }
+    let study = home.path().join("runs").join(results["id"].as_str().expect("a name"));
     assert!(fs::read_to_string(study.join("report.html")).expect("the page").ends_with("</html>\n"));
-    assert!(!study.join("work").exists(), "images stayed");
+    assert!(!home.path().join("scratch").exists(), "images stayed");
     assert_eq!(left_of(home.path()), Vec::<String>::new());
 }
 

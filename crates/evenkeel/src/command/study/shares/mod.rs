@@ -1,7 +1,7 @@
 //! `evenkeel study shares`: the published experiments of hosts that share storage, made again on the virtual clock, or in
 //! real time with a process for each host, and fio or two databases as the clients.
 
-mod databases;
+pub mod databases;
 mod fio;
 mod live;
 
@@ -17,8 +17,7 @@ use evenkeel_core::share::experiment::{Experiment, published as experiments};
 use evenkeel_core::share::simulation::run as simulate;
 use evenkeel_study::harness::{Event, Figure, Judgement, Order, Part, Plan, Run, Study, Tell};
 use live::Live;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// In real time a window is set so often unless said otherwise: a quarter of the published one, so that two hours become half
@@ -46,7 +45,7 @@ disks of two hosts over one simulated array, shares 1 and 4, threshold 15 ms; th
 second array that nothing bounds. Clients order as fast as they are answered: uncontrolled (each
 window fixed at the most), by the published law, and by ours. Each way starts from a copy of the
 same data. 8 minutes a round, --quick two in all. Needs root, /dev/fuse, loop devices and mariadbd.
-Ctrl-C takes all down and keeps the runs that are made.")]
+Ctrl-C takes all down and keeps the runs that are made; --databases --resume last goes on.")]
 pub struct Args {
     /// Seed of the array and the clients
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -60,11 +59,11 @@ pub struct Args {
     /// Only these, by their names
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     experiments: Vec<String>,
-    /// Results as JSON; with --databases a line for each run
+    /// Results as JSON
     #[arg(long)]
     json: bool,
     /// Go on with a stopped study: its folder, its name or the start of it, or `last`; other flags are not looked at
-    #[arg(long, value_name = "STUDY", conflicts_with = "databases")]
+    #[arg(long, value_name = "STUDY")]
     resume: Option<String>,
     /// Where to write the page [default: report.html in the study's folder]
     #[arg(long, value_name = "FILE")]
@@ -179,8 +178,4 @@ impl Study for Shares<'_> {
     fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
         shares::judge(plan, self.setting, runs)
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("writing {}", path.display()))
 }

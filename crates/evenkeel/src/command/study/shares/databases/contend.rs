@@ -52,11 +52,17 @@ struct Loaded {
 ///
 /// # Errors
 /// A load does not begin, a host or a server ends.
-pub fn contend(session: &Session, pair: &Pair, setting: &Setting, key: Key) -> Result<Option<Run>> {
+pub fn contend(
+    session: &Session,
+    pair: &Pair,
+    setting: &Setting,
+    seed: Seed,
+    key: Key,
+) -> Result<Option<Run>> {
     let mut contest = Contest { session, pair, setting, watch: Watch::default(), clock: None };
     let mut done = Vec::new();
     for (number, phase) in setting.phases().iter().enumerate() {
-        let seed = Seed(setting.seed).numbered(u64::from(key.round)).child("phase").numbered(number as u64);
+        let seed = seed.numbered(u64::from(key.round)).child("phase").numbered(number as u64);
         let Some(loaded) = contest.phase(phase, seed)? else { return Ok(None) };
         done.push(loaded);
     }

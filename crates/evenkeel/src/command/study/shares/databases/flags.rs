@@ -1,11 +1,13 @@
 //! Flags of the study with databases, and the setting that they make.
 
 use crate::config::units;
+use crate::databases::parts;
 use crate::databases::record::Setting;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::share::experiment::Way;
 use evenkeel_lab::data::dvdstore::Size;
+use evenkeel_study::harness::Part;
 
 /// Seconds between two windows unless said otherwise.
 const PERIOD_S: f64 = 0.5;
@@ -54,7 +56,7 @@ impl Flags {
     ///
     /// # Errors
     /// Names the flag and what to do.
-    pub fn setting(&self, seed: u64, period: Option<&str>) -> Result<Setting> {
+    pub fn setting(&self, period: Option<&str>) -> Result<(Setting, Vec<Part>)> {
         let period_s = time(period, "--period", PERIOD_S)?;
         if !(0.2..=10.0).contains(&period_s) {
             bail!("--period must be between 200ms and 10s, and is {period_s} s");
@@ -65,18 +67,16 @@ impl Flags {
                 .hint("measure at least four periods");
         }
         let size = self.size.map_or_else(|| Size::new(if self.quick { 100 } else { 200 }), Ok)?;
-        Ok(Setting {
+        let setting = Setting {
             clients: self.clients,
             warm_up_s: time(self.warm_up.as_deref(), "--warm-up", duration_s / 2.0)?,
             duration_s,
             lull_s: self.lull_s(period_s)?,
             size: size.to_string(),
-            rounds: self.rounds,
-            most: self.most(),
-            ways: self.ways()?,
             period_s,
-            seed,
-        })
+        };
+        let parts = parts(&setting, &self.most(), &self.ways()?, self.rounds);
+        Ok((setting, parts))
     }
 
     fn lull_s(&self, period_s: f64) -> Result<f64> {
@@ -130,25 +130,28 @@ mod tests {
         experiments: Option<String>,
     }
 
-    fn setting(flags: &[&str]) -> Result<Setting> {
+    fn setting(flags: &[&str]) -> Result<(Setting, Vec<Part>)> {
         let line = Line::try_parse_from([&["x", "--databases"], flags].concat())?;
-        line.flags.setting(1, None)
+        line.flags.setting(None)
     }
 
     #[test]
     fn a_quick_look_is_short_and_small() {
-        let whole = setting(&[]).unwrap();
-        assert_eq!((whole.run_s(), whole.size.as_str(), whole.keys().len()), (60.0, "200MB", 6));
-        let quick = setting(&["--quick", "--rounds", "2"]).unwrap();
-        assert_eq!(setting(&["--lull", "80s"]).unwrap().whole_s(), 180.0, "40 s follow it");
-        assert_eq!((quick.run_s(), quick.size.as_str(), quick.keys().len()), (12.0, "100MB", 6));
+        let runs = |parts: &[Part]| parts.iter().map(Part::runs).sum::<usize>();
+        let (whole, parts) = setting(&[]).unwrap();
+        assert_eq!((whole.run_s(), whole.size.as_str(), runs(&parts)), (60.0, "200MB", 6));
+        let (quick, parts) = setting(&["--quick", "--rounds", "2"]).unwrap();
+        assert_eq!((quick.run_s(), quick.size.as_str(), runs(&parts)), (12.0, "100MB", 6));
+        assert_eq!(setting(&["--lull", "80s"]).unwrap().0.whole_s(), 180.0, "40 s follow it");
     }
 
     #[test]
     fn ways_and_windows_are_those_asked_for_in_their_order() {
-        let asked = setting(&["--ways", "evenkeel,uncontrolled", "--most", "64,16,64"]).unwrap();
-        assert_eq!(asked.ways, [Way::Uncontrolled, Way::Evenkeel]);
-        assert_eq!(asked.most, [16, 64]);
+        let (_, parts) = setting(&["--ways", "evenkeel,uncontrolled", "--most", "64,16,64"]).unwrap();
+        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(names, ["most-16", "most-64"]);
+        let ways: Vec<&str> = parts[0].factors[0].levels.iter().map(|level| level.name.as_str()).collect();
+        assert_eq!(ways, ["uncontrolled", "evenkeel"]);
     }
 
     #[test]

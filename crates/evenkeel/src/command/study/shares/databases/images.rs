@@ -2,15 +2,16 @@
 //!
 //! They are made once, of a server on plain files that ended in order; every run works on copies.
 
-use crate::command::{Session, data};
+use crate::command::Session;
+use crate::command::data::spec as data_spec;
 use crate::databases::record::Setting;
-use crate::progress::{ProgressEvent, View};
 use crate::tools;
 use anyhow::{Context, Result};
 use evenkeel_lab::data::dvdstore::{self, Size};
-use evenkeel_lab::data::{Stamp, Via};
+use evenkeel_lab::data::{Stamp, Via, populate};
 use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
+use evenkeel_study::harness::{Event, Tell};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -48,12 +49,12 @@ impl Images {
     ///
     /// # Errors
     /// The server does not start or cannot be filled, no room, or Ctrl-C.
-    pub fn make(session: &Session, folder: &Path, setting: &Setting, view: &mut View) -> Result<Self> {
+    pub fn make(session: &Session, folder: &Path, setting: &Setting, tell: Tell<'_>) -> Result<Self> {
         let fill = folder.join("fill");
         let logs = fill.join("logs");
         fs::create_dir_all(&logs).with_context(|| format!("making {}", logs.display()))?;
-        let store = filled(session, &fill, setting, view)?;
-        view.show(&ProgressEvent::Step { text: "making file systems of it".to_owned() });
+        let store = filled(session, &fill, setting, tell)?;
+        tell(Event::Step("making file systems of it".to_owned()));
         let mut images = Self { files: ["data", "logs"].map(|name| folder.join(name)), bytes: [0; 2] };
         for (place, contents) in [store.as_path(), logs.as_path()].into_iter().enumerate() {
             images.bytes[place] = rounded(2 * size_of(contents)? + ROOM[place]);
@@ -82,12 +83,19 @@ pub fn spec(home: &Path, logs: &Path, more: &[(&str, &str)]) -> SandboxSpec {
 }
 
 /// The folder of a filled store that has ended in order.
-fn filled(session: &Session, home: &Path, setting: &Setting, view: &mut View) -> Result<PathBuf> {
-    view.show(&ProgressEvent::Step { text: format!("filling a store of {}", setting.size) });
+fn filled(session: &Session, home: &Path, setting: &Setting, tell: Tell<'_>) -> Result<PathBuf> {
+    tell(Event::Step(format!("filling a store of {}", setting.size)));
     let sandbox = Sandbox::up(&spec(home, &home.join("logs"), &FILL), &session.stop, &mut |_| {})?;
     let target = Target { database: Some(dvdstore::NAME.to_owned()), ..sandbox.target() };
     let size: Size = setting.size.parse()?;
-    data::fill(session, &target, &data::spec(size, ROWS, Via::Load, None), view)?;
+    let mut filled = |progress| tell(Event::Data(progress));
+    populate(
+        &target,
+        &data_spec(size, ROWS, Via::Load, None),
+        &session.dumps_dir(),
+        &session.stop,
+        &mut filled,
+    )?;
     let mut control = Control::connect(&target)?;
     // Every run writes.
     Stamp::mark_written(&mut control)?;

@@ -12,125 +12,89 @@ mod watch;
 
 use super::Args;
 use crate::clock::unix_time;
-use crate::command::{Session, profile};
-use crate::databases::record::{Key, Run, Setting};
-use crate::databases::{csv, json, table};
-use crate::progress::{Mode, ProgressEvent, View};
-use crate::report::shares::databases::html;
-use crate::signals;
-use crate::{format, out};
+use crate::command::Session;
+use crate::command::study::published::{self, Show};
+use crate::databases::record::{Key, Setting};
+use crate::databases::{self, FIGURES, kept, most};
+use crate::shares::way;
 use anyhow::{Context, Result};
+use evenkeel_core::random::Seed;
+use evenkeel_study::harness::{Figure, Judgement, Order, Part, Plan, Run, Study, Tell};
 pub use flags::Flags;
 use images::Images;
 use pair::Pair;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What a run takes beside its load: copies, servers, mounts.
 const AROUND_S: f64 = 15.0;
 
-/// Makes the study and says where the page is.
+/// Makes the study, or goes on with one, and says where the page is.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let setting = args.databases.setting(args.seed, args.period.as_deref())?;
+    let show = Show { json: args.json, out: args.out.as_ref() };
     needs::check()?;
-    let id =
-        format!("databases-{}-{:04x}", format::stamp(unix_time().as_secs()), std::process::id() & 0xffff);
-    let folder = session.home.join("studies").join(&id);
-    let page = args.out.clone().unwrap_or_else(|| folder.join("report.html"));
-    let mode = if args.json { Mode::Quiet } else { profile::mode(session, false) };
-    let view = View::new(mode);
-    let mut work = Work { session, args, setting, id, folder, page, view, runs: Vec::new() };
-    let outcome = work.all();
-    // Also where a run has failed: those before it are kept.
-    work.finish()?;
-    match outcome {
-        Err(error) if !session.stop.is_set() => Err(error),
-        _ if session.stop.is_set() => Ok(signals::exit_code()),
-        _ => Ok(ExitCode::SUCCESS),
+    if let Some(name) = &args.resume {
+        return published::resume(session, databases::NAME, name, &show);
     }
+    let (setting, parts) = args.databases.setting(args.period.as_deref())?;
+    published::start(session, &published::plan(databases::NAME, args.seed, parts, &setting)?, &show)
 }
 
-/// A study at work.
-struct Work<'a> {
+/// The study; its store is filled when the first run needs it.
+pub struct Databases<'a> {
     session: &'a Session,
-    args: &'a Args,
+    plan: Plan,
     setting: Setting,
-    id: String,
-    folder: PathBuf,
-    page: PathBuf,
-    view: View,
-    runs: Vec<Run>,
+    made: Option<(Images, Scratch)>,
 }
 
-impl Work<'_> {
-    fn all(&mut self) -> Result<()> {
-        let scratch = Scratch::new(self.folder.join("work"))?;
-        let images = Images::make(self.session, &scratch.0, &self.setting, &mut self.view)?;
-        if !self.args.json {
-            out::write(table::HEADER)?;
-        }
-        let keys = self.setting.keys();
-        for (at, key) in keys.iter().enumerate() {
-            let left_s = (keys.len() - at) as f64 * (self.setting.whole_s() + AROUND_S);
-            self.show(*key, at + 1, keys.len(), left_s);
-            let Some(run) = self.one(&scratch.0.join("run"), &images, *key)? else { return Ok(()) };
-            self.keep(run)?;
+impl<'a> Databases<'a> {
+    /// By its plan.
+    ///
+    /// # Errors
+    /// Its setting is not that of this study.
+    pub fn of(session: &'a Session, plan: &Plan) -> Result<Self> {
+        let setting =
+            serde_json::from_value(plan.setting.clone()).context("reading the setting in plan.json")?;
+        Ok(Self { session, plan: plan.clone(), setting, made: None })
+    }
+}
+
+impl Study for Databases<'_> {
+    type Error = anyhow::Error;
+
+    fn figures(&self) -> &'static [Figure] {
+        &FIGURES
+    }
+
+    fn takes_s(&self, _: &Part, _: &[String]) -> f64 {
+        self.setting.whole_s() + AROUND_S
+    }
+
+    fn prepare(&mut self, _: &Part, tell: Tell<'_>) -> Result<()> {
+        if self.made.is_none() {
+            let scratch = Scratch::new(self.session.home.join("scratch").join(&self.plan.id))?;
+            let images = Images::make(self.session, &scratch.0, &self.setting, tell)?;
+            self.made = Some((images, scratch));
         }
         Ok(())
     }
 
-    /// One run; `None` where somebody asked to stop.
-    fn one(&self, folder: &Path, images: &Images, key: Key) -> Result<Option<Run>> {
-        let name = || format!("in round {}, {} at most {}", key.round, key.way.name(), key.most);
-        let pair =
-            Pair::up(self.session, folder.to_owned(), images, &self.setting, key).with_context(name)?;
-        let run = contend::contend(self.session, &pair, &self.setting, key).with_context(name)?;
-        pair.down().with_context(name)?;
-        Ok(run)
+    fn run(&mut self, order: &Order<'_>, _: Tell<'_>) -> Result<Option<Run>> {
+        let (images, scratch) = self.made.as_ref().context("no store was filled")?;
+        let way = way(order.level("way")).context("reading the way of a run in plan.json")?;
+        let most = most(order.part).context("reading the most window of a run in plan.json")?;
+        let key = Key { way, most, round: order.repeat };
+        let started_unix_s = unix_time().as_secs();
+        let pair = Pair::up(self.session, scratch.0.join("run"), images, &self.setting, key)?;
+        let run = contend::contend(self.session, &pair, &self.setting, Seed(self.plan.seed), key)?;
+        pair.down()?;
+        Ok(run.map(|run| Run { started_unix_s, ..kept(&self.setting, &run) }))
     }
 
-    /// What is made stays, whatever becomes of the rest.
-    fn keep(&mut self, run: Run) -> Result<()> {
-        out::write(&match self.args.json {
-            true => format!("{}\n", json::run(&self.setting, &run)),
-            false => table::run(&run),
-        })?;
-        self.runs.push(run);
-        let lines: String =
-            self.runs.iter().map(|run| format!("{}\n", json::run(&self.setting, run))).collect();
-        super::write(&self.folder.join("runs.jsonl"), &lines)?;
-        super::write(&self.folder.join("periods.csv"), &csv::periods(&self.runs))?;
-        super::write(&self.page, &html(&self.id, &self.setting, &self.runs))
-    }
-
-    fn show(&mut self, key: Key, number: usize, of: usize, left_s: f64) {
-        let left = format::seconds(left_s.round());
-        let text = format!(
-            "run {number} of {of}: {}, most window {}, round {}; about {left} left",
-            key.way.name(),
-            key.most,
-            key.round
-        );
-        self.view.show(&ProgressEvent::Step { text });
-    }
-
-    /// Tells what came of it; a study without a run leaves nothing.
-    fn finish(&self) -> Result<()> {
-        if self.runs.is_empty() {
-            // One that was never made needs no removal.
-            let _ = fs::remove_dir_all(&self.folder);
-            return Ok(());
-        }
-        if self.args.json {
-            return Ok(out::line(json::summary(&self.id, &self.setting, &self.runs).to_string())?);
-        }
-        out::write(&table::summary(&self.setting, &self.runs))?;
-        if !self.session.quiet {
-            let periods = self.folder.join("periods.csv");
-            out::line(format!("\nreport: {}\nevery period: {}", self.page.display(), periods.display()))?;
-        }
-        Ok(())
+    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
+        databases::judge(plan, &self.setting, runs)
     }
 }
 
@@ -149,5 +113,7 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // Where something is still mounted in it, the error of who could not unmount it has been told.
         let _ = fs::remove_dir_all(&self.0);
+        // That of all studies goes where it is empty.
+        let _ = self.0.parent().map(fs::remove_dir);
     }
 }

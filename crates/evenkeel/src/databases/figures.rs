@@ -1,0 +1,118 @@
+//! What is kept of a run: figures of each host, as `window@a`, and every period of both.
+
+use super::NAMES;
+use super::record::{Figures, Period, Run, Setting};
+use evenkeel_study::harness::{self, Chart, Figure, Scale, Series, Unit};
+
+/// All of them, in the order of columns. Without control there is no window, and beta says nothing.
+pub const FIGURES: [Figure; 16] = [
+    Figure::plain("orders_per_minute", ["orders", "1/min"]),
+    Figure::plain("order_ms", ["an order", "ms"]),
+    Figure::plain("orders_ratio", ["orders", "b / a"]),
+    Figure::drawn(
+        "ios_per_s",
+        ["I/Os", "1/s"],
+        Chart::new("I/Os per second", "I/Os", "Of the disk with the data.", Unit::PerSecond, Scale::Linear),
+    ),
+    Figure::drawn(
+        "latency_ms",
+        ["I/O", "ms"],
+        Chart::new(
+            "Latency",
+            "mean latency",
+            // On a linear scale one stall of the machine presses all else onto the floor.
+            "Mean time of an I/O in the storage, of the disk with the data, on a logarithmic scale.",
+            Unit::Milliseconds,
+            Scale::Logarithmic,
+        ),
+    ),
+    Figure::drawn(
+        "window",
+        ["window", ""],
+        Chart::new("Windows", "window", "Most I/Os that a host may have under way.", Unit::Plain, Scale::Linear)
+            .without("uncontrolled"),
+    ),
+    Figure::plain("wanted", ["wanted", ""]),
+    Figure::plain("outstanding", ["under way", ""]),
+    Figure::drawn(
+        "beta",
+        ["beta", ""],
+        Chart::new(
+            "Beta",
+            "beta",
+            "Shares as far as they are used: a host's share times min(wanted / window, 1), K = 1, computed here from what \
+             the host says of wanted I/Os and its window. The published law adds it to the window; ours does not use it.",
+            Unit::Plain,
+            Scale::Linear,
+        )
+        .without("uncontrolled"),
+    ),
+    Figure::plain("orders_per_minute_se", ["se", "within a run"]),
+    Figure::plain("rolled_back", ["no stock", ""]),
+    Figure::plain("lost", ["lost", ""]),
+    Figure::plain("opened", ["window", "late in the lull"]),
+    Figure::plain("beta_before", ["beta", "before it"]),
+    Figure::plain("beta_in_lull", ["beta", "late in it"]),
+    Figure::plain("beta_after", ["beta", "in the end"]),
+];
+
+/// A run as it is kept.
+pub fn kept(setting: &Setting, run: &Run) -> harness::Run {
+    let mut kept = harness::Run {
+        series: series(&run.periods),
+        caveats: run.caveats.clone(),
+        ..harness::Run::default()
+    };
+    for (name, host) in NAMES.iter().zip(&run.hosts) {
+        of_host(&mut kept, name, host);
+    }
+    kept.set("orders_ratio", run.ratio());
+    if let Some(eased) = run.eased(setting) {
+        for (name, opened) in NAMES.iter().zip(eased.opened) {
+            kept.set(&format!("opened@{name}"), opened);
+        }
+        for (figure, beta) in ["beta_before", "beta_in_lull", "beta_after"].into_iter().zip(eased.beta) {
+            kept.set(&format!("{figure}@b"), beta);
+        }
+    }
+    kept
+}
+
+fn of_host(kept: &mut harness::Run, name: &str, host: &Figures) {
+    for (figure, value) in [
+        ("orders_per_minute", Some(host.orders_per_minute)),
+        ("orders_per_minute_se", host.standard_error),
+        ("order_ms", Some(host.response_ms)),
+        ("rolled_back", Some(host.rolled_back as f64)),
+        ("lost", Some(host.lost as f64)),
+        ("ios_per_s", Some(host.ios_per_s)),
+        ("latency_ms", host.latency_ms),
+        ("window", Some(host.window)),
+        ("wanted", Some(host.wanted)),
+        ("outstanding", Some(host.outstanding)),
+        ("beta", Some(host.beta)),
+    ] {
+        kept.set(&format!("{figure}@{name}"), value);
+    }
+}
+
+fn series(periods: &[Period]) -> Series {
+    const OF_HOST: [&str; 6] = ["window", "outstanding", "wanted", "beta", "ios_per_s", "latency_ms"];
+    let columns: Vec<String> =
+        NAMES.iter().flat_map(|host| OF_HOST.map(|figure| format!("{figure}@{host}"))).collect();
+    let row = |period: &Period| {
+        let mut values = vec![None; columns.len()];
+        let own = [
+            Some(period.window),
+            Some(period.outstanding),
+            Some(period.wanted),
+            Some(period.beta),
+            Some(period.ios_per_s),
+            period.latency_s.map(|seconds| 1e3 * seconds),
+        ];
+        let from = period.host * OF_HOST.len();
+        values[from..from + OF_HOST.len()].copy_from_slice(&own);
+        (period.at_s, values)
+    };
+    Series { rows: periods.iter().map(row).collect(), columns }
+}

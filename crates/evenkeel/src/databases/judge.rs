@@ -1,0 +1,275 @@
+//! What the runs come to, beside the published table.
+
+use super::record::Setting;
+use super::{NAMES, PARDA, PUBLISHED_MOST, Published, THRESHOLD_S, UNCONTROLLED, most};
+use crate::format;
+use crate::shares::{way, words};
+use evenkeel_core::share::experiment::Way;
+use evenkeel_core::statistics::paired_ratio;
+use evenkeel_study::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
+use std::fmt;
+
+/// A window this near to the most is at the most.
+const AT_MOST: f64 = 0.95;
+
+/// What keeps the ratio of orders from that of the shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Host b wants less than its window.
+    Demand,
+    /// The window of host b is the largest there may be.
+    MostWindow,
+    /// Neither.
+    Neither,
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Demand => "demand",
+            Self::MostWindow => "most window",
+            Self::Neither => "neither",
+        })
+    }
+}
+
+/// All of it.
+pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
+    let cells = cells(plan, runs);
+    let parts = || plan.parts.iter();
+    let threshold = |part: &Part| {
+        let ms = 1e3 * THRESHOLD_S;
+        (part.name.clone(), "latency_ms", ms, format!("threshold {ms:.0} ms"))
+    };
+    Judgement {
+        headline: headline(plan, &cells),
+        published: "With four times the shares host b made 1.78 times the orders of host a, where it made 0.96 of them without \
+                    control; both together made 1.12 of what they made without control.",
+        source: "PARDA, FAST 2009, table 7: two databases of a DVD Store on a shared array",
+        rule: "What bounds the ratio is demand where host b wants less than its window in the mean, and the most window where its \
+               window is within 5 % of it."
+            .to_owned(),
+        setting: what(plan, setting),
+        findings: parts().filter_map(|part| finding(part, &cells)).collect(),
+        sentences: parts().flat_map(|part| sentences(part, &cells)).collect(),
+        caveats: caveats(runs),
+        place: Vec::new(),
+        references: parts().filter(|part| most(part) == Some(PUBLISHED_MOST)).flat_map(references).collect(),
+        guides: parts().map(threshold).collect(),
+    }
+}
+
+fn of<'a>(part: &Part, cells: &'a [Cell<'a>], wanted: Way) -> Option<&'a Cell<'a>> {
+    cells.iter().find(|cell| cell.part.name == part.name && cell.level("way") == wanted.name())
+}
+
+/// What came out at the first most window.
+fn headline(plan: &Plan, cells: &[Cell<'_>]) -> String {
+    let first = plan.parts.iter().find(|part| cells.iter().any(|cell| cell.part.name == part.name));
+    let ratio = |wanted: Way| {
+        let ratio = of(first?, cells, wanted)?.mean("orders_ratio")?;
+        let by = match wanted {
+            Way::Uncontrolled => "uncontrolled",
+            Way::Parda => "by the published law",
+            Way::Evenkeel => "by Evenkeel",
+        };
+        Some(format!("{ratio:.2} {by}"))
+    };
+    let ratios: Vec<String> = Way::ALL.into_iter().filter_map(ratio).collect();
+    match ratios.is_empty() {
+        true => "No orders on both hosts yet".to_owned(),
+        false => format!(
+            "Host b, with four times the shares, makes so many times the orders of host a: {}",
+            ratios.join(", ")
+        ),
+    }
+}
+
+fn what(plan: &Plan, setting: &Setting) -> String {
+    let rounds = plan.parts.iter().map(|part| part.repeats).max().unwrap_or(0);
+    format!(
+        "Two MariaDBs with a DVD Store of {} each, {} clients without think time; data on one simulated array of six \
+         spindles of 5.7 ms, redo logs on another that nothing bounds; threshold {:.0} ms, a window every {} s; \
+         {} measured after {} of load, {}",
+        setting.size,
+        setting.clients,
+        1e3 * THRESHOLD_S,
+        setting.period_s,
+        format::seconds(setting.duration_s),
+        format::seconds(setting.warm_up_s),
+        format::counted(rounds as usize, "round"),
+    )
+}
+
+/// One round has no spread, and nothing can be told from it.
+fn finding(part: &Part, cells: &[Cell<'_>]) -> Option<Finding> {
+    let law = of(part, cells, Way::Parda)?.estimate("orders_ratio")?;
+    let known = law.low().zip(law.high()).and_then(|(low, high)| match () {
+        () if low > 1.0 => Some(true),
+        () if high < 1.0 => Some(false),
+        () => None,
+    });
+    let numbers = Way::ALL.into_iter().filter_map(|wanted| {
+        let ratio = of(part, cells, wanted)?.estimate("orders_ratio")?;
+        let interval = ratio.low().zip(ratio.high());
+        Some(Number { name: format!("{}_orders_ratio", wanted.name()), value: ratio.mean, interval })
+    });
+    Some(Finding {
+        name: "orders-follow-shares",
+        part: part.name.clone(),
+        outcome: Outcome::of(known),
+        published: format!("{}: by its law host b makes more orders than host a", part.title),
+        here: format!("{} times as many.", format::significant(law.mean, 3)),
+        numbers: numbers.collect(),
+    })
+}
+
+/// What bounds each way, and what both hosts make beside what they make without control.
+fn sentences(part: &Part, cells: &[Cell<'_>]) -> Vec<(String, String)> {
+    let said = |wanted: Way| {
+        let cell = of(part, cells, wanted)?;
+        let bound = bound(cell)?;
+        let kept = of(part, cells, Way::Uncontrolled).and_then(|free| kept(cell, free));
+        let kept = kept.map_or_else(String::new, |kept| {
+            format!(", and both hosts make {kept} of their orders without control")
+        });
+        Some((part.name.clone(), format!("By {} the ratio is bound by {bound}{kept}.", words(wanted))))
+    };
+    [Way::Parda, Way::Evenkeel].into_iter().filter_map(said).collect()
+}
+
+/// Orders of both hosts over those without control, round by round.
+fn kept(cell: &Cell<'_>, free: &Cell<'_>) -> Option<String> {
+    let total = |run: &Run| {
+        NAMES.iter().map(|host| run.figure(&format!("orders_per_minute@{host}"))).sum::<Option<f64>>()
+    };
+    let pairs = cell.runs.iter().filter_map(|run| {
+        let other = free.runs.iter().find(|other| other.repeat == run.repeat)?;
+        Some((total(run)?, total(other)?))
+    });
+    paired_ratio(&pairs.collect::<Vec<_>>()).map(|ratio| format::ratio(&ratio))
+}
+
+/// What bounds the ratio by a law; nothing is bound without one.
+fn bound(cell: &Cell<'_>) -> Option<Bound> {
+    way(cell.level("way")).filter(|way| *way != Way::Uncontrolled)?;
+    let (window, wanted) = (cell.mean("window@b")?, cell.mean("wanted@b")?);
+    Some(match () {
+        () if window >= AT_MOST * f64::from(most(cell.part)?) => Bound::MostWindow,
+        () if wanted < window => Bound::Demand,
+        () => Bound::Neither,
+    })
+}
+
+fn references(part: &Part) -> Vec<Reference> {
+    [(Way::Uncontrolled, UNCONTROLLED), (Way::Parda, PARDA)]
+        .map(|(way, published)| reference(part, way, &published))
+        .to_vec()
+}
+
+fn reference(part: &Part, way: Way, published: &Published) -> Reference {
+    let mut figures = vec![("orders_ratio".to_owned(), published.ratio())];
+    for (host, (orders, ms)) in NAMES.iter().zip(published.orders) {
+        figures.extend([(format!("orders_per_minute@{host}"), orders), (format!("order_ms@{host}"), ms)]);
+    }
+    for (host, (ios, ms)) in NAMES.iter().zip(published.storage.into_iter().flatten()) {
+        figures.extend([(format!("ios_per_s@{host}"), ios), (format!("latency_ms@{host}"), ms)]);
+    }
+    Reference { part: part.name.clone(), words: words(way).to_owned(), figures }
+}
+
+fn caveats(runs: &[Run]) -> Vec<String> {
+    let fixed = [
+        "Databases, clients, hosts and the array's clock shared the CPUs of one machine: orders per minute are of this machine \
+         and not comparable in absolute terms, and where CPUs are short the array is not all that both wait for.",
+        "The array is a model: no cache, no cost of seeks, no other load. It was chosen slower than the published one for the \
+         reason above.",
+        "Beta is computed from what hosts say of themselves once a period; the law does so with the same figures.",
+    ];
+    let of_run = |run: &Run| {
+        let place = format!("{}, {}, round {}", run.part, run.levels.join(" "), run.repeat);
+        run.caveats.iter().map(|caveat| format!("{place}, {caveat}")).collect::<Vec<_>>()
+    };
+    fixed.map(str::to_owned).into_iter().chain(runs.iter().flat_map(of_run)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{plan, run, runs, setting};
+    use super::super::{FIGURES, kept as as_kept};
+    use super::*;
+    use crate::published::{Published as View, results, table};
+    use crate::report::published::html;
+    use crate::table::Look;
+
+    fn shown<T>(runs: &[Run], show: impl Fn(&View<'_>) -> T) -> T {
+        let plan = plan();
+        show(&View::new(&plan, runs, &FIGURES, judge(&plan, &setting(), runs)))
+    }
+
+    fn four() -> Vec<Run> {
+        runs(&[
+            run(Way::Uncontrolled, 32, 1, [1_000.0, 1_000.0]),
+            run(Way::Parda, 32, 1, [800.0, 1_600.0]),
+            run(Way::Evenkeel, 32, 1, [500.0, 1_700.0]),
+            run(Way::Evenkeel, 32, 2, [500.0, 1_500.0]),
+        ])
+    }
+
+    #[test]
+    fn every_way_stands_beside_its_published_figures() {
+        let page = shown(&four(), html);
+        assert_eq!(crate::report::fault(&page), None);
+        for part in ["12,356", "the published law", "time-beta-most-32", "min(wanted / window, 1)"] {
+            assert!(page.contains(part), "{part}");
+        }
+        for amiss in [">NaN", ">inf", "http://", "https://", "at most 64"] {
+            assert!(!page.contains(amiss), "{amiss}");
+        }
+        let text = shown(&four(), |view| table(view, Look { width: 200, colour: false }));
+        assert!(
+            text.contains("the ratio is bound by neither, and both hosts make 1.20 of their orders"),
+            "{text}"
+        );
+        assert!(text.contains("1.00 uncontrolled, 2.00 by the published law, 3.20 by Evenkeel"), "{text}");
+    }
+
+    #[test]
+    fn a_cell_has_its_hosts_and_the_ratio_of_both() {
+        let value = shown(&four(), results);
+        let ours = value["cells"].as_array().unwrap().iter().find(|cell| cell["way"] == "evenkeel").unwrap();
+        assert_eq!(ours["runs"], 2);
+        assert!((ours["figures"]["orders_ratio"]["mean"].as_f64().unwrap() - 3.2).abs() < 1e-9);
+        assert_eq!(ours["figures"]["order_ms@b"]["mean"], 273.0);
+        assert_eq!(value["findings"][0]["outcome"], "not testable here", "of one round");
+    }
+
+    #[test]
+    fn what_bounds_the_ratio_is_told_by_the_favoured_host() {
+        let bound_of = |wanted_way, window, wants| {
+            let mut run = run(wanted_way, 32, 1, [1.0, 1.0]);
+            (run.hosts[1].window, run.hosts[1].wanted) = (window, wants);
+            let (plan, runs) = (plan(), runs(&[run]));
+            bound(&cells(&plan, &runs)[0])
+        };
+        assert_eq!(bound_of(Way::Parda, 31.0, 20.0), Some(Bound::MostWindow));
+        assert_eq!(bound_of(Way::Parda, 20.0, 15.0), Some(Bound::Demand));
+        assert_eq!(bound_of(Way::Evenkeel, 10.0, 15.0), Some(Bound::Neither));
+        assert_eq!(bound_of(Way::Uncontrolled, 32.0, 15.0), None);
+    }
+
+    #[test]
+    fn a_lull_is_told_and_a_study_of_one_run_has_a_page_too() {
+        let setting = Setting { warm_up_s: 0.0, duration_s: 4.0, lull_s: 4.0, ..setting() };
+        let lull = super::super::record::Run { lull: Some((4.0, 8.0)), ..run(Way::Parda, 32, 1, [1.0, 1.0]) };
+        let kept = as_kept(&setting, &lull);
+        assert!(kept.figure("opened@a").is_some() && kept.figure("beta_in_lull@b").is_some());
+        let page = shown(&runs(&[run(Way::Parda, 64, 1, [0.0, 1_600.0])]), html);
+        assert_eq!(crate::report::fault(&page), None);
+        assert!(
+            page.contains("time-window-most-64") && page.contains("No orders on both hosts yet"),
+            "{page}"
+        );
+        assert!(!page.contains(">NaN"));
+    }
+}
