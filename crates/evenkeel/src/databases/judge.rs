@@ -226,7 +226,7 @@ mod tests {
         for amiss in [">NaN", ">inf", "http://", "https://", "at most 64"] {
             assert!(!page.contains(amiss), "{amiss}");
         }
-        let text = shown(&four(), |view| table(view, Look { width: 200, colour: false }));
+        let text = shown(&four(), |view| table(view, Look { width: 200, colour: false })).replace('\n', " ");
         assert!(
             text.contains("the ratio is bound by neither, and both hosts make 1.20 of their orders"),
             "{text}"
