@@ -9,12 +9,16 @@ DISK_PACKAGES := libnbd-bin qemu-utils fio fuse3 e2fsprogs mount
 DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit qemu-system-common
 # By which hosts tell each other; the tests start servers of their own.
 BUS_PACKAGES := nats-server
+# What makes the Debian package, and what tries it.
+DEB_PACKAGES := binutils dpkg-dev gcc gzip libc6-dev
+DEB_CHECK_PACKAGES := debootstrap lintian
+CARGO_DEB := ^3
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 # Needed by our own `if let ... && ...` and by dependencies (hdrhistogram, the icu crates), as they say themselves.
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-.PHONY: demo test check lint bench fmt build tools bench-tools clean toolchain
+.PHONY: demo test check lint bench fmt build deb deb-check tools bench-tools deb-tools clean toolchain
 
 build: toolchain ## The binary, tuned for speed
 	$(CARGO) build --release --locked -p evenkeel
@@ -50,6 +54,18 @@ bench: bench-tools build ## Benchmarks, roughly (each takes --quick; without it 
 	@# 3: this machine has no way to run it, or sways too much for a verdict, and its last line says why.
 	@for bench in generator arrivals stall load variation plants collapse overhead mixed steps attack simulation coverage noisy shares costs bus realtime disk tenants dvdstore; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
 
+# Times in the package are those of the commit, so that it is the same whenever it is made.
+deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
+deb: toolchain deb-tools build ## The Debian package, target/debian/evenkeel_VERSION_ARCH.deb
+	CARGO="$(CARGO)" contrib/debian/prepare target/release/evenkeel
+	$(CARGO) deb --no-build --locked -p evenkeel
+
+deb-check: deb ## Lints the package, installs it in fresh systems, uses and removes it, and sees that nothing is left (root)
+	@PATH="$$PATH:/usr/sbin"; { command -v debootstrap && command -v lintian; } >/dev/null \
+	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DEB_CHECK_PACKAGES); }
+	lintian --fail-on error target/debian/evenkeel_*.deb
+	$(SUDO) tests/deb target/debian/evenkeel_*.deb
+
 fmt:
 	$(CARGO) fmt --all
 
@@ -80,3 +96,8 @@ bench-tools: tools
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BENCH_PACKAGES); }
 	@{ command -v nbdkit && command -v fio && command -v qemu-storage-daemon; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_BENCH_PACKAGES); }
+
+deb-tools:
+	@{ command -v cc && command -v strip && command -v dpkg-shlibdeps; } >/dev/null \
+	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DEB_PACKAGES); }
+	@$(CARGO) deb --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-deb --version '$(CARGO_DEB)'

@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::command::{
-    compare, data, doctor, explain, export, guard, load, profile, report, runs, sandbox, sense, share,
+    compare, data, doctor, explain, export, guard, load, man, profile, report, runs, sandbox, sense, share,
     simulate, study,
 };
 use clap::{Parser, Subcommand};
@@ -95,6 +95,9 @@ pub enum Command {
         /// Shell
         shell: clap_complete::Shell,
     },
+    /// Write the man pages, one for each command, for who makes a package
+    #[command(hide = true)]
+    Man(man::Args),
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod export;
 pub mod guard;
 mod live;
 pub mod load;
+pub mod man;
 pub mod place;
 pub mod profile;
 pub mod report;
@@ -63,9 +64,14 @@ impl Session {
 
 /// Does what was asked.
 pub fn run(cli: Cli) -> Result<ExitCode> {
-    if let Command::Completions { shell } = cli.command {
-        print_completions(shell);
-        return Ok(ExitCode::SUCCESS);
+    // Neither needs a home: packages are made where nobody has one.
+    match &cli.command {
+        Command::Completions { shell } => {
+            print_completions(*shell);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Man(args) => return man::run(args),
+        _ => {}
     }
     // A service reads its configuration again at SIGHUP, and keeps nothing in a home: a service may have none.
     let is_service = match &cli.command {
@@ -95,7 +101,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Export(args) => export::run(&session, &args),
         Command::Sense(args) => sense::run(&session, &args),
         Command::Simulate(args) => simulate::run(&session, &args),
-        Command::Completions { .. } => Ok(ExitCode::SUCCESS),
+        Command::Completions { .. } | Command::Man(_) => Ok(ExitCode::SUCCESS),
     }
 }
 

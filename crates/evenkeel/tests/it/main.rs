@@ -15,6 +15,7 @@ mod load;
 mod members;
 mod mounted;
 mod own_study;
+mod package;
 mod patience;
 mod profile;
 mod sandbox;
