@@ -134,7 +134,8 @@ fn findings(part: &Part, cells: &[Cell<'_>]) -> Vec<Finding> {
 fn in_words(cell: &Cell<'_>) -> String {
     match (is_judged(cell), cell.mean("periods_to_share"), cell.mean("share_error_percent")) {
         (true, Some(periods), Some(error)) => {
-            format!("after {periods:.0} periods, in the end {error:.1} % off")
+            let periods = format::counted(periods.round() as usize, "period");
+            format!("after {periods}, in the end {error:.1} % off")
         }
         (true, None, Some(error)) => format!("never, in the end {error:.1} % off"),
         _ => "not judged".to_owned(),
