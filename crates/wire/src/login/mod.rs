@@ -106,6 +106,7 @@ enum Stage {
 pub struct Login {
     account: Account,
     encryption: Encryption,
+    local_files: bool,
     private: bool,
     packets: PacketReader,
     stage: Stage,
@@ -123,6 +124,7 @@ impl Login {
         Self {
             account,
             encryption,
+            local_files: false,
             private: channel == Channel::Local,
             packets: PacketReader::new(PACKET_MAX),
             stage: Stage::Greeting,
@@ -132,6 +134,12 @@ impl Login {
             rounds: 0,
             status: 0,
         }
+    }
+
+    /// One whose session takes LOAD DATA LOCAL.
+    #[must_use]
+    pub fn with_local_files(self) -> Self {
+        Self { local_files: true, ..self }
     }
 
     /// What the server said of itself.
@@ -195,7 +203,7 @@ impl Login {
         if !offered.contains(needed) {
             return Err(LoginError::TooOld(self.greeting.version.clone()));
         }
-        self.capabilities = wanted(&self.account) & offered;
+        self.capabilities = wanted(&self.account, self.local_files) & offered;
         let can_encrypt = offered.contains(CapabilityFlags::CLIENT_SSL);
         match (self.encryption, can_encrypt) {
             (Encryption::Always, false) => Err(LoginError::NoTls),
@@ -280,8 +288,8 @@ impl Login {
     }
 }
 
-/// What this client asks for. Local files, compression, and MariaDB's extensions are left out.
-fn wanted(account: &Account) -> CapabilityFlags {
+/// What this client asks for. Compression, several statements at once, and MariaDB's extensions are left out.
+fn wanted(account: &Account, local_files: bool) -> CapabilityFlags {
     let mut wanted = CapabilityFlags::CLIENT_LONG_PASSWORD
         | CapabilityFlags::CLIENT_PROTOCOL_41
         | CapabilityFlags::CLIENT_TRANSACTIONS
@@ -292,6 +300,7 @@ fn wanted(account: &Account) -> CapabilityFlags {
         | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
         | CapabilityFlags::CLIENT_DEPRECATE_EOF;
     wanted.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, account.database.is_some());
+    wanted.set(CapabilityFlags::CLIENT_LOCAL_FILES, local_files);
     wanted
 }
 
