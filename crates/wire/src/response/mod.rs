@@ -4,8 +4,10 @@
 //! of one that arrives in pieces only the first [`HEAD_BYTES`] are kept, unless its row is captured. Rows
 //! that nobody captures are counted and skipped: no allocation, no copy.
 
+mod columns;
 mod ok;
 
+use columns::Columns;
 pub use ok::Completion;
 pub(crate) use ok::parse_ok;
 use ok::{parse_end, parse_prepared};
@@ -13,15 +15,13 @@ use ok::{parse_end, parse_prepared};
 use crate::bytes::Reader;
 use crate::error::{ProtocolError, ServerError};
 use crate::packet::{HEADER_BYTES, PAYLOAD_MAX};
-use crate::row::{Column, Row};
+use crate::row::Row;
 use crate::status;
 
 /// Bytes kept of a packet that arrives in pieces: enough for an error with its longest text.
 pub const HEAD_BYTES: usize = 16 + ServerError::TEXT_MAX;
 /// Most columns of a result whose rows are captured; the server's own limit.
 const COLUMNS_MAX: u64 = 4096;
-/// Bytes kept of a column's name: the 256 characters that a server itself keeps.
-const NAME_MAX: usize = 1024;
 
 /// Which command the response answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,9 +105,7 @@ pub struct ResponseReader {
     /// Length of the payload over all its packets.
     length: u64,
     head: Vec<u8>,
-    columns: Vec<Column>,
-    /// Names of the captured columns, where somebody wants them.
-    names: Option<Vec<String>>,
+    columns: Columns,
     /// Whether the server may ask for a file.
     offers_file: bool,
     rows: u64,
@@ -138,8 +136,7 @@ impl ResponseReader {
             continues: false,
             length: 0,
             head: Vec::new(),
-            columns: Vec::new(),
-            names: None,
+            columns: Columns::default(),
             offers_file: false,
             rows: 0,
         }
@@ -148,12 +145,12 @@ impl ResponseReader {
     /// One that keeps the names of captured columns too.
     #[must_use]
     pub fn with_names(self) -> Self {
-        Self { names: Some(Vec::new()), ..self }
+        Self { columns: Columns { names: Some(Vec::new()), ..self.columns }, ..self }
     }
 
     /// Names of the columns that were captured last; empty without [`ResponseReader::with_names`].
     pub fn names(&self) -> &[String] {
-        self.names.as_deref().unwrap_or_default()
+        self.columns.names.as_deref().unwrap_or_default()
     }
 
     /// A command was sent; its response comes next, from packet number `sequence` on.
@@ -192,7 +189,6 @@ impl ResponseReader {
     fn forget_columns(&mut self) {
         if self.capture {
             self.columns.clear();
-            self.names.iter_mut().for_each(Vec::clear);
         }
     }
 
@@ -216,7 +212,7 @@ impl ResponseReader {
                 Found::Row => {
                     let payload = whole.unwrap_or(&self.head);
                     let binary = self.expect == Expect::Binary;
-                    return Ok(Some(Event::Row(Row::new(payload, &self.columns, binary))));
+                    return Ok(Some(Event::Row(Row::new(payload, &self.columns.all, binary))));
                 }
             }
         }
@@ -377,10 +373,7 @@ impl ResponseReader {
             return self.read_error(payload);
         }
         if self.capture && rows {
-            self.columns.push(Column::parse(payload)?);
-            if let Some(names) = &mut self.names {
-                names.push(name(payload).ok_or(ProtocolError::Malformed("column definition"))?);
-            }
+            self.columns.push(payload)?;
         }
         self.state = match left - 1 {
             0 if !self.deprecate_eof => State::DefinitionsEnd { rows_follow: rows },
@@ -443,16 +436,6 @@ impl ResponseReader {
         let more = status & status::MORE_RESULTS != 0;
         self.state = if more { State::First } else { State::Done };
     }
-}
-
-/// The name of a column, cut where no server's ends later; before it stand catalogue, schema, and both names of the table.
-fn name(definition: &[u8]) -> Option<String> {
-    let mut reader = Reader(definition);
-    for _ in 0..4 {
-        reader.string()?;
-    }
-    let name = reader.string()?;
-    Some(String::from_utf8_lossy(&name[..name.len().min(NAME_MAX)]).into_owned())
 }
 
 #[cfg(test)]
