@@ -203,7 +203,7 @@ impl TlsSetup {
     }
 
     /// The same, known to be that of a client.
-    pub(crate) fn dial(&self) -> Result<ClientConnection, rustls::Error> {
+    pub fn dial(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(self.client.clone(), self.name.clone())
     }
 }

@@ -10,6 +10,7 @@ mod preflight;
 mod sentry;
 mod session;
 mod status;
+mod tls;
 mod url;
 mod version;
 

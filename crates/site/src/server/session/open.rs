@@ -3,7 +3,6 @@
 use super::{PIECE, ROW_MAX, Session, SessionError, receive, send};
 use crate::server::{Address, Target, TlsMode};
 use evenkeel_os::Channel;
-use evenkeel_os::tls::{BackendMode, BackendTls, ClientTls, TlsError, TlsSetup};
 use evenkeel_wire::{Account, CapabilityFlags, Encryption, Login, LoginStep, ResponseReader, login};
 
 impl Session {
@@ -18,7 +17,7 @@ impl Session {
                 LoginStep::Continue => {}
                 LoginStep::StartTls => {
                     send(&mut channel, &mut out)?;
-                    channel.start_tls(&tls(target)?)?;
+                    channel.start_tls(&target.tls_setup()?)?;
                     login.tls_started(&mut out)?;
                 }
             }
@@ -62,19 +61,4 @@ fn encryption(target: &Target) -> Encryption {
         (_, TlsMode::Preferred) => Encryption::IfOffered,
         (_, TlsMode::Required | TlsMode::VerifyIdentity) => Encryption::Always,
     }
-}
-
-/// Made only when the server takes TLS. Who names a certificate authority wants at least its signature checked, also where he
-/// does without TLS if need be.
-fn tls(target: &Target) -> Result<TlsSetup, TlsError> {
-    let mode = match target.tls {
-        TlsMode::VerifyIdentity => BackendMode::VerifyIdentity,
-        TlsMode::Disabled | TlsMode::Preferred | TlsMode::Required => BackendMode::Required,
-    };
-    let host = match &target.address {
-        Address::Tcp { host, .. } => host,
-        Address::Unix(_) => "localhost",
-    };
-    let backend = BackendTls { mode: Some(mode), authorities: target.tls_ca.clone() };
-    TlsSetup::new(&ClientTls::default(), &backend, host)
 }
