@@ -157,18 +157,12 @@ impl Control {
 
     /// Asks and takes all rows; not for large answers ([`Control::for_each_row`]).
     pub fn query(&mut self, sql: &str) -> Result<Rows, TargetError> {
-        let (mut rows, mut room) = (Vec::new(), Room(ANSWER_MAX));
-        self.ask(sql, |session, heard| {
-            session.query(
-                sql,
-                Some(&mut |row| {
-                    heard();
-                    room.take(row)?;
-                    rows.push(texts(row)?);
-                    Ok(())
-                }),
-            )
-        })?;
+        let mut rows = Vec::new();
+        let mut keep = |row: &Row<'_>| {
+            rows.push(texts(row)?);
+            Ok(())
+        };
+        self.run(sql, Some(&mut keep))?;
         Ok(Rows { columns: self.session.names().to_vec(), rows })
     }
 
@@ -180,22 +174,17 @@ impl Control {
         each: &mut dyn FnMut(&[Cell]) -> io::Result<()>,
     ) -> Result<u64, TargetError> {
         let (mut count, mut values) = (0, Vec::new());
-        let mut take = |row: &Row<'_>| {
-            values.clear();
-            for text in row.texts() {
-                values.push(text?.map(Vec::from));
-            }
-            count += 1;
-            each(&values).map_err(SessionError::Enough)
-        };
         self.ask(sql, |session, heard| {
-            session.query(
-                sql,
-                Some(&mut |row| {
-                    heard();
-                    take(row)
-                }),
-            )
+            let mut take = |row: &Row<'_>| {
+                heard();
+                values.clear();
+                for text in row.texts() {
+                    values.push(text?.map(Vec::from));
+                }
+                count += 1;
+                each(&values).map_err(SessionError::Enough)
+            };
+            session.query(sql, Some(&mut take))
         })?;
         Ok(count)
     }

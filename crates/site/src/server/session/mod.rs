@@ -15,7 +15,7 @@ pub(super) use error::SessionError;
 
 use answer::Taking;
 use evenkeel_os::{Cable, Channel};
-use evenkeel_wire::{Expect, ResponseReader, command, packet};
+use evenkeel_wire::{Expect, ResponseReader, Row, command, packet};
 use prepared::Prepared;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
@@ -76,15 +76,13 @@ impl Session {
     /// First value of the first row; `None` where there is no row or it is NULL.
     pub fn value(&mut self, sql: &str) -> Result<Option<String>, SessionError> {
         let mut first = None;
-        self.query(
-            sql,
-            Some(&mut |row| {
-                if first.is_none() {
-                    first = Some(row.texts().next().transpose()?.flatten().map(Vec::from));
-                }
-                Ok(())
-            }),
-        )?;
+        let mut take = |row: &Row<'_>| {
+            if first.is_none() {
+                first = Some(row.texts().next().transpose()?.flatten().map(Vec::from));
+            }
+            Ok(())
+        };
+        self.query(sql, Some(&mut take))?;
         Ok(first.flatten().map(|text| String::from_utf8_lossy(&text).into_owned()))
     }
 
