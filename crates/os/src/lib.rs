@@ -1,10 +1,11 @@
-//! System calls behind safe types: sockets without waiting and their TLS, epoll, a way to wake a thread, files by io_uring,
+//! System calls behind safe types: sockets without waiting, one that waits (`Channel`), and their TLS, epoll, a way to wake a thread, files by io_uring,
 //! memory that processes share, clocks. It knows nothing of databases.
 
 mod access;
 pub mod address;
 pub mod board;
 mod buffer;
+mod channel;
 pub mod clock;
 mod exclusive;
 pub mod file;
@@ -28,6 +29,7 @@ mod work;
 
 pub use access::{Access, group_id};
 pub use buffer::{ALIGNMENT, Buffer};
+pub use channel::{Cable, Channel};
 pub use exclusive::{exclusive, open_busy};
 pub use listener::Listener;
 pub use lock::{try_lock, unlock};

@@ -199,7 +199,12 @@ impl TlsSetup {
 
     /// The guard's end towards its server.
     pub fn connect(&self) -> Result<Connection, rustls::Error> {
-        Ok(Connection::Client(ClientConnection::new(self.client.clone(), self.name.clone())?))
+        self.dial().map(Connection::Client)
+    }
+
+    /// The same, known to be that of a client.
+    pub fn dial(&self) -> Result<ClientConnection, rustls::Error> {
+        ClientConnection::new(self.client.clone(), self.name.clone())
     }
 }
 

@@ -19,8 +19,7 @@ pub mod status;
 
 pub use command::Parameter;
 pub use error::{ProtocolError, ServerError};
-pub use login::{Account, Channel, Encryption, Greeting, Login, LoginError, LoginStep};
-pub use mysql_common::constants::CapabilityFlags;
+pub use login::{Account, CapabilityFlags, Channel, Encryption, Greeting, Login, LoginError, LoginStep};
 pub use response::{Completion, Event, Expect, ResponseReader};
 pub use row::{Column, Field, Row};
 pub use sql::{EscapeMode, Template, TemplateError};

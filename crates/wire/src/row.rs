@@ -126,6 +126,53 @@ impl<'a> Row<'a> {
         };
         Fields { values: Reader(values), nulls, columns: self.columns, next: 0, binary: self.binary }
     }
+
+    /// Bytes of the row.
+    pub fn size(&self) -> usize {
+        self.payload.len()
+    }
+
+    /// Values of the row.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The values of a row in text as the server wrote them, `None` for NULL; the first error is the last item. Of a row
+    /// in binary there are none.
+    pub fn texts(&self) -> Texts<'a> {
+        Texts { values: Reader(self.payload), left: if self.binary { 0 } else { self.columns.len() } }
+    }
+}
+
+/// The values of a row in text.
+#[derive(Debug)]
+pub struct Texts<'a> {
+    values: Reader<'a>,
+    left: usize,
+}
+
+impl<'a> Iterator for Texts<'a> {
+    type Item = Result<Option<&'a [u8]>, ProtocolError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let text = text(&mut self.values);
+        if text.is_none() {
+            self.left = 0;
+        }
+        Some(text.ok_or(ProtocolError::Malformed("row")))
+    }
+}
+
+/// One value of a row in text: `None` where the row is too short, and `Some(None)` for NULL.
+fn text<'a>(values: &mut Reader<'a>) -> Option<Option<&'a [u8]>> {
+    match values.0 {
+        [0xfb, rest @ ..] => {
+            values.0 = rest;
+            Some(None)
+        }
+        _ => values.string().map(Some),
+    }
 }
 
 /// The values of a row.
@@ -182,11 +229,7 @@ impl<'a> Fields<'a> {
     }
 
     fn text_field(&mut self, column: Column) -> Option<Field<'a>> {
-        if let [0xfb, rest @ ..] = self.values.0 {
-            self.values.0 = rest;
-            return Some(Field::Null);
-        }
-        let text = self.values.string()?;
+        let Some(text) = text(&mut self.values)? else { return Some(Field::Null) };
         match column.kind {
             TYPE_TINY | TYPE_SHORT | TYPE_YEAR | TYPE_LONG | TYPE_INT24 | TYPE_LONGLONG => {
                 let text = std::str::from_utf8(text).ok()?;
@@ -276,6 +319,15 @@ mod tests {
         let columns = [column(TYPE_TINY, 0), column(TYPE_LONG, 0), column(0xfd, 0)];
         assert_eq!(fields(&[0, 0b1000, 0xff, 1, b'x'], &columns, true), ["Int(-1)", "Null", "x"]);
         assert_eq!(fields(b"\x02-1\xfb\x01x", &columns, false), ["Int(-1)", "Null", "x"]);
+    }
+
+    #[test]
+    fn a_number_in_text_can_be_had_as_it_was_written() {
+        let columns = [column(TYPE_LONG, 0), column(TYPE_LONG, 0), column(0xfd, 0)];
+        let texts = |payload| Row::new(payload, &columns, false).texts().collect::<Vec<_>>();
+        assert_eq!(texts(b"\x03007\xfb\0"), [Ok(Some(&b"007"[..])), Ok(None), Ok(Some(&[]))]);
+        assert_eq!(texts(b"\x03007\x09"), [Ok(Some(&b"007"[..])), Err(ProtocolError::Malformed("row"))]);
+        assert_eq!(Row::new(b"\x03007", &columns, true).texts().count(), 0);
     }
 
     #[test]

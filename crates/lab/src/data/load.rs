@@ -108,7 +108,7 @@ pub(super) fn load_statement(table: &str, character_set: &str) -> String {
 
 /// LOCAL turns errors in rows into warnings, so a warning means rows that are not as they were sent.
 pub(super) fn refuse_warnings(control: &mut Control, table: &str) -> Result<(), DataError> {
-    let count = u64::from(control.connection().warnings());
+    let count = u64::from(control.warnings());
     if count == 0 {
         return Ok(());
     }

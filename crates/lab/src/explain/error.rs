@@ -24,7 +24,7 @@ pub enum ExplainError {
         /// Its name.
         statement: String,
         /// Why.
-        source: mysql::Error,
+        source: TargetError,
     },
     /// The server refuses a statement, and all are needed.
     #[error("the server refuses statement {0}")]
@@ -38,11 +38,9 @@ impl ExplainError {
     /// Anything that is not about the statement alone, as a lost connection.
     pub(super) fn refused(self, sql: &str) -> Result<Refused, Self> {
         let (statement, code, message) = match &self {
-            Self::Plan { statement, source: TargetError::Statement { code, message, .. } } => {
+            Self::Plan { statement, source: TargetError::Statement { code, message, .. } }
+            | Self::Execute { statement, source: TargetError::Statement { code, message, .. } } => {
                 (statement, *code, message)
-            }
-            Self::Execute { statement, source: mysql::Error::MySqlError(error) } => {
-                (statement, error.code, &error.message)
             }
             _ => return Err(self),
         };

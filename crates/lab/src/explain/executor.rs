@@ -1,10 +1,10 @@
 //! Statements made one at a time over the control connection: for looking, not for load.
 
 use super::ExplainError;
-use crate::workload::{Parameters, Reply, Statement, Value};
-use evenkeel_site::server::Control;
-use mysql::prelude::Queryable;
-use mysql::{Conn, Params};
+use crate::load::{parameters, values};
+use crate::workload::{Parameters, Reply, Statement};
+use evenkeel_site::server::{Control, RowTaker, TargetError};
+use evenkeel_wire::{ProtocolError, Row};
 
 /// The server knows the statement, and does not prepare its kind (ER_UNSUPPORTED_PS).
 const NOT_PREPARED: u16 = 1295;
@@ -28,19 +28,10 @@ impl Executor {
         &self,
         control: &mut Control,
         index: usize,
-        parameters: &Parameters,
+        values: &Parameters,
     ) -> Result<Reply, ExplainError> {
-        let mut conn = control.connection();
-        let reply = if self.statements[index].prepared {
-            self.execute_prepared(&mut conn, index, parameters)
-        } else {
-            conn.query_iter(&self.statements[index].sql).and_then(take)
-        };
-        drop(conn);
-        reply.map_err(|source| match control.cut() {
-            Some(cut) => cut.into(),
-            None => ExplainError::Execute { statement: self.statements[index].name.clone(), source },
-        })
+        let statement = &self.statements[index];
+        make(control, statement, values).map_err(|source| failed(control, statement, source))
     }
 
     /// Has the server look at a statement that is not made: what it does not take, as a misspelt word or a call of what is
@@ -50,61 +41,42 @@ impl Executor {
     /// [`ExplainError::Execute`] with the server's words.
     pub fn prepare(&self, control: &mut Control, index: usize) -> Result<(), ExplainError> {
         let statement = &self.statements[index];
-        match control.connection().prep(&statement.sql) {
-            Err(mysql::Error::MySqlError(error)) if error.code == NOT_PREPARED => Ok(()),
-            Err(source) => Err(ExplainError::Execute { statement: statement.name.clone(), source }),
-            Ok(_) => Ok(()),
+        match control.prepare(&statement.sql) {
+            Err(error) if error.code() == Some(NOT_PREPARED) => Ok(()),
+            prepared => prepared.map_err(|source| failed(control, statement, source)),
         }
-    }
-
-    fn execute_prepared(
-        &self,
-        conn: &mut Conn,
-        index: usize,
-        parameters: &Parameters,
-    ) -> Result<Reply, mysql::Error> {
-        // The driver keeps the statements prepared last, and closes older ones itself.
-        let prepared = conn.prep(&self.statements[index].sql)?;
-        let values: Vec<mysql::Value> = parameters.iter().map(to_driver).collect();
-        let params = if values.is_empty() { Params::Empty } else { Params::Positional(values) };
-        conn.exec_iter(&prepared, params).and_then(take)
     }
 }
 
-fn take<P: mysql::prelude::Protocol>(
-    mut result: mysql::QueryResult<'_, '_, '_, P>,
-) -> Result<Reply, mysql::Error> {
-    let mut reply = Reply {
-        affected_rows: result.affected_rows(),
-        last_insert_id: result.last_insert_id().unwrap_or(0),
-        ..Reply::default()
+/// What is not about the statement, but about the whole connection, is told as such.
+fn failed(control: &Control, statement: &Statement, source: TargetError) -> ExplainError {
+    match control.cut() {
+        Some(cut) => cut.into(),
+        None => ExplainError::Execute { statement: statement.name.clone(), source },
+    }
+}
+
+fn make(
+    control: &mut Control,
+    statement: &Statement,
+    parameters_of: &Parameters,
+) -> Result<Reply, TargetError> {
+    let mut rows = Vec::new();
+    let mut keep = |row: &Row<'_>| {
+        rows.push(values(row).ok_or(ProtocolError::Malformed("row"))?);
+        Ok(())
     };
-    for row in result.by_ref() {
-        reply.rows.push(row?.unwrap().into_iter().map(from_driver).collect());
-    }
-    reply.row_count = reply.rows.len() as u64;
-    Ok(reply)
-}
-
-fn to_driver(value: &Value) -> mysql::Value {
-    match value {
-        Value::Null => mysql::Value::NULL,
-        Value::Int(number) => mysql::Value::Int(*number),
-        Value::Double(number) => mysql::Value::Double(*number),
-        Value::Text(text) => mysql::Value::Bytes(text.clone()),
-    }
-}
-
-fn from_driver(value: mysql::Value) -> Value {
-    match value {
-        mysql::Value::NULL => Value::Null,
-        mysql::Value::Bytes(text) => Value::Text(text),
-        mysql::Value::Int(number) => Value::Int(number),
-        mysql::Value::UInt(number) => {
-            i64::try_from(number).map_or_else(|_| Value::Text(number.to_string().into_bytes()), Value::Int)
-        }
-        mysql::Value::Float(number) => Value::Double(number.into()),
-        mysql::Value::Double(number) => Value::Double(number),
-        moment => Value::Text(moment.as_sql(true).trim_matches('\'').as_bytes().to_vec()),
-    }
+    let each = statement.captures.then_some(&mut keep as RowTaker<'_>);
+    let outcome = if statement.prepared {
+        let parameters: Vec<_> = parameters(parameters_of).collect();
+        control.execute(&statement.sql, &parameters, each)?
+    } else {
+        control.run(&statement.sql, each)?
+    };
+    Ok(Reply {
+        rows,
+        row_count: outcome.rows,
+        affected_rows: outcome.affected_rows,
+        last_insert_id: outcome.last_insert_id,
+    })
 }

@@ -34,3 +34,4 @@ pub use progress::{LoadPhase, LoadProgress};
 pub use result::nothing_measured;
 pub use result::{Counts, Interval, KindResult, LoadResult, Stretch};
 pub use run::run;
+pub(crate) use script::{parameters, values};

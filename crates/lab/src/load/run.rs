@@ -8,7 +8,7 @@ use super::result::{KindResult, LoadResult};
 use super::schedule;
 use super::script::Script;
 use super::socket::Endpoint;
-use super::tls::TlsSettings;
+use super::tls;
 use super::worker::{Shared, Worker, share};
 use super::{batches, recorder, stretches, thread};
 use evenkeel_core::Nanos;
@@ -143,7 +143,7 @@ impl<'a> Shared<'a> {
             scripts: statements.iter().map(|statement| Script::new(statement, plan.protocol)).collect(),
             endpoints: Endpoint::resolve(&target.address)?,
             endpoint: AtomicUsize::new(0),
-            tls: TlsSettings::new(target)?,
+            tls: tls::setup(target)?,
             account: Account {
                 user: target.user.clone(),
                 password: target.password.clone().unwrap_or_default(),

@@ -56,7 +56,8 @@ impl Script {
     }
 }
 
-fn parameters(values: &[Value]) -> impl ExactSizeIterator<Item = Parameter<'_>> + Clone {
+/// Values as the protocol takes them.
+pub(crate) fn parameters(values: &[Value]) -> impl ExactSizeIterator<Item = Parameter<'_>> + Clone {
     values.iter().map(|value| match value {
         Value::Null => Parameter::Null,
         Value::Int(number) => Parameter::Int(*number),
@@ -66,7 +67,7 @@ fn parameters(values: &[Value]) -> impl ExactSizeIterator<Item = Parameter<'_>> 
 }
 
 /// The values of a captured row; `None` where the row is malformed.
-pub(super) fn values(row: &Row<'_>) -> Option<Vec<Value>> {
+pub(crate) fn values(row: &Row<'_>) -> Option<Vec<Value>> {
     let value = |field| match field {
         Field::Null => Value::Null,
         Field::Int(number) => Value::Int(number),

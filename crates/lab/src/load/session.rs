@@ -187,7 +187,7 @@ impl Session {
                     }
                 }
                 Event::Error(error) => self.error = Some(error),
-                Event::Columns(_) => {}
+                Event::Columns(_) | Event::FileWanted { .. } => {}
             }
         }
         Ok(self.reader.is_done().then(|| self.error.take().map_or(Ok(()), Err)))

@@ -106,8 +106,32 @@ fn literal(value: &Value) -> String {
         Value::Null => "NULL".to_owned(),
         Value::Int(number) => number.to_string(),
         Value::Double(number) => format!("{number:e}"),
-        Value::Text(text) => mysql::Value::Bytes(text.clone()).as_sql(false),
+        Value::Text(text) => match std::str::from_utf8(text) {
+            Ok(text) => quoted_text(text),
+            Err(_) => text.iter().fold("0x".to_owned(), |literal, byte| format!("{literal}{byte:02X}")),
+        },
     }
+}
+
+/// On one line, and with an escape for what a terminal or a tool on the way may take for something else.
+fn quoted_text(text: &str) -> String {
+    let mut literal = "'".to_owned();
+    for sign in text.chars() {
+        let escaped = match sign {
+            '\0' => '0',
+            '\n' => 'n',
+            '\r' => 'r',
+            '\x1a' => 'Z',
+            '\\' | '\'' | '"' => sign,
+            _ => {
+                literal.push(sign);
+                continue;
+            }
+        };
+        literal.extend(['\\', escaped]);
+    }
+    literal.push('\'');
+    literal
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,6 +287,8 @@ mod tests {
     fn values_are_written_in_for_bare_placeholders() {
         let values = [Value::Int(-1), Value::Text(b"it's\\".to_vec()), Value::Double(0.5), Value::Null];
         assert_eq!(with_values("'?', ?, ?, ?, ?, ?", &values), r"'?', -1, 'it\'s\\', 5e-1, NULL, ?");
+        let values = [Value::Text("a\nb\r\0\x1a\"ü".into()), Value::Text(vec![0xff, 0x0a])];
+        assert_eq!(with_values("?, ?", &values), r#"'a\nb\r\0\Z\"ü', 0xFF0A"#);
     }
 
     #[test]

@@ -12,8 +12,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Authorities that Debian and its relatives trust.
-const SYSTEM_ROOTS: &str = "/etc/ssl/certs/ca-certificates.crt";
+/// Authorities that a system trusts: where Debian, Red Hat, SUSE and Alpine, and their relatives, keep them.
+const SYSTEM_ROOTS: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
 
 /// What the guard's end towards its server needs, and the server's name in it.
 pub(super) fn client_config(
@@ -52,19 +57,30 @@ pub(super) fn read_roots(path: &Path) -> Result<RootCertStore, TlsError> {
 
 /// Of many authorities one that cannot be read is no reason to trust none.
 fn system_roots() -> Result<RootCertStore, TlsError> {
-    let path = Path::new(SYSTEM_ROOTS);
+    let [first, ..] = SYSTEM_ROOTS.map(Path::new);
+    let path = SYSTEM_ROOTS.map(Path::new).into_iter().find(|path| path.exists()).unwrap_or(first);
     let found = CertificateDer::pem_file_iter(path).map_err(|error| file(path, io::Error::other(error)))?;
     let mut roots = RootCertStore::empty();
     let (added, _) = roots.add_parsable_certificates(found.flatten());
     if added == 0 { Err(file(path, io::Error::other("no certificate in it"))) } else { Ok(roots) }
 }
 
-/// Takes a certificate for any name: one that an authority among `roots` signed, or any without roots.
+/// Takes a certificate for any name: one that an authority among `roots` signed, or any without roots. There the signature of
+/// the handshake is not looked at either: whoever pretends to be the server signs with a key of his own, and old servers made
+/// themselves certificates that cannot be read here.
 #[derive(Debug)]
 struct AnyName {
     provider: Arc<CryptoProvider>,
     roots: Option<RootCertStore>,
 }
+
+/// What servers sign with that is not among what is verified here.
+const UNVERIFIED: [SignatureScheme; 4] = [
+    SignatureScheme::ECDSA_NISTP521_SHA512,
+    SignatureScheme::ED448,
+    SignatureScheme::RSA_PKCS1_SHA1,
+    SignatureScheme::ECDSA_SHA1_Legacy,
+];
 
 impl ServerCertVerifier for AnyName {
     fn verify_server_cert(
@@ -89,6 +105,9 @@ impl ServerCertVerifier for AnyName {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        if self.roots.is_none() {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
         let algorithms = &self.provider.signature_verification_algorithms;
         verify_tls12_signature(message, certificate, signature, algorithms)
     }
@@ -99,11 +118,18 @@ impl ServerCertVerifier for AnyName {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        if self.roots.is_none() {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
         let algorithms = &self.provider.signature_verification_algorithms;
         verify_tls13_signature(message, certificate, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        let mut schemes = self.provider.signature_verification_algorithms.supported_schemes();
+        if self.roots.is_none() {
+            schemes.extend(UNVERIFIED);
+        }
+        schemes
     }
 }

@@ -1,17 +1,23 @@
 //! The control connection: everything that is asked of a server off the hot path.
 
 use super::connect::{self, Patience};
-use super::sentry::{Asking, AtStop, Cut, Line, Sentry};
+use super::sentry::{AtStop, Cut, Line, Sentry};
+use super::session::{EachRow, Outcome, Session, SessionError};
 use super::{ServerVersion, Target, TargetError};
 use evenkeel_core::Nanos;
 use evenkeel_os::stop::Stop;
-use mysql::prelude::Queryable;
-use mysql::{Conn, DriverError, Error, LocalInfileHandler, Value};
+use evenkeel_wire::{Parameter, ProtocolError, Row};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex};
+use std::io::{self, Read};
+use std::sync::Arc;
 use std::time::Duration;
+
+/// Most bytes of an answer that is kept as a whole: what servers say of themselves takes less than one.
+const ANSWER_MAX: usize = 256 << 20;
+/// What keeping a value costs besides its own bytes.
+const VALUE_BYTES: usize = 32;
+/// ER_WRONG_ARGUMENTS, what a server says where the parameters of a statement are too few or too many.
+const WRONG_ARGUMENTS: u16 = 1210;
 
 /// The answer to a query; all values as text, `None` for NULL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +48,7 @@ pub type Cell = Option<Vec<u8>>;
 /// A statement may take as long as the server lets anybody in; one that is silent while it lets nobody in ends with
 /// [`TargetError::Silent`] within a minute.
 pub struct Control {
-    conn: Conn,
+    session: Session,
     sentry: Sentry,
     target: Target,
     version: ServerVersion,
@@ -74,24 +80,8 @@ impl HangUp {
     }
 }
 
-/// The driver's connection while something is asked of it.
-pub struct Driver<'a> {
-    conn: &'a mut Conn,
-    _asking: Asking<'a>,
-}
-
-impl Deref for Driver<'_> {
-    type Target = Conn;
-    fn deref(&self) -> &Conn {
-        self.conn
-    }
-}
-
-impl DerefMut for Driver<'_> {
-    fn deref_mut(&mut self) -> &mut Conn {
-        self.conn
-    }
-}
+/// Gets the rows of an answer as they were sent; an error says that one of them is malformed.
+pub type RowTaker<'a> = &'a mut dyn FnMut(&Row<'_>) -> Result<(), ProtocolError>;
 
 impl Control {
     /// Connects within fifteen seconds for each address, or says why not.
@@ -112,7 +102,7 @@ impl Control {
 
     fn open(target: &Target, stop: &Stop, at_stop: AtStop) -> Result<Self, TargetError> {
         let patience = Patience { stop: stop.clone(), ..Patience::default() };
-        let (conn, text) = connect::connect(target, &patience)?;
+        let (session, text) = connect::connect(target, &patience)?;
         let address = target.address.to_string();
         let text = text.unwrap_or_default();
         let version = ServerVersion::parse(&text).ok_or_else(|| TargetError::Protocol {
@@ -122,10 +112,10 @@ impl Control {
         if !version.is_supported() {
             return Err(TargetError::TooOld { address, version: text });
         }
-        let sentry = Sentry::post(&conn, target, stop, at_stop).map_err(|error| {
+        let sentry = Sentry::post(&session, target, stop, at_stop).map_err(|error| {
             TargetError::Unreachable { address, reason: format!("cannot watch the connection: {error}") }
         })?;
-        Ok(Self { conn, sentry, target: target.clone(), version, reopen: (stop.clone(), at_stop) })
+        Ok(Self { session, sentry, target: target.clone(), version, reopen: (stop.clone(), at_stop) })
     }
 
     /// For another thread that wants to end the statement under way.
@@ -136,7 +126,8 @@ impl Control {
     /// From now on a read or a write that waits longer than this fails: for one who can ask again elsewhere or later.
     pub fn limit_waits(&mut self, limit: Duration) {
         self.sentry.dismiss();
-        connect::limit_waits(&self.conn, Some(limit));
+        // A socket that takes no limit is broken, which the next statement will tell.
+        let _ = self.session.limit_waits(Some(limit).filter(|limit| !limit.is_zero()));
     }
 
     /// The server's version.
@@ -151,32 +142,28 @@ impl Control {
 
     /// The connection's number at the server, for [`Control::kill`].
     pub fn id(&self) -> u32 {
-        self.conn.connection_id()
+        self.session.id()
     }
 
-    /// The driver's connection, for prepared statements and rows in binary.
-    pub fn connection(&mut self) -> Driver<'_> {
-        Driver { conn: &mut self.conn, _asking: self.sentry.line.asking() }
+    /// Warnings of the last statement.
+    pub fn warnings(&self) -> u16 {
+        self.session.warnings()
     }
 
-    /// Why the connection was cut; `None` where it was not, and the driver's own error says what is wrong.
+    /// Why the connection was cut; `None` where it was not.
     pub fn cut(&self) -> Option<TargetError> {
         self.sentry.line.failure(&self.target)
     }
 
     /// Asks and takes all rows; not for large answers ([`Control::for_each_row`]).
     pub fn query(&mut self, sql: &str) -> Result<Rows, TargetError> {
-        let (target, line) = (&self.target, &*self.sentry.line);
-        let asking = line.asking();
-        let mut result = self.conn.query_iter(sql).map_err(|error| explain(target, line, sql, error))?;
-        let columns = result.columns().as_ref().iter().map(|column| column.name_str().into()).collect();
         let mut rows = Vec::new();
-        for row in result.by_ref() {
-            asking.heard();
-            let row = row.map_err(|error| explain(target, line, sql, error))?;
-            rows.push(row.unwrap().into_iter().map(text).collect());
-        }
-        Ok(Rows { columns, rows })
+        let mut keep = |row: &Row<'_>| {
+            rows.push(texts(row)?);
+            Ok(())
+        };
+        self.run(sql, Some(&mut keep))?;
+        Ok(Rows { columns: self.session.names().to_vec(), rows })
     }
 
     /// Asks and hands out row by row, as bytes, `None` for NULL; memory holds one row. `each` may end it by
@@ -186,20 +173,52 @@ impl Control {
         sql: &str,
         each: &mut dyn FnMut(&[Cell]) -> io::Result<()>,
     ) -> Result<u64, TargetError> {
-        let (target, line) = (&self.target, &*self.sentry.line);
-        let asking = line.asking();
-        let mut result = self.conn.query_iter(sql).map_err(|error| explain(target, line, sql, error))?;
-        let mut count = 0;
-        let mut values = Vec::new();
-        for row in result.by_ref() {
-            asking.heard();
-            let row = row.map_err(|error| explain(target, line, sql, error))?;
-            values.clear();
-            values.extend(row.unwrap().into_iter().map(bytes));
-            each(&values).map_err(TargetError::Reader)?;
-            count += 1;
-        }
+        let (mut count, mut values) = (0, Vec::new());
+        self.ask(sql, |session, heard| {
+            let mut take = |row: &Row<'_>| {
+                heard();
+                values.clear();
+                for text in row.texts() {
+                    values.push(text?.map(Vec::from));
+                }
+                count += 1;
+                each(&values).map_err(SessionError::Enough)
+            };
+            session.query(sql, Some(&mut take))
+        })?;
         Ok(count)
+    }
+
+    /// Makes a statement in text. The rows of its first result go to `each`, which may keep them.
+    pub fn run(&mut self, sql: &str, each: Option<RowTaker<'_>>) -> Result<Outcome, TargetError> {
+        self.ask(sql, |session, heard| kept(each, heard, |each| session.query(sql, each)))
+    }
+
+    /// The same for a statement that the server prepares, and keeps for the next time.
+    pub fn execute(
+        &mut self,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+        each: Option<RowTaker<'_>>,
+    ) -> Result<Outcome, TargetError> {
+        self.ask(sql, |session, heard| kept(each, heard, |each| session.execute(sql, parameters, each)))
+    }
+
+    /// Has the server look at a statement that is not made, and keep it for [`Control::execute`].
+    pub fn prepare(&mut self, sql: &str) -> Result<(), TargetError> {
+        self.ask(sql, |session, _| session.prepare(sql)).map(drop)
+    }
+
+    /// Does something with the session while its sentry watches; `sql` is what an error names. What is done calls the
+    /// function that it gets with each row that comes.
+    fn ask<T>(
+        &mut self,
+        sql: &str,
+        what: impl FnOnce(&mut Session, &dyn Fn()) -> Result<T, SessionError>,
+    ) -> Result<T, TargetError> {
+        let line = &*self.sentry.line;
+        let asking = line.asking();
+        what(&mut self.session, &|| asking.heard()).map_err(|error| explain(&self.target, line, sql, error))
     }
 
     /// First value of the first row; `None` where there is no row or it is NULL.
@@ -209,10 +228,7 @@ impl Control {
 
     /// Executes and returns the number of rows changed.
     pub fn exec(&mut self, sql: &str) -> Result<u64, TargetError> {
-        let (target, line) = (&self.target, &*self.sentry.line);
-        let _asking = line.asking();
-        self.conn.query_drop(sql).map_err(|error| explain(target, line, sql, error))?;
-        Ok(self.conn.affected_rows())
+        self.ask(sql, |session, _| session.query(sql, None)).map(|outcome| outcome.affected_rows)
     }
 
     /// Global variables by name, in lower case.
@@ -228,9 +244,7 @@ impl Control {
 
     /// Whether the server still answers.
     pub fn ping(&mut self) -> Result<(), TargetError> {
-        let (target, line) = (&self.target, &*self.sentry.line);
-        let _asking = line.asking();
-        self.conn.ping().map_err(|error| explain(target, line, "ping", error))
+        self.ask("ping", |session, _| session.ping())
     }
 
     /// Ends another connection by its number.
@@ -248,68 +262,44 @@ impl Control {
     ///
     /// Where `reader` fails the server rolls the statement back, and the control connection is a new one
     /// afterwards: session variables and temporary tables are gone.
-    pub fn load_data_local(
-        &mut self,
-        sql: &str,
-        mut reader: impl Read + Send + 'static,
-    ) -> Result<u64, TargetError> {
-        let failure = Arc::new(Mutex::new(None));
-        let slot = Arc::clone(&failure);
-        self.conn.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, server| {
-            copy(&mut reader, server).map_err(|error| match error {
-                CopyError::Read(error) => {
-                    let kind = error.kind();
-                    if let Ok(mut slot) = slot.lock() {
-                        *slot = Some(error);
-                    }
-                    kind.into()
-                }
-                CopyError::Write(error) => error,
-            })
-        })));
-        let outcome = self.exec(sql);
-        self.conn.set_local_infile_handler(None);
-        if let Some(error) = failure.lock().ok().and_then(|mut slot| slot.take()) {
-            // The server still waits for rows: only hanging up tells it that they will not come.
+    pub fn load_data_local(&mut self, sql: &str, mut reader: impl Read) -> Result<u64, TargetError> {
+        let outcome = self.ask(sql, |session, _| session.load(sql, &mut reader));
+        if matches!(outcome, Err(TargetError::Reader(_))) {
+            // The server still waited for rows: only hanging up has told it that they will not come.
             *self = Self::open(&self.target, &self.reopen.0, self.reopen.1)?;
-            return Err(TargetError::Reader(error));
         }
-        outcome
+        outcome.map(|outcome| outcome.affected_rows)
     }
 }
 
-/// Whose error ended the copy.
-enum CopyError {
-    Read(io::Error),
-    Write(io::Error),
-}
+/// What is left of the memory for an answer.
+struct Room(usize);
 
-fn copy(reader: &mut impl Read, writer: &mut impl Write) -> Result<(), CopyError> {
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        let count = match reader.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(CopyError::Read(error)),
-        };
-        writer.write_all(&buffer[..count]).map_err(CopyError::Write)?;
+impl Room {
+    fn take(&mut self, row: &Row<'_>) -> Result<(), SessionError> {
+        let wanted = row.size() + VALUE_BYTES * row.width();
+        self.0 = self.0.checked_sub(wanted).ok_or(SessionError::TooLarge(ANSWER_MAX))?;
+        Ok(())
     }
 }
 
-fn bytes(value: Value) -> Option<Vec<u8>> {
-    match value {
-        Value::NULL => None,
-        Value::Bytes(bytes) => Some(bytes),
-        other => Some(other.as_sql(true).trim_matches('\'').as_bytes().to_vec()),
-    }
+/// Asks with a taker of rows that may keep them, which has its limit.
+fn kept<T>(
+    each: Option<RowTaker<'_>>,
+    heard: &dyn Fn(),
+    ask: impl FnOnce(Option<EachRow<'_>>) -> Result<T, SessionError>,
+) -> Result<T, SessionError> {
+    let Some(each) = each else { return ask(None) };
+    let mut room = Room(ANSWER_MAX);
+    ask(Some(&mut |row| {
+        heard();
+        room.take(row)?;
+        Ok(each(row)?)
+    }))
 }
 
-fn text(value: Value) -> Option<String> {
-    bytes(value).map(|bytes| match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    })
+fn texts(row: &Row<'_>) -> Result<Vec<Option<String>>, ProtocolError> {
+    row.texts().map(|text| Ok(text?.map(|text| String::from_utf8_lossy(text).into_owned()))).collect()
 }
 
 fn pairs(rows: Rows) -> impl Iterator<Item = (String, String)> {
@@ -319,28 +309,27 @@ fn pairs(rows: Rows) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// Turns the driver's error at a statement into ours. 1148 and 3948 (MySQL), 4166 (MariaDB): LOAD DATA LOCAL
-/// is off.
-fn explain(target: &Target, line: &Line, sql: &str, error: Error) -> TargetError {
+/// Says what is wrong with a statement. 1148 and 3948 (MySQL), 4166 (MariaDB): LOAD DATA LOCAL is off.
+fn explain(target: &Target, line: &Line, sql: &str, error: SessionError) -> TargetError {
     if let Some(cut) = line.failure(target) {
         return cut;
     }
     let address = target.address.to_string();
     match error {
-        Error::MySqlError(error) if matches!(error.code, 1148 | 3948 | 4166) => {
-            TargetError::LocalInfile { address, message: error.message }
+        SessionError::Server(error) if matches!(error.code, 1148 | 3948 | 4166) => {
+            TargetError::LocalInfile { address, message: error.text }
         }
-        Error::MySqlError(error) => {
-            TargetError::Statement { code: error.code, message: error.message, sql: start_of(sql) }
+        SessionError::Server(error) => {
+            TargetError::Statement { code: error.code, message: error.text, sql: start_of(sql) }
         }
-        Error::IoError(error) => TargetError::Lost { address, reason: error.to_string() },
-        Error::CodecError(error) => {
-            let reason = connect::io_inside(&error).map_or_else(|| error.to_string(), ToString::to_string);
-            TargetError::Lost { address, reason }
+        SessionError::Parameters { .. } => {
+            TargetError::Statement { code: WRONG_ARGUMENTS, message: error.to_string(), sql: start_of(sql) }
         }
-        Error::DriverError(error @ (DriverError::PacketOutOfSync | DriverError::UnexpectedPacket)) => {
-            TargetError::Protocol { address, reason: error.to_string() }
+        SessionError::File(error) | SessionError::Enough(error) => TargetError::Reader(error),
+        SessionError::Protocol(ProtocolError::TooLarge { .. }) => {
+            TargetError::Lost { address, reason: error.to_string() }
         }
+        SessionError::Protocol(error) => TargetError::Protocol { address, reason: error.to_string() },
         other => TargetError::Lost { address, reason: other.to_string() },
     }
 }
@@ -363,19 +352,5 @@ mod tests {
     fn a_long_statement_is_cut_at_a_character() {
         assert_eq!(start_of("SELECT 1"), "SELECT 1");
         assert_eq!(start_of(&"ä".repeat(500)).chars().count(), 124);
-    }
-
-    #[test]
-    fn a_failing_reader_is_told_apart_from_a_failing_server() {
-        let broken = &mut io::Error::other("x");
-        struct Broken;
-        impl Read for Broken {
-            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-                Err(io::Error::other("disk"))
-            }
-        }
-        assert!(matches!(copy(&mut Broken, &mut io::sink()), Err(CopyError::Read(_))), "{broken}");
-        let mut full: &mut [u8] = &mut [];
-        assert!(matches!(copy(&mut io::repeat(1), &mut full), Err(CopyError::Write(_))));
     }
 }

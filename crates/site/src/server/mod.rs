@@ -8,14 +8,17 @@ mod grants;
 mod option_file;
 mod preflight;
 mod sentry;
+mod session;
 mod status;
+mod tls;
 mod url;
 mod version;
 
 pub use capacity::{Capacity, capacity};
-pub use control::{Cell, Control, Driver, HangUp, Rows};
+pub use control::{Cell, Control, HangUp, RowTaker, Rows};
 pub use error::TargetError;
 pub use preflight::{Needs, Problem, file_limit, preflight};
+pub use session::Outcome;
 pub use status::StatusOf;
 pub use url::without_password;
 pub use version::{Flavor, ServerVersion};

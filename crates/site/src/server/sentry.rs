@@ -6,15 +6,13 @@
 //! connection is cut then, which ends the statement with an error.
 
 use super::connect::{self, Patience};
+use super::session::Session;
 use super::{Address, Target, TargetError};
 use evenkeel_core::Nanos;
+use evenkeel_os::Cable;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
-use mysql::Conn;
-use mysql::prelude::Queryable;
 use std::io;
-use std::net::TcpStream;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
@@ -51,7 +49,7 @@ pub(super) struct Line {
     cut: OnceLock<Cut>,
     over: AtomicBool,
     /// The connection's socket once more, so that it can be shut down while its owner reads from it.
-    socket: OwnedFd,
+    socket: Cable,
 }
 
 /// Why a connection was cut.
@@ -109,8 +107,7 @@ impl Line {
     /// Ends the statement under way with an error, and the connection with it.
     pub(super) fn cut(&self, cause: Cut) {
         let _ = self.cut.set(cause);
-        // SAFETY: the descriptor is open as long as the line is; a socket whose peer is gone returns an error, which is no loss.
-        unsafe { libc::shutdown(self.socket.as_raw_fd(), libc::SHUT_RDWR) };
+        self.socket.cut();
     }
 }
 
@@ -121,9 +118,8 @@ pub(super) struct Sentry {
 }
 
 impl Sentry {
-    pub(super) fn post(conn: &Conn, target: &Target, stop: &Stop, at_stop: AtStop) -> io::Result<Self> {
-        // SAFETY: the descriptor is open while `conn` is borrowed, and is duplicated before that ends.
-        let socket = unsafe { BorrowedFd::borrow_raw(conn.as_raw_fd()) }.try_clone_to_owned()?;
+    pub(super) fn post(session: &Session, target: &Target, stop: &Stop, at_stop: AtStop) -> io::Result<Self> {
+        let socket = session.cable()?;
         let line = Arc::new(Line {
             clock: Clock::start(),
             asked: AtomicU64::new(0),
@@ -131,7 +127,7 @@ impl Sentry {
             over: AtomicBool::new(false),
             socket,
         });
-        let (target, stop, id) = (target.clone(), stop.clone(), conn.connection_id());
+        let (target, stop, id) = (target.clone(), stop.clone(), session.id());
         let watch = Watch { line: Arc::clone(&line), target, stop, at_stop, id };
         let thread = thread::Builder::new().name("sentry".into()).spawn(move || watch.run())?;
         Ok(Self { line, thread: thread.thread().clone() })
@@ -211,12 +207,12 @@ impl Watch {
             return false;
         }
         let _ = self.line.cut.set(Cut::Stopped);
-        if let Ok((mut conn, _)) = greeted {
-            connect::limit_waits(&conn, Some(KILL_PATIENCE));
-            if self.is_ours(&mut conn) {
-                // One that has ended meanwhile is an error here, and no loss.
-                let _ = conn.query_drop(format!("KILL CONNECTION {}", self.id));
-            }
+        if let Ok((mut session, _)) = greeted
+            && session.limit_waits(Some(KILL_PATIENCE)).is_ok()
+            && self.is_ours(&mut session)
+        {
+            // One that has ended meanwhile is an error here, and no loss.
+            let _ = session.query(&format!("KILL CONNECTION {}", self.id), None);
         }
         self.line.cut(Cut::Stopped);
         true
@@ -224,14 +220,13 @@ impl Watch {
 
     /// Whether that number is our connection's at this server too: a proxy, or a name with several addresses, may have led
     /// us to another one, where it is somebody else's.
-    fn is_ours(&self, conn: &mut Conn) -> bool {
+    fn is_ours(&self, session: &mut Session) -> bool {
         if matches!(self.target.address, Address::Unix(_)) {
             return true;
         }
-        let port = self.line.socket.try_clone().and_then(|socket| TcpStream::from(socket).local_addr());
         let sql = format!("SELECT host FROM information_schema.processlist WHERE id = {}", self.id);
-        match (port, conn.query_first::<String, _>(sql)) {
-            (Ok(ours), Ok(Some(host))) => host.ends_with(&format!(":{}", ours.port())),
+        match (self.line.socket.port(), session.value(&sql)) {
+            (Some(ours), Ok(Some(host))) => host.ends_with(&format!(":{ours}")),
             _ => false,
         }
     }

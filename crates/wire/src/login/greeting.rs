@@ -1,8 +1,8 @@
 //! The first packet of a server.
 
+use super::CapabilityFlags;
 use crate::bytes::Reader;
 use crate::error::ProtocolError;
-use mysql_common::constants::CapabilityFlags;
 
 /// What a server says of itself before anybody has logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]

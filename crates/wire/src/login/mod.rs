@@ -3,27 +3,25 @@
 //! The caller moves bytes; the state machine says what to send, when to start TLS, and when the session is
 //! there: greeting -> (TLS) -> answer -> (switch of plugin, more data) -> OK.
 
+mod capabilities;
 mod greeting;
+mod packets;
 mod plugin;
+mod proof;
 mod public_key;
 
+pub use capabilities::CapabilityFlags;
 pub use greeting::Greeting;
 pub use public_key::PublicKeyError;
 
 use crate::error::{ProtocolError, ServerError};
 use crate::packet::{self, PacketReader};
 use crate::response;
-use mysql_common::constants::CapabilityFlags;
-use mysql_common::packets::{AuthPlugin, HandshakeResponse, SslRequest};
-use mysql_common::proto::MySerialize;
+use packets::Hello;
 use plugin::Answer;
 
 /// Largest packet of a login; a public key has about 500 bytes.
 const PACKET_MAX: usize = 64 << 10;
-/// Largest packet announced to the server: the protocol's own limit.
-const ANNOUNCED_MAX: u32 = 1 << 30;
-/// utf8mb4_general_ci, known to MySQL and MariaDB alike.
-const COLLATION: u8 = 45;
 /// Most packets of one login, so that a server cannot keep it busy for ever.
 const ROUNDS_MAX: u32 = 16;
 
@@ -106,6 +104,7 @@ enum Stage {
 pub struct Login {
     account: Account,
     encryption: Encryption,
+    local_files: bool,
     private: bool,
     packets: PacketReader,
     stage: Stage,
@@ -123,6 +122,7 @@ impl Login {
         Self {
             account,
             encryption,
+            local_files: false,
             private: channel == Channel::Local,
             packets: PacketReader::new(PACKET_MAX),
             stage: Stage::Greeting,
@@ -132,6 +132,12 @@ impl Login {
             rounds: 0,
             status: 0,
         }
+    }
+
+    /// One whose session takes LOAD DATA LOCAL.
+    #[must_use]
+    pub fn with_local_files(self) -> Self {
+        Self { local_files: true, ..self }
     }
 
     /// What the server said of itself.
@@ -195,14 +201,14 @@ impl Login {
         if !offered.contains(needed) {
             return Err(LoginError::TooOld(self.greeting.version.clone()));
         }
-        self.capabilities = wanted(&self.account) & offered;
+        self.capabilities = wanted(&self.account, self.local_files) & offered;
         let can_encrypt = offered.contains(CapabilityFlags::CLIENT_SSL);
         match (self.encryption, can_encrypt) {
             (Encryption::Always, false) => Err(LoginError::NoTls),
             (Encryption::Always | Encryption::IfOffered, true) => {
                 self.capabilities.insert(CapabilityFlags::CLIENT_SSL);
-                let request = SslRequest::new(self.capabilities, ANNOUNCED_MAX, COLLATION);
-                self.send(out, |out| request.serialize(out));
+                let capabilities = self.capabilities;
+                self.send(out, |out| packets::put_ssl_request(out, capabilities));
                 Ok(LoginStep::StartTls)
             }
             _ => self.answer(out).map(|()| LoginStep::Continue),
@@ -219,18 +225,15 @@ impl Login {
             .map_err(|()| LoginError::UnknownPlugin(String::from_utf8_lossy(&name).into_owned()))?;
         // The password itself is never the first thing sent: the server asks for it.
         let proof = answer.proof(&self.account.password, false).unwrap_or_default();
-        let response = HandshakeResponse::new(
-            Some(proof),
-            (5, 5, 3),
-            Some(self.account.user.as_bytes()),
-            self.account.database.as_ref().map(String::as_bytes),
-            Some(AuthPlugin::from_bytes(answer.name())),
-            self.capabilities,
-            None,
-            ANNOUNCED_MAX,
-        );
+        let hello = Hello {
+            capabilities: self.capabilities,
+            user: &self.account.user,
+            proof: &proof,
+            database: self.account.database.as_deref(),
+            plugin: answer.name(),
+        };
         let mut payload = Vec::new();
-        response.serialize(&mut payload);
+        hello.put(&mut payload);
         self.greeting.plugin = name;
         self.send(out, |out| out.extend_from_slice(&payload));
         self.stage = Stage::Answer(answer);
@@ -280,8 +283,8 @@ impl Login {
     }
 }
 
-/// What this client asks for. Local files, compression, and MariaDB's extensions are left out.
-fn wanted(account: &Account) -> CapabilityFlags {
+/// What this client asks for. Compression, several statements at once, and MariaDB's extensions are left out.
+fn wanted(account: &Account, local_files: bool) -> CapabilityFlags {
     let mut wanted = CapabilityFlags::CLIENT_LONG_PASSWORD
         | CapabilityFlags::CLIENT_PROTOCOL_41
         | CapabilityFlags::CLIENT_TRANSACTIONS
@@ -292,6 +295,7 @@ fn wanted(account: &Account) -> CapabilityFlags {
         | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
         | CapabilityFlags::CLIENT_DEPRECATE_EOF;
     wanted.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, account.database.is_some());
+    wanted.set(CapabilityFlags::CLIENT_LOCAL_FILES, local_files);
     wanted
 }
 

@@ -1,8 +1,7 @@
 //! Proving the password.
 
-use super::{LoginError, public_key};
+use super::{LoginError, proof, public_key};
 use crate::error::ProtocolError;
-use mysql_common::scramble;
 
 pub(super) const NATIVE: &[u8] = b"mysql_native_password";
 const ED25519: &[u8] = b"client_ed25519";
@@ -62,13 +61,13 @@ impl Answer {
     pub fn proof(&self, password: &str, private: bool) -> Result<Vec<u8>, LoginError> {
         let password = password.as_bytes();
         Ok(match self.plugin {
-            Plugin::Native => scramble::scramble_native(&self.nonce, password).map(Vec::from),
-            Plugin::CachingSha2 => scramble::scramble_sha256(&self.nonce, password).map(Vec::from),
-            Plugin::Ed25519 => Some(scramble::create_response_for_ed25519(password, &self.nonce).to_vec()),
-            Plugin::Clear if private => Some(with_zero(password)),
+            Plugin::Native | Plugin::CachingSha2 if password.is_empty() => Vec::new(),
+            Plugin::Native => proof::native(&self.nonce, password),
+            Plugin::CachingSha2 => proof::caching_sha2(&self.nonce, password),
+            Plugin::Ed25519 => proof::ed25519(&self.nonce, password),
+            Plugin::Clear if private => with_zero(password),
             Plugin::Clear => return Err(LoginError::NeedsTls("mysql_clear_password")),
-        }
-        .unwrap_or_default())
+        })
     }
 
     /// What the server's further data asks for, if anything. Only caching_sha2_password has any: whether

@@ -1,19 +1,22 @@
 //! RSA with the key that a server sends: for caching_sha2_password where there is no TLS.
 //!
-//! The key is read here, because it comes from whoever answers the connection and no form of it may panic;
-//! padding and encryption are mysql_common's.
+//! The key comes from whoever answers the connection, and no form of it may panic.
 
+use super::proof::xor;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mysql_common::crypto::rsa::{GetRandom, Pkcs1OaepPadding, PublicKey};
 use num_bigint::BigUint;
+use ring::rand::{SecureRandom, SystemRandom};
+use sha1::{Digest, Sha1};
 
 /// Bits of a modulus: below is not safe, above is slower than any server asks for.
 const MODULUS_BITS: std::ops::RangeInclusive<u64> = 1024..=16_384;
 /// Bits of an exponent: 65537 has 17.
 const EXPONENT_BITS_MAX: u64 = 64;
+/// Bytes of a SHA-1.
+const HASH_BYTES: usize = 20;
 /// OAEP with SHA-1 takes this much of the modulus.
-const PADDING_BYTES: usize = 42;
+const PADDING_BYTES: usize = 2 * HASH_BYTES + 2;
 
 const TAG_INTEGER: u8 = 0x02;
 const TAG_BIT_STRING: u8 = 0x03;
@@ -31,6 +34,9 @@ pub enum PublicKeyError {
     /// More than one block of the key can hold.
     #[error("password of {0} bytes does not fit")]
     Password(usize),
+    /// The system gives no random numbers.
+    #[error("no random numbers to be had")]
+    Random,
 }
 
 /// Encrypts `message` for the owner of the key.
@@ -40,11 +46,32 @@ pub(super) fn encrypt(message: &[u8], pem: &[u8]) -> Result<Vec<u8>, PublicKeyEr
     if !MODULUS_BITS.contains(&bits) || exponent.bits() > EXPONENT_BITS_MAX {
         return Err(PublicKeyError::Size(bits));
     }
-    let key = PublicKey::new(modulus, exponent);
-    if message.len() + PADDING_BYTES > key.num_octets() {
+    let size = bits.div_ceil(8) as usize;
+    if message.len() + PADDING_BYTES > size {
         return Err(PublicKeyError::Password(message.len()));
     }
-    Ok(key.encrypt_block(message, Pkcs1OaepPadding::new(GetRandom)))
+    let mut seed = [0; HASH_BYTES];
+    SystemRandom::new().fill(&mut seed).map_err(|_| PublicKeyError::Random)?;
+    let padded = BigUint::from_bytes_be(&pad(message, &seed, size));
+    let encrypted = padded.modpow(&exponent, &modulus).to_bytes_be();
+    Ok([vec![0; size.saturating_sub(encrypted.len())], encrypted].concat())
+}
+
+/// OAEP with SHA-1 and without a label (RFC 8017, 7.1.1), for a modulus of `size` bytes. The message fits.
+fn pad(message: &[u8], seed: &[u8; HASH_BYTES], size: usize) -> Vec<u8> {
+    let mut data = Sha1::digest([]).to_vec();
+    data.resize(size - HASH_BYTES - 2 - message.len(), 0);
+    data.push(1);
+    data.extend_from_slice(message);
+    let data = xor(&data, &mask(seed, data.len()));
+    let seed = xor(seed, &mask(&data, HASH_BYTES));
+    [vec![0], seed, data].concat()
+}
+
+/// So many bytes that follow from a seed: MGF1 with SHA-1 (RFC 8017, B.2.1).
+fn mask(seed: &[u8], length: usize) -> Vec<u8> {
+    let blocks = (0_u32..).flat_map(|block| Sha1::digest([seed, &block.to_be_bytes()].concat()));
+    blocks.take(length).collect()
 }
 
 /// Modulus and exponent of `BEGIN PUBLIC KEY` (X.509) or `BEGIN RSA PUBLIC KEY` (PKCS 1).

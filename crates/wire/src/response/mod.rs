@@ -4,8 +4,10 @@
 //! of one that arrives in pieces only the first [`HEAD_BYTES`] are kept, unless its row is captured. Rows
 //! that nobody captures are counted and skipped: no allocation, no copy.
 
+mod columns;
 mod ok;
 
+use columns::Columns;
 pub use ok::Completion;
 pub(crate) use ok::parse_ok;
 use ok::{parse_end, parse_prepared};
@@ -13,7 +15,7 @@ use ok::{parse_end, parse_prepared};
 use crate::bytes::Reader;
 use crate::error::{ProtocolError, ServerError};
 use crate::packet::{HEADER_BYTES, PAYLOAD_MAX};
-use crate::row::{Column, Row};
+use crate::row::Row;
 use crate::status;
 
 /// Bytes kept of a packet that arrives in pieces: enough for an error with its longest text.
@@ -55,6 +57,12 @@ pub enum Event<'a> {
         /// Parameters it takes.
         parameters: u16,
     },
+    /// The server wants the file that [`ResponseReader::offer_file`] offered, in packets from this number on, an empty
+    /// one last; then [`ResponseReader::file_sent`] is due.
+    FileWanted {
+        /// Number of the first packet.
+        sequence: u8,
+    },
     /// The command failed.
     Error(ServerError),
 }
@@ -73,6 +81,8 @@ enum State {
         rows_follow: bool,
     },
     Rows,
+    /// The server waits for a file; nothing is due from it.
+    File,
 }
 
 /// Reads the response of one command after another.
@@ -95,7 +105,9 @@ pub struct ResponseReader {
     /// Length of the payload over all its packets.
     length: u64,
     head: Vec<u8>,
-    columns: Vec<Column>,
+    columns: Columns,
+    /// Whether the server may ask for a file.
+    offers_file: bool,
     rows: u64,
 }
 
@@ -124,9 +136,21 @@ impl ResponseReader {
             continues: false,
             length: 0,
             head: Vec::new(),
-            columns: Vec::new(),
+            columns: Columns::default(),
+            offers_file: false,
             rows: 0,
         }
+    }
+
+    /// One that keeps the names of captured columns too.
+    #[must_use]
+    pub fn with_names(self) -> Self {
+        Self { columns: Columns { names: Some(Vec::new()), ..self.columns }, ..self }
+    }
+
+    /// Names of the columns that were captured last; empty without [`ResponseReader::with_names`].
+    pub fn names(&self) -> &[String] {
+        self.columns.names.as_deref().unwrap_or_default()
     }
 
     /// A command was sent; its response comes next, from packet number `sequence` on.
@@ -139,7 +163,33 @@ impl ResponseReader {
         self.header_filled = 0;
         self.continues = false;
         self.head.clear();
+        self.offers_file = false;
         self.rows = 0;
+        self.forget_columns();
+    }
+
+    /// The command that was begun last may ask for a file, once.
+    pub fn offer_file(&mut self) {
+        self.offers_file = true;
+    }
+
+    /// The file was sent to its end; the response goes on at packet number `sequence`.
+    pub fn file_sent(&mut self, sequence: u8) {
+        if self.state == State::File {
+            self.sequence = sequence;
+            self.state = State::First;
+        }
+    }
+
+    /// Of the response under way no further row is captured; they are counted still.
+    pub fn skip_rows(&mut self) {
+        self.capture = false;
+    }
+
+    fn forget_columns(&mut self) {
+        if self.capture {
+            self.columns.clear();
+        }
     }
 
     /// Whether the response was read to its end.
@@ -150,7 +200,7 @@ impl ResponseReader {
     /// Takes bytes from the front of `input` up to the next event; `None` when more bytes are needed or
     /// the response is done. After an error the connection is of no more use.
     pub fn next<'r, 'i: 'r>(&'r mut self, input: &mut &'i [u8]) -> Result<Option<Event<'r>>, ProtocolError> {
-        while self.state != State::Done {
+        while !matches!(self.state, State::Done | State::File) {
             let Some(whole) = self.packet(input)? else { return Ok(None) };
             let found = match whole {
                 Some(payload) => self.read(payload)?,
@@ -162,7 +212,7 @@ impl ResponseReader {
                 Found::Row => {
                     let payload = whole.unwrap_or(&self.head);
                     let binary = self.expect == Expect::Binary;
-                    return Ok(Some(Event::Row(Row::new(payload, &self.columns, binary))));
+                    return Ok(Some(Event::Row(Row::new(payload, &self.columns.all, binary))));
                 }
             }
         }
@@ -259,7 +309,7 @@ impl ResponseReader {
             State::Definitions { left, rows_follow } => self.read_definition(payload, left, rows_follow),
             State::DefinitionsEnd { rows_follow } => self.read_definitions_end(payload, rows_follow),
             State::Rows => self.read_row(payload),
-            State::Done => Ok(Found::Nothing),
+            State::Done | State::File => Ok(Found::Nothing),
         }
     }
 
@@ -273,16 +323,25 @@ impl ResponseReader {
                 self.after_result(ok.status);
                 Ok(Found::Event(Event::Ok(ok)))
             }
-            (Some(0xfb), _) => Err(ProtocolError::LocalFile),
+            (Some(0xfb), _) => self.read_file_wanted(),
             _ => self.read_column_count(payload),
         }
+    }
+
+    /// The name of the file is the server's idea, and is not looked at.
+    fn read_file_wanted(&mut self) -> Result<Found, ProtocolError> {
+        if !std::mem::take(&mut self.offers_file) {
+            return Err(ProtocolError::LocalFile);
+        }
+        self.state = State::File;
+        Ok(Found::Event(Event::FileWanted { sequence: self.sequence }))
     }
 
     fn read_column_count(&mut self, payload: &[u8]) -> Result<Found, ProtocolError> {
         let mut reader = Reader(payload);
         match reader.number() {
             Some(count @ 1..=COLUMNS_MAX) if reader.0.is_empty() => {
-                self.columns.clear();
+                self.forget_columns();
                 self.rows = 0;
                 self.state = State::Definitions { left: count, rows_follow: true };
                 Ok(Found::Event(Event::Columns(count)))
@@ -314,7 +373,7 @@ impl ResponseReader {
             return self.read_error(payload);
         }
         if self.capture && rows {
-            self.columns.push(Column::parse(payload)?);
+            self.columns.push(payload)?;
         }
         self.state = match left - 1 {
             0 if !self.deprecate_eof => State::DefinitionsEnd { rows_follow: rows },

@@ -3,7 +3,7 @@
 use super::*;
 use crate::bytes::{put_number, put_string};
 use crate::packet;
-use crate::row::Field;
+use crate::row::{Column, Field};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -153,10 +153,11 @@ proptest! {
         capture: bool,
         prepared: bool,
     ) {
-        let mut reader = ResponseReader::new(deprecate_eof, 1_000);
+        let mut reader = ResponseReader::new(deprecate_eof, 1_000).with_names();
         reader.begin(if prepared { Expect::Prepared } else { Expect::Binary }, 1, capture);
+        reader.offer_file();
         let _ = events(&mut reader, &bytes, &cuts);
-        prop_assert!(reader.head.len() <= 1_000);
+        prop_assert!(reader.head.len() <= 1_000 && reader.names().len() <= COLUMNS_MAX as usize);
     }
 
     #[test]
@@ -168,9 +169,20 @@ proptest! {
     ) {
         let mut bytes = response(kind, &[b"abc".to_vec()], deprecate_eof);
         *at.get_mut(&mut bytes) = value;
-        let mut reader = ResponseReader::new(deprecate_eof, 1_000);
+        let mut reader = ResponseReader::new(deprecate_eof, 1_000).with_names();
         reader.begin(Expect::Text, 1, true);
+        reader.offer_file();
         let _ = events(&mut reader, &bytes, &[]);
+    }
+
+    #[test]
+    fn the_texts_of_any_payload_are_a_row_or_end_in_one_error(payload in vec(any::<u8>(), 0..300), columns in 1_usize..9) {
+        let mut definition = Server::new(true);
+        definition.definition();
+        let columns = vec![Column::parse(&definition.bytes[4..]).unwrap(); columns];
+        let texts: Vec<_> = Row::new(&payload, &columns, false).texts().collect();
+        let whole = texts.iter().take_while(|text| text.is_ok()).count();
+        prop_assert!(whole == columns.len() || texts.len() == whole + 1);
     }
 }
 
@@ -250,4 +262,55 @@ fn a_request_for_a_local_file_is_refused() {
     let mut reader = ResponseReader::new(true, 1_000);
     reader.begin(Expect::Text, 1, false);
     assert_eq!(events(&mut reader, &server.bytes, &[]), Err(ProtocolError::LocalFile));
+}
+
+#[test]
+fn a_file_that_was_offered_may_be_asked_for_once() {
+    let mut server = Server::new(true);
+    server.packet(|out| out.extend_from_slice(b"\xfbrows"));
+    let mut reader = ResponseReader::new(true, 1_000);
+    reader.begin(Expect::Text, 1, false);
+    reader.offer_file();
+    assert_eq!(events(&mut reader, &server.bytes, &[3]).unwrap(), ["FileWanted { sequence: 2 }"]);
+    assert!(!reader.is_done());
+    assert_eq!(reader.next(&mut &b"\x01"[..]), Err(ProtocolError::Unasked), "nothing is due before the file");
+
+    // Two packets of the file and the empty one.
+    reader.file_sent(5);
+    let mut answer = Server { sequence: 5, ..Server::new(true) };
+    answer.ok(0, 2, 0);
+    assert!(events(&mut reader, &answer.bytes, &[]).unwrap()[0].starts_with("Ok("));
+    assert!(reader.is_done());
+    let again = events_of_a_second_request();
+    assert_eq!(again, Err(ProtocolError::LocalFile));
+}
+
+fn events_of_a_second_request() -> Result<Vec<String>, ProtocolError> {
+    let mut reader = ResponseReader::new(true, 1_000);
+    reader.begin(Expect::Text, 1, false);
+    reader.offer_file();
+    for sequence in [1, 2] {
+        let mut server = Server { sequence, ..Server::new(true) };
+        server.packet(|out| out.extend_from_slice(b"\xfbrows"));
+        events(&mut reader, &server.bytes, &[])?;
+        reader.file_sent(2);
+    }
+    Ok(Vec::new())
+}
+
+#[test]
+fn names_are_those_of_the_result_that_was_captured_last() {
+    let bytes = response(3, &[b"one".to_vec()], true);
+    let mut reader = ResponseReader::new(true, 1_000).with_names();
+    reader.begin(Expect::Text, 1, true);
+    let mut input = &bytes[..];
+    let mut rows = 0;
+    while let Some(event) = reader.next(&mut input).unwrap() {
+        let ends = matches!(event, Event::RowsEnd { .. });
+        rows += u32::from(matches!(event, Event::Row(_)));
+        if ends {
+            reader.skip_rows();
+        }
+    }
+    assert_eq!((reader.names(), rows), (&["c".to_owned()][..], 1));
 }

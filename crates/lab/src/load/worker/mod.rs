@@ -28,12 +28,12 @@ use super::schedule::{Arrival, Schedule};
 use super::script::Script;
 use super::session::Session;
 use super::socket::Endpoint;
-use super::tls::TlsSettings;
 use crate::workload::Client;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
+use evenkeel_os::tls::TlsSetup;
 use evenkeel_wire::{Account, Channel, Encryption};
 use measure::Usage;
 use pause::Pausing;
@@ -60,7 +60,7 @@ pub(super) struct Shared<'a> {
     pub endpoints: Vec<Endpoint>,
     /// The endpoint that answered last.
     pub endpoint: AtomicUsize,
-    pub tls: Option<TlsSettings>,
+    pub tls: Option<TlsSetup>,
     pub account: Account,
     pub channel: Channel,
     pub encryption: Encryption,
