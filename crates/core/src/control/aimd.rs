@@ -9,15 +9,11 @@
 //! As published: backoff 0.9, timeout 5 s, `20 <= L <= 200`, initial 20, samples gathered over 1 s and 10 completions.
 
 use super::window::Window;
-use super::{Controller, Decision, Reason, Sample};
+use super::{Bounds, Controller, Decision, Reason, Sample};
 
 /// Parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Limit to begin with.
-    pub initial: f64,
-    /// Lowest and highest limit.
-    pub range: (f64, f64),
     /// Factor on overload, below 1.
     pub backoff: f64,
     /// Response time that counts as overload, in seconds.
@@ -28,13 +24,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { initial: 20.0, range: (20.0, 200.0), backoff: 0.9, timeout_s: 5.0, window_s: 1.0 }
+        Self { backoff: 0.9, timeout_s: 5.0, window_s: 1.0 }
     }
 }
 
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Aimd {
+    bounds: Bounds,
     settings: Settings,
     limit: f64,
     window: Window,
@@ -42,10 +39,10 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// Begins at `settings.initial`.
-    pub fn new(settings: Settings) -> Self {
+    /// Begins with the initial limit of its bounds.
+    pub fn new(bounds: Bounds, settings: Settings) -> Self {
         let window = Window::new(settings.window_s, 10);
-        Self { settings, limit: settings.initial, window, why: Reason::Start }
+        Self { bounds, settings, limit: f64::from(bounds.initial), window, why: Reason::Start }
     }
 }
 
@@ -65,7 +62,7 @@ impl Controller for Aimd {
             } else {
                 self.why = Reason::NotFull { in_flight: f64::from(window.in_flight_max) };
             }
-            self.limit = self.limit.clamp(self.settings.range.0, self.settings.range.1);
+            self.limit = self.bounds.clamp(self.limit);
         }
         Decision { limit: self.limit.max(1.0) as u32, why: self.why }
     }
@@ -84,11 +81,12 @@ mod tests {
 
     #[test]
     fn it_adds_one_while_full_holds_while_not_and_backs_off_when_slow() {
-        let mut aimd = Aimd::new(Settings::default());
+        let published = Bounds { initial: 20, range: (20, 200) };
+        let mut aimd = Aimd::new(published, Settings::default());
         assert_eq!(aimd.update(&second(20, 0.1)).limit, 21);
         assert_eq!(aimd.update(&second(5, 0.1)).limit, 21);
         assert_eq!(aimd.update(&second(21, 6.0)).limit, 20);
-        let mut free = Aimd::new(Settings { range: (1.0, 200.0), ..Settings::default() });
+        let mut free = Aimd::new(Bounds { range: (1, 200), ..published }, Settings::default());
         assert_eq!(free.update(&second(21, 6.0)).limit, 18);
     }
 }

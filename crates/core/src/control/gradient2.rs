@@ -14,7 +14,7 @@
 //! for ever.
 
 use super::window::{Gathered, Window};
-use super::{Controller, Decision, Reason, Sample};
+use super::{Bounds, Controller, Decision, Reason, Sample};
 
 /// Intervals whose plain mean begins the long one.
 const WARM_UP: f64 = 10.0;
@@ -22,10 +22,6 @@ const WARM_UP: f64 = 10.0;
 /// Parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Limit to begin with.
-    pub initial: f64,
-    /// Lowest and highest limit.
-    pub range: (f64, f64),
     /// How much longer than the mean a response may be.
     pub tolerance: f64,
     /// Transactions that may wait inside the server.
@@ -40,21 +36,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            initial: 20.0,
-            range: (20.0, 200.0),
-            tolerance: 1.5,
-            queue: 4.0,
-            smoothing: 0.2,
-            long_window: 600.0,
-            window_s: 1.0,
-        }
+        Self { tolerance: 1.5, queue: 4.0, smoothing: 0.2, long_window: 600.0, window_s: 1.0 }
     }
 }
 
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Gradient2 {
+    bounds: Bounds,
     settings: Settings,
     limit: f64,
     window: Window,
@@ -64,14 +53,15 @@ pub struct Gradient2 {
 }
 
 impl Gradient2 {
-    /// Begins at `settings.initial`.
-    pub fn new(settings: Settings) -> Self {
+    /// Begins with the initial limit of its bounds.
+    pub fn new(bounds: Bounds, settings: Settings) -> Self {
         let window = Window::new(settings.window_s, 10);
-        Self { settings, limit: settings.initial, window, long_s: 0.0, count: 0.0, why: Reason::Start }
+        let limit = f64::from(bounds.initial);
+        Self { bounds, settings, limit, window, long_s: 0.0, count: 0.0, why: Reason::Start }
     }
 
     fn on_window(&mut self, window: &Gathered) {
-        let Settings { tolerance, queue, smoothing, long_window, range, .. } = self.settings;
+        let Settings { tolerance, queue, smoothing, long_window, .. } = self.settings;
         let short = window.response_s;
         self.count += 1.0;
         let weight = if self.count <= WARM_UP { 1.0 / self.count } else { 2.0 / (long_window + 1.0) };
@@ -86,7 +76,7 @@ impl Gradient2 {
         let gradient = (tolerance * self.long_s / short).clamp(0.5, 1.0);
         self.why = Reason::Gradient { gradient };
         let wanted = gradient * self.limit + queue;
-        self.limit = ((1.0 - smoothing) * self.limit + smoothing * wanted).clamp(range.0, range.1);
+        self.limit = self.bounds.clamp((1.0 - smoothing) * self.limit + smoothing * wanted);
     }
 }
 
@@ -116,7 +106,7 @@ mod tests {
 
     #[test]
     fn it_grows_by_its_queue_and_shrinks_by_half_the_gradient_at_most() {
-        let mut gradient = Gradient2::new(Settings::default());
+        let mut gradient = Gradient2::new(Bounds { initial: 20, range: (20, 200) }, Settings::default());
         // g = 1: 20 + 0.2 * 4.
         gradient.update(&second(20, 0.01));
         assert!((gradient.limit - 20.8).abs() < 1e-9);

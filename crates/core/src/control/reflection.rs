@@ -12,15 +12,11 @@
 //! Where no cache or TLB misses can be read, CPU time per commit stands for overhead; where that is missing as
 //! well, the rule holds. The study's authors found its dynamics unsatisfactory, which is why `evenkeel` is another.
 
-use super::{Controller, Decision, Reason, Sample, Signals};
+use super::{Bounds, Controller, Decision, Reason, Sample, Signals};
 
 /// Parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Limit to begin with.
-    pub initial: u32,
-    /// Lowest and highest limit.
-    pub range: (u32, u32),
     /// Time constant of the means in seconds.
     pub mean_s: f64,
     /// Seconds between two decisions.
@@ -33,7 +29,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { initial: 8, range: (1, 1_024), mean_s: 60.0, every_s: 1.0, band: 0.001, step: 1 }
+        Self { mean_s: 60.0, every_s: 1.0, band: 0.001, step: 1 }
     }
 }
 
@@ -50,6 +46,7 @@ const SENSORS: usize = 5;
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Reflection {
+    bounds: Bounds,
     settings: Settings,
     limit: u32,
     means: [Option<f64>; SENSORS],
@@ -61,11 +58,12 @@ pub struct Reflection {
 }
 
 impl Reflection {
-    /// Begins at `settings.initial`.
-    pub fn new(settings: Settings) -> Self {
+    /// Begins with the initial limit of its bounds.
+    pub fn new(bounds: Bounds, settings: Settings) -> Self {
         Self {
+            bounds,
             settings,
-            limit: settings.initial.max(1),
+            limit: bounds.initial.max(1),
             means: [None; SENSORS],
             before: [None; SENSORS],
             since_s: 0.0,
@@ -106,7 +104,7 @@ impl Reflection {
             return;
         };
         self.why = Reason::Reflection { productivity, overhead };
-        let Settings { band, step, range, .. } = self.settings;
+        let Settings { band, step, .. } = self.settings;
         if overhead <= band {
             return;
         }
@@ -115,7 +113,8 @@ impl Reflection {
         } else {
             self.limit.saturating_sub(step)
         };
-        self.limit = wanted.clamp(range.0.max(1), range.1.max(1));
+        let (low, high) = self.bounds.range;
+        self.limit = wanted.clamp(low.max(1), high.max(1));
     }
 }
 
@@ -150,7 +149,7 @@ mod tests {
 
     #[test]
     fn it_raises_when_both_rise_lowers_when_only_overhead_does_and_holds_else() {
-        let mut reflection = Reflection::new(Settings::default());
+        let mut reflection = Reflection::new(Bounds::default(), Settings::default());
         assert_eq!(reflection.update(&second(100, Some(1.0))).limit, 8);
         assert_eq!(reflection.update(&second(200, Some(2.0))).limit, 9);
         assert_eq!(reflection.update(&second(101, Some(3.0))).limit, 8);
@@ -168,7 +167,7 @@ mod tests {
 
     #[test]
     fn without_overhead_it_holds_and_says_so() {
-        let mut reflection = Reflection::new(Settings::default());
+        let mut reflection = Reflection::new(Bounds::default(), Settings::default());
         reflection.update(&second(100, None));
         assert_eq!(reflection.update(&second(200, None)), Decision { limit: 8, why: Reason::NoSignal });
     }

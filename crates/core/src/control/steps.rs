@@ -1,8 +1,8 @@
 //! What a step of the number of clients costs a controller on the measured curves.
 
-use super::Law;
 use super::plant::MEASURED;
 use super::simulation::{Load, Phase, Scenario, simulate};
+use super::{Algorithm, ControllerSettings};
 use crate::random::Seed;
 use crate::time::Nanos;
 
@@ -24,11 +24,11 @@ pub struct Regret {
 }
 
 /// Steps from 4 to 512 clients and back to 4 on the seven measured curves, from a start of 8.
-pub fn regrets(law: &Law, seed: Seed) -> Vec<Regret> {
+pub fn regrets(settings: &ControllerSettings, seed: Seed) -> Vec<Regret> {
     // A fixed limit is its own start.
-    let (law, start) = match *law {
-        Law::Fixed(limit) => (*law, limit),
-        other => (other.starting_at(START), START),
+    let settings = match settings.algorithm {
+        Algorithm::Fixed => *settings,
+        _ => settings.starting_at(START),
     };
     let mut regrets = Vec::new();
     for measured in &MEASURED {
@@ -39,10 +39,10 @@ pub fn regrets(law: &Law, seed: Seed) -> Vec<Regret> {
                 load: Load::new(vec![Phase::of(clients.0), step]),
                 tick: Nanos::from_millis(50),
                 duration: Nanos::from_secs(BEFORE_S + AFTER_S),
-                start,
+                start: settings.bounds.initial,
                 seed: seed.child(measured.name).numbered(u64::from(clients.0)),
             };
-            let trace = simulate(&scenario, law.build().as_mut());
+            let trace = simulate(&scenario, settings.build().as_mut());
             let regret = trace.regret(Nanos::from_secs(BEFORE_S), scenario.duration);
             regrets.push(Regret { curve: measured.name, clients, regret });
         }
@@ -53,10 +53,12 @@ pub fn regrets(law: &Law, seed: Seed) -> Vec<Regret> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Bounds;
 
     #[test]
     fn the_best_fixed_limit_of_a_curve_has_no_regret_on_it() {
-        let regrets = regrets(&Law::Fixed(2), Seed(1));
+        let two = ControllerSettings { algorithm: Algorithm::Fixed, bounds: Bounds::starting_at(2) };
+        let regrets = regrets(&two, Seed(1));
         assert_eq!(regrets.len(), 14);
         let flash = regrets.iter().find(|regret| regret.curve == "flash-sale").unwrap();
         assert!(flash.regret.abs() < 0.01, "{flash:?}");

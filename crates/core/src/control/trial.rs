@@ -164,7 +164,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::{Fixed, Law, evenkeel};
+    use crate::control::{Bounds, Evenkeel, Fixed, evenkeel};
 
     #[test]
     fn a_run_at_the_best_limit_settles_at_once_and_one_at_a_shelf_never() {
@@ -181,8 +181,8 @@ mod tests {
         assert_eq!((summary.runs, summary.settled, summary.settled_share()), (2, 1, 0.5));
         assert_eq!((summary.worst, summary.below), (0.4, 1));
         // One that was measured: it never settles, and is held at 46 % of the best.
-        let law = Law::Evenkeel(evenkeel::Settings::default()).starting_at(CLIENTS);
-        let (_, _, verdict) = run(&Distribution::default(), Seed(90_211), 130, CLIENTS, law.build().as_mut());
+        let mut controller = Evenkeel::new(Bounds::starting_at(CLIENTS), evenkeel::Settings::default());
+        let (_, _, verdict) = run(&Distribution::default(), Seed(90_211), 130, CLIENTS, &mut controller);
         assert!(
             !verdict.is_settled() && verdict.worst < 0.7,
             "another controller needs another plant: {verdict:?}"

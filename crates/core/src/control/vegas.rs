@@ -16,16 +16,12 @@
 //! 30, `1 <= L <= 1,000`, initial 20, samples gathered over 1 s and 10 completions.
 
 use super::window::{Gathered, Window};
-use super::{Controller, Decision, Reason, Sample};
+use super::{Bounds, Controller, Decision, Reason, Sample};
 use crate::random::{Random, Seed};
 
 /// Parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Limit to begin with.
-    pub initial: f64,
-    /// Lowest and highest limit.
-    pub range: (f64, f64),
     /// Waiting transactions, in units of `log10 L`, below which the limit grows.
     pub alpha: f64,
     /// Above which it shrinks.
@@ -42,22 +38,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            initial: 20.0,
-            range: (1.0, 1_000.0),
-            alpha: 3.0,
-            beta: 6.0,
-            smoothing: 1.0,
-            probe_multiplier: 30.0,
-            window_s: 1.0,
-            seed: Seed(0),
-        }
+        Self { alpha: 3.0, beta: 6.0, smoothing: 1.0, probe_multiplier: 30.0, window_s: 1.0, seed: Seed(0) }
     }
 }
 
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Vegas {
+    bounds: Bounds,
     settings: Settings,
     limit: f64,
     window: Window,
@@ -69,12 +57,13 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// Begins at `settings.initial`.
-    pub fn new(settings: Settings) -> Self {
+    /// Begins with the initial limit of its bounds.
+    pub fn new(bounds: Bounds, settings: Settings) -> Self {
         let mut random = Random::new(settings.seed.child("vegas"));
         Self {
+            bounds,
             settings,
-            limit: settings.initial,
+            limit: f64::from(bounds.initial),
             window: Window::new(settings.window_s, 10),
             shortest_s: None,
             probe_count: 0.0,
@@ -103,7 +92,7 @@ impl Vegas {
         let waiting = (self.limit * (1.0 - shortest / response)).ceil();
         self.why = Reason::Queue { waiting };
         let unit = self.limit.log10().floor().max(1.0);
-        let Settings { alpha, beta, smoothing, range, .. } = self.settings;
+        let Settings { alpha, beta, smoothing, .. } = self.settings;
         let wanted = if window.dropped {
             self.limit - unit
         } else if 2.0 * f64::from(window.in_flight_max) < self.limit {
@@ -118,8 +107,7 @@ impl Vegas {
         } else {
             return;
         };
-        let wanted = wanted.clamp(range.0, range.1);
-        self.limit = (1.0 - smoothing) * self.limit + smoothing * wanted;
+        self.limit = (1.0 - smoothing) * self.limit + smoothing * self.bounds.clamp(wanted);
     }
 }
 
@@ -149,7 +137,7 @@ mod tests {
 
     #[test]
     fn it_grows_while_nothing_waits_and_shrinks_when_much_does() {
-        let mut vegas = Vegas::new(Settings::default());
+        let mut vegas = Vegas::new(Bounds { initial: 20, range: (1, 1_000) }, Settings::default());
         // The first interval only gives the shortest response.
         assert_eq!(vegas.update(&second(20, 0.010)).limit, 20);
         // q = ceil(20 (1 - 1)) = 0 <= 1: by beta.

@@ -144,7 +144,7 @@ pub struct Played {
 }
 
 fn play(file: &ScenarioFile, wants_decisions: bool) -> Played {
-    let mut controller = file.law.build();
+    let mut controller = file.controller.build();
     let mut decisions = Vec::new();
     let mut limit = file.scenario.start;
     let trace = simulate_with(&file.scenario, controller.as_mut(), |step, decision| {
@@ -190,7 +190,7 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenarios/flash-sale.toml");
         let instead = Instead { controller: Some("fixed".to_owned()), seed: None };
         let mut file = simulate::load(&path, &instead).unwrap();
-        file.law = file.law.starting_at(256);
+        file.controller = file.controller.starting_at(256);
         file.scenario.start = 256;
         let played = play(&file, true);
         assert!(!played.broken.is_empty());

@@ -6,12 +6,12 @@ mod distinct;
 pub use changes::Changes;
 
 use super::fields::{Fields, load, set};
-use super::simulate::{fitted, law_named, memory, with_memory};
+use super::simulate::{fitted, memory, named, with_memory};
 use crate::guard::decisions::Told;
 use crate::view::log::Form;
 use anyhow::{Result, anyhow, bail};
 use evenkeel_core::Nanos;
-use evenkeel_core::control::{Law, evenkeel, law};
+use evenkeel_core::control::{Bounds, ControllerSettings, algorithm, evenkeel};
 use evenkeel_guard::admission::Options;
 use evenkeel_guard::control::Settings;
 use evenkeel_guard::proxy::{Address, BackendMode, BackendTls, ClientTls, Identity, Plan, TenantBy, TlsMode};
@@ -65,7 +65,7 @@ impl GuardConfig {
         Self {
             plan: Plan { threads: threads(), ..Plan::new(listen, backend) },
             weights: BTreeMap::new(),
-            controller: law::NAMES[law::NAMES.len() - 1].to_owned(),
+            controller: algorithm::NAMES[algorithm::NAMES.len() - 1].to_owned(),
             fitted: false,
             reflection_span: Nanos::from_secs(60),
             limit: 8,
@@ -212,7 +212,7 @@ impl GuardConfig {
         self.plan.backend_tls.mode()?;
         self.check_clients()?;
         distinct::check(&self.plan.listen, &self.plan.backend)?;
-        self.law().map(|_| ())
+        self.controller_settings().map(|_| ())
     }
 
     fn check_clients(&self) -> Result<()> {
@@ -230,13 +230,11 @@ impl GuardConfig {
     ///
     /// # Errors
     /// An unknown name, or one without fitted parameters where these are asked for.
-    pub fn law(&self) -> Result<Law> {
-        let published = law_named(Some(&self.controller), self.limit, self.limit_max)?;
-        let law = match self.fitted {
-            false => published,
-            true => fitted(&self.controller)?.starting_at(self.limit).within((1, self.limit_max)),
-        };
-        Ok(with_memory(law.with_span(self.reflection_span.as_secs_f64()), self.memory))
+    pub fn controller_settings(&self) -> Result<ControllerSettings> {
+        let bounds = Bounds { initial: self.limit, range: (1, self.limit_max) };
+        let published = named(Some(&self.controller), bounds)?;
+        let settings = if self.fitted { fitted(&self.controller)?.within(bounds) } else { published };
+        Ok(with_memory(settings.with_span(self.reflection_span.as_secs_f64()), self.memory))
     }
 
     /// What the loop needs.
@@ -388,26 +386,27 @@ mod tests {
 
     #[test]
     fn fitted_parameters_keep_the_limits_of_the_file() {
-        let law = |more| {
-            GuardConfig::parse(&format!("{SHORT}[control]\ncontroller = 'aimd'\n{more}")).unwrap().law()
+        let settings = |more| {
+            let text = format!("{SHORT}[control]\ncontroller = 'aimd'\nlimit_max = 99\n{more}");
+            GuardConfig::parse(&text).unwrap().controller_settings().unwrap()
         };
-        let (published, fitted) =
-            (law("limit_max = 99").unwrap(), law("limit_max = 99\nfitted = true").unwrap());
+        let (published, fitted) = (settings(""), settings("fitted = true"));
         assert_ne!(published, fitted);
-        assert_eq!(fitted, search::fitted("aimd").unwrap().starting_at(8).within((1, 99)));
+        let bounds = Bounds { initial: 8, range: (1, 99) };
+        assert_eq!(fitted, search::fitted("aimd").unwrap().within(bounds));
     }
 
     #[test]
-    fn the_studys_rule_takes_another_span_and_no_other_controller_does() {
-        let law = |controller: &str, more: &str| {
+    fn the_studys_controller_takes_another_span_and_no_other_controller_does() {
+        let settings = |controller: &str, more: &str| {
             let text = format!("{SHORT}[control]\ncontroller = '{controller}'\n{more}");
-            GuardConfig::parse(&text).unwrap().law().unwrap()
+            GuardConfig::parse(&text).unwrap().controller_settings().unwrap()
         };
         let short = "reflection_span = '6s'";
-        assert_eq!(law("reflection", "reflection_span = '60s'"), law("reflection", ""));
-        assert_eq!(law("reflection", short), law("reflection", "").with_span(6.0));
-        assert_ne!(law("reflection", short), law("reflection", ""));
-        assert_eq!(law("vegas", short), law("vegas", ""));
+        assert_eq!(settings("reflection", "reflection_span = '60s'"), settings("reflection", ""));
+        assert_eq!(settings("reflection", short), settings("reflection", "").with_span(6.0));
+        assert_ne!(settings("reflection", short), settings("reflection", ""));
+        assert_eq!(settings("vegas", short), settings("vegas", ""));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::plant::{Curve, Fall, MEASURED, Measured, Plant, Rise, Shift};
 use evenkeel_core::control::simulation::{Expect, Load, Phase, Scenario};
-use evenkeel_core::control::{Law, evenkeel, law, search};
+use evenkeel_core::control::{Algorithm, Bounds, ControllerSettings, algorithm, evenkeel, search};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::workload::similar;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub struct ScenarioFile {
     /// Its name.
     pub name: String,
     /// The controller.
-    pub law: Law,
+    pub controller: ControllerSettings,
     /// What is simulated.
     pub scenario: Scenario,
     /// What is expected.
@@ -65,24 +65,24 @@ fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
     if tick < Nanos::from_millis(1) || duration < tick || duration > LONGEST {
         bail!("scenario: `tick` must be at least 1ms and `duration` between a tick and 48h");
     }
-    let named = plants.into_iter().enumerate().map(|(place, value)| plant(place + 1, value));
-    let named: Vec<(String, Plant)> = named.collect::<Result<_>>()?;
-    let phases = loads.into_iter().enumerate().map(|(place, value)| phase(place + 1, value, &named));
+    let plants = plants.into_iter().enumerate().map(|(place, value)| plant(place + 1, value));
+    let plants: Vec<(String, Plant)> = plants.collect::<Result<_>>()?;
+    let phases = loads.into_iter().enumerate().map(|(place, value)| phase(place + 1, value, &plants));
     let phases: Vec<Phase> = phases.collect::<Result<_>>()?;
     if phases.is_empty() {
         bail!("scenario: `load` is empty; say who asks for transactions by [[load]] with `clients`");
     }
-    let law =
-        with_memory(law_named(instead.controller.as_ref().or(controller.as_ref()), start, most)?, memory);
+    let bounds = Bounds { initial: start, range: (1, most) };
+    let controller = with_memory(named(instead.controller.as_ref().or(controller.as_ref()), bounds)?, memory);
     let expects = expects.into_iter().enumerate().map(|(place, value)| expect(place + 1, value, duration));
     let expect = expects.collect::<Result<_>>()?;
-    let plants = named.into_iter().map(|(_, plant)| plant).collect();
+    let plants = plants.into_iter().map(|(_, plant)| plant).collect();
     let scenario = Scenario { plants, load: Load::new(phases), tick, duration, start, seed };
-    Ok(ScenarioFile { name, law, scenario, expect })
+    Ok(ScenarioFile { name, controller, scenario, expect })
 }
 
 /// A controller with the parameters that the search found.
-pub fn fitted(name: &str) -> Result<Law> {
+pub fn fitted(name: &str) -> Result<ControllerSettings> {
     search::fitted(name).ok_or_else(|| {
         anyhow!("`{name}` has no fitted parameters; those of {} were searched", list(&search::SEARCHED))
     })
@@ -92,11 +92,11 @@ pub fn fitted(name: &str) -> Result<Law> {
 ///
 /// # Errors
 /// Names those that there are.
-pub fn law_named(name: Option<&String>, start: u32, most: u32) -> Result<Law> {
-    let name = name.map_or("evenkeel", String::as_str);
-    Law::named(name, start, (1, most)).ok_or_else(|| match similar(name, law::NAMES).first() {
+pub fn named(name: Option<&String>, bounds: Bounds) -> Result<ControllerSettings> {
+    let (name, names) = (name.map_or("evenkeel", String::as_str), algorithm::NAMES);
+    ControllerSettings::named(name, bounds).ok_or_else(|| match similar(name, names).first() {
         Some(near) => anyhow!("unknown controller `{name}`, did you mean `{near}`?"),
-        None => anyhow!("unknown controller `{name}`, known are {}", list(&law::NAMES)),
+        None => anyhow!("unknown controller `{name}`, known are {}", list(&names)),
     })
 }
 
@@ -114,10 +114,12 @@ pub fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
 }
 
 /// The same with a budget of memory, where the controller knows what that is.
-pub fn with_memory(law: Law, memory: Option<evenkeel::Memory>) -> Law {
-    match law {
-        Law::Evenkeel(settings) => Law::Evenkeel(evenkeel::Settings { memory, ..settings }),
-        other => other,
+pub fn with_memory(settings: ControllerSettings, memory: Option<evenkeel::Memory>) -> ControllerSettings {
+    match settings.algorithm {
+        Algorithm::Evenkeel(_) => {
+            ControllerSettings { algorithm: Algorithm::Evenkeel(evenkeel::Settings { memory }), ..settings }
+        }
+        _ => settings,
     }
 }
 
@@ -290,11 +292,11 @@ mod tests {
     #[test]
     fn the_least_scenario_is_ours_for_a_minute() {
         let file = parse(MINIMAL).unwrap();
-        assert_eq!((file.law.name(), file.scenario.duration), ("evenkeel", Nanos::from_secs(60)));
+        assert_eq!((file.controller.name(), file.scenario.duration), ("evenkeel", Nanos::from_secs(60)));
         assert_eq!(file.scenario.plants[0].best(1_024, 0.0).0, 2);
         let instead = Instead { controller: Some("vegas".to_owned()), seed: Some(9) };
         let other = read(MINIMAL.parse().unwrap(), &instead).unwrap();
-        assert_eq!((other.law.name(), other.scenario.seed), ("vegas", Seed(9)));
+        assert_eq!((other.controller.name(), other.scenario.seed), ("vegas", Seed(9)));
     }
 
     #[test]

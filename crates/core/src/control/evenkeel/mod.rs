@@ -36,7 +36,7 @@ mod watch;
 
 pub use settings::{Memory, Settings};
 
-use super::{Controller, Decision, Evidence, Hint, Reason, Sample};
+use super::{Bounds, Controller, Decision, Evidence, Hint, Reason, Sample};
 use dispersion::Dispersion;
 use evidence::{Tally, Test};
 use grid::Offset;
@@ -80,6 +80,8 @@ const CHANGE: f64 = 0.1;
 #[derive(Clone, Debug)]
 pub struct Evenkeel {
     settings: Settings,
+    /// The lowest and the highest limit, of those that the memory budget allows.
+    range: (u32, u32),
     /// Seconds in which the limit was full: what is known grows no older in a quiet night.
     now: f64,
     /// The limit in use, which the probes are compared with.
@@ -135,15 +137,15 @@ struct Drain {
 }
 
 impl Evenkeel {
-    /// Begins at `settings.initial`.
-    pub fn new(settings: Settings) -> Self {
-        let (low, high) = (settings.range.0.max(1), settings.range.1.max(settings.range.0).max(1));
+    /// Begins with the initial limit of its bounds, or with the nearest one that is allowed.
+    pub fn new(bounds: Bounds, settings: Settings) -> Self {
+        let (low, high) = (bounds.range.0.max(1), bounds.range.1.max(bounds.range.0).max(1));
         let room = settings.memory.and_then(|memory| memory.room()).unwrap_or(high);
-        let settings = Settings { range: (low, high.min(room).max(low)), ..settings };
-        let high = settings.range.1;
-        let limit = settings.initial.clamp(low, high);
+        let range = (low, high.min(room).max(low));
+        let limit = bounds.initial.clamp(range.0, range.1);
         Self {
             settings,
+            range,
             now: 0.0,
             kept: limit,
             base: Tally::default(),
@@ -365,7 +367,7 @@ impl Evenkeel {
         self.open_again(-2.0 * COLLAPSE);
         self.braked = true;
         self.base = Tally::default();
-        self.kept = (from / 2).max(self.settings.range.0);
+        self.kept = (from / 2).max(self.range.0);
         self.set(self.kept);
         Reason::Brake { from, because: strained.0 }
     }

@@ -50,11 +50,11 @@ impl Evenkeel {
     pub(super) fn next_probe(&mut self, sample: &Sample) -> Reason {
         let demand = sample.in_flight_mean + sample.queued;
         let fits = self.room.most().unwrap_or(u32::MAX);
-        let most = self.settings.range.1.min((demand / 0.95) as u32).min(fits).max(self.settings.range.0);
+        let most = self.range.1.min((demand / 0.95) as u32).min(fits).max(self.range.0);
         let Some((offset, to, hint)) = self.choose(most) else {
             self.settled = true;
             let next_s = self.known.next_s(self.now).max(self.rest_until - self.now);
-            let capped = self.settings.memory.is_some() && self.kept == self.settings.range.1;
+            let capped = self.settings.memory.is_some() && self.kept == self.range.1;
             return if capped || self.kept >= fits {
                 Reason::MemoryCap { wanted: self.kept.saturating_mul(2) }
             } else {
@@ -82,7 +82,7 @@ impl Evenkeel {
 
     /// The offset to try now: the way that was good last, else downwards under strain, else whose turn it is.
     fn choose(&mut self, most: u32) -> Option<(Offset, u32, Hint)> {
-        let range = (self.settings.range.0, most);
+        let range = (self.range.0, most);
         if let Some(offset) = self.momentum.take()
             && let Some(to) = offset.from(self.kept, most).filter(|&to| to >= range.0)
         {

@@ -1,12 +1,8 @@
 //! What an operator may set.
 
 /// What an operator may set.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// The limit to begin with.
-    pub initial: u32,
-    /// The lowest and the highest limit.
-    pub range: (u32, u32),
     /// Bytes that transactions may use together, and what one uses; together a cap.
     pub memory: Option<Memory>,
 }
@@ -25,11 +21,5 @@ impl Memory {
     pub(super) fn room(self) -> Option<u32> {
         let room = self.budget / self.each;
         (self.each > 0.0 && room.is_finite()).then_some(room as u32)
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { initial: 8, range: (1, 1_024), memory: None }
     }
 }

@@ -17,9 +17,13 @@ fn scenario(plant: Plant, start: u32, clients: u32, seconds: u64, seed: u64) -> 
     }
 }
 
+/// The controller with no limit but the usual range, from this limit on.
+fn evenkeel(initial: u32) -> Evenkeel {
+    Evenkeel::new(Bounds::starting_at(initial), Settings::default())
+}
+
 fn run(scenario: &Scenario) -> Trace {
-    let settings = Settings { initial: scenario.start, ..Settings::default() };
-    simulate(scenario, &mut Evenkeel::new(settings))
+    simulate(scenario, &mut evenkeel(scenario.start))
 }
 
 /// Share of the best between two instants.
@@ -69,7 +73,7 @@ fn clients_that_go_away_in_a_test_say_nothing_about_the_limit_tried() {
 
 /// In the first test, after so many ticks in which the limit tried was in force; the curve is flat, so the test is long.
 fn clients_go_away_after(initial: u32, filled: u32) {
-    let mut controller = Evenkeel::new(Settings { initial, ..Settings::default() });
+    let mut controller = evenkeel(initial);
     controller.descends = false;
     let (mut limit, mut number, mut tried) = (initial, 0, None);
     let mut tick = |share: f64| {
@@ -96,7 +100,7 @@ fn clients_go_away_after(initial: u32, filled: u32) {
 fn a_quiet_night_makes_nothing_worth_another_look() {
     let curve = Curve::peaked(8.0, Rise { bend: 1.0 }, Fall::Cliff { edge: 1.5, height: 0.2 });
     let plant = Plant::new(curve, 20_000.0);
-    let mut controller = Evenkeel::new(Settings { initial: 8, ..Settings::default() });
+    let mut controller = evenkeel(8);
     let (mut limit, mut number) = (8, 0);
     let mut run = |ticks: u64, share: f64| {
         let mut tried = 0;
@@ -140,7 +144,7 @@ fn without_noise_every_move_raises_the_potential_so_that_there_is_no_cycle() {
             let plant = Plant::new(curve.clone(), 20_000.0);
             let potential =
                 |limit: u32| plant.throughput(f64::from(limit), 0.0).ln() - EPSILON * f64::from(limit).ln();
-            let mut controller = Evenkeel::new(Settings { initial: start, ..Settings::default() });
+            let mut controller = evenkeel(start);
             let (mut limit, mut kept) = (start, start);
             for number in 0..12_000 {
                 let per_s = plant.throughput(f64::from(limit), 0.0);
@@ -156,7 +160,7 @@ fn without_noise_every_move_raises_the_potential_so_that_there_is_no_cycle() {
 
 #[test]
 fn what_does_not_fill_the_limit_teaches_nothing() {
-    let mut controller = Evenkeel::new(Settings::default());
+    let mut controller = evenkeel(8);
     for number in 0..2_000 {
         let decision = controller.update(&exact(number, 8, 5.0, 900.0));
         assert_eq!(decision.limit, 8, "{decision}");
@@ -165,7 +169,7 @@ fn what_does_not_fill_the_limit_teaches_nothing() {
 
 #[test]
 fn a_probe_that_the_clients_cannot_fill_is_not_begun() {
-    let mut controller = Evenkeel::new(Settings::default());
+    let mut controller = evenkeel(8);
     let mut limit = 8;
     for number in 0..2_000 {
         let per_s = 100.0 * f64::from(limit);
@@ -190,7 +194,7 @@ fn a_paused_server_changes_nothing() {
 
 #[test]
 fn a_sample_that_makes_no_sense_is_not_used() {
-    let mut controller = Evenkeel::new(Settings::default());
+    let mut controller = evenkeel(8);
     let bad = [
         Sample { work: f64::NAN, ..exact(0, 8, 8.0, 100.0) },
         Sample { work: -1.0, ..exact(0, 8, 8.0, 100.0) },
@@ -206,7 +210,7 @@ fn a_sample_that_makes_no_sense_is_not_used() {
 #[test]
 fn a_memory_budget_is_never_exceeded() {
     let memory = Some(Memory { budget: 700e6, each: 24e6 });
-    let mut controller = Evenkeel::new(Settings { initial: 64, memory, ..Settings::default() });
+    let mut controller = Evenkeel::new(Bounds::starting_at(64), Settings { memory });
     let scenario = scenario(Plant::new(Curve::Linear { knee: 500.0 }, 5_000.0), 29, 512, 60, 1);
     let trace = simulate(&scenario, &mut controller);
     assert!(trace.steps.iter().all(|step| step.limit <= 29));
@@ -227,7 +231,7 @@ fn upwards_it_never_more_than_doubles_what_it_has_proved() {
 fn lock_waits_send_the_first_probe_downwards() {
     let fall = Fall::Power { exponent: 1.2, floor: 0.05, by_locks: true };
     let plant = Plant { sensors: true, ..Plant::new(Curve::peaked(4.0, Rise { bend: 1.0 }, fall), 2_000.0) };
-    let mut controller = Evenkeel::new(Settings { initial: 24, ..Settings::default() });
+    let mut controller = evenkeel(24);
     let mut reasons = Vec::new();
     let scenario = scenario(plant, 24, 512, 5, 1);
     crate::control::simulation::simulate_with(&scenario, &mut controller, |_, decision| {
@@ -239,7 +243,7 @@ fn lock_waits_send_the_first_probe_downwards() {
 
 #[test]
 fn want_of_memory_halves_the_limit_at_once() {
-    let mut controller = Evenkeel::new(Settings { initial: 40, ..Settings::default() });
+    let mut controller = evenkeel(40);
     let mut limit = 40;
     let mut braked = None;
     for number in 0..200 {

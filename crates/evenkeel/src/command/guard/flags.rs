@@ -7,7 +7,7 @@ use crate::failure::WithHint;
 use crate::guard::decisions::Told;
 use crate::view::log::Form;
 use anyhow::{Context, Result, anyhow};
-use evenkeel_core::control::law;
+use evenkeel_core::control::algorithm;
 use evenkeel_guard::proxy::{Identity, TenantBy};
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub struct Flags {
     #[arg(long)]
     pub require_backend: bool,
     /// Who decides about the limit [default: evenkeel]
-    #[arg(long, value_name = "NAME", value_parser = law::NAMES)]
+    #[arg(long, value_name = "NAME", value_parser = algorithm::NAMES)]
     controller: Option<String>,
     /// With the parameters that `evenkeel simulate --search` found, instead of the published ones
     #[arg(long)]

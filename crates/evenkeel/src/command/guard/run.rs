@@ -12,7 +12,7 @@ use crate::guard::journal;
 use crate::guard::watch::{Counts, Watch};
 use crate::view::http::Server;
 use anyhow::{Context, Result, anyhow};
-use evenkeel_core::control::Law;
+use evenkeel_core::control::ControllerSettings;
 use evenkeel_guard::control::{Loop, Order, Place, Recorder, Sensors, ServerStatus, StatusBoard};
 use evenkeel_guard::event::{Event, Listener};
 use evenkeel_guard::proxy::{Address, Guard};
@@ -105,7 +105,7 @@ fn drain(guard: Guard, running: Running, config: &GuardConfig, teller: &Teller) 
 /// What runs beside the data plane; dropping it stops the controller and the metrics.
 struct Running {
     orders: mpsc::Sender<Order>,
-    law: Law,
+    controller: ControllerSettings,
     looping: Option<std::thread::JoinHandle<()>>,
     metrics: Option<Server>,
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
@@ -126,7 +126,7 @@ impl Running {
         let sensors = Sensors::new(place(&config.plan.backend), config.counters, server_status);
         let looped = Loop::new(
             (Arc::new(handle.clone()), clock),
-            (config.law()?.build(), sensors),
+            (config.controller_settings()?.build(), sensors),
             config.settings(),
             (teller.clone(), board.clone()),
             recorder(config, teller)?,
@@ -141,7 +141,7 @@ impl Running {
             std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
         Ok(Self {
             orders,
-            law: config.law()?,
+            controller: config.controller_settings()?,
             looping: Some(looping),
             metrics,
             refused,
@@ -164,9 +164,9 @@ impl Running {
     /// What changed, by what became of it; `held` is what holds, before and afterwards.
     fn reload(&mut self, guard: &Guard, held: &mut GuardConfig, new: &GuardConfig) -> Result<Changes> {
         // One that is asked for as before keeps what it has learnt.
-        let wanted = new.law()?;
-        let controller = (wanted != self.law).then(|| wanted.build());
-        self.law = wanted;
+        let wanted = new.controller_settings()?;
+        let controller = (wanted != self.controller).then(|| wanted.build());
+        self.controller = wanted;
         let order = Order::Set(new.settings(), controller);
         self.orders.send(order).map_err(|_| anyhow!("the controller's thread has ended"))?;
         weigh(guard, &new.weights, &held.weights);

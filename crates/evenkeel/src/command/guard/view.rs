@@ -2,13 +2,13 @@
 
 use super::super::Session;
 use super::super::live::{self, LiveFlags};
-use crate::config::simulate::law_named;
+use crate::config::simulate::named;
 use crate::guard::journal;
 use crate::guard::status::read;
 use crate::guard::top::History;
 use crate::out;
 use anyhow::{Result, bail};
-use evenkeel_core::control::law;
+use evenkeel_core::control::{Bounds, algorithm};
 use evenkeel_guard::control;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ pub struct ReplayArgs {
     #[arg(value_name = "FILE")]
     journal: PathBuf,
     /// Who is asked
-    #[arg(long, value_name = "NAME", default_value = "evenkeel", value_parser = law::NAMES)]
+    #[arg(long, value_name = "NAME", default_value = "evenkeel", value_parser = algorithm::NAMES)]
     controller: String,
     /// The limit to begin with [default: the journal's first]
     #[arg(long, value_name = "N")]
@@ -56,7 +56,8 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let recorded = journal::read(&args.journal)?;
     let Some(first) = recorded.first() else { bail!("{} has no tick", args.journal.display()) };
     let start = args.limit.unwrap_or(first.sample.limit);
-    let asked = law_named(Some(&args.controller), start, args.limit_max)?.build();
+    let bounds = Bounds { initial: start, range: (1, args.limit_max) };
+    let asked = named(Some(&args.controller), bounds)?.build();
     let ticks = recorded.iter().map(|tick| (&tick.sample, tick.decided));
     let replayed = control::replay(ticks, asked, start, args.limit_max);
     let mut before = start;
