@@ -27,7 +27,7 @@ pub enum Event {
         dry_run: bool,
     },
     /// The limit comes down because the operator lowered the greatest one; no controller decided it.
-    LimitMax {
+    MaxLimit {
         /// Until now.
         from: u32,
         /// From now on.

@@ -8,7 +8,7 @@
 //! does not say where throughput is highest: no parameters fit plants whose best limits and service times differ.
 
 use super::plant::Distribution;
-use super::trial::{self, CLIENTS, STARTS, Summary};
+use super::trial::{self, CLIENTS, INITIAL_LIMITS, Summary};
 use super::{Algorithm, Bounds, ControllerSettings, aimd, gradient2, vegas};
 use crate::random::{Random, Seed};
 
@@ -60,14 +60,14 @@ pub fn search(name: &str, plants: u64, tries: usize, seed: Seed) -> Option<(Cont
     best
 }
 
-/// How a controller does on `plants` plants of a seed, from all starts.
+/// How a controller does on `plants` plants of a seed, from all initial limits.
 pub fn judge(settings: &ControllerSettings, plants: u64, seed: Seed) -> Summary {
     let distribution = Distribution::default();
     let mut verdicts = Vec::new();
     for number in 0..plants {
-        for start in STARTS {
-            let mut controller = settings.starting_at(start).build();
-            verdicts.push(trial::run(&distribution, seed, number, start, controller.as_mut()).2);
+        for initial in INITIAL_LIMITS {
+            let mut controller = settings.starting_at(initial).build();
+            verdicts.push(trial::run(&distribution, seed, number, initial, controller.as_mut()).2);
         }
     }
     Summary::of(&verdicts)

@@ -10,7 +10,7 @@ use crate::time::Nanos;
 const BEFORE_S: u64 = 30;
 const AFTER_S: u64 = 60;
 /// Limit that adaptive controllers begin with.
-const START: u32 = 8;
+const INITIAL_LIMIT: u32 = 8;
 
 /// Share of the transactions lost in the minute after the step, on one curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,12 +23,12 @@ pub struct Regret {
     pub regret: f64,
 }
 
-/// Steps from 4 to 512 clients and back to 4 on the seven measured curves, from a start of 8.
+/// Steps from 4 to 512 clients and back to 4 on the seven measured curves, from an initial limit of 8.
 pub fn regrets(settings: &ControllerSettings, seed: Seed) -> Vec<Regret> {
-    // A fixed limit is its own start.
+    // A fixed limit stays the one that was asked for.
     let settings = match settings.algorithm {
         Algorithm::Fixed => *settings,
-        _ => settings.starting_at(START),
+        _ => settings.starting_at(INITIAL_LIMIT),
     };
     let mut regrets = Vec::new();
     for measured in &MEASURED {
@@ -39,7 +39,7 @@ pub fn regrets(settings: &ControllerSettings, seed: Seed) -> Vec<Regret> {
                 load: Load::new(vec![Phase::of(clients.0), step]),
                 tick: Nanos::from_millis(50),
                 duration: Nanos::from_secs(BEFORE_S + AFTER_S),
-                start: settings.bounds.initial,
+                initial_limit: settings.bounds.initial,
                 seed: seed.child(measured.name).numbered(u64::from(clients.0)),
             };
             let trace = simulate(&scenario, settings.build().as_mut());

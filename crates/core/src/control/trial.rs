@@ -6,10 +6,10 @@ use super::simulation::{Load, Scenario, Trace, simulate};
 use crate::random::Seed;
 use crate::time::Nanos;
 
-/// Clients of a trial, which is also the highest start.
+/// Clients of a trial, which is also the highest initial limit.
 pub const CLIENTS: u32 = 1_024;
-/// The starts of a trial.
-pub const STARTS: [u32; 3] = [1, 8, CLIENTS];
+/// The initial limits of a trial.
+pub const INITIAL_LIMITS: [u32; 3] = [1, 8, CLIENTS];
 /// Halves of a trial.
 const HALVES: usize = 300;
 /// Halves in which a controller has to settle.
@@ -21,7 +21,7 @@ const NEAR: f64 = 0.9;
 /// A swing of a limit cycle, as a share of the best.
 const SWING: f64 = 0.15;
 
-/// How a controller did on one plant from one start.
+/// How a controller did on one plant from one initial limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
     /// Halves until it was settled, at the start and after the peak has moved; `None` where it was not within 60.
@@ -41,12 +41,12 @@ impl Verdict {
     }
 }
 
-/// Runs a controller on plant `number` of a seed from a start.
+/// Runs a controller on plant `number` of a seed, with this limit in force in the first tick.
 pub fn run(
     distribution: &Distribution,
     seed: Seed,
     number: u64,
-    start: u32,
+    initial_limit: u32,
     controller: &mut dyn Controller,
 ) -> (Plant, Trace, Verdict) {
     let plant = random_plant(distribution, seed, number);
@@ -56,8 +56,8 @@ pub fn run(
         load: Load::constant(CLIENTS),
         tick: Nanos::from_secs_f64(TICK_S),
         duration: Nanos(half.0 * (HALVES as u64 + 1)),
-        start,
-        seed: seed.child("trial").numbered(number).numbered(u64::from(start)),
+        initial_limit,
+        seed: seed.child("trial").numbered(number).numbered(u64::from(initial_limit)),
     };
     let trace = simulate(&scenario, controller);
     let shares: Vec<f64> = trace.shares(half).into_iter().take(HALVES).collect();

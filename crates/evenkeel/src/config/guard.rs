@@ -6,6 +6,7 @@ mod distinct;
 pub use changes::Changes;
 
 use super::fields::{Fields, load, set};
+use super::old_keys;
 use super::simulate::{fitted, memory, named, with_memory};
 use crate::guard::decisions::Told;
 use crate::view::log::Form;
@@ -35,10 +36,10 @@ pub struct GuardConfig {
     pub fitted: bool,
     /// Span of the means of the throttling study's rule.
     pub reflection_span: Nanos,
-    /// The limit to begin with, or to hold.
-    pub limit: u32,
+    /// The limit before the controller has decided; the fixed controller keeps it.
+    pub initial_limit: u32,
     /// No limit passes this.
-    pub limit_max: u32,
+    pub max_limit: u32,
     /// Memory that transactions may use: a cap on the limit.
     pub memory: Option<evenkeel::Memory>,
     /// From one tick to the next.
@@ -68,8 +69,8 @@ impl GuardConfig {
             controller: algorithm::NAMES[algorithm::NAMES.len() - 1].to_owned(),
             fitted: false,
             reflection_span: Nanos::from_secs(60),
-            limit: 8,
-            limit_max: 1_024,
+            initial_limit: 8,
+            max_limit: 1_024,
             memory: None,
             tick: Nanos::from_millis(100),
             counters: false,
@@ -140,11 +141,12 @@ impl GuardConfig {
     }
 
     fn control(&mut self, mut fields: Fields) -> Result<()> {
+        fields.take_old(&old_keys::CONTROL)?;
         set(&mut self.controller, fields.optional("controller")?);
         set(&mut self.fitted, fields.optional("fitted")?);
         set(&mut self.reflection_span, fields.time("reflection_span")?);
-        set(&mut self.limit, limit(&mut fields, "limit")?);
-        set(&mut self.limit_max, limit(&mut fields, "limit_max")?);
+        set(&mut self.initial_limit, limit(&mut fields, "initial_limit")?);
+        set(&mut self.max_limit, limit(&mut fields, "max_limit")?);
         set(&mut self.tick, fields.time("tick")?);
         set(&mut self.counters, fields.optional("counters")?);
         self.memory = memory(&mut fields)?;
@@ -189,8 +191,8 @@ impl GuardConfig {
     /// # Errors
     /// Names the keys that contradict each other.
     pub fn check(&self) -> Result<()> {
-        if self.limit > self.limit_max {
-            bail!("`limit` {} is above `limit_max` {}", self.limit, self.limit_max);
+        if self.initial_limit > self.max_limit {
+            bail!("`initial_limit` {} is above `max_limit` {}", self.initial_limit, self.max_limit);
         }
         let range = Nanos::from_millis(20)..=Nanos::from_secs(1);
         if !range.contains(&self.tick) {
@@ -231,7 +233,7 @@ impl GuardConfig {
     /// # Errors
     /// An unknown name, or one without fitted parameters where these are asked for.
     pub fn controller_settings(&self) -> Result<ControllerSettings> {
-        let bounds = Bounds { initial: self.limit, range: (1, self.limit_max) };
+        let bounds = Bounds { initial: self.initial_limit, range: (1, self.max_limit) };
         let published = named(Some(&self.controller), bounds)?;
         let settings = if self.fitted { fitted(&self.controller)?.within(bounds) } else { published };
         Ok(with_memory(settings.with_span(self.reflection_span.as_secs_f64()), self.memory))
@@ -239,8 +241,8 @@ impl GuardConfig {
 
     /// What the loop needs.
     pub fn settings(&self) -> Settings {
-        let Self { tick, limit, limit_max, .. } = *self;
-        Settings { tick, start: limit, limit_max, options: self.options() }
+        let Self { tick, initial_limit, max_limit, .. } = *self;
+        Settings { tick, initial_limit, max_limit, options: self.options() }
     }
 
     /// What the gate needs.
@@ -341,8 +343,19 @@ mod tests {
     #[test]
     fn two_addresses_are_enough() {
         let config = GuardConfig::parse(SHORT).unwrap();
-        assert_eq!((config.controller.as_str(), config.limit, config.limit_max), ("evenkeel", 8, 1_024));
+        let limits = (config.initial_limit, config.max_limit);
+        assert_eq!((config.controller.as_str(), limits), ("evenkeel", (8, 1_024)));
         assert_eq!(config.plan.options, Options::default());
+    }
+
+    #[test]
+    fn keys_are_taken_under_their_old_names() {
+        let read = |control: &str| {
+            let config = GuardConfig::parse(&format!("{SHORT}[control]\n{control}")).unwrap();
+            (config.initial_limit, config.max_limit)
+        };
+        assert_eq!(read("limit = 9\nlimit_max = 99"), (9, 99));
+        assert_eq!(read("limit = 9\nlimit_max = 99"), read("initial_limit = 9\nmax_limit = 99"));
     }
 
     #[test]
@@ -387,7 +400,7 @@ mod tests {
     #[test]
     fn fitted_parameters_keep_the_limits_of_the_file() {
         let settings = |more| {
-            let text = format!("{SHORT}[control]\ncontroller = 'aimd'\nlimit_max = 99\n{more}");
+            let text = format!("{SHORT}[control]\ncontroller = 'aimd'\nmax_limit = 99\n{more}");
             GuardConfig::parse(&text).unwrap().controller_settings().unwrap()
         };
         let (published, fitted) = (settings(""), settings("fitted = true"));
@@ -415,8 +428,10 @@ mod tests {
             ("[control]\ncontroler = 'fixed'", "did you mean `controller`?"),
             ("[control]\ncontroller = 'vega'", "vegas"),
             ("[control]\nfitted = true", "`evenkeel` has no fitted parameters; those of `aimd`"),
-            ("[control]\nlimit = 0", "`limit` must be between 1"),
-            ("[control]\nlimit = 9\nlimit_max = 3", "`limit` 9 is above `limit_max` 3"),
+            ("[control]\ninitial_limit = 0", "`initial_limit` must be between 1"),
+            ("[control]\ninitial_limit = 9\nmax_limit = 3", "`initial_limit` 9 is above `max_limit` 3"),
+            ("[control]\nlimit = 0", "`initial_limit` must be between 1"),
+            ("[control]\nlimit = 9\ninitial_limit = 9", "`limit` is the old name of `initial_limit`"),
             ("[control]\ntick = '1h'", "`tick` must be between"),
             ("[control]\nreflection_span = '1ms'", "`reflection_span` must be a tick or more"),
             ("[weights]\nshop = 0", "`shop` must be a whole number"),

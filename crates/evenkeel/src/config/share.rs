@@ -4,6 +4,7 @@ mod sockets;
 
 use super::costs::{CostTables, table};
 use super::fields::{Fields, load, set};
+use super::old_keys;
 use crate::view::log::Form;
 use anyhow::{Result, bail};
 use evenkeel_bus::slot::SLOTS_MAX;
@@ -35,16 +36,16 @@ pub struct ShareConfig {
     pub socket: SocketConfig,
     /// TLS for those who come over TCP.
     pub tls: TlsConfig,
-    /// What sets the window.
+    /// Name of the law that sets the window.
     pub law: String,
     /// Latency threshold.
     pub latency: Nanos,
     /// From one window to the next.
     pub period: Nanos,
-    /// The window to begin with; the fixed law's for good.
-    pub window: f64,
+    /// The window before the law has set one; the fixed law keeps it.
+    pub initial_window: f64,
     /// No window passes this.
-    pub window_max: f64,
+    pub max_window: f64,
     /// What I/Os cost.
     pub costs: CostTables,
     /// How hosts tell each other.
@@ -174,8 +175,8 @@ impl ShareConfig {
             law: LAWS[LAWS.len() - 1].to_owned(),
             latency: Nanos::from_millis(15),
             period: Nanos::from_secs(2),
-            window: 16.0,
-            window_max: 256.0,
+            initial_window: 16.0,
+            max_window: 256.0,
             costs: CostTables::default(),
             bus: BusConfig::default(),
             metrics: None,
@@ -226,11 +227,12 @@ impl ShareConfig {
     }
 
     fn window(&mut self, mut fields: Fields) -> Result<()> {
-        set(&mut self.law, fields.optional("controller")?);
+        fields.take_old(&old_keys::WINDOW)?;
+        set(&mut self.law, fields.optional("law")?);
         set(&mut self.latency, fields.time("latency")?);
         set(&mut self.period, fields.time("period")?);
-        set(&mut self.window, fields.optional("initial")?);
-        set(&mut self.window_max, fields.optional("most")?);
+        set(&mut self.initial_window, fields.optional("initial_window")?);
+        set(&mut self.max_window, fields.optional("max_window")?);
         fields.finish()
     }
 
@@ -278,11 +280,10 @@ impl ShareConfig {
         if !(Nanos::from_millis(50)..=Nanos::from_secs(60)).contains(&self.period) {
             bail!("`period` must be between 50ms and 60s, and is {} ms", self.period.as_millis_f64());
         }
-        if !(self.window > 0.0 && self.window <= self.window_max && self.window_max <= 65_536.0) {
+        let (initial, most) = (self.initial_window, self.max_window);
+        if !(initial > 0.0 && initial <= most && most <= 65_536.0) {
             bail!(
-                "a window is above 0 and at most `most`, that at most 65536; here are {} and {}",
-                self.window,
-                self.window_max
+                "`initial_window` is above 0 and at most `max_window`, that at most 65536; here are {initial} and {most}"
             );
         }
         self.costs.costs()?;
@@ -296,16 +297,18 @@ impl ShareConfig {
     pub fn law(&self) -> Result<Law> {
         let threshold_s = self.latency.as_secs_f64();
         match self.law.as_str() {
-            "fixed" => Ok(Law::Fixed(self.window)),
+            "fixed" => Ok(Law::Fixed(self.initial_window)),
             "parda" => Ok(Law::Parda(Parameters {
-                range: (1.0_f64.min(self.window_max), self.window_max),
-                initial: self.window,
+                range: (1.0_f64.min(self.max_window), self.max_window),
+                initial: self.initial_window,
                 ..Parameters::published(threshold_s)
             })),
-            "evenkeel" => {
-                Ok(Law::Evenkeel(Settings { threshold_s, most: self.window_max, initial: self.window }))
-            }
-            other => bail!("`controller` is {other:?}, and must be \"fixed\", \"parda\" or \"evenkeel\""),
+            "evenkeel" => Ok(Law::Evenkeel(Settings {
+                threshold_s,
+                most: self.max_window,
+                initial: self.initial_window,
+            })),
+            other => bail!("`law` is {other:?}, and must be \"fixed\", \"parda\" or \"evenkeel\""),
         }
     }
 }
@@ -321,6 +324,14 @@ mod tests {
         let config = ShareConfig::parse(SHORT).unwrap();
         assert_eq!(config, ShareConfig::new("web1", vec![DiskConfig::new("data", "/dev/sdb")]));
         assert_eq!(config.law().unwrap(), Law::Evenkeel(Settings::new(0.015)));
+    }
+
+    #[test]
+    fn keys_are_taken_under_their_old_names() {
+        let read = |window: &str| ShareConfig::parse(&format!("{SHORT}[window]\n{window}")).unwrap();
+        let old = read("controller = 'parda'\ninitial = 8\nmost = 32");
+        assert_eq!((old.law.as_str(), old.initial_window, old.max_window), ("parda", 8.0, 32.0));
+        assert_eq!(old, read("law = 'parda'\ninitial_window = 8\nmax_window = 32"));
     }
 
     #[test]
@@ -355,8 +366,9 @@ mod tests {
             (SHORT.replace("'data'", "'a/b'"), "no slash"),
             (format!("{SHORT}[window]\nlatency = '1h'"), "`latency` must be between"),
             (format!("{SHORT}[window]\nperiod = '1ms'"), "`period` must be between"),
-            (format!("{SHORT}[window]\ninitial = 300"), "300 and 256"),
-            (format!("{SHORT}[window]\ncontroller = 'pard'"), "`controller` is \"pard\""),
+            (format!("{SHORT}[window]\ninitial_window = 300"), "300 and 256"),
+            (format!("{SHORT}[window]\nlaw = 'pard'"), "`law` is \"pard\""),
+            (format!("{SHORT}[window]\nmost = 9\nmax_window = 9"), "`most` is the old name of `max_window`"),
             (format!("{SHORT}[costs]\nread = '16k'"), "no list of sizes and costs"),
             (format!("{SHORT}[costs]\nread = '16k=3'"), "the unit of costs is a read of 16k"),
             (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost lies between"),

@@ -1,7 +1,7 @@
 //! Scenarios of `evenkeel simulate`: `examples/scenarios/*.toml` show every key.
 
 use super::fields::{Fields, list};
-use super::units;
+use super::{old_keys, units};
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::plant::{Curve, Fall, MEASURED, Measured, Plant, Rise, Shift};
@@ -50,10 +50,11 @@ pub fn load(path: &Path, instead: &Instead) -> Result<ScenarioFile> {
 
 fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
     let mut fields = Fields::new("scenario", table);
+    fields.take_old(&old_keys::SCENARIO)?;
     let name = fields.required("name")?;
     let controller: Option<String> = fields.optional("controller")?;
-    let start = count(&mut fields, "start")?.unwrap_or(8);
-    let most = count(&mut fields, "limit-max")?.unwrap_or(1_024);
+    let initial_limit = count(&mut fields, "initial-limit")?.unwrap_or(8);
+    let max_limit = count(&mut fields, "max-limit")?.unwrap_or(1_024);
     let memory = memory(&mut fields)?;
     let seed = Seed(instead.seed.or(fields.optional("seed")?).unwrap_or(1));
     let tick = fields.time("tick")?.unwrap_or(Nanos::from_millis(50));
@@ -72,12 +73,12 @@ fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
     if phases.is_empty() {
         bail!("scenario: `load` is empty; say who asks for transactions by [[load]] with `clients`");
     }
-    let bounds = Bounds { initial: start, range: (1, most) };
+    let bounds = Bounds { initial: initial_limit, range: (1, max_limit) };
     let controller = with_memory(named(instead.controller.as_ref().or(controller.as_ref()), bounds)?, memory);
     let expects = expects.into_iter().enumerate().map(|(place, value)| expect(place + 1, value, duration));
     let expect = expects.collect::<Result<_>>()?;
     let plants = plants.into_iter().map(|(_, plant)| plant).collect();
-    let scenario = Scenario { plants, load: Load::new(phases), tick, duration, start, seed };
+    let scenario = Scenario { plants, load: Load::new(phases), tick, duration, initial_limit, seed };
     Ok(ScenarioFile { name, controller, scenario, expect })
 }
 
@@ -238,6 +239,7 @@ fn phase(number: usize, value: Value, plants: &[(String, Plant)]) -> Result<Phas
 
 fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
     let mut fields = Fields::of(format!("expect {number}"), value)?;
+    fields.take_old(&old_keys::EXPECT)?;
     let near: f64 = fields.optional("near")?.unwrap_or(0.9);
     let longer: Option<Nanos> = fields.time("for-longer-than")?;
     let expect = Expect {
@@ -248,7 +250,7 @@ fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
             .optional("never-below")?
             .map(|floor| (floor, longer.unwrap_or(Nanos::from_secs(1)))),
         regret_below: fields.optional("regret-below")?,
-        limit_within: match (count(&mut fields, "limit-min")?, count(&mut fields, "limit-max")?) {
+        limit_within: match (count(&mut fields, "min-limit")?, count(&mut fields, "max-limit")?) {
             (None, None) => None,
             (low, high) => Some((low.unwrap_or(1), high.unwrap_or(u32::MAX))),
         },
@@ -260,7 +262,7 @@ fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
         return Ok(expect);
     };
     bail!(
-        "expect {number}: expects nothing; set `settled-within`, `never-below`, `regret-below`, `limit-min` or `limit-max`"
+        "expect {number}: expects nothing; set `settled-within`, `never-below`, `regret-below`, `min-limit` or `max-limit`"
     )
 }
 
@@ -305,7 +307,8 @@ mod tests {
             ("name = \"s\"", "`plant` is missing"),
             ("name = \"s\"\nplant = []\nload = []", "`load` is empty"),
             (&format!("controller = \"evenkeal\"\n{MINIMAL}"), "did you mean `evenkeel`?"),
-            (&format!("start = 0\n{MINIMAL}"), "`start` is 0; it is between 1 and"),
+            (&format!("initial-limit = 0\n{MINIMAL}"), "`initial-limit` is 0; it is between 1 and"),
+            (&format!("start = 0\n{MINIMAL}"), "`initial-limit` is 0; it is between 1 and"),
             (&format!("tick = \"0s\"\n{MINIMAL}"), "`tick` must be at least 1ms"),
             (&format!("{MINIMAL}plant = \"x\""), "load 1: no plant `x`, known are `1`"),
             (&format!("{MINIMAL}[[expect]]\nfrom = \"1s\""), "expects nothing"),

@@ -19,7 +19,7 @@ pub struct Spec {
     /// Name of the controller; empty: the guard's default.
     pub controller: String,
     /// The limit to begin with; `None`: the guard's default.
-    pub limit: Option<u32>,
+    pub initial_limit: Option<u32>,
     /// File for its journal.
     pub journal: Option<PathBuf>,
     /// Hardware counters on all CPUs.
@@ -116,7 +116,7 @@ fn arguments(spec: &Spec) -> Vec<String> {
     if !spec.controller.is_empty() {
         arguments.push(format!("--controller={}", spec.controller));
     }
-    arguments.extend(spec.limit.map(|limit| format!("--limit={limit}")));
+    arguments.extend(spec.initial_limit.map(|limit| format!("--initial-limit={limit}")));
     arguments.extend(spec.journal.as_ref().map(|journal| format!("--journal={}", journal.display())));
     arguments.extend(spec.counters.then(|| "--counters".to_owned()));
     arguments.extend(spec.extra.iter().cloned());
@@ -149,7 +149,7 @@ mod tests {
     fn fixed(limit: u32) -> Spec {
         // Nobody listens at port 1, and nobody asks for it before a client comes.
         let backend = "127.0.0.1:1".to_owned();
-        Spec { backend, controller: "fixed".to_owned(), limit: Some(limit), ..Spec::default() }
+        Spec { backend, controller: "fixed".to_owned(), initial_limit: Some(limit), ..Spec::default() }
     }
 
     #[test]

@@ -176,7 +176,7 @@ mod tests {
             limit(5, 9, Reason::Better { left: 5, evidence: better }),
             limit(9, 4, Reason::Brake { from: 9, because: Hint::Locks }),
             held,
-            Event::LimitMax { from: 9, to: 4 },
+            Event::MaxLimit { from: 9, to: 4 },
             Event::Recovered,
         ] {
             assert!(!decisions.keep(&event, Told::Decisive, Nanos::ZERO), "{event:?}");

@@ -22,8 +22,8 @@ fn parts(event: &Event) -> Parts {
             "limit",
             json!({ "from": from, "to": verdict.limit, "why": verdict.to_string(), "dry_run": dry_run }),
         ),
-        Event::LimitMax { from, to } => {
-            let why = format!("limit {to}, because `limit_max` allows no more than {to} from now on");
+        Event::MaxLimit { from, to } => {
+            let why = format!("limit {to}, because `max_limit` allows no more than {to} from now on");
             ("info", "limit", json!({ "from": from, "to": to, "why": why }))
         }
         Event::Fault { fault, limit } => {

@@ -53,15 +53,15 @@ pub struct Replayed {
     pub now: Verdict,
 }
 
-/// Asks a controller again with the samples of a journal. One of the same kind and start gives the same
+/// Asks a controller again with the samples of a journal. One of the same kind and initial limit gives the same
 /// limits; another kind shows what it would have wanted, though the server answered to other limits.
 pub fn replay<'a>(
     samples: impl IntoIterator<Item = (&'a Sample, u32)>,
     controller: Box<dyn Controller>,
-    start: u32,
-    limit_max: u32,
+    initial_limit: u32,
+    max_limit: u32,
 ) -> Vec<Replayed> {
-    let mut keeper = Keeper::new(controller, start, limit_max);
+    let mut keeper = Keeper::new(controller, initial_limit, max_limit);
     let ticks = samples.into_iter().enumerate();
     ticks
         .map(|(tick, (sample, then))| Replayed { tick, then, now: keeper.tick(&mut sample.clone()) })

@@ -40,18 +40,18 @@ impl fmt::Display for Verdict {
 /// A controller and the limits that it has proven.
 pub struct Keeper {
     controller: Box<dyn Controller>,
-    limit_max: u32,
+    max_limit: u32,
     current: u32,
     proven: u32,
     dead: bool,
 }
 
 impl Keeper {
-    /// Until something is proven, `start` holds. No limit passes `limit_max`.
-    pub fn new(controller: Box<dyn Controller>, start: u32, limit_max: u32) -> Self {
-        let limit_max = limit_max.max(1);
-        let start = start.clamp(1, limit_max);
-        Self { controller, limit_max, current: start, proven: start, dead: false }
+    /// Until something is proven, `initial_limit` holds. No limit passes `max_limit`.
+    pub fn new(controller: Box<dyn Controller>, initial_limit: u32, max_limit: u32) -> Self {
+        let max_limit = max_limit.max(1);
+        let initial = initial_limit.clamp(1, max_limit);
+        Self { controller, max_limit, current: initial, proven: initial, dead: false }
     }
 
     /// Name of the controller.
@@ -70,15 +70,15 @@ impl Keeper {
     }
 
     /// Another controller, which goes on from the limit that holds.
-    pub fn replace(&mut self, controller: Box<dyn Controller>, limit_max: u32) {
-        *self = Self { proven: self.proven, ..Self::new(controller, self.current, limit_max) };
+    pub fn replace(&mut self, controller: Box<dyn Controller>, max_limit: u32) {
+        *self = Self { proven: self.proven, ..Self::new(controller, self.current, max_limit) };
     }
 
     /// Another bound of the limits.
-    pub fn set_limit_max(&mut self, limit_max: u32) {
-        self.limit_max = limit_max.max(1);
-        self.current = self.current.min(self.limit_max);
-        self.proven = self.proven.min(self.limit_max);
+    pub fn set_max_limit(&mut self, max_limit: u32) {
+        self.max_limit = max_limit.max(1);
+        self.current = self.current.min(self.max_limit);
+        self.proven = self.proven.min(self.max_limit);
     }
 
     /// The limit from the end of this tick on. Lying sensors are taken out of the sample.
@@ -101,7 +101,7 @@ impl Keeper {
         if sample.completions > 0 && sample.limit == self.current {
             self.proven = self.current;
         }
-        self.current = decision.limit.min(self.limit_max);
+        self.current = decision.limit.min(self.max_limit);
         Verdict { limit: self.current, decision: Some(decision), fault: lying }
     }
 
@@ -113,7 +113,7 @@ impl Keeper {
 
 impl fmt::Debug for Keeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = (self.name(), self.limit_max, self.current, self.proven, self.dead);
+        let known = (self.name(), self.max_limit, self.current, self.proven, self.dead);
         f.debug_tuple("Keeper").field(&known).finish()
     }
 }

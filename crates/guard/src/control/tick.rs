@@ -35,9 +35,9 @@ pub struct Settings {
     /// From one tick to the next, 50 to 100 ms.
     pub tick: Nanos,
     /// The limit until the controller has decided.
-    pub start: u32,
+    pub initial_limit: u32,
     /// No limit passes this.
-    pub limit_max: u32,
+    pub max_limit: u32,
     /// Options of the gate.
     pub options: Options,
 }
@@ -87,8 +87,8 @@ impl Loop {
         (listener, board): (Arc<dyn Listener>, Board<Snapshot>),
         record: Recorder,
     ) -> Self {
-        let keeper = Keeper::new(controller, settings.start, settings.limit_max);
-        let limit = settings.start.clamp(1, settings.limit_max.max(1));
+        let keeper = Keeper::new(controller, settings.initial_limit, settings.max_limit);
+        let limit = settings.initial_limit.clamp(1, settings.max_limit.max(1));
         let mut this = Self {
             gate,
             clock,
@@ -134,15 +134,15 @@ impl Loop {
         match order {
             Order::Set(settings, controller) => {
                 self.settings = settings;
-                self.keeper.set_limit_max(settings.limit_max);
+                self.keeper.set_max_limit(settings.max_limit);
                 if let Some(controller) = controller {
-                    self.keeper.replace(controller, settings.limit_max);
+                    self.keeper.replace(controller, settings.max_limit);
                 }
-                let (from, to) = (self.limit, self.limit.min(settings.limit_max.max(1)));
+                let (from, to) = (self.limit, self.limit.min(settings.max_limit.max(1)));
                 if from != to {
                     // No tick sees this change, and none may pass untold or uncounted.
                     self.totals.changes += 1;
-                    self.listener.tell(&Event::LimitMax { from, to });
+                    self.listener.tell(&Event::MaxLimit { from, to });
                 }
                 self.apply(to);
             }

@@ -6,13 +6,13 @@ use crate::control::simulation::{Load, Phase, Scenario, Trace, simulate};
 use crate::random::Seed;
 use crate::time::Nanos;
 
-fn scenario(plant: Plant, start: u32, clients: u32, seconds: u64, seed: u64) -> Scenario {
+fn scenario(plant: Plant, initial_limit: u32, clients: u32, seconds: u64, seed: u64) -> Scenario {
     Scenario {
         plants: vec![plant],
         load: Load::constant(clients),
         tick: Nanos::from_millis(50),
         duration: Nanos::from_secs(seconds),
-        start,
+        initial_limit,
         seed: Seed(seed),
     }
 }
@@ -23,7 +23,7 @@ fn evenkeel(initial: u32) -> Evenkeel {
 }
 
 fn run(scenario: &Scenario) -> Trace {
-    simulate(scenario, &mut evenkeel(scenario.start))
+    simulate(scenario, &mut evenkeel(scenario.initial_limit))
 }
 
 /// Share of the best between two instants.

@@ -58,7 +58,7 @@ mod tests {
             load: Load::constant(4),
             tick: Nanos::from_secs_f64(TICK_S),
             duration: Nanos::from_secs(seconds),
-            start: 1,
+            initial_limit: 1,
             seed: Seed(3),
         };
         let steps = simulate(&scenario, &mut Fixed::new(1)).steps;

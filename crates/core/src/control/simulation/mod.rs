@@ -32,7 +32,7 @@ pub struct Scenario {
     /// How long.
     pub duration: Nanos,
     /// The limit in force during the first tick.
-    pub start: u32,
+    pub initial_limit: u32,
     /// Of every draw.
     pub seed: Seed,
 }
@@ -49,7 +49,7 @@ pub fn simulate_with(
     mut tell: impl FnMut(&Step, &Decision),
 ) -> Trace {
     let mut server = Server::new(scenario.seed);
-    let mut limit = scenario.start.max(1);
+    let mut limit = scenario.initial_limit.max(1);
     let mut steps = Vec::new();
     let mut start = Nanos::ZERO;
     while start < scenario.duration {

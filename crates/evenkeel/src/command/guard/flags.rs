@@ -1,5 +1,6 @@
 //! Flags of a running guard, over its configuration file.
 
+use super::old_flags::OldFlags;
 use crate::config::fields::can_be_read_again;
 use crate::config::guard::{GuardConfig, backend_mode, tls_mode};
 use crate::config::units;
@@ -37,10 +38,13 @@ pub struct Flags {
     reflection_span: Option<String>,
     /// The limit to begin with; the fixed controller's for good [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    limit: Option<u32>,
+    initial_limit: Option<u32>,
     /// No limit passes this [default: 1024]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    limit_max: Option<u32>,
+    max_limit: Option<u32>,
+    /// What was called otherwise before
+    #[command(flatten)]
+    old: OldFlags,
     /// Say what would be done and hold nothing back
     #[arg(long)]
     dry_run: bool,
@@ -159,8 +163,8 @@ impl Flags {
             }
         }
         set(&mut config.controller, &self.controller);
-        set(&mut config.limit, &self.limit);
-        set(&mut config.limit_max, &self.limit_max);
+        set(&mut config.initial_limit, &self.old.initial_limit(&self.initial_limit));
+        set(&mut config.max_limit, &self.old.max_limit(&self.max_limit));
         set(&mut config.plan.threads, &self.threads);
         set(&mut config.log, &self.log);
         set(&mut config.log_decisions, &self.log_decisions);

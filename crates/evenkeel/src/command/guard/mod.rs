@@ -3,6 +3,7 @@
 mod demo;
 mod flags;
 mod monitor;
+mod old_flags;
 mod run;
 mod serve;
 mod start;
@@ -23,7 +24,7 @@ Examples:
   evenkeel guard demo
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --metrics 127.0.0.1:9307
   evenkeel guard --config /etc/evenkeel/guard.toml
-  evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --limit-max 64
+  evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --max-limit 64
   evenkeel guard --listen 127.0.0.1:3307 --backend /run/mysqld/mysqld.sock --dry-run
   evenkeel guard top 127.0.0.1:9307
 

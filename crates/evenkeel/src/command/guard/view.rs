@@ -2,6 +2,7 @@
 
 use super::super::Session;
 use super::super::live::{self, LiveFlags};
+use super::old_flags::OldFlags;
 use crate::config::simulate::named;
 use crate::guard::journal;
 use crate::guard::status::read;
@@ -35,10 +36,13 @@ pub struct ReplayArgs {
     controller: String,
     /// The limit to begin with [default: the journal's first]
     #[arg(long, value_name = "N")]
-    limit: Option<u32>,
-    /// No limit passes this
-    #[arg(long, value_name = "N", default_value_t = 1_024)]
-    limit_max: u32,
+    initial_limit: Option<u32>,
+    /// No limit passes this [default: 1024]
+    #[arg(long, value_name = "N")]
+    max_limit: Option<u32>,
+    /// What was called otherwise before
+    #[command(flatten)]
+    old: OldFlags,
     /// Every tick, not only changes
     #[arg(long)]
     all: bool,
@@ -55,12 +59,13 @@ pub fn top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
 pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let recorded = journal::read(&args.journal)?;
     let Some(first) = recorded.first() else { bail!("{} has no tick", args.journal.display()) };
-    let start = args.limit.unwrap_or(first.sample.limit);
-    let bounds = Bounds { initial: start, range: (1, args.limit_max) };
+    let initial = args.old.initial_limit(&args.initial_limit).unwrap_or(first.sample.limit);
+    let most = args.old.max_limit(&args.max_limit).unwrap_or(1_024);
+    let bounds = Bounds { initial, range: (1, most) };
     let asked = named(Some(&args.controller), bounds)?.build();
     let ticks = recorded.iter().map(|tick| (&tick.sample, tick.decided));
-    let replayed = control::replay(ticks, asked, start, args.limit_max);
-    let mut before = start;
+    let replayed = control::replay(ticks, asked, initial, most);
+    let mut before = initial;
     for (tick, then) in replayed.iter().zip(&recorded) {
         if args.all || tick.now.limit != before || tick.now.limit != tick.then {
             let at = then.sample.end.as_secs_f64();

@@ -122,7 +122,7 @@ impl Running {
         let sizes: Vec<(u64, bool)> =
             disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
-        let (window, costs, memory) = (config.window, config.costs.costs()?, config.memory as usize);
+        let (window, costs, memory) = (config.initial_window, config.costs.costs()?, config.memory as usize);
         // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
         let nbd = NbdPlan { listen: places::of(config)?, tls: places::tls(config)? };
         let listening = match place.handed.take() {

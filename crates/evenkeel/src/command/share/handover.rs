@@ -61,7 +61,12 @@ pub(super) fn begin(config: &ShareConfig) -> Result<Running> {
             let place = Place::of(inheritance, Some(predecessor));
             let config = with_window(config, &place);
             let running = Running::start_with(&config, place)?;
-            tell(&config, "info", "took_over", json!({ "clients": clients, "window": config.window }));
+            tell(
+                &config,
+                "info",
+                "took_over",
+                json!({ "clients": clients, "window": config.initial_window }),
+            );
             Ok(running)
         }
     }
@@ -70,8 +75,8 @@ pub(super) fn begin(config: &ShareConfig) -> Result<Running> {
 /// The configuration with the window that was in force, unless one was chosen for good.
 fn with_window(config: &ShareConfig, place: &Place) -> ShareConfig {
     let window = place.told.as_deref().and_then(window_of).filter(|_| config.law != "fixed");
-    let window = window.unwrap_or(config.window).min(config.window_max);
-    ShareConfig { window, ..config.clone() }
+    let window = window.unwrap_or(config.initial_window).min(config.max_window);
+    ShareConfig { initial_window: window, ..config.clone() }
 }
 
 /// The window that a member had in force.
@@ -120,7 +125,7 @@ impl Running {
         let config = self.started.clone();
         let (clients, cut) = (handed.clients(), handed.cut);
         let inheritance = Inheritance { handed, told: self.step_down()? };
-        let window = window_of(&inheritance.told).unwrap_or(config.window);
+        let window = window_of(&inheritance.told).unwrap_or(config.initial_window);
         match successor.give(&inheritance) {
             Ok(()) => {
                 tell(

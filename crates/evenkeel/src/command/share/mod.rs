@@ -8,6 +8,7 @@ mod flags;
 mod handover;
 mod knee;
 mod mount;
+mod old_flags;
 mod places;
 mod reload;
 mod slots;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
-  evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --controller fixed --window 32
+  evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --law fixed --initial-window 32
   evenkeel share disk --config /etc/evenkeel/share.toml
   evenkeel share mount --backing /dev/sdb --share 4 --name web1 --at /srv/data --mkfs ext4 --bus slot:/shared/slots
   evenkeel share knee --backing /dev/sdb --direct

@@ -33,7 +33,7 @@ pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
 /// What of a new configuration holds at once, written into the one that a host would begin with again.
 pub fn heed(old: &mut ShareConfig, new: &ShareConfig) {
     (old.law, old.latency, old.period) = (new.law.clone(), new.latency, new.period);
-    (old.window_max, old.costs) = (new.window_max, new.costs.clone());
+    (old.max_window, old.costs) = (new.max_window, new.costs.clone());
     for disk in &mut old.disks {
         let share = new.disks.iter().find(|other| other.name == disk.name).map(|other| other.share);
         disk.share = share.unwrap_or(disk.share);

@@ -9,7 +9,7 @@ use anyhow::Result;
 use evenkeel_core::control::plant::Distribution;
 use evenkeel_core::control::search::{self, EFFORT, SEARCHED};
 use evenkeel_core::control::steps::regrets;
-use evenkeel_core::control::trial::{self, CLIENTS, STARTS, Summary, Verdict};
+use evenkeel_core::control::trial::{self, CLIENTS, INITIAL_LIMITS, Summary, Verdict};
 use evenkeel_core::control::{Bounds, ControllerSettings};
 use evenkeel_core::random::Seed;
 use serde_json::json;
@@ -31,7 +31,7 @@ fn seed(args: &Args) -> Seed {
     Seed(args.seed.unwrap_or(1))
 }
 
-/// Judges a controller on random plants; failures are named by plant and start, so that they can be run again.
+/// Judges a controller on random plants; failures are named by plant and initial limit, so that they can be run again.
 pub fn judge(session: &Session, args: &Args, count: u64) -> Result<()> {
     let (settings, seed) = (controller(args)?, seed(args));
     let distribution = match (args.wobble, args.short_halves) {
@@ -44,10 +44,10 @@ pub fn judge(session: &Session, args: &Args, count: u64) -> Result<()> {
         if session.stop.is_set() {
             return Err(Stopped(format!("after {number} of {count} plants")).into());
         }
-        for start in STARTS {
-            let mut controller = settings.starting_at(start).build();
-            let (_, _, verdict) = trial::run(&distribution, seed, number, start, controller.as_mut());
-            verdicts.push((number, start, verdict));
+        for initial in INITIAL_LIMITS {
+            let mut controller = settings.starting_at(initial).build();
+            let (_, _, verdict) = trial::run(&distribution, seed, number, initial, controller.as_mut());
+            verdicts.push((number, initial, verdict));
         }
     }
     let all: Vec<Verdict> = verdicts.iter().map(|(_, _, verdict)| *verdict).collect();
@@ -58,13 +58,13 @@ pub fn judge(session: &Session, args: &Args, count: u64) -> Result<()> {
         return Ok(out::line(serde_json::to_string(&value)?)?);
     }
     out::write(&told(&settings, seed, &summary))?;
-    for (number, start, verdict) in verdicts.iter().filter(|(_, _, verdict)| failed(verdict)).take(NAMED) {
+    for (number, initial, verdict) in verdicts.iter().filter(|(_, _, verdict)| failed(verdict)).take(NAMED) {
         let words = match verdict {
             Verdict { cycles: true, .. } => "cycles".to_owned(),
             verdict if !verdict.is_settled() => "not settled within 60 halves".to_owned(),
             verdict => format!("held at {:.0} % for six halves", verdict.worst * 100.0),
         };
-        out::line(format!("  seed {} plant {number} start {start}: {words}", seed.0))?;
+        out::line(format!("  seed {} plant {number} initial limit {initial}: {words}", seed.0))?;
     }
     Ok(())
 }
@@ -102,9 +102,9 @@ fn as_json(
     let failures: Vec<_> = verdicts
         .iter()
         .filter(|(_, _, verdict)| failed(verdict))
-        .map(|(number, start, verdict)| {
+        .map(|(number, initial, verdict)| {
             json!({
-                "plant": number, "start": start, "settled": verdict.is_settled(),
+                "plant": number, "start": initial, "settled": verdict.is_settled(),
                 "worst": verdict.worst, "cycles": verdict.cycles,
             })
         })

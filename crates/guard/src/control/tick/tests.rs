@@ -43,7 +43,7 @@ struct Scene {
 }
 
 fn settings(options: Options) -> Settings {
-    Settings { tick: Nanos::from_millis(100), start: 2, limit_max: 50, options }
+    Settings { tick: Nanos::from_millis(100), initial_limit: 2, max_limit: 50, options }
 }
 
 fn scene(wanted: u32, options: Options) -> Scene {
@@ -157,11 +157,11 @@ fn a_dry_run_says_what_it_would_do() {
 fn a_limit_that_the_operator_lowers_is_told_and_counted() {
     let mut scene = scene(7, Options::default());
     scene.looped.tick(Nanos::from_millis(100));
-    let lower = Settings { limit_max: 4, ..settings(Options::default()) };
+    let lower = Settings { max_limit: 4, ..settings(Options::default()) };
     scene.looped.obey(Order::Set(lower, None));
     scene.looped.tick(Nanos::from_millis(200));
     let events = scene.events.lock().expect("no panic").clone();
-    assert!(events.contains(&Event::LimitMax { from: 7, to: 4 }), "{events:?}");
+    assert!(events.contains(&Event::MaxLimit { from: 7, to: 4 }), "{events:?}");
     assert_eq!((scene.gate.limit(), scene.board.latest().expect("ticks").totals.changes), (4, 2));
 }
 
@@ -171,7 +171,7 @@ fn orders_are_obeyed_between_ticks() {
     let (orders, inbox) = mpsc::channel();
     let (reply, journal) = mpsc::channel();
     let looping = std::thread::spawn(move || scene.looped.run(&inbox));
-    let fast = Settings { tick: Nanos::from_millis(5), limit_max: 4, ..settings(Options::default()) };
+    let fast = Settings { tick: Nanos::from_millis(5), max_limit: 4, ..settings(Options::default()) };
     orders.send(Order::Set(fast, Some(Box::new(Wants(9))))).expect("it runs");
     // The loop may have ticked before it is told.
     while scene.board.latest().is_none_or(|shown| shown.totals.ticks < 3) || scene.gate.limit() != 4 {

@@ -228,7 +228,7 @@ mod tests {
         let experiment = published().swap_remove(4);
         let file = live(&experiment, Way::Parda).config(0, &experiment.hosts[0]);
         let config = ShareConfig::parse(&file.to_string()).unwrap();
-        assert_eq!((config.law.as_str(), config.window_max, config.disks.len()), ("parda", 64.0, 2));
+        assert_eq!((config.law.as_str(), config.max_window, config.disks.len()), ("parda", 64.0, 2));
         assert!((config.disks[0].share - 4.0).abs() < 1e-9, "K = 0.2 of 20 shares");
         assert_eq!(config.disks[0].simulated.as_deref(), Some(Path::new("/a \"b\"/array.sim")));
         assert_eq!(config.bus.address.as_deref(), Some("slot:/a \"b\"/slots"));
@@ -240,7 +240,7 @@ mod tests {
         let file = live(&experiment, Way::Evenkeel).config(5, &experiment.hosts[5]);
         let config = ShareConfig::parse(&file.to_string()).unwrap();
         assert_eq!((config.law.as_str(), config.bus.address), ("fixed", None));
-        assert!(config.window >= f64::from(experiment.hosts[5].disks[0].depth));
+        assert!(config.initial_window >= f64::from(experiment.hosts[5].disks[0].depth));
     }
 
     #[test]
