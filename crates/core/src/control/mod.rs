@@ -1,14 +1,14 @@
 //! How many transactions to let run: controllers, the plants they are tried on, and a virtual clock.
 //!
-//! Sampling, enforcement and algorithm are three things in three places: the gate enforces a limit and counts,
-//! [`Sample`] is what it tells, and a [`Controller`] answers with a [`Decision`] that explains itself.
+//! Sampling, enforcement and algorithm are three things in three places: the guard's gate enforces a limit and counts, a
+//! [`Sample`] has what it counted in a tick, and a [`Controller`] answers with a [`Decision`] that explains itself.
 //!
 //! - controllers, one file each: [`fixed`], [`aimd`], [`vegas`], [`gradient2`], [`reflection`], and [`evenkeel`], ours
 //!   and the default; [`ControllerSettings`] select one by name, within [`Bounds`];
 //! - [`plant`]: the server as a curve of throughput over transactions in flight, with the random distribution that
 //!   controllers are judged on;
-//! - [`simulation`]: a controller against plants on a virtual clock; [`trial`]: the judgement; [`search`]: parameters for
-//!   the published controllers.
+//! - [`simulation`]: a controller against plants on a virtual clock; [`trial`]: how controllers are judged; [`search`]:
+//!   parameters for the published controllers.
 
 pub mod aimd;
 pub mod algorithm;
@@ -17,6 +17,7 @@ mod decision;
 pub mod evenkeel;
 pub mod fixed;
 pub mod gradient2;
+mod interval;
 pub mod plant;
 pub mod reflection;
 mod sample;
@@ -25,7 +26,6 @@ pub mod simulation;
 pub mod steps;
 pub mod trial;
 pub mod vegas;
-mod window;
 
 pub use aimd::Aimd;
 pub use algorithm::{Algorithm, ControllerSettings};

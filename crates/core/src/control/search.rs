@@ -1,18 +1,18 @@
 //! Parameters for the published controllers, found by a search, so that ours is compared with the best of them.
 //!
-//! A random search over wide ranges around the published values, floor 1, ceiling 1,024, on training plants of a seed of
-//! its own. What is sought is, first, the share of runs that settle, then the mean share of the best at the end.
-//! [`fitted`] is what `evenkeel simulate --search` found; the command finds it again.
+//! It is a random search over wide ranges around the published values, within limits of 1 to 1,024, on plants drawn with a seed
+//! of its own. The best parameters are those with which most runs settle, and among these those with the highest mean
+//! throughput at the end. [`fitted`] has what `evenkeel simulate --search` found; the command finds it again.
 //!
-//! Found on 90 runs: aimd settled 54 %, gradient2 49 %, vegas 34 %. What they steer by is response time, and a response time
-//! does not say where throughput is highest: no parameters fit plants whose best limits and service times differ.
+//! Of 90 runs aimd settled 54 %, gradient2 49 %, and vegas 34 %. They go by response time, and a response time does not say
+//! where throughput is highest: no parameters fit all plants, whose best limits and service times differ.
 
 use super::plant::Distribution;
 use super::trial::{self, CLIENTS, INITIAL_LIMITS, Summary};
 use super::{Algorithm, Bounds, ControllerSettings, aimd, gradient2, vegas};
 use crate::random::{Random, Seed};
 
-/// Plants of the search, its tries for each controller, and its seed.
+/// Number of plants in the search, number of tries for each controller, and the seed.
 pub const EFFORT: (u64, usize, Seed) = (30, 150, Seed(0x5ea2));
 
 /// Names of the controllers that are searched.
@@ -32,17 +32,22 @@ pub fn fitted(name: &str) -> Option<ControllerSettings> {
 /// The bounds of the search, and of what it found.
 const BOUNDS: Bounds = Bounds { initial: 8, range: (1, CLIENTS) };
 
-const AIMD: aimd::Settings = aimd::Settings { backoff: 0.56, timeout_s: 0.54, window_s: 0.22 };
+const AIMD: aimd::Settings = aimd::Settings { backoff: 0.56, timeout_s: 0.54, interval_s: 0.22 };
 const VEGAS: vegas::Settings = vegas::Settings {
     alpha: 12.0,
     beta: 7.3,
     smoothing: 0.34,
     probe_multiplier: 1.9,
-    window_s: 0.051,
+    interval_s: 0.051,
     seed: Seed(0),
 };
-const GRADIENT2: gradient2::Settings =
-    gradient2::Settings { tolerance: 1.2, queue: 3.5, smoothing: 0.84, long_window: 16.0, window_s: 0.21 };
+const GRADIENT2: gradient2::Settings = gradient2::Settings {
+    tolerance: 1.2,
+    queue: 3.5,
+    smoothing: 0.84,
+    long_intervals: 16.0,
+    interval_s: 0.21,
+};
 
 /// The best of `tries` random settings of a controller; `None` for one that is not searched.
 pub fn search(name: &str, plants: u64, tries: usize, seed: Seed) -> Option<(ControllerSettings, Summary)> {
@@ -73,7 +78,7 @@ pub fn judge(settings: &ControllerSettings, plants: u64, seed: Seed) -> Summary 
     Summary::of(&verdicts)
 }
 
-/// Values of two digits, so that what is found can be written down.
+/// Random parameters of a controller, of two digits, so that what is found can be written down.
 fn draw(name: &str, random: &mut Random) -> Option<Algorithm> {
     let mut between = |low: f64, high: f64| {
         let value = (low.ln() + (high / low).ln() * random.unit()).exp();
@@ -83,7 +88,7 @@ fn draw(name: &str, random: &mut Random) -> Option<Algorithm> {
         "aimd" => Algorithm::Aimd(aimd::Settings {
             backoff: between(0.5, 0.99),
             timeout_s: between(0.001, 5.0),
-            window_s: between(0.05, 1.0),
+            interval_s: between(0.05, 1.0),
             ..AIMD
         }),
         "vegas" => Algorithm::Vegas(vegas::Settings {
@@ -91,15 +96,15 @@ fn draw(name: &str, random: &mut Random) -> Option<Algorithm> {
             beta: between(1.0, 60.0),
             smoothing: between(0.1, 1.0),
             probe_multiplier: between(1.0, 300.0),
-            window_s: between(0.05, 1.0),
+            interval_s: between(0.05, 1.0),
             ..VEGAS
         }),
         "gradient2" => Algorithm::Gradient2(gradient2::Settings {
             tolerance: between(1.0, 3.0),
             queue: between(0.1, 10.0),
             smoothing: between(0.05, 1.0),
-            long_window: between(10.0, 3_000.0),
-            window_s: between(0.05, 1.0),
+            long_intervals: between(10.0, 3_000.0),
+            interval_s: between(0.05, 1.0),
             ..GRADIENT2
         }),
         _ => return None,

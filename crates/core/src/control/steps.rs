@@ -1,4 +1,4 @@
-//! What a step of the number of clients costs a controller on the measured curves.
+//! What a sudden change of the number of clients costs a controller on the measured curves.
 
 use super::plant::MEASURED;
 use super::simulation::{Load, Phase, Scenario, simulate};
@@ -6,7 +6,7 @@ use super::{Algorithm, ControllerSettings};
 use crate::random::Seed;
 use crate::time::Nanos;
 
-/// Seconds before the step and after it.
+/// Seconds that are simulated before the step and after it.
 const BEFORE_S: u64 = 30;
 const AFTER_S: u64 = 60;
 /// Limit that adaptive controllers begin with.
@@ -19,7 +19,7 @@ pub struct Regret {
     pub curve: &'static str,
     /// Clients before and after.
     pub clients: (u32, u32),
-    /// Lost against the best fixed limit; can be slightly negative where a drain passes a better place.
+    /// Share lost against the best fixed limit. It can be slightly negative, where a drain passes a limit that is better.
     pub regret: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The judgement of a controller on a plant, as docs/decisions/0003 fixes it.
+//! How a controller is judged on a plant, as docs/decisions/0003 lays down.
 
 use super::Controller;
 use super::plant::{Distribution, Plant, TICK_S, random_plant};
@@ -10,15 +10,15 @@ use crate::time::Nanos;
 pub const CLIENTS: u32 = 1_024;
 /// The initial limits of a trial.
 pub const INITIAL_LIMITS: [u32; 3] = [1, 8, CLIENTS];
-/// Halves of a trial.
+/// Halves that a trial lasts.
 const HALVES: usize = 300;
-/// Halves in which a controller has to settle.
+/// Halves within which a controller has to settle.
 const SETTLE: usize = 60;
-/// Halves whose mean counts as settled, and as one point of a cycle.
+/// Throughput is averaged over so many halves before it is held against a bound.
 const SMOOTH: usize = 5;
-/// Share of the best that counts as settled.
+/// Share of the best throughput from which on a controller counts as settled.
 const NEAR: f64 = 0.9;
-/// A swing of a limit cycle, as a share of the best.
+/// Least swing of a limit cycle, as a share of the best throughput.
 const SWING: f64 = 0.15;
 
 /// How a controller did on one plant from one initial limit.
@@ -26,11 +26,11 @@ const SWING: f64 = 0.15;
 pub struct Verdict {
     /// Halves until it was settled, at the start and after the peak has moved; `None` where it was not within 60.
     pub settled: [Option<usize>; 2],
-    /// Smallest, over stretches of six halves while it should be settled, of the best half in each.
+    /// Of each six halves in succession while it should be settled the best one counts; this is the smallest of these.
     pub worst: f64,
     /// Whether it ended in a limit cycle of more than 15 %.
     pub cycles: bool,
-    /// Mean share of the best over the last 100 halves.
+    /// Mean throughput over the last 100 halves, as a share of the best.
     pub steady: f64,
 }
 
@@ -66,7 +66,7 @@ pub fn run(
     (plant, trace, verdict)
 }
 
-/// Judges shares of the best by half; `moved` is the half at which the peak moved.
+/// Judges throughput as a share of the best, half by half; `moved` is the half at which the peak moved.
 fn judge(shares: &[f64], moved: Option<usize>) -> Verdict {
     let end = moved.unwrap_or(shares.len()).min(shares.len());
     let first = stretch(&shares[..end]);
@@ -80,7 +80,7 @@ fn judge(shares: &[f64], moved: Option<usize>) -> Verdict {
     }
 }
 
-/// When it settled, and the worst from there on; where it never did, the worst counts from the end of its time.
+/// When it settled, and the worst from there on. Where it never did, the worst counts from the half by which it should have.
 fn stretch(shares: &[f64]) -> (Option<usize>, f64) {
     let means: Vec<f64> =
         shares.windows(SMOOTH).map(|window| window.iter().sum::<f64>() / SMOOTH as f64).collect();
@@ -91,7 +91,7 @@ fn stretch(shares: &[f64]) -> (Option<usize>, f64) {
     (settled.map(|at| at + SMOOTH), worst)
 }
 
-/// Turns of at least [`SWING`] in the means of five halves: two a cycle.
+/// How often the means of five halves turned after a swing of at least [`SWING`]; a cycle has two turns.
 fn swings(shares: &[f64]) -> usize {
     let means = shares.windows(SMOOTH).map(|window| window.iter().sum::<f64>() / SMOOTH as f64);
     let (mut low, mut high, mut rising, mut turns) = (f64::MAX, f64::MIN, None, 0);
@@ -113,7 +113,7 @@ fn swings(shares: &[f64]) -> usize {
 /// How a controller did on many plants.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
     /// Runs that settled each time.
     pub settled: usize,
@@ -130,7 +130,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of these verdicts.
+    /// The summary of these verdicts.
     pub fn of(verdicts: &[Verdict]) -> Self {
         let mut halves: Vec<usize> =
             verdicts.iter().map(|verdict| verdict.settled[0].unwrap_or(usize::MAX)).collect();

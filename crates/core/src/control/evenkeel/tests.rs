@@ -1,4 +1,4 @@
-//! The controller on plants with known answers, and in the situations in which it has to hold still.
+//! The controller on plants with known answers, and in situations in which it must not change the limit.
 
 use super::*;
 use crate::control::plant::{Curve, Fall, MEASURED, Plant, Rise};
@@ -26,7 +26,7 @@ fn run(scenario: &Scenario) -> Trace {
     simulate(scenario, &mut evenkeel(scenario.initial_limit))
 }
 
-/// Share of the best between two instants.
+/// Throughput as a share of the best between two instants.
 fn share(trace: &Trace, from_s: u64, to_s: u64) -> f64 {
     1.0 - trace.regret(Nanos::from_secs(from_s), Nanos::from_secs(to_s))
 }
@@ -50,14 +50,14 @@ fn exact(number: u64, limit: u32, in_flight: f64, per_s: f64) -> Sample {
 #[test]
 fn measured_curves_are_held_near_their_best() {
     for measured in &MEASURED {
-        for (start, seed) in [(1, 1), (8, 2), (64, 3)] {
-            if measured.name == "sorts" && start == 64 {
+        for (initial, seed) in [(1, 1), (8, 2), (64, 3)] {
+            if measured.name == "sorts" && initial == 64 {
                 // The kernel has killed it before the controller begins.
                 continue;
             }
-            let trace = run(&scenario(measured.plant(), start, 512, 180, seed));
-            let held = share(&trace, 60, 180);
-            assert!(held > 0.9, "{} from {start}: {held:.3}", measured.name);
+            let trace = run(&scenario(measured.plant(), initial, 512, 180, seed));
+            let share = share(&trace, 60, 180);
+            assert!(share > 0.9, "{} from {initial}: {share:.3}", measured.name);
         }
     }
 }
@@ -140,12 +140,12 @@ fn without_noise_every_move_raises_the_potential_so_that_there_is_no_cycle() {
         Curve::Linear { knee: 100.0 },
     ];
     for curve in curves {
-        for start in [1, 8, 24] {
+        for initial in [1, 8, 24] {
             let plant = Plant::new(curve.clone(), 20_000.0);
             let potential =
                 |limit: u32| plant.throughput(f64::from(limit), 0.0).ln() - EPSILON * f64::from(limit).ln();
-            let mut controller = evenkeel(start);
-            let (mut limit, mut kept) = (start, start);
+            let mut controller = evenkeel(initial);
+            let (mut limit, mut kept) = (initial, initial);
             for number in 0..12_000 {
                 let per_s = plant.throughput(f64::from(limit), 0.0);
                 limit = controller.update(&exact(number, limit, f64::from(limit), per_s)).limit;
