@@ -37,8 +37,8 @@ pub struct Totals {
     pub ticks: u64,
     /// Changes of the limit.
     pub changes: u64,
-    /// Ticks in which the last proven limit held in place of a decision.
-    pub held: u64,
+    /// Ticks in which the last proven limit was kept for want of a decision.
+    pub kept: u64,
     /// Transactions that ended well.
     pub completions: u64,
     /// Of these, such as had lent their permits to others while they were at the server.

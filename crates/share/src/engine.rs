@@ -41,14 +41,14 @@ pub struct Plan {
 /// How disks are served over the NBD protocol.
 pub struct NbdPlan {
     /// Where; whoever can connect may write.
-    pub listen: Vec<Place>,
+    pub listen: Vec<ListenAddress>,
     /// What those who come over TCP have to use; unix sockets do without.
     pub tls: Option<Arc<ServerConfig>>,
 }
 
 /// A place where clients arrive.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ListenAddress {
     /// Where it is.
     pub address: Address,
     /// Place of the only disk that is there; `None` for all, each under its name.
@@ -57,7 +57,7 @@ pub struct Place {
     pub access: Access,
 }
 
-impl From<Address> for Place {
+impl From<Address> for ListenAddress {
     fn from(address: Address) -> Self {
         Self { address, disk: None, access: Access::default() }
     }

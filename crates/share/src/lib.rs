@@ -29,7 +29,7 @@ mod tls;
 mod worker;
 
 pub use backing::{Backing, Ended};
-pub use engine::{DiskPlan, Doors, Engine, Listening, NbdPlan, Place, Plan, ShareError};
+pub use engine::{DiskPlan, Doors, Engine, ListenAddress, Listening, NbdPlan, Plan, ShareError};
 pub use evenkeel_os::address::{Address, NoAddress};
 pub use evenkeel_os::{ALIGNMENT, Access, Buffer, Work, group_id, serve_file_systems};
 pub use front::{FuseDisk, FuseError, FuseFront};

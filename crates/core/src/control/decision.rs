@@ -233,7 +233,7 @@ impl fmt::Display for Reason {
             ),
             Self::Brake { from, because } => write!(f, "{from} was too many: {because}"),
             Self::MemoryCap { wanted } => write!(f, "memory has no room for {wanted}"),
-            Self::BadSample => f.write_str("the last sample made no sense; the last proven limit holds"),
+            Self::BadSample => f.write_str("the last sample made no sense; the last proven limit is kept"),
             Self::Queue { waiting } => write!(f, "{waiting:.1} seem to wait inside the server"),
             Self::Gradient { gradient } => write!(f, "the gradient of response time is {gradient:.2}"),
             Self::Additive => f.write_str("all is well, one more"),

@@ -21,7 +21,7 @@ mod turns;
 pub use admission::{Admission, Measured, Sent};
 pub use array::{Array, ArrayPlan, Cache, Calendar, Cost, Io, Own, Service};
 pub use costs::{Costs, CostsError, SIZES_MAX, UNIT_BYTES};
-pub use law::{Law, WindowController};
+pub use law::{Law, WindowLaw};
 pub use pacer::Pacer;
 pub use queue::Queue;
 

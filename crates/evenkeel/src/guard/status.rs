@@ -22,7 +22,7 @@ pub struct Status {
     pub controller: String,
     /// What it decided and why.
     pub decision: String,
-    /// Whether the last proven limit holds in place of a decision.
+    /// Whether the last proven limit is kept for want of a decision.
     pub held: bool,
     /// Nothing is held back.
     pub dry_run: bool,
@@ -125,7 +125,7 @@ impl From<&Snapshot> for Status {
             at_s,
             controller: snapshot.controller.to_owned(),
             decision: snapshot.verdict.to_string(),
-            held: snapshot.verdict.is_held(),
+            held: snapshot.verdict.is_kept(),
             dry_run: snapshot.dry_run,
             limit: census.limit,
             running: census.running,

@@ -1,6 +1,6 @@
 //! Every decision with what it was made of: bounded, and enough to be replayed.
 
-use super::keeper::{Keeper, Verdict};
+use super::supervised::{SupervisedController, Verdict};
 use evenkeel_core::control::{Controller, Sample};
 use std::collections::VecDeque;
 
@@ -61,10 +61,10 @@ pub fn replay<'a>(
     initial_limit: u32,
     max_limit: u32,
 ) -> Vec<Replayed> {
-    let mut keeper = Keeper::new(controller, initial_limit, max_limit);
+    let mut controller = SupervisedController::new(controller, initial_limit, max_limit);
     let ticks = samples.into_iter().enumerate();
     ticks
-        .map(|(tick, (sample, then))| Replayed { tick, then, now: keeper.tick(&mut sample.clone()) })
+        .map(|(tick, (sample, then))| Replayed { tick, then, now: controller.tick(&mut sample.clone()) })
         .collect()
 }
 
@@ -88,13 +88,13 @@ mod tests {
     }
 
     fn record(ticks: u64) -> Journal {
-        let mut keeper = Keeper::new(Box::new(Climb), 1, 100);
+        let mut controller = SupervisedController::new(Box::new(Climb), 1, 100);
         let mut journal = Journal::new(20);
         let mut limit = 1;
         for tick in 0..ticks {
             let (start, end) = (Nanos::from_millis(tick * 100), Nanos::from_millis(tick * 100 + 100));
             let mut sample = Sample { start, end, limit, completions: 10, work: 10.0, ..Sample::default() };
-            let verdict = keeper.tick(&mut sample);
+            let verdict = controller.tick(&mut sample);
             limit = verdict.limit;
             journal.push(Entry { sample, verdict });
         }

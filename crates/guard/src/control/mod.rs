@@ -8,19 +8,19 @@
 mod baseline;
 mod check;
 mod journal;
-mod keeper;
 mod loans;
 mod process;
 mod sensors;
 mod status;
+mod supervised;
 mod tick;
 
 pub use baseline::Baseline;
 pub use check::{Fault, Sensor, values};
 pub use journal::{Entry, Journal, Replayed, replay};
-pub use keeper::{Keeper, Verdict};
 pub use loans::Loans;
-pub use process::{Place, find};
+pub use process::{ServerAddress, find};
 pub use sensors::{Available, Sensors};
-pub use status::{ServerStatus, StatusBoard};
+pub use status::{LatestStatus, ServerStatus};
+pub use supervised::{SupervisedController, Verdict};
 pub use tick::{Loop, Order, Reach, Recorder, Settings};

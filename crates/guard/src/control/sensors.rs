@@ -1,6 +1,6 @@
 //! The sensors of a server on this machine, read at each tick and related to what completed in it.
 
-use super::process::{self, Place};
+use super::process::{self, ServerAddress};
 use super::status::ServerStatus;
 use crate::admission::Interval;
 use evenkeel_core::Nanos;
@@ -35,7 +35,7 @@ pub struct Available {
 /// Sensors of one backend.
 #[derive(Debug)]
 pub struct Sensors {
-    place: Option<Place>,
+    place: Option<ServerAddress>,
     server: Option<Server>,
     /// Counters see whole CPUs: only where the operator says that the server has them to itself.
     count: bool,
@@ -67,7 +67,7 @@ struct Reading {
 impl Sensors {
     /// Of the server that listens at `place`; `None` for one on another host, of which only its own status
     /// tells. `count` opens hardware counters on the CPUs of the server.
-    pub fn new(place: Option<Place>, count: bool, status: Option<ServerStatus>) -> Self {
+    pub fn new(place: Option<ServerAddress>, count: bool, status: Option<ServerStatus>) -> Self {
         Self { place, server: None, count, searched: None, status }
     }
 
@@ -204,7 +204,7 @@ mod tests {
     fn a_local_server_shows_its_cpu_per_commit_and_a_tick_without_commits_shows_none() {
         // This process plays the server.
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let place = Place::Tcp(listener.local_addr().expect("an address"));
+        let place = ServerAddress::Tcp(listener.local_addr().expect("an address"));
         let mut sensors = Sensors::new(Some(place), false, None);
         let clock = evenkeel_os::clock::Clock::start();
         let own = || evenkeel_sense::own::OwnReading::process().expect("an account").busy;
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_server_on_another_host_has_no_sensors_and_no_zeros() {
-        let place = Place::Tcp("192.0.2.1:3306".parse().expect("an address"));
+        let place = ServerAddress::Tcp("192.0.2.1:3306".parse().expect("an address"));
         let mut sensors = Sensors::new(Some(place), true, None);
         sensors.read(Nanos::ZERO, &interval(10));
         let signals = sensors.read(Nanos::from_secs(2), &interval(0));

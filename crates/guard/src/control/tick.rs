@@ -3,16 +3,16 @@
 use super::Baseline;
 use super::check::Fault;
 use super::journal::{Entry, Journal};
-use super::keeper::{Keeper, Verdict};
 use super::loans::Loans;
 use super::sensors::{Available, Sensors};
+use super::supervised::{SupervisedController, Verdict};
 use crate::admission::{Census, Gate, Interval, Options, TenantCensus};
 use crate::event::{Event, Listener};
 use crate::snapshot::{Snapshot, Totals};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Controller, Response, Sample};
-use evenkeel_os::board::Board;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::latest::Latest;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -60,7 +60,7 @@ pub struct Loop {
     gate: Arc<dyn Reach>,
     clock: Clock,
     settings: Settings,
-    keeper: Keeper,
+    controller: SupervisedController,
     sensors: Sensors,
     baseline: Baseline,
     journal: Journal,
@@ -75,25 +75,25 @@ pub struct Loop {
     tenants: Arc<[TenantCensus]>,
     listener: Arc<dyn Listener>,
     record: Recorder,
-    board: Board<Snapshot>,
+    latest: Latest<Snapshot>,
 }
 
 impl Loop {
-    /// A loop on a gate. `record` gets every entry of the journal, `board` every snapshot.
+    /// A loop on a gate. `record` gets every entry of the journal, `latest` every snapshot.
     pub fn new(
         (gate, clock): (Arc<dyn Reach>, Clock),
         (controller, sensors): (Box<dyn Controller>, Sensors),
         settings: Settings,
-        (listener, board): (Arc<dyn Listener>, Board<Snapshot>),
+        (listener, latest): (Arc<dyn Listener>, Latest<Snapshot>),
         record: Recorder,
     ) -> Self {
-        let keeper = Keeper::new(controller, settings.initial_limit, settings.max_limit);
+        let controller = SupervisedController::new(controller, settings.initial_limit, settings.max_limit);
         let limit = settings.initial_limit.clamp(1, settings.max_limit.max(1));
         let mut this = Self {
             gate,
             clock,
             settings,
-            keeper,
+            controller,
             sensors,
             baseline: Baseline::default(),
             journal: Journal::new(JOURNAL_MAX),
@@ -107,7 +107,7 @@ impl Loop {
             tenants: Arc::default(),
             listener,
             record,
-            board,
+            latest,
         };
         this.apply(limit);
         this
@@ -134,9 +134,9 @@ impl Loop {
         match order {
             Order::Set(settings, controller) => {
                 self.settings = settings;
-                self.keeper.set_max_limit(settings.max_limit);
+                self.controller.set_max_limit(settings.max_limit);
                 if let Some(controller) = controller {
-                    self.keeper.replace(controller, settings.max_limit);
+                    self.controller.replace(controller, settings.max_limit);
                 }
                 let (from, to) = (self.limit, self.limit.min(settings.max_limit.max(1)));
                 if from != to {
@@ -169,10 +169,10 @@ impl Loop {
         let signals = self.sensors.read(now, &interval);
         self.totals.sensing_s += reading.now().as_secs_f64();
         let mut sample = Sample { signals, ..sample(&interval, self.limit) };
-        let verdict = self.keeper.tick(&mut sample);
+        let verdict = self.controller.tick(&mut sample);
         let loans = self.loans.update(now, &interval, &census, &sample.signals);
         self.totals.add(&interval);
-        self.totals.held += u64::from(verdict.is_held());
+        self.totals.kept += u64::from(verdict.is_kept());
         self.baseline.learn(&sample);
         self.tell(&verdict, &census);
         self.enforce(now, verdict, loans);
@@ -232,13 +232,13 @@ impl Loop {
     }
 
     fn show(&self, at: Nanos, census: Census, entry: &Entry) {
-        self.board.post(Snapshot {
+        self.latest.put(Snapshot {
             at,
             census,
             sample: entry.sample.clone(),
             verdict: entry.verdict,
-            proven: self.keeper.proven(),
-            controller: self.keeper.name(),
+            proven: self.controller.proven(),
+            controller: self.controller.name(),
             dry_run: self.settings.options.dry_run,
             available: self.sensors.available(),
             baseline: self.baseline.clone(),

@@ -4,14 +4,14 @@
 //! bus is down, or the law fails, the last window is kept and that is told once; hosts without a bus neither stop nor
 //! burst. A period that came late is not made up for.
 
-mod keeper;
 mod shown;
 mod snapshot;
 mod storage;
+mod supervised;
 mod why;
 
-pub use keeper::Keeper;
 pub use snapshot::{Disk, Member, Snapshot, Totals};
+pub use supervised::SupervisedLaw;
 pub use why::{Fault, Why};
 
 use super::event::{Event, Listener};
@@ -19,8 +19,8 @@ use super::{DiskCounts, Handle, Seen};
 use evenkeel_bus::{Bus, Dropped, Heard, SILENT_PERIODS};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Costs, Law, Report};
-use evenkeel_os::board::Board;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::latest::Latest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -70,7 +70,7 @@ pub struct Loop {
     bus: Bus,
     clock: Clock,
     settings: Settings,
-    keeper: Keeper,
+    law: SupervisedLaw,
     why: Why,
     fault: Option<Fault>,
     outsider: bool,
@@ -86,7 +86,7 @@ pub struct Loop {
     crowded: Crowded,
     totals: Totals,
     listener: Arc<dyn Listener>,
-    board: Board<Snapshot>,
+    latest: Latest<Snapshot>,
     patience: Duration,
     /// When the last period ended, and how many to come are not told of.
     ended: Option<Nanos>,
@@ -107,15 +107,15 @@ impl Loop {
         (engine, names): (Handle, Vec<String>),
         (mut bus, clock): (Bus, Clock),
         settings: Settings,
-        (listener, board): (Arc<dyn Listener>, Board<Snapshot>),
+        (listener, latest): (Arc<dyn Listener>, Latest<Snapshot>),
     ) -> Self {
-        let keeper = Keeper::new(settings.law.build(), settings.law.initial());
+        let law = SupervisedLaw::new(settings.law.build(), settings.law.initial());
         listener.tell(&Event::Joined {
             member: bus.name().to_owned(),
             period: settings.period,
             note: bus.note().map(str::to_owned),
         });
-        engine.set_window(keeper.window());
+        engine.set_window(law.window());
         bus.set_costs(settings.costs.mark());
         Self {
             engine,
@@ -123,7 +123,7 @@ impl Loop {
             bus,
             clock,
             settings,
-            keeper,
+            law,
             why: Why::Begins,
             fault: None,
             outsider: false,
@@ -137,7 +137,7 @@ impl Loop {
             crowded: Crowded::default(),
             totals: Totals::default(),
             listener,
-            board,
+            latest,
             patience: PATIENCE,
             ended: None,
             doubted: 0,
@@ -159,7 +159,7 @@ impl Loop {
         loop {
             match orders.recv_timeout(Duration::from(next - self.clock.now())) {
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
-                Ok(Order::HandOver) => return Some(self.bus.hand_over(self.keeper.window())),
+                Ok(Order::HandOver) => return Some(self.bus.hand_over(self.law.window())),
                 Ok(order) => {
                     let before = self.settings.period;
                     self.obey(order);
@@ -180,7 +180,7 @@ impl Loop {
         match order {
             Order::Set(settings) => {
                 if settings.law != self.settings.law {
-                    self.keeper.replace(&settings.law);
+                    self.law.replace(&settings.law);
                 }
                 self.engine.set_costs(settings.costs);
                 self.bus.set_costs(settings.costs.mark());
@@ -205,11 +205,11 @@ impl Loop {
         self.doubt(&mut seen, now);
         self.storage.tell(&self.names, &seen.counts, now, &*self.listener);
         self.crowded.tell(&seen.counts.crowd, now, &*self.listener);
-        let report = self.keeper.report(&seen.measured.period);
+        let report = self.law.report(&seen.measured.period);
         let decided = self.converse(&report, now).and_then(|heeded| {
             let window = match self.hears {
-                0 => self.keeper.update(&heeded.reports, heeded.own)?,
-                _ => self.keeper.window(),
+                0 => self.law.update(&heeded.reports, heeded.own)?,
+                _ => self.law.window(),
             };
             Ok((window, heeded))
         });
@@ -237,7 +237,7 @@ impl Loop {
 
     /// Tells and hears; what the live members told, by name, if this one is among them.
     fn converse(&mut self, report: &Report, now: Nanos) -> Result<Heeded, Fault> {
-        let told = self.bus.tell(self.keeper.window(), report, now);
+        let told = self.bus.tell(self.law.window(), report, now);
         let heard = self.bus.hear(now);
         // What kept this one from telling says more than that it was not heard.
         told?;
@@ -248,7 +248,7 @@ impl Loop {
     }
 
     fn enforce(&mut self, window: f64, from: f64, heeded: &Heeded) {
-        let at_floor = self.keeper.is_at_floor();
+        let at_floor = self.law.is_at_floor();
         self.why = Why::of(&self.settings.law, window, at_floor, &heeded.reports, heeded.own);
         if self.fault.take().is_some() {
             self.listener.tell(&Event::Recovered);
@@ -273,7 +273,7 @@ impl Loop {
     }
 
     fn tell_fairness(&mut self) {
-        let unfair = self.keeper.unfair();
+        let unfair = self.law.unfair();
         match unfair {
             Some(ratio) if !self.unfair => self.listener.tell(&Event::Unfair { ratio }),
             None if self.unfair => self.listener.tell(&Event::Fair),
@@ -288,7 +288,7 @@ impl Loop {
         self.why = Why::Kept(fault.clone());
         self.fault = Some(fault.clone());
         if is_new {
-            self.listener.tell(&Event::Fault { fault, window: self.keeper.window() });
+            self.listener.tell(&Event::Fault { fault, window: self.law.window() });
         }
     }
 

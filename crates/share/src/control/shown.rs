@@ -28,17 +28,17 @@ impl Loop {
                 failed_at: self.storage.failed_at(place),
             }
         };
-        self.board.post(Snapshot {
+        self.latest.put(Snapshot {
             at,
             member: self.bus.name().to_owned(),
-            controller: self.keeper.name(),
+            controller: self.law.name(),
             threshold_s: self.settings.law.threshold_s(),
             period: self.settings.period,
-            window: self.keeper.window(),
+            window: self.law.window(),
             why: self.why.clone(),
             fault: self.fault.clone(),
-            unfair: self.keeper.unfair(),
-            beta: self.keeper.beta(),
+            unfair: self.law.unfair(),
+            beta: self.law.beta(),
             assumed: self.settings.costs == Costs::default(),
             outstanding: period.outstanding,
             waiting: seen.waiting,

@@ -7,7 +7,7 @@ use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::Costs;
 use evenkeel_share::backing::{FileBacking, FileOptions};
 use evenkeel_share::handover::{Bell, Busy, Inheritance, ask};
-use evenkeel_share::{Address, DiskPlan, Engine, Listening, NbdPlan, Place, Plan};
+use evenkeel_share::{Address, DiskPlan, Engine, Listening, NbdPlan, ListenAddress, Plan};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -33,7 +33,7 @@ impl Site {
     }
 
     fn nbd(&self) -> NbdPlan {
-        let only = Place { disk: Some(0), ..Address::Unix(self.at("only")).into() };
+        let only = ListenAddress { disk: Some(0), ..Address::Unix(self.at("only")).into() };
         let port = Address::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
         NbdPlan { listen: vec![Address::Unix(self.at("disks")).into(), port.into(), only], tls: None }
     }

@@ -17,7 +17,7 @@
 //!   rules are not starved by one that does not. The threshold is then not met.
 
 use super::super::{Period, Report, mean_latency};
-use super::WindowController;
+use super::WindowLaw;
 use super::division::{bounds, divide};
 use super::fairness::Fairness;
 use super::path::{Path, paths};
@@ -157,7 +157,7 @@ fn told(all: &[Report]) -> Option<f64> {
     totals.get(totals.len() / 2).copied()
 }
 
-impl WindowController for Evenkeel {
+impl WindowLaw for Evenkeel {
     fn name(&self) -> &'static str {
         "evenkeel"
     }

@@ -1,7 +1,7 @@
 //! Always the same window: what a queue depth set by hand does.
 
 use super::super::{Period, Report};
-use super::WindowController;
+use super::WindowLaw;
 
 /// A fixed window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +16,7 @@ impl Fixed {
     }
 }
 
-impl WindowController for Fixed {
+impl WindowLaw for Fixed {
     fn name(&self) -> &'static str {
         "fixed"
     }

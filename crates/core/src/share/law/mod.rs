@@ -13,9 +13,9 @@ pub use parda::{Parameters, Parda};
 
 use super::{Period, Report};
 
-/// What sets the window of a host, period by period: first [`report`](WindowController::report), and when the reports of
-/// all hosts have been read, [`update`](WindowController::update).
-pub trait WindowController: Send {
+/// What sets the window of a host, period by period: first [`report`](WindowLaw::report), and when the reports of
+/// all hosts have been read, [`update`](WindowLaw::update).
+pub trait WindowLaw: Send {
     /// Its name in flags and files.
     fn name(&self) -> &'static str;
 
@@ -86,7 +86,7 @@ impl Law {
     }
 
     /// A controller at its beginning.
-    pub fn build(&self) -> Box<dyn WindowController> {
+    pub fn build(&self) -> Box<dyn WindowLaw> {
         match *self {
             Self::Fixed(window) => Box::new(Fixed::new(window)),
             Self::Parda(parameters) => Box::new(Parda::new(parameters)),

@@ -7,7 +7,7 @@
 //! which is slow.
 
 use super::super::{Period, Report, mean_latency};
-use super::WindowController;
+use super::WindowLaw;
 
 /// Parameters; the defaults are those of the published experiments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +52,7 @@ impl Parda {
     }
 }
 
-impl WindowController for Parda {
+impl WindowLaw for Parda {
     fn name(&self) -> &'static str {
         "parda"
     }

@@ -2,13 +2,13 @@
 
 use super::{HostPlan, Scenario, Stretch};
 use crate::random::Random;
-use crate::share::{Admission, Costs, Io, Measured, Report, Sent, WindowController};
+use crate::share::{Admission, Costs, Io, Measured, Report, Sent, WindowLaw};
 
 pub struct Host<'a> {
     pub plan: &'a HostPlan,
     admission: Admission<Io>,
     costs: Costs,
-    controller: Box<dyn WindowController>,
+    controller: Box<dyn WindowLaw>,
     /// I/Os of each disk that are wanted, sent or held back.
     wanted: Vec<u32>,
     random: Random,

@@ -1,13 +1,13 @@
 //! `evenkeel guard`: a proxy that lets as many transactions run as keep the server at its peak.
 
 mod demo;
+mod event_log;
 mod flags;
 mod monitor;
 mod old_flags;
 mod run;
 mod serve;
 mod start;
-mod tell;
 mod view;
 
 use super::Session;

@@ -19,7 +19,7 @@ const ACCOUNTS: &str = "SELECT User, Host FROM mysql.user WHERE Host NOT IN ('%'
 
 /// What it looks for, and whom it tells.
 pub struct Account {
-    teller: Arc<dyn Listener>,
+    events: Arc<dyn Listener>,
     listen: String,
     clients_max: Option<usize>,
     proxy_protocol: bool,
@@ -30,10 +30,10 @@ pub struct Account {
 
 impl Account {
     /// One that has not looked yet.
-    pub fn new(config: &GuardConfig, teller: Arc<dyn Listener>) -> Self {
+    pub fn new(config: &GuardConfig, events: Arc<dyn Listener>) -> Self {
         let plan = &config.plan;
         Self {
-            teller,
+            events,
             listen: plan.listen.iter().map(Address::to_string).collect::<Vec<_>>().join(", "),
             clients_max: plan.clients_max,
             proxy_protocol: plan.proxy_protocol,
@@ -77,7 +77,7 @@ impl Account {
     }
 
     fn warn(&self, about: &'static str, text: String, hint: &str) {
-        self.teller.tell(&Event::Warned { about, text, hint: hint.into() });
+        self.events.tell(&Event::Warned { about, text, hint: hint.into() });
     }
 
     fn open_files(&self, server: u64, files: u64) {

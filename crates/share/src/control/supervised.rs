@@ -1,22 +1,22 @@
 //! Keeps a law honest: where it fails, the last window is kept, and it is not asked again.
 
 use super::Fault;
-use evenkeel_core::share::{Law, Period, Report, WindowController};
+use evenkeel_core::share::{Law, Period, Report, WindowLaw};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The least window that is set: below it nothing moves any more.
 const WINDOW_MIN: f64 = 0.01;
 
 /// A law, and the window that it gave last.
-pub struct Keeper {
-    law: Box<dyn WindowController>,
+pub struct SupervisedLaw {
+    law: Box<dyn WindowLaw>,
     window: f64,
     failed: Option<Fault>,
 }
 
-impl Keeper {
+impl SupervisedLaw {
     /// A law at its beginning, with the window that is in force.
-    pub fn new(law: Box<dyn WindowController>, window: f64) -> Self {
+    pub fn new(law: Box<dyn WindowLaw>, window: f64) -> Self {
         Self { law, window, failed: None }
     }
 
@@ -90,7 +90,7 @@ mod tests {
     /// Gives the windows of a list, and panics at its end.
     struct Script(Vec<f64>);
 
-    impl WindowController for Script {
+    impl WindowLaw for Script {
         fn name(&self) -> &'static str {
             "script"
         }
@@ -104,35 +104,35 @@ mod tests {
         }
     }
 
-    fn keeper(windows: &[f64]) -> Keeper {
-        Keeper::new(Box::new(Script(windows.to_vec())), 16.0)
+    fn supervised(windows: &[f64]) -> SupervisedLaw {
+        SupervisedLaw::new(Box::new(Script(windows.to_vec())), 16.0)
     }
 
     #[test]
     fn a_law_that_panics_is_not_asked_again_and_its_last_window_is_kept() {
-        let mut keeper = keeper(&[9.0]);
-        assert_eq!(keeper.update(&[], 0), Ok(9.0));
-        assert_eq!(keeper.report(&Period::default()).total, 7.0);
+        let mut law = supervised(&[9.0]);
+        assert_eq!(law.update(&[], 0), Ok(9.0));
+        assert_eq!(law.report(&Period::default()).total, 7.0);
         for _ in 0..2 {
-            assert_eq!((keeper.update(&[], 0), keeper.window()), (Err(Fault::Panic), 9.0));
+            assert_eq!((law.update(&[], 0), law.window()), (Err(Fault::Panic), 9.0));
         }
-        let told = keeper.report(&Period { outstanding: 3.0, ..Period::default() });
+        let told = law.report(&Period { outstanding: 3.0, ..Period::default() });
         assert_eq!((told.outstanding, told.most, told.total), (3.0, 9.0, 0.0));
     }
 
     #[test]
     fn a_window_that_cannot_be_is_as_good_as_a_panic() {
         for bad in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
-            let mut keeper = keeper(&[bad, 5.0]);
-            assert_eq!(keeper.update(&[], 0), Err(Fault::Window));
-            assert_eq!((keeper.update(&[], 0), keeper.window()), (Err(Fault::Window), 16.0));
-            keeper.replace(&Law::Fixed(4.0));
-            assert_eq!(keeper.update(&[], 0), Ok(4.0));
+            let mut law = supervised(&[bad, 5.0]);
+            assert_eq!(law.update(&[], 0), Err(Fault::Window));
+            assert_eq!((law.update(&[], 0), law.window()), (Err(Fault::Window), 16.0));
+            law.replace(&Law::Fixed(4.0));
+            assert_eq!(law.update(&[], 0), Ok(4.0));
         }
     }
 
     #[test]
     fn no_window_is_so_small_that_nothing_moves() {
-        assert_eq!(keeper(&[1e-9]).update(&[], 0), Ok(0.01));
+        assert_eq!(supervised(&[1e-9]).update(&[], 0), Ok(0.01));
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Whoever has something to tell tells it here, from any thread.
-pub struct Teller {
+pub struct EventLog {
     clock: Clock,
     lines: Lines,
     state: Mutex<State>,
@@ -29,7 +29,7 @@ struct State {
     decisions: Decisions,
 }
 
-impl Teller {
+impl EventLog {
     /// One that tells as the configuration asks. Panics of the process are told by it from now on: the usual way would
     /// write to stderr in the thread that panics, which has sessions to serve.
     ///
@@ -74,7 +74,7 @@ impl Teller {
     }
 }
 
-impl Listener for Teller {
+impl Listener for EventLog {
     fn tell(&self, event: &Event) {
         let mut state = self.lock();
         let told = state.told;
