@@ -16,7 +16,7 @@ mod roster;
 pub mod slot;
 
 pub use alone::Alone;
-pub use message::{Dropped, Told};
+pub use message::{Dropped, Message};
 pub use roster::{Heard, Identity, SILENT_PERIODS};
 
 use bounded::Bounded;
@@ -149,7 +149,7 @@ pub trait Carrier: Send {
     fn join(&mut self, hello: &[u8]) -> Result<(), BusError>;
 
     /// Tells a report in place of the one before.
-    fn tell(&mut self, report: &[u8]) -> Result<(), BusError>;
+    fn send(&mut self, report: &[u8]) -> Result<(), BusError>;
 
     /// What came since the last call, or all that stands there; where nothing did, waits for it at most so long.
     fn hear(&mut self, patience: Duration) -> Result<Vec<Piece>, BusError>;
@@ -189,16 +189,16 @@ impl Bus {
     /// That is no report of this member, or its place cannot be taken.
     pub fn resume(
         carrier: Box<dyn Carrier>,
-        (name, told): (&str, &[u8]),
+        (name, message): (&str, &[u8]),
         period: Nanos,
         clock: Clock,
     ) -> Result<Self, BusError> {
-        let told = Told::decode(told).ok().filter(|told| told.member == name);
-        let told = told.ok_or_else(|| BusError::Name(name.to_owned()))?;
-        let own = Identity { name: told.member, incarnation: told.incarnation };
+        let message = Message::decode(message).ok().filter(|message| message.member == name);
+        let message = message.ok_or_else(|| BusError::Name(name.to_owned()))?;
+        let own = Identity { name: message.member, incarnation: message.incarnation };
         let mut this = Self::with(carrier, own, (period, patience), clock)?;
-        (this.sequence, this.costs, this.last) = (told.sequence, told.costs, told.report);
-        let hello = this.next(told.window, &this.last.clone(), false);
+        (this.sequence, this.costs, this.last) = (message.sequence, message.costs, message.report);
+        let hello = this.next(message.window, &this.last.clone(), false);
         this.carrier.join(&hello)?;
         this.joined = true;
         Ok(this)
@@ -301,8 +301,8 @@ impl Bus {
 
     fn next(&mut self, window: f64, report: &Report, leaves: bool) -> Vec<u8> {
         self.sequence += 1;
-        self.roster.tells(self.sequence);
-        let told = Told {
+        self.roster.sent(self.sequence);
+        let message = Message {
             member: self.own.name.clone(),
             incarnation: self.own.incarnation,
             sequence: self.sequence,
@@ -312,17 +312,17 @@ impl Bus {
             costs: self.costs,
             report: report.clone(),
         };
-        told.encode()
+        message.encode()
     }
 
     /// Tells the others a report, with the window in force. An elder member of the same name silences this one.
-    pub fn tell(&mut self, window: f64, report: &Report, now: Nanos) -> Result<(), BusError> {
+    pub fn send(&mut self, window: f64, report: &Report, now: Nanos) -> Result<(), BusError> {
         if self.roster.elder(self.sequence, now).is_some() {
             return Err(BusError::Twin(self.own.name.clone()));
         }
         self.last.clone_from(report);
         let bytes = self.next(window, report, false);
-        self.carrier.tell(&bytes)
+        self.carrier.send(&bytes)
     }
 
     /// Takes what the others told, and waits a little for what this member told.
@@ -350,8 +350,8 @@ impl Bus {
     }
 
     /// Whether this start of this member told it.
-    pub fn is_own(&self, told: &Told) -> bool {
-        self.own.has_told(told)
+    pub fn is_own(&self, message: &Message) -> bool {
+        self.own.has_sent(message)
     }
 
     /// Whether another start of this member is live.
@@ -397,7 +397,7 @@ impl Drop for Bus {
         }
         let last = self.next(0.0, &Report::default(), true);
         // The others find out by the silence too.
-        let _ = self.carrier.tell(&last);
+        let _ = self.carrier.send(&last);
     }
 }
 

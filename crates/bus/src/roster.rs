@@ -1,7 +1,7 @@
 //! Who was heard, what, and how long ago.
 
 use super::Piece;
-use super::message::{Dropped, Told, token};
+use super::message::{Dropped, Message, token};
 use evenkeel_core::Nanos;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -36,8 +36,8 @@ impl Identity {
     }
 
     /// Whether this start of this member told it.
-    pub fn has_told(&self, told: &Told) -> bool {
-        told.member == self.name && told.incarnation == self.incarnation
+    pub fn has_sent(&self, message: &Message) -> bool {
+        message.member == self.name && message.incarnation == self.incarnation
     }
 }
 
@@ -45,7 +45,7 @@ impl Identity {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heard {
     /// What it told.
-    pub told: Told,
+    pub message: Message,
     /// How long ago it was heard here.
     pub age: Nanos,
 }
@@ -53,20 +53,20 @@ pub struct Heard {
 /// The latest of a member, and when it came; `None` where it stood there before anybody looked.
 #[derive(Clone, Debug)]
 struct Latest {
-    told: Told,
+    message: Message,
     at: Option<Nanos>,
     /// The highest sequence number below this one's that came after it; 0 where none did.
     below: u64,
 }
 
 impl Latest {
-    fn new(told: Told, at: Option<Nanos>) -> Self {
-        Self { told, at, below: 0 }
+    fn new(message: Message, at: Option<Nanos>) -> Self {
+        Self { message, at, below: 0 }
     }
 
     /// Whether a report of the same start comes after this one; `Ok(false)` where it is this one.
     fn is_followed_by(&mut self, sequence: u64, period: Nanos, now: Nanos) -> Result<bool, Dropped> {
-        let (last, is_live) = (self.told.sequence, self.is_live(period, now));
+        let (last, is_live) = (self.message.sequence, self.is_live(period, now));
         match sequence.cmp(&last) {
             // A slot is read again and again.
             Ordering::Equal => Ok(false),
@@ -84,13 +84,13 @@ impl Latest {
     /// How far ahead the next report may be.
     fn room(&self, now: Nanos) -> u64 {
         let age = self.at.map_or(Nanos::ZERO, |at| now - at);
-        MISSING + 2 * (age.0 / self.told.period.0.max(1))
+        MISSING + 2 * (age.0 / self.message.period.0.max(1))
     }
 
     /// Whether it is of a member that is there, for a listener with such a period.
     fn is_live(&self, period: Nanos, now: Nanos) -> bool {
-        let bound = Nanos(SILENT_PERIODS.saturating_mul(self.told.period.max(period).0));
-        !self.told.leaves && self.at.is_some_and(|at| now - at <= bound)
+        let bound = Nanos(SILENT_PERIODS.saturating_mul(self.message.period.max(period).0));
+        !self.message.leaves && self.at.is_some_and(|at| now - at <= bound)
     }
 }
 
@@ -101,7 +101,7 @@ pub struct Roster {
     period: Nanos,
     members: BTreeMap<String, Latest>,
     /// The sequence number that this start has told last.
-    told: u64,
+    sequence: u64,
     /// Another start under the own name.
     twin: Option<Latest>,
     dropped: [u64; Dropped::ALL.len()],
@@ -110,7 +110,14 @@ pub struct Roster {
 impl Roster {
     /// Of a member who tells once a period; nobody was heard yet.
     pub fn new(own: Identity, period: Nanos) -> Self {
-        Self { own, period, members: BTreeMap::new(), told: 0, twin: None, dropped: [0; Dropped::ALL.len()] }
+        Self {
+            own,
+            period,
+            members: BTreeMap::new(),
+            sequence: 0,
+            twin: None,
+            dropped: [0; Dropped::ALL.len()],
+        }
     }
 
     /// Another period from now on.
@@ -119,31 +126,31 @@ impl Roster {
     }
 
     /// This start tells this sequence number, and none above it yet.
-    pub fn tells(&mut self, sequence: u64) {
-        self.told = sequence;
+    pub fn sent(&mut self, sequence: u64) {
+        self.sequence = sequence;
     }
 
     /// Takes what came at this instant; `None` where it stood there before anybody looked.
     pub fn take(&mut self, piece: &Piece, at: Option<Nanos>) {
-        if let Err(why) = Told::decode(&piece.bytes).and_then(|told| self.accept(told, piece, at)) {
+        if let Err(why) = Message::decode(&piece.bytes).and_then(|message| self.accept(message, piece, at)) {
             self.dropped[why as usize] += 1;
         }
     }
 
-    fn accept(&mut self, told: Told, piece: &Piece, at: Option<Nanos>) -> Result<(), Dropped> {
-        if piece.sender.as_ref().is_some_and(|sender| *sender != token(&told.member)) {
+    fn accept(&mut self, message: Message, piece: &Piece, at: Option<Nanos>) -> Result<(), Dropped> {
+        if piece.sender.as_ref().is_some_and(|sender| *sender != token(&message.member)) {
             return Err(Dropped::Name);
         }
-        if told.member == self.own.name && told.incarnation != self.own.incarnation {
-            return self.meet(told, at);
+        if message.member == self.own.name && message.incarnation != self.own.incarnation {
+            return self.meet(message, at);
         }
         let (period, now) = (self.period, at.unwrap_or(Nanos::ZERO));
-        if self.own.has_told(&told) && told.sequence > self.told {
+        if self.own.has_sent(&message) && message.sequence > self.sequence {
             return Err(Dropped::Ahead);
         }
-        match self.members.get_mut(&told.member) {
-            Some(known) if known.told.incarnation == told.incarnation => {
-                if !known.is_followed_by(told.sequence, period, now)? {
+        match self.members.get_mut(&message.member) {
+            Some(known) if known.message.incarnation == message.incarnation => {
+                if !known.is_followed_by(message.sequence, period, now)? {
                     return Ok(());
                 }
             }
@@ -151,7 +158,7 @@ impl Roster {
             Some(_) => {}
             None => self.make_room(now)?,
         }
-        self.members.insert(told.member.clone(), Latest::new(told, at));
+        self.members.insert(message.member.clone(), Latest::new(message, at));
         Ok(())
     }
 
@@ -164,14 +171,14 @@ impl Roster {
     }
 
     /// Somebody else has the own name.
-    fn meet(&mut self, told: Told, at: Option<Nanos>) -> Result<(), Dropped> {
+    fn meet(&mut self, message: Message, at: Option<Nanos>) -> Result<(), Dropped> {
         let is_known = self.twin.as_ref().is_some_and(|known| {
-            known.told.incarnation == told.incarnation && known.told.sequence >= told.sequence
+            known.message.incarnation == message.incarnation && known.message.sequence >= message.sequence
         });
         if is_known {
             return Ok(());
         }
-        self.twin = Some(Latest::new(told, at));
+        self.twin = Some(Latest::new(message, at));
         if at.is_some() { Err(Dropped::Twin) } else { Ok(()) }
     }
 
@@ -179,7 +186,7 @@ impl Roster {
     pub fn live(&self, now: Nanos) -> Vec<Heard> {
         let live = self.members.values().filter(|latest| latest.is_live(self.period, now));
         let heard = |latest: &Latest| Heard {
-            told: latest.told.clone(),
+            message: latest.message.clone(),
             age: latest.at.map_or(Nanos::ZERO, |at| now - at),
         };
         live.map(heard).collect()
@@ -187,24 +194,24 @@ impl Roster {
 
     /// Whether all that stood there before anybody looked was replaced or taken back since: nobody is in doubt.
     pub fn all_have_moved(&self) -> bool {
-        self.members.values().chain(&self.twin).all(|latest| latest.at.is_some() || latest.told.leaves)
+        self.members.values().chain(&self.twin).all(|latest| latest.at.is_some() || latest.message.leaves)
     }
 
     /// The latest of the own reports that came back, by its sequence number.
     pub fn echo(&self) -> Option<u64> {
-        self.members.get(&self.own.name).map(|latest| latest.told.sequence)
+        self.members.get(&self.own.name).map(|latest| latest.message.sequence)
     }
 
     /// Another live member of the own name.
-    pub fn twin(&self, now: Nanos) -> Option<&Told> {
-        self.twin.as_ref().filter(|twin| twin.is_live(self.period, now)).map(|twin| &twin.told)
+    pub fn twin(&self, now: Nanos) -> Option<&Message> {
+        self.twin.as_ref().filter(|twin| twin.is_live(self.period, now)).map(|twin| &twin.message)
     }
 
     /// The same where it was there before this one, which has told so many reports.
-    pub fn elder(&self, told: u64, now: Nanos) -> Option<&Told> {
-        self.twin(now).filter(|twin| match twin.sequence.abs_diff(told) {
+    pub fn elder(&self, sequence: u64, now: Nanos) -> Option<&Message> {
+        self.twin(now).filter(|twin| match twin.sequence.abs_diff(sequence) {
             0..=AHEAD => twin.incarnation < self.own.incarnation,
-            _ => twin.sequence > told,
+            _ => twin.sequence > sequence,
         })
     }
 

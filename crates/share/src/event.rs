@@ -128,11 +128,11 @@ impl Event {
 /// Who listens to events. Called from any thread, and has to be quick.
 pub trait Listener: Send + Sync {
     /// One event.
-    fn tell(&self, event: &Event);
+    fn notify(&self, event: &Event);
 }
 
 impl<F: Fn(&Event) + Send + Sync> Listener for F {
-    fn tell(&self, event: &Event) {
+    fn notify(&self, event: &Event) {
         self(event);
     }
 }

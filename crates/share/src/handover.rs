@@ -105,7 +105,7 @@ pub struct Inheritance {
     /// Sockets and clients.
     pub handed: Handed,
     /// What the predecessor would have told the other hosts next: by it the successor is the same member.
-    pub told: Vec<u8>,
+    pub report: Vec<u8>,
 }
 
 /// Where a successor asks.
@@ -163,7 +163,7 @@ impl Successor {
     fn try_give(&mut self, inheritance: &Inheritance) -> io::Result<()> {
         let stream = &mut self.0;
         stream.set_read_timeout(Some(SUCCESSOR_PATIENCE))?;
-        send(stream, &Frame::Told(inheritance.told.clone()))?;
+        send(stream, &Frame::Report(inheritance.report.clone()))?;
         inheritance.handed.doors.iter().try_for_each(|door| frame::send_door(stream, door))?;
         inheritance.handed.clients.iter().try_for_each(|guest| frame::send_guest(stream, guest))?;
         send(stream, &Frame::All)?;
@@ -206,10 +206,10 @@ fn receive_all(stream: &mut UnixStream, path: &Path) -> Result<Inheritance, Hand
     let broken = |source| HandoverError::Broken { path: path.to_owned(), source };
     stream.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
     send(stream, &Frame::Asks).map_err(broken)?;
-    let mut inheritance = Inheritance { handed: Handed::default(), told: Vec::new() };
+    let mut inheritance = Inheritance { handed: Handed::default(), report: Vec::new() };
     loop {
         match receive(stream).map_err(broken)? {
-            Frame::Told(told) => inheritance.told = told,
+            Frame::Report(report) => inheritance.report = report,
             Frame::Door(door) => inheritance.handed.doors.push(*door),
             Frame::Guest(guest) => inheritance.handed.clients.push(*guest),
             Frame::All => return Ok(inheritance),

@@ -45,7 +45,7 @@ const LEAVES: u8 = 1;
 
 /// What a member tells.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct Message {
     /// Its name.
     pub member: String,
     /// Drawn at its start: two members of one name have two.
@@ -128,7 +128,7 @@ pub fn token(name: &str) -> String {
     name.replace('.', "_")
 }
 
-impl Told {
+impl Message {
     /// As bytes that are heard: disks beyond [`DISKS_MAX`] are added to the last, and a figure that cannot be is told as the
     /// nearest one that can. A host whose report were dropped by all would have no window set by its law any more.
     pub fn encode(&self) -> Vec<u8> {
@@ -184,8 +184,8 @@ impl Told {
         if u32::from_le_bytes(fields.take()?) != checksum(whole) {
             return Err(Dropped::Checksum);
         }
-        let told = Fields(&whole[CHECKSUM.end..]).told()?;
-        if told.is_sane() { Ok(told) } else { Err(Dropped::Figures) }
+        let message = Fields(&whole[CHECKSUM.end..]).message()?;
+        if message.is_sane() { Ok(message) } else { Err(Dropped::Figures) }
     }
 }
 
@@ -220,7 +220,7 @@ impl<'a> Fields<'a> {
     }
 
     /// All behind the checksum.
-    fn told(mut self) -> Result<Told, Dropped> {
+    fn message(mut self) -> Result<Message, Dropped> {
         let [flags, name, disks @ ..] = self.take::<4>()?;
         let (incarnation, sequence, period) = (self.u64()?, self.u64()?, Nanos(self.u64()?));
         let window = self.f64()?;
@@ -245,7 +245,16 @@ impl<'a> Fields<'a> {
             report.disks.push(DiskUse { shares: self.f64()?, wanted: self.f64()? });
         }
         let leaves = flags & LEAVES != 0;
-        Ok(Told { member: member.to_owned(), incarnation, sequence, period, leaves, window, costs, report })
+        Ok(Message {
+            member: member.to_owned(),
+            incarnation,
+            sequence,
+            period,
+            leaves,
+            window,
+            costs,
+            report,
+        })
     }
 }
 

@@ -79,23 +79,23 @@ impl Nats {
             let down = |error: std::io::Error| BusError::Down(format!("no runtime for NATS: {error}"));
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(down);
             // Who waits for the client gets it, or why there is none.
-            let told = |outcome| drop(ready.send(outcome));
+            let answer = |outcome| drop(ready.send(outcome));
             match runtime {
                 Ok(runtime) => {
                     runtime.block_on(async {
                         match connect(options, addresses, &subject).await {
                             Ok((client, subscriber)) => {
-                                told(Ok(client.clone()));
+                                answer(Ok(client.clone()));
                                 tokio::spawn(hear(subscriber, pieces));
                                 publish(client, own, reports).await;
                             }
-                            Err(error) => told(Err(error)),
+                            Err(error) => answer(Err(error)),
                         }
                     });
                     // A name that is being looked up holds nobody up.
                     runtime.shutdown_background();
                 }
-                Err(error) => told(Err(error)),
+                Err(error) => answer(Err(error)),
             }
         };
         let thread = std::thread::Builder::new().name("bus".to_owned()).spawn(serve);
@@ -129,7 +129,7 @@ impl Carrier for Nats {
         Ok(())
     }
 
-    fn tell(&mut self, report: &[u8]) -> Result<(), BusError> {
+    fn send(&mut self, report: &[u8]) -> Result<(), BusError> {
         self.check()?;
         let Some(outbox) = &self.outbox else { return Err(BusError::Slow) };
         outbox.try_send(report.to_vec()).map_err(|_| BusError::Slow)

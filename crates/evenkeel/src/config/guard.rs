@@ -8,7 +8,7 @@ pub use changes::Changes;
 use super::fields::{Fields, load, set};
 use super::old_keys;
 use super::simulate::{fitted, memory, named, with_memory};
-use crate::guard::decisions::Told;
+use crate::guard::decisions::LoggedDecisions;
 use crate::view::log::Form;
 use anyhow::{Result, anyhow, bail};
 use evenkeel_core::Nanos;
@@ -55,7 +55,7 @@ pub struct GuardConfig {
     /// Form of the log.
     pub log: Form,
     /// Which changes of the limit have a line each there.
-    pub log_decisions: Told,
+    pub log_decisions: LoggedDecisions,
     /// Time for transactions to end after SIGTERM.
     pub drain: Nanos,
 }
@@ -78,7 +78,7 @@ impl GuardConfig {
             metrics: None,
             journal: None,
             log: Form::Text,
-            log_decisions: Told::default(),
+            log_decisions: LoggedDecisions::default(),
             drain: Nanos::from_secs(10),
         }
     }
@@ -131,8 +131,8 @@ impl GuardConfig {
         }
         match fields.optional::<String>("log_decisions")?.as_deref() {
             None => {}
-            Some("decisive") => self.log_decisions = Told::Decisive,
-            Some("all") => self.log_decisions = Told::All,
+            Some("decisive") => self.log_decisions = LoggedDecisions::Decisive,
+            Some("all") => self.log_decisions = LoggedDecisions::All,
             Some(other) => {
                 bail!("guard: `log_decisions` is {other:?}, and must be \"decisive\" or \"all\"")
             }

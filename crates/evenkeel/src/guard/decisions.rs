@@ -18,7 +18,7 @@ const GATHERED_FOR: Nanos = Nanos::from_secs(10);
 
 /// Which changes of the limit have a line each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Told {
+pub enum LoggedDecisions {
     /// Those that decide something; steps on the way are told together, every 10 s at most
     #[default]
     Decisive,
@@ -45,10 +45,10 @@ struct Gathered {
 
 impl Decisions {
     /// Keeps the event for later where it is a step that is told with others; whether it did.
-    pub fn keep(&mut self, event: &Event, told: Told, now: Nanos) -> bool {
+    pub fn keep(&mut self, event: &Event, logged: LoggedDecisions, now: Nanos) -> bool {
         let Event::Limit { from, verdict, dry_run } = event else { return false };
         let step = verdict.decision.and_then(|decision| step(&decision.why));
-        let (Some(kind), Told::Decisive) = (step, told) else { return false };
+        let (Some(kind), LoggedDecisions::Decisive) = (step, logged) else { return false };
         let (least, most) = (verdict.limit.min(*from), verdict.limit.max(*from));
         let gathered = self.gathered.get_or_insert_with(|| Gathered {
             since: now,
@@ -153,7 +153,7 @@ mod tests {
         let mut decisions = Decisions::default();
         let start = Nanos::from_secs(100);
         for event in steps() {
-            assert!(decisions.keep(&event, Told::Decisive, start), "{event:?}");
+            assert!(decisions.keep(&event, LoggedDecisions::Decisive, start), "{event:?}");
         }
         assert_eq!(decisions.due(start + GATHERED_FOR - Nanos(1)), None);
         let (level, name, fields) = decisions.due(start + GATHERED_FOR).expect("it is due");
@@ -179,7 +179,7 @@ mod tests {
             Event::MaxLimit { from: 9, to: 4 },
             Event::Recovered,
         ] {
-            assert!(!decisions.keep(&event, Told::Decisive, Nanos::ZERO), "{event:?}");
+            assert!(!decisions.keep(&event, LoggedDecisions::Decisive, Nanos::ZERO), "{event:?}");
         }
         assert_eq!(decisions.rest(), None);
     }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn whoever_wants_all_of_them_gets_a_line_each() {
         let mut decisions = Decisions::default();
-        assert!(steps().iter().all(|event| !decisions.keep(event, Told::All, Nanos::ZERO)));
+        assert!(steps().iter().all(|event| !decisions.keep(event, LoggedDecisions::All, Nanos::ZERO)));
         assert_eq!(decisions.rest(), None);
     }
 }

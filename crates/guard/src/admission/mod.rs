@@ -53,7 +53,7 @@ enum Stage {
     /// Idle since this moment with its permit lent, or asked to close.
     Lent {
         since: Nanos,
-        told: bool,
+        asked_to_close: bool,
     },
     /// Its permit is lent while a statement that began then is at the server.
     OnLoan {

@@ -142,7 +142,7 @@ impl Loop {
                 if from != to {
                     // No tick sees this change, and none may pass untold or uncounted.
                     self.totals.changes += 1;
-                    self.listener.tell(&Event::MaxLimit { from, to });
+                    self.listener.notify(&Event::MaxLimit { from, to });
                 }
                 self.apply(to);
             }
@@ -174,7 +174,7 @@ impl Loop {
         self.totals.add(&interval);
         self.totals.kept += u64::from(verdict.is_kept());
         self.baseline.learn(&sample);
-        self.tell(&verdict, &census);
+        self.notify(&verdict, &census);
         self.enforce(now, verdict, loans);
         let entry = Entry { sample, verdict };
         (self.record)(&entry);
@@ -203,17 +203,17 @@ impl Loop {
         self.gate.reach(&mut |gate| gate.set_loans_max(loans));
         if verdict.limit != self.limit {
             let dry_run = self.settings.options.dry_run;
-            self.listener.tell(&Event::Limit { from: self.limit, verdict, dry_run });
+            self.listener.notify(&Event::Limit { from: self.limit, verdict, dry_run });
             self.limit = verdict.limit;
             self.totals.changes += 1;
             self.gate.reach(&mut |gate| gate.set_limit(now, verdict.limit as usize));
         }
     }
 
-    fn tell(&mut self, verdict: &Verdict, census: &Census) {
+    fn notify(&mut self, verdict: &Verdict, census: &Census) {
         if verdict.fault != self.fault {
             self.fault = verdict.fault;
-            self.listener.tell(&match verdict.fault {
+            self.listener.notify(&match verdict.fault {
                 Some(fault) => Event::Fault { fault, limit: verdict.limit },
                 None => Event::Recovered,
             });
@@ -221,13 +221,13 @@ impl Loop {
         let available = self.sensors.available();
         if self.available != Some(available) {
             self.available = Some(available);
-            self.listener.tell(&Event::Sensors(available));
+            self.listener.notify(&Event::Sensors(available));
         }
         if census.liveness_total > self.liveness {
             let admitted = census.liveness_total - self.liveness;
             self.liveness = census.liveness_total;
             let after = census.liveness_after;
-            self.listener.tell(&Event::Liveness { admitted, after });
+            self.listener.notify(&Event::Liveness { admitted, after });
         }
     }
 

@@ -160,7 +160,7 @@ impl<T: Transport> Link<T> {
         // Idle sessions own no buffer.
         (self.unsent, self.sent) = (Vec::new(), 0);
         if self.end_wanted {
-            self.tell_end();
+            self.send_end();
         }
         Ok(())
     }
@@ -239,7 +239,7 @@ impl<T: Transport> Link<T> {
     pub fn end(&mut self) {
         self.end_wanted = true;
         if !self.is_blocked() {
-            self.tell_end();
+            self.send_end();
         }
     }
 
@@ -248,7 +248,7 @@ impl<T: Transport> Link<T> {
         self.ended
     }
 
-    fn tell_end(&mut self) {
+    fn send_end(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }

@@ -46,7 +46,7 @@ pub struct Pair<T> {
     over: [bool; 2],
     lost: [bool; 2],
     blocked: bool,
-    told: bool,
+    all_sent: bool,
     closed: bool,
     /// The server said something since the worker looked last.
     heard: bool,
@@ -69,7 +69,7 @@ impl<T: Transport> Pair<T> {
             over: [false; 2],
             lost: [false; 2],
             blocked: false,
-            told: false,
+            all_sent: false,
             closed: false,
             heard: false,
         }
@@ -104,7 +104,7 @@ impl<T: Transport> Pair<T> {
             Notice::Rejected(_, rejection) => Event::Rejected(rejection),
             Notice::Close(_) => Event::CloseIdle,
         };
-        self.tell(event, desk);
+        self.happens_in_session(event, desk);
         self.pump(desk)
     }
 
@@ -124,7 +124,7 @@ impl<T: Transport> Pair<T> {
 
     /// Tells the session something, does what it wants, and moves what can be moved.
     pub fn happens(&mut self, event: Event<'_>, desk: &mut Desk<'_>) -> Flow {
-        self.tell(event, desk);
+        self.happens_in_session(event, desk);
         self.pump(desk)
     }
 
@@ -164,7 +164,7 @@ impl<T: Transport> Pair<T> {
         }
         if other_blocked || !self.session.hears(side) {
             if self.link(side).is_ending() {
-                self.tell(Event::Leaving(side), desk);
+                self.happens_in_session(Event::Leaving(side), desk);
             }
             return false;
         }
@@ -184,7 +184,7 @@ impl<T: Transport> Pair<T> {
             }
             Ok(Received::End) => {
                 self.over[side as usize] = true;
-                self.tell(Event::Ended(side), desk);
+                self.happens_in_session(Event::Ended(side), desk);
             }
             Err(error) => self.lost(side, error, desk),
         }
@@ -199,11 +199,11 @@ impl<T: Transport> Pair<T> {
     fn lost(&mut self, side: Side, error: io::Error, desk: &mut Desk<'_>) {
         self.over[side as usize] = true;
         if !std::mem::replace(&mut self.lost[side as usize], true) {
-            self.tell(Event::Lost(side, error), desk);
+            self.happens_in_session(Event::Lost(side, error), desk);
         }
     }
 
-    fn tell(&mut self, event: Event<'_>, desk: &mut Desk<'_>) {
+    fn happens_in_session(&mut self, event: Event<'_>, desk: &mut Desk<'_>) {
         self.session.on(event, &mut desk.cx);
         self.perform(Side::Client, desk);
     }
@@ -273,10 +273,10 @@ impl<T: Transport> Pair<T> {
         let blocked = self.client.is_blocked();
         if blocked != self.blocked {
             self.blocked = blocked;
-            self.tell(Event::Blocked(blocked), desk);
+            self.happens_in_session(Event::Blocked(blocked), desk);
         }
-        if self.client.has_ended() && !std::mem::replace(&mut self.told, true) {
-            self.tell(Event::Told, desk);
+        if self.client.has_ended() && !std::mem::replace(&mut self.all_sent, true) {
+            self.happens_in_session(Event::AllSent, desk);
         }
     }
 }

@@ -218,7 +218,7 @@ impl Host {
     }
 
     /// What was told since the last call, but for windows.
-    pub fn told(&self) -> Vec<Event> {
+    pub fn events(&self) -> Vec<Event> {
         let mut events = self.events.lock().expect("no panic");
         std::mem::take(&mut *events).into_iter().filter(|event| !event.is_routine()).collect()
     }

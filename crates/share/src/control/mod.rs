@@ -81,7 +81,7 @@ pub struct Loop {
     /// Counts of the disks at the end of the last period.
     counted: Vec<DiskCounts>,
     present: BTreeSet<String>,
-    told_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
+    known_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
     storage: Storage,
     crowded: Crowded,
     totals: Totals,
@@ -110,7 +110,7 @@ impl Loop {
         (listener, latest): (Arc<dyn Listener>, Latest<Snapshot>),
     ) -> Self {
         let law = SupervisedLaw::new(settings.law.build(), settings.law.initial());
-        listener.tell(&Event::Joined {
+        listener.notify(&Event::Joined {
             member: bus.name().to_owned(),
             period: settings.period,
             note: bus.note().map(str::to_owned),
@@ -132,7 +132,7 @@ impl Loop {
             differ: BTreeSet::new(),
             counted: Vec::new(),
             present: BTreeSet::new(),
-            told_drops: ([0; Dropped::ALL.len()], None),
+            known_drops: ([0; Dropped::ALL.len()], None),
             storage: Storage::default(),
             crowded: Crowded::default(),
             totals: Totals::default(),
@@ -203,8 +203,8 @@ impl Loop {
             return self.keep(Fault::Engine);
         };
         self.doubt(&mut seen, now);
-        self.storage.tell(&self.names, &seen.counts, now, &*self.listener);
-        self.crowded.tell(&seen.counts.crowd, now, &*self.listener);
+        self.storage.notify(&self.names, &seen.counts, now, &*self.listener);
+        self.crowded.notify(&seen.counts.crowd, now, &*self.listener);
         let report = self.law.report(&seen.measured.period);
         let decided = self.converse(&report, now).and_then(|heeded| {
             let window = match self.hears {
@@ -219,7 +219,7 @@ impl Loop {
             Err(fault) => self.keep(fault),
         }
         let live = self.bus.live(now);
-        self.tell_others(&live, now);
+        self.notify_of_others(&live, now);
         self.show(now, &seen, &report, &live);
     }
 
@@ -237,46 +237,46 @@ impl Loop {
 
     /// Tells and hears; what the live members told, by name, if this one is among them.
     fn converse(&mut self, report: &Report, now: Nanos) -> Result<Heeded, Fault> {
-        let told = self.bus.tell(self.law.window(), report, now);
+        let sent = self.bus.send(self.law.window(), report, now);
         let heard = self.bus.hear(now);
         // What kept this one from telling says more than that it was not heard.
-        told?;
+        sent?;
         heard?;
         let live = self.bus.live(now);
-        let own = live.iter().position(|heard| self.bus.is_own(&heard.told)).ok_or(Fault::Unheard)?;
-        Ok(Heeded { reports: live.into_iter().map(|heard| heard.told.report).collect(), own })
+        let own = live.iter().position(|heard| self.bus.is_own(&heard.message)).ok_or(Fault::Unheard)?;
+        Ok(Heeded { reports: live.into_iter().map(|heard| heard.message.report).collect(), own })
     }
 
     fn enforce(&mut self, window: f64, from: f64, heeded: &Heeded) {
         let at_floor = self.law.is_at_floor();
         self.why = Why::of(&self.settings.law, window, at_floor, &heeded.reports, heeded.own);
         if self.fault.take().is_some() {
-            self.listener.tell(&Event::Recovered);
+            self.listener.notify(&Event::Recovered);
         }
         if window != from {
             self.engine.set_window(window);
-            self.listener.tell(&Event::Window { from, to: window, why: self.why.clone() });
+            self.listener.notify(&Event::Window { from, to: window, why: self.why.clone() });
         }
-        self.tell_fairness();
+        self.notify_of_fairness();
         match self.why {
             Why::Outsider { latency, threshold } if !self.outsider => {
                 self.outsider = true;
-                self.listener.tell(&Event::Outsider { latency, threshold });
+                self.listener.notify(&Event::Outsider { latency, threshold });
             }
             Why::Outsider { .. } => {}
             _ if self.outsider => {
                 self.outsider = false;
-                self.listener.tell(&Event::OutsiderGone);
+                self.listener.notify(&Event::OutsiderGone);
             }
             _ => {}
         }
     }
 
-    fn tell_fairness(&mut self) {
+    fn notify_of_fairness(&mut self) {
         let unfair = self.law.unfair();
         match unfair {
-            Some(ratio) if !self.unfair => self.listener.tell(&Event::Unfair { ratio }),
-            None if self.unfair => self.listener.tell(&Event::Fair),
+            Some(ratio) if !self.unfair => self.listener.notify(&Event::Unfair { ratio }),
+            None if self.unfair => self.listener.notify(&Event::Fair),
             _ => {}
         }
         self.unfair = unfair.is_some();
@@ -288,55 +288,55 @@ impl Loop {
         self.why = Why::Kept(fault.clone());
         self.fault = Some(fault.clone());
         if is_new {
-            self.listener.tell(&Event::Fault { fault, window: self.law.window() });
+            self.listener.notify(&Event::Fault { fault, window: self.law.window() });
         }
     }
 
     /// Who came and went, and what was dropped.
-    fn tell_others(&mut self, live: &[Heard], now: Nanos) {
-        let others = live.iter().filter(|heard| !self.bus.is_own(&heard.told));
-        let present: BTreeSet<String> = others.map(|heard| heard.told.member.clone()).collect();
+    fn notify_of_others(&mut self, live: &[Heard], now: Nanos) {
+        let others = live.iter().filter(|heard| !self.bus.is_own(&heard.message));
+        let present: BTreeSet<String> = others.map(|heard| heard.message.member.clone()).collect();
         for member in present.difference(&self.present) {
-            self.listener.tell(&Event::Came { member: member.clone() });
+            self.listener.notify(&Event::Came { member: member.clone() });
         }
         for member in self.present.difference(&present) {
-            self.listener.tell(&Event::Gone { member: member.clone() });
+            self.listener.notify(&Event::Gone { member: member.clone() });
         }
         self.present = present;
-        self.tell_costs(live);
+        self.notify_of_costs(live);
         let twin = self.bus.has_twin(now);
         if twin && !self.twin {
-            self.listener.tell(&Event::Twin { member: self.bus.name().to_owned() });
+            self.listener.notify(&Event::Twin { member: self.bus.name().to_owned() });
         }
         self.twin = twin;
-        if self.told_drops.1.is_none_or(|at| now - at >= DROPS_EVERY) {
-            self.tell_drops(now);
+        if self.known_drops.1.is_none_or(|at| now - at >= DROPS_EVERY) {
+            self.notify_of_drops(now);
         }
     }
 
     /// Whose costs are others, and whose are no more.
-    fn tell_costs(&mut self, live: &[Heard]) {
+    fn notify_of_costs(&mut self, live: &[Heard]) {
         let others = live.iter().filter(|heard| self.differs(heard));
-        let differ: BTreeSet<String> = others.map(|heard| heard.told.member.clone()).collect();
+        let differ: BTreeSet<String> = others.map(|heard| heard.message.member.clone()).collect();
         for member in differ.difference(&self.differ) {
-            self.listener.tell(&Event::CostsDiffer { member: member.clone() });
+            self.listener.notify(&Event::CostsDiffer { member: member.clone() });
         }
         for member in self.differ.difference(&differ).filter(|member| self.present.contains(*member)) {
-            self.listener.tell(&Event::CostsAgree { member: member.clone() });
+            self.listener.notify(&Event::CostsAgree { member: member.clone() });
         }
         self.differ = differ;
     }
 
     /// Whether a member has another table of costs; one that does not tell of it yet has the same.
     fn differs(&self, heard: &Heard) -> bool {
-        heard.told.costs != 0 && heard.told.costs != self.settings.costs.mark()
+        heard.message.costs != 0 && heard.message.costs != self.settings.costs.mark()
     }
 
-    fn tell_drops(&mut self, now: Nanos) {
-        for (told, (why, count)) in self.told_drops.0.iter_mut().zip(self.bus.dropped()) {
-            if count > *told {
-                self.listener.tell(&Event::Dropped { why, count: count - *told });
-                (*told, self.told_drops.1) = (count, Some(now));
+    fn notify_of_drops(&mut self, now: Nanos) {
+        for (known, (why, count)) in self.known_drops.0.iter_mut().zip(self.bus.dropped()) {
+            if count > *known {
+                self.listener.notify(&Event::Dropped { why, count: count - *known });
+                (*known, self.known_drops.1) = (count, Some(now));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::fixture::{Host, PERIOD, Station, THRESHOLD_S, law};
 use super::*;
-use evenkeel_bus::message::Told;
+use evenkeel_bus::message::Message;
 use evenkeel_bus::nats::fixture::Server;
 use evenkeel_bus::slot::Slots;
 use evenkeel_bus::{BusError, Carrier, patient};
@@ -28,9 +28,9 @@ fn on_nats(server: &Server, name: &str) -> (Bus, Clock) {
 
 /// Writes to a slot that nobody has claimed.
 /// Also what no host of ours would tell.
-fn write(path: &Path, told: &Told) {
+fn write(path: &Path, message: &Message) {
     let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
-    file.write_all_at(&told.bytes(), 4 * 4_096).unwrap();
+    file.write_all_at(&message.bytes(), 4 * 4_096).unwrap();
 }
 
 /// Lets all hosts end a period, with instants of a clock that runs as the periods do.
@@ -88,15 +88,18 @@ fn hosts_on_a_slot_file_find_windows_by_their_shares_and_say_what_bounds_them() 
     let members: Vec<_> = shown.members.iter().map(|m| (m.name.as_str(), m.is_own, m.shares)).collect();
     assert_eq!(members, [("a", true, 1.0), ("b", false, 3.0)]);
     assert!(shown.waiting > 0 && shown.disks[0].counts.reads > 0 && shown.counts.held.count() > 0);
-    let told = a.told();
-    assert!(matches!(&told[..], [Event::Joined { .. }, Event::Came { member }] if member == "b"), "{told:?}");
+    let events = a.events();
+    assert!(
+        matches!(&events[..], [Event::Joined { .. }, Event::Came { member }] if member == "b"),
+        "{events:?}"
+    );
     // Other shares hold from the next period on.
     a.looped.obey(Order::Shares(0, 3.0));
     periods.pass_until(&mut [&mut a, &mut b], |hosts| are_fair(hosts[0], hosts[1], 1.0));
     // And what a host that leaves had is the other's.
     drop(b);
     periods
-        .pass_until(&mut [&mut a], |hosts| hosts[0].told().iter().any(|e| matches!(e, Event::Gone { .. })));
+        .pass_until(&mut [&mut a], |hosts| hosts[0].events().iter().any(|e| matches!(e, Event::Gone { .. })));
 }
 
 #[test]
@@ -125,8 +128,8 @@ fn without_a_bus_the_last_windows_are_kept_and_hosts_agree_soon_after_it_is_back
     let both_fail = |hosts: &[&mut Host]| hosts.iter().all(|host| is_down(host));
     periods.pass_until(&mut [&mut a, &mut b], both_fail);
     let kept = [a.window(), b.window()];
-    a.told();
-    b.told();
+    a.events();
+    b.events();
     for _ in 0..5 {
         periods.pass(&mut [&mut a, &mut b]);
         assert_eq!([a.window(), b.window()], kept);
@@ -150,22 +153,22 @@ fn without_a_bus_the_last_windows_are_kept_and_hosts_agree_soon_after_it_is_back
     }
     assert!(needed <= 3, "they hear each other {needed} periods after the bus is back");
     periods.pass_until(&mut [&mut a, &mut b], |hosts| are_fair(hosts[0], hosts[1], 3.0));
-    told_once(&a.told(), shown.fault.clone());
+    reported_once(&a.events(), shown.fault.clone());
 }
 
 /// Whether each fault was told once, and its end, after one that had been told before.
-fn told_once(told: &[Event], mut fault: Option<Fault>) {
-    for event in told {
+fn reported_once(events: &[Event], mut fault: Option<Fault>) {
+    for event in events {
         match event {
             Event::Fault { fault: new, .. } => {
-                assert!(!fault.as_ref().is_some_and(|before| before.is_like(new)), "{told:?}");
+                assert!(!fault.as_ref().is_some_and(|before| before.is_like(new)), "{events:?}");
                 fault = Some(new.clone());
             }
-            Event::Recovered => assert!(fault.take().is_some(), "{told:?}"),
+            Event::Recovered => assert!(fault.take().is_some(), "{events:?}"),
             _ => {}
         }
     }
-    assert!(told.contains(&Event::Recovered), "{told:?}");
+    assert!(events.contains(&Event::Recovered), "{events:?}");
 }
 
 #[test]
@@ -175,15 +178,15 @@ fn a_bus_that_stands_still_is_told_once_and_its_end_too() {
     let mut periods = Periods::of(&station);
     let mut a = Host::start(&station, 1.0, 40, on_nats(&server, "a"));
     periods.pass_until(&mut [&mut a], |hosts| hosts[0].window() > 10.0 && fault(hosts[0]).is_none());
-    a.told();
+    a.events();
     server.signal("STOP");
     let kept = a.window();
     (0..3).for_each(|_| periods.pass(&mut [&mut a]));
     assert_eq!((a.window(), fault(&a)), (kept, Some(Fault::Unheard)));
-    assert_eq!(a.told(), [Event::Fault { fault: Fault::Unheard, window: kept }]);
+    assert_eq!(a.events(), [Event::Fault { fault: Fault::Unheard, window: kept }]);
     server.signal("CONT");
     periods.pass_until(&mut [&mut a], |hosts| fault(hosts[0]).is_none());
-    assert!(a.told().contains(&Event::Recovered));
+    assert!(a.events().contains(&Event::Recovered));
 }
 
 #[test]
@@ -213,7 +216,7 @@ fn a_member_that_lies_moves_no_window_and_is_told() {
     let lie = |sequence, latency| {
         let report = Report { outstanding: 1.0, latency, completions: 9, ..Report::default() };
         let member = "liar".to_owned();
-        Told {
+        Message {
             member,
             incarnation: 1,
             sequence,
@@ -232,7 +235,7 @@ fn a_member_that_lies_moves_no_window_and_is_told() {
     }
     let dropped = a.latest.get().unwrap().dropped[Dropped::Figures as usize].1;
     assert!(dropped >= 4, "{dropped}");
-    assert!(a.told().iter().any(|event| matches!(event, Event::Dropped { why: Dropped::Figures, .. })));
+    assert!(a.events().iter().any(|event| matches!(event, Event::Dropped { why: Dropped::Figures, .. })));
 }
 
 #[test]
@@ -246,13 +249,14 @@ fn an_elder_of_the_same_name_silences_this_one_and_that_is_told_loudly() {
     let report = Report::default();
     let member = "a".to_owned();
     let (sequence, leaves, window) = (9_999, false, 1.0);
-    let told = Told { member, incarnation: 1, sequence, period: PERIOD, leaves, window, costs: 0, report };
-    write(&path, &told);
+    let message =
+        Message { member, incarnation: 1, sequence, period: PERIOD, leaves, window, costs: 0, report };
+    write(&path, &message);
     periods.pass(&mut [&mut a]);
     periods.pass(&mut [&mut a]);
     assert_eq!((fault(&a), a.window() > 0.5 * kept), (Some(Fault::Twin("a".into())), true));
-    let told = a.told();
-    assert!(told.iter().any(|event| matches!(event, Event::Twin { .. })), "{told:?}");
+    let events = a.events();
+    assert!(events.iter().any(|event| matches!(event, Event::Twin { .. })), "{events:?}");
 }
 
 #[test]
@@ -268,10 +272,10 @@ fn load_that_keeps_to_no_rules_is_told_where_the_threshold_cannot_be_met() {
         matches!(why, Some(Why::Outsider { .. }))
     };
     periods.pass_until(&mut [&mut a], says);
-    assert!(a.told().iter().any(|event| matches!(event, Event::Outsider { .. })));
+    assert!(a.events().iter().any(|event| matches!(event, Event::Outsider { .. })));
     station.burden(false);
     periods.pass_until(&mut [&mut a], |hosts| !says(hosts));
-    assert!(a.told().contains(&Event::OutsiderGone));
+    assert!(a.events().contains(&Event::OutsiderGone));
 }
 
 #[test]
@@ -288,12 +292,12 @@ fn storage_that_is_not_divided_by_shares_is_told_of_until_it_is() {
     let (much, little) = (ratio(&a).expect("it is told"), ratio(&b).expect("it is told"));
     assert!(much > 1.5 && little < 1.0 / 1.5, "{much} and {little} of what is due");
     for host in [&a, &b] {
-        let told = host.told();
-        assert!(told.iter().any(|event| matches!(event, Event::Unfair { .. })), "{told:?}");
+        let events = host.events();
+        assert!(events.iter().any(|event| matches!(event, Event::Unfair { .. })), "{events:?}");
     }
     station.set_apart(false);
     periods.pass_until(&mut [&mut a, &mut b], |hosts| all(hosts, false));
-    assert!([&a, &b].iter().all(|host| host.told().contains(&Event::Fair)));
+    assert!([&a, &b].iter().all(|host| host.events().contains(&Event::Fair)));
 }
 
 #[test]
@@ -308,9 +312,9 @@ fn a_member_that_stood_still_and_comes_back_accuses_nobody() {
     (0..100).for_each(|_| periods.pass(&mut [&mut a]));
     station.stop(usize::MAX);
     (0..40).for_each(|_| periods.pass(&mut [&mut a, &mut b]));
-    let told: Vec<Event> = [&a, &b].iter().flat_map(|host| host.told()).collect();
-    assert!(told.iter().any(|event| matches!(event, Event::Gone { .. })), "{told:?}");
-    assert!(!told.iter().any(|event| matches!(event, Event::Outsider { .. })), "{told:?}");
+    let events: Vec<Event> = [&a, &b].iter().flat_map(|host| host.events()).collect();
+    assert!(events.iter().any(|event| matches!(event, Event::Gone { .. })), "{events:?}");
+    assert!(!events.iter().any(|event| matches!(event, Event::Outsider { .. })), "{events:?}");
     periods.pass_until(&mut [&mut a, &mut b], |hosts| are_fair(hosts[0], hosts[1], 1.0));
 }
 
@@ -344,14 +348,14 @@ fn a_member_that_takes_ios_to_cost_something_else_is_told_once_and_so_is_its_ret
     b.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: law(), costs: others })));
     periods.pass_until(&mut [&mut a, &mut b], shows_other);
     periods.pass(&mut [&mut a, &mut b]);
-    let told = |host: &Host| -> Vec<Event> {
+    let events = |host: &Host| -> Vec<Event> {
         let costs = |event: &Event| matches!(event, Event::CostsDiffer { .. } | Event::CostsAgree { .. });
-        host.told().into_iter().filter(costs).collect()
+        host.events().into_iter().filter(costs).collect()
     };
-    assert_eq!(told(&a), [Event::CostsDiffer { member: "b".into() }]);
+    assert_eq!(events(&a), [Event::CostsDiffer { member: "b".into() }]);
     b.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: law(), costs: Costs::default() })));
     periods.pass_until(&mut [&mut a, &mut b], |hosts| !shows_other(hosts));
-    assert_eq!(told(&a), [Event::CostsAgree { member: "b".into() }]);
+    assert_eq!(events(&a), [Event::CostsAgree { member: "b".into() }]);
 }
 
 #[test]
@@ -397,8 +401,8 @@ fn a_loop_ends_when_it_is_told_to_and_takes_its_leave() {
     let mut reads = Slots::open(&path, 8).unwrap();
     let has_left = |slots: &mut Slots| -> Result<bool, BusError> {
         let pieces = slots.hear(Duration::ZERO)?;
-        let mut told = pieces.iter().filter_map(|piece| Told::decode(&piece.bytes).ok());
-        Ok(told.any(|told| told.member == "a" && told.leaves))
+        let mut messages = pieces.iter().filter_map(|piece| Message::decode(&piece.bytes).ok());
+        Ok(messages.any(|message| message.member == "a" && message.leaves))
     };
     while !has_left(&mut reads).unwrap() {}
 }

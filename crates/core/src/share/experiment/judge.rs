@@ -101,7 +101,7 @@ fn off(experiment: &Experiment, trace: &Trace) -> (f64, Option<f64>) {
 /// Whether windows of those that tell hold somebody back.
 fn holds_back(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> bool {
     let of = |figures: Vec<f64>| -> f64 {
-        figures.iter().zip(&experiment.hosts).filter(|(_, host)| host.tells).map(|(figure, _)| figure).sum()
+        figures.iter().zip(&experiment.hosts).filter(|(_, host)| host.reports).map(|(figure, _)| figure).sum()
     };
     of(trace.outstanding(stretch)) < HELD_BACK * of(trace.wanted(stretch))
 }
@@ -122,7 +122,7 @@ fn eased(experiment: &Experiment, trace: &Trace) -> Option<Eased> {
 
 /// Mean latency of those that tell.
 fn latency(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> f64 {
-    trace.latency_s(stretch, |host| experiment.hosts[host].tells).unwrap_or(0.0)
+    trace.latency_s(stretch, |host| experiment.hosts[host].reports).unwrap_or(0.0)
 }
 
 /// Throughput of ours over that of a fixed total window at the same latency, in the first calm stretch.
@@ -135,11 +135,11 @@ pub fn kept(experiment: &Experiment, period_s: f64, seed: Seed) -> f64 {
     let trace = run(&experiment.scenario(Way::Evenkeel, period_s, seed));
     let (latency_s, ours) = figures(&trace);
     let total: f64 = trace.outstanding(first).iter().sum();
-    let members = experiment.hosts.iter().filter(|host| host.tells).count() as f64;
+    let members = experiment.hosts.iter().filter(|host| host.reports).count() as f64;
     let fixed = |factor: f64| {
         let window = total * factor / members;
         let law = |host: &crate::share::simulation::HostPlan| {
-            if host.tells { Law::Fixed(window) } else { host.law }
+            if host.reports { Law::Fixed(window) } else { host.law }
         };
         figures(&run(&experiment.with(law, period_s, seed)))
     };

@@ -111,7 +111,7 @@ impl Experiment {
     /// Its run under a way.
     pub fn scenario(&self, way: Way, period_s: f64, seed: Seed) -> Scenario {
         let law = self.law(way);
-        self.with(|host| if host.tells { law } else { host.law }, period_s, seed)
+        self.with(|host| if host.reports { law } else { host.law }, period_s, seed)
     }
 
     /// The law of the hosts that keep to one.

@@ -115,7 +115,7 @@ fn leaving() -> Experiment {
 /// Figure 11.
 fn outsider() -> Experiment {
     let mut hosts: Vec<HostPlan> = [2.0, 2.0, 1.0, 1.0, 1.0].map(|shares| host(shares, MANY)).to_vec();
-    hosts.push(there(HostPlan { tells: false, ..host(1.0, 32) }, &[(230.0, 400.0)]));
+    hosts.push(there(HostPlan { reports: false, ..host(1.0, 32) }, &[(230.0, 400.0)]));
     let shares = vec![2.0, 2.0, 1.0, 1.0, 1.0, 0.0];
     Experiment {
         duration_s: 400.0,

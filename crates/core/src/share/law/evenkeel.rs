@@ -100,7 +100,8 @@ impl Evenkeel {
         let outstanding: f64 = all.iter().map(|report| report.outstanding).sum();
         let begun = self.settings.initial * all.len() as f64;
         let (least_total, most_total) = bounds(all);
-        let before = self.total.or_else(|| told(all)).unwrap_or(begun).clamp(least_total, most_total);
+        let before =
+            self.total.or_else(|| reported_total(all)).unwrap_or(begun).clamp(least_total, most_total);
         let aim = outstanding * self.settings.threshold_s / latency;
         let congested = latency >= CONGESTED * self.settings.threshold_s;
         let least = match self.good {
@@ -150,7 +151,7 @@ impl Evenkeel {
 }
 
 /// What the others take for the total: the median, so that one who lies moves nothing.
-fn told(all: &[Report]) -> Option<f64> {
+fn reported_total(all: &[Report]) -> Option<f64> {
     let mut totals: Vec<f64> =
         all.iter().map(|report| report.total).filter(|total| total.is_finite() && *total > 0.0).collect();
     totals.sort_by(f64::total_cmp);

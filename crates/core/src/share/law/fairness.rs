@@ -22,14 +22,14 @@ const SETTLE: u32 = 10;
 /// How many times fewer I/Os are enough to forget.
 const QUICKER: f64 = 10.0;
 /// How far a part is from what is due when it is told, and up to when it is told no more, as a factor.
-const TOLD: (f64, f64) = (1.5, 1.25);
+const UNFAIR: (f64, f64) = (1.5, 1.25);
 
 /// A host's part of the device against the one that is due to it, over the last ten periods or so, and at least 400 I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fairness {
     /// Part over what is due, as a logarithm.
     ratio: f64,
-    is_told: bool,
+    is_unfair: bool,
     /// Periods since its start, up to those in which windows settle.
     periods: u32,
 }
@@ -46,13 +46,13 @@ impl Fairness {
         // Slow to accuse and quick to forget: after windows have settled, a few I/Os say enough.
         let enough = if seen.abs() < self.ratio.abs() { WEIGHT.1 / QUICKER } else { WEIGHT.1 };
         self.ratio += WEIGHT.0 * (ios / enough).min(1.0) * (seen - self.ratio);
-        let bound = if self.is_told { TOLD.1 } else { TOLD.0 };
-        self.is_told = self.ratio.abs() > bound.ln();
+        let bound = if self.is_unfair { UNFAIR.1 } else { UNFAIR.0 };
+        self.is_unfair = self.ratio.abs() > bound.ln();
     }
 
     /// The part over what is due, where it is far from that and stays so.
     pub fn unfair(&self) -> Option<f64> {
-        self.is_told.then(|| self.ratio.exp())
+        self.is_unfair.then(|| self.ratio.exp())
     }
 }
 
@@ -79,8 +79,8 @@ fn held_shares(report: &Report) -> Option<f64> {
     let grain = if report.grain > 0.0 { report.grain } else { 1.0 };
     let is_held = |wanted: f64, has: f64| wanted > HELD_BACK * has && wanted > has + MORE * grain;
     let are_held = active().all(|disk| is_held(disk.wanted, report.outstanding * disk.shares / shares));
-    let is_told = !is_bounded && are_held && report.outstanding >= LEAST * grain;
-    (shares > 0.0 && report.rate > 0.0 && is_told).then_some(shares)
+    let is_judged = !is_bounded && are_held && report.outstanding >= LEAST * grain;
+    (shares > 0.0 && report.rate > 0.0 && is_judged).then_some(shares)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub struct Host<'a> {
     /// Of each disk, when its clients want how many.
     spells: Vec<Vec<(Stretch, u32)>>,
     /// Latest report, and when it was told.
-    pub told: Option<(f64, Report)>,
+    pub last_report: Option<(f64, Report)>,
     /// Device time of what it has sent in this period, by the array's own account.
     pub device_s: f64,
 }
@@ -32,7 +32,7 @@ impl<'a> Host<'a> {
             wanted: vec![0; shares.len()],
             spells: plan.disks.iter().map(|disk| disk.spells(f64::INFINITY)).collect(),
             random: Random::new(scenario.seed.child("host").numbered(place as u64)),
-            told: None,
+            last_report: None,
             device_s: 0.0,
         }
     }
@@ -70,7 +70,7 @@ impl<'a> Host<'a> {
     pub fn measure(&mut self, now_s: f64) -> Measured {
         let measured = self.admission.measure(now_s);
         let report = self.controller.report(&measured.period);
-        self.told = self.plan.tells.then_some((now_s, report));
+        self.last_report = self.plan.reports.then_some((now_s, report));
         measured
     }
 

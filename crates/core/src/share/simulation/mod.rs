@@ -72,7 +72,7 @@ pub struct HostPlan {
     /// What sets its window.
     pub law: Law,
     /// Whether it tells the others; an outsider does not.
-    pub tells: bool,
+    pub reports: bool,
     /// Its disks.
     pub disks: Vec<DiskPlan>,
     /// What its path adds to each latency, in seconds.
@@ -84,7 +84,7 @@ pub struct HostPlan {
 impl HostPlan {
     /// A member with one disk.
     pub fn new(law: Law, disk: DiskPlan) -> Self {
-        Self { law, tells: true, disks: vec![disk], path_s: 0.0, costs: None }
+        Self { law, reports: true, disks: vec![disk], path_s: 0.0, costs: None }
     }
 
     /// When its clients come, go, or want another number, after the beginning.

@@ -160,12 +160,12 @@ impl<'a> Run<'a> {
         let stale_s = STALE * self.scenario.period_s;
         let (mut all, mut own): (Vec<Report>, usize) = (Vec::new(), 0);
         for (number, host) in self.hosts.iter().enumerate() {
-            if let Some((_, report)) = host.told.as_ref().filter(|(at_s, _)| now_s - at_s <= stale_s) {
+            if let Some((_, report)) = host.last_report.as_ref().filter(|(at_s, _)| now_s - at_s <= stale_s) {
                 own = if number == place { all.len() } else { own };
                 all.push(report.clone());
             }
         }
-        if self.hosts[place].plan.tells {
+        if self.hosts[place].plan.reports {
             self.hosts[place].update(&all, own, now_s);
         }
         self.trace.add(Row {

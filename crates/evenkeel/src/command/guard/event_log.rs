@@ -2,7 +2,7 @@
 
 use crate::clock::{Clock, unix_time};
 use crate::config::guard::GuardConfig;
-use crate::guard::decisions::{Decisions, Told};
+use crate::guard::decisions::{Decisions, LoggedDecisions};
 use crate::guard::log;
 use crate::view::lines::Lines;
 use crate::view::log::{Form, Parts, line};
@@ -25,7 +25,7 @@ pub struct EventLog {
 
 struct State {
     form: Form,
-    told: Told,
+    decisions_logged: LoggedDecisions,
     decisions: Decisions,
 }
 
@@ -36,16 +36,20 @@ impl EventLog {
     /// # Errors
     /// The system gives no thread.
     pub fn start(config: &GuardConfig) -> io::Result<Self> {
-        let state = State { form: config.log, told: config.log_decisions, decisions: Decisions::default() };
+        let state = State {
+            form: config.log,
+            decisions_logged: config.log_decisions,
+            decisions: Decisions::default(),
+        };
         let lines = Lines::start(io::stderr())?;
-        tell_panics(lines.clone());
+        log_panics(lines.clone());
         Ok(Self { clock: Clock::start(), lines, state: Mutex::new(state) })
     }
 
     /// Tells as another configuration asks.
     pub fn set(&self, config: &GuardConfig) {
         let mut state = self.lock();
-        (state.form, state.told) = (config.log, config.log_decisions);
+        (state.form, state.decisions_logged) = (config.log, config.log_decisions);
     }
 
     /// Tells what was gathered for long enough.
@@ -75,17 +79,17 @@ impl EventLog {
 }
 
 impl Listener for EventLog {
-    fn tell(&self, event: &Event) {
+    fn notify(&self, event: &Event) {
         let mut state = self.lock();
-        let told = state.told;
-        if !state.decisions.keep(event, told, self.clock.now()) {
+        let decisions_logged = state.decisions_logged;
+        if !state.decisions.keep(event, decisions_logged, self.clock.now()) {
             self.lines.tell(log::line(event, unix_time().as_millis(), state.form), state.form);
         }
     }
 }
 
 /// A panic as a line: it may hold any lock but that of the lines.
-fn tell_panics(lines: Lines) {
+fn log_panics(lines: Lines) {
     std::panic::set_hook(Box::new(move |info| {
         let thread = std::thread::current();
         // Nothing where the environment does not ask for it (RUST_BACKTRACE).

@@ -5,7 +5,7 @@ use crate::config::fields::can_be_read_again;
 use crate::config::guard::{GuardConfig, backend_mode, tls_mode};
 use crate::config::units;
 use crate::failure::WithHint;
-use crate::guard::decisions::Told;
+use crate::guard::decisions::LoggedDecisions;
 use crate::view::log::Form;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::control::algorithm;
@@ -70,7 +70,7 @@ pub struct Flags {
     /// Which changes of the limit have a line of their own in the log; the others are told together, every 10 s at
     /// most [default: decisive]
     #[arg(long, value_enum, value_name = "WHICH")]
-    log_decisions: Option<Told>,
+    log_decisions: Option<LoggedDecisions>,
     /// Time for transactions to end after SIGTERM [default: 10s]
     #[arg(long, value_name = "TIME")]
     drain: Option<String>,

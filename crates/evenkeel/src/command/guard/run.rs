@@ -42,7 +42,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
     let events = Arc::new(EventLog::start(&config).context("starting the log")?);
     let guard = Guard::start(config.plan.clone())?;
     let mut running = Running::start(&guard, &config, Arc::clone(&events))?;
-    events.tell(&Event::Listening {
+    events.notify(&Event::Listening {
         address: listening(&config.plan.listen, &guard.ports()),
         backend: config.plan.backend.to_string(),
         metrics: running.metrics.as_ref().map(|server| server.address().to_string()),
@@ -64,7 +64,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
                 }
             };
             events.set(&config);
-            events.tell(&event);
+            events.notify(&event);
         }
     }
     drain(guard, running, &config, &events)
@@ -92,10 +92,10 @@ fn reach(backend: &Address) -> Result<()> {
 
 fn drain(guard: Guard, running: Running, config: &GuardConfig, events: &EventLog) -> Result<ExitCode> {
     let census = guard.census();
-    events.tell(&Event::Draining { running: census.running + census.lent, deadline: config.drain });
+    events.notify(&Event::Draining { running: census.running + census.lent, deadline: config.drain });
     // The controller goes on while transactions end.
     let cut = guard.stop(config.drain)?;
-    events.tell(&Event::Drained { cut });
+    events.notify(&Event::Drained { cut });
     drop(running);
     // The controller has ended: what it changed last is told as well.
     events.rest();
@@ -156,7 +156,7 @@ impl Running {
             if matches!(event, Event::ClientsRefused { .. }) {
                 self.refused.store(guard.now().0, Ordering::Relaxed);
             }
-            events.tell(&event);
+            events.notify(&event);
         }
         events.look();
     }
@@ -211,7 +211,7 @@ fn recorder(config: &GuardConfig, events: Arc<EventLog>) -> Result<Recorder> {
     Ok(Box::new(move |entry| {
         if let Some(Err(error)) = writer.as_mut().map(|writer| writer.write(entry)) {
             // A full disk costs the journal, not the guard.
-            events.tell(&Event::JournalLost { reason: format!("{error:#}") });
+            events.notify(&Event::JournalLost { reason: format!("{error:#}") });
             writer = None;
         }
     }))

@@ -45,7 +45,7 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
     // Before anybody puts another one in its place.
     let program = std::env::current_exe().context("finding the own program")?;
     let (mut running, mut successors) = (Running::start(&config)?, Vec::<Child>::new());
-    supervisor::tell_ready();
+    supervisor::notify_ready();
     while !session.stop.is_set() && running.is_well() {
         std::thread::sleep(NAP);
         if replace.swap(false, Ordering::Relaxed) {
@@ -63,7 +63,7 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
                 Ok(ignored) => Event::Reloaded { ignored },
                 Err(error) => Event::ReloadFailed { reason: reload::failed(&error, &added) },
             };
-            running.listener.tell(&event);
+            running.listener.notify(&event);
         }
     }
     running.stop()
@@ -131,7 +131,7 @@ impl Running {
         };
         let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
-        let bus = bus::open(config, inherited.told.as_deref(), clock)?;
+        let bus = bus::open(config, inherited.report.as_deref(), clock)?;
         let (form, latest) = (config.log, Latest::new());
         let metrics = config.metrics.as_ref();
         let metrics = metrics.map(|address| serve::serve(address, latest.clone(), clock)).transpose()?;
@@ -140,27 +140,27 @@ impl Running {
         inherited.take()?;
         made.keep();
         let engine = Engine::start_listening(plan, listening)?;
-        let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
+        let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| log_event(event, form));
         let looped = Loop::new(
             (engine.handle(), names.clone()),
             (bus, clock),
             settings(config)?,
             (Arc::clone(&listener), latest),
         );
-        let looped = if inherited.told.is_some() { looped.resumed() } else { looped };
+        let looped = if inherited.report.is_some() { looped.resumed() } else { looped };
         let fuse = mount(config, &engine, &sizes)?;
         let (orders, inbox) = mpsc::channel();
         let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
         let started = config.clone();
         let running =
             Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, bell, started };
-        running.tell_where(config, &nbd.listen);
+        running.log_where(config, &nbd.listen);
         Ok(running)
     }
 
     /// Where clients find the disks, with the ports that the system chose.
-    fn tell_where(&self, config: &ShareConfig, places: &[gate::ListenAddress]) {
-        tell_open(config, places);
+    fn log_where(&self, config: &ShareConfig, places: &[gate::ListenAddress]) {
+        warn_of_open(config, places);
         let nbd = listening::found(places.iter().map(|place| &place.address), self.engine.ports());
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
@@ -171,11 +171,11 @@ impl Running {
             "metrics": self.metrics_address(),
         });
         write(&line(("info", "serving", fields), unix_time().as_millis(), config.log));
-        tell_assumed(config);
+        warn_of_assumed_costs(config);
     }
 
     /// The disk has a file system and is mounted.
-    pub fn tell_mounted(&self, at: &Path, form: Form) {
+    pub fn log_mounted(&self, at: &Path, form: Form) {
         let fields = json!({ "at": at.display().to_string(), "metrics": self.metrics_address() });
         write(&line(("info", "mounted", fields), unix_time().as_millis(), form));
     }
@@ -235,7 +235,7 @@ impl Running {
         let own: Vec<gate::ListenAddress> = own
             .map(|(address, access)| gate::ListenAddress { address, disk: Some(served), access })
             .collect();
-        tell_open(config, &own);
+        warn_of_open(config, &own);
         let nbd = listening::found(own.iter().map(|place| &place.address), &ports);
         let fields = json!({ "disk": name, "nbd": list(&nbd) });
         write(&line(("info", "disk_added", fields), unix_time().as_millis(), config.log));
@@ -285,7 +285,7 @@ fn show(
 }
 
 /// Warns of places where every machine may write.
-fn tell_open(config: &ShareConfig, places: &[gate::ListenAddress]) {
+fn warn_of_open(config: &ShareConfig, places: &[gate::ListenAddress]) {
     for address in listening::open_to_all(config, places) {
         let why = "every machine that reaches this one may write to the disks";
         let hint = "name one address, or give [tls] certificate, key and clients";
@@ -295,7 +295,7 @@ fn tell_open(config: &ShareConfig, places: &[gate::ListenAddress]) {
 }
 
 /// Warns where hosts divide the device by costs that nobody has measured.
-fn tell_assumed(config: &ShareConfig) {
+fn warn_of_assumed_costs(config: &ShareConfig) {
     if config.bus.address.is_none() || config.costs != CostTables::default() {
         return;
     }
@@ -314,7 +314,7 @@ fn settings(config: &ShareConfig) -> Result<Settings> {
     Ok(Settings { period: config.period, law: config.law()?, costs: config.costs.costs()? })
 }
 
-fn tell(event: &Event, form: Form) {
+fn log_event(event: &Event, form: Form) {
     if !event.is_routine() {
         write(&log::line(event, unix_time().as_millis(), form));
     }

@@ -7,7 +7,7 @@ use crate::config::share::ShareConfig;
 use crate::failure::WithHint;
 use crate::view::log::line;
 use anyhow::{Context, Result, anyhow};
-use evenkeel_bus::Told;
+use evenkeel_bus::Message;
 use evenkeel_share::control::Order;
 use evenkeel_share::handover::{Bell, Busy, Handed, Inheritance, Predecessor, Successor, ask};
 use serde_json::{Value, json};
@@ -24,14 +24,14 @@ pub(super) struct Inherited {
     /// Sockets and clients.
     pub handed: Option<Handed>,
     /// The report that it would have sent to the other hosts next.
-    pub told: Option<Vec<u8>>,
+    pub report: Option<Vec<u8>>,
     /// The predecessor, which still has all of that and goes on if nobody takes it.
     predecessor: Option<Predecessor>,
 }
 
 impl Inherited {
     fn of(inheritance: Inheritance, predecessor: Option<Predecessor>) -> Self {
-        Self { handed: Some(inheritance.handed), told: Some(inheritance.told), predecessor }
+        Self { handed: Some(inheritance.handed), report: Some(inheritance.report), predecessor }
     }
 
     /// Takes all of it for good: from here on the predecessor cannot go on.
@@ -61,12 +61,7 @@ pub(super) fn begin(config: &ShareConfig) -> Result<Running> {
             let inherited = Inherited::of(inheritance, Some(predecessor));
             let config = with_window(config, &inherited);
             let running = Running::start_with(&config, inherited)?;
-            tell(
-                &config,
-                "info",
-                "took_over",
-                json!({ "clients": clients, "window": config.initial_window }),
-            );
+            log(&config, "info", "took_over", json!({ "clients": clients, "window": config.initial_window }));
             Ok(running)
         }
     }
@@ -74,17 +69,17 @@ pub(super) fn begin(config: &ShareConfig) -> Result<Running> {
 
 /// The configuration with the window that was in force for the initial one, unless the window is fixed.
 fn with_window(config: &ShareConfig, inherited: &Inherited) -> ShareConfig {
-    let window = inherited.told.as_deref().and_then(window_of).filter(|_| config.law != "fixed");
+    let window = inherited.report.as_deref().and_then(window_of).filter(|_| config.law != "fixed");
     let window = window.unwrap_or(config.initial_window).min(config.max_window);
     ShareConfig { initial_window: window, ..config.clone() }
 }
 
 /// The window that a member had in force.
-fn window_of(told: &[u8]) -> Option<f64> {
-    Told::decode(told).ok().map(|told| told.window).filter(|window| *window > 0.0)
+fn window_of(report: &[u8]) -> Option<f64> {
+    Message::decode(report).ok().map(|report| report.window).filter(|window| *window > 0.0)
 }
 
-fn tell(config: &ShareConfig, level: &'static str, event: &'static str, fields: Value) {
+fn log(config: &ShareConfig, level: &'static str, event: &'static str, fields: Value) {
     write(&line((level, event, fields), unix_time().as_millis(), config.log));
 }
 
@@ -95,7 +90,7 @@ pub(super) fn start_successor(config: &ShareConfig, program: &Path) -> Option<Ch
         Some(_) => supervisor::start_successor(program),
     };
     if let Err(error) = &started {
-        tell(config, "warn", "handover_failed", json!({ "why": format!("{error:#}") }));
+        log(config, "warn", "handover_failed", json!({ "why": format!("{error:#}") }));
     }
     started.ok()
 }
@@ -117,18 +112,18 @@ impl Running {
             Ok(handed) => handed,
             Err(Busy::Ended) => return Err(anyhow!("the disks were not flushed for a successor")),
             Err(busy) => {
-                tell(&self.started, "warn", "handover_refused", json!({ "why": busy.to_string() }));
+                log(&self.started, "warn", "handover_refused", json!({ "why": busy.to_string() }));
                 successor.refuse(&busy.to_string());
                 return Ok(Some(self));
             }
         };
         let config = self.started.clone();
         let (clients, cut) = (handed.clients(), handed.cut);
-        let inheritance = Inheritance { handed, told: self.step_down()? };
-        let window = window_of(&inheritance.told).unwrap_or(config.initial_window);
+        let inheritance = Inheritance { handed, report: self.step_down()? };
+        let window = window_of(&inheritance.report).unwrap_or(config.initial_window);
         match successor.give(&inheritance) {
             Ok(()) => {
-                tell(
+                log(
                     &config,
                     "info",
                     "handed_over",
@@ -138,7 +133,7 @@ impl Running {
             }
             Err(error) => {
                 let why = format!("the successor ended: {error}; this process goes on");
-                tell(&config, "warn", "handover_failed", json!({ "why": why }));
+                log(&config, "warn", "handover_failed", json!({ "why": why }));
                 let inherited = Inherited::of(inheritance, None);
                 let again = Self::start_with(&with_window(&config, &inherited), inherited);
                 again.context("going on where a successor did not").map(Some)
@@ -162,7 +157,7 @@ impl Running {
     fn step_down(self) -> Result<Vec<u8>> {
         // A loop that has ended already has no place.
         let _ = self.orders.send(Order::HandOver);
-        let told = self.looping.join().ok().flatten();
-        told.context("the thread of the window has ended")
+        let report = self.looping.join().ok().flatten();
+        report.context("the thread of the window has ended")
     }
 }

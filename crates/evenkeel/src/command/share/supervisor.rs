@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 const SOCKET: &str = "NOTIFY_SOCKET";
 
 /// This process serves, and is the one that counts. Where nobody wants to know, nothing happens.
-pub fn tell_ready() {
+pub fn notify_ready() {
     let Some(place) = std::env::var_os(SOCKET).filter(|place| !place.is_empty()) else { return };
     let said = format!("MAINPID={}\nREADY=1", std::process::id());
     // Whoever does not listen does not miss it: the disks are served all the same.

@@ -124,7 +124,7 @@ fn latency(study: &Study, period_s: f64) -> Plot {
     let trace = |made: &Made| {
         let look = look(made.way);
         let at = |&(from, until): &Stretch| {
-            let tells = |host: usize| study.experiment.hosts[host].tells;
+            let tells = |host: usize| study.experiment.hosts[host].reports;
             Some((until, 1e3 * made.trace.latency_s((from, until), tells)?))
         };
         let point = |(x, y): (f64, f64)| Point {

@@ -35,12 +35,12 @@ impl Relay {
             // What is left is the beginning of a header.
             self.look_again = false;
         } else if let Some(rejection) = self.refused.take() {
-            self.tell_refusal(rejection, cx);
+            self.send_refusal(rejection, cx);
         }
         Ok(())
     }
 
-    fn tell_refusal(&mut self, rejection: Rejection, cx: &mut Context<'_>) {
+    fn send_refusal(&mut self, rejection: Rejection, cx: &mut Context<'_>) {
         cx.stats.refused.add();
         let mut out = Vec::new();
         Refusal::Gate(rejection).put(&mut out, self.commands.next_number(), true);

@@ -53,7 +53,7 @@ pub enum Event<'a> {
     /// Whether bytes for the client wait because it does not read.
     Blocked(bool),
     /// All that was to be said to the client has gone out, and the end behind it.
-    Told,
+    AllSent,
     /// The gate lets in what waits.
     Admitted,
     /// The gate refuses what waits.

@@ -39,7 +39,7 @@ impl Nbd {
             let goes = if self.has_room(door) { None } else { Some(self.who_goes(door)) };
             if goes == Some(None) {
                 let clients = self.doors[door].clients;
-                return self.tell_crowd(door, format!("{clients} clients are there"));
+                return self.note_crowd(door, format!("{clients} clients are there"));
             }
             match self.doors[door].listener.accept() {
                 Ok(socket) => {
@@ -53,7 +53,7 @@ impl Nbd {
                 // Out of descriptors or memory: the client waits, and no event will tell of it again.
                 Err(error) if is_short(&error) => {
                     self.knock_at = self.knock_at.min(self.now + AGAIN);
-                    return self.tell_crowd(door, error.to_string());
+                    return self.note_crowd(door, error.to_string());
                 }
                 // A client that left before it was accepted.
                 Err(_) => self.knocked = true,
@@ -83,7 +83,7 @@ impl Nbd {
     }
 
     /// Keeps in mind that somebody waits here, if somebody does.
-    fn tell_crowd(&mut self, door: usize, why: String) {
+    fn note_crowd(&mut self, door: usize, why: String) {
         let door = &mut self.doors[door];
         if std::mem::take(&mut door.knocks) {
             self.crowd.times += 1;

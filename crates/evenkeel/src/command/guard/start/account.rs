@@ -77,7 +77,7 @@ impl Account {
     }
 
     fn warn(&self, about: &'static str, text: String, hint: &str) {
-        self.events.tell(&Event::Warned { about, text, hint: hint.into() });
+        self.events.notify(&Event::Warned { about, text, hint: hint.into() });
     }
 
     fn open_files(&self, server: u64, files: u64) {

@@ -35,7 +35,7 @@ pub fn greet(config: &GuardConfig, events: Arc<dyn Listener>, ended: &Arc<Atomic
         let mut pause = PAUSE;
         while !ended.load(Ordering::Relaxed) {
             match greeting::offers_tls(&backend, PATIENCE) {
-                Ok(true) => return events.tell(&without_tls()),
+                Ok(true) => return events.notify(&without_tls()),
                 Ok(false) => return,
                 // That it is not there the first client hears, and the log.
                 Err(_) => std::thread::sleep(pause),

@@ -77,7 +77,7 @@ impl Live<'_> {
     }
 
     fn config(&self, place: usize, plan: &HostPlan) -> HostFile {
-        let held = plan.tells && self.way != Way::Uncontrolled;
+        let held = plan.reports && self.way != Way::Uncontrolled;
         let (law, initial, most) = if held {
             (self.way.name(), self.experiment.law(self.way).initial(), self.experiment.most)
         } else {
