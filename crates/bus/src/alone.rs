@@ -1,4 +1,4 @@
-//! A host without others: what it tells comes back to it.
+//! The bus of a host that is alone: its own messages come back to it.
 
 use super::{BusError, Carrier, Piece};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Who was heard, what, and how long ago.
+//! Which members were heard, what they reported, and how long ago.
 
 use super::Piece;
 use super::message::{Dropped, Message, token};
@@ -6,23 +6,23 @@ use evenkeel_core::Nanos;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Most members of an array that are listened to.
+/// At most so many members of an array are listened to.
 const MEMBERS_MAX: usize = 1_024;
 /// Periods of silence after which a member is gone.
 pub const SILENT_PERIODS: u64 = 3;
 /// Reports by which one of two of a name must be ahead to be the elder; else the lower incarnation is.
 const AHEAD: u64 = 2;
 
-/// Reports that may be missing between two of a live member, besides twice as many as its period fits in between. What is further
-/// ahead was not told by that member: taken, it would keep all from hearing what the member tells.
+/// Messages of a live member that may be missing between two that came, beside twice as many as there were periods between them.
+/// One that is further ahead was not sent by that member; taken in, it would make everything that the member sends look old.
 const MISSING: u64 = 16;
 
-/// Who a member is.
+/// One start of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Its name.
+    /// The name of the member.
     pub name: String,
-    /// Drawn at its start.
+    /// A random number, drawn at its start.
     pub incarnation: u64,
 }
 
@@ -35,22 +35,22 @@ impl Identity {
         Self { name: name.to_owned(), incarnation }
     }
 
-    /// Whether this start of this member told it.
+    /// Whether this start of this member sent the message.
     pub fn has_sent(&self, message: &Message) -> bool {
         message.member == self.name && message.incarnation == self.incarnation
     }
 }
 
-/// The latest of a member.
+/// The latest message of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heard {
-    /// What it told.
+    /// The message.
     pub message: Message,
     /// How long ago it was heard here.
     pub age: Nanos,
 }
 
-/// The latest of a member, and when it came; `None` where it stood there before anybody looked.
+/// The latest message of a member, and when it came; `None` where it stood there before the first look.
 #[derive(Clone, Debug)]
 struct Latest {
     message: Message,
@@ -100,7 +100,7 @@ pub struct Roster {
     own: Identity,
     period: Nanos,
     members: BTreeMap<String, Latest>,
-    /// The sequence number that this start has told last.
+    /// The sequence number of the last message of this start.
     sequence: u64,
     /// Another start under the own name.
     twin: Option<Latest>,
@@ -108,7 +108,7 @@ pub struct Roster {
 }
 
 impl Roster {
-    /// Of a member who tells once a period; nobody was heard yet.
+    /// The roster of a member that reports once a period. Nobody was heard yet.
     pub fn new(own: Identity, period: Nanos) -> Self {
         Self {
             own,
@@ -125,7 +125,7 @@ impl Roster {
         self.period = period;
     }
 
-    /// This start tells this sequence number, and none above it yet.
+    /// This start sends the message with this sequence number, and none above it yet.
     pub fn sent(&mut self, sequence: u64) {
         self.sequence = sequence;
     }
@@ -207,7 +207,7 @@ impl Roster {
         self.twin.as_ref().filter(|twin| twin.is_live(self.period, now)).map(|twin| &twin.message)
     }
 
-    /// The same where it was there before this one, which has told so many reports.
+    /// The same where it was there before this one, which is at this sequence number.
     pub fn elder(&self, sequence: u64, now: Nanos) -> Option<&Message> {
         self.twin(now).filter(|twin| match twin.sequence.abs_diff(sequence) {
             0..=AHEAD => twin.incarnation < self.own.incarnation,

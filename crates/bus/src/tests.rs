@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 const PERIOD: Nanos = Nanos::from_millis(100);
-/// When all that a test lets members tell and hear comes to pass: it takes no time.
+/// The one instant at which all members of a test send and hear.
 const NOW: Nanos = Nanos::from_secs(1_000_000);
 
 /// Only who listens for the living does so by a real clock.

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What an engine is told.
+/// What other threads ask of an engine.
 #[derive(Debug)]
 pub(super) enum Message {
     /// An I/O of a front with its own threads.
@@ -26,7 +26,7 @@ pub(super) enum Message {
     Add(Addition, Sender<Result<usize, ShareError>>),
     /// Other costs of I/Os.
     Costs(Box<Costs>),
-    /// A period has ended: tell what was seen in it.
+    /// A period has ended: what was seen in it is wanted.
     Measure(Sender<Seen>),
     /// No more requests; end when the last one has.
     Stop,
@@ -100,7 +100,7 @@ pub struct DiskCounts {
 /// What was seen in a period.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// What a law is told.
+    /// What was measured, of which the law sees the period.
     pub measured: Measured,
     /// The window in force.
     pub window: f64,

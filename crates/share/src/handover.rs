@@ -9,7 +9,7 @@
 //! ```text
 //!   successor                 predecessor
 //!     ask            ->       takes nothing more from clients, answers, flushes, closes the disks
-//!                    <-       sockets, clients, what it told the other hosts last
+//!                    <-       sockets, clients, its next report to the other hosts
 //!     opens the disks
 //!     take           ->       lets go of all sockets
 //!     serves         <-       and ends
@@ -104,7 +104,7 @@ pub enum HandoverError {
 pub struct Inheritance {
     /// Sockets and clients.
     pub handed: Handed,
-    /// What the predecessor would have told the other hosts next: by it the successor is the same member.
+    /// The message that the predecessor would have sent to the other hosts next: it makes the successor the same member.
     pub report: Vec<u8>,
 }
 

@@ -2,8 +2,7 @@
 //!
 //! A front takes I/Os from clients ([`Request`]), the engine holds them back until the host's window has room, a
 //! [`Backing`] does them, and the engine answers. One thread owns all of that: no I/O takes a lock that another one holds
-//! for longer than it takes to hand over. What sets the window is told what happened, period by period, and knows nothing
-//! of the rest.
+//! for longer than it takes to hand over. What sets the window gets figures of each period and knows nothing of the rest.
 //!
 //! ```text
 //!   front (NBD socket, FUSE)  ->  engine: queue by shares, window  ->  backing (file, array)

@@ -1,6 +1,6 @@
 //! Which figures of a report can be.
 //!
-//! Whoever tells brings his figures into these bounds, and whoever reads drops a report that is outside: one bound, written
+//! A sender brings its figures into these bounds, and a reader drops a message that is outside: one bound, written
 //! once, so that no figure that a host measures keeps its reports from being heard.
 
 use super::{DISKS_MAX, Message};

@@ -1,4 +1,4 @@
-//! What is told and heard, and what is dropped.
+//! Messages that are sent and heard, and those that are dropped.
 
 use super::*;
 use proptest::prelude::*;

@@ -75,7 +75,7 @@ impl Server {
         Bus::open(Box::new(Nats::open(&self.plan(member))?), member, period, clock)
     }
 
-    /// A member on it while it works: what was told comes back, however slow the machine is.
+    /// A member on it while it works: its messages come back, however slow the machine is.
     pub fn join_patiently(&self, member: &str, period: Nanos, clock: Clock) -> Result<Bus, BusError> {
         Bus::open_with(Box::new(Nats::open(&self.plan(member))?), member, (period, patient), clock)
     }

@@ -154,7 +154,7 @@ impl Carrier for Nats {
 
 /// An address without a secret in it: those of command lines are seen by everybody on the host.
 fn address(text: &str) -> Result<ServerAddr, BusError> {
-    // What is wrong may be a password: it is not told again.
+    // What is wrong may be a password, so it is not repeated.
     let shown = || text.rsplit('@').next().unwrap_or_default().to_owned();
     let address: ServerAddr = text.parse().map_err(|_| BusError::Address(shown()))?;
     let is_known = matches!(address.scheme(), "nats" | "tls");
@@ -223,7 +223,7 @@ async fn hear(mut subscriber: Subscriber, pieces: SyncSender<Piece>) {
 /// Sends until nobody has anything to send any more.
 async fn publish(client: Client, subject: String, mut reports: mpsc::Receiver<Vec<u8>>) {
     while let Some(report) = reports.recv().await {
-        // A connection that breaks now is seen by the one who tells next.
+        // A connection that breaks now is noticed by the next message.
         let _ = client.publish(subject.clone(), report.into()).await;
     }
     let _ = tokio::time::timeout(Duration::from_millis(500), client.flush()).await;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 const PERIOD: Nanos = Nanos::from_millis(50);
-/// When all that a test lets members tell and hear comes to pass: it takes no time.
+/// The one instant at which all members of a test send and hear.
 const NOW: Nanos = Nanos::from_secs(1_000_000);
 
 fn exchange(bus: &mut Bus, now: Nanos) -> Result<(), BusError> {

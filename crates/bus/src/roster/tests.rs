@@ -60,7 +60,7 @@ fn what_stood_there_before_anybody_looked_is_no_sign_of_life() {
 fn a_report_far_ahead_of_its_time_silences_nobody() {
     let mut roster = roster();
     roster.take(&piece(&message("a", 1, 100, 1)), Some(at(1)));
-    // Another one tells under the name and the start of a, and leaves it at that.
+    // Somebody sends one message under the name and incarnation of a.
     roster.take(&piece(&message("a", 1, u64::MAX, 9)), Some(at(2)));
     assert_eq!(dropped(&roster, Dropped::Ahead), 1);
     roster.take(&piece(&message("a", 1, 101, 1)), Some(at(3)));

@@ -127,7 +127,7 @@ fn options() -> OpenOptions {
 fn slots_of(mut file: &File, path: &Path) -> Result<usize, BusError> {
     let failed = |error| BusError::File { path: path.to_owned(), error };
     let not = |why| BusError::NotSlots { path: path.to_owned(), why };
-    // A block device has a length too, which only its end tells.
+    // A block device has a length too, which is found only at its end.
     let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
     if length < BLOCK as u64 {
         return Err(not(if length == 0 { "it is empty" } else { "it is too short" }));

@@ -118,7 +118,7 @@ impl Slots {
         Ok(true)
     }
 
-    /// Whether every slot is that of a member who has told something since the file was opened.
+    /// Whether every slot is that of a member that has sent something since the file was opened.
     fn all_are_live(&self) -> bool {
         self.seen.iter().all(|seen| seen.moved && seen.state != State::Free)
     }

@@ -125,7 +125,7 @@ impl From<&Snapshot> for Status {
             version: VERSION,
             at_s: snapshot.at.as_secs_f64(),
             member: snapshot.member.clone(),
-            controller: snapshot.controller.to_owned(),
+            controller: snapshot.law.to_owned(),
             why: snapshot.why.to_string(),
             kept: snapshot.fault.is_some(),
             outsider: matches!(snapshot.why, Why::Outsider { .. }),

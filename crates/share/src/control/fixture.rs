@@ -217,7 +217,7 @@ impl Host {
         self.latest.get().map_or(0.0, |snapshot| snapshot.window)
     }
 
-    /// What was told since the last call, but for windows.
+    /// The events since the last call, but for changes of the window.
     pub fn events(&self) -> Vec<Event> {
         let mut events = self.events.lock().expect("no panic");
         std::mem::take(&mut *events).into_iter().filter(|event| !event.is_routine()).collect()

@@ -1,8 +1,8 @@
-//! The loop of a host that shares storage: measure, tell, hear, ask the law, set the window.
+//! The loop of a host that shares storage: measure, report, hear the others, ask the law, set the window.
 //!
-//! Once a period, at an instant of it that follows from the member's name, so that members are spread over it. Where the
-//! bus is down, or the law fails, the last window is kept and that is told once; hosts without a bus neither stop nor
-//! burst. A period that came late is not made up for.
+//! It does so once a period, at an instant that follows from the member's name, so that members are spread over the period.
+//! Where the bus is down or the law fails, the last window is kept, and listeners hear of it once; hosts without a bus
+//! neither stop nor burst. A period that came late is not made up for.
 
 mod shown;
 mod snapshot;
@@ -29,18 +29,18 @@ use storage::{Crowded, Storage};
 
 /// Longest wait for the engine.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Dropped reports are told at most this often.
+/// Listeners hear of dropped reports at most this often.
 const DROPS_EVERY: Nanos = Nanos::from_secs(60);
 
-/// A period that ends later than this, or half a period, was none in which this host ran all the time.
+/// In a period that ends later than this, or than half a period, this host did not run all the time.
 const LATE: Nanos = Nanos::from_millis(250);
-/// Periods of which nothing is told after such a one: what was under way ends in it, or in the next.
+/// Periods, with that one, whose latency is not reported: I/Os that were under way end in it or in the next.
 const DOUBTED: u32 = 2;
 
 /// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// From one report to the next.
+    /// Time from one report to the next.
     pub period: Nanos,
     /// What sets the window.
     pub law: Law,
@@ -48,7 +48,7 @@ pub struct Settings {
     pub costs: Costs,
 }
 
-/// What the loop can be told.
+/// What other threads ask of the loop.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// New settings; another law goes on from the window in force.
@@ -57,13 +57,13 @@ pub enum Order {
     Shares(usize, f64),
     /// One more disk: its place, and its name.
     Add(usize, String),
-    /// Ends the loop; the window stays, and the others are told that this member leaves.
+    /// Ends the loop; the window stays, and the others hear that this member leaves.
     Stop,
-    /// Ends the loop for a successor that is this member: the others are told nothing.
+    /// Ends the loop for a successor that is this member, so that the others hear nothing.
     HandOver,
 }
 
-/// The loop.
+/// The loop, which owns the window and everything that it follows from.
 pub struct Loop {
     engine: Handle,
     names: Vec<String>,
@@ -76,7 +76,7 @@ pub struct Loop {
     outsider: bool,
     unfair: bool,
     twin: bool,
-    /// Members whose costs are others, as it was told.
+    /// Members whose costs differ, as far as listeners have heard.
     differ: BTreeSet<String>,
     /// Counts of the disks at the end of the last period.
     counted: Vec<DiskCounts>,
@@ -88,14 +88,14 @@ pub struct Loop {
     listener: Arc<dyn Listener>,
     latest: Latest<Snapshot>,
     patience: Duration,
-    /// When the last period ended, and how many to come are not told of.
+    /// When the last period ended, and of how many to come the latency is not reported.
     ended: Option<Nanos>,
     doubted: u32,
     /// Periods to come in which the window is kept.
     hears: u32,
 }
 
-/// What a period gave to go on with.
+/// The reports of a period that the law goes by, and the place of this host's own among them.
 struct Heeded {
     reports: Vec<Report>,
     own: usize,
@@ -145,15 +145,15 @@ impl Loop {
         }
     }
 
-    /// The same for a successor, which begins with a window that follows from what all others told. It has heard nobody yet: the
-    /// window is kept until all have told something.
+    /// The same for a successor, whose first window follows from the reports of all others. It has heard nobody yet, so that the
+    /// window is kept until all have reported.
     pub fn resumed(mut self) -> Self {
         self.hears = SILENT_PERIODS as u32;
         self
     }
 
-    /// Ends a period after the other until told to stop, or until nobody can give orders any more. For a successor: what this member
-    /// would tell next.
+    /// Ends one period after the other, until it is ordered to stop or nobody can give orders any more. Where it ends for a
+    /// successor it gives the message that this member would send next.
     pub fn run(mut self, orders: &Receiver<Order>) -> Option<Vec<u8>> {
         let mut next = self.clock.now() + phase(self.bus.name(), self.settings.period);
         loop {
@@ -169,7 +169,7 @@ impl Loop {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let now = self.clock.now();
-                    self.tick(now);
+                    self.end_period(now);
                     next = following(next, self.clock.now(), self.settings.period);
                 }
             }
@@ -197,7 +197,7 @@ impl Loop {
     }
 
     /// Ends a period, at `now`.
-    pub fn tick(&mut self, now: Nanos) {
+    pub fn end_period(&mut self, now: Nanos) {
         self.totals.periods += 1;
         let Some(mut seen) = self.engine.measure(self.patience) else {
             return self.keep(Fault::Engine);
@@ -223,8 +223,8 @@ impl Loop {
         self.show(now, &seen, &report, &live);
     }
 
-    /// A host that was stopped, or had no CPU, has seen the latency of its own standing still, not of the storage: told to
-    /// the others that would let all windows fall.
+    /// A host that was stopped, or had no CPU, has measured its own standstill and not the latency of the storage. Reported to
+    /// the others, it would let all windows fall.
     fn doubt(&mut self, seen: &mut Seen, now: Nanos) {
         let due = self.settings.period + LATE.max(Nanos(self.settings.period.0 / 2));
         let is_late = self.ended.replace(now).is_some_and(|last| now - last > due);
@@ -235,11 +235,11 @@ impl Loop {
         }
     }
 
-    /// Tells and hears; what the live members told, by name, if this one is among them.
+    /// Sends this host's report and hears the others: the reports of the live members by name, if this one is among them.
     fn converse(&mut self, report: &Report, now: Nanos) -> Result<Heeded, Fault> {
         let sent = self.bus.send(self.law.window(), report, now);
         let heard = self.bus.hear(now);
-        // What kept this one from telling says more than that it was not heard.
+        // Why a report was not sent says more than that it was not heard.
         sent?;
         heard?;
         let live = self.bus.live(now);
@@ -292,7 +292,7 @@ impl Loop {
         }
     }
 
-    /// Who came and went, and what was dropped.
+    /// Notifies of members that came and went, and of reports that were dropped.
     fn notify_of_others(&mut self, live: &[Heard], now: Nanos) {
         let others = live.iter().filter(|heard| !self.bus.is_own(&heard.message));
         let present: BTreeSet<String> = others.map(|heard| heard.message.member.clone()).collect();
@@ -314,7 +314,7 @@ impl Loop {
         }
     }
 
-    /// Whose costs are others, and whose are no more.
+    /// Notifies of members whose costs differ from this host's, and of those whose costs no longer do.
     fn notify_of_costs(&mut self, live: &[Heard]) {
         let others = live.iter().filter(|heard| self.differs(heard));
         let differ: BTreeSet<String> = others.map(|heard| heard.message.member.clone()).collect();
@@ -327,7 +327,7 @@ impl Loop {
         self.differ = differ;
     }
 
-    /// Whether a member has another table of costs; one that does not tell of it yet has the same.
+    /// Whether a member has another table of costs; one whose version has no mark of it is taken to have the same.
     fn differs(&self, heard: &Heard) -> bool {
         heard.message.costs != 0 && heard.message.costs != self.settings.costs.mark()
     }
@@ -342,7 +342,7 @@ impl Loop {
     }
 }
 
-/// Where in a period a member of this name acts.
+/// When in a period a member of this name acts.
 fn phase(name: &str, period: Nanos) -> Nanos {
     let part = u128::from(crc32fast::hash(name.as_bytes()));
     Nanos(((u128::from(period.0) * part) >> 32) as u64)

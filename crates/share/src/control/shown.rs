@@ -31,7 +31,7 @@ impl Loop {
         self.latest.put(Snapshot {
             at,
             member: self.bus.name().to_owned(),
-            controller: self.law.name(),
+            law: self.law.name(),
             threshold_s: self.settings.law.threshold_s(),
             period: self.settings.period,
             window: self.law.window(),

@@ -1,22 +1,25 @@
-//! What the storage of the disks failed at, as it is told: what was lost once, I/O errors now and then.
+//! What the storage of the disks failed at, as listeners hear of it: once of what was lost, and now and then of I/O errors.
 
 use crate::event::{Event, Listener};
 use crate::{Counts, Crowd, DiskCounts};
 use evenkeel_core::Nanos;
 
-/// Errors of a disk are told at most this often.
+/// Listeners hear of the errors of a disk at most this often.
 const NOTIFIED_EVERY: Nanos = Nanos::from_secs(10);
 
+/// What is known of a disk.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
+    /// Failures that were counted so far.
     failures: u64,
+    /// How many of these listeners have heard of, and when they did last.
     notified: u64,
     notified_at: Option<Nanos>,
     failed_at: Option<Nanos>,
     is_lost: bool,
 }
 
-/// Clients without room, as far as they were told of.
+/// How many clients without room listeners have heard of, and when they did last.
 #[derive(Debug, Default)]
 pub(super) struct Crowded {
     notified: u64,
@@ -24,7 +27,7 @@ pub(super) struct Crowded {
 }
 
 impl Crowded {
-    /// Tells of those that came since.
+    /// Notifies of clients that found no room since the last time.
     pub fn notify(&mut self, crowd: &Crowd, now: Nanos, listener: &dyn Listener) {
         let is_due = self.notified_at.is_none_or(|at| now - at >= NOTIFIED_EVERY);
         if crowd.times > self.notified && is_due {
@@ -41,7 +44,7 @@ pub(super) struct Storage {
 }
 
 impl Storage {
-    /// Tells what is new in these counts.
+    /// Notifies of what is new in these counts.
     pub fn notify(&mut self, names: &[String], counts: &Counts, now: Nanos, listener: &dyn Listener) {
         self.disks.resize(names.len(), Known::default());
         for ((known, name), counts) in self.disks.iter_mut().zip(names).zip(&counts.disks) {

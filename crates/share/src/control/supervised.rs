@@ -1,10 +1,10 @@
-//! Keeps a law honest: where it fails, the last window is kept, and it is not asked again.
+//! A law under supervision: where it fails, the last window is kept, and the law is not asked again.
 
 use super::Fault;
 use evenkeel_core::share::{Law, Period, Report, WindowLaw};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The least window that is set: below it nothing moves any more.
+/// The smallest window that is set; below it nothing would move any more.
 const WINDOW_MIN: f64 = 0.01;
 
 /// A law, and the window that it gave last.
@@ -15,22 +15,22 @@ pub struct SupervisedLaw {
 }
 
 impl SupervisedLaw {
-    /// A law at its beginning, with the window that is in force.
+    /// Supervises a law that has not been asked yet; `window` is in force.
     pub fn new(law: Box<dyn WindowLaw>, window: f64) -> Self {
         Self { law, window, failed: None }
     }
 
-    /// Another law, which goes on from the window in force.
+    /// Puts another law in its place, which goes on from the window in force.
     pub fn replace(&mut self, law: &Law) {
         *self = Self::new(law.beginning_with(self.window).build(), self.window);
     }
 
-    /// Its name.
+    /// The name of the law.
     pub fn name(&self) -> &'static str {
         self.law.name()
     }
 
-    /// The window that holds.
+    /// The window in force.
     pub fn window(&self) -> f64 {
         self.window
     }
@@ -50,7 +50,7 @@ impl SupervisedLaw {
         self.law.beta().filter(|_| self.failed.is_none())
     }
 
-    /// What to tell the others. A law that has failed says nothing of its own: they divide by what is wanted here.
+    /// The report for the others. It has no figures of a law that has failed: the others divide by what is wanted here.
     pub fn report(&mut self, period: &Period) -> Report {
         if self.failed.is_none() {
             match catch_unwind(AssertUnwindSafe(|| self.law.report(period))) {
@@ -64,7 +64,7 @@ impl SupervisedLaw {
     /// The window from now on.
     ///
     /// # Errors
-    /// The law panicked, or wants a window that cannot be, now or before.
+    /// The law panicked or gave a window that is no number above zero, now or before.
     pub fn update(&mut self, all: &[Report], own: usize) -> Result<f64, Fault> {
         if let Some(fault) = &self.failed {
             return Err(fault.clone());

@@ -27,7 +27,7 @@ fn on_nats(server: &Server, name: &str) -> (Bus, Clock) {
 }
 
 /// Writes to a slot that nobody has claimed.
-/// Also what no host of ours would tell.
+/// Writes a message into a slot, also one that no host of ours would send.
 fn write(path: &Path, message: &Message) {
     let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
     file.write_all_at(&message.bytes(), 4 * 4_096).unwrap();
@@ -44,7 +44,7 @@ impl<'a> Periods<'a> {
     fn pass(&mut self, hosts: &mut [&mut Host]) {
         self.0.pass(PERIOD);
         self.1 += PERIOD;
-        hosts.iter_mut().for_each(|host| host.looped.tick(self.1));
+        hosts.iter_mut().for_each(|host| host.looped.end_period(self.1));
     }
 
     /// Until something is so, within some minutes of theirs.
@@ -156,7 +156,7 @@ fn without_a_bus_the_last_windows_are_kept_and_hosts_agree_soon_after_it_is_back
     reported_once(&a.events(), shown.fault.clone());
 }
 
-/// Whether each fault was told once, and its end, after one that had been told before.
+/// Whether listeners heard once of each fault and of its end, after one that they had heard of before.
 fn reported_once(events: &[Event], mut fault: Option<Fault>) {
     for event in events {
         match event {
@@ -201,8 +201,8 @@ fn clocks_that_differ_and_run_at_other_speeds_do_not_matter() {
         station.pass(PERIOD);
         at_a += PERIOD;
         at_b += Nanos(PERIOD.0 * 11 / 10);
-        a.looped.tick(at_a);
-        b.looped.tick(at_b);
+        a.looped.end_period(at_a);
+        b.looped.end_period(at_b);
     }
     assert!([&a, &b].iter().all(|host| fault(host).is_none()));
 }
@@ -373,7 +373,7 @@ fn an_engine_that_has_ended_is_a_fault_and_no_panic() {
     engine.stop().unwrap();
     let mut looped =
         Loop::new((handle, Vec::new()), on_slots(&path, "a"), settings, (listener, Latest::new()));
-    (1..4).for_each(|second| looped.tick(Nanos::from_secs(second)));
+    (1..4).for_each(|second| looped.end_period(Nanos::from_secs(second)));
     let faults = events.lock().unwrap().iter().filter(|event| is_fault(event)).count();
     assert_eq!((faults, looped.totals.kept), (1, 3));
 }

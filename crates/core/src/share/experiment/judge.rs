@@ -98,7 +98,7 @@ fn off(experiment: &Experiment, trace: &Trace) -> (f64, Option<f64>) {
     (over, under)
 }
 
-/// Whether windows of those that tell hold somebody back.
+/// Whether windows of the hosts that keep to a law hold somebody back.
 fn holds_back(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> bool {
     let of = |figures: Vec<f64>| -> f64 {
         figures.iter().zip(&experiment.hosts).filter(|(_, host)| host.reports).map(|(figure, _)| figure).sum()
@@ -120,7 +120,7 @@ fn eased(experiment: &Experiment, trace: &Trace) -> Option<Eased> {
     Some(Eased { host, opened, used })
 }
 
-/// Mean latency of those that tell.
+/// Mean latency of the hosts that keep to a law.
 fn latency(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> f64 {
     trace.latency_s(stretch, |host| experiment.hosts[host].reports).unwrap_or(0.0)
 }

@@ -54,7 +54,7 @@ impl Way {
 /// A stretch in which nothing changes from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calm {
-    /// When.
+    /// When it is.
     pub stretch: Stretch,
     /// The shares that hosts should have in it: 0 for a host that is not there or not counted. `None` where shares are not
     /// judged, because they cannot be met, or because who has them does not want that much.
@@ -77,7 +77,7 @@ pub struct Published {
 /// An experiment: hosts, shares, threshold, and what was published of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// Its name.
+    /// The name of the experiment.
     pub name: &'static str,
     /// What it is in the publication.
     pub what: &'static str,
@@ -87,11 +87,11 @@ pub struct Experiment {
     pub hosts: Vec<HostPlan>,
     /// Latency threshold in seconds.
     pub threshold_s: f64,
-    /// Most window of a host.
+    /// The largest window of a host.
     pub most: f64,
     /// Beta for a share of 1.
     pub k: f64,
-    /// Seconds.
+    /// Length of the run in seconds.
     pub duration_s: f64,
     /// Stretches in which nothing changes from outside.
     pub calm: Vec<Calm>,
@@ -101,7 +101,7 @@ pub struct Experiment {
     pub calibrates: bool,
     /// What was published of the published law.
     pub parda: Published,
-    /// And without control.
+    /// What was published without control.
     pub uncontrolled: Published,
     /// Why its figures are not the published ones, where that is known.
     pub why_off: Option<&'static str>,

@@ -34,7 +34,7 @@ pub const PART_OF_PEAK: f64 = 0.9;
 /// least 0.9 of the true one.
 pub const RISE_MOST: f64 = 0.1;
 
-/// The latency at the knee tells full storage from idle one if it is this many times that of the least depth.
+/// The latency at the knee is that of full storage if it is so many times the latency at the least depth.
 ///
 /// Storage with a fixed limit and no queue below it, `X(W) = min(W / s, C)`, has its knee at the latency of a single I/O. What
 /// interpolation between doubled depths adds to that is up to 1.28 (tested), so that anything below 1.3 may be nothing.
