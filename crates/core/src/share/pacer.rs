@@ -139,8 +139,9 @@ mod tests {
     fn windows_that_change_a_little_excuse_nothing_that_is_beyond_all_of_them() {
         let mut pacer = Pacer::new(0.5, 0.0);
         assert_eq!(pacer.send(1.0, 0.0), Ok(()));
-        (1..=1_000)
-            .for_each(|step_number| pacer.set(if step_number % 2 == 0 { 0.5 } else { 0.49 }, f64::from(step_number) * 0.0001));
+        (1..=1_000).for_each(|step_number| {
+            pacer.set(if step_number % 2 == 0 { 0.5 } else { 0.49 }, f64::from(step_number) * 0.0001)
+        });
         pacer.complete(1.0, 0.1);
         let wait = pacer.send(1.0, 0.1).unwrap_err();
         assert!((wait - 0.1).abs() < 0.01, "{wait}");

@@ -32,9 +32,9 @@ pub struct GuardConfig {
     pub weights: BTreeMap<String, u32>,
     /// Name of the controller.
     pub controller: String,
-    /// Its parameters are those that the search found, not the published ones.
+    /// Whether its parameters are those that the search found, not the published ones.
     pub fitted: bool,
-    /// Span of the means of the throttling study's rule.
+    /// Span of the means of the throttling study's controller.
     pub reflection_span: Nanos,
     /// The limit before the controller has decided; the fixed controller keeps it.
     pub initial_limit: u32,
@@ -42,7 +42,7 @@ pub struct GuardConfig {
     pub max_limit: u32,
     /// Memory that transactions may use: a cap on the limit.
     pub memory: Option<evenkeel::Memory>,
-    /// From one tick to the next.
+    /// Time from one tick to the next.
     pub tick: Nanos,
     /// Hardware counters on the CPUs of the server.
     pub counters: bool,

@@ -48,7 +48,7 @@ pub struct ShareConfig {
     pub max_window: f64,
     /// What I/Os cost.
     pub costs: CostTables,
-    /// How hosts tell each other.
+    /// The bus by which hosts reach each other.
     pub bus: BusConfig,
     /// Where metrics are served.
     pub metrics: Option<String>,
@@ -60,7 +60,7 @@ pub struct ShareConfig {
     pub log: Form,
 }
 
-/// How hosts tell each other.
+/// The bus by which hosts reach each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BusConfig {
     /// `slot:FILE`, or servers of NATS; nobody else is there where it is missing.

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Time for transactions to end when it is stopped, as the guard's own flag.
 const DRAIN: &str = "2s";
 
-/// What kind of guard.
+/// What kind of guard it is to be.
 #[derive(Clone, Debug, Default)]
 pub struct Spec {
     /// The server: host:port or the path of its socket.
@@ -87,7 +87,7 @@ impl Child {
         self.child.id().is_alive()
     }
 
-    /// What it says of itself.
+    /// Its status, as it serves it.
     ///
     /// # Errors
     /// It does not answer within some seconds, or has ended.
@@ -123,7 +123,7 @@ fn arguments(spec: &Spec) -> Vec<String> {
     arguments
 }
 
-/// Where it listens and serves what it shows, in the event that tells of them.
+/// Where it listens and where it serves its metrics, as its event of the start has them.
 fn places(event: &Value) -> Option<(String, String)> {
     let text = |key: &str| event.get(key)?.as_str().map(str::to_owned);
     (text("event")? == "listening").then_some(())?;

@@ -1,9 +1,9 @@
-//! Changes of the limit, so that a log tells every one of them and can still be read.
+//! Changes of the limit in the log: every one of them is counted there, and the log can still be read.
 //!
 //! A controller that looks for the best limit changes it some times a second: it tries another one, and goes back. These
-//! steps are gathered and told together, every ten seconds at most: how many there were, between which limits, how many
+//! steps are gathered into one line, every ten seconds at most: how many there were, between which limits, how many
 //! of each kind, and the last one's reason in words. What decides something (a better limit was found, a collapse was met)
-//! is told by itself, at once. The counts of both kinds of lines add up to the changes that the metrics count.
+//! has a line of its own, at once. The counts of both kinds of lines add up to the changes that the metrics count.
 
 use crate::view::log::Parts;
 use evenkeel_core::Nanos;
@@ -13,20 +13,20 @@ use evenkeel_guard::event::Event;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// From the first step that is gathered to the line that tells of it.
+/// Time from the first step that is gathered to the line with all of them.
 const GATHERED_FOR: Nanos = Nanos::from_secs(10);
 
 /// Which changes of the limit have a line each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum LoggedDecisions {
-    /// Those that decide something; steps on the way are told together, every 10 s at most
+    /// Those that decide something; steps on the way share a line, every 10 s at most
     #[default]
     Decisive,
     /// All of them
     All,
 }
 
-/// What was gathered and not told.
+/// The steps that were gathered and are not logged yet.
 #[derive(Debug, Default)]
 pub struct Decisions {
     gathered: Option<Gathered>,
@@ -44,7 +44,7 @@ struct Gathered {
 }
 
 impl Decisions {
-    /// Keeps the event for later where it is a step that is told with others; whether it did.
+    /// Keeps the event for later where it is a step that shares a line with others. Whether it did.
     pub fn keep(&mut self, event: &Event, logged: LoggedDecisions, now: Nanos) -> bool {
         let Event::Limit { from, verdict, dry_run } = event else { return false };
         let step = verdict.decision.and_then(|decision| step(&decision.why));
@@ -67,13 +67,13 @@ impl Decisions {
         true
     }
 
-    /// What was gathered, once it is old enough.
+    /// The line of the steps that were gathered, once the first of them is old enough.
     pub fn due(&mut self, now: Nanos) -> Option<Parts> {
         let is_due = self.gathered.as_ref().is_some_and(|gathered| now - gathered.since >= GATHERED_FOR);
         if is_due { self.rest() } else { None }
     }
 
-    /// What was gathered, at the end.
+    /// The line of the steps that were gathered, at the end.
     pub fn rest(&mut self) -> Option<Parts> {
         let Gathered { changes, least, most, kinds, last, dry_run, .. } = self.gathered.take()?;
         let mut fields = json!({
@@ -91,7 +91,7 @@ impl Decisions {
     }
 }
 
-/// The kind of a step that decides nothing by itself: a probe, there and back again, or the move that a simple law makes
+/// The kind of a step that decides nothing by itself: a probe, there and back again, or the move that a simple controller makes
 /// at every look. `None` for all others.
 fn step(why: &Reason) -> Option<&'static str> {
     match why {

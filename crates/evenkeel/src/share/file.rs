@@ -6,14 +6,14 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a host is told.
+/// The configuration of a host.
 #[derive(Clone, Debug)]
 pub struct HostFile {
     pub name: String,
     /// Where NBD is served; a host whose disk is mounted needs none.
     pub nbd: Option<&'static str>,
     pub window: WindowFile,
-    /// The slot file over which it speaks with the others; `None` for one that tells nobody.
+    /// The slot file that is its bus; `None` for a host that reports to nobody.
     pub slots: Option<PathBuf>,
     pub disks: Vec<DiskFile>,
 }

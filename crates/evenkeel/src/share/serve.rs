@@ -1,4 +1,4 @@
-//! Where a host that shares storage serves what it shows.
+//! The pages of a host that shares storage: metrics, health, status.
 
 use super::{metrics, status::Status};
 use crate::view::http::{Page, Server};
@@ -14,7 +14,7 @@ const LATE_PERIODS: u64 = 5;
 /// A disk is well again when its storage has failed at nothing for so long.
 const WELL_AFTER: Nanos = Nanos::from_secs(60);
 
-/// Serves what the loop posts on `latest` by `clock`.
+/// Serves the `latest` snapshot of the loop; ages are by `clock`.
 ///
 /// # Errors
 /// The address is taken, or none.

@@ -1,19 +1,19 @@
-//! Every decision with what it was made of: bounded, and enough to be replayed.
+//! The journal: every decision with the sample that it was made of. It is bounded, and has all that a replay needs.
 
 use super::supervised::{SupervisedController, Verdict};
 use evenkeel_core::control::{Controller, Sample};
 use std::collections::VecDeque;
 
-/// One tick.
+/// A tick with its decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What the controller was told, lying sensors taken out.
+    /// What the controller got to see; sensors that lie are left out.
     pub sample: Sample,
-    /// What came of it.
+    /// The limit that followed, and why.
     pub verdict: Verdict,
 }
 
-/// The last entries.
+/// The latest entries.
 #[derive(Clone, Debug)]
 pub struct Journal {
     entries: VecDeque<Entry>,
@@ -28,7 +28,7 @@ impl Journal {
         Self { entries: VecDeque::with_capacity(most), most }
     }
 
-    /// The oldest makes room.
+    /// Adds an entry; the oldest one goes where there are too many.
     pub fn push(&mut self, entry: Entry) {
         if self.entries.len() >= self.most {
             self.entries.pop_front();
@@ -36,7 +36,7 @@ impl Journal {
         self.entries.push_back(entry);
     }
 
-    /// From the oldest on.
+    /// The entries, from the oldest on.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
@@ -47,9 +47,9 @@ impl Journal {
 pub struct Replayed {
     /// Number of the tick, from 0.
     pub tick: usize,
-    /// The limit then.
+    /// The limit at that time.
     pub then: u32,
-    /// What the controller says now.
+    /// What the controller that is asked now decides.
     pub now: Verdict,
 }
 

@@ -1,8 +1,8 @@
 //! From what is seen to the limit: the tick.
 //!
 //! Some ten times a second the gate's figures and the sensors make a sample, the controller decides, and
-//! the gate gets its limit. `check` keeps out what makes no sense, `keeper` holds the last proven limit
-//! where the controller fails, `journal` keeps what a replay needs. `loans` decides how many may lend their
+//! the gate gets its limit. `check` leaves out figures that make no sense, `supervised` keeps the last proven limit
+//! where the controller fails, and `journal` has what a replay needs. `loans` decides how many may lend their
 //! permits beside that.
 
 mod baseline;

@@ -1,4 +1,4 @@
-//! Which process the backend is, where it runs on this machine.
+//! Finds the process of the backend, where it runs on this machine.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 /// Where the server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerAddress {
-    /// A Unix socket.
+    /// At a Unix socket.
     Unix(PathBuf),
-    /// TCP.
+    /// At a TCP address.
     Tcp(SocketAddr),
 }
 
@@ -20,8 +20,8 @@ const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];
 
 /// The process that listens there; `None` where it is on another host, gone, or hidden from us (a namespace of its own;
 /// another user who has several servers here, where we may not see whose socket it is).
-pub fn find(place: &ServerAddress) -> Option<u32> {
-    match place {
+pub fn find(address: &ServerAddress) -> Option<u32> {
+    match address {
         ServerAddress::Unix(path) => peer(&UnixStream::connect(path).ok()?).ok(),
         ServerAddress::Tcp(address) if is_local(address.ip()) => {
             let sockets = listening(address.port());

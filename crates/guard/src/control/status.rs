@@ -1,4 +1,4 @@
-//! What the server says of itself, asked with an account of its own by whoever holds a connection.
+//! The server's own status, which a connection with an account of its own asks for.
 
 use crate::admission::Interval;
 use evenkeel_core::Nanos;
@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A reading older than this is not available any more.
 const FRESH: Nanos = Nanos::from_secs(5);
 
-/// Where readings are put.
+/// The latest reading of the server's status. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct LatestStatus(Arc<Mutex<Option<(Nanos, StatusReading)>>>);
 
 impl LatestStatus {
-    /// An empty one.
+    /// There is no reading yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The reading of this instant, on the clock of the guard; `None` where the server did not answer.
+    /// Puts the reading of this instant, by the clock of the guard; `None` where the server did not answer.
     pub fn put(&self, now: Nanos, reading: Option<StatusReading>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reading.map(|reading| (now, reading));
     }
@@ -39,7 +39,7 @@ pub struct ServerStatus {
 }
 
 impl ServerStatus {
-    /// Reads what is posted on `latest`.
+    /// Goes by the readings that are put into `latest`.
     pub fn new(latest: LatestStatus) -> Self {
         Self { latest, last: None, in_flight_s: 0.0, share: None, fresh: false }
     }

@@ -1,24 +1,24 @@
-//! Keeps a controller honest: it is asked only with samples that make sense, and where it fails the last
-//! proven limit holds. Only the operator opens the gate fully.
+//! A controller under supervision: it is asked only with samples that make sense, and where it fails the last proven limit
+//! is kept. Only the operator opens the gate fully.
 
 use super::check::{Fault, check};
 use evenkeel_core::control::{Controller, Decision, Sample};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What holds after a tick.
+/// The limit after a tick, and why.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// The limit.
+    /// The limit from now on.
     pub limit: u32,
     /// The controller's decision, where it was asked and answered.
     pub decision: Option<Decision>,
-    /// What was wrong.
+    /// What was wrong, where something was.
     pub fault: Option<Fault>,
 }
 
 impl Verdict {
-    /// Whether the last proven limit holds in place of a decision.
+    /// Whether the last proven limit is kept for want of a decision.
     pub fn is_kept(&self) -> bool {
         self.decision.is_none()
     }
@@ -47,14 +47,15 @@ pub struct SupervisedController {
 }
 
 impl SupervisedController {
-    /// Until something is proven, `initial_limit` holds. No limit passes `max_limit`.
+    /// Supervises a controller that has not been asked yet. `initial_limit` is in force until something is proven, and no limit
+    /// passes `max_limit`.
     pub fn new(controller: Box<dyn Controller>, initial_limit: u32, max_limit: u32) -> Self {
         let max_limit = max_limit.max(1);
         let initial = initial_limit.clamp(1, max_limit);
         Self { controller, max_limit, current: initial, proven: initial, dead: false }
     }
 
-    /// Name of the controller.
+    /// The name of the controller.
     pub fn name(&self) -> &'static str {
         self.controller.name()
     }
@@ -69,19 +70,19 @@ impl SupervisedController {
         self.dead
     }
 
-    /// Another controller, which goes on from the limit that holds.
+    /// Puts another controller in its place, which goes on from the limit in force.
     pub fn replace(&mut self, controller: Box<dyn Controller>, max_limit: u32) {
         *self = Self { proven: self.proven, ..Self::new(controller, self.current, max_limit) };
     }
 
-    /// Another bound of the limits.
+    /// Sets another highest limit.
     pub fn set_max_limit(&mut self, max_limit: u32) {
         self.max_limit = max_limit.max(1);
         self.current = self.current.min(self.max_limit);
         self.proven = self.proven.min(self.max_limit);
     }
 
-    /// The limit from the end of this tick on. Lying sensors are taken out of the sample.
+    /// Takes in a tick and decides the limit from its end on. Sensors that lie are taken out of the sample.
     pub fn tick(&mut self, sample: &mut Sample) -> Verdict {
         if self.dead {
             return self.keep(Fault::Panic);

@@ -20,19 +20,19 @@ use std::time::Duration;
 /// Entries of the journal that are kept in memory: a quarter of an hour at ten ticks a second.
 const JOURNAL_MAX: usize = 9_000;
 
-/// The way to a gate that threads share: whoever holds it delivers what a call brings about.
+/// Access to a gate that threads share. Whoever implements it passes on the notices that a call brings about.
 pub trait Reach: Send + Sync {
     /// Calls `act` once with the gate.
     fn reach(&self, act: &mut dyn FnMut(&mut Gate));
 }
 
-/// Tenants are counted this often.
+/// Tenants are counted no more often than this.
 const TENANTS_EVERY: Nanos = Nanos::from_millis(500);
 
 /// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// From one tick to the next, 50 to 100 ms.
+    /// Time from one tick to the next, 50 to 100 ms.
     pub tick: Nanos,
     /// The limit until the controller has decided.
     pub initial_limit: u32,
@@ -42,11 +42,11 @@ pub struct Settings {
     pub options: Options,
 }
 
-/// What the loop can be told.
+/// What other threads ask of the loop.
 pub enum Order {
-    /// New settings, and a new controller where one is given; what runs goes on.
+    /// Takes new settings, and a new controller where one is given; transactions that run go on.
     Set(Settings, Option<Box<dyn Controller>>),
-    /// The journal as it is.
+    /// Sends the journal as it is.
     Journal(std::sync::mpsc::Sender<Journal>),
     /// Ends the loop; the limit stays.
     Stop,
@@ -55,7 +55,7 @@ pub enum Order {
 /// Where entries of the journal go.
 pub type Recorder = Box<dyn FnMut(&Entry) + Send>;
 
-/// The loop.
+/// The loop, which owns the controller and the limit.
 pub struct Loop {
     gate: Arc<dyn Reach>,
     clock: Clock,
@@ -79,7 +79,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// A loop on a gate. `record` gets every entry of the journal, `latest` every snapshot.
+    /// A loop on a gate. `record` gets every entry of the journal, and `latest` every snapshot.
     pub fn new(
         (gate, clock): (Arc<dyn Reach>, Clock),
         (controller, sensors): (Box<dyn Controller>, Sensors),
@@ -113,7 +113,7 @@ impl Loop {
         this
     }
 
-    /// Ticks until told to stop, or until nobody can give orders any more.
+    /// Ticks until it is ordered to stop, or until nobody can give orders any more.
     pub fn run(mut self, orders: &Receiver<Order>) {
         let mut next = self.clock.now() + self.settings.tick;
         loop {
@@ -140,7 +140,7 @@ impl Loop {
                 }
                 let (from, to) = (self.limit, self.limit.min(settings.max_limit.max(1)));
                 if from != to {
-                    // No tick sees this change, and none may pass untold or uncounted.
+                    // No tick sees this change, and every change has an event and is counted.
                     self.totals.changes += 1;
                     self.listener.notify(&Event::MaxLimit { from, to });
                 }
@@ -162,7 +162,7 @@ impl Loop {
         });
     }
 
-    /// One tick, at `now`.
+    /// Does one tick, at `now`.
     pub fn tick(&mut self, now: Nanos) {
         let (interval, census) = self.look(now);
         let reading = Clock::start();

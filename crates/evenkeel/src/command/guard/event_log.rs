@@ -13,10 +13,10 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// At the end, time for what was told to be read.
+/// At the end the log waits at most so long for its last lines to be read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Whoever has something to tell tells it here, from any thread.
+/// The log of events, which any thread may write to.
 pub struct EventLog {
     clock: Clock,
     lines: Lines,
@@ -30,8 +30,8 @@ struct State {
 }
 
 impl EventLog {
-    /// One that tells as the configuration asks. Panics of the process are told by it from now on: the usual way would
-    /// write to stderr in the thread that panics, which has sessions to serve.
+    /// Starts a log in the form that the configuration asks for. From now on panics of the process are lines of it as well: by
+    /// default they would be written to stderr in the thread that panics, which has sessions to serve.
     ///
     /// # Errors
     /// The system gives no thread.
@@ -46,20 +46,20 @@ impl EventLog {
         Ok(Self { clock: Clock::start(), lines, state: Mutex::new(state) })
     }
 
-    /// Tells as another configuration asks.
+    /// Goes on in the form that another configuration asks for.
     pub fn set(&self, config: &GuardConfig) {
         let mut state = self.lock();
         (state.form, state.decisions_logged) = (config.log, config.log_decisions);
     }
 
-    /// Tells what was gathered for long enough.
+    /// Writes the line of gathered steps, once it is due.
     pub fn look(&self) {
         let mut state = self.lock();
         let due = state.decisions.due(self.clock.now());
         self.write(due, state.form);
     }
 
-    /// Tells all that was gathered, and waits a moment for it to be read.
+    /// Writes the line of all steps that were gathered, and waits a moment for it to be read.
     pub fn rest(&self) {
         let mut state = self.lock();
         let rest = state.decisions.rest();

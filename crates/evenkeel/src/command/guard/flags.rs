@@ -67,8 +67,8 @@ pub struct Flags {
     /// Form of the log on stderr [default: text]
     #[arg(long, value_enum, value_name = "FORM")]
     log: Option<Form>,
-    /// Which changes of the limit have a line of their own in the log; the others are told together, every 10 s at
-    /// most [default: decisive]
+    /// Which changes of the limit have a line of their own in the log; the others share one, every 10 s at most
+    /// [default: decisive]
     #[arg(long, value_enum, value_name = "WHICH")]
     log_decisions: Option<LoggedDecisions>,
     /// Time for transactions to end after SIGTERM [default: 10s]
@@ -89,7 +89,7 @@ pub struct Flags {
     /// Time for a client from its arrival to the end of its login [default: 10s]
     #[arg(long, value_name = "TIME")]
     login_max: Option<String>,
-    /// Most clients at a time; others are told so [default: as many as open files allow]
+    /// Most clients at a time; others are refused [default: as many as open files allow]
     #[arg(long, value_name = "N")]
     clients_max: Option<usize>,
     /// Give up a server whose host has not answered for so long, as one that lost its power [default: 15s]
@@ -111,7 +111,7 @@ pub struct Flags {
     /// Key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Make a key and a certificate at the start, in memory: keeps out who listens; the log tells its fingerprint
+    /// Make a key and a certificate at the start, in memory: keeps out who listens; its fingerprint is in the log
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
     /// TLS towards the server; preferred: where the client has it too and the server offers it, which whoever sits

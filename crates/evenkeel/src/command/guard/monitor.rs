@@ -29,7 +29,8 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Asks the server behind `url` and posts what it says, with the time of `clock`. `first` looks at it once.
+    /// Asks the server behind `url` for its status again and again, and puts each reading into `latest` with the time of `clock`.
+    /// `first` looks at the server once.
     ///
     /// # Errors
     /// A URL that is none; a server that does not answer is no error, and asked again later.
@@ -53,7 +54,7 @@ impl Drop for Monitor {
             std::thread::sleep(Duration::from_millis(5));
         }
         if thread.is_finished() {
-            // A panic in it has been told already.
+            // A panic in it is in the log already.
             let _ = thread.join();
         }
     }

@@ -97,7 +97,7 @@ fn drain(guard: Guard, running: Running, config: &GuardConfig, events: &EventLog
     let cut = guard.stop(config.drain)?;
     events.notify(&Event::Drained { cut });
     drop(running);
-    // The controller has ended: what it changed last is told as well.
+    // The controller has ended: its last changes are logged as well.
     events.rest();
     Ok(ExitCode::SUCCESS)
 }
@@ -123,7 +123,7 @@ impl Running {
         let first = start::Account::new(config, events.clone());
         let monitor = monitor.map(|url| Monitor::start(url, (status.clone(), clock), first)).transpose()?;
         let server_status = monitor.as_ref().map(|_| ServerStatus::new(status));
-        let sensors = Sensors::new(place(&config.plan.backend), config.counters, server_status);
+        let sensors = Sensors::new(server_address(&config.plan.backend), config.counters, server_status);
         let looped = Loop::new(
             (Arc::new(handle.clone()), clock),
             (config.controller_settings()?.build(), sensors),
@@ -150,7 +150,7 @@ impl Running {
         })
     }
 
-    /// Tells what connections did since the last look, and what the limit did.
+    /// Logs what connections did since the last look, and what the limit did.
     fn look(&self, guard: &Guard, watch: &mut Watch, events: &EventLog) {
         for event in watch.look(Counts::from(guard.stats())) {
             if matches!(event, Event::ClientsRefused { .. }) {
@@ -161,7 +161,8 @@ impl Running {
         events.look();
     }
 
-    /// What changed, by what became of it; `held` is what holds, before and afterwards.
+    /// Takes a new configuration over as far as that is possible while clients are connected. `held` is the one in force, before
+    /// and afterwards.
     fn reload(&mut self, guard: &Guard, held: &mut GuardConfig, new: &GuardConfig) -> Result<Changes> {
         // One that is asked for as before keeps what it has learnt.
         let wanted = new.controller_settings()?;
@@ -196,7 +197,7 @@ fn weigh(guard: &Guard, weights: &BTreeMap<String, u32>, before: &BTreeMap<Strin
     });
 }
 
-fn place(backend: &Address) -> Option<ServerAddress> {
+fn server_address(backend: &Address) -> Option<ServerAddress> {
     match backend {
         Address::Unix(path) => Some(ServerAddress::Unix(path.clone())),
         Address::Tcp { host, port } => {

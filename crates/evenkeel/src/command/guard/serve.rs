@@ -56,7 +56,7 @@ fn health(snapshot: &Snapshot, now: Nanos, refused: Option<Nanos>, open: u64) ->
     }
 }
 
-/// Serves what the loop posts on `latest`, and how the guard is.
+/// Serves the `latest` snapshot of the loop, and the health of the guard.
 ///
 /// # Errors
 /// The address is taken, or none.

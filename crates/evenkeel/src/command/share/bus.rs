@@ -9,7 +9,7 @@ use evenkeel_bus::{Alone, Bus, BusError, Carrier};
 use evenkeel_os::clock::Clock;
 use std::path::Path;
 
-/// Joins the others, or goes on as the member that a predecessor was, by what it would have told next.
+/// Joins the others, or goes on as the member that a predecessor was, by the report that it would have sent next.
 pub fn open(config: &ShareConfig, report: Option<&[u8]>, clock: Clock) -> Result<Bus> {
     let carrier = carrier(config)?;
     let opened = match report {

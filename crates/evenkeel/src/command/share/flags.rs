@@ -101,7 +101,7 @@ pub struct Flags {
     /// What writes cost by size, in the same units; one size is enough [default: as much as reads]
     #[arg(long, value_name = "SIZE=COST,...")]
     cost_write: Option<String>,
-    /// How hosts tell each other: slot:FILE, nats://HOST:PORT or tls://HOST:PORT [default: this host is alone]
+    /// How hosts reach each other: slot:FILE, nats://HOST:PORT or tls://HOST:PORT [default: this host is alone]
     #[arg(long, value_name = "BUS")]
     bus: Option<String>,
     /// Name of the storage on a NATS [default: array]

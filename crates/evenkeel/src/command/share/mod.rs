@@ -55,7 +55,7 @@ enum Action {
     Top(top::TopArgs),
     /// Make a simulated array: storage with known answers, to try and to test
     Array(array::ArrayArgs),
-    /// Make a slot file, by which hosts tell each other, or make one of an empty block device
+    /// Make a slot file, by which hosts reach each other, or make one of an empty block device
     Slots(slots::SlotsArgs),
 }
 

@@ -1,4 +1,5 @@
-//! Who watches over this process: told when it serves, and which process it is, since a successor takes its place.
+//! The supervisor of this process (systemd): it is notified when the process serves, and which process it is, since a
+//! successor takes its place.
 
 use anyhow::{Context, Result};
 use std::ffi::OsStr;

@@ -42,7 +42,7 @@ pub enum Caveat {
     OthersUnknown,
     /// The page cache may have answered.
     PageCache {
-        /// Whether all of the storage fits into free memory; `None` where nobody tells.
+        /// Whether all of the storage fits into free memory; `None` where that is not known.
         fits: Option<bool>,
     },
     /// Parts of the file are nowhere on the storage, and read at once.

@@ -5,7 +5,7 @@ use crate::admission::{Caller, Loan, Outcome, SessionId};
 use evenkeel_core::control::{Decision, Reason};
 use std::sync::{Mutex, mpsc};
 
-/// Wants a limit, until it is told to fail.
+/// Wants a limit, until it is made to fail.
 struct Wants(u32);
 
 impl Controller for Wants {
@@ -173,7 +173,7 @@ fn orders_are_obeyed_between_ticks() {
     let looping = std::thread::spawn(move || scene.looped.run(&inbox));
     let fast = Settings { tick: Nanos::from_millis(5), max_limit: 4, ..settings(Options::default()) };
     orders.send(Order::Set(fast, Some(Box::new(Wants(9))))).expect("it runs");
-    // The loop may have ticked before it is told.
+    // The loop may have ticked before it takes the order.
     while scene.latest.get().is_none_or(|shown| shown.totals.ticks < 3) || scene.gate.limit() != 4 {
         std::thread::yield_now();
     }

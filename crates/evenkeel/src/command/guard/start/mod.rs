@@ -1,4 +1,4 @@
-//! What a start looks at beside its own work, and tells as warnings: none of it delays or ends a guard.
+//! What a guard looks at when it starts, and warns of: none of it delays or ends the guard.
 
 mod account;
 mod greeting;

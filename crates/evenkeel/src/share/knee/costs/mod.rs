@@ -114,7 +114,7 @@ struct Runner {
     step: Nanos,
 }
 
-/// Measures the first disk of an engine, which has so many bytes; tells what it does. `None` where it was stopped.
+/// Measures the first disk of an engine, which has so many bytes; reports what it does. `None` where it was stopped.
 ///
 /// # Errors
 /// I/Os that fail, or of which none ends in a step.
