@@ -49,7 +49,7 @@ pub struct NbdPlan {
 /// A place where clients arrive.
 #[derive(Clone, Debug)]
 pub struct ListenAddress {
-    /// Where it is.
+    /// The address or the path of the socket.
     pub address: Address,
     /// Place of the only disk that is there; `None` for all, each under its name.
     pub disk: Option<usize>,
@@ -120,15 +120,15 @@ pub enum ShareError {
     /// The port or the path is taken, say.
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: Address,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
     /// Clients could not tell it from another one, or not ask for it.
     #[error("disk {name:?}: the name is taken, empty or above {NAME_MAX} bytes")]
     Name {
-        /// The name.
+        /// The name of the disk.
         name: String,
     },
     /// It ended by itself.
@@ -137,9 +137,9 @@ pub enum ShareError {
     /// What was written may not be on the disk.
     #[error("disk {name}: the last flush failed: {errno}")]
     Flush {
-        /// Its name.
+        /// The name of the disk.
         name: String,
-        /// Why.
+        /// The error of the storage.
         errno: Errno,
     },
 }

@@ -18,13 +18,13 @@ use std::time::Duration;
 pub(super) enum Message {
     /// An I/O of a front with its own threads.
     Request(Request),
-    /// Another window.
+    /// Sets another window.
     Window(f64),
-    /// Other shares of a disk.
+    /// Sets other shares of a disk.
     Shares(usize, f64),
-    /// One more disk.
+    /// Serves one more disk.
     Add(Addition, Sender<Result<usize, ShareError>>),
-    /// Other costs of I/Os.
+    /// Sets other costs of I/Os.
     Costs(Box<Costs>),
     /// A period has ended: what was seen in it is wanted.
     Measure(Sender<Seen>),
@@ -58,7 +58,7 @@ pub struct Crowd {
 /// Counts since the start.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Of each disk.
+    /// Counts of each disk.
     pub disks: Vec<DiskCounts>,
     /// Clients connected to the engine's own front.
     pub clients: usize,
@@ -77,9 +77,9 @@ pub struct DiskCounts {
     pub reads: u64,
     /// Writes, trims and zeroes that ended well.
     pub writes: u64,
-    /// Bytes read.
+    /// Bytes that were read.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// Bytes that were written.
     pub written_bytes: u64,
     /// Flushes that ended well.
     pub flushes: u64,

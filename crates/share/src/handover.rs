@@ -62,7 +62,7 @@ pub enum Busy {
     /// Flushes of a disk have to fail, and a successor would not know.
     #[error("disk {disk} may have lost what was written, and only a restart may forget that")]
     Lost {
-        /// Its name.
+        /// The name of the disk.
         disk: String,
     },
     /// A kernel has it open, and would lose it.
@@ -87,7 +87,7 @@ pub enum HandoverError {
     Refused {
         /// Where it was asked.
         path: PathBuf,
-        /// Its words.
+        /// The reason that it gave.
         why: String,
     },
     /// The way to it broke.
@@ -95,7 +95,7 @@ pub enum HandoverError {
     Broken {
         /// Where it was asked.
         path: PathBuf,
-        /// How.
+        /// The error of the system.
         source: io::Error,
     },
 }

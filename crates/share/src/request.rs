@@ -28,7 +28,7 @@ impl Errno {
 pub struct Failure {
     /// What it was: `read`, `change`, `flush` or `holes`.
     pub what: &'static str,
-    /// How it ended.
+    /// The error that it ended with.
     pub errno: Errno,
 }
 
@@ -59,7 +59,7 @@ pub enum Reply {
     Call(Box<dyn FnOnce(Answer) + Send>),
     /// To a connection of the NBD front.
     Nbd {
-        /// Which.
+        /// Number of the connection.
         connection: u64,
         /// The client's name for it.
         cookie: u64,

@@ -88,7 +88,7 @@ pub enum Dropped {
 }
 
 impl Dropped {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 9] = [
         Self::Malformed,
         Self::Checksum,

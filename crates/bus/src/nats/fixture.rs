@@ -23,7 +23,7 @@ impl Server {
         server
     }
 
-    /// One that will.
+    /// A server that is not started yet.
     pub fn absent(flags: &[&str]) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
         Self { port, flags: flags.iter().map(|flag| (*flag).to_owned()).collect(), child: None }

@@ -47,7 +47,7 @@ pub struct Plan {
     pub waits: bool,
 }
 
-/// The carrier.
+/// The carrier over a NATS server.
 pub struct Nats {
     outbox: Option<mpsc::Sender<Vec<u8>>>,
     inbox: Receiver<Piece>,

@@ -69,7 +69,7 @@ impl SlotFile {
         Ok(self)
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -144,7 +144,7 @@ fn slots_of(mut file: &File, path: &Path) -> Result<usize, BusError> {
     }
 }
 
-/// The first block.
+/// The bytes of the first block, which says how many slots there are.
 pub fn header(slots: usize) -> Vec<u8> {
     let mut block = Vec::with_capacity(BLOCK);
     block.extend(MAGIC);

@@ -49,7 +49,7 @@ enum State {
     Taken(Nanos),
 }
 
-/// The carrier.
+/// The carrier over a file of slots.
 #[derive(Debug)]
 pub struct Slots {
     file: SlotFile,

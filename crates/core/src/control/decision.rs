@@ -118,7 +118,7 @@ pub enum Reason {
     },
     /// Throughput collapsed or memory is short: the limit was halved at once.
     Brake {
-        /// The limit before.
+        /// The limit before it was halved.
         from: u32,
         /// The sensor that showed it.
         because: Hint,

@@ -5,7 +5,7 @@ use crate::random::{Random, Seed};
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
-    /// Bytes moved.
+    /// Bytes that it moves.
     pub bytes: u32,
     /// Whether it writes.
     pub write: bool,

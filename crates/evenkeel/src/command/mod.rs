@@ -11,6 +11,7 @@ mod live;
 pub mod load;
 pub mod place;
 pub mod profile;
+mod progress_events;
 pub mod report;
 mod resume;
 pub mod runs;
@@ -22,7 +23,6 @@ pub mod simulate;
 mod spec;
 mod stored;
 pub mod study;
-mod tell;
 
 use crate::cli::{Cli, Command};
 use crate::failure::WithHint;

@@ -28,7 +28,7 @@ pub const DISKS_MAX: usize = 64;
 pub struct ShareConfig {
     /// The host's name among those that share the storage.
     pub name: String,
-    /// Its disks.
+    /// The disks of the host.
     pub disks: Vec<DiskConfig>,
     /// Where NBD clients arrive.
     pub nbd: Vec<Address>,

@@ -15,13 +15,13 @@ use toml::{Table, Value};
 /// A scenario, its controller and what is expected of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioFile {
-    /// Its name.
+    /// The name of the scenario.
     pub name: String,
     /// The controller.
     pub controller: ControllerSettings,
     /// What is simulated.
     pub scenario: Scenario,
-    /// What is expected.
+    /// What is expected of the controller.
     pub expect: Vec<Expect>,
 }
 

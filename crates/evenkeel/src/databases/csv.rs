@@ -34,7 +34,7 @@ pub fn periods(runs: &[Run]) -> String {
 mod tests {
     use super::super::fixture::run;
     use super::*;
-    use evenkeel_core::share::experiment::Way;
+    use evenkeel_core::share::experiment::Treatment as Way;
 
     #[test]
     fn a_period_without_io_has_no_latency() {

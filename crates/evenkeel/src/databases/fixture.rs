@@ -1,7 +1,7 @@
 //! A setting and runs for tests.
 
 use super::record::{Figures, Key, Period, Run, Setting};
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 
 /// Two rounds of everything.
 pub fn setting() -> Setting {

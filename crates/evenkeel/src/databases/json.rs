@@ -74,7 +74,7 @@ fn spread(spread: Spread) -> Value {
 mod tests {
     use super::super::fixture;
     use super::*;
-    use evenkeel_core::share::experiment::Way;
+    use evenkeel_core::share::experiment::Treatment as Way;
 
     #[test]
     fn the_summary_has_a_cell_for_each_way_beside_what_was_published() {

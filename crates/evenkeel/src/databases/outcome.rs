@@ -2,7 +2,7 @@
 
 use super::record::{Figures, Run, Setting};
 use super::{NAMES, PARDA, PUBLISHED_MOST, Published, UNCONTROLLED};
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 use std::fmt;
 
 /// A window this near to the most is at the most.

@@ -75,7 +75,7 @@ pub fn spread(spread: Option<Spread>, of: &Cell<'_>) -> String {
 mod tests {
     use super::super::fixture;
     use super::*;
-    use evenkeel_core::share::experiment::Way;
+    use evenkeel_core::share::experiment::Treatment as Way;
 
     #[test]
     fn columns_stand_below_their_heads() {

@@ -43,7 +43,7 @@ pub struct Census {
     pub liveness_after: Nanos,
     /// Sessions in the queue.
     pub waiting: usize,
-    /// Why they wait.
+    /// Why sessions of it wait.
     pub reason: WaitReason,
     /// Admitted since the start though the limit was reached, because nothing is held back in a dry run.
     pub would_have_queued: u64,

@@ -8,9 +8,9 @@ use evenkeel_core::histogram::Histogram;
 /// end, without the wait in the queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// Where it starts.
+    /// Start of the interval.
     pub start: Nanos,
-    /// Where it ends.
+    /// End of the interval.
     pub end: Nanos,
     /// Time average of the transactions that ran, lent ones left out.
     pub in_flight_mean: f64,
@@ -108,7 +108,7 @@ impl Meter {
         }
     }
 
-    /// One was refused.
+    /// Counts an arrival that was refused.
     pub fn rejected(&mut self) {
         self.current.rejected += 1;
     }

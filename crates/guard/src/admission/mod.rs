@@ -81,7 +81,7 @@ struct Session {
     was_on_loan: bool,
 }
 
-/// The gate.
+/// The gate: who runs, who waits, and in which order.
 #[derive(Debug)]
 pub struct Gate {
     options: Options,

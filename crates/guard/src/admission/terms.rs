@@ -6,10 +6,10 @@ use evenkeel_core::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub u64);
 
-/// Who calls.
+/// The session that a call is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The session.
+    /// The number of the session.
     pub session: SessionId,
     /// Its user or database.
     pub tenant: super::TenantId,
@@ -38,11 +38,11 @@ pub enum Loan {
 /// Answer to a session that asks for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It may run.
+    /// The transaction may run.
     Admitted,
     /// It waits; a [`Notice`] follows.
     Queued,
-    /// It is refused.
+    /// The transaction is refused.
     Rejected(Rejection),
 }
 
@@ -93,7 +93,7 @@ pub enum Outcome {
 /// A transaction that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How.
+    /// How it ended.
     pub outcome: Outcome,
     /// The same for transactions of the same statements; 0 where nothing is known.
     pub digest: u64,

@@ -13,7 +13,7 @@ const SPARE: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     Free,
-    /// For an administrator.
+    /// A place that only an administrator may take.
     Spare,
     None,
 }

@@ -47,7 +47,7 @@ impl Transport for Socket {
     }
 }
 
-/// A side.
+/// The connection to one side: what is still to be sent, and whether it has ended.
 pub struct Link<T> {
     socket: T,
     tls: Option<Box<Connection>>,

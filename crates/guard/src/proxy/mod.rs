@@ -48,9 +48,9 @@ pub enum GuardError {
     /// The port or the path is taken, say.
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: Address,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
     /// The name of the server has no address.
@@ -58,7 +58,7 @@ pub enum GuardError {
     Backend {
         /// The server.
         address: Address,
-        /// What is wrong.
+        /// What is wrong with it.
         source: io::Error,
     },
     /// TLS cannot be set up.

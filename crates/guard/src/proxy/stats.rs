@@ -31,7 +31,7 @@ pub struct Stats {
     pub failovers: Count,
 }
 
-/// One of them.
+/// A count that any thread may add to.
 #[derive(Debug, Default)]
 pub struct Count(AtomicU64);
 
@@ -40,7 +40,7 @@ impl Count {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Its value.
+    /// The count so far.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -27,7 +27,7 @@ pub struct Ended {
 
 /// Storage of a fixed size. The engine checks ranges before; each work that is started ends once.
 pub trait Backing: Send {
-    /// Its size.
+    /// Its size in bytes.
     fn bytes(&self) -> u64;
 
     /// Whether it may only be read.

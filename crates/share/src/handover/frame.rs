@@ -19,7 +19,7 @@ const LENGTH_MAX: u32 = 1 << 30;
 /// A kind and a length.
 const HEAD: usize = 5;
 
-/// A word.
+/// A frame of the conversation between predecessor and successor.
 pub(super) enum Frame {
     Asks,
     Refused(String),

@@ -81,7 +81,7 @@ const PATIENCE: (f64, f64) = (30.0, 10_000.0);
 /// A change of throughput counts from this logarithm on, which is a tenth.
 const CHANGE: f64 = 0.1;
 
-/// The controller.
+/// The controller and all that it remembers.
 #[derive(Clone, Debug)]
 pub struct Evenkeel {
     settings: Settings,

@@ -12,7 +12,7 @@ use super::{Curve, Plant};
 pub struct Measured {
     /// The name of the workload in scenarios.
     pub name: &'static str,
-    /// What it does.
+    /// The statements of one of its transactions.
     pub what: &'static str,
     /// `(clients, transactions per second)`.
     pub points: &'static [(f64, f64)],

@@ -27,7 +27,7 @@ pub struct Shift {
     pub over_s: f64,
 }
 
-/// A server.
+/// A simulated server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plant {
     /// Shape of throughput over in flight.

@@ -42,7 +42,7 @@ pub enum Broken {
         floor: f64,
         /// When it fell below that share.
         since: Nanos,
-        /// For how long.
+        /// How long it stayed below that share.
         lasted: Nanos,
     },
     /// Too much was lost.
@@ -54,7 +54,7 @@ pub enum Broken {
     },
     /// The limit left its bounds.
     Limit {
-        /// The limit.
+        /// The limit that was out of bounds.
         limit: u32,
         /// When that was.
         at: Nanos,

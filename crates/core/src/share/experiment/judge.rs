@@ -1,6 +1,6 @@
 //! What a run of an experiment comes to.
 
-use super::{Experiment, Way};
+use super::{Experiment, Treatment};
 use crate::random::Seed;
 use crate::share::Law;
 use crate::share::simulation::{Stretch, Trace, run, share_error};
@@ -132,7 +132,7 @@ pub fn kept(experiment: &Experiment, period_s: f64, seed: Seed) -> f64 {
     let first = tail(experiment, experiment.calm[0].stretch);
     let figures =
         |trace: &Trace| (latency(experiment, trace, first), trace.cost_per_s(first).iter().sum::<f64>());
-    let trace = run(&experiment.scenario(Way::Evenkeel, period_s, seed));
+    let trace = run(&experiment.scenario(Treatment::Evenkeel, period_s, seed));
     let (latency_s, ours) = figures(&trace);
     let total: f64 = trace.outstanding(first).iter().sum();
     let members = experiment.hosts.iter().filter(|host| host.reports).count() as f64;

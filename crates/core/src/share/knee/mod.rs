@@ -69,7 +69,7 @@ pub struct Knee {
 /// Whether a threshold was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was.
+    /// A threshold was found.
     Found,
     /// Throughput still rises at the greatest depth, see [`RISE_MOST`]: where the peak is, is not known.
     NotLevel,
@@ -86,7 +86,7 @@ pub enum Verdict {
 pub struct Judgment {
     /// Mean over the rounds, by depth.
     pub curve: Vec<Point>,
-    /// Its knee.
+    /// The knee of the curve.
     pub knee: Knee,
     /// Knees of the rounds judged one by one.
     pub rounds: Vec<Knee>,

@@ -10,7 +10,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// Of this size.
+    /// A window of this size.
     pub fn new(window: f64) -> Self {
         Self { window }
     }

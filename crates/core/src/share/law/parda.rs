@@ -33,7 +33,7 @@ impl Parameters {
     }
 }
 
-/// The law.
+/// The law and what it remembers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parda {
     parameters: Parameters,
@@ -46,7 +46,7 @@ pub struct Parda {
 }
 
 impl Parda {
-    /// With these parameters.
+    /// The law before its first period.
     pub fn new(parameters: Parameters) -> Self {
         Self { parameters, window: parameters.initial, latency: 0.0, used: 0.0, at_floor: false }
     }

@@ -73,7 +73,7 @@ pub struct HostPlan {
     pub law: Law,
     /// Whether it reports to the others; an outsider does not.
     pub reports: bool,
-    /// Its disks.
+    /// The disks of the host.
     pub disks: Vec<DiskPlan>,
     /// Seconds that the way to the storage adds to each latency.
     pub path_s: f64,

@@ -25,7 +25,7 @@ pub struct Sample {
     pub guard: Option<Guarded>,
 }
 
-/// A guard's word.
+/// What a guard reports of itself in a second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Guarded {
     /// Most transactions that may run.
@@ -64,7 +64,7 @@ pub struct Figures {
     pub deadlocks_per_commit: Option<f64>,
 }
 
-/// All acts.
+/// All acts of the demo.
 #[derive(Clone, Debug, Default)]
 pub struct Show {
     /// The server, as `MariaDB 10.11.19`.

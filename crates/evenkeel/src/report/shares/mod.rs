@@ -10,7 +10,7 @@ mod sections;
 use super::chart::Marker;
 use super::page;
 use super::study::Look;
-use evenkeel_core::share::experiment::{Division, Experiment, Outcome, Way};
+use evenkeel_core::share::experiment::{Division, Experiment, Outcome, Treatment as Way};
 use evenkeel_core::share::simulation::Trace;
 
 /// An experiment under a way, and what it came to.

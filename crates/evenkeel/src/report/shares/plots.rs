@@ -4,7 +4,7 @@ use super::{Made, Study, look, words};
 use crate::report::chart::{Axis, Chart, Guide, Marker, Point, Quantity, Spacing, Trace};
 use crate::report::palette::HUES;
 use crate::report::plots::Plot;
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_core::share::simulation::Stretch;
 
 /// Half of the page.

@@ -6,7 +6,7 @@ use crate::report::legend::swatch;
 use crate::report::markup::Text;
 use crate::report::page::figure;
 use crate::report::sections::{section, table};
-use evenkeel_core::share::experiment::{Division, Eased, Experiment, Outcome, Published, Way};
+use evenkeel_core::share::experiment::{Division, Eased, Experiment, Outcome, Published, Treatment as Way};
 use std::fmt::Write as _;
 
 /// What came out, over all experiments.

@@ -49,7 +49,7 @@ pub enum Caveat {
     Holes {
         /// Bytes of it that are.
         allocated: u64,
-        /// Its bytes.
+        /// Its size in bytes.
         bytes: u64,
     },
     /// Answers came faster than storage gives them.
@@ -59,7 +59,7 @@ pub enum Caveat {
     },
     /// A depth was measured with too few reads.
     FewReads {
-        /// Which.
+        /// The depth at which it was seen.
         depth: u32,
         /// Reads of its shortest step.
         reads: u64,

@@ -39,7 +39,7 @@ enum Stage {
     Parting(Option<Box<Relay>>),
 }
 
-/// A session.
+/// A session: what one client and the server say to each other, and the permits for it.
 pub struct Session {
     id: SessionId,
     stage: Stage,
@@ -77,7 +77,7 @@ impl Session {
         }
     }
 
-    /// Its number.
+    /// The number of the session.
     pub fn id(&self) -> SessionId {
         self.id
     }

@@ -16,9 +16,9 @@ use std::sync::Arc;
 /// The two ends of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Whoever came.
+    /// The client that connected to the guard.
     Client,
-    /// The database.
+    /// The server behind the guard.
     Server,
 }
 

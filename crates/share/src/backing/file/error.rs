@@ -21,11 +21,11 @@ pub enum FileError {
     /// No room for one block.
     #[error("too small for a disk: {path} has {bytes} bytes, a block {block}")]
     TooSmall {
-        /// Which.
+        /// The file or block device.
         path: PathBuf,
-        /// Its size.
+        /// Its size in bytes.
         bytes: u64,
-        /// The least size.
+        /// The size of a block in bytes.
         block: u64,
     },
     /// Its file system has no direct I/O, or none for buffers as they are here.
@@ -34,12 +34,12 @@ pub enum FileError {
     /// io_uring was asked for by name.
     #[error("no io_uring: {0}")]
     NoUring(io::Error),
-    /// Anything else.
+    /// The system has another error.
     #[error("cannot open {path}: {error}")]
     Open {
-        /// Which.
+        /// The file or block device.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
 }

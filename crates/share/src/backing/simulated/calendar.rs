@@ -30,7 +30,7 @@ pub enum ArrayError {
     File {
         /// The file.
         path: String,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
     /// It is something else.

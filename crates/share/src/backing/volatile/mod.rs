@@ -27,7 +27,7 @@ const WRITE_THROUGH: f64 = 0.2;
 /// How the cache forgets.
 #[derive(Clone, Copy, Debug)]
 pub struct VolatileOptions {
-    /// Of the coin.
+    /// Seed of the coin that decides what is lost.
     pub seed: u64,
     /// Blocks of 4 KiB that it holds; above that the oldest are written through.
     pub blocks: usize,

@@ -66,7 +66,7 @@ enum Phase {
     },
 }
 
-/// A client.
+/// The connection of one client.
 pub(super) struct Connection {
     /// None when it is gone, and answers are still to come.
     stream: Option<Stream>,
@@ -386,7 +386,7 @@ impl Connection {
 /// How taking bytes goes on.
 enum Next {
     Again,
-    /// With more bytes.
+    /// More bytes are wanted before it can go on.
     Wants,
     /// With something that was given back.
     Waits,

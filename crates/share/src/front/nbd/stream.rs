@@ -31,7 +31,7 @@ impl Write for Wire<'_> {
 }
 
 impl Stream {
-    /// Without TLS.
+    /// A stream without TLS.
     pub fn new(socket: Socket) -> Self {
         Self { socket, tls: None }
     }

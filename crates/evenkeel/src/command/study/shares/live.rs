@@ -8,7 +8,7 @@ use crate::share::file::{DiskFile, HostFile, WindowFile};
 use crate::share::host::Host;
 use crate::share::status::Status;
 use anyhow::{Context, Result};
-use evenkeel_core::share::experiment::{Experiment, Way};
+use evenkeel_core::share::experiment::{Experiment, Treatment as Way};
 use evenkeel_core::share::simulation::{DiskPlan, HostPlan, Row, Stretch, Trace};
 use evenkeel_core::share::{DiskUse, Period};
 use evenkeel_share::backing::simulated;

@@ -15,7 +15,7 @@ use crate::report::shares::{Made, Setting, Study, html};
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::random::Seed;
-use evenkeel_core::share::experiment::{Experiment, Way, judge, published};
+use evenkeel_core::share::experiment::{Experiment, Treatment as Way, judge, published};
 use evenkeel_core::share::simulation::{Trace, run as simulate};
 use live::Live;
 use std::fmt::Write as _;

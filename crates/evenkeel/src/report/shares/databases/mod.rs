@@ -26,7 +26,7 @@ mod tests {
     use super::*;
     use crate::databases::fixture::{run, setting};
     use crate::report::markup::check::fault;
-    use evenkeel_core::share::experiment::Way;
+    use evenkeel_core::share::experiment::Treatment as Way;
 
     #[test]
     fn the_page_has_every_way_beside_its_published_figures() {

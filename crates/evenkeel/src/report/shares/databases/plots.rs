@@ -7,7 +7,7 @@ use crate::report::chart::{Axis, Chart, Guide, Marker, Point, Quantity, Spacing,
 use crate::report::plots::Plot;
 use crate::report::shares::words;
 use crate::report::study::Look;
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 
 /// Half of the page.
 const HALF: (f64, f64) = (510.0, 280.0);

@@ -11,7 +11,7 @@ use crate::report::markup::Text;
 use crate::report::page::figure;
 use crate::report::sections::{section, table};
 use crate::report::shares::words;
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 use std::fmt::Write as _;
 
 /// What came out at the first most window.

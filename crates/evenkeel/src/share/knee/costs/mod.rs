@@ -56,14 +56,14 @@ pub struct CostsPlan {
     pub limit: Nanos,
     /// Least time for which is written before writes are measured.
     pub fill: Nanos,
-    /// Of the places.
+    /// Seed of the random places.
     pub seed: Seed,
 }
 
 /// What a kind came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Which.
+    /// The kind of I/O.
     pub kind: Kind,
     /// I/Os per second in each round.
     pub throughputs: Vec<f64>,

@@ -4,7 +4,7 @@ use crate::config::units;
 use crate::databases::record::Setting;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_lab::data::dvdstore::Size;
 
 /// Seconds between two windows unless said otherwise.

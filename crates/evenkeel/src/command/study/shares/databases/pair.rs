@@ -8,7 +8,7 @@ use crate::share::file::{DiskFile, HostFile, WindowFile};
 use crate::share::host::Host;
 use anyhow::{Context, Result};
 use evenkeel_core::share::ArrayPlan;
-use evenkeel_core::share::experiment::{ARRAY, Way};
+use evenkeel_core::share::experiment::{ARRAY, Treatment as Way};
 use evenkeel_lab::data::dvdstore;
 use evenkeel_share::backing::simulated;
 use evenkeel_site::sandbox::Sandbox;
