@@ -212,8 +212,8 @@ mod tests {
 
     #[test]
     fn swings_of_20_percent_are_a_cycle_and_single_dips_are_not() {
-        let wave = |period: usize| -> Vec<f64> {
-            (0..HALVES).map(|half| if (half / period).is_multiple_of(2) { 1.0 } else { 0.8 }).collect()
+        let wave = |length: usize| -> Vec<f64> {
+            (0..HALVES).map(|half| if (half / length).is_multiple_of(2) { 1.0 } else { 0.8 }).collect()
         };
         assert!(judge(&wave(10), None).cycles);
         assert!(!judge(&wave(400), None).cycles);
