@@ -26,11 +26,11 @@ pub struct DiskPlan {
     pub backing: Box<dyn Backing>,
 }
 
-/// What an engine serves, and how.
+/// The disks that an engine serves, and how.
 pub struct Plan {
-    /// The disks, by place.
+    /// The disks in their order.
     pub disks: Vec<DiskPlan>,
-    /// The window to begin with; infinite holds nothing back.
+    /// The initial window; an infinite one holds nothing back.
     pub window: f64,
     /// What I/Os cost.
     pub costs: Costs,
@@ -40,20 +40,20 @@ pub struct Plan {
 
 /// How disks are served over the NBD protocol.
 pub struct NbdPlan {
-    /// Where; whoever can connect may write.
+    /// Where clients arrive; whoever can connect may write.
     pub listen: Vec<ListenAddress>,
-    /// What those who come over TCP have to use; unix sockets do without.
+    /// TLS for those who come over TCP; unix sockets do without.
     pub tls: Option<Arc<ServerConfig>>,
 }
 
-/// A place where clients arrive.
+/// An address or a unix socket at which clients arrive.
 #[derive(Clone, Debug)]
 pub struct ListenAddress {
     /// The address or the path of the socket.
     pub address: Address,
-    /// Place of the only disk that is there; `None` for all, each under its name.
+    /// Number of the only disk that is served there; `None` for all of them, each under its name.
     pub disk: Option<usize>,
-    /// What the file of a unix socket is like.
+    /// Mode and group of the file of a unix socket.
     pub access: Access,
 }
 
@@ -67,7 +67,7 @@ impl From<Address> for ListenAddress {
 pub struct Listening(Nbd);
 
 impl Listening {
-    /// Listens for clients of these disks, whose requests may hold so many bytes.
+    /// Listens for clients of these disks, whose requests may hold so many bytes of buffers.
     ///
     /// # Errors
     /// As [`Engine::start_nbd`].
@@ -125,7 +125,7 @@ pub enum ShareError {
         /// The error of the system.
         source: io::Error,
     },
-    /// Clients could not tell it from another one, or not ask for it.
+    /// Clients could not distinguish it from another one, or not ask for it.
     #[error("disk {name:?}: the name is taken, empty or above {NAME_MAX} bytes")]
     Name {
         /// The name of the disk.

@@ -131,7 +131,7 @@ impl Statement {
                 break;
             }
         }
-        // Its body, or what is done after it: the number of results will tell.
+        // Its body, or what is done after it: the number of results will show.
         let hidden = statements.next().is_some();
         if !whole && reader.statements == 0 {
             reader.acts.push(Act::Doubt);

@@ -108,7 +108,7 @@ impl<T: Transport> Pair<T> {
         self.pump(desk)
     }
 
-    /// Whether anything is due from the server, if only that it takes what it is told: a command that is not answered
+    /// Whether anything is due from the server, if only that it takes what is sent to it: a command that is not answered
     /// may be on its way to a machine that is gone, and its client is not heard meanwhile.
     pub fn awaits_server(&self) -> bool {
         self.session.awaits_server() || self.server.is_blocked()
@@ -122,7 +122,7 @@ impl<T: Transport> Pair<T> {
         self.pump(desk)
     }
 
-    /// Tells the session something, does what it wants, and moves what can be moved.
+    /// Passes an event to the session, does what it wants, and moves what can be moved.
     pub fn happens(&mut self, event: Event<'_>, desk: &mut Desk<'_>) -> Flow {
         self.happens_in_session(event, desk);
         self.pump(desk)
@@ -264,11 +264,11 @@ impl<T: Transport> Pair<T> {
     }
 
     fn send(&mut self, side: Side, bytes: &[u8]) -> Result<(), (Side, io::Error)> {
-        // A side whose end is known may still listen; one that is lost fails again, which is not told twice.
+        // A side whose end is known may still listen; one that is lost fails again, which is no new event.
         self.link(side).send(bytes).map_err(|error| (side, error))
     }
 
-    /// Tells the session whether its client reads, and when it has been told everything.
+    /// Passes on to the session whether its client reads, and when everything has gone out to it.
     fn watch_client(&mut self, desk: &mut Desk<'_>) {
         let blocked = self.client.is_blocked();
         if blocked != self.blocked {

@@ -32,7 +32,7 @@ const LISTENERS: u64 = TIMER - 1;
 /// A login older than this gives way where there is no room for another client.
 const LOGIN_SPARED: Nanos = Nanos::from_secs(1);
 
-/// A place for a session.
+/// A slot for a session of this thread.
 #[derive(Default)]
 struct Slot {
     pair: Option<Box<Pair<Socket>>>,
@@ -328,7 +328,7 @@ impl Worker {
         self.shared.stats.closed.add();
     }
 
-    /// Tells sessions what the gate has decided, and what follows from that, and so on.
+    /// Passes the gate's notices on to sessions, and those that follow from them, and so on.
     fn deliver(&mut self) {
         while !self.notices.is_empty() {
             for notice in std::mem::take(&mut self.notices) {
@@ -369,7 +369,7 @@ impl Worker {
         if stops { self.stop() } else { Ok(false) }
     }
 
-    /// Whether servers are there still, which their machines' silence alone would not tell for a quarter of an hour.
+    /// Whether servers are there still, which the silence of their machines alone would not show for a quarter of an hour.
     fn look_for_servers(&mut self) {
         let silence = self.shared.terms.plan.silence_max;
         for place in 0..self.slots.len() {

@@ -70,7 +70,7 @@ pub trait Backing: Send {
         None
     }
 
-    /// The instant at which to collect though the descriptor does not tell.
+    /// The instant at which to collect though the descriptor shows nothing.
     fn due(&self) -> Option<Nanos> {
         None
     }

@@ -80,7 +80,7 @@ impl Session {
             }
             // What the client still says is not heard; unread, it would make the kernel throw our words away.
             Event::Ended(Side::Client) | Event::Lost(Side::Client, _) => self.client_deaf = true,
-            // A client that had ended before has no more to tell: its last words were all it waited for.
+            // A client that had ended before has nothing more to say: it waited only for these last words.
             Event::AllSent => self.client_deaf |= self.client_ended,
             Event::Tick => {
                 // A statement that runs on holds up nobody else meanwhile.

@@ -67,7 +67,7 @@ pub struct FileOptions {
 }
 
 /// Storage in a file. A file that became shorter gives errors, not zeroes, if it was short at an I/O or at a look: one that was
-/// cut and made long again in between tells nobody.
+/// cut and made long again in between looks as before.
 pub struct FileBacking {
     file: Arc<Opened>,
     // Before the pool: it may hold works for it.

@@ -197,7 +197,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Whoever switches a disk off in order loses nothing; nobody is left to be told of an error.
+        // Whoever switches a disk off in order loses nothing; nobody is left who could see an error.
         if !self.file.read_only {
             let _ = self.flush();
         }

@@ -131,7 +131,7 @@ impl Nbd {
     fn look(&mut self) {
         self.look_at = Nanos::MAX;
         if let Some(frozen) = &mut self.frozen {
-            // Whoever does nothing now was told to.
+            // Whoever does nothing now is meant to.
             return frozen.look();
         }
         let mut hungry = false;
