@@ -20,9 +20,9 @@ use std::time::Duration;
 pub struct DiskPlan {
     /// Its name in figures and at fronts.
     pub name: String,
-    /// Its shares, above zero.
+    /// Shares of the disk, above zero.
     pub shares: f64,
-    /// What is behind it.
+    /// The backing, which does its I/Os.
     pub backing: Box<dyn Backing>,
 }
 
@@ -93,7 +93,7 @@ impl Listening {
 pub struct Doors(Vec<(Address, Listener)>);
 
 impl Doors {
-    /// Listens at all of these.
+    /// Listens at all of these addresses.
     ///
     /// # Errors
     /// One of them is taken, or may not be made.
@@ -131,7 +131,7 @@ pub enum ShareError {
         /// The name of the disk.
         name: String,
     },
-    /// It ended by itself.
+    /// The engine ended by itself.
     #[error("the thread of the disks ended: {0}")]
     Ended(io::Error),
     /// What was written may not be on the disk.

@@ -91,7 +91,7 @@ pub struct DiskCounts {
     pub device_s: Option<f64>,
     /// Those of them at which the storage failed; the rest asked for what cannot be.
     pub failures: u64,
-    /// The last of those.
+    /// The last of those failures.
     pub last_failure: Option<Failure>,
     /// Why what was written may be gone, once it may.
     pub lost: Option<Errno>,
@@ -119,7 +119,7 @@ pub(super) struct Inbox {
     wake: Wake,
     /// The engine will look before it sleeps.
     awake: AtomicBool,
-    /// It looks no more.
+    /// The engine has ended and takes no more messages.
     ended: AtomicBool,
 }
 
@@ -158,7 +158,7 @@ impl Inbox {
         empty
     }
 
-    /// After its sleep.
+    /// Notes that the engine is awake after its sleep.
     pub fn is_awake(&self) {
         self.awake.store(true, Ordering::SeqCst);
     }
@@ -250,7 +250,7 @@ impl Handle {
     /// Brings what was answered to the disks, while they are served; whether that is done within `patience`.
     ///
     /// # Errors
-    /// The first disk that cannot.
+    /// The first disk that could not be flushed.
     pub fn flush(&self, disks: usize, patience: Duration) -> Result<(), Errno> {
         let (sender, receiver) = channel();
         for disk in 0..disks {

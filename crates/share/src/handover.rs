@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Its successor, for as long as it takes to open disks.
 const SUCCESSOR_PATIENCE: Duration = Duration::from_secs(60);
 
-/// What an engine gives away.
+/// What an engine gives to its successor.
 #[derive(Default)]
 pub struct Handed {
     pub(super) doors: Vec<HandedDoor>,
@@ -42,7 +42,7 @@ pub struct Handed {
 }
 
 impl Handed {
-    /// Clients that notice nothing.
+    /// Clients that go on and notice nothing.
     pub fn clients(&self) -> usize {
         self.clients.len()
     }
@@ -74,12 +74,12 @@ pub enum Busy {
     /// The storage has not done in time what was asked.
     #[error("the storage takes too long for what clients have asked")]
     Slow,
-    /// It serves no more.
+    /// The engine no longer serves.
     #[error("the disks are not served any more")]
     Ended,
 }
 
-/// Why a successor has nothing.
+/// Why a successor has got nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum HandoverError {
     /// The predecessor goes on, and says why.
@@ -90,7 +90,7 @@ pub enum HandoverError {
         /// The reason that it gave.
         why: String,
     },
-    /// The way to it broke.
+    /// The connection to the predecessor broke.
     #[error("handover at {path}: {source}")]
     Broken {
         /// Where it was asked.
@@ -136,7 +136,7 @@ impl Bell {
 pub struct Successor(UnixStream);
 
 impl Successor {
-    /// Not now.
+    /// Refuses the successor, with the reason.
     pub fn refuse(mut self, why: &str) {
         // One that is gone needs no answer.
         let _ = send(&mut self.0, &Frame::Refused(why.to_owned()));
@@ -220,7 +220,7 @@ fn receive_all(stream: &mut UnixStream, path: &Path) -> Result<Inheritance, Hand
 }
 
 impl Predecessor {
-    /// From here on this process serves.
+    /// Takes everything for good: from here on this process serves.
     ///
     /// # Errors
     /// The predecessor has given up waiting and goes on itself, or has ended: nothing may be done with its sockets.

@@ -16,10 +16,10 @@ use std::io;
 use std::os::fd::RawFd;
 pub use volatile::{VolatileBacking, VolatileOptions};
 
-/// A work that has ended.
+/// A piece of work that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// The name it was started under.
+    /// The name under which it was started.
     pub id: u64,
     /// How it ended: truthfully, and not tried again.
     pub answer: Answer,
@@ -30,7 +30,7 @@ pub trait Backing: Send {
     /// Its size in bytes.
     fn bytes(&self) -> u64;
 
-    /// Whether it may only be read.
+    /// Whether the disk may only be read.
     fn is_read_only(&self) -> bool;
 
     /// Who does the I/O, in a word or two for people.

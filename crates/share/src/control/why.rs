@@ -113,7 +113,7 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Begins => f.write_str("nothing was decided yet: it is the window to begin with"),
+            Self::Begins => f.write_str("nothing was decided yet: it is the initial window"),
             Self::Kept(fault) => write!(f, "the last window is kept, because {fault}"),
             Self::Fixed => f.write_str("it is fixed"),
             Self::Quiet => f.write_str("nothing has completed anywhere: the window stays"),

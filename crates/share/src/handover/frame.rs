@@ -16,7 +16,7 @@ use std::path::PathBuf;
 const VERSION: &[u8] = b"evenkeel handover 1";
 /// Most bytes of a frame: far more than a client may hold.
 const LENGTH_MAX: u32 = 1 << 30;
-/// A kind and a length.
+/// Bytes of the head of a frame: a kind and a length.
 const HEAD: usize = 5;
 
 /// A frame of the conversation between predecessor and successor.

@@ -186,7 +186,7 @@ impl Disk {
         Ok(())
     }
 
-    /// In any order, as ever.
+    /// Writes all blocks to the disk, in any order.
     fn flush(&self) -> Answer {
         loop {
             let Some(place) = self.cache().any() else { return self.file.perform(Work::Flush) };
