@@ -23,10 +23,10 @@ use toml::{Table, Value};
 /// Greatest limit that makes sense: as many as a server has connections.
 const LIMIT_MAX: u64 = 100_000;
 
-/// Everything that a file or flags may say.
+/// Everything that a file or flags may set.
 #[derive(Clone, Debug)]
 pub struct GuardConfig {
-    /// Sockets, the server, the gate.
+    /// What concerns sockets, the server and the gate.
     pub plan: Plan,
     /// Weights of tenants by name.
     pub weights: BTreeMap<String, u32>,
@@ -44,7 +44,7 @@ pub struct GuardConfig {
     pub memory: Option<evenkeel::Memory>,
     /// Time from one tick to the next.
     pub tick: Nanos,
-    /// Hardware counters on the CPUs of the server.
+    /// Whether hardware counters are used on the CPUs of the server.
     pub counters: bool,
     /// Account for the server's status, as a URL.
     pub monitor: Option<String>,
@@ -54,7 +54,7 @@ pub struct GuardConfig {
     pub journal: Option<PathBuf>,
     /// Form of the log.
     pub log: Form,
-    /// Which changes of the limit have a line each there.
+    /// Which changes of the limit have a line of their own in the log.
     pub log_decisions: LoggedDecisions,
     /// Time for transactions to end after SIGTERM.
     pub drain: Nanos,
@@ -186,7 +186,7 @@ impl GuardConfig {
         backend.finish()
     }
 
-    /// What no single key shows.
+    /// Checks what no single key shows.
     ///
     /// # Errors
     /// Names the keys that contradict each other.
@@ -291,7 +291,7 @@ fn mode<T>(fields: &mut Fields, read: fn(&str) -> Result<T>) -> Result<Option<T>
     text.map(|text| read(&text).map_err(|error| anyhow!("{entry}: `mode` {error}"))).transpose()
 }
 
-/// In the clients' own words.
+/// Reads a mode of TLS in the clients' own words.
 ///
 /// # Errors
 /// Another word.
@@ -304,7 +304,7 @@ pub fn tls_mode(text: &str) -> Result<TlsMode> {
     }
 }
 
-/// As the clients say it, and the lab.
+/// Reads a mode of TLS towards the server, in the words of clients and of the lab.
 ///
 /// # Errors
 /// Another word.

@@ -1,4 +1,4 @@
-//! What a host shares storage by: `examples/share.toml` shows every key.
+//! The configuration of a host that shares storage: `examples/share.toml` shows every key.
 
 mod sockets;
 
@@ -23,7 +23,7 @@ pub const LAWS: [&str; 3] = ["fixed", "parda", "evenkeel"];
 /// Most disks of a host.
 pub const DISKS_MAX: usize = 64;
 
-/// Everything that a file or flags may say.
+/// Everything that a file or flags may set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareConfig {
     /// The host's name among those that share the storage.
@@ -32,15 +32,15 @@ pub struct ShareConfig {
     pub disks: Vec<DiskConfig>,
     /// Where NBD clients arrive.
     pub nbd: Vec<Address>,
-    /// What their sockets are like.
+    /// Mode and group of the files of these sockets.
     pub socket: SocketConfig,
-    /// TLS for those who come over TCP.
+    /// TLS for clients that come over TCP.
     pub tls: TlsConfig,
     /// Name of the law that sets the window.
     pub law: String,
     /// Latency threshold.
     pub latency: Nanos,
-    /// From one window to the next.
+    /// Time from one window to the next.
     pub period: Nanos,
     /// The window before the law has set one; the fixed law keeps it.
     pub initial_window: f64,
@@ -63,17 +63,17 @@ pub struct ShareConfig {
 /// The bus by which hosts reach each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BusConfig {
-    /// `slot:FILE`, or servers of NATS; nobody else is there where it is missing.
+    /// `slot:FILE`, or servers of NATS; without it this host is alone.
     pub address: Option<String>,
     /// Name of the storage on a NATS.
     pub array: String,
-    /// Slots of a file that is made.
+    /// Number of slots of a slot file that is made.
     pub slots: usize,
-    /// File with what NATS asks for.
+    /// File with the login for NATS.
     pub login: Option<PathBuf>,
     /// Authorities that must have signed the certificate of NATS (PEM).
     pub authorities: Option<PathBuf>,
-    /// End at once where NATS cannot be reached at the start, instead of waiting for it.
+    /// Whether the host ends at once where NATS cannot be reached at the start, instead of waiting for it.
     pub require: bool,
 }
 
@@ -95,21 +95,21 @@ pub struct DiskConfig {
     pub share: f64,
     /// A file that is missing is made of this size.
     pub size: Option<u64>,
-    /// Nothing may change it.
+    /// Whether nothing may change it.
     pub read_only: bool,
-    /// Past the page cache.
+    /// Whether I/Os go past the page cache.
     pub direct: bool,
     /// Where NBD clients arrive who see this disk alone.
     pub nbd: Vec<Address>,
-    /// What their sockets are like.
+    /// Mode and group of the files of these sockets.
     pub socket: SocketConfig,
     /// Where its FUSE file is.
     pub fuse: Option<PathBuf>,
     /// File of the simulated array that it is on.
     pub simulated: Option<PathBuf>,
-    /// Writes are lost at a kill unless they were flushed.
+    /// Whether writes are lost at a kill unless they were flushed.
     pub volatile: bool,
-    /// And flushes are ignored; a flag alone says so.
+    /// Whether flushes are ignored as well; only a flag sets this.
     pub ignore_flush: bool,
 }
 
@@ -254,7 +254,7 @@ impl ShareConfig {
         fields.finish()
     }
 
-    /// What no single key shows.
+    /// Checks what no single key shows.
     ///
     /// # Errors
     /// Names the keys that contradict each other, or a number that makes no sense.

@@ -25,16 +25,16 @@ pub struct ScenarioFile {
     pub expect: Vec<Expect>,
 }
 
-/// What flags set in place of the file.
+/// What flags set in place of what the file says.
 #[derive(Clone, Debug, Default)]
 pub struct Instead {
-    /// The controller's name.
+    /// Name of the controller.
     pub controller: Option<String>,
     /// The seed.
     pub seed: Option<u64>,
 }
 
-/// Longest scenario; the longest that is of use is a night.
+/// Longest scenario; a whole night is the longest that is of use.
 const LONGEST: Nanos = Nanos::from_secs(48 * 3_600);
 
 /// Reads a scenario.
@@ -104,7 +104,7 @@ pub fn named(name: Option<&String>, bounds: Bounds) -> Result<ControllerSettings
 /// A budget of memory, under the key `memory`.
 ///
 /// # Errors
-/// Sizes that are none.
+/// A size cannot be read.
 pub fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
     let Some(table) = fields.optional::<Value>("memory")? else { return Ok(None) };
     let mut fields = Fields::of("memory", table)?;

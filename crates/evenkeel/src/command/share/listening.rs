@@ -1,4 +1,4 @@
-//! Where the disks of a configuration are served.
+//! The addresses and sockets at which the disks of a configuration are served.
 
 use crate::config::share::{DiskConfig, ShareConfig, TlsConfig};
 use anyhow::{Context, Result};
@@ -6,7 +6,7 @@ use evenkeel_share::{Access, Address, ListenAddress, ServerConfig, server_tls};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// All places: those of all disks first, then those of single ones.
+/// All of them: those of all disks first, then those of single disks.
 pub fn of(config: &ShareConfig) -> Result<Vec<ListenAddress>> {
     let host = &config.socket;
     let access = host.access(host)?;
@@ -49,8 +49,8 @@ pub fn found<'a>(places: impl Iterator<Item = &'a Address>, ports: &[u16]) -> Ve
     places.map(found).collect()
 }
 
-/// Those at which every machine that can reach this one may write to the disks: all addresses of it, and nothing that asks
-/// who comes.
+/// Those at which every machine that can reach this one may write to the disks: addresses that stand for all of this
+/// machine's, without TLS that asks for a certificate.
 pub fn open_to_all(config: &ShareConfig, places: &[ListenAddress]) -> Vec<String> {
     let asks = config.tls.clients.is_some();
     let everywhere = |host: &str| host.parse().is_ok_and(|address: IpAddr| address.is_unspecified());

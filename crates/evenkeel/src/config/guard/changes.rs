@@ -1,10 +1,10 @@
-//! What a configuration that is read again changes: what holds at once, and what only a restart brings.
+//! What changes when a configuration is read again: what holds at once, and what holds only after a restart.
 
 use super::GuardConfig;
 use evenkeel_guard::admission::Options;
 use evenkeel_guard::proxy::{BackendTls, ClientTls, Plan};
 
-/// The keys that differ, by what became of them.
+/// The keys that differ, by when they hold.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// They hold from now on.

@@ -6,7 +6,7 @@ use evenkeel_guard::proxy::Address;
 use evenkeel_share::{Access, group_id};
 use std::path::PathBuf;
 
-/// What the file of a unix socket is like. Where nobody says, as the umask has it.
+/// Mode and group of the file of a unix socket; by default as the umask has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketConfig {
     /// The mode of the file of a socket.
@@ -22,7 +22,7 @@ impl SocketConfig {
         Ok(Self { mode, group: fields.optional("socket_group")? })
     }
 
-    /// As the system has it; what is not said here is said by `host`.
+    /// The same in the terms of the system. What is not set here comes from `host`.
     ///
     /// # Errors
     /// There is no such group.
@@ -45,7 +45,7 @@ pub fn mode_of(text: &str) -> Result<u32> {
     }
 }
 
-/// TLS for those who come over TCP.
+/// TLS for clients that come over TCP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsConfig {
     /// The certificate, and those that lead from it to an authority (PEM).

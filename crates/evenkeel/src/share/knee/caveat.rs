@@ -20,7 +20,7 @@ pub struct Storage {
     pub bytes: u64,
     /// Bytes that the file has on its file system; `None` for a device.
     pub allocated: Option<u64>,
-    /// Past the page cache.
+    /// Whether I/Os go past the page cache.
     pub direct: bool,
     /// A simulated array gave the times.
     pub simulated: bool,
