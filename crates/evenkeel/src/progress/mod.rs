@@ -71,7 +71,7 @@ pub enum ProgressEvent {
     Running {
         /// Which.
         run: RunName,
-        /// `warm-up`, `measure` or `cool-down`.
+        /// `warm-up`, `measure` or `drain`.
         phase: String,
         /// Mean response time so far.
         tau_ms: Option<f64>,
