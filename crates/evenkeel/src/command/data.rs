@@ -28,7 +28,7 @@ pub enum ViaName {
     Dump,
 }
 
-/// Which data.
+/// The data set that is filled, checked or reloaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SetName {
     /// TPC-W, the web shop; its size by --ebs and --items

@@ -294,7 +294,7 @@ fn mode<T>(fields: &mut Fields, read: fn(&str) -> Result<T>) -> Result<Option<T>
 /// Reads a mode of TLS in the clients' own words.
 ///
 /// # Errors
-/// Another word.
+/// The text is not one of these modes.
 pub fn tls_mode(text: &str) -> Result<TlsMode> {
     match text {
         "required" => Ok(TlsMode::Required),
@@ -307,7 +307,7 @@ pub fn tls_mode(text: &str) -> Result<TlsMode> {
 /// Reads a mode of TLS towards the server, in the words of clients and of the lab.
 ///
 /// # Errors
-/// Another word.
+/// The text is not one of these modes.
 pub fn backend_mode(text: &str) -> Result<BackendMode> {
     let found = BackendMode::NAMES.iter().find(|(name, _)| *name == text);
     let names = || BackendMode::NAMES.map(|(name, _)| format!("{name:?}")).join(", ");

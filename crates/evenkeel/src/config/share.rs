@@ -293,7 +293,7 @@ impl ShareConfig {
     /// The law that was chosen.
     ///
     /// # Errors
-    /// An unknown name.
+    /// There is no law of that name.
     pub fn law(&self) -> Result<Law> {
         let threshold_s = self.latency.as_secs_f64();
         match self.law.as_str() {

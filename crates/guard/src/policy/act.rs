@@ -84,7 +84,7 @@ impl Act {
 /// Of more steps than this in one text, those that take are [`Act::Doubt`] and those that give are forgotten.
 const ACTS_MAX: usize = 16;
 
-/// A text, classified.
+/// What is known of the text of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     /// Its steps, in their order; most statements have none.

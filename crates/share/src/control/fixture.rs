@@ -46,7 +46,7 @@ struct Array {
 }
 
 impl Station {
-    /// An idle one.
+    /// A station with nothing to do.
     pub fn new() -> Self {
         let engines: Arc<Mutex<Vec<Worker>>> = Arc::default();
         let known = Arc::downgrade(&engines);

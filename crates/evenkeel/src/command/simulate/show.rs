@@ -40,7 +40,7 @@ fn stretches(file: &ScenarioFile, played: &Played) -> Vec<Stretch> {
     ends.enumerate().filter_map(stretch).collect()
 }
 
-/// For people.
+/// The outcome as text for people.
 pub fn text(file: &ScenarioFile, played: &Played) -> String {
     let mut out = format!("{}: {}, seed {}\n", file.name, file.controller.name(), file.scenario.seed.0);
     for decision in &played.decisions {

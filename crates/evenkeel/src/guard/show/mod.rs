@@ -47,7 +47,7 @@ pub struct Act {
     pub mark: String,
     /// Samples at its begin that its figures leave out: the load, or the guard, is not there yet.
     pub settle: usize,
-    /// In order.
+    /// The samples in their order.
     pub samples: Vec<Sample>,
 }
 

@@ -76,7 +76,7 @@ impl Sweep {
 /// are left. `None` where it was stopped.
 ///
 /// # Errors
-/// Reads that fail.
+/// A read failed.
 pub fn sweep(
     (engine, bytes): (Handle, u64),
     plan: &SweepPlan,

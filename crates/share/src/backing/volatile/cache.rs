@@ -47,7 +47,7 @@ impl Cache {
         self.ages.first_key_value().map(|(_, &place)| place)
     }
 
-    /// Any block.
+    /// A block at random, of those that are there.
     pub fn any(&mut self) -> Option<u64> {
         let (&first, &last) = (self.ages.first_key_value()?.0, self.ages.last_key_value()?.0);
         let age = self.random.uniform(first, last);
