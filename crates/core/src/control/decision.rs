@@ -77,7 +77,7 @@ pub enum Reason {
     /// Another limit is tried beside the one in use.
     Trying {
         /// The limit in use, which comes back if the other one is not better.
-        kept: u32,
+        in_use: u32,
         /// Why this one is tried.
         because: Hint,
     },
@@ -212,7 +212,7 @@ impl fmt::Display for Reason {
             Self::NotInForce { limit } => write!(f, "{limit} was in force, which says nothing about it"),
             Self::Draining { in_flight } => write!(f, "it was lowered and {in_flight} are still in flight"),
             Self::Measuring { completions } => write!(f, "it is being measured, {completions} so far"),
-            Self::Trying { kept, because } => write!(f, "it is tried beside {kept}: {because}"),
+            Self::Trying { in_use, because } => write!(f, "it is tried beside {in_use}: {because}"),
             Self::Better { left, evidence } => write!(f, "{evidence} than {left}"),
             Self::NotBetter(evidence) => evidence.fmt(f),
             Self::CannotFill { limit, in_flight } => {

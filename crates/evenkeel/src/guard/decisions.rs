@@ -141,9 +141,9 @@ mod tests {
     fn steps() -> Vec<Event> {
         let worse = Evidence { limit: 6, gain: -0.05, se: 0.01, sure: 0.99 };
         vec![
-            limit(5, 6, Reason::Trying { kept: 5, because: Hint::Turn }),
+            limit(5, 6, Reason::Trying { in_use: 5, because: Hint::Turn }),
             limit(6, 5, Reason::Measuring { completions: 9 }),
-            limit(5, 9, Reason::Trying { kept: 5, because: Hint::Momentum }),
+            limit(5, 9, Reason::Trying { in_use: 5, because: Hint::Momentum }),
             limit(9, 5, Reason::NotBetter(worse)),
         ]
     }

@@ -68,24 +68,24 @@ pub struct Test {
 }
 
 impl Test {
-    /// Compares `tried` with `kept`; `None` while there is nothing to compare.
+    /// Compares `tried` with `in_use`; `None` while there is nothing to compare.
     ///
     /// Work stands for counts: mean work per completion scales both rates, and the variance is that of the counts.
-    pub fn of(kept: &Tally, tried: &Tally, shift: f64, phi: f64) -> Option<Self> {
-        let total = kept.work + tried.work;
-        let count = kept.count + tried.count;
-        if kept.seconds <= 0.0 || tried.seconds <= 0.0 || total <= 0.0 || count <= 0.0 {
+    pub fn of(in_use: &Tally, tried: &Tally, shift: f64, phi: f64) -> Option<Self> {
+        let total = in_use.work + tried.work;
+        let count = in_use.count + tried.count;
+        if in_use.seconds <= 0.0 || tried.seconds <= 0.0 || total <= 0.0 || count <= 0.0 {
             return None;
         }
         let weight = count / total;
-        let (a, b) = (kept.work * weight, tried.work * weight);
+        let (a, b) = (in_use.work * weight, tried.work * weight);
         let lifted = shift.exp() * tried.seconds;
-        let p0 = lifted / (kept.seconds + lifted);
+        let p0 = lifted / (in_use.seconds + lifted);
         let (expected_a, expected_b) = (count * (1.0 - p0), count * p0);
         let part = |seen: f64, expected: f64| if seen > 0.0 { seen * (seen / expected).ln() } else { 0.0 };
         let deviance = (2.0 * (part(a, expected_a) + part(b, expected_b)) / phi).max(0.0);
         let variance = phi * (1.0 / expected_a + 1.0 / expected_b);
-        let gain = ((b + 0.5) / tried.seconds).ln() - ((a + 0.5) / kept.seconds).ln();
+        let gain = ((b + 0.5) / tried.seconds).ln() - ((a + 0.5) / in_use.seconds).ln();
         let theta = gain - shift;
         Some(Self {
             theta,
@@ -95,7 +95,7 @@ impl Test {
         })
     }
 
-    /// The test together with an earlier estimate of the gain, which has half the weight of its variance.
+    /// The test together with an earlier estimate of the gain, which counts half as much as its variance would have it.
     pub fn pooled(&self, gain: f64, variance: f64) -> Self {
         let (here, there) = (1.0 / self.se.powi(2), 0.5 / variance);
         let mean = (self.gain * here + gain * there) / (here + there);
@@ -159,7 +159,7 @@ mod tests {
         let mut wrong = 0;
         for seed in 0..2_000 {
             let mut random = Random::new(Seed(seed));
-            let (mut kept, mut tried) = (tally(0.0, 0.0), tally(0.0, 0.0));
+            let (mut in_use, mut tried) = (tally(0.0, 0.0), tally(0.0, 0.0));
             // Two equal Poisson processes, 10 a tick, 200 looks.
             let mut draw = || {
                 let (mut left, mut count) = (1.0, 0.0);
@@ -172,9 +172,9 @@ mod tests {
                 }
             };
             wrong += u32::from((0..200).any(|_| {
-                kept.add(&tally(draw(), 0.05));
+                in_use.add(&tally(draw(), 0.05));
                 tried.add(&tally(draw(), 0.05));
-                let test = Test::of(&kept, &tried, 0.0, 1.0);
+                let test = Test::of(&in_use, &tried, 0.0, 1.0);
                 test.is_some_and(|test| test.clearly_better(0.05) || test.clearly_worse(0.05))
             }));
         }

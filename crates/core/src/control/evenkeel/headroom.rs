@@ -19,7 +19,7 @@ const FORGET_S: f64 = 30.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MemoryHeadroom {
     /// The limit in use, which `low` and `used` belong to.
-    kept: u32,
+    in_use: u32,
     /// Least free memory at that limit lately, in bytes.
     low: f64,
     /// Most memory that the server held at that limit, in bytes.
@@ -32,24 +32,24 @@ pub struct MemoryHeadroom {
 
 impl MemoryHeadroom {
     /// Takes in a tick. Whether the limit that is being tried must be given up because memory runs out.
-    pub fn tick(&mut self, sample: &Sample, kept: u32) -> bool {
+    pub fn tick(&mut self, sample: &Sample, in_use: u32) -> bool {
         let signals = &sample.signals;
         let (Some(free), Some(used)) = (signals.memory_free, signals.memory_used) else { return false };
-        if self.kept != kept {
+        if self.in_use != in_use {
             // A probe was good, or the brake was pulled: what is free now is free there.
-            (self.kept, self.low, self.used) = (kept, free, used);
+            (self.in_use, self.low, self.used) = (in_use, free, used);
         }
-        if sample.limit <= kept {
+        if sample.limit <= in_use {
             let back = (sample.seconds() / FORGET_S).min(1.0) * (free - self.low).max(0.0);
             self.low = free.min(self.low + back);
             self.used = self.used.max(used);
-            if sample.in_flight_max >= kept {
-                self.survived = self.survived.max(kept);
+            if sample.in_flight_max >= in_use {
+                self.survived = self.survived.max(in_use);
             }
             return false;
         }
         if sample.limit > self.survived {
-            self.each = self.each.max((used - self.used) / f64::from(sample.limit - kept));
+            self.each = self.each.max((used - self.used) / f64::from(sample.limit - in_use));
         }
         free < LEAVE * self.low
     }
@@ -58,7 +58,7 @@ impl MemoryHeadroom {
     pub fn most(&self) -> Option<u32> {
         // A cast to u32 saturates.
         let more = (self.each > 0.0).then(|| (TAKE * self.low / self.each) as u32)?;
-        Some(self.kept.saturating_add(more).max(self.survived))
+        Some(self.in_use.saturating_add(more).max(self.survived))
     }
 }
 

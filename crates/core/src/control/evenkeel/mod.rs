@@ -4,7 +4,7 @@
 //! `eps` = 0.02, the price of a transaction in flight: it settles at the knee of the curve rather than at the last percent
 //! of its peak.
 //!
-//! - One limit is in use (`kept` in the code). Another one is tried beside it for some time, the two of them in turn where the
+//! - One limit is in use. Another one is tried beside it for some time, the two of them in turn where the
 //!   drain between them is short. The one that was tried comes into use if `Phi` is higher there, and never otherwise. As the
 //!   range of limits is finite, no curve `X` can make it go in circles (docs/decisions/0004 has the argument and its
 //!   assumptions).
@@ -66,7 +66,7 @@ const ALPHA_WORSE: f64 = 0.02;
 const FAR_WORSE: f64 = 0.25;
 /// Seconds before and after a pause of the server that are no evidence either.
 const PAUSE_S: f64 = 0.1;
-/// When throughput falls so many seconds after another limit came into use, the limit left for it is tried first.
+/// When throughput falls within so many seconds after another limit came into use, the one that was left is tried first.
 const SUSPECT_S: f64 = 3.0;
 /// Throughput that has fallen by this logarithm, which is to 0.7, has collapsed.
 const COLLAPSE: f64 = 0.357;
@@ -90,7 +90,7 @@ pub struct Evenkeel {
     /// The controller's clock: seconds in which the limit was full, so that what was learnt grows no older in a quiet night.
     now: f64,
     /// The limit in use, which others are tried beside.
-    kept: u32,
+    in_use: u32,
     /// What was seen at that limit before `watch` began.
     base: Tally,
     /// The limit in force: the one in use, or the one that is tried.
@@ -156,7 +156,7 @@ impl Evenkeel {
             settings,
             range,
             now: 0.0,
-            kept: limit,
+            in_use: limit,
             base: Tally::default(),
             limit,
             probe: None,
@@ -193,7 +193,7 @@ impl Evenkeel {
         if sample.limit != self.limit {
             return Reason::NotInForce { limit: sample.limit };
         }
-        if self.headroom.tick(sample, self.kept) {
+        if self.headroom.tick(sample, self.in_use) {
             return self.give_up();
         }
         if let Some(seconds) = self.silence.tick(sample, self.due_per_s()) {
@@ -222,7 +222,7 @@ impl Evenkeel {
 
     fn describe(&self) -> Reason {
         match &self.probe {
-            Some(probe) if probe.trying => Reason::Trying { kept: self.kept, because: probe.hint },
+            Some(probe) if probe.trying => Reason::Trying { in_use: self.in_use, because: probe.hint },
             _ => Reason::Measuring { completions: self.lately().count as u64 },
         }
     }
@@ -260,8 +260,8 @@ impl Evenkeel {
     /// A tick before the server has felt the new limit: only a limit that is far worse gets its verdict already.
     fn on_unsettled(&mut self, tick: &Tally) -> Reason {
         if let Some(probe) = self.probe.take_if(|probe| probe.trying) {
-            let phi = self.dispersion.between(probe.kept.seconds, tick.seconds);
-            let test = Test::of(&probe.kept, tick, 0.0, phi);
+            let phi = self.dispersion.between(probe.in_use.seconds, tick.seconds);
+            let test = Test::of(&probe.in_use, tick, 0.0, phi);
             if let Some(test) = test.filter(|test| test.clearly_worse(ALPHA_WORSE) && test.gain < -FAR_WORSE)
             {
                 let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
@@ -314,7 +314,7 @@ impl Evenkeel {
         }
         let lately = self.lately();
         if lately.count >= 16.0 {
-            self.usual = Some((self.kept, lately.count / lately.seconds));
+            self.usual = Some((self.in_use, lately.count / lately.seconds));
         }
         if lately.count < enough && lately.seconds < if self.descends { 4.0 } else { 1.0 } {
             return self.describe();
@@ -353,7 +353,7 @@ impl Evenkeel {
         if gain < -COLLAPSE {
             self.refused.clear();
         } else {
-            self.refused.recheck(self.kept);
+            self.refused.recheck(self.in_use);
         }
         self.caution = 0;
         self.settled = false;
@@ -373,12 +373,12 @@ impl Evenkeel {
     /// Halves the limit at once, because throughput collapsed or memory is short, and opens all refused limits again. It is not
     /// done again before a probe has ended with a verdict, so that the limit does not fall faster than probes can judge.
     fn brake(&mut self, strained: Strained) -> Reason {
-        let from = self.kept;
+        let from = self.in_use;
         self.recheck_now(-2.0 * COLLAPSE);
         self.braked = true;
         self.base = Tally::default();
-        self.kept = (from / 2).max(self.range.0);
-        self.set(self.kept);
+        self.in_use = (from / 2).max(self.range.0);
+        self.set(self.in_use);
         Reason::Brake { from, because: strained.0 }
     }
 

@@ -12,7 +12,7 @@ impl Evenkeel {
     /// least in proportion. `None` at a limit that is only tried, since of that nothing can be expected.
     pub(super) fn due_per_s(&self) -> Option<f64> {
         let (limit, per_s) = self.usual?;
-        (self.limit <= self.kept).then(|| per_s * (f64::from(self.limit) / f64::from(limit)).min(1.0))
+        (self.limit <= self.in_use).then(|| per_s * (f64::from(self.limit) / f64::from(limit)).min(1.0))
     }
 
     /// Nothing has completed for so long that the server seems to stand still.
@@ -20,8 +20,8 @@ impl Evenkeel {
         if let Some(probe) = self.probe.take() {
             // Either the limit tried stops everything, or the server stands still by itself. The limit in use comes back,
             // and the other one has to wait without a verdict on its throughput.
-            self.refused.refuse(probe.to, self.kept, self.now, self.now - probe.began, self.patience_s());
-            self.set(self.kept);
+            self.refused.refuse(probe.to, self.in_use, self.now, self.now - probe.began, self.patience_s());
+            self.set(self.in_use);
         }
         if let Some((limit, _)) = self.last_refused.take_if(|(_, at)| self.now - *at <= seconds + PAUSE_S) {
             // The silence began with the refusal: the server stood still, and the limit was refused for that.
@@ -38,9 +38,9 @@ impl Evenkeel {
     pub(super) fn give_up(&mut self) -> Reason {
         let wanted = self.limit;
         if let Some(probe) = self.probe.take() {
-            self.refused.refuse(probe.to, self.kept, self.now, self.patience_s(), self.patience_s());
+            self.refused.refuse(probe.to, self.in_use, self.now, self.patience_s(), self.patience_s());
         }
-        self.set(self.kept);
+        self.set(self.in_use);
         Reason::MemoryCap { wanted }
     }
 
@@ -68,21 +68,21 @@ impl Evenkeel {
             self.base.cap(MEMORY / 10.0 * self.scale());
             return Reason::NotFull { in_flight };
         };
-        let gone = !probe.trying || in_flight < 0.9 * f64::from(self.kept.min(probe.to));
+        let gone = !probe.trying || in_flight < 0.9 * f64::from(self.in_use.min(probe.to));
         let lasts_s = if gone { &mut probe.gone_s } else { &mut probe.unfilled_s };
         *lasts_s += sample.seconds();
         if *lasts_s < 0.1 {
             self.probe = Some(probe);
             return self.describe();
         }
-        self.set(self.kept);
+        self.set(self.in_use);
         if gone {
             // Neither limit is filled: the clients went away, which is no evidence about either.
             let worth = probe.tried.seconds > 0.0 && probe.gone_s < SUSPENDED_S;
             self.probe = worth.then(|| probe.suspended());
             return Reason::NotFull { in_flight };
         }
-        self.refused.refuse(probe.to, self.kept, self.now, 1.0, self.patience_s());
+        self.refused.refuse(probe.to, self.in_use, self.now, 1.0, self.patience_s());
         Reason::CannotFill { limit: probe.to, in_flight }
     }
 }

@@ -18,7 +18,7 @@ pub struct Probe {
     /// When the test began, in seconds of the controller's clock.
     pub began: f64,
     /// What was seen at the limit in use, lately before the test and in its halves.
-    pub kept: Tally,
+    pub in_use: Tally,
     /// What was seen at the limit tried.
     pub tried: Tally,
     /// What an earlier test of the same two limits measured.
@@ -45,8 +45,8 @@ impl Probe {
     /// Mean length in seconds of the stretches that make up the tally of the limit in use and that of the limit tried. The
     /// first half is of the limit tried; what was seen at the limit in use before counts as a stretch of its own.
     fn stretches_s(&self) -> (f64, f64) {
-        let (tried, kept) = (self.halves.div_ceil(2), self.halves / 2 + 1);
-        (self.kept.seconds / f64::from(kept), self.tried.seconds / f64::from(tried.max(1)))
+        let (tried, in_use) = (self.halves.div_ceil(2), self.halves / 2 + 1);
+        (self.in_use.seconds / f64::from(in_use), self.tried.seconds / f64::from(tried.max(1)))
     }
 }
 
@@ -59,22 +59,22 @@ impl Evenkeel {
         let Some((offset, to, hint)) = self.choose(most) else {
             self.settled = true;
             let next_s = self.refused.next_s(self.now).max(self.rest_until - self.now);
-            let capped = self.settings.memory.is_some() && self.kept == self.range.1;
-            return if capped || self.kept >= fits {
-                Reason::MemoryCap { wanted: self.kept.saturating_mul(2) }
+            let capped = self.settings.memory.is_some() && self.in_use == self.range.1;
+            return if capped || self.in_use >= fits {
+                Reason::MemoryCap { wanted: self.in_use.saturating_mul(2) }
             } else {
                 Reason::Settled { next_s }
             };
         };
-        let kept = self.lately();
+        let in_use = self.lately();
         self.probe = Some(Probe {
             offset,
             to,
             hint,
             began: self.now,
-            kept,
+            in_use,
             tried: Tally::default(),
-            prior: self.refused.prior(to, self.kept),
+            prior: self.refused.prior(to, self.in_use),
             trying: true,
             half: Tally::default(),
             halves: 1,
@@ -82,7 +82,7 @@ impl Evenkeel {
             gone_s: 0.0,
         });
         self.set(to);
-        Reason::Trying { kept: self.kept, because: hint }
+        Reason::Trying { in_use: self.in_use, because: hint }
     }
 
     /// Where to probe now: first the way that was good last, then back to a limit that was left before throughput fell, then
@@ -90,21 +90,22 @@ impl Evenkeel {
     fn choose(&mut self, most: u32) -> Option<(Offset, u32, Hint)> {
         let range = (self.range.0, most);
         if let Some(offset) = self.momentum.take()
-            && let Some(to) = offset.from(self.kept, most).filter(|&to| to >= range.0)
+            && let Some(to) = offset.from(self.in_use, most).filter(|&to| to >= range.0)
         {
             return Some((offset, to, Hint::Momentum));
         }
-        if let Some(to) = self.back_to.take().filter(|&to| to != self.kept && (range.0..=most).contains(&to))
+        if let Some(to) =
+            self.back_to.take().filter(|&to| to != self.in_use && (range.0..=most).contains(&to))
         {
-            return Some((Offset::toward(self.kept, to), to, Hint::ThroughputFell));
+            return Some((Offset::toward(self.in_use, to), to, Hint::ThroughputFell));
         }
         if let Some(strained) = self.strain.strained()
-            && let Some(to) = Offset::Half.from(self.kept, most).filter(|&to| to >= range.0)
+            && let Some(to) = Offset::Half.from(self.in_use, most).filter(|&to| to >= range.0)
             && self.refused.is_new(to)
         {
             return Some((Offset::Half, to, strained.0));
         }
-        let (offset, to, new) = self.refused.next(self.kept, range, self.now, self.cold)?;
+        let (offset, to, new) = self.refused.next(self.in_use, range, self.now, self.cold)?;
         (new || self.now >= self.rest_until).then_some((offset, to, Hint::Turn))
     }
 
@@ -112,15 +113,15 @@ impl Evenkeel {
         if probe.trying {
             probe.tried.add(tick)
         } else {
-            probe.kept.add(tick)
+            probe.in_use.add(tick)
         }
         probe.half.add(tick);
         probe.gone_s = 0.0;
-        let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
+        let shift = EPSILON * (f64::from(probe.to) / f64::from(self.in_use)).ln();
         self.dispersion.tick(tick);
-        let (kept_s, tried_s) = probe.stretches_s();
-        let phi = self.dispersion.between(kept_s, tried_s);
-        let test = Test::of(&probe.kept, &probe.tried, shift, phi);
+        let (in_use_s, tried_s) = probe.stretches_s();
+        let phi = self.dispersion.between(in_use_s, tried_s);
+        let test = Test::of(&probe.in_use, &probe.tried, shift, phi);
         let Some(test) = test else {
             self.probe = Some(probe);
             return self.describe();
@@ -139,17 +140,17 @@ impl Evenkeel {
             Some(false) => return self.refuse(&probe, evidence),
             None => {}
         }
-        let apart = f64::from(probe.to.abs_diff(self.kept));
+        let apart = f64::from(probe.to.abs_diff(self.in_use));
         // A test that was suspended goes on with the limit tried, however far from the one in use that is.
         let swaps =
-            !probe.trying || apart < self.horizon() / 16.0 && probe.kept.count < 2.0 * probe.tried.count;
+            !probe.trying || apart < self.horizon() / 16.0 && probe.in_use.count < 2.0 * probe.tried.count;
         let enough = probe.half.count >= self.horizon() / 3.0
             || probe.half.seconds >= 0.99 * self.dispersion.best_s(self.lag_s);
         if enough && swaps {
             probe.half = Tally::default();
             probe.halves += 1;
             probe.trying = !probe.trying;
-            self.set(if probe.trying { probe.to } else { self.kept });
+            self.set(if probe.trying { probe.to } else { self.in_use });
         }
         self.probe = Some(probe);
         self.describe()
@@ -159,7 +160,7 @@ impl Evenkeel {
     /// the limit in use takes little evidence, to leave it takes more.
     fn weigh(&self, probe: &Probe, test: &Test) -> Option<bool> {
         let (seen, most) = (probe.tried.count, self.horizon());
-        if self.descends && probe.offset.is_far_down() && self.kept >= HIGH {
+        if self.descends && probe.offset.is_far_down() && self.in_use >= HIGH {
             if seen >= most / 3.0 && test.gain > -test.se {
                 return Some(true);
             }
@@ -180,12 +181,12 @@ impl Evenkeel {
 
     /// The limit tried comes into use.
     fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
-        let left = self.kept;
+        let left = self.in_use;
         self.recheck.found();
         self.left = Some((left, self.now));
         self.cold = false;
         self.braked = false;
-        self.kept = probe.to;
+        self.in_use = probe.to;
         self.settled = false;
         self.base = probe.tried;
         self.set(probe.to);
@@ -203,7 +204,7 @@ impl Evenkeel {
         let took = self.now - probe.began;
         self.cold = false;
         self.braked = false;
-        self.set(self.kept);
+        self.set(self.in_use);
         self.recovering = Some(0.0);
         self.last_refused = Some((probe.to, self.now));
         self.learns_lag = evidence.gain < -FAR_WORSE;
@@ -215,13 +216,13 @@ impl Evenkeel {
         } else {
             1.0
         };
-        self.refused.refuse(probe.to, self.kept, self.now, weight * took, self.patience_s());
+        self.refused.refuse(probe.to, self.in_use, self.now, weight * took, self.patience_s());
         self.refused.remember(
             probe.to,
             evidence.gain < -FAR_WORSE,
-            Prior { kept: self.kept, gain: evidence.gain, variance: evidence.se.powi(2) },
+            Prior { in_use: self.in_use, gain: evidence.gain, variance: evidence.se.powi(2) },
         );
-        self.descends &= probe.to > self.kept;
+        self.descends &= probe.to > self.in_use;
         self.caution += 1;
         let rest = f64::from(1_u32 << self.caution.saturating_sub(4).min(4)) - 1.0;
         self.rest_until = self.now + rest * took;

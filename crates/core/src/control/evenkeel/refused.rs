@@ -38,7 +38,7 @@ struct Verdict {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
     /// The limit that was in use.
-    pub kept: u32,
+    pub in_use: u32,
     /// Throughput at the limit tried over that at the one in use, as a logarithm.
     pub gain: f64,
     /// Variance of `gain`.
@@ -61,12 +61,12 @@ impl RefusedLimits {
         self.0.iter().filter(|verdict| apart(verdict) <= close).min_by(|a, b| apart(a).total_cmp(&apart(b)))
     }
 
-    /// Refuses a limit that is not better than `kept`. It may be tried again after a time that depends on how long the
+    /// Refuses a limit that is not better than `in_use`. It may be tried again after a time that depends on how long the
     /// test took and on how often it was refused, and that is `patience_s` at most, or some times as much where it is distant.
-    pub fn refuse(&mut self, limit: u32, kept: u32, now: f64, took_s: f64, patience_s: f64) {
+    pub fn refuse(&mut self, limit: u32, in_use: u32, now: f64, took_s: f64, patience_s: f64) {
         let before = self.0.iter().position(|verdict| verdict.limit == limit);
         let gap = before.map_or(0.0, |place| self.0.swap_remove(place).gap);
-        let is_distant = distance(limit, kept) > DISTANT;
+        let is_distant = distance(limit, in_use) > DISTANT;
         let most = if is_distant { DISTANT_FACTOR * patience_s } else { patience_s };
         let gap = (2.0 * gap).max(GAP_MIN * took_s).min(most);
         if self.0.len() >= MOST {
@@ -85,7 +85,7 @@ impl RefusedLimits {
         if let Some(verdict) = self.0.iter_mut().find(|verdict| verdict.limit == limit) {
             verdict.prior = Some(prior);
             verdict.far_worse = far_worse;
-            let apart = distance(limit, prior.kept);
+            let apart = distance(limit, prior.in_use);
             let least =
                 FAR_WORSE_S.iter().find(|(from, _)| apart > *from).map_or(0.0, |(_, seconds)| *seconds);
             if far_worse && verdict.gap < least {
@@ -96,8 +96,8 @@ impl RefusedLimits {
     }
 
     /// What an earlier test measured of a limit, if it was held against the same limit as now.
-    pub fn prior(&self, limit: u32, kept: u32) -> Option<Prior> {
-        self.0.iter().find(|verdict| verdict.limit == limit)?.prior.filter(|prior| prior.kept == kept)
+    pub fn prior(&self, limit: u32, in_use: u32) -> Option<Prior> {
+        self.0.iter().find(|verdict| verdict.limit == limit)?.prior.filter(|prior| prior.in_use == in_use)
     }
 
     /// Whether no limit so near that they would share a verdict has been refused.
@@ -105,10 +105,10 @@ impl RefusedLimits {
         self.verdict_on(limit, Offset::Half.close()).is_none()
     }
 
-    /// Opens all limits for a test again but those that were far worse and are far from `kept`: these cost most to test,
+    /// Opens all limits for a test again but those that were far worse and are far from `in_use`: these cost most to test,
     /// and only a collapse makes them worth it.
-    pub fn recheck(&mut self, kept: u32) {
-        self.0.retain(|verdict| verdict.far_worse && distance(verdict.limit, kept) > STAYS_REFUSED);
+    pub fn recheck(&mut self, in_use: u32) {
+        self.0.retain(|verdict| verdict.far_worse && distance(verdict.limit, in_use) > STAYS_REFUSED);
     }
 
     /// Opens all limits for a test again.
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn no_limit_beyond_a_cliff_is_offered_before_its_edge_was_tested_again() {
         let mut refused = RefusedLimits::default();
-        let gain = Prior { kept: 100, gain: -1.0, variance: 0.01 };
+        let gain = Prior { in_use: 100, gain: -1.0, variance: 0.01 };
         refused.refuse(133, 100, 0.0, 1.0, 30.0);
         refused.remember(133, true, gain);
         for now in [0.0, 1_000.0] {

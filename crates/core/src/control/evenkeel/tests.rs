@@ -91,7 +91,7 @@ fn clients_go_away_after(initial: u32, filled: u32) {
     for _ in 0..200 {
         assert!(!matches!(tick(0.05).why, Reason::CannotFill { .. }));
     }
-    assert_eq!(tick(0.05).limit, initial, "meanwhile the limit kept is in force");
+    assert_eq!(tick(0.05).limit, initial, "meanwhile the limit in use is in force");
     let next = (0..40).map(|_| tick(1.0).limit).find(|&limit| limit != initial);
     assert_eq!(next, tried, "{initial} after {filled}: the same limit is tried again");
 }
@@ -145,13 +145,17 @@ fn without_noise_every_move_raises_the_potential_so_that_there_is_no_cycle() {
             let potential =
                 |limit: u32| plant.throughput(f64::from(limit), 0.0).ln() - EPSILON * f64::from(limit).ln();
             let mut controller = evenkeel(initial);
-            let (mut limit, mut kept) = (initial, initial);
+            let (mut limit, mut in_use) = (initial, initial);
             for number in 0..12_000 {
                 let per_s = plant.throughput(f64::from(limit), 0.0);
                 limit = controller.update(&exact(number, limit, f64::from(limit), per_s)).limit;
-                if controller.kept != kept {
-                    assert!(potential(controller.kept) > potential(kept), "{kept} -> {}", controller.kept);
-                    kept = controller.kept;
+                if controller.in_use != in_use {
+                    assert!(
+                        potential(controller.in_use) > potential(in_use),
+                        "{in_use} -> {}",
+                        controller.in_use
+                    );
+                    in_use = controller.in_use;
                 }
             }
         }
@@ -238,7 +242,7 @@ fn lock_waits_send_the_first_probe_downwards() {
         reasons.push(decision.why);
     });
     let first = reasons.iter().find(|why| matches!(why, Reason::Trying { .. }));
-    assert_eq!(first, Some(&Reason::Trying { kept: 24, because: Hint::Locks }));
+    assert_eq!(first, Some(&Reason::Trying { in_use: 24, because: Hint::Locks }));
 }
 
 #[test]
