@@ -91,7 +91,7 @@ def haproxy(backend, maxconn=None, threads=1, options=()):
 def guard(binary, backend, controller="evenkeel", limit=None, *more):
     """The guard with one of its controllers."""
     def command(port, home):
-        chosen = ["--controller", controller] + (["--limit", str(limit)] if limit else [])
+        chosen = ["--controller", controller] + (["--initial-limit", str(limit)] if limit else [])
         return [binary, "--home", home, "guard", "--listen", f"127.0.0.1:{port}", "--backend", f"127.0.0.1:{backend}",
                 *chosen, *more]
     return Proxy(command)

@@ -42,8 +42,8 @@ class Host:
         disk = ["--config", config] if config else [
             "--name", name, "--backing", storage.path(f"{name}.img"), "--size", size, "--simulated", storage.array,
             "--share", str(share), "--nbd", self.socket]
-        command = [storage.engine, "-q", "share", "disk", *disk, "--controller", law, "--latency", f"{latency_ms}ms",
-                   "--window", str(window), "--window-max", str(most), "--period", f"{period_s}s", "--metrics",
+        command = [storage.engine, "-q", "share", "disk", *disk, "--law", law, "--latency", f"{latency_ms}ms",
+                   "--initial-window", str(window), "--max-window", str(most), "--period", f"{period_s}s", "--metrics",
                    "127.0.0.1:0", *more]
         if law != "fixed":
             command += ["--bus", f"slot:{storage.path('slots')}"]

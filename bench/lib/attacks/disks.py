@@ -68,7 +68,7 @@ class Host:
 
 def text(*disks, head=""):
     """A configuration with disks of (name, lines)."""
-    window = "[window]\ncontroller = 'fixed'\ninitial = 64.0\nperiod = '200ms'\n"
+    window = "[window]\nlaw = 'fixed'\ninitial_window = 64.0\nperiod = '200ms'\n"
     found = [f"[[disk]]\nname = '{name}'\nbacking = 'FOLDER/{name}.img'\nsize = '64M'\n{lines}\n" for name, lines in disks]
     return f"name = 'bench'\nnbd = 'FOLDER/all.sock'\n{head}\n{window}{''.join(found)}"
 

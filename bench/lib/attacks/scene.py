@@ -24,7 +24,7 @@ GRANT SELECT ON mysql.* TO watcher@'%';
 """
 # A result that no buffer takes.
 BIG = "SELECT REPEAT('x', 1000) FROM shop.seq_1_to_1000000"
-FIXED = ("--controller", "fixed", "--limit")
+FIXED = ("--controller", "fixed", "--initial-limit")
 
 
 class NotRun(Exception):

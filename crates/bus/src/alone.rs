@@ -1,4 +1,4 @@
-//! A host without others: what it tells comes back to it.
+//! The bus of a host that is alone: its own messages come back to it.
 
 use super::{BusError, Carrier, Piece};
 use std::time::Duration;
@@ -9,17 +9,17 @@ pub struct Alone(Vec<u8>);
 
 impl Carrier for Alone {
     fn join(&mut self, hello: &[u8]) -> Result<(), BusError> {
-        self.tell(hello)
+        self.send(hello)
     }
 
-    fn tell(&mut self, report: &[u8]) -> Result<(), BusError> {
+    fn send(&mut self, report: &[u8]) -> Result<(), BusError> {
         self.0 = report.to_vec();
         Ok(())
     }
 
     fn hear(&mut self, _: Duration) -> Result<Vec<Piece>, BusError> {
-        let told = (!self.0.is_empty()).then(|| Piece { bytes: self.0.clone(), sender: None });
-        Ok(told.into_iter().collect())
+        let message = (!self.0.is_empty()).then(|| Piece { bytes: self.0.clone(), sender: None });
+        Ok(message.into_iter().collect())
     }
 
     fn keeps(&self) -> bool {

@@ -9,7 +9,7 @@ const JOIN: Duration = Duration::from_secs(660);
 
 enum Ask {
     Join(Vec<u8>, Sender<Result<(), BusError>>),
-    Tell(Vec<u8>, Sender<Result<(), BusError>>),
+    Send(Vec<u8>, Sender<Result<(), BusError>>),
     Hear(Sender<Result<Vec<Piece>, BusError>>),
 }
 
@@ -59,7 +59,7 @@ fn serve(mut carrier: Box<dyn Carrier>, inbox: &Receiver<Ask>) {
     while let Ok(ask) = inbox.recv() {
         match ask {
             Ask::Join(hello, reply) => drop(reply.send(carrier.join(&hello))),
-            Ask::Tell(report, reply) => drop(reply.send(carrier.tell(&report))),
+            Ask::Send(report, reply) => drop(reply.send(carrier.send(&report))),
             Ask::Hear(reply) => drop(reply.send(carrier.hear(Duration::ZERO))),
         }
     }
@@ -71,9 +71,9 @@ impl Carrier for Bounded {
         self.ask(Ask::Join(hello.to_vec(), reply), &answer, JOIN)
     }
 
-    fn tell(&mut self, report: &[u8]) -> Result<(), BusError> {
+    fn send(&mut self, report: &[u8]) -> Result<(), BusError> {
         let (reply, answer) = channel();
-        self.ask(Ask::Tell(report.to_vec(), reply), &answer, self.patience)
+        self.ask(Ask::Send(report.to_vec(), reply), &answer, self.patience)
     }
 
     fn hear(&mut self, _: Duration) -> Result<Vec<Piece>, BusError> {
@@ -99,7 +99,7 @@ mod tests {
             Ok(())
         }
 
-        fn tell(&mut self, _: &[u8]) -> Result<(), BusError> {
+        fn send(&mut self, _: &[u8]) -> Result<(), BusError> {
             drop(self.0.lock().unwrap_or_else(PoisonError::into_inner));
             Ok(())
         }
@@ -118,16 +118,16 @@ mod tests {
         let lock = Arc::new(Mutex::new(()));
         let long = Duration::from_secs(60);
         let mut bus = Bounded::start(Box::new(Hangs(Arc::clone(&lock))), long).unwrap();
-        assert!(bus.tell(b"a").is_ok());
+        assert!(bus.send(b"a").is_ok());
         let held = lock.lock().unwrap();
         bus.patience = Duration::from_millis(50);
         for _ in 0..4 {
-            assert!(matches!(bus.tell(b"b"), Err(BusError::Slow)));
+            assert!(matches!(bus.send(b"b"), Err(BusError::Slow)));
         }
         bus.patience = long;
         drop(held);
         // One that was given up may still be in its way.
-        while bus.tell(b"c").is_err() {}
+        while bus.send(b"c").is_err() {}
         assert!(bus.hear(Duration::ZERO).is_ok());
     }
 }

@@ -1,11 +1,11 @@
-//! What hosts tell each other, period by period, with no host above them.
+//! What hosts report to each other, period by period, with no host above them.
 //!
-//! A [`Bus`] tells this member's report and knows the latest of every other one, with its age by this host's clock: reports
-//! carry a sequence number and no instant. What carries them is a [`Carrier`]: a file of slots ([`slot`]), which may lie on
-//! the storage itself, or NATS ([`nats`]). Neither waits longer than a bound, and what fails is a value.
+//! A [`Bus`] sends this member's reports and knows the latest of every other member, with its age by this host's clock: a
+//! [`Message`] has a sequence number and no instant. A [`Carrier`] takes it to the others: a file of slots ([`slot`]), which
+//! may lie on the storage itself, or NATS ([`nats`]). Neither waits longer than a bound, and a failure is a value.
 //!
-//! A member is a name, and a start of it an incarnation. Before it tells anything a member listens: where its name is live
-//! already it does not start. Should two of one name meet later, the younger one falls silent.
+//! A member is a name, and each start of it is an incarnation. Before its first report a member listens: where its name is
+//! live already it does not start. Should two of one name meet later, the younger one falls silent.
 #![deny(unsafe_code)]
 
 mod alone;
@@ -16,7 +16,7 @@ mod roster;
 pub mod slot;
 
 pub use alone::Alone;
-pub use message::{Dropped, Told};
+pub use message::{Dropped, Message};
 pub use roster::{Heard, Identity, SILENT_PERIODS};
 
 use bounded::Bounded;
@@ -28,84 +28,84 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Periods for which a member listens before it tells, at most.
+/// A member listens for so many periods at most before its first report.
 const LISTEN_PERIODS: u64 = 2;
 /// Longest wait for a report to be carried or to come back: a quarter of a period, between these.
 const PATIENCE: (Nanos, Nanos) = (Nanos::from_millis(250), Nanos::from_secs(2));
-/// From one look to the next while listening, and where nothing has come back.
+/// Pause between two looks while listening, and while the own report has not come back.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Why a bus does not open, or does not carry.
 #[derive(Debug, thiserror::Error)]
 pub enum BusError {
-    /// No member may have this name.
+    /// This is not a name that a member or an array may have.
     #[error(
         "\"{0}\" is no name of a member or an array: letters, digits, - and _, a member's also with dots, at most 64"
     )]
     Name(String),
-    /// A live member has it.
+    /// Another live member has this name.
     #[error("another member of the name {0} is live")]
     Twin(String),
     /// The file cannot be used.
     #[error("slot file {path}: {error}")]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// What the system answered.
         error: std::io::Error,
     },
     /// The file is something else.
     #[error("{path} is no slot file: {why}")]
     NotSlots {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// What in it shows that it is something else.
         why: &'static str,
     },
-    /// The block device is none yet.
+    /// The block device is not a slot file yet.
     #[error("block device {0} is no slot file")]
     Device(PathBuf),
-    /// No slot file has as many.
+    /// A slot file cannot have so many slots.
     #[error("a slot file has 1 to {max} slots, and not {0}", max = slot::SLOTS_MAX)]
     Slots(usize),
-    /// All slots are those of live members.
+    /// Every slot belongs to a live member.
     #[error("all {slots} slots of {path} are taken by live members")]
     Full {
-        /// Which.
+        /// The slot file.
         path: PathBuf,
-        /// How many.
+        /// How many slots it has.
         slots: usize,
     },
     /// Somebody else holds the lock on the claims of slots.
     #[error("the lock of slot file {0} is held by somebody else for too long")]
     Locked(PathBuf),
-    /// Somebody else writes to the own slot.
+    /// Another member writes to this member's slot, and no other slot is free.
     #[error("the slot of this member in {0} was taken by another one, and none is free")]
     Lost(PathBuf),
-    /// No address of a server.
+    /// This is not an address of a NATS server.
     #[error("\"{0}\" is no address of NATS")]
     Address(String),
     /// What to log in with cannot be read.
     #[error("cannot read what to log in with from {path}: {error}")]
     Login {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// What the system answered.
         error: std::io::Error,
     },
-    /// Nothing is carried.
+    /// The carrier does not work, for this reason.
     #[error("{0}")]
     Down(String),
-    /// It did not answer within its bound.
+    /// The carrier did not answer within its bound.
     #[error("the bus does not answer")]
     Slow,
-    /// What this member told did not come back.
+    /// This member's own report did not come back.
     #[error("the own report was not heard")]
     Unheard,
 }
 
 impl BusError {
-    /// What to do next.
+    /// What an operator can do about it.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Twin(_) => "give this host a name of its own (--name), or end the other one".into(),
@@ -134,27 +134,28 @@ impl BusError {
     }
 }
 
-/// Bytes that came, or stand in a slot.
+/// A message as bytes that came, or that stand in a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// What was told.
+    /// The bytes of the message.
     pub bytes: Vec<u8>,
-    /// Under whose name it came ([`message::token`]), where the carrier has such a thing.
+    /// The name under which it came ([`message::token`]), where the carrier knows one.
     pub sender: Option<String>,
 }
 
-/// What carries reports.
+/// What carries messages between members.
 pub trait Carrier: Send {
-    /// Takes the place under which this member tells from now on; `hello` is its first report. May wait.
+    /// Takes the place from which this member sends from now on; `hello` is its first message. May wait.
     fn join(&mut self, hello: &[u8]) -> Result<(), BusError>;
 
-    /// Tells a report in place of the one before.
-    fn tell(&mut self, report: &[u8]) -> Result<(), BusError>;
+    /// Sends a message in place of the one before.
+    fn send(&mut self, report: &[u8]) -> Result<(), BusError>;
 
-    /// What came since the last call, or all that stands there; where nothing did, waits for it at most so long.
+    /// The messages that came since the last call, or all that stand there. Where there are none, waits for one, but no
+    /// longer than `patience`.
     fn hear(&mut self, patience: Duration) -> Result<Vec<Piece>, BusError>;
 
-    /// Whether what was told stays readable, also after its teller has ended.
+    /// Whether a message stays readable, also after its sender has ended.
     fn keeps(&self) -> bool;
 
     /// What an operator should know of how it carries.
@@ -172,46 +173,47 @@ pub struct Bus {
     sequence: u64,
     /// Mark of this member's table of costs.
     costs: u64,
-    /// What was told last.
+    /// The report that was sent last.
     last: Report,
-    /// Whether there is something to be taken back at the end.
+    /// Whether the others have to hear at the end that this member leaves.
     joined: bool,
     note: Option<String>,
     clock: Clock,
-    /// The longest wait that follows from a period.
+    /// The longest wait for the carrier, by the length of a period.
     patience: fn(Nanos) -> Nanos,
 }
 
 impl Bus {
-    /// Goes on as the member that a predecessor was, by what it would have told next: in its place, without listening before.
+    /// Goes on as the member that a predecessor was, in its place and without listening before. `message` is the one that the
+    /// predecessor would have sent next.
     ///
     /// # Errors
-    /// That is no report of this member, or its place cannot be taken.
+    /// The message is not one of this member, or its place cannot be taken.
     pub fn resume(
         carrier: Box<dyn Carrier>,
-        (name, told): (&str, &[u8]),
+        (name, message): (&str, &[u8]),
         period: Nanos,
         clock: Clock,
     ) -> Result<Self, BusError> {
-        let told = Told::decode(told).ok().filter(|told| told.member == name);
-        let told = told.ok_or_else(|| BusError::Name(name.to_owned()))?;
-        let own = Identity { name: told.member, incarnation: told.incarnation };
+        let message = Message::decode(message).ok().filter(|message| message.member == name);
+        let message = message.ok_or_else(|| BusError::Name(name.to_owned()))?;
+        let own = Identity { name: message.member, incarnation: message.incarnation };
         let mut this = Self::with(carrier, own, (period, patience), clock)?;
-        (this.sequence, this.costs, this.last) = (told.sequence, told.costs, told.report);
-        let hello = this.next(told.window, &this.last.clone(), false);
+        (this.sequence, this.costs, this.last) = (message.sequence, message.costs, message.report);
+        let hello = this.next(message.window, &this.last.clone(), false);
         this.carrier.join(&hello)?;
         this.joined = true;
         Ok(this)
     }
 
-    /// Ends here and says nothing of it: what it would tell next, for a successor.
+    /// Ends without a word to the others, and gives the message that would have been the next one, for a successor.
     pub fn hand_over(mut self, window: f64) -> Vec<u8> {
         self.joined = false;
         self.next(window, &self.last.clone(), false)
     }
 
-    /// Joins as the member `name`, which tells once a `period`. Listens for up to two periods before, and takes its
-    /// readings as arrived at `clock`, which is the one that later calls have to use.
+    /// Joins as the member `name`, which reports once a `period`. Listens for up to two periods before. Messages arrive by
+    /// `clock`, which later calls have to use too.
     ///
     /// # Errors
     /// The name is taken by a live member, or the carrier has no place left.
@@ -270,7 +272,7 @@ impl Bus {
         })
     }
 
-    /// Who is there, and whether the own name is free.
+    /// Listens for who is there, and whether this member's name is free.
     fn listen(&mut self) -> Result<(), BusError> {
         let end = self.clock.now() + Nanos(LISTEN_PERIODS.saturating_mul(self.period.0));
         let mut is_first = self.carrier.keeps();
@@ -301,8 +303,8 @@ impl Bus {
 
     fn next(&mut self, window: f64, report: &Report, leaves: bool) -> Vec<u8> {
         self.sequence += 1;
-        self.roster.tells(self.sequence);
-        let told = Told {
+        self.roster.sent(self.sequence);
+        let message = Message {
             member: self.own.name.clone(),
             incarnation: self.own.incarnation,
             sequence: self.sequence,
@@ -312,20 +314,20 @@ impl Bus {
             costs: self.costs,
             report: report.clone(),
         };
-        told.encode()
+        message.encode()
     }
 
-    /// Tells the others a report, with the window in force. An elder member of the same name silences this one.
-    pub fn tell(&mut self, window: f64, report: &Report, now: Nanos) -> Result<(), BusError> {
+    /// Sends a report to the others, with the window in force. An elder member of the same name silences this one.
+    pub fn send(&mut self, window: f64, report: &Report, now: Nanos) -> Result<(), BusError> {
         if self.roster.elder(self.sequence, now).is_some() {
             return Err(BusError::Twin(self.own.name.clone()));
         }
         self.last.clone_from(report);
         let bytes = self.next(window, report, false);
-        self.carrier.tell(&bytes)
+        self.carrier.send(&bytes)
     }
 
-    /// Takes what the others told, and waits a little for what this member told.
+    /// Takes in the messages of the others, and waits a little until this member's own one has come back.
     pub fn hear(&mut self, now: Nanos) -> Result<(), BusError> {
         let end = self.clock.now() + (self.patience)(self.period);
         loop {
@@ -349,9 +351,9 @@ impl Bus {
         self.roster.live(now)
     }
 
-    /// Whether this start of this member told it.
-    pub fn is_own(&self, told: &Told) -> bool {
-        self.own.has_told(told)
+    /// Whether this start of this member sent the message.
+    pub fn is_own(&self, message: &Message) -> bool {
+        self.own.has_sent(message)
     }
 
     /// Whether another start of this member is live.
@@ -364,13 +366,13 @@ impl Bus {
         &self.own.name
     }
 
-    /// Another period from the next report on.
+    /// Sets another period, which holds from the next report on.
     pub fn set_period(&mut self, period: Nanos) {
         self.period = period;
         self.roster.set_period(period);
     }
 
-    /// The mark of the table of costs, told from the next report on.
+    /// Sets the mark of the table of costs, which goes with messages from the next one on.
     pub fn set_costs(&mut self, mark: u64) {
         self.costs = mark;
     }
@@ -397,7 +399,7 @@ impl Drop for Bus {
         }
         let last = self.next(0.0, &Report::default(), true);
         // The others find out by the silence too.
-        let _ = self.carrier.tell(&last);
+        let _ = self.carrier.send(&last);
     }
 }
 

@@ -1,28 +1,28 @@
-//! Who was heard, what, and how long ago.
+//! Which members were heard, what they reported, and how long ago.
 
 use super::Piece;
-use super::message::{Dropped, Told, token};
+use super::message::{Dropped, Message, token};
 use evenkeel_core::Nanos;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Most members of an array that are listened to.
+/// At most so many members of an array are listened to.
 const MEMBERS_MAX: usize = 1_024;
 /// Periods of silence after which a member is gone.
 pub const SILENT_PERIODS: u64 = 3;
 /// Reports by which one of two of a name must be ahead to be the elder; else the lower incarnation is.
 const AHEAD: u64 = 2;
 
-/// Reports that may be missing between two of a live member, besides twice as many as its period fits in between. What is further
-/// ahead was not told by that member: taken, it would keep all from hearing what the member tells.
+/// Messages of a live member that may be missing between two that came, beside twice as many as there were periods between them.
+/// One that is further ahead was not sent by that member; taken in, it would make everything that the member sends look old.
 const MISSING: u64 = 16;
 
-/// Who a member is.
+/// One start of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Its name.
+    /// The name of the member.
     pub name: String,
-    /// Drawn at its start.
+    /// A random number, drawn at its start.
     pub incarnation: u64,
 }
 
@@ -35,38 +35,38 @@ impl Identity {
         Self { name: name.to_owned(), incarnation }
     }
 
-    /// Whether this start of this member told it.
-    pub fn has_told(&self, told: &Told) -> bool {
-        told.member == self.name && told.incarnation == self.incarnation
+    /// Whether this start of this member sent the message.
+    pub fn has_sent(&self, message: &Message) -> bool {
+        message.member == self.name && message.incarnation == self.incarnation
     }
 }
 
-/// The latest of a member.
+/// The latest message of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heard {
-    /// What it told.
-    pub told: Told,
+    /// The message.
+    pub message: Message,
     /// How long ago it was heard here.
     pub age: Nanos,
 }
 
-/// The latest of a member, and when it came; `None` where it stood there before anybody looked.
+/// The latest message of a member, and when it came; `None` where it stood there before the first look.
 #[derive(Clone, Debug)]
 struct Latest {
-    told: Told,
+    message: Message,
     at: Option<Nanos>,
     /// The highest sequence number below this one's that came after it; 0 where none did.
     below: u64,
 }
 
 impl Latest {
-    fn new(told: Told, at: Option<Nanos>) -> Self {
-        Self { told, at, below: 0 }
+    fn new(message: Message, at: Option<Nanos>) -> Self {
+        Self { message, at, below: 0 }
     }
 
     /// Whether a report of the same start comes after this one; `Ok(false)` where it is this one.
     fn is_followed_by(&mut self, sequence: u64, period: Nanos, now: Nanos) -> Result<bool, Dropped> {
-        let (last, is_live) = (self.told.sequence, self.is_live(period, now));
+        let (last, is_live) = (self.message.sequence, self.is_live(period, now));
         match sequence.cmp(&last) {
             // A slot is read again and again.
             Ordering::Equal => Ok(false),
@@ -84,13 +84,13 @@ impl Latest {
     /// How far ahead the next report may be.
     fn room(&self, now: Nanos) -> u64 {
         let age = self.at.map_or(Nanos::ZERO, |at| now - at);
-        MISSING + 2 * (age.0 / self.told.period.0.max(1))
+        MISSING + 2 * (age.0 / self.message.period.0.max(1))
     }
 
     /// Whether it is of a member that is there, for a listener with such a period.
     fn is_live(&self, period: Nanos, now: Nanos) -> bool {
-        let bound = Nanos(SILENT_PERIODS.saturating_mul(self.told.period.max(period).0));
-        !self.told.leaves && self.at.is_some_and(|at| now - at <= bound)
+        let bound = Nanos(SILENT_PERIODS.saturating_mul(self.message.period.max(period).0));
+        !self.message.leaves && self.at.is_some_and(|at| now - at <= bound)
     }
 }
 
@@ -100,17 +100,24 @@ pub struct Roster {
     own: Identity,
     period: Nanos,
     members: BTreeMap<String, Latest>,
-    /// The sequence number that this start has told last.
-    told: u64,
+    /// The sequence number of the last message of this start.
+    sequence: u64,
     /// Another start under the own name.
     twin: Option<Latest>,
     dropped: [u64; Dropped::ALL.len()],
 }
 
 impl Roster {
-    /// Of a member who tells once a period; nobody was heard yet.
+    /// The roster of a member that reports once a period. Nobody was heard yet.
     pub fn new(own: Identity, period: Nanos) -> Self {
-        Self { own, period, members: BTreeMap::new(), told: 0, twin: None, dropped: [0; Dropped::ALL.len()] }
+        Self {
+            own,
+            period,
+            members: BTreeMap::new(),
+            sequence: 0,
+            twin: None,
+            dropped: [0; Dropped::ALL.len()],
+        }
     }
 
     /// Another period from now on.
@@ -118,32 +125,32 @@ impl Roster {
         self.period = period;
     }
 
-    /// This start tells this sequence number, and none above it yet.
-    pub fn tells(&mut self, sequence: u64) {
-        self.told = sequence;
+    /// This start sends the message with this sequence number, and none above it yet.
+    pub fn sent(&mut self, sequence: u64) {
+        self.sequence = sequence;
     }
 
     /// Takes what came at this instant; `None` where it stood there before anybody looked.
     pub fn take(&mut self, piece: &Piece, at: Option<Nanos>) {
-        if let Err(why) = Told::decode(&piece.bytes).and_then(|told| self.accept(told, piece, at)) {
+        if let Err(why) = Message::decode(&piece.bytes).and_then(|message| self.accept(message, piece, at)) {
             self.dropped[why as usize] += 1;
         }
     }
 
-    fn accept(&mut self, told: Told, piece: &Piece, at: Option<Nanos>) -> Result<(), Dropped> {
-        if piece.sender.as_ref().is_some_and(|sender| *sender != token(&told.member)) {
+    fn accept(&mut self, message: Message, piece: &Piece, at: Option<Nanos>) -> Result<(), Dropped> {
+        if piece.sender.as_ref().is_some_and(|sender| *sender != token(&message.member)) {
             return Err(Dropped::Name);
         }
-        if told.member == self.own.name && told.incarnation != self.own.incarnation {
-            return self.meet(told, at);
+        if message.member == self.own.name && message.incarnation != self.own.incarnation {
+            return self.meet(message, at);
         }
         let (period, now) = (self.period, at.unwrap_or(Nanos::ZERO));
-        if self.own.has_told(&told) && told.sequence > self.told {
+        if self.own.has_sent(&message) && message.sequence > self.sequence {
             return Err(Dropped::Ahead);
         }
-        match self.members.get_mut(&told.member) {
-            Some(known) if known.told.incarnation == told.incarnation => {
-                if !known.is_followed_by(told.sequence, period, now)? {
+        match self.members.get_mut(&message.member) {
+            Some(known) if known.message.incarnation == message.incarnation => {
+                if !known.is_followed_by(message.sequence, period, now)? {
                     return Ok(());
                 }
             }
@@ -151,7 +158,7 @@ impl Roster {
             Some(_) => {}
             None => self.make_room(now)?,
         }
-        self.members.insert(told.member.clone(), Latest::new(told, at));
+        self.members.insert(message.member.clone(), Latest::new(message, at));
         Ok(())
     }
 
@@ -164,14 +171,14 @@ impl Roster {
     }
 
     /// Somebody else has the own name.
-    fn meet(&mut self, told: Told, at: Option<Nanos>) -> Result<(), Dropped> {
+    fn meet(&mut self, message: Message, at: Option<Nanos>) -> Result<(), Dropped> {
         let is_known = self.twin.as_ref().is_some_and(|known| {
-            known.told.incarnation == told.incarnation && known.told.sequence >= told.sequence
+            known.message.incarnation == message.incarnation && known.message.sequence >= message.sequence
         });
         if is_known {
             return Ok(());
         }
-        self.twin = Some(Latest::new(told, at));
+        self.twin = Some(Latest::new(message, at));
         if at.is_some() { Err(Dropped::Twin) } else { Ok(()) }
     }
 
@@ -179,7 +186,7 @@ impl Roster {
     pub fn live(&self, now: Nanos) -> Vec<Heard> {
         let live = self.members.values().filter(|latest| latest.is_live(self.period, now));
         let heard = |latest: &Latest| Heard {
-            told: latest.told.clone(),
+            message: latest.message.clone(),
             age: latest.at.map_or(Nanos::ZERO, |at| now - at),
         };
         live.map(heard).collect()
@@ -187,24 +194,24 @@ impl Roster {
 
     /// Whether all that stood there before anybody looked was replaced or taken back since: nobody is in doubt.
     pub fn all_have_moved(&self) -> bool {
-        self.members.values().chain(&self.twin).all(|latest| latest.at.is_some() || latest.told.leaves)
+        self.members.values().chain(&self.twin).all(|latest| latest.at.is_some() || latest.message.leaves)
     }
 
     /// The latest of the own reports that came back, by its sequence number.
     pub fn echo(&self) -> Option<u64> {
-        self.members.get(&self.own.name).map(|latest| latest.told.sequence)
+        self.members.get(&self.own.name).map(|latest| latest.message.sequence)
     }
 
     /// Another live member of the own name.
-    pub fn twin(&self, now: Nanos) -> Option<&Told> {
-        self.twin.as_ref().filter(|twin| twin.is_live(self.period, now)).map(|twin| &twin.told)
+    pub fn twin(&self, now: Nanos) -> Option<&Message> {
+        self.twin.as_ref().filter(|twin| twin.is_live(self.period, now)).map(|twin| &twin.message)
     }
 
-    /// The same where it was there before this one, which has told so many reports.
-    pub fn elder(&self, told: u64, now: Nanos) -> Option<&Told> {
-        self.twin(now).filter(|twin| match twin.sequence.abs_diff(told) {
+    /// The same where it was there before this one, which is at this sequence number.
+    pub fn elder(&self, sequence: u64, now: Nanos) -> Option<&Message> {
+        self.twin(now).filter(|twin| match twin.sequence.abs_diff(sequence) {
             0..=AHEAD => twin.incarnation < self.own.incarnation,
-            _ => twin.sequence > told,
+            _ => twin.sequence > sequence,
         })
     }
 

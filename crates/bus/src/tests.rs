@@ -1,6 +1,6 @@
 //! Members on one slot file, and two of one name.
 
-use super::message::tests::told;
+use super::message::tests::message;
 use super::slot::Slots;
 use super::*;
 use evenkeel_core::share::DiskUse;
@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 const PERIOD: Nanos = Nanos::from_millis(100);
-/// When all that a test lets members tell and hear comes to pass: it takes no time.
+/// The one instant at which all members of a test send and hear.
 const NOW: Nanos = Nanos::from_secs(1_000_000);
 
 /// Only who listens for the living does so by a real clock.
@@ -31,7 +31,7 @@ fn report(shares: f64) -> Report {
 }
 
 fn names(bus: &Bus) -> Vec<String> {
-    bus.live(NOW).into_iter().map(|heard| heard.told.member).collect()
+    bus.live(NOW).into_iter().map(|heard| heard.message.member).collect()
 }
 
 #[test]
@@ -39,17 +39,17 @@ fn members_hear_each_other_and_themselves() {
     let (_dir, path) = file();
     let mut buses = ["a", "b", "c"].map(|name| join(&path, name).unwrap());
     for (place, bus) in buses.iter_mut().enumerate() {
-        bus.tell(5.0, &report(1.0 + place as f64), NOW).unwrap();
+        bus.send(5.0, &report(1.0 + place as f64), NOW).unwrap();
     }
     for bus in &mut buses {
         bus.hear(NOW).unwrap();
         let live = bus.live(NOW);
         let heard: Vec<_> = live
             .iter()
-            .map(|heard| (heard.told.member.as_str(), heard.told.report.disks[0].shares))
+            .map(|heard| (heard.message.member.as_str(), heard.message.report.disks[0].shares))
             .collect();
         assert_eq!(heard, [("a", 1.0), ("b", 2.0), ("c", 3.0)]);
-        assert_eq!(live.iter().filter(|heard| bus.is_own(&heard.told)).count(), 1);
+        assert_eq!(live.iter().filter(|heard| bus.is_own(&heard.message)).count(), 1);
     }
 }
 
@@ -58,12 +58,12 @@ fn who_leaves_is_gone_at_once_and_may_come_back_at_once() {
     let (_dir, path) = file();
     let mut stays = join(&path, "stays").unwrap();
     let mut goes = join(&path, "goes").unwrap();
-    goes.tell(1.0, &report(1.0), NOW).unwrap();
-    stays.tell(1.0, &report(1.0), NOW).unwrap();
+    goes.send(1.0, &report(1.0), NOW).unwrap();
+    stays.send(1.0, &report(1.0), NOW).unwrap();
     stays.hear(NOW).unwrap();
     assert_eq!(names(&stays), ["goes", "stays"]);
     drop(goes);
-    stays.tell(1.0, &report(1.0), NOW).unwrap();
+    stays.send(1.0, &report(1.0), NOW).unwrap();
     stays.hear(NOW).unwrap();
     assert_eq!(names(&stays), ["stays"]);
     assert!(join(&path, "goes").is_ok());
@@ -77,7 +77,7 @@ fn a_name_that_is_live_cannot_be_had_twice() {
         // It listens for two of its periods, which is longer than the first may stand still.
         let second = scope.spawn(|| join_with(&path, "a", Nanos::from_secs(60)).map(drop));
         while !second.is_finished() {
-            first.tell(1.0, &report(1.0), NOW).unwrap();
+            first.send(1.0, &report(1.0), NOW).unwrap();
         }
         assert!(matches!(second.join().unwrap(), Err(BusError::Twin(name)) if name == "a"));
     });
@@ -88,10 +88,10 @@ fn a_name_that_is_live_cannot_be_had_twice() {
 #[test]
 fn what_a_dead_member_left_neither_counts_nor_keeps_its_name() {
     let (_dir, path) = file();
-    let dead = Told { period: PERIOD, ..told("a", 1, 500, 1) }.encode();
+    let dead = Message { period: PERIOD, ..message("a", 1, 500, 1) }.encode();
     Slots::open(&path, 4).unwrap().join(&dead).unwrap();
     let mut other = join(&path, "b").unwrap();
-    other.tell(1.0, &report(1.0), NOW).unwrap();
+    other.send(1.0, &report(1.0), NOW).unwrap();
     other.hear(NOW).unwrap();
     assert_eq!(names(&other), ["b"]);
     assert!(join(&path, "a").is_ok());
@@ -101,16 +101,16 @@ fn what_a_dead_member_left_neither_counts_nor_keeps_its_name() {
 fn of_two_of_one_name_that_meet_later_the_younger_falls_silent() {
     let (_dir, path) = file();
     let mut bus = join(&path, "a").unwrap();
-    bus.tell(1.0, &report(1.0), NOW).unwrap();
+    bus.send(1.0, &report(1.0), NOW).unwrap();
     // It was cut off when the name was taken, and comes back to a slot of its own.
-    let twin = Told { period: PERIOD, ..told("a", 1, 1_000, 1) }.encode();
+    let twin = Message { period: PERIOD, ..message("a", 1, 1_000, 1) }.encode();
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all_at(&twin, 3 * 4_096).unwrap();
     bus.hear(NOW).unwrap();
     assert!(bus.has_twin(NOW));
-    assert!(matches!(bus.tell(1.0, &report(1.0), NOW), Err(BusError::Twin(_))));
+    assert!(matches!(bus.send(1.0, &report(1.0), NOW), Err(BusError::Twin(_))));
     let later = NOW + Nanos::from_secs(60);
-    assert!(bus.tell(1.0, &report(1.0), later).is_ok(), "the elder has died");
+    assert!(bus.send(1.0, &report(1.0), later).is_ok(), "the elder has died");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod failure;
 mod fixture;
 mod format;
 mod guard;
+mod old_names;
 mod out;
 mod progress;
 mod published;

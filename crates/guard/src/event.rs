@@ -1,4 +1,4 @@
-//! What the guard reports. Views listen: logs, metrics, the terminal.
+//! Events of a guard, which views listen to: logs, metrics, the terminal.
 
 use crate::control::{Available, Fault, Verdict};
 use evenkeel_core::Nanos;
@@ -6,38 +6,38 @@ use evenkeel_core::Nanos;
 /// Something that an operator may want to know. Closed: every view names all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Ready for clients.
+    /// The guard is ready for clients.
     Listening {
-        /// Where.
+        /// Where clients arrive.
         address: String,
-        /// The server behind.
+        /// The address of the server behind the guard.
         backend: String,
-        /// Where metrics are, if anywhere.
+        /// Where metrics are served, if they are.
         metrics: Option<String>,
         /// SHA-256 of the certificate that clients are shown.
         fingerprint: Option<String>,
     },
     /// The limit changes.
     Limit {
-        /// Until now.
+        /// The limit so far.
         from: u32,
-        /// What holds from now on, and why.
+        /// The limit from now on, and why.
         verdict: Verdict,
-        /// Nothing is held back: it is what would hold.
+        /// Nothing is held back: this is what the limit would be.
         dry_run: bool,
     },
-    /// The limit comes down because the operator lowered the greatest one; no controller decided it.
-    LimitMax {
-        /// Until now.
+    /// The limit comes down because the operator lowered the highest one; no controller decided it.
+    MaxLimit {
+        /// The limit so far.
         from: u32,
-        /// From now on.
+        /// The limit from now on.
         to: u32,
     },
-    /// The controller or a sensor failed; told once until it is well again.
+    /// The controller or a sensor failed. This comes once, until all is well again.
     Fault {
-        /// What.
+        /// What failed.
         fault: Fault,
-        /// The limit that holds.
+        /// The limit that is kept.
         limit: u32,
     },
     /// All is well again after a fault.
@@ -48,40 +48,40 @@ pub enum Event {
     Liveness {
         /// How many since the last tick.
         admitted: u64,
-        /// Without any end for this long.
+        /// Time for which no transaction had ended.
         after: Nanos,
     },
-    /// Clients were turned away or refused a transaction, and told why.
+    /// Clients were turned away or refused a transaction, with the reason.
     Refused {
-        /// How many since this was told last.
+        /// How many since the last such event.
         count: u64,
     },
     /// Connections ended because of bytes that are not the protocol.
     Malformed {
-        /// How many since this was told last.
+        /// How many since the last such event.
         count: u64,
     },
     /// Clients took longer for their login than they may, and were left.
     LoginTimeouts {
-        /// How many since this was told last.
+        /// How many since the last such event.
         count: u64,
     },
     /// Clients came beyond the most that may be connected at a time.
     ClientsRefused {
-        /// How many since this was told last.
+        /// How many since the last such event.
         count: u64,
     },
     /// Sessions ended because of a defect of the guard itself; all others went on.
     Panics {
-        /// How many since this was told last.
+        /// How many since the last such event.
         count: u64,
     },
     /// Logins reach another server than before: its gate is empty, and what still runs at the old one counts no more.
     Failover {
-        /// How many since this was told last.
+        /// How many since the last such event.
         count: u64,
     },
-    /// Something that works and that the operator may not want so; looked at once, at the start.
+    /// Something that works, but perhaps not as the operator wants it. It is looked at once, at the start.
     Warned {
         /// What it is about, in a word.
         about: &'static str,
@@ -92,10 +92,10 @@ pub enum Event {
     },
     /// The server does not take connections.
     BackendDown {
-        /// Connections that failed since this was told last.
+        /// Connections that failed since the last such event.
         failed: u64,
     },
-    /// It does again.
+    /// The server takes connections again.
     BackendUp,
     /// A new configuration was read.
     Reloaded {
@@ -106,36 +106,36 @@ pub enum Event {
     },
     /// A new configuration could not be read; the old one holds.
     ReloadFailed {
-        /// Why.
+        /// What is wrong with it.
         reason: String,
     },
     /// The journal cannot be written any more.
     JournalLost {
-        /// Why.
+        /// The error of the system.
         reason: String,
     },
-    /// No new transactions; those that run may end until the deadline.
+    /// The guard drains: it lets no new transaction begin, and those that run may end until the deadline.
     Draining {
         /// Transactions that run.
         running: usize,
         /// Time that is left to them.
         deadline: Nanos,
     },
-    /// All have ended, or the deadline has.
+    /// All transactions have ended, or the deadline is over.
     Drained {
         /// Transactions that were cut off.
         cut: usize,
     },
 }
 
-/// Who listens to events. Called from any thread, and has to be quick.
+/// Somebody who listens to events. It is called from any thread and has to be quick.
 pub trait Listener: Send + Sync {
-    /// One event.
-    fn tell(&self, event: &Event);
+    /// Takes note of one event.
+    fn notify(&self, event: &Event);
 }
 
 impl<F: Fn(&Event) + Send + Sync> Listener for F {
-    fn tell(&self, event: &Event) {
+    fn notify(&self, event: &Event) {
         self(event);
     }
 }

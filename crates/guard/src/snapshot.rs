@@ -1,32 +1,32 @@
-//! All that views show, of one moment.
+//! A snapshot of a guard: all that views show of one moment.
 
 use crate::admission::{Census, Interval};
 use crate::control::{Available, Baseline, Verdict};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::Sample;
 
-/// One moment.
+/// A guard at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// When, on the guard's clock.
+    /// The moment, by the guard's clock.
     pub at: Nanos,
-    /// Who runs and waits.
+    /// Which transactions run and wait.
     pub census: Census,
     /// The last tick as the controller saw it.
     pub sample: Sample,
-    /// What came of it.
+    /// The limit that followed from it, and why.
     pub verdict: Verdict,
     /// The last limit that was proven.
     pub proven: u32,
     /// Name of the controller.
     pub controller: &'static str,
-    /// Nothing is held back.
+    /// Whether the guard holds nothing back.
     pub dry_run: bool,
     /// Which sensors there are.
     pub available: Available,
-    /// What signals are near the peak.
+    /// What the signals are while throughput is near its peak.
     pub baseline: Baseline,
-    /// Counted since the start.
+    /// Counts since the start.
     pub totals: Totals,
 }
 
@@ -37,21 +37,21 @@ pub struct Totals {
     pub ticks: u64,
     /// Changes of the limit.
     pub changes: u64,
-    /// Ticks in which the last proven limit held in place of a decision.
-    pub held: u64,
+    /// Ticks in which the last proven limit was kept for want of a decision.
+    pub kept: u64,
     /// Transactions that ended well.
     pub completions: u64,
-    /// Of these, such as had lent their permits to others while they were at the server.
+    /// Those of them that had lent their permits to others while they were at the server.
     pub on_loan: u64,
-    /// Those that had not, weighted by cost.
+    /// Those of them that had not, weighted by cost.
     pub work: f64,
-    /// Failed by overload.
+    /// Transactions that failed by overload.
     pub overloads: u64,
-    /// Rolled back by the server.
+    /// Transactions that the server rolled back.
     pub rolled_back: u64,
-    /// Ended in a way that says nothing.
+    /// Transactions whose end is no evidence for or against the limit.
     pub ignored: u64,
-    /// Refused.
+    /// Arrivals that the gate refused.
     pub rejected: u64,
     /// Seconds of response time of those that ended well.
     pub response_s: f64,

@@ -3,12 +3,12 @@
 
 mod access;
 pub mod address;
-pub mod board;
 mod buffer;
 mod channel;
 pub mod clock;
 mod exclusive;
 pub mod file;
+pub mod latest;
 #[cfg(test)]
 #[path = "../../../tests/left_out.rs"]
 mod left_out;

@@ -20,17 +20,17 @@ use std::time::Duration;
 pub struct DiskPlan {
     /// Its name in figures and at fronts.
     pub name: String,
-    /// Its shares, above zero.
+    /// Shares of the disk, above zero.
     pub shares: f64,
-    /// What is behind it.
+    /// The backing, which does its I/Os.
     pub backing: Box<dyn Backing>,
 }
 
-/// What an engine serves, and how.
+/// The disks that an engine serves, and how.
 pub struct Plan {
-    /// The disks, by place.
+    /// The disks in their order.
     pub disks: Vec<DiskPlan>,
-    /// The window to begin with; infinite holds nothing back.
+    /// The initial window; an infinite one holds nothing back.
     pub window: f64,
     /// What I/Os cost.
     pub costs: Costs,
@@ -40,24 +40,24 @@ pub struct Plan {
 
 /// How disks are served over the NBD protocol.
 pub struct NbdPlan {
-    /// Where; whoever can connect may write.
-    pub listen: Vec<Place>,
-    /// What those who come over TCP have to use; unix sockets do without.
+    /// Where clients arrive; whoever can connect may write.
+    pub listen: Vec<ListenAddress>,
+    /// TLS for those who come over TCP; unix sockets do without.
     pub tls: Option<Arc<ServerConfig>>,
 }
 
-/// A place where clients arrive.
+/// An address or a unix socket at which clients arrive.
 #[derive(Clone, Debug)]
-pub struct Place {
-    /// Where it is.
+pub struct ListenAddress {
+    /// The address or the path of the socket.
     pub address: Address,
-    /// Place of the only disk that is there; `None` for all, each under its name.
+    /// Number of the only disk that is served there; `None` for all of them, each under its name.
     pub disk: Option<usize>,
-    /// What the file of a unix socket is like.
+    /// Mode and group of the file of a unix socket.
     pub access: Access,
 }
 
-impl From<Address> for Place {
+impl From<Address> for ListenAddress {
     fn from(address: Address) -> Self {
         Self { address, disk: None, access: Access::default() }
     }
@@ -67,7 +67,7 @@ impl From<Address> for Place {
 pub struct Listening(Nbd);
 
 impl Listening {
-    /// Listens for clients of these disks, whose requests may hold so many bytes.
+    /// Listens for clients of these disks, whose requests may hold so many bytes of buffers.
     ///
     /// # Errors
     /// As [`Engine::start_nbd`].
@@ -93,7 +93,7 @@ impl Listening {
 pub struct Doors(Vec<(Address, Listener)>);
 
 impl Doors {
-    /// Listens at all of these.
+    /// Listens at all of these addresses.
     ///
     /// # Errors
     /// One of them is taken, or may not be made.
@@ -120,26 +120,26 @@ pub enum ShareError {
     /// The port or the path is taken, say.
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: Address,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Clients could not tell it from another one, or not ask for it.
+    /// Clients could not distinguish it from another one, or not ask for it.
     #[error("disk {name:?}: the name is taken, empty or above {NAME_MAX} bytes")]
     Name {
-        /// The name.
+        /// The name of the disk.
         name: String,
     },
-    /// It ended by itself.
+    /// The engine ended by itself.
     #[error("the thread of the disks ended: {0}")]
     Ended(io::Error),
     /// What was written may not be on the disk.
     #[error("disk {name}: the last flush failed: {errno}")]
     Flush {
-        /// Its name.
+        /// The name of the disk.
         name: String,
-        /// Why.
+        /// The error of the storage.
         errno: Errno,
     },
 }

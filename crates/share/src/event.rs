@@ -1,4 +1,4 @@
-//! What hosts that share storage report of themselves. Views listen: logs, metrics, the terminal.
+//! Events of a host that shares storage, which views listen to: logs, metrics, the terminal.
 
 use super::control::{Fault, Why};
 use super::{Errno, Failure};
@@ -10,23 +10,23 @@ use evenkeel_core::Nanos;
 pub enum Event {
     /// This member has joined those of its array.
     Joined {
-        /// Its name.
+        /// Name of this member.
         member: String,
-        /// From one report to the next.
+        /// Time from one report to the next.
         period: Nanos,
-        /// What to know of the bus.
+        /// What an operator should know of the bus.
         note: Option<String>,
     },
     /// The window changes.
     Window {
-        /// Until now.
+        /// The window so far.
         from: f64,
-        /// From now on.
+        /// The window from now on.
         to: f64,
-        /// Why.
+        /// What bounds it.
         why: Why,
     },
-    /// The last window is kept; told once until all is well again.
+    /// The last window is kept because something failed. This comes once, until all is well again.
     Fault {
         /// What failed.
         fault: Fault,
@@ -42,59 +42,59 @@ pub enum Event {
         /// The threshold in seconds.
         threshold: f64,
     },
-    /// It does no more.
+    /// The storage is loaded by members alone again.
     OutsiderGone,
     /// The storage is not divided by shares, whatever the windows: it serves hosts in turn, say, or bounds each of them.
     Unfair {
         /// This host's part of the device over the part that its shares give it.
         ratio: f64,
     },
-    /// It is again.
+    /// The storage is divided by shares again.
     Fair,
     /// Another member is heard.
     Came {
-        /// Its name.
+        /// Name of the member.
         member: String,
     },
     /// A member has left, or is silent.
     Gone {
-        /// Its name.
+        /// Name of the member.
         member: String,
     },
     /// Another start of a member has the name of this one.
     Twin {
-        /// The name.
+        /// The name that both have.
         member: String,
     },
     /// A member takes I/Os to cost something else than this one does: shares are not of the same thing.
     CostsDiffer {
-        /// Its name.
+        /// Name of the member.
         member: String,
     },
-    /// It does no more.
+    /// The member takes I/Os to cost the same as this one again.
     CostsAgree {
-        /// Its name.
+        /// Name of the member.
         member: String,
     },
     /// Reports were dropped.
     Dropped {
-        /// Why.
+        /// Why they were dropped.
         why: Dropped,
-        /// How many since this was told last.
+        /// How many since the last such event.
         count: u64,
     },
-    /// The storage of a disk failed at I/Os. The client has been told each; nothing is tried again.
+    /// The storage of a disk failed at I/Os. The client has an error for each of them; nothing is tried again.
     Failed {
         /// Name of the disk.
         disk: String,
-        /// How many since this was told last.
+        /// How many since the last such event.
         count: u64,
         /// The last one.
         last: Failure,
     },
     /// Clients came and found no room: they wait to be accepted.
     Crowded {
-        /// How many since this was told last.
+        /// How many since the last such event.
         count: u64,
         /// Where the last one came, and what there is too little of.
         last: String,
@@ -103,7 +103,7 @@ pub enum Event {
     Lost {
         /// Name of the disk.
         disk: String,
-        /// Why.
+        /// The error of the system.
         errno: Errno,
     },
     /// A new configuration holds.
@@ -113,7 +113,7 @@ pub enum Event {
     },
     /// A new configuration could not be read; the old one holds.
     ReloadFailed {
-        /// Why.
+        /// What is wrong with it.
         reason: String,
     },
 }
@@ -125,14 +125,14 @@ impl Event {
     }
 }
 
-/// Who listens to events. Called from any thread, and has to be quick.
+/// Somebody who listens to events. It is called from any thread and has to be quick.
 pub trait Listener: Send + Sync {
-    /// One event.
-    fn tell(&self, event: &Event);
+    /// Takes note of one event.
+    fn notify(&self, event: &Event);
 }
 
 impl<F: Fn(&Event) + Send + Sync> Listener for F {
-    fn tell(&self, event: &Event) {
+    fn notify(&self, event: &Event) {
         self(event);
     }
 }

@@ -13,20 +13,20 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What an engine is told.
+/// What other threads ask of an engine.
 #[derive(Debug)]
 pub(super) enum Message {
     /// An I/O of a front with its own threads.
     Request(Request),
-    /// Another window.
+    /// Sets another window.
     Window(f64),
-    /// Other shares of a disk.
+    /// Sets other shares of a disk.
     Shares(usize, f64),
-    /// One more disk.
+    /// Serves one more disk.
     Add(Addition, Sender<Result<usize, ShareError>>),
-    /// Other costs of I/Os.
+    /// Sets other costs of I/Os.
     Costs(Box<Costs>),
-    /// A period has ended: tell what was seen in it.
+    /// A period has ended: what was seen in it is wanted.
     Measure(Sender<Seen>),
     /// No more requests; end when the last one has.
     Stop,
@@ -58,7 +58,7 @@ pub struct Crowd {
 /// Counts since the start.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Of each disk.
+    /// Counts of each disk.
     pub disks: Vec<DiskCounts>,
     /// Clients connected to the engine's own front.
     pub clients: usize,
@@ -77,9 +77,9 @@ pub struct DiskCounts {
     pub reads: u64,
     /// Writes, trims and zeroes that ended well.
     pub writes: u64,
-    /// Bytes read.
+    /// Bytes that were read.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// Bytes that were written.
     pub written_bytes: u64,
     /// Flushes that ended well.
     pub flushes: u64,
@@ -91,7 +91,7 @@ pub struct DiskCounts {
     pub device_s: Option<f64>,
     /// Those of them at which the storage failed; the rest asked for what cannot be.
     pub failures: u64,
-    /// The last of those.
+    /// The last of those failures.
     pub last_failure: Option<Failure>,
     /// Why what was written may be gone, once it may.
     pub lost: Option<Errno>,
@@ -100,7 +100,7 @@ pub struct DiskCounts {
 /// What was seen in a period.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// What a law is told.
+    /// What was measured, of which the law sees the period.
     pub measured: Measured,
     /// The window in force.
     pub window: f64,
@@ -119,7 +119,7 @@ pub(super) struct Inbox {
     wake: Wake,
     /// The engine will look before it sleeps.
     awake: AtomicBool,
-    /// It looks no more.
+    /// The engine has ended and takes no more messages.
     ended: AtomicBool,
 }
 
@@ -158,7 +158,7 @@ impl Inbox {
         empty
     }
 
-    /// After its sleep.
+    /// Notes that the engine is awake after its sleep.
     pub fn is_awake(&self) {
         self.awake.store(true, Ordering::SeqCst);
     }
@@ -250,7 +250,7 @@ impl Handle {
     /// Brings what was answered to the disks, while they are served; whether that is done within `patience`.
     ///
     /// # Errors
-    /// The first disk that cannot.
+    /// The first disk that could not be flushed.
     pub fn flush(&self, disks: usize, patience: Duration) -> Result<(), Errno> {
         let (sender, receiver) = channel();
         for disk in 0..disks {

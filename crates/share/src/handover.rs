@@ -9,7 +9,7 @@
 //! ```text
 //!   successor                 predecessor
 //!     ask            ->       takes nothing more from clients, answers, flushes, closes the disks
-//!                    <-       sockets, clients, what it told the other hosts last
+//!                    <-       sockets, clients, its next report to the other hosts
 //!     opens the disks
 //!     take           ->       lets go of all sockets
 //!     serves         <-       and ends
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Its successor, for as long as it takes to open disks.
 const SUCCESSOR_PATIENCE: Duration = Duration::from_secs(60);
 
-/// What an engine gives away.
+/// What an engine gives to its successor.
 #[derive(Default)]
 pub struct Handed {
     pub(super) doors: Vec<HandedDoor>,
@@ -42,7 +42,7 @@ pub struct Handed {
 }
 
 impl Handed {
-    /// Clients that notice nothing.
+    /// Clients that go on and notice nothing.
     pub fn clients(&self) -> usize {
         self.clients.len()
     }
@@ -62,7 +62,7 @@ pub enum Busy {
     /// Flushes of a disk have to fail, and a successor would not know.
     #[error("disk {disk} may have lost what was written, and only a restart may forget that")]
     Lost {
-        /// Its name.
+        /// The name of the disk.
         disk: String,
     },
     /// A kernel has it open, and would lose it.
@@ -74,12 +74,12 @@ pub enum Busy {
     /// The storage has not done in time what was asked.
     #[error("the storage takes too long for what clients have asked")]
     Slow,
-    /// It serves no more.
+    /// The engine no longer serves.
     #[error("the disks are not served any more")]
     Ended,
 }
 
-/// Why a successor has nothing.
+/// Why a successor has got nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum HandoverError {
     /// The predecessor goes on, and says why.
@@ -87,15 +87,15 @@ pub enum HandoverError {
     Refused {
         /// Where it was asked.
         path: PathBuf,
-        /// Its words.
+        /// The reason that it gave.
         why: String,
     },
-    /// The way to it broke.
+    /// The connection to the predecessor broke.
     #[error("handover at {path}: {source}")]
     Broken {
         /// Where it was asked.
         path: PathBuf,
-        /// How.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -104,8 +104,8 @@ pub enum HandoverError {
 pub struct Inheritance {
     /// Sockets and clients.
     pub handed: Handed,
-    /// What the predecessor would have told the other hosts next: by it the successor is the same member.
-    pub told: Vec<u8>,
+    /// The message that the predecessor would have sent to the other hosts next: it makes the successor the same member.
+    pub report: Vec<u8>,
 }
 
 /// Where a successor asks.
@@ -136,7 +136,7 @@ impl Bell {
 pub struct Successor(UnixStream);
 
 impl Successor {
-    /// Not now.
+    /// Refuses the successor, with the reason.
     pub fn refuse(mut self, why: &str) {
         // One that is gone needs no answer.
         let _ = send(&mut self.0, &Frame::Refused(why.to_owned()));
@@ -163,7 +163,7 @@ impl Successor {
     fn try_give(&mut self, inheritance: &Inheritance) -> io::Result<()> {
         let stream = &mut self.0;
         stream.set_read_timeout(Some(SUCCESSOR_PATIENCE))?;
-        send(stream, &Frame::Told(inheritance.told.clone()))?;
+        send(stream, &Frame::Report(inheritance.report.clone()))?;
         inheritance.handed.doors.iter().try_for_each(|door| frame::send_door(stream, door))?;
         inheritance.handed.clients.iter().try_for_each(|guest| frame::send_guest(stream, guest))?;
         send(stream, &Frame::All)?;
@@ -206,10 +206,10 @@ fn receive_all(stream: &mut UnixStream, path: &Path) -> Result<Inheritance, Hand
     let broken = |source| HandoverError::Broken { path: path.to_owned(), source };
     stream.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
     send(stream, &Frame::Asks).map_err(broken)?;
-    let mut inheritance = Inheritance { handed: Handed::default(), told: Vec::new() };
+    let mut inheritance = Inheritance { handed: Handed::default(), report: Vec::new() };
     loop {
         match receive(stream).map_err(broken)? {
-            Frame::Told(told) => inheritance.told = told,
+            Frame::Report(report) => inheritance.report = report,
             Frame::Door(door) => inheritance.handed.doors.push(*door),
             Frame::Guest(guest) => inheritance.handed.clients.push(*guest),
             Frame::All => return Ok(inheritance),
@@ -220,7 +220,7 @@ fn receive_all(stream: &mut UnixStream, path: &Path) -> Result<Inheritance, Hand
 }
 
 impl Predecessor {
-    /// From here on this process serves.
+    /// Takes everything for good: from here on this process serves.
     ///
     /// # Errors
     /// The predecessor has given up waiting and goes on itself, or has ended: nothing may be done with its sockets.

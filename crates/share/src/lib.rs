@@ -2,8 +2,7 @@
 //!
 //! A front takes I/Os from clients ([`Request`]), the engine holds them back until the host's window has room, a
 //! [`Backing`] does them, and the engine answers. One thread owns all of that: no I/O takes a lock that another one holds
-//! for longer than it takes to hand over. What sets the window is told what happened, period by period, and knows nothing
-//! of the rest.
+//! for longer than it takes to hand over. What sets the window gets figures of each period and knows nothing of the rest.
 //!
 //! ```text
 //!   front (NBD socket, FUSE)  ->  engine: queue by shares, window  ->  backing (file, array)
@@ -29,7 +28,7 @@ mod tls;
 mod worker;
 
 pub use backing::{Backing, Ended};
-pub use engine::{DiskPlan, Doors, Engine, Listening, NbdPlan, Place, Plan, ShareError};
+pub use engine::{DiskPlan, Doors, Engine, ListenAddress, Listening, NbdPlan, Plan, ShareError};
 pub use evenkeel_os::address::{Address, NoAddress};
 pub use evenkeel_os::{ALIGNMENT, Access, Buffer, Work, group_id, serve_file_systems};
 pub use front::{FuseDisk, FuseError, FuseFront};

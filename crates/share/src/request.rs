@@ -11,15 +11,15 @@ pub struct Errno(pub i32);
 impl Errno {
     /// Input or output failed.
     pub const IO: Self = Self(libc::EIO);
-    /// Not as the disk is.
+    /// The request does not fit the disk.
     pub const INVALID: Self = Self(libc::EINVAL);
-    /// Beyond the end.
+    /// The request goes beyond the end of the disk.
     pub const NO_SPACE: Self = Self(libc::ENOSPC);
     /// The disk may not be changed.
     pub const READ_ONLY: Self = Self(libc::EROFS);
     /// The disk is being taken down.
     pub const SHUTDOWN: Self = Self(libc::ESHUTDOWN);
-    /// Not possible on this backing.
+    /// The backing cannot do this.
     pub const UNSUPPORTED: Self = Self(libc::EOPNOTSUPP);
 }
 
@@ -28,7 +28,7 @@ impl Errno {
 pub struct Failure {
     /// What it was: `read`, `change`, `flush` or `holes`.
     pub what: &'static str,
-    /// How it ended.
+    /// The error that it ended with.
     pub errno: Errno,
 }
 
@@ -59,9 +59,9 @@ pub enum Reply {
     Call(Box<dyn FnOnce(Answer) + Send>),
     /// To a connection of the NBD front.
     Nbd {
-        /// Which.
+        /// Number of the connection.
         connection: u64,
-        /// The client's name for it.
+        /// The client's own name for the request.
         cookie: u64,
     },
 }

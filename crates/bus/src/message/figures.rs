@@ -1,9 +1,9 @@
 //! Which figures of a report can be.
 //!
-//! Whoever tells brings his figures into these bounds, and whoever reads drops a report that is outside: one bound, written
+//! A sender brings its figures into these bounds, and a reader drops a message that is outside: one bound, written
 //! once, so that no figure that a host measures keeps its reports from being heard.
 
-use super::{DISKS_MAX, Told};
+use super::{DISKS_MAX, Message};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{DiskUse, Report};
 
@@ -18,7 +18,7 @@ const GRAINS: (f64, f64) = (1e-6, COUNT_MAX);
 /// Shortest and longest period.
 const PERIODS: (Nanos, Nanos) = (Nanos::from_millis(10), Nanos::from_secs(60));
 
-impl Told {
+impl Message {
     /// Whether its figures can be.
     pub(super) fn is_sane(&self) -> bool {
         *self == self.bounded()
@@ -27,18 +27,18 @@ impl Told {
     /// The same with figures that can be, the nearest to its own; what is no number is 0.
     pub(super) fn bounded(&self) -> Self {
         let period = self.period.clamp(PERIODS.0, PERIODS.1);
-        let told = &self.report;
+        let report = &self.report;
         let completions_max = COUNT_MAX * period.as_secs_f64().max(1.0) * 10.0;
         let report = Report {
-            disks: few(told.disks.iter().copied().map(disk)).into_iter().map(disk).collect(),
-            most: count(told.most),
-            outstanding: count(told.outstanding),
-            latency: known(told.latency, LATENCIES),
-            completions: told.completions.min(completions_max as u64),
-            total: count(told.total),
-            rate: up_to(told.rate, RATE_MAX),
-            cost_latency: known(told.cost_latency, LATENCIES),
-            grain: known(told.grain, GRAINS),
+            disks: few(report.disks.iter().copied().map(disk)).into_iter().map(disk).collect(),
+            most: count(report.most),
+            outstanding: count(report.outstanding),
+            latency: known(report.latency, LATENCIES),
+            completions: report.completions.min(completions_max as u64),
+            total: count(report.total),
+            rate: up_to(report.rate, RATE_MAX),
+            cost_latency: known(report.cost_latency, LATENCIES),
+            grain: known(report.grain, GRAINS),
         };
         let (sequence, window) = (self.sequence.max(1), count(self.window));
         Self { sequence, period, window, report, ..self.clone() }

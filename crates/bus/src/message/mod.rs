@@ -1,4 +1,4 @@
-//! A report on its way between hosts.
+//! A message between hosts: a member's report, and what the others need to know to place it.
 //!
 //! Little-endian, of a length of its own, the same bytes in a slot and in a message of NATS:
 //!
@@ -12,12 +12,12 @@
 //!   14  disks      u16, at most 64            88  rate         f64, cost completed per second
 //!   16  incarnation u64, random per start     96  cost latency f64, seconds in the mean over cost; 0: nothing yet
 //!   24  sequence   u64, from 1               104  grain        f64, cost of an I/O in the mean over cost; 0: nothing yet
-//!   32  period     u64, nanoseconds          112  costs        u64, mark of the table of costs; 0: not told
+//!   32  period     u64, nanoseconds          112  costs        u64, mark of the table of costs; 0: not known
 //!                                            120  name, UTF-8
 //!                                                 then of each disk: shares f64, wanted f64
 //! ```
 //!
-//! Figures are bounded (`figures`): who tells keeps to it, who reads drops what does not.
+//! Figures are bounded (`figures`): a sender keeps to the bounds, and a reader drops a message that does not.
 //!
 //! Version 1 had no field from `rate` to `costs`.
 //!
@@ -29,9 +29,9 @@ mod figures;
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{DiskUse, Report};
 
-/// Of the form.
+/// Version of the form.
 pub const VERSION: u16 = 2;
-/// Most disks that a member tells of one by one; what is beyond counts as one with the last.
+/// At most so many disks are in a message one by one; those beyond are added to the last.
 pub const DISKS_MAX: usize = 64;
 /// Longest name of a member in bytes.
 pub const NAME_MAX: usize = 64;
@@ -43,31 +43,31 @@ const HEAD: usize = 120;
 const CHECKSUM: std::ops::Range<usize> = 8..12;
 const LEAVES: u8 = 1;
 
-/// What a member tells.
+/// A member's report on its way to the others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
-    /// Its name.
+pub struct Message {
+    /// Name of the member.
     pub member: String,
-    /// Drawn at its start: two members of one name have two.
+    /// A random number that the member drew at its start: two members of one name have two of them.
     pub incarnation: u64,
-    /// One more with each report.
+    /// Number of the message, one more with each.
     pub sequence: u64,
-    /// From one report to the next.
+    /// Time from one message to the next.
     pub period: Nanos,
-    /// It is its last.
+    /// Whether the member leaves, so that this is its last message.
     pub leaves: bool,
     /// The window that it has in force.
     pub window: f64,
-    /// Mark of its table of costs; 0 where it does not tell.
+    /// Mark of its table of costs; 0 where it is not known.
     pub costs: u64,
-    /// What its law tells.
+    /// What the member's law reports.
     pub report: Report,
 }
 
-/// Why a report was dropped.
+/// Why a message was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// It is no report.
+    /// The bytes are no message.
     Malformed,
     /// Its checksum is wrong: torn, or damaged.
     Checksum,
@@ -77,7 +77,7 @@ pub enum Dropped {
     Figures,
     /// One that is as new, or newer, was heard before.
     Stale,
-    /// It is further ahead of the one before than time has passed: its member has not told it.
+    /// It is further ahead of the one before than time has passed, so that its member cannot have sent it.
     Ahead,
     /// It came under the name of another member.
     Name,
@@ -88,7 +88,7 @@ pub enum Dropped {
 }
 
 impl Dropped {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 9] = [
         Self::Malformed,
         Self::Checksum,
@@ -128,8 +128,8 @@ pub fn token(name: &str) -> String {
     name.replace('.', "_")
 }
 
-impl Told {
-    /// As bytes that are heard: disks beyond [`DISKS_MAX`] are added to the last, and a figure that cannot be is told as the
+impl Message {
+    /// The message as bytes that others accept: disks beyond [`DISKS_MAX`] are added to the last, and a figure that cannot be is the
     /// nearest one that can. A host whose report were dropped by all would have no window set by its law any more.
     pub fn encode(&self) -> Vec<u8> {
         self.bounded().bytes()
@@ -184,8 +184,8 @@ impl Told {
         if u32::from_le_bytes(fields.take()?) != checksum(whole) {
             return Err(Dropped::Checksum);
         }
-        let told = Fields(&whole[CHECKSUM.end..]).told()?;
-        if told.is_sane() { Ok(told) } else { Err(Dropped::Figures) }
+        let message = Fields(&whole[CHECKSUM.end..]).message()?;
+        if message.is_sane() { Ok(message) } else { Err(Dropped::Figures) }
     }
 }
 
@@ -220,7 +220,7 @@ impl<'a> Fields<'a> {
     }
 
     /// All behind the checksum.
-    fn told(mut self) -> Result<Told, Dropped> {
+    fn message(mut self) -> Result<Message, Dropped> {
         let [flags, name, disks @ ..] = self.take::<4>()?;
         let (incarnation, sequence, period) = (self.u64()?, self.u64()?, Nanos(self.u64()?));
         let window = self.f64()?;
@@ -245,7 +245,16 @@ impl<'a> Fields<'a> {
             report.disks.push(DiskUse { shares: self.f64()?, wanted: self.f64()? });
         }
         let leaves = flags & LEAVES != 0;
-        Ok(Told { member: member.to_owned(), incarnation, sequence, period, leaves, window, costs, report })
+        Ok(Message {
+            member: member.to_owned(),
+            incarnation,
+            sequence,
+            period,
+            leaves,
+            window,
+            costs,
+            report,
+        })
     }
 }
 

@@ -1,12 +1,12 @@
-//! What is told and heard, and what is dropped.
+//! Messages that are sent and heard, and those that are dropped.
 
 use super::*;
 use proptest::prelude::*;
 
 /// A report with as many disks.
-pub fn told(member: &str, incarnation: u64, sequence: u64, disks: usize) -> Told {
+pub fn message(member: &str, incarnation: u64, sequence: u64, disks: usize) -> Message {
     let disk = |place: usize| DiskUse { shares: 1.0 + place as f64, wanted: 0.5 * place as f64 };
-    Told {
+    Message {
         member: member.to_owned(),
         incarnation,
         sequence,
@@ -31,20 +31,20 @@ pub fn told(member: &str, incarnation: u64, sequence: u64, disks: usize) -> Told
 #[test]
 fn what_is_told_is_heard() {
     for disks in [0, 1, DISKS_MAX] {
-        let told = told("host-1.example", 7, 9, disks);
-        let mut bytes = told.encode();
+        let message = message("host-1.example", 7, 9, disks);
+        let mut bytes = message.encode();
         assert!(bytes.len() <= BYTES_MAX);
         bytes.resize(4_096, 0);
-        assert_eq!(Told::decode(&bytes), Ok(told));
+        assert_eq!(Message::decode(&bytes), Ok(message));
     }
 }
 
 #[test]
 fn a_crowd_of_disks_is_told_by_its_sums() {
-    let many = told("a", 1, 1, 100);
-    let heard = Told::decode(&many.encode()).unwrap();
-    let sums = |told: &Told| {
-        let disks = &told.report.disks;
+    let many = message("a", 1, 1, 100);
+    let heard = Message::decode(&many.encode()).unwrap();
+    let sums = |message: &Message| {
+        let disks = &message.report.disks;
         (disks.iter().map(|d| d.shares).sum::<f64>(), disks.iter().map(|d| d.wanted).sum::<f64>())
     };
     assert_eq!((heard.report.disks.len(), sums(&heard)), (DISKS_MAX, sums(&many)));
@@ -52,41 +52,41 @@ fn a_crowd_of_disks_is_told_by_its_sums() {
 
 #[test]
 fn what_cannot_be_is_dropped_with_its_reason() {
-    let good = told("a", 1, 1, 2);
-    let with = |change: fn(&mut Told)| {
-        let mut told = good.clone();
-        change(&mut told);
-        Told::decode(&told.bytes()).unwrap_err()
+    let good = message("a", 1, 1, 2);
+    let with = |change: fn(&mut Message)| {
+        let mut message = good.clone();
+        change(&mut message);
+        Message::decode(&message.bytes()).unwrap_err()
     };
-    let lies: [fn(&mut Told); 14] = [
-        |told| told.window = f64::NAN,
-        |told| told.report.outstanding = -1.0,
-        |told| told.report.latency = f64::INFINITY,
-        |told| told.report.latency = 1e5,
-        |told| told.report.total = 1e9,
-        |told| told.report.rate = -1.0,
-        |told| told.report.cost_latency = 1e5,
-        |told| told.report.grain = f64::NAN,
-        |told| told.report.latency = f64::MIN_POSITIVE,
-        |told| told.report.grain = f64::MIN_POSITIVE,
-        |told| told.report.disks[1].shares = f64::NAN,
-        |told| told.report.completions = u64::MAX,
-        |told| told.sequence = 0,
-        |told| told.period = Nanos::from_secs(3_600),
+    let lies: [fn(&mut Message); 14] = [
+        |message| message.window = f64::NAN,
+        |message| message.report.outstanding = -1.0,
+        |message| message.report.latency = f64::INFINITY,
+        |message| message.report.latency = 1e5,
+        |message| message.report.total = 1e9,
+        |message| message.report.rate = -1.0,
+        |message| message.report.cost_latency = 1e5,
+        |message| message.report.grain = f64::NAN,
+        |message| message.report.latency = f64::MIN_POSITIVE,
+        |message| message.report.grain = f64::MIN_POSITIVE,
+        |message| message.report.disks[1].shares = f64::NAN,
+        |message| message.report.completions = u64::MAX,
+        |message| message.sequence = 0,
+        |message| message.period = Nanos::from_secs(3_600),
     ];
     for lie in lies {
         assert_eq!(with(lie), Dropped::Figures);
     }
-    assert_eq!(with(|told| told.member = "a b".into()), Dropped::Malformed);
+    assert_eq!(with(|message| message.member = "a b".into()), Dropped::Malformed);
     let mut later = good.encode();
     later[4] += 1;
-    assert_eq!(Told::decode(&later), Err(Dropped::Version));
+    assert_eq!(Message::decode(&later), Err(Dropped::Version));
     let mut torn = good.encode();
     let last = torn.len() - 1;
     torn[last] ^= 1;
-    assert_eq!(Told::decode(&torn), Err(Dropped::Checksum));
-    assert_eq!(Told::decode(&good.encode()[..100]), Err(Dropped::Malformed));
-    assert_eq!(Told::decode(&[0; 4_096]), Err(Dropped::Malformed));
+    assert_eq!(Message::decode(&torn), Err(Dropped::Checksum));
+    assert_eq!(Message::decode(&good.encode()[..100]), Err(Dropped::Malformed));
+    assert_eq!(Message::decode(&[0; 4_096]), Err(Dropped::Malformed));
 }
 
 /// Any figure at all: also none, one without end, and the smallest there is.
@@ -115,15 +115,15 @@ proptest! {
             grain: figures[6],
         };
         let (period, window) = (Nanos(period), figures[7]);
-        let told = Told { sequence, period, window, report, ..told("abc", 1, 2, 0) };
-        let heard = Told::decode(&told.encode());
-        prop_assert!(heard.is_ok(), "{:?} of {:?}", heard, told);
-        prop_assert_eq!(Told::decode(&heard.clone().unwrap().encode()), heard, "what was heard is told on as it is");
+        let message = Message { sequence, period, window, report, ..message("abc", 1, 2, 0) };
+        let heard = Message::decode(&message.encode());
+        prop_assert!(heard.is_ok(), "{:?} of {:?}", heard, message);
+        prop_assert_eq!(Message::decode(&heard.clone().unwrap().encode()), heard, "what was received goes out again as it is");
     }
 
     #[test]
     fn any_bytes_are_a_report_or_dropped(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
-        prop_assert!(Told::decode(&bytes).is_err());
+        prop_assert!(Message::decode(&bytes).is_err());
     }
 
     /// Bytes that begin well and have a checksum that fits get as far as they can.
@@ -133,25 +133,25 @@ proptest! {
         place in 12_usize..152,
         byte in any::<u8>(),
     ) {
-        let mut bytes = told("abc", 1, 2, 2).encode();
+        let mut bytes = message("abc", 1, 2, 2).encode();
         bytes.extend(&tail);
         let length = (bytes.len() as u16).to_le_bytes();
         bytes[6..8].copy_from_slice(&length);
         bytes[place] = byte;
         let sum = checksum(&bytes).to_le_bytes();
         bytes[CHECKSUM].copy_from_slice(&sum);
-        if let Ok(told) = Told::decode(&bytes) {
-            prop_assert!(is_name(&told.member) && told.is_sane());
-            let again = Told::decode(&told.encode());
-            prop_assert_eq!(again, Ok(told));
+        if let Ok(message) = Message::decode(&bytes) {
+            prop_assert!(is_name(&message.member) && message.is_sane());
+            let again = Message::decode(&message.encode());
+            prop_assert_eq!(again, Ok(message));
         }
     }
 
     #[test]
     fn a_flipped_bit_is_never_taken_for_another_report(bit in 0_usize..(HEAD + 3 + 32) * 8) {
-        let good = told("abc", 1, 2, 2);
+        let good = message("abc", 1, 2, 2);
         let mut bytes = good.encode();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        prop_assert!(Told::decode(&bytes).is_err());
+        prop_assert!(Message::decode(&bytes).is_err());
     }
 }

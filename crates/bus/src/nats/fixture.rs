@@ -23,7 +23,7 @@ impl Server {
         server
     }
 
-    /// One that will.
+    /// A server that is not started yet.
     pub fn absent(flags: &[&str]) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
         Self { port, flags: flags.iter().map(|flag| (*flag).to_owned()).collect(), child: None }
@@ -75,7 +75,7 @@ impl Server {
         Bus::open(Box::new(Nats::open(&self.plan(member))?), member, period, clock)
     }
 
-    /// A member on it while it works: what was told comes back, however slow the machine is.
+    /// A member on it while it works: its messages come back, however slow the machine is.
     pub fn join_patiently(&self, member: &str, period: Nanos, clock: Clock) -> Result<Bus, BusError> {
         Bus::open_with(Box::new(Nats::open(&self.plan(member))?), member, (period, patient), clock)
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 /// What a server of NATS may ask for.
 #[derive(Clone, Default)]
 pub enum Login {
-    /// Nothing.
+    /// No login is needed.
     #[default]
     Open,
     /// The text of a credentials file: a token signed by the operator, and a key.

@@ -47,7 +47,7 @@ pub struct Plan {
     pub waits: bool,
 }
 
-/// The carrier.
+/// The carrier over a NATS server.
 pub struct Nats {
     outbox: Option<mpsc::Sender<Vec<u8>>>,
     inbox: Receiver<Piece>,
@@ -79,23 +79,23 @@ impl Nats {
             let down = |error: std::io::Error| BusError::Down(format!("no runtime for NATS: {error}"));
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(down);
             // Who waits for the client gets it, or why there is none.
-            let told = |outcome| drop(ready.send(outcome));
+            let answer = |outcome| drop(ready.send(outcome));
             match runtime {
                 Ok(runtime) => {
                     runtime.block_on(async {
                         match connect(options, addresses, &subject).await {
                             Ok((client, subscriber)) => {
-                                told(Ok(client.clone()));
+                                answer(Ok(client.clone()));
                                 tokio::spawn(hear(subscriber, pieces));
                                 publish(client, own, reports).await;
                             }
-                            Err(error) => told(Err(error)),
+                            Err(error) => answer(Err(error)),
                         }
                     });
                     // A name that is being looked up holds nobody up.
                     runtime.shutdown_background();
                 }
-                Err(error) => told(Err(error)),
+                Err(error) => answer(Err(error)),
             }
         };
         let thread = std::thread::Builder::new().name("bus".to_owned()).spawn(serve);
@@ -129,7 +129,7 @@ impl Carrier for Nats {
         Ok(())
     }
 
-    fn tell(&mut self, report: &[u8]) -> Result<(), BusError> {
+    fn send(&mut self, report: &[u8]) -> Result<(), BusError> {
         self.check()?;
         let Some(outbox) = &self.outbox else { return Err(BusError::Slow) };
         outbox.try_send(report.to_vec()).map_err(|_| BusError::Slow)
@@ -154,7 +154,7 @@ impl Carrier for Nats {
 
 /// An address without a secret in it: those of command lines are seen by everybody on the host.
 fn address(text: &str) -> Result<ServerAddr, BusError> {
-    // What is wrong may be a password: it is not told again.
+    // What is wrong may be a password, so it is not repeated.
     let shown = || text.rsplit('@').next().unwrap_or_default().to_owned();
     let address: ServerAddr = text.parse().map_err(|_| BusError::Address(shown()))?;
     let is_known = matches!(address.scheme(), "nats" | "tls");
@@ -223,7 +223,7 @@ async fn hear(mut subscriber: Subscriber, pieces: SyncSender<Piece>) {
 /// Sends until nobody has anything to send any more.
 async fn publish(client: Client, subject: String, mut reports: mpsc::Receiver<Vec<u8>>) {
     while let Some(report) = reports.recv().await {
-        // A connection that breaks now is seen by the one who tells next.
+        // A connection that breaks now is noticed by the next message.
         let _ = client.publish(subject.clone(), report.into()).await;
     }
     let _ = tokio::time::timeout(Duration::from_millis(500), client.flush()).await;

@@ -1,6 +1,6 @@
 //! Members on a real server that dies, stops, comes late, and asks who they are.
 
-use super::super::message::tests::told;
+use super::super::message::tests::message;
 use super::super::{Bus, Dropped, patient};
 use super::fixture::Server;
 use super::*;
@@ -11,13 +11,13 @@ use std::path::Path;
 use std::process::Command;
 
 const PERIOD: Nanos = Nanos::from_millis(50);
-/// When all that a test lets members tell and hear comes to pass: it takes no time.
+/// The one instant at which all members of a test send and hear.
 const NOW: Nanos = Nanos::from_secs(1_000_000);
 
 fn exchange(bus: &mut Bus, now: Nanos) -> Result<(), BusError> {
-    let told = bus.tell(1.0, &Report::default(), now);
+    let sent = bus.send(1.0, &Report::default(), now);
     let heard = bus.hear(now);
-    told.and(heard)
+    sent.and(heard)
 }
 
 /// Asks again for a minute at least.
@@ -36,7 +36,7 @@ fn until_it_carries(bus: &mut Bus) {
 }
 
 fn names(bus: &Bus, now: Nanos) -> Vec<String> {
-    bus.live(now).into_iter().map(|heard| heard.told.member).collect()
+    bus.live(now).into_iter().map(|heard| heard.message.member).collect()
 }
 
 #[test]
@@ -113,10 +113,10 @@ fn what_is_no_report_or_under_another_name_is_dropped_and_counted() {
     let (server, clock) = (Server::start(&[]), Clock::start());
     let mut bus = server.join_patiently("a", PERIOD, clock).unwrap();
     let mut liar = Nats::open(&server.plan("liar")).unwrap();
-    let lies = [told("b", 1, 1, 1).encode(), b"garbage".to_vec(), vec![b'x'; 100_000]];
+    let lies = [message("b", 1, 1, 1).encode(), b"garbage".to_vec(), vec![b'x'; 100_000]];
     for lie in lies {
         // Until its outbox has room.
-        until("the outbox has room", || liar.tell(&lie).is_ok());
+        until("the outbox has room", || liar.send(&lie).is_ok());
     }
     let count = |bus: &Bus, why| bus.dropped()[why as usize].1;
     while count(&bus, Dropped::Name) < 1 || count(&bus, Dropped::Malformed) < 2 {
@@ -129,8 +129,8 @@ fn logs_in(server: &Server, login: Login) -> bool {
     match Nats::open(&Plan { login, ..server.plan("a") }) {
         Ok(_) => true,
         Err(error) => {
-            let told = format!("{error} {error:?}");
-            assert!(told.contains("authorization") && !told.contains("secret"), "{told}");
+            let message = format!("{error} {error:?}");
+            assert!(message.contains("authorization") && !message.contains("secret"), "{message}");
             false
         }
     }
@@ -178,8 +178,8 @@ fn a_server_can_bind_each_account_to_the_name_of_its_member() {
     let mut bus = Bus::open_with(Box::new(open("a", "a")), "a", (PERIOD, patient), clock).unwrap();
     // The account of b, under the name of c, and under its own.
     let (mut forger, mut honest) = (open("b", "c"), open("b", "b"));
-    forger.tell(&told("c", 1, 1, 1).encode()).unwrap();
-    honest.tell(&told("b", 1, 1, 1).encode()).unwrap();
+    forger.send(&message("c", 1, 1, 1).encode()).unwrap();
+    honest.send(&message("b", 1, 1, 1).encode()).unwrap();
     while names(&bus, NOW).len() < 2 {
         exchange(&mut bus, NOW).unwrap();
     }

@@ -69,7 +69,7 @@ impl SlotFile {
         Ok(self)
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -127,7 +127,7 @@ fn options() -> OpenOptions {
 fn slots_of(mut file: &File, path: &Path) -> Result<usize, BusError> {
     let failed = |error| BusError::File { path: path.to_owned(), error };
     let not = |why| BusError::NotSlots { path: path.to_owned(), why };
-    // A block device has a length too, which only its end tells.
+    // A block device has a length too, which is found only at its end.
     let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
     if length < BLOCK as u64 {
         return Err(not(if length == 0 { "it is empty" } else { "it is too short" }));
@@ -144,7 +144,7 @@ fn slots_of(mut file: &File, path: &Path) -> Result<usize, BusError> {
     }
 }
 
-/// The first block.
+/// The bytes of the first block, which says how many slots there are.
 pub fn header(slots: usize) -> Vec<u8> {
     let mut block = Vec::with_capacity(BLOCK);
     block.extend(MAGIC);

@@ -11,7 +11,7 @@ mod make;
 pub use file::{BLOCK, SLOTS_MAX};
 pub use make::make;
 
-use super::message::{Dropped, Told};
+use super::message::{Dropped, Message};
 use super::{BusError, Carrier, Piece};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
@@ -49,7 +49,7 @@ enum State {
     Taken(Nanos),
 }
 
-/// The carrier.
+/// The carrier over a file of slots.
 #[derive(Debug)]
 pub struct Slots {
     file: SlotFile,
@@ -93,14 +93,14 @@ impl Slots {
     }
 
     /// A slot to be had: one that has the name already, a free one, or one of a member that is dead.
-    fn vacancy(&mut self, hello: &Told) -> Result<Option<usize>, BusError> {
+    fn vacancy(&mut self, hello: &Message) -> Result<Option<usize>, BusError> {
         self.look()?;
         let now = self.clock.now();
         let is_named = |place: usize, seen: &Seen| {
             // One that moves under another incarnation is of somebody who lives.
-            let is_ours = |told: &Told| told.incarnation == hello.incarnation || !seen.moved;
-            let told = Told::decode(self.file.block(place));
-            told.is_ok_and(|told| told.member == hello.member && is_ours(&told))
+            let is_ours = |message: &Message| message.incarnation == hello.incarnation || !seen.moved;
+            let message = Message::decode(self.file.block(place));
+            message.is_ok_and(|message| message.member == hello.member && is_ours(&message))
         };
         let named = self.seen.iter().enumerate().position(|(place, seen)| is_named(place, seen));
         let free = || self.seen.iter().position(|seen| seen.state == State::Free);
@@ -110,15 +110,15 @@ impl Slots {
 
     /// Takes a slot under the lock, if there is one.
     fn claim(&mut self, report: &[u8]) -> Result<bool, BusError> {
-        let Ok(told) = Told::decode(report) else { return Ok(false) };
+        let Ok(message) = Message::decode(report) else { return Ok(false) };
         let _held = self.file.lock()?;
-        let Some(place) = self.vacancy(&told)? else { return Ok(false) };
+        let Some(place) = self.vacancy(&message)? else { return Ok(false) };
         self.file.write(place, report)?;
-        (self.own, self.incarnation) = (Some(place), told.incarnation);
+        (self.own, self.incarnation) = (Some(place), message.incarnation);
         Ok(true)
     }
 
-    /// Whether every slot is that of a member who has told something since the file was opened.
+    /// Whether every slot is that of a member that has sent something since the file was opened.
     fn all_are_live(&self) -> bool {
         self.seen.iter().all(|seen| seen.moved && seen.state != State::Free)
     }
@@ -128,7 +128,8 @@ impl Slots {
         if self.file.is_replaced() {
             *self = Self { clock: self.clock, ..Self::of(SlotFile::open(self.file.path(), None)?) };
         } else if let Some(place) = self.own
-            && Told::decode(self.file.block(place)).is_ok_and(|told| told.incarnation != self.incarnation)
+            && Message::decode(self.file.block(place))
+                .is_ok_and(|message| message.incarnation != self.incarnation)
         {
             // What is torn or empty is written again with the next report; another member's slot is left to him.
             self.own = None;
@@ -138,9 +139,9 @@ impl Slots {
 }
 
 fn state(block: &[u8]) -> State {
-    match Told::decode(block) {
-        Ok(told) if told.leaves => State::Free,
-        Ok(told) => State::Taken(told.period),
+    match Message::decode(block) {
+        Ok(message) if message.leaves => State::Free,
+        Ok(message) => State::Taken(message.period),
         Err(Dropped::Malformed) if block.iter().all(|byte| *byte == 0) => State::Free,
         Err(_) => State::Taken(Nanos::ZERO),
     }
@@ -168,7 +169,7 @@ impl Carrier for Slots {
         Ok(())
     }
 
-    fn tell(&mut self, report: &[u8]) -> Result<(), BusError> {
+    fn send(&mut self, report: &[u8]) -> Result<(), BusError> {
         if let Some(place) = self.own {
             return self.file.write(place, report);
         }

@@ -1,6 +1,6 @@
 //! The file itself: what it takes for a slot file, who gets which slot, and what is torn.
 
-use super::super::message::tests::told;
+use super::super::message::tests::message;
 use super::*;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -16,12 +16,12 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn report(name: &str, incarnation: u64, sequence: u64) -> Vec<u8> {
-    Told { period: PERIOD, ..told(name, incarnation, sequence, 2) }.encode()
+    Message { period: PERIOD, ..message(name, incarnation, sequence, 2) }.encode()
 }
 
 fn heard(slots: &mut Slots) -> Vec<Result<String, Dropped>> {
     let pieces = slots.hear(Duration::ZERO).unwrap();
-    pieces.iter().map(|piece| Told::decode(&piece.bytes).map(|told| told.member)).collect()
+    pieces.iter().map(|piece| Message::decode(&piece.bytes).map(|message| message.member)).collect()
 }
 
 fn write(path: &Path, slot: usize, bytes: &[u8]) {
@@ -71,7 +71,7 @@ fn a_block_that_is_torn_is_passed_over_and_whole_at_the_next_report() {
     write(&path, 0, &torn);
     assert_eq!(heard(&mut reader), [Err(Dropped::Checksum)]);
     heard(&mut writer);
-    writer.tell(&report("a", 1, 3)).unwrap();
+    writer.send(&report("a", 1, 3)).unwrap();
     assert_eq!(heard(&mut reader), [Ok("a".to_owned())]);
 }
 
@@ -85,7 +85,7 @@ fn a_full_file_is_told_where_all_its_members_live() {
         let joins = scope.spawn(move || late.join(&report("b", 1, 1)));
         let mut sequence = 2;
         while !joins.is_finished() {
-            holds.tell(&report("a", 1, sequence)).unwrap();
+            holds.send(&report("a", 1, sequence)).unwrap();
             sequence += 1;
         }
         let error = joins.join().unwrap().unwrap_err();
@@ -96,7 +96,7 @@ fn a_full_file_is_told_where_all_its_members_live() {
 #[test]
 fn the_slot_of_a_dead_member_is_had_by_the_next_one() {
     let (_dir, path) = file();
-    let dead = Told { period: Nanos::from_millis(20), ..told("dead", 1, 900, 2) }.encode();
+    let dead = Message { period: Nanos::from_millis(20), ..message("dead", 1, 900, 2) }.encode();
     Slots::open(&path, 1).unwrap().join(&dead).unwrap();
     let mut next = Slots::open(&path, 1).unwrap();
     next.join(&report("b", 1, 1)).unwrap();
@@ -110,12 +110,12 @@ fn a_slot_that_somebody_else_took_is_left_to_him() {
     slots.join(&report("a", 1, 1)).unwrap();
     write(&path, 0, &report("b", 9, 1));
     heard(&mut slots);
-    slots.tell(&report("a", 1, 2)).unwrap();
+    slots.send(&report("a", 1, 2)).unwrap();
     assert_eq!(slots.own, Some(1));
     assert_eq!(heard(&mut slots), [Ok("b".to_owned()), Ok("a".to_owned())]);
     write(&path, 1, &report("c", 9, 1));
     heard(&mut slots);
-    assert!(matches!(slots.tell(&report("a", 1, 3)), Err(BusError::Lost(_))));
+    assert!(matches!(slots.send(&report("a", 1, 3)), Err(BusError::Lost(_))));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_file_that_was_put_in_place_of_the_first_is_gone_over_to() {
     assert!(!path.exists(), "what is missing may be unmounted");
     let mut other = Slots::open(&path, 2).unwrap();
     heard(&mut slots);
-    slots.tell(&report("a", 1, 2)).unwrap();
+    slots.send(&report("a", 1, 2)).unwrap();
     assert_eq!(heard(&mut other), [Ok("a".to_owned())]);
 }
 

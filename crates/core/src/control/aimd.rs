@@ -4,48 +4,45 @@
 //!
 //! - overload, or `R > timeout`: `L := backoff L`
 //! - else `2 n >= L`: `L := L + 1`
-//! - else hold (application-limited).
+//! - else `L` stays, because the clients do not fill it.
 //!
 //! As published: backoff 0.9, timeout 5 s, `20 <= L <= 200`, initial 20, samples gathered over 1 s and 10 completions.
 
-use super::window::Window;
-use super::{Controller, Decision, Reason, Sample};
+use super::interval::SamplingInterval;
+use super::{Bounds, Controller, Decision, Reason, Sample};
 
-/// Parameters.
+/// Parameters of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Limit to begin with.
-    pub initial: f64,
-    /// Lowest and highest limit.
-    pub range: (f64, f64),
-    /// Factor on overload, below 1.
+    /// Factor by which overload lowers the limit, below 1.
     pub backoff: f64,
     /// Response time that counts as overload, in seconds.
     pub timeout_s: f64,
     /// Sampling interval in seconds.
-    pub window_s: f64,
+    pub interval_s: f64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { initial: 20.0, range: (20.0, 200.0), backoff: 0.9, timeout_s: 5.0, window_s: 1.0 }
+        Self { backoff: 0.9, timeout_s: 5.0, interval_s: 1.0 }
     }
 }
 
-/// The controller.
+/// The controller between two ticks.
 #[derive(Clone, Debug)]
 pub struct Aimd {
+    bounds: Bounds,
     settings: Settings,
     limit: f64,
-    window: Window,
+    interval: SamplingInterval,
     why: Reason,
 }
 
 impl Aimd {
-    /// Begins at `settings.initial`.
-    pub fn new(settings: Settings) -> Self {
-        let window = Window::new(settings.window_s, 10);
-        Self { settings, limit: settings.initial, window, why: Reason::Start }
+    /// Begins with the initial limit of its bounds.
+    pub fn new(bounds: Bounds, settings: Settings) -> Self {
+        let interval = SamplingInterval::new(settings.interval_s, 10);
+        Self { bounds, settings, limit: f64::from(bounds.initial), interval, why: Reason::Start }
     }
 }
 
@@ -55,17 +52,17 @@ impl Controller for Aimd {
     }
 
     fn update(&mut self, sample: &Sample) -> Decision {
-        if let Some(window) = self.window.add(sample) {
-            if window.dropped || window.response_s > self.settings.timeout_s {
+        if let Some(gathered) = self.interval.add(sample) {
+            if gathered.dropped || gathered.response_s > self.settings.timeout_s {
                 self.limit *= self.settings.backoff;
-                self.why = Reason::BackOff { response_s: window.response_s };
-            } else if 2.0 * f64::from(window.in_flight_max) >= self.limit {
+                self.why = Reason::BackOff { response_s: gathered.response_s };
+            } else if 2.0 * f64::from(gathered.in_flight_max) >= self.limit {
                 self.limit += 1.0;
                 self.why = Reason::Additive;
             } else {
-                self.why = Reason::NotFull { in_flight: f64::from(window.in_flight_max) };
+                self.why = Reason::NotFull { in_flight: f64::from(gathered.in_flight_max) };
             }
-            self.limit = self.limit.clamp(self.settings.range.0, self.settings.range.1);
+            self.limit = self.bounds.clamp(self.limit);
         }
         Decision { limit: self.limit.max(1.0) as u32, why: self.why }
     }
@@ -83,12 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn it_adds_one_while_full_holds_while_not_and_backs_off_when_slow() {
-        let mut aimd = Aimd::new(Settings::default());
+    fn it_adds_one_while_full_stays_while_not_and_backs_off_when_slow() {
+        let published = Bounds { initial: 20, range: (20, 200) };
+        let mut aimd = Aimd::new(published, Settings::default());
         assert_eq!(aimd.update(&second(20, 0.1)).limit, 21);
         assert_eq!(aimd.update(&second(5, 0.1)).limit, 21);
         assert_eq!(aimd.update(&second(21, 6.0)).limit, 20);
-        let mut free = Aimd::new(Settings { range: (1.0, 200.0), ..Settings::default() });
+        let mut free = Aimd::new(Bounds { range: (1, 200), ..published }, Settings::default());
         assert_eq!(free.update(&second(21, 6.0)).limit, 18);
     }
 }

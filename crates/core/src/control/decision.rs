@@ -7,10 +7,10 @@ use std::fmt;
 ///
 /// Pure: the same samples give the same decisions, so that a journal of samples replays them.
 pub trait Controller: Send {
-    /// Its name in flags and reports.
+    /// The name of the controller in flags and reports.
     fn name(&self) -> &'static str;
 
-    /// The limit in force from the end of this tick on.
+    /// Takes in a tick and decides the limit that is in force from its end on.
     fn update(&mut self, sample: &Sample) -> Decision;
 }
 
@@ -19,7 +19,7 @@ pub trait Controller: Send {
 pub struct Decision {
     /// Most transactions that may run; at least 1.
     pub limit: u32,
-    /// Why.
+    /// Why it is this limit.
     pub why: Reason,
 }
 
@@ -29,12 +29,12 @@ impl fmt::Display for Decision {
     }
 }
 
-/// A comparison of two limits by paired halves.
+/// What a test measured of a limit against the one in use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
-    /// The limit compared with the one kept before.
+    /// The limit that was tried.
     pub limit: u32,
-    /// ln of its throughput over the other's.
+    /// Logarithm of its throughput over that at the limit in use.
     pub gain: f64,
     /// Standard error of `gain`.
     pub se: f64,
@@ -42,7 +42,7 @@ pub struct Evidence {
     pub sure: f64,
 }
 
-/// Why a limit was decided. Each controller has its own.
+/// Why a limit was decided. Each controller has reasons of its own among these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
     /// The operator fixed it.
@@ -51,22 +51,22 @@ pub enum Reason {
     Start,
     /// Fewer transactions in flight than the limit allows: throughput says nothing about the limit.
     NotFull {
-        /// Mean in flight.
+        /// Mean number in flight.
         in_flight: f64,
     },
     /// Nothing completes although transactions are in flight.
     Silent {
-        /// For this long, in seconds.
+        /// How long that has been so, in seconds.
         seconds: f64,
     },
-    /// Another limit was in force: nothing to learn of ours.
+    /// Another limit than the one that was decided was in force, so that nothing can be learnt about ours.
     NotInForce {
-        /// That limit.
+        /// The limit that was in force.
         limit: u32,
     },
     /// A lowered limit drains.
     Draining {
-        /// Still in flight.
+        /// Most transactions that were still in flight.
         in_flight: u32,
     },
     /// The limit in use is being measured.
@@ -74,98 +74,98 @@ pub enum Reason {
         /// Completions so far.
         completions: u64,
     },
-    /// Another limit is tried beside `kept`.
+    /// Another limit is tried beside the one in use.
     Trying {
-        /// The limit to return to.
-        kept: u32,
-        /// Why this one.
+        /// The limit in use, which comes back if the other one is not better.
+        in_use: u32,
+        /// Why this one is tried.
         because: Hint,
     },
     /// Another limit was tried and is better.
     Better {
-        /// The limit left.
+        /// The limit that was in use before.
         left: u32,
-        /// What was seen; `evidence.limit` is the new one.
+        /// What was measured; `evidence.limit` is the limit in use now.
         evidence: Evidence,
     },
     /// Another limit was tried and is not better.
     NotBetter(Evidence),
     /// The limit tried could not be filled.
     CannotFill {
-        /// The limit tried.
+        /// The limit that was tried.
         limit: u32,
-        /// Mean in flight reached.
+        /// Mean number in flight that was reached.
         in_flight: f64,
     },
-    /// Nothing to try is due.
+    /// All limits around were tried lately, and none was better.
     Settled {
         /// Seconds until the next probe.
         next_s: f64,
     },
-    /// Throughput changed without a change of the limit: what was learnt is open again.
+    /// Throughput changed without a change of the limit: refused limits are rechecked.
     Changed {
-        /// ln of throughput now over before.
+        /// Logarithm of throughput now over throughput before.
         gain: f64,
     },
-    /// The cost of work or the share of lock waits did.
+    /// The cost of work or the share of lock waits changed without a change of the limit: refused limits are rechecked.
     StrainChanged,
-    /// A change had to wait for its look, which begins.
+    /// Throughput changed a while ago, and the recheck that had to wait begins.
     LookDue,
-    /// It did so again, soon after a look that found nothing better.
+    /// Throughput changed soon after a recheck that found nothing better: the next recheck has to wait.
     ChangedAgain {
-        /// ln of throughput now over before.
+        /// Logarithm of throughput now over throughput before.
         gain: f64,
     },
-    /// Collapse: lowered at once.
+    /// Throughput collapsed or memory is short: the limit was halved at once.
     Brake {
-        /// The limit before.
+        /// The limit before it was halved.
         from: u32,
-        /// What was seen.
+        /// The sensor that showed it.
         because: Hint,
     },
     /// The memory budget, or what is left of the memory, allows no more.
     MemoryCap {
-        /// The limit wanted.
+        /// The limit that would have been tried.
         wanted: u32,
     },
-    /// The numbers of the sample make no sense; the last proven limit holds.
+    /// The numbers of the sample make no sense, so that the limit stays.
     BadSample,
-    /// Response time against the shortest one (Vegas, Gradient2).
+    /// Response time beside the shortest one seen (Vegas).
     Queue {
         /// Transactions estimated to wait inside the server.
         waiting: f64,
     },
     /// Ratio of long-term to present response time (Gradient2).
     Gradient {
-        /// 0.5 to 1.
+        /// Between 0.5 and 1.
         gradient: f64,
     },
-    /// All is well: one more (AIMD).
+    /// No overload was seen, so that one more is let in (AIMD).
     Additive,
     /// Overload was seen (AIMD, Vegas).
     BackOff {
         /// Mean response time in seconds.
         response_s: f64,
     },
-    /// The study's rule: how productivity and overhead moved.
+    /// How productivity and overhead moved (the study's controller).
     Reflection {
         /// Relative change of productivity.
         productivity: f64,
         /// Relative change of overhead.
         overhead: f64,
     },
-    /// A signal that the rule needs is not available.
+    /// A signal that the controller needs is not available.
     NoSignal,
 }
 
-/// What made a probe go where it goes.
+/// Why a probe goes where it goes, or what pulled the brake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// Its turn.
+    /// Its turn has come.
     Turn,
     /// The last step this way was good.
     Momentum,
-    /// Row-lock waits or deadlocks.
+    /// Transactions wait for row locks or end in deadlocks.
     Locks,
     /// CPU time per commit has grown.
     WorkInflation,
@@ -212,7 +212,7 @@ impl fmt::Display for Reason {
             Self::NotInForce { limit } => write!(f, "{limit} was in force, which says nothing about it"),
             Self::Draining { in_flight } => write!(f, "it was lowered and {in_flight} are still in flight"),
             Self::Measuring { completions } => write!(f, "it is being measured, {completions} so far"),
-            Self::Trying { kept, because } => write!(f, "it is tried beside {kept}: {because}"),
+            Self::Trying { in_use, because } => write!(f, "it is tried beside {in_use}: {because}"),
             Self::Better { left, evidence } => write!(f, "{evidence} than {left}"),
             Self::NotBetter(evidence) => evidence.fmt(f),
             Self::CannotFill { limit, in_flight } => {
@@ -233,7 +233,7 @@ impl fmt::Display for Reason {
             ),
             Self::Brake { from, because } => write!(f, "{from} was too many: {because}"),
             Self::MemoryCap { wanted } => write!(f, "memory has no room for {wanted}"),
-            Self::BadSample => f.write_str("the last sample made no sense; the last proven limit holds"),
+            Self::BadSample => f.write_str("the last sample made no sense; the last proven limit is kept"),
             Self::Queue { waiting } => write!(f, "{waiting:.1} seem to wait inside the server"),
             Self::Gradient { gradient } => write!(f, "the gradient of response time is {gradient:.2}"),
             Self::Additive => f.write_str("all is well, one more"),
@@ -244,7 +244,7 @@ impl fmt::Display for Reason {
                 productivity * 100.0,
                 overhead * 100.0
             ),
-            Self::NoSignal => f.write_str("a signal that its rule needs is not available"),
+            Self::NoSignal => f.write_str("a signal that the controller needs is not available"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A limit that an operator sets: what static pools and `max_connections` do.
+//! A limit that an operator sets, as static pools and `max_connections` do.
 //!
 //! `L = const`.
 
@@ -11,7 +11,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// A limit of at least 1.
+    /// Keeps this limit, or 1 where it is 0.
     pub fn new(limit: u32) -> Self {
         Self { limit: limit.max(1) }
     }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_stays_where_it_is_put() {
+    fn it_stays_where_it_was_set() {
         assert_eq!(Fixed::new(0).update(&Sample::default()).limit, 1);
         assert_eq!(Fixed::new(7).update(&Sample::default()).limit, 7);
     }

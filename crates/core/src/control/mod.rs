@@ -1,21 +1,23 @@
 //! How many transactions to let run: controllers, the plants they are tried on, and a virtual clock.
 //!
-//! Sampling, enforcement and algorithm are three things in three places: the gate enforces a limit and counts,
-//! [`Sample`] is what it tells, and a [`Controller`] answers with a [`Decision`] that explains itself.
+//! Sampling, enforcement and algorithm are three things in three places: the guard's gate enforces a limit and counts, a
+//! [`Sample`] has what it counted in a tick, and a [`Controller`] answers with a [`Decision`] that explains itself.
 //!
 //! - controllers, one file each: [`fixed`], [`aimd`], [`vegas`], [`gradient2`], [`reflection`], and [`evenkeel`], ours
-//!   and the default; [`Law`] selects one by name;
+//!   and the default; [`ControllerSettings`] select one by name, within [`Bounds`];
 //! - [`plant`]: the server as a curve of throughput over transactions in flight, with the random distribution that
 //!   controllers are judged on;
-//! - [`simulation`]: a controller against plants on a virtual clock; [`trial`]: the judgement; [`search`]: parameters for
-//!   the published controllers.
+//! - [`simulation`]: a controller against plants on a virtual clock; [`trial`]: how controllers are judged; [`search`]:
+//!   parameters for the published controllers.
 
 pub mod aimd;
+pub mod algorithm;
+mod bounds;
 mod decision;
 pub mod evenkeel;
 pub mod fixed;
 pub mod gradient2;
-pub mod law;
+mod interval;
 pub mod plant;
 pub mod reflection;
 mod sample;
@@ -24,14 +26,14 @@ pub mod simulation;
 pub mod steps;
 pub mod trial;
 pub mod vegas;
-mod window;
 
 pub use aimd::Aimd;
+pub use algorithm::{Algorithm, ControllerSettings};
+pub use bounds::Bounds;
 pub use decision::{Controller, Decision, Evidence, Hint, Reason};
 pub use evenkeel::Evenkeel;
 pub use fixed::Fixed;
 pub use gradient2::Gradient2;
-pub use law::Law;
 pub use reflection::Reflection;
 pub use sample::{Response, Sample, Signals};
 pub use vegas::Vegas;

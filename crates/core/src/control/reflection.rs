@@ -1,55 +1,52 @@
-//! The throttling study's rule, in our reading (Elnikety and others, TPC-W shopping mix on MySQL, 2003).
+//! The throttling study's controller, in our reading (Elnikety and others, TPC-W shopping mix on MySQL, 2003).
 //!
 //! Sensors: L1 and L2 data-TLB misses and data-cache misses (overhead), user CPU share and throughput (productivity),
 //! read every second and smoothed by an exponential mean over 60 s. Each second, with the relative change of the
 //! means since the second before, averaged over the sensors of each kind:
 //!
-//! - productivity and overhead both rise: `L := L + step` (idle CPU, few misses)
-//! - overhead rises, productivity does not: `L := L - step` (CPU saturated, many misses)
-//! - else hold.
+//! - productivity and overhead both rise: `L := L + step`, since there is CPU left
+//! - overhead rises and productivity does not: `L := L - step`, since the CPU is full
+//! - else `L` stays.
 //!
-//! A change below `band` is none. Neither step nor band is in the publication; ours are one transaction and 0.1 %.
-//! Where no cache or TLB misses can be read, CPU time per commit stands for overhead; where that is missing as
-//! well, the rule holds. The study's authors found its dynamics unsatisfactory, which is why `evenkeel` is another.
+//! A change below `band` does not count. Neither step nor band is in the publication; ours are one transaction and 0.1 %.
+//! Where no cache or TLB misses can be read, CPU time per commit stands for overhead; where that is missing as well, `L`
+//! stays. The study's authors found its dynamics unsatisfactory, which is why `evenkeel` works otherwise.
 
-use super::{Controller, Decision, Reason, Sample, Signals};
+use super::{Bounds, Controller, Decision, Reason, Sample, Signals};
 
-/// Parameters.
+/// Parameters of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Limit to begin with.
-    pub initial: u32,
-    /// Lowest and highest limit.
-    pub range: (u32, u32),
     /// Time constant of the means in seconds.
     pub mean_s: f64,
     /// Seconds between two decisions.
     pub every_s: f64,
     /// Relative change of a mean that counts.
     pub band: f64,
-    /// How far a decision goes.
+    /// Transactions by which a decision moves the limit.
     pub step: u32,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { initial: 8, range: (1, 1_024), mean_s: 60.0, every_s: 1.0, band: 0.001, step: 1 }
+        Self { mean_s: 60.0, every_s: 1.0, band: 0.001, step: 1 }
     }
 }
 
 impl Settings {
-    /// Means over another span, in seconds, in which it decides as often as in the published one.
+    /// The same with means over another span, in seconds, in which it decides as often as in the published span.
     pub fn with_span(self, span_s: f64) -> Self {
         Self { mean_s: span_s, every_s: span_s * self.every_s / self.mean_s, ..self }
     }
 }
 
-/// Sensors in their order: throughput, user CPU share, data-TLB misses, data-cache misses, CPU per commit.
+/// Number of sensors, in this order: throughput, user CPU share, data-TLB misses, data-cache misses, CPU per commit.
 const SENSORS: usize = 5;
 
-/// The controller.
+/// The controller between two ticks.
 #[derive(Clone, Debug)]
 pub struct Reflection {
+    bounds: Bounds,
     settings: Settings,
     limit: u32,
     means: [Option<f64>; SENSORS],
@@ -61,11 +58,12 @@ pub struct Reflection {
 }
 
 impl Reflection {
-    /// Begins at `settings.initial`.
-    pub fn new(settings: Settings) -> Self {
+    /// Begins with the initial limit of its bounds.
+    pub fn new(bounds: Bounds, settings: Settings) -> Self {
         Self {
+            bounds,
             settings,
-            limit: settings.initial.max(1),
+            limit: bounds.initial.max(1),
             means: [None; SENSORS],
             before: [None; SENSORS],
             since_s: 0.0,
@@ -75,6 +73,7 @@ impl Reflection {
         }
     }
 
+    /// Takes the sensors into their means.
     fn read(&mut self) {
         let throughput = self.completions as f64 / self.since_s;
         let Signals { user_cpu_share, dtlb_misses, cache_misses, cpu_per_commit, .. } = self.signals;
@@ -99,14 +98,15 @@ impl Reflection {
         (!changes.is_empty()).then(|| changes.iter().sum::<f64>() / changes.len() as f64)
     }
 
-    fn rule(&mut self) {
+    /// Moves the limit by how the means have changed.
+    fn decide(&mut self) {
         let overhead = self.change(2..4).or_else(|| self.change(4..5));
         let (Some(productivity), Some(overhead)) = (self.change(0..2), overhead) else {
             self.why = Reason::NoSignal;
             return;
         };
         self.why = Reason::Reflection { productivity, overhead };
-        let Settings { band, step, range, .. } = self.settings;
+        let Settings { band, step, .. } = self.settings;
         if overhead <= band {
             return;
         }
@@ -115,7 +115,8 @@ impl Reflection {
         } else {
             self.limit.saturating_sub(step)
         };
-        self.limit = wanted.clamp(range.0.max(1), range.1.max(1));
+        let (low, high) = self.bounds.range;
+        self.limit = wanted.clamp(low.max(1), high.max(1));
     }
 }
 
@@ -130,7 +131,7 @@ impl Controller for Reflection {
         self.signals = sample.signals;
         if self.since_s + 1e-9 >= self.settings.every_s {
             self.read();
-            self.rule();
+            self.decide();
             self.since_s = 0.0;
             self.completions = 0;
         }
@@ -149,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn it_raises_when_both_rise_lowers_when_only_overhead_does_and_holds_else() {
-        let mut reflection = Reflection::new(Settings::default());
+    fn it_raises_when_both_rise_lowers_when_only_overhead_does_and_stays_else() {
+        let mut reflection = Reflection::new(Bounds::default(), Settings::default());
         assert_eq!(reflection.update(&second(100, Some(1.0))).limit, 8);
         assert_eq!(reflection.update(&second(200, Some(2.0))).limit, 9);
         assert_eq!(reflection.update(&second(101, Some(3.0))).limit, 8);
-        let held = reflection.update(&second(500, Some(0.1)));
-        assert_eq!(held.limit, 8, "{held}");
+        let stayed = reflection.update(&second(500, Some(0.1)));
+        assert_eq!(stayed.limit, 8, "{stayed}");
     }
 
     #[test]
@@ -167,8 +168,8 @@ mod tests {
     }
 
     #[test]
-    fn without_overhead_it_holds_and_says_so() {
-        let mut reflection = Reflection::new(Settings::default());
+    fn without_overhead_it_stays_and_says_so() {
+        let mut reflection = Reflection::new(Bounds::default(), Settings::default());
         reflection.update(&second(100, None));
         assert_eq!(reflection.update(&second(200, None)), Decision { limit: 8, why: Reason::NoSignal });
     }

@@ -1,13 +1,13 @@
-//! What a controller is told each tick.
+//! What a controller gets to see of each tick.
 
 use crate::time::Nanos;
 
-/// What happened in one tick, 50 to 100 ms. Algorithms aggregate as they need.
+/// What happened in one tick of 50 to 100 ms. Algorithms that average do so over several of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Start of the tick.
     pub start: Nanos,
-    /// Its end; later than the start.
+    /// End of the tick, which is later than its start.
     pub end: Nanos,
     /// The limit in force during the whole tick.
     pub limit: u32,
@@ -31,7 +31,7 @@ pub struct Sample {
     pub rolled_back: u64,
     /// Response time at the server in seconds, without the wait for a permit; `None` where nothing completed.
     pub response: Option<Response>,
-    /// What sensors say.
+    /// What the server's sensors read.
     pub signals: Signals,
 }
 
@@ -51,15 +51,15 @@ impl Sample {
 /// Response times of one tick in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Response {
-    /// Mean over completions.
+    /// Mean over the completions of the tick.
     pub mean: f64,
-    /// Shortest.
+    /// Shortest response of the tick.
     pub min: f64,
-    /// Longest.
+    /// Longest response of the tick.
     pub max: f64,
 }
 
-/// Sensors of the server. What is missing is `None`, never zero.
+/// Readings of the server's sensors. A reading that is not available is `None`, never zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signals {
     /// CPU seconds of the server per commit.
@@ -72,15 +72,15 @@ pub struct Signals {
     pub cache_misses: Option<f64>,
     /// Context switches per commit.
     pub switches_per_commit: Option<f64>,
-    /// Share of in-flight time spent waiting for row locks, 0 to 1.
+    /// Share of the transactions' time in flight spent waiting for row locks, 0 to 1.
     pub lock_wait_share: Option<f64>,
     /// Deadlocks per commit.
     pub deadlocks_per_commit: Option<f64>,
-    /// Share of time in which all tasks stood still for memory, 0 to 1.
+    /// Share of time in which all tasks waited for memory, 0 to 1.
     pub memory_pressure: Option<f64>,
-    /// Bytes that the server's process holds.
+    /// Bytes of memory that the server's process holds.
     pub memory_used: Option<f64>,
-    /// Bytes that it may still take, of the machine's and of its control groups' memory.
+    /// Bytes of memory that it may still take from the machine and from its control groups.
     pub memory_free: Option<f64>,
     /// Share of the machine's CPU time spent by the server in user mode, 0 to 1.
     pub user_cpu_share: Option<f64>,

@@ -1,113 +1,110 @@
 //! Parameters for the published controllers, found by a search, so that ours is compared with the best of them.
 //!
-//! A random search over wide ranges around the published values, floor 1, ceiling 1,024, on training plants of a seed of
-//! its own. What is sought is, first, the share of runs that settle, then the mean share of the best at the end.
-//! [`fitted`] is what `evenkeel simulate --search` found; the command finds it again.
+//! It is a random search over wide ranges around the published values, within limits of 1 to 1,024, on plants drawn with a seed
+//! of its own. The best parameters are those with which most runs settle, and among these those with the highest mean
+//! throughput at the end. [`fitted`] has what `evenkeel simulate --search` found; the command finds it again.
 //!
-//! Found on 90 runs: aimd settled 54 %, gradient2 49 %, vegas 34 %. What they steer by is response time, and a response time
-//! does not say where throughput is highest: no parameters fit plants whose best limits and service times differ.
+//! Of 90 runs aimd settled 54 %, gradient2 49 %, and vegas 34 %. They go by response time, and a response time does not say
+//! where throughput is highest: no parameters fit all plants, whose best limits and service times differ.
 
-use super::law::Law;
 use super::plant::Distribution;
-use super::trial::{self, CLIENTS, STARTS, Summary};
-use super::{aimd, gradient2, vegas};
+use super::trial::{self, CLIENTS, INITIAL_LIMITS, Summary};
+use super::{Algorithm, Bounds, ControllerSettings, aimd, gradient2, vegas};
 use crate::random::{Random, Seed};
 
-/// Plants of the search, its tries for each controller, and its seed.
+/// Number of plants in the search, number of tries for each controller, and the seed.
 pub const EFFORT: (u64, usize, Seed) = (30, 150, Seed(0x5ea2));
 
 /// Names of the controllers that are searched.
 pub const SEARCHED: [&str; 3] = ["aimd", "vegas", "gradient2"];
 
 /// A controller with the parameters that the search found.
-pub fn fitted(name: &str) -> Option<Law> {
-    let range = (1.0, f64::from(CLIENTS));
-    match name {
-        "aimd" => Some(Law::Aimd(aimd::Settings { range, ..AIMD })),
-        "vegas" => Some(Law::Vegas(vegas::Settings { range, ..VEGAS })),
-        "gradient2" => Some(Law::Gradient2(gradient2::Settings { range, ..GRADIENT2 })),
-        _ => None,
-    }
+pub fn fitted(name: &str) -> Option<ControllerSettings> {
+    let algorithm = match name {
+        "aimd" => Algorithm::Aimd(AIMD),
+        "vegas" => Algorithm::Vegas(VEGAS),
+        "gradient2" => Algorithm::Gradient2(GRADIENT2),
+        _ => return None,
+    };
+    Some(ControllerSettings { algorithm, bounds: BOUNDS })
 }
 
-const AIMD: aimd::Settings =
-    aimd::Settings { initial: 8.0, range: (1.0, 1_024.0), backoff: 0.56, timeout_s: 0.54, window_s: 0.22 };
+/// The bounds of the search, and of what it found.
+const BOUNDS: Bounds = Bounds { initial: 8, range: (1, CLIENTS) };
+
+const AIMD: aimd::Settings = aimd::Settings { backoff: 0.56, timeout_s: 0.54, interval_s: 0.22 };
 const VEGAS: vegas::Settings = vegas::Settings {
-    initial: 8.0,
-    range: (1.0, 1_024.0),
     alpha: 12.0,
     beta: 7.3,
     smoothing: 0.34,
     probe_multiplier: 1.9,
-    window_s: 0.051,
+    interval_s: 0.051,
     seed: Seed(0),
 };
 const GRADIENT2: gradient2::Settings = gradient2::Settings {
-    initial: 8.0,
-    range: (1.0, 1_024.0),
     tolerance: 1.2,
     queue: 3.5,
     smoothing: 0.84,
-    long_window: 16.0,
-    window_s: 0.21,
+    long_intervals: 16.0,
+    interval_s: 0.21,
 };
 
 /// The best of `tries` random settings of a controller; `None` for one that is not searched.
-pub fn search(name: &str, plants: u64, tries: usize, seed: Seed) -> Option<(Law, Summary)> {
+pub fn search(name: &str, plants: u64, tries: usize, seed: Seed) -> Option<(ControllerSettings, Summary)> {
     let mut random = Random::new(seed.child(name));
-    let mut best: Option<(Law, Summary)> = None;
+    let mut best: Option<(ControllerSettings, Summary)> = None;
     for _ in 0..tries {
-        let law = draw(name, &mut random)?;
-        let summary = judge(&law, plants, seed.child("training"));
+        let settings = ControllerSettings { algorithm: draw(name, &mut random)?, bounds: BOUNDS };
+        let summary = judge(&settings, plants, seed.child("training"));
         let better =
             best.is_none_or(|(_, best)| (summary.settled, summary.steady) > (best.settled, best.steady));
         if better {
-            best = Some((law, summary));
+            best = Some((settings, summary));
         }
     }
     best
 }
 
-/// How a controller does on `plants` plants of a seed, from all starts.
-pub fn judge(law: &Law, plants: u64, seed: Seed) -> Summary {
+/// How a controller does on `plants` plants of a seed, from all initial limits.
+pub fn judge(settings: &ControllerSettings, plants: u64, seed: Seed) -> Summary {
     let distribution = Distribution::default();
     let mut verdicts = Vec::new();
     for number in 0..plants {
-        for start in STARTS {
-            let mut controller = law.starting_at(start).build();
-            verdicts.push(trial::run(&distribution, seed, number, start, controller.as_mut()).2);
+        for initial in INITIAL_LIMITS {
+            let mut controller = settings.starting_at(initial).build();
+            verdicts.push(trial::run(&distribution, seed, number, initial, controller.as_mut()).2);
         }
     }
     Summary::of(&verdicts)
 }
 
-/// Values of two digits, so that what is found can be written down.
-fn draw(name: &str, random: &mut Random) -> Option<Law> {
+/// Random parameters of a controller, of two digits, so that what is found can be written down.
+fn draw(name: &str, random: &mut Random) -> Option<Algorithm> {
     let mut between = |low: f64, high: f64| {
         let value = (low.ln() + (high / low).ln() * random.unit()).exp();
         format!("{value:.1e}").parse().unwrap_or(value)
     };
     Some(match name {
-        "aimd" => Law::Aimd(aimd::Settings {
+        "aimd" => Algorithm::Aimd(aimd::Settings {
             backoff: between(0.5, 0.99),
             timeout_s: between(0.001, 5.0),
-            window_s: between(0.05, 1.0),
+            interval_s: between(0.05, 1.0),
             ..AIMD
         }),
-        "vegas" => Law::Vegas(vegas::Settings {
+        "vegas" => Algorithm::Vegas(vegas::Settings {
             alpha: between(0.5, 20.0),
             beta: between(1.0, 60.0),
             smoothing: between(0.1, 1.0),
             probe_multiplier: between(1.0, 300.0),
-            window_s: between(0.05, 1.0),
+            interval_s: between(0.05, 1.0),
             ..VEGAS
         }),
-        "gradient2" => Law::Gradient2(gradient2::Settings {
+        "gradient2" => Algorithm::Gradient2(gradient2::Settings {
             tolerance: between(1.0, 3.0),
             queue: between(0.1, 10.0),
             smoothing: between(0.05, 1.0),
-            long_window: between(10.0, 3_000.0),
-            window_s: between(0.05, 1.0),
+            long_intervals: between(10.0, 3_000.0),
+            interval_s: between(0.05, 1.0),
             ..GRADIENT2
         }),
         _ => return None,

@@ -1,16 +1,16 @@
-//! What a step of the number of clients costs a controller on the measured curves.
+//! What a sudden change of the number of clients costs a controller on the measured curves.
 
-use super::Law;
 use super::plant::MEASURED;
 use super::simulation::{Load, Phase, Scenario, simulate};
+use super::{Algorithm, ControllerSettings};
 use crate::random::Seed;
 use crate::time::Nanos;
 
-/// Seconds before the step and after it.
+/// Seconds that are simulated before the step and after it.
 const BEFORE_S: u64 = 30;
 const AFTER_S: u64 = 60;
 /// Limit that adaptive controllers begin with.
-const START: u32 = 8;
+const INITIAL_LIMIT: u32 = 8;
 
 /// Share of the transactions lost in the minute after the step, on one curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,16 +19,16 @@ pub struct Regret {
     pub curve: &'static str,
     /// Clients before and after.
     pub clients: (u32, u32),
-    /// Lost against the best fixed limit; can be slightly negative where a drain passes a better place.
+    /// Share lost against the best fixed limit. It can be slightly negative, where a drain passes a limit that is better.
     pub regret: f64,
 }
 
-/// Steps from 4 to 512 clients and back to 4 on the seven measured curves, from a start of 8.
-pub fn regrets(law: &Law, seed: Seed) -> Vec<Regret> {
-    // A fixed limit is its own start.
-    let (law, start) = match *law {
-        Law::Fixed(limit) => (*law, limit),
-        other => (other.starting_at(START), START),
+/// Steps from 4 to 512 clients and back to 4 on the seven measured curves, from an initial limit of 8.
+pub fn regrets(settings: &ControllerSettings, seed: Seed) -> Vec<Regret> {
+    // A fixed limit stays the one that was asked for.
+    let settings = match settings.algorithm {
+        Algorithm::Fixed => *settings,
+        _ => settings.starting_at(INITIAL_LIMIT),
     };
     let mut regrets = Vec::new();
     for measured in &MEASURED {
@@ -39,10 +39,10 @@ pub fn regrets(law: &Law, seed: Seed) -> Vec<Regret> {
                 load: Load::new(vec![Phase::of(clients.0), step]),
                 tick: Nanos::from_millis(50),
                 duration: Nanos::from_secs(BEFORE_S + AFTER_S),
-                start,
+                initial_limit: settings.bounds.initial,
                 seed: seed.child(measured.name).numbered(u64::from(clients.0)),
             };
-            let trace = simulate(&scenario, law.build().as_mut());
+            let trace = simulate(&scenario, settings.build().as_mut());
             let regret = trace.regret(Nanos::from_secs(BEFORE_S), scenario.duration);
             regrets.push(Regret { curve: measured.name, clients, regret });
         }
@@ -53,10 +53,12 @@ pub fn regrets(law: &Law, seed: Seed) -> Vec<Regret> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Bounds;
 
     #[test]
     fn the_best_fixed_limit_of_a_curve_has_no_regret_on_it() {
-        let regrets = regrets(&Law::Fixed(2), Seed(1));
+        let two = ControllerSettings { algorithm: Algorithm::Fixed, bounds: Bounds::starting_at(2) };
+        let regrets = regrets(&two, Seed(1));
         assert_eq!(regrets.len(), 14);
         let flash = regrets.iter().find(|regret| regret.curve == "flash-sale").unwrap();
         assert!(flash.regret.abs() < 0.01, "{flash:?}");

@@ -1,4 +1,4 @@
-//! The judgement of a controller on a plant, as docs/decisions/0003 fixes it.
+//! How a controller is judged on a plant, as docs/decisions/0003 lays down.
 
 use super::Controller;
 use super::plant::{Distribution, Plant, TICK_S, random_plant};
@@ -6,31 +6,31 @@ use super::simulation::{Load, Scenario, Trace, simulate};
 use crate::random::Seed;
 use crate::time::Nanos;
 
-/// Clients of a trial, which is also the highest start.
+/// Clients of a trial, which is also the highest initial limit.
 pub const CLIENTS: u32 = 1_024;
-/// The starts of a trial.
-pub const STARTS: [u32; 3] = [1, 8, CLIENTS];
-/// Halves of a trial.
+/// The initial limits of a trial.
+pub const INITIAL_LIMITS: [u32; 3] = [1, 8, CLIENTS];
+/// Halves that a trial lasts.
 const HALVES: usize = 300;
-/// Halves in which a controller has to settle.
+/// Halves within which a controller has to settle.
 const SETTLE: usize = 60;
-/// Halves whose mean counts as settled, and as one point of a cycle.
+/// Throughput is averaged over so many halves before it is held against a bound.
 const SMOOTH: usize = 5;
-/// Share of the best that counts as settled.
+/// Share of the best throughput from which on a controller counts as settled.
 const NEAR: f64 = 0.9;
-/// A swing of a limit cycle, as a share of the best.
+/// Least swing of a limit cycle, as a share of the best throughput.
 const SWING: f64 = 0.15;
 
-/// How a controller did on one plant from one start.
+/// How a controller did on one plant from one initial limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
     /// Halves until it was settled, at the start and after the peak has moved; `None` where it was not within 60.
     pub settled: [Option<usize>; 2],
-    /// Smallest, over stretches of six halves while it should be settled, of the best half in each.
+    /// Of each six halves in succession while it should be settled the best one counts; this is the smallest of these.
     pub worst: f64,
     /// Whether it ended in a limit cycle of more than 15 %.
     pub cycles: bool,
-    /// Mean share of the best over the last 100 halves.
+    /// Mean throughput over the last 100 halves, as a share of the best.
     pub steady: f64,
 }
 
@@ -41,12 +41,12 @@ impl Verdict {
     }
 }
 
-/// Runs a controller on plant `number` of a seed from a start.
+/// Runs a controller on plant `number` of a seed, with this limit in force in the first tick.
 pub fn run(
     distribution: &Distribution,
     seed: Seed,
     number: u64,
-    start: u32,
+    initial_limit: u32,
     controller: &mut dyn Controller,
 ) -> (Plant, Trace, Verdict) {
     let plant = random_plant(distribution, seed, number);
@@ -56,8 +56,8 @@ pub fn run(
         load: Load::constant(CLIENTS),
         tick: Nanos::from_secs_f64(TICK_S),
         duration: Nanos(half.0 * (HALVES as u64 + 1)),
-        start,
-        seed: seed.child("trial").numbered(number).numbered(u64::from(start)),
+        initial_limit,
+        seed: seed.child("trial").numbered(number).numbered(u64::from(initial_limit)),
     };
     let trace = simulate(&scenario, controller);
     let shares: Vec<f64> = trace.shares(half).into_iter().take(HALVES).collect();
@@ -66,7 +66,7 @@ pub fn run(
     (plant, trace, verdict)
 }
 
-/// Judges shares of the best by half; `moved` is the half at which the peak moved.
+/// Judges throughput as a share of the best, half by half; `moved` is the half at which the peak moved.
 fn judge(shares: &[f64], moved: Option<usize>) -> Verdict {
     let end = moved.unwrap_or(shares.len()).min(shares.len());
     let first = stretch(&shares[..end]);
@@ -80,7 +80,7 @@ fn judge(shares: &[f64], moved: Option<usize>) -> Verdict {
     }
 }
 
-/// When it settled, and the worst from there on; where it never did, the worst counts from the end of its time.
+/// When it settled, and the worst from there on. Where it never did, the worst counts from the half by which it should have.
 fn stretch(shares: &[f64]) -> (Option<usize>, f64) {
     let means: Vec<f64> =
         shares.windows(SMOOTH).map(|window| window.iter().sum::<f64>() / SMOOTH as f64).collect();
@@ -91,7 +91,7 @@ fn stretch(shares: &[f64]) -> (Option<usize>, f64) {
     (settled.map(|at| at + SMOOTH), worst)
 }
 
-/// Turns of at least [`SWING`] in the means of five halves: two a cycle.
+/// How often the means of five halves turned after a swing of at least [`SWING`]; a cycle has two turns.
 fn swings(shares: &[f64]) -> usize {
     let means = shares.windows(SMOOTH).map(|window| window.iter().sum::<f64>() / SMOOTH as f64);
     let (mut low, mut high, mut rising, mut turns) = (f64::MAX, f64::MIN, None, 0);
@@ -113,7 +113,7 @@ fn swings(shares: &[f64]) -> usize {
 /// How a controller did on many plants.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
     /// Runs that settled each time.
     pub settled: usize,
@@ -130,7 +130,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of these verdicts.
+    /// The summary of these verdicts.
     pub fn of(verdicts: &[Verdict]) -> Self {
         let mut halves: Vec<usize> =
             verdicts.iter().map(|verdict| verdict.settled[0].unwrap_or(usize::MAX)).collect();
@@ -164,7 +164,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::{Fixed, Law, evenkeel};
+    use crate::control::{Bounds, Evenkeel, Fixed, evenkeel};
 
     #[test]
     fn a_run_at_the_best_limit_settles_at_once_and_one_at_a_shelf_never() {
@@ -181,8 +181,8 @@ mod tests {
         assert_eq!((summary.runs, summary.settled, summary.settled_share()), (2, 1, 0.5));
         assert_eq!((summary.worst, summary.below), (0.4, 1));
         // One that was measured: it never settles, and is held at 46 % of the best.
-        let law = Law::Evenkeel(evenkeel::Settings::default()).starting_at(CLIENTS);
-        let (_, _, verdict) = run(&Distribution::default(), Seed(90_211), 130, CLIENTS, law.build().as_mut());
+        let mut controller = Evenkeel::new(Bounds::starting_at(CLIENTS), evenkeel::Settings::default());
+        let (_, _, verdict) = run(&Distribution::default(), Seed(90_211), 130, CLIENTS, &mut controller);
         assert!(
             !verdict.is_settled() && verdict.worst < 0.7,
             "another controller needs another plant: {verdict:?}"
@@ -212,8 +212,8 @@ mod tests {
 
     #[test]
     fn swings_of_20_percent_are_a_cycle_and_single_dips_are_not() {
-        let wave = |period: usize| -> Vec<f64> {
-            (0..HALVES).map(|half| if (half / period).is_multiple_of(2) { 1.0 } else { 0.8 }).collect()
+        let wave = |length: usize| -> Vec<f64> {
+            (0..HALVES).map(|half| if (half / length).is_multiple_of(2) { 1.0 } else { 0.8 }).collect()
         };
         assert!(judge(&wave(10), None).cycles);
         assert!(!judge(&wave(400), None).cycles);

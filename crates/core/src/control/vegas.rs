@@ -5,62 +5,50 @@
 //! `q = ceil(L (1 - R0 / R))` transactions wait inside the server. With `l = max(1, floor(log10 L))`:
 //!
 //! - overload: `L := L - l`
-//! - `2 n < L`: hold (application-limited)
+//! - `2 n < L`: `L` stays, because the clients do not fill it
 //! - `q <= l`: `L := L + beta l`
 //! - `q < alpha l`: `L := L + l`
 //! - `q > beta l`: `L := L - l`
-//! - else hold.
+//! - else `L` stays.
 //!
 //! `L` moves by the share `smoothing` of the way. After `jitter probe_multiplier L` intervals, with jitter uniform in
 //! 0.5 to 1, `R0` is taken anew from the present response. As published: alpha 3, beta 6, smoothing 1, probe multiplier
 //! 30, `1 <= L <= 1,000`, initial 20, samples gathered over 1 s and 10 completions.
 
-use super::window::{Gathered, Window};
-use super::{Controller, Decision, Reason, Sample};
+use super::interval::{Gathered, SamplingInterval};
+use super::{Bounds, Controller, Decision, Reason, Sample};
 use crate::random::{Random, Seed};
 
-/// Parameters.
+/// Parameters of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Limit to begin with.
-    pub initial: f64,
-    /// Lowest and highest limit.
-    pub range: (f64, f64),
     /// Waiting transactions, in units of `log10 L`, below which the limit grows.
     pub alpha: f64,
-    /// Above which it shrinks.
+    /// Waiting transactions, in the same units, above which the limit shrinks.
     pub beta: f64,
-    /// Share of the way that a step goes.
+    /// Share of the way to the new limit that a step goes.
     pub smoothing: f64,
     /// Intervals between two looks at the shortest response, in units of the limit.
     pub probe_multiplier: f64,
     /// Sampling interval in seconds.
-    pub window_s: f64,
-    /// Of the jitter.
+    pub interval_s: f64,
+    /// Seed of the jitter.
     pub seed: Seed,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            initial: 20.0,
-            range: (1.0, 1_000.0),
-            alpha: 3.0,
-            beta: 6.0,
-            smoothing: 1.0,
-            probe_multiplier: 30.0,
-            window_s: 1.0,
-            seed: Seed(0),
-        }
+        Self { alpha: 3.0, beta: 6.0, smoothing: 1.0, probe_multiplier: 30.0, interval_s: 1.0, seed: Seed(0) }
     }
 }
 
-/// The controller.
+/// The controller between two ticks.
 #[derive(Clone, Debug)]
 pub struct Vegas {
+    bounds: Bounds,
     settings: Settings,
     limit: f64,
-    window: Window,
+    interval: SamplingInterval,
     shortest_s: Option<f64>,
     probe_count: f64,
     jitter: f64,
@@ -69,13 +57,14 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// Begins at `settings.initial`.
-    pub fn new(settings: Settings) -> Self {
+    /// Begins with the initial limit of its bounds.
+    pub fn new(bounds: Bounds, settings: Settings) -> Self {
         let mut random = Random::new(settings.seed.child("vegas"));
         Self {
+            bounds,
             settings,
-            limit: settings.initial,
-            window: Window::new(settings.window_s, 10),
+            limit: f64::from(bounds.initial),
+            interval: SamplingInterval::new(settings.interval_s, 10),
             shortest_s: None,
             probe_count: 0.0,
             jitter: 0.5 + 0.5 * random.unit(),
@@ -84,8 +73,8 @@ impl Vegas {
         }
     }
 
-    fn on_window(&mut self, window: &Gathered) {
-        let response = window.response_s;
+    fn on_interval(&mut self, gathered: &Gathered) {
+        let response = gathered.response_s;
         self.probe_count += 1.0;
         if self.probe_count >= self.jitter * self.settings.probe_multiplier * self.limit {
             self.probe_count = 0.0;
@@ -103,11 +92,11 @@ impl Vegas {
         let waiting = (self.limit * (1.0 - shortest / response)).ceil();
         self.why = Reason::Queue { waiting };
         let unit = self.limit.log10().floor().max(1.0);
-        let Settings { alpha, beta, smoothing, range, .. } = self.settings;
-        let wanted = if window.dropped {
+        let Settings { alpha, beta, smoothing, .. } = self.settings;
+        let wanted = if gathered.dropped {
             self.limit - unit
-        } else if 2.0 * f64::from(window.in_flight_max) < self.limit {
-            self.why = Reason::NotFull { in_flight: f64::from(window.in_flight_max) };
+        } else if 2.0 * f64::from(gathered.in_flight_max) < self.limit {
+            self.why = Reason::NotFull { in_flight: f64::from(gathered.in_flight_max) };
             return;
         } else if waiting <= unit {
             self.limit + beta * unit
@@ -118,8 +107,7 @@ impl Vegas {
         } else {
             return;
         };
-        let wanted = wanted.clamp(range.0, range.1);
-        self.limit = (1.0 - smoothing) * self.limit + smoothing * wanted;
+        self.limit = (1.0 - smoothing) * self.limit + smoothing * self.bounds.clamp(wanted);
     }
 }
 
@@ -129,8 +117,8 @@ impl Controller for Vegas {
     }
 
     fn update(&mut self, sample: &Sample) -> Decision {
-        if let Some(window) = self.window.add(sample) {
-            self.on_window(&window);
+        if let Some(gathered) = self.interval.add(sample) {
+            self.on_interval(&gathered);
         }
         Decision { limit: self.limit.max(1.0) as u32, why: self.why }
     }
@@ -149,16 +137,16 @@ mod tests {
 
     #[test]
     fn it_grows_while_nothing_waits_and_shrinks_when_much_does() {
-        let mut vegas = Vegas::new(Settings::default());
+        let mut vegas = Vegas::new(Bounds { initial: 20, range: (1, 1_000) }, Settings::default());
         // The first interval only gives the shortest response.
         assert_eq!(vegas.update(&second(20, 0.010)).limit, 20);
         // q = ceil(20 (1 - 1)) = 0 <= 1: by beta.
         assert_eq!(vegas.update(&second(20, 0.010)).limit, 26);
-        // q = ceil(26 (1 - 10 / 11)) = 3, not below alpha and not above beta: hold.
+        // q = ceil(26 (1 - 10 / 11)) = 3, not below alpha and not above beta: it stays.
         assert_eq!(vegas.update(&second(26, 0.011)).limit, 26);
         // q = ceil(26 / 2) = 13 > 6: by one.
         assert_eq!(vegas.update(&second(26, 0.020)).limit, 25);
-        // Application-limited.
+        // The clients do not fill it.
         assert_eq!(vegas.update(&second(10, 0.020)).limit, 25);
     }
 }

@@ -1,14 +1,14 @@
-//! What a host holds back and lets go: the queues of its disks, its window, and what it measures of both.
+//! Which I/Os a host holds back and when it lets them go: the queues of its disks, its window, and the figures of both.
 
 use super::{DiskUse, Done, Pacer, Period, Queue};
 
-/// Debts of usual I/Os that are never forgiven: as many as a slow one may owe.
+/// A debt of so many usual I/Os is never forgiven, because one slow I/O may owe as much.
 const DEBTS: f64 = 4.0;
 
 /// Queues, window and figures of one host. Time is an argument, in seconds, and must not run backwards.
 ///
 /// A disk's I/O is [`want`](Admission::want)ed, [sent](Admission::next) when the window has room and it is its turn, and
-/// [completed](Admission::complete) by the device. All three are counted for the [`Period`] that a law is told.
+/// [completed](Admission::complete) by the device. All three are counted for the [`Period`] that a law goes by.
 #[derive(Clone, Debug)]
 pub struct Admission<T> {
     pacer: Pacer,
@@ -17,12 +17,12 @@ pub struct Admission<T> {
     begun_s: f64,
     at_s: f64,
     outstanding_area: f64,
-    /// What I/Os met when they were sent, summed over them, and how many.
+    /// The cost outstanding when each I/O was sent, summed over the I/Os, and their number.
     met: (f64, u64),
     latency_sum: f64,
     completions: u64,
     done: Done,
-    /// Cost times latency of an I/O, in the mean over cost of the periods before: what one owes in the worst usual case.
+    /// Cost times latency of an I/O in the mean over cost, as far as it was usual so far: the debt of one I/O.
     usual: f64,
 }
 
@@ -37,25 +37,25 @@ struct Wanted {
 /// An I/O that is outstanding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
-    /// Place of its disk.
+    /// Place of its disk among those of the host.
     pub disk: usize,
-    /// Its cost.
+    /// Cost of the I/O.
     pub cost: f64,
-    /// When it was sent.
+    /// When it was sent, in seconds.
     pub at_s: f64,
 }
 
 /// What a host did in a period.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// What a law is told.
+    /// The figures that a law goes by.
     pub period: Period,
     /// Length of the period.
     pub seconds: f64,
 }
 
 impl<T> Admission<T> {
-    /// For disks of these shares, which must be above zero, with a window to begin with.
+    /// The admission of disks with these shares, which must be above zero, and with an initial window.
     pub fn new(shares: &[f64], window: f64, now_s: f64) -> Self {
         Self {
             pacer: Pacer::new(window, now_s),
@@ -77,13 +77,13 @@ impl<T> Admission<T> {
         self.pacer.window()
     }
 
-    /// Another window from now on.
+    /// Sets another window from now on.
     pub fn set_window(&mut self, window: f64, now_s: f64) {
         self.pass(now_s);
         self.pacer.set(window, now_s);
     }
 
-    /// Other shares of a disk from the next I/O on; they must be above zero.
+    /// Sets other shares of a disk from the next I/O on; they must be above zero.
     pub fn set_shares(&mut self, disk: usize, shares: f64) {
         if let Some(wanted) = self.disks.get_mut(disk) {
             wanted.shares = shares;
@@ -91,13 +91,13 @@ impl<T> Admission<T> {
         }
     }
 
-    /// One more disk, behind all others, with these shares, above zero.
+    /// Adds a disk behind all others, with these shares, which must be above zero.
     pub fn add(&mut self, shares: f64) {
         self.disks.push(Wanted { shares, cost: 0.0, area: 0.0 });
         self.queue.add(shares);
     }
 
-    /// I/Os held back.
+    /// Number of I/Os that are held back.
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
@@ -116,13 +116,13 @@ impl<T> Admission<T> {
         }
     }
 
-    /// A client has gone: what of its I/Os is held back is wanted no more, and given back.
+    /// Gives back the I/Os of a client that are held back, because the client has gone and no longer wants them.
     pub fn withdraw(&mut self, disk: usize, client: u64, now_s: f64) -> Vec<T> {
         let held_back = self.queue.withdraw(disk, client);
         self.want_no_more(disk, held_back, now_s)
     }
 
-    /// Gives back all I/Os that are held back: nobody wants them any more.
+    /// Gives back all I/Os that are held back, because nobody wants them any more.
     pub fn withdraw_all(&mut self, now_s: f64) -> Vec<T> {
         let mut all = Vec::new();
         for disk in 0..self.disks.len() {
@@ -157,7 +157,7 @@ impl<T> Admission<T> {
         Ok((Sent { disk, cost, at_s: now_s }, io))
     }
 
-    /// An I/O that was sent has ended.
+    /// Notes that an I/O that was sent has ended.
     pub fn complete(&mut self, sent: Sent, now_s: f64) {
         self.pass(now_s);
         self.pacer.complete(sent.cost, now_s);
@@ -172,7 +172,7 @@ impl<T> Admission<T> {
         self.done.cost_squares += sent.cost * sent.cost;
     }
 
-    /// Ends a period, and begins the next.
+    /// Ends a period with its figures, and begins the next.
     pub fn measure(&mut self, now_s: f64) -> Measured {
         self.pass(now_s);
         let seconds = (now_s - self.begun_s).max(1e-9);
@@ -198,7 +198,8 @@ impl<T> Admission<T> {
         Measured { period, seconds }
     }
 
-    /// A stall of the storage must not become usual: from one period to the next it at most doubles.
+    /// Learns the usual debt of an I/O. It at most doubles from one period to the next, so that a stall of the storage does not
+    /// become usual.
     fn learn_usual(&mut self, done: Done) {
         if done.cost > 0.0 {
             let seen = done.cost_seconds * done.cost_squares / (done.cost * done.cost);
@@ -206,7 +207,7 @@ impl<T> Admission<T> {
         }
     }
 
-    /// Time passes: integrals grow.
+    /// Adds the time that has passed to the integrals.
     fn pass(&mut self, now_s: f64) {
         let seconds = (now_s - self.at_s).max(0.0);
         self.outstanding_area += seconds * self.pacer.outstanding();

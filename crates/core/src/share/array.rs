@@ -5,7 +5,7 @@ use crate::random::{Random, Seed};
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
-    /// Bytes moved.
+    /// Bytes that it moves.
     pub bytes: u32,
     /// Whether it writes.
     pub write: bool,
@@ -31,7 +31,7 @@ impl Default for Cost {
 }
 
 impl Cost {
-    /// Of one I/O.
+    /// The cost of one I/O.
     pub fn of(&self, io: Io) -> f64 {
         let size = 1.0 + self.per_byte * (f64::from(io.bytes) - UNIT_BYTES);
         size.max(0.1) * if io.write { self.write } else { 1.0 }
@@ -58,14 +58,14 @@ pub struct Cache {
     pub flush_s: f64,
 }
 
-/// What an array is like.
+/// The properties of an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArrayPlan {
-    /// Spindles.
+    /// Number of spindles.
     pub spindles: usize,
-    /// Seconds that one takes for cost 1.
+    /// Mean seconds that a spindle takes for cost 1.
     pub mean_s: f64,
-    /// Distribution of that.
+    /// Distribution of that time.
     pub service: Service,
     /// What an I/O costs.
     pub cost: Cost,
@@ -78,7 +78,7 @@ pub trait Calendar {
     /// Adds work of so many seconds after all that a spindle has; when it begins and when it is done.
     fn add(&mut self, spindle: usize, now_s: f64, service_s: f64) -> (f64, f64);
 
-    /// There is work until then that was answered already.
+    /// Notes that there is work until then that was answered already.
     fn owe(&mut self, until_s: f64);
 
     /// The instant at which nothing is owed any more.
@@ -93,7 +93,7 @@ pub struct Own {
 }
 
 impl Own {
-    /// Of so many spindles, at least one.
+    /// A calendar of so many spindles, or of one where that is 0.
     pub fn new(spindles: usize) -> Self {
         Self { free_at_s: vec![0.0; spindles.max(1)], owed_s: 0.0 }
     }
@@ -126,14 +126,14 @@ pub struct Array<C = Own> {
 }
 
 impl Array {
-    /// One that nobody else uses.
+    /// An array that nobody else uses.
     pub fn new(plan: ArrayPlan, seed: Seed) -> Self {
         Self::with(plan, Own::new(plan.spindles), seed)
     }
 }
 
 impl<C: Calendar> Array<C> {
-    /// With a calendar that has `plan.spindles` spindles.
+    /// An array with this calendar, which has `plan.spindles` spindles.
     pub fn with(plan: ArrayPlan, calendar: C, seed: Seed) -> Self {
         Self { plan, calendar, random: Random::new(seed.child("array")), device_s: 0.0 }
     }

@@ -11,19 +11,19 @@ pub const SIZES_MAX: usize = 8;
 const LEAST: f64 = 0.1;
 /// Least and most cost that can be given.
 const RANGE: (f64, f64) = (0.001, 10_000.0);
-/// How far a read of 16 KB may be from 1: costs that were measured are rounded.
+/// How far the cost of a read of 16 KB may be from 1, because measured costs are rounded.
 const UNIT_TOLERANCE: f64 = 0.02;
 
 /// Why a table of costs cannot be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CostsError {
-    /// There is room for so many, and one is needed.
+    /// The table has so many sizes, which are too many or none.
     Sizes(usize),
-    /// Each size once, and none of 0.
+    /// A size is there twice, or is 0.
     Order,
-    /// It cannot be.
+    /// This is not a possible cost.
     Cost(f64),
-    /// The unit is another one.
+    /// A read of 16 KB has this cost instead of 1.
     Unit(f64),
 }
 
@@ -115,7 +115,7 @@ impl Default for Costs {
 }
 
 impl From<Cost> for Costs {
-    /// As an array with known answers has them.
+    /// The costs of an array with known answers.
     fn from(cost: Cost) -> Self {
         let curve = |points: [(u32, f64); 2], count| {
             let mut all = [(0, 0.0); SIZES_MAX];
@@ -151,7 +151,7 @@ impl Costs {
         Ok(costs)
     }
 
-    /// Of one I/O.
+    /// The cost of one I/O.
     pub fn of(&self, io: Io) -> f64 {
         let read = self.read(io.bytes);
         match &self.writes {
@@ -165,7 +165,7 @@ impl Costs {
         self.reads.on_line(bytes).max(least)
     }
 
-    /// The same number for the same costs: what members compare.
+    /// A number that is the same for the same costs, by which members compare them.
     pub fn mark(&self) -> u64 {
         let numbers = |curve: &Curve| {
             let pair = |&(bytes, cost): &(u32, f64)| [u64::from(bytes), (cost * 1e6).round() as u64];

@@ -1,10 +1,10 @@
 //! Hosts that share storage: how many I/Os each may have outstanding, with no scheduler above them.
 //!
-//! Every period a host measures ([`Period`]), tells the others ([`Report`]), reads what they told, and sets its *window*:
-//! the most I/Os that it may have outstanding, in units of the cost of one. The laws ([`law`]) are values without a clock;
-//! [`Pacer`] keeps a window to its fraction, [`Queue`] divides it between the disks of a host, [`Admission`] is both with what
-//! a host measures, [`Array`] is storage with known answers, and [`simulation`] puts them together on a virtual clock. [`knee`]
-//! finds the latency that is worth keeping from what storage does at each depth.
+//! Every period a host measures ([`Period`]), sends a [`Report`] to the others, reads theirs, and sets its *window*: the most
+//! I/Os that it may have outstanding, in units of the cost of one. The laws that set a window ([`law`]) are values without a
+//! clock. A [`Pacer`] keeps to a window that is no whole number, a [`Queue`] divides it between the disks of a host, and an
+//! [`Admission`] is both with what a host measures. An [`Array`] is storage with known answers, and [`simulation`] puts all of
+//! them together on a virtual clock. [`knee`] finds the latency threshold from what storage does at each depth.
 
 mod admission;
 mod array;
@@ -21,14 +21,14 @@ mod turns;
 pub use admission::{Admission, Measured, Sent};
 pub use array::{Array, ArrayPlan, Cache, Calendar, Cost, Io, Own, Service};
 pub use costs::{Costs, CostsError, SIZES_MAX, UNIT_BYTES};
-pub use law::{Law, WindowController};
+pub use law::{Law, WindowLaw};
 pub use pacer::Pacer;
 pub use queue::Queue;
 
-/// What one disk of a host wanted in a period.
+/// How much one disk of a host wanted in a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskUse {
-    /// Its shares.
+    /// Shares of the disk.
     pub shares: f64,
     /// Mean I/Os that it wanted outstanding, sent or held back, in units of cost.
     pub wanted: f64,
@@ -37,11 +37,11 @@ pub struct DiskUse {
 /// Sums over the I/Os of a host that completed in a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Done {
-    /// Their cost.
+    /// Cost of all of them.
     pub cost: f64,
-    /// Cost times latency in seconds.
+    /// Cost times latency in seconds, summed over them.
     pub cost_seconds: f64,
-    /// Squares of their costs.
+    /// Squares of their costs, summed.
     pub cost_squares: f64,
 }
 
@@ -50,22 +50,22 @@ pub struct Done {
 pub struct Period {
     /// Mean outstanding at the device, in units of cost.
     pub outstanding: f64,
-    /// The same as its I/Os met it: mean over them of what was outstanding when each was sent, itself included.
+    /// Mean over the I/Os that were sent of the cost outstanding at that moment, each itself included.
     pub met: f64,
     /// Mean latency in seconds from sent to completed; `None` where nothing completed.
     pub latency: Option<f64>,
     /// I/Os completed.
     pub completions: u64,
-    /// What they come to.
+    /// Sums over these I/Os.
     pub done: Done,
     /// Cost completed per second.
     pub rate: f64,
-    /// What each disk wanted.
+    /// How much each disk wanted.
     pub disks: Vec<DiskUse>,
 }
 
 impl Period {
-    /// Mean wanted by all disks.
+    /// Mean cost that all disks wanted outstanding.
     pub fn wanted(&self) -> f64 {
         self.disks.iter().map(|disk| disk.wanted).sum()
     }
@@ -84,22 +84,22 @@ impl Period {
     }
 }
 
-/// What a host tells the others each period.
+/// What a host reports to the others each period.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Its disks.
+    /// The disks of the host.
     pub disks: Vec<DiskUse>,
-    /// Most window that it may have; 0 where nothing bounds it.
+    /// The largest window that the host may have; 0 where nothing bounds it.
     pub most: f64,
-    /// Mean outstanding at the device, in units of cost; ours tells what its I/Os met of it.
+    /// Mean outstanding at the device, in units of cost; our law reports the mean that its I/Os met.
     pub outstanding: f64,
-    /// Latency in seconds as its law smooths it; 0 where nothing has completed yet.
+    /// Latency in seconds, smoothed by its law; 0 where nothing has completed yet.
     pub latency: f64,
     /// I/Os completed in the period: the weight of its latency.
     pub completions: u64,
-    /// What it takes for the window of all hosts together; 0 where its law has no such figure.
+    /// The window of all hosts together as its law takes it to be; 0 where the law has no such figure.
     pub total: f64,
-    /// Cost completed per second in the period: what it had of the device, as far as costs are right.
+    /// Cost completed per second in the period, which is the host's part of the device as far as costs are right.
     pub rate: f64,
     /// Latency in seconds in the mean over cost instead of over I/Os, smoothed; 0 where nothing has completed yet.
     pub cost_latency: f64,
@@ -108,7 +108,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of what was measured, from a host that may have at most this window and takes no figure for the total.
+    /// The report of what was measured, for a law without figures of its own; `most` is the largest window of the host.
     pub fn of(period: &Period, most: f64) -> Self {
         let Done { cost, cost_seconds, cost_squares } = period.done;
         let over_cost = |sum: f64| if cost > 0.0 { sum / cost } else { 0.0 };

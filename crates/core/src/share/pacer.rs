@@ -1,7 +1,7 @@
-//! A window that need not be a whole number, kept in the mean.
+//! A pacer keeps to a window in the mean, which need not be a whole number.
 
-/// Holds the mean of what is outstanding at a window, also below 1, by a sigma-delta rule: what fits goes at once; what
-/// fits only in part goes when the time integral of `window - outstanding` is not negative.
+/// Holds the mean of what is outstanding at a window, also at one below 1, by sigma-delta modulation: an I/O that fits goes at
+/// once; one that fits only in part goes when the time integral of `window - outstanding` is not negative.
 ///
 /// That integral, the credit, has no bound in seconds: a debt is what one I/O has had beyond the window, and whoever
 /// forgives a part of it lets the mean rise above the window, the more so the smaller the window and the larger the I/O. Two
@@ -12,20 +12,20 @@
 pub struct Pacer {
     window: f64,
     outstanding: f64,
-    /// Of that, what was within the window when it was sent and is beyond the one of now.
+    /// The part of it that was within the window when it was sent and is beyond the present one.
     excused: f64,
-    /// In seconds of one I/O outstanding, at most 0.
+    /// The time integral of `window - outstanding`, at most 0.
     credit: f64,
     at_s: f64,
 }
 
 impl Pacer {
-    /// With a window at an instant in seconds.
+    /// A pacer with this window from an instant in seconds on.
     pub fn new(window: f64, now_s: f64) -> Self {
         Self { window, outstanding: 0.0, excused: 0.0, credit: 0.0, at_s: now_s }
     }
 
-    /// Another window from now on.
+    /// Sets another window from now on.
     pub fn set(&mut self, window: f64, now_s: f64) {
         self.pass(now_s);
         if window.is_finite() {
@@ -74,7 +74,7 @@ impl Pacer {
         self.credit = self.credit.max(-(self.window * seconds.max(0.0)).max(usual));
     }
 
-    /// Nothing within the window needs an excuse.
+    /// Takes back the excuse of what is within the window by now.
     fn excuse(&mut self) {
         self.excused = self.excused.min((self.outstanding - self.window).max(0.0));
     }
@@ -96,8 +96,8 @@ mod tests {
         let mut pacer = Pacer::new(window, 0.0);
         let (mut due, mut area): (Vec<f64>, f64) = (Vec::new(), 0.0);
         let step = 1e-5;
-        for tick in 0..1_000_000 {
-            let now = f64::from(tick) * step;
+        for step_number in 0..1_000_000 {
+            let now = f64::from(step_number) * step;
             while due.first().is_some_and(|&first| first <= now) {
                 due.remove(0);
                 pacer.complete(cost, now);
@@ -139,8 +139,9 @@ mod tests {
     fn windows_that_change_a_little_excuse_nothing_that_is_beyond_all_of_them() {
         let mut pacer = Pacer::new(0.5, 0.0);
         assert_eq!(pacer.send(1.0, 0.0), Ok(()));
-        (1..=1_000)
-            .for_each(|tick| pacer.set(if tick % 2 == 0 { 0.5 } else { 0.49 }, f64::from(tick) * 0.0001));
+        (1..=1_000).for_each(|step_number| {
+            pacer.set(if step_number % 2 == 0 { 0.5 } else { 0.49 }, f64::from(step_number) * 0.0001)
+        });
         pacer.complete(1.0, 0.1);
         let wait = pacer.send(1.0, 0.1).unwrap_err();
         assert!((wait - 0.1).abs() < 0.01, "{wait}");

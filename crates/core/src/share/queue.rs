@@ -23,7 +23,7 @@ struct Disk<T> {
 }
 
 impl<T> Queue<T> {
-    /// With disks of these shares, which must be above zero.
+    /// An empty queue for disks with these shares, which must be above zero.
     pub fn new(shares: &[f64]) -> Self {
         let disk = |&shares: &f64| Disk { shares, finish: 0.0, waiting: Turns::new() };
         Self { disks: shares.iter().map(disk).collect(), virtual_time: 0.0 }
@@ -36,17 +36,17 @@ impl<T> Queue<T> {
         }
     }
 
-    /// One more disk, behind all others, with these shares, above zero.
+    /// Adds a disk behind all others, with these shares, which must be above zero.
     pub fn add(&mut self, shares: f64) {
         self.disks.push(Disk { shares, finish: 0.0, waiting: Turns::new() });
     }
 
-    /// I/Os that wait.
+    /// Number of I/Os that wait.
     pub fn len(&self) -> usize {
         self.disks.iter().map(|disk| disk.waiting.len()).sum()
     }
 
-    /// Whether none does.
+    /// Whether no I/O waits.
     pub fn is_empty(&self) -> bool {
         self.disks.iter().all(|disk| disk.waiting.len() == 0)
     }

@@ -31,12 +31,12 @@ impl<T> Client<T> {
 }
 
 impl<T> Turns<T> {
-    /// Nobody waits.
+    /// No client waits.
     pub fn new() -> Self {
         Self { clients: BTreeMap::new(), order: BTreeSet::new(), virtual_time: 0.0, waiting: 0 }
     }
 
-    /// I/Os that wait.
+    /// Number of I/Os that wait.
     pub fn len(&self) -> usize {
         self.waiting
     }

@@ -1,6 +1,6 @@
 //! `evenkeel data`: the data of TPC-W and of DVD Store on any server.
 
-use super::tell::Teller;
+use super::progress_events::ProgressEvents;
 use super::{Session, place};
 use crate::failure::WithHint;
 use crate::out;
@@ -28,7 +28,7 @@ pub enum ViaName {
     Dump,
 }
 
-/// Which data.
+/// The data set that is filled, checked or reloaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SetName {
     /// TPC-W, the web shop; its size by --ebs and --items
@@ -172,9 +172,9 @@ fn remove(target: &Target, set: DataSet) -> Result<()> {
 
 /// Reloads a database and shows how it goes.
 fn reload(session: &Session, target: &Target, dumps: &Path, view: &mut View) -> Result<Stamp> {
-    let mut teller = Teller::for_data();
+    let mut events = ProgressEvents::for_data();
     let mut tell = |progress| {
-        if let Some(event) = teller.data(&progress) {
+        if let Some(event) = events.data(&progress) {
             view.show(&event);
         }
     };
@@ -183,12 +183,12 @@ fn reload(session: &Session, target: &Target, dumps: &Path, view: &mut View) -> 
 
 /// Fills a database and shows how it goes.
 pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
-    let mut teller = Teller::for_data();
+    let mut events = ProgressEvents::for_data();
     let clock = crate::clock::Clock::start();
     let mut rows = 0;
     let stamp = data::populate(target, wanted, &session.dumps_dir(), &session.stop, &mut |progress| {
         rows = progress.rows_done;
-        if let Some(event) = teller.data(&progress) {
+        if let Some(event) = events.data(&progress) {
             view.show(&event);
         }
     })?;

@@ -116,14 +116,14 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Stamp::mark_written(&mut Control::connect(&plan.target)?)?;
     }
     let mut view = View::new(super::profile::mode(session, false));
-    let mut teller = super::tell::Teller::for_load(plan.warm_up + plan.measure);
+    let mut events = super::progress_events::ProgressEvents::for_load(plan.warm_up + plan.measure);
     // Known to about a microsecond, as a look carries the time since then.
     let mut start = Nanos::MAX;
     let result = load::run(&plan, &session.stop, &mut |progress| {
         if progress.phase != LoadPhase::Opening {
             start = start.min(monotonic() - progress.elapsed);
         }
-        if let Some(event) = teller.told(StudyEvent::Load { load: progress, theta_percent: None }) {
+        if let Some(event) = events.of(StudyEvent::Load { load: progress, theta_percent: None }) {
             view.show(&event);
         }
     })?;

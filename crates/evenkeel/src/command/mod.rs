@@ -12,6 +12,7 @@ pub mod load;
 pub mod man;
 pub mod place;
 pub mod profile;
+mod progress_events;
 pub mod report;
 mod resume;
 pub mod runs;
@@ -23,7 +24,6 @@ pub mod simulate;
 mod spec;
 mod stored;
 pub mod study;
-mod tell;
 
 use crate::cli::{Cli, Command};
 use crate::failure::WithHint;

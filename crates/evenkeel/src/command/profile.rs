@@ -1,7 +1,7 @@
 //! `evenkeel profile`: sweep the arrival rate on a server.
 
+use super::progress_events::ProgressEvents;
 use super::spec::{self, Study};
-use super::tell::Teller;
 use super::{Session, resume};
 use crate::clock::unix_time;
 use crate::failed;
@@ -201,9 +201,9 @@ pub(super) fn measure(
     json: bool,
 ) -> Result<SummaryFile> {
     let mut view = View::new(mode(session, json));
-    let mut teller = Teller::new(&study.spec);
+    let mut events = ProgressEvents::new(&study.spec);
     let outcome = lab_study::run(&study.spec, folder, &session.stop, &mut |event| {
-        if let Some(event) = teller.told(event) {
+        if let Some(event) = events.of(event) {
             view.show(&event);
         }
     });

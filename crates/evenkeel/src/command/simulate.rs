@@ -144,9 +144,9 @@ pub struct Played {
 }
 
 fn play(file: &ScenarioFile, wants_decisions: bool) -> Played {
-    let mut controller = file.law.build();
+    let mut controller = file.controller.build();
     let mut decisions = Vec::new();
-    let mut limit = file.scenario.start;
+    let mut limit = file.scenario.initial_limit;
     let trace = simulate_with(&file.scenario, controller.as_mut(), |step, decision| {
         if wants_decisions && decision.limit != limit {
             decisions.push(format!("{:8.2} s  {decision}", step.end.as_secs_f64()));
@@ -190,8 +190,8 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenarios/flash-sale.toml");
         let instead = Instead { controller: Some("fixed".to_owned()), seed: None };
         let mut file = simulate::load(&path, &instead).unwrap();
-        file.law = file.law.starting_at(256);
-        file.scenario.start = 256;
+        file.controller = file.controller.starting_at(256);
+        file.scenario.initial_limit = 256;
         let played = play(&file, true);
         assert!(!played.broken.is_empty());
         assert!(show::text(&file, &played).contains("seed"));

@@ -7,9 +7,9 @@ use evenkeel_core::share::{Costs, UNIT_BYTES};
 /// Costs of reads and of writes by size in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostTables {
-    /// Of reads, in units of a read of 16 KB.
+    /// Costs of reads, in units of a read of 16 KB.
     pub reads: Vec<(u32, f64)>,
-    /// Of writes; where there are none they cost as much as reads.
+    /// Costs of writes; where there are none they cost as much as reads.
     pub writes: Vec<(u32, f64)>,
 }
 
@@ -21,19 +21,19 @@ impl Default for CostTables {
 }
 
 impl CostTables {
-    /// As the disks of a host take them.
+    /// The costs as the disks of a host use them.
     ///
     /// # Errors
-    /// A table that cannot be.
+    /// The tables make no sense.
     pub fn costs(&self) -> Result<Costs> {
         Ok(Costs::new(&self.reads, &self.writes)?)
     }
 }
 
-/// A table of its sizes.
+/// Reads a table of costs by size.
 ///
 /// # Errors
-/// It is none.
+/// The text is not a table of costs.
 pub fn table(text: &str) -> Result<Vec<(u32, f64)>> {
     let entry = |entry: &str| {
         let (size, cost) = entry.split_once('=').ok_or_else(|| anyhow!("no `=` in {entry:?}"))?;

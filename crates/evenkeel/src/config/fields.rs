@@ -1,6 +1,7 @@
 //! The keys of a TOML table, taken one by one, so that what is left over is a mistake.
 
 use super::units;
+use crate::old_names::{self, Renamed};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
@@ -11,17 +12,17 @@ use toml::{Table, Value};
 pub struct Fields {
     entry: String,
     table: Table,
-    /// Keys asked for, which are those that exist.
+    /// The keys that were asked for, which are all that exist.
     known: Vec<&'static str>,
 }
 
 impl Fields {
-    /// `entry` for example "statement `pay`".
+    /// A table of which errors say, for example, "statement `pay`".
     pub fn new(entry: impl Into<String>, table: Table) -> Self {
         Self { entry: entry.into(), table, known: Vec::new() }
     }
 
-    /// The same, for a value that should be a table.
+    /// The same for a value, which should be a table.
     pub fn of(entry: impl Into<String>, value: Value) -> Result<Self> {
         let entry = entry.into();
         match value {
@@ -35,12 +36,29 @@ impl Fields {
         &self.entry
     }
 
+    /// Puts keys that are there under their old names under those that they have now.
+    ///
+    /// # Errors
+    /// A key is there under both names.
+    pub fn take_old(&mut self, renamed: &[Renamed]) -> Result<()> {
+        for (old, new) in renamed {
+            let Some(value) = self.table.remove(*old) else { continue };
+            let entry = &self.entry;
+            ensure!(
+                self.table.insert((*new).to_owned(), value).is_none(),
+                "{entry}: `{old}` is the old name of `{new}`, which is there too; take one of them out"
+            );
+            old_names::mention(&format!("`{old}` ({entry})"), &format!("`{new}`"));
+        }
+        Ok(())
+    }
+
     /// Calls it by another name from here on.
     pub fn rename(&mut self, entry: impl Into<String>) {
         self.entry = entry.into();
     }
 
-    /// A key that may be missing.
+    /// The value of a key that may be missing.
     pub fn optional<T: FromToml>(&mut self, key: &'static str) -> Result<Option<T>> {
         self.known.push(key);
         let Some(value) = self.table.remove(key) else { return Ok(None) };
@@ -49,7 +67,7 @@ impl Fields {
         read.map(Some).ok_or_else(|| anyhow!("{}: `{key}` must be {}, not {found}", self.entry, T::KIND))
     }
 
-    /// A key that must be there.
+    /// The value of a key that must be there.
     pub fn required<T: FromToml>(&mut self, key: &'static str) -> Result<T> {
         self.optional(key)?.ok_or_else(|| {
             let mistaken = self.table.keys().find(|there| !similar(there, [key]).is_empty());
@@ -145,9 +163,9 @@ pub fn set<T>(target: &mut T, value: Option<T>) {
 
 /// A type that a key can have.
 pub trait FromToml: Sized {
-    /// In words.
+    /// What the value must be, in words.
     const KIND: &'static str;
-    /// `None` where the value is something else.
+    /// The value; `None` where it is something else.
     fn from_toml(value: Value) -> Option<Self>;
 }
 

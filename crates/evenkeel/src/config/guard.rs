@@ -6,12 +6,13 @@ mod distinct;
 pub use changes::Changes;
 
 use super::fields::{Fields, load, set};
-use super::simulate::{fitted, law_named, memory, with_memory};
-use crate::guard::decisions::Told;
+use super::old_keys;
+use super::simulate::{fitted, memory, named, with_memory};
+use crate::guard::decisions::LoggedDecisions;
 use crate::view::log::Form;
 use anyhow::{Result, anyhow, bail};
 use evenkeel_core::Nanos;
-use evenkeel_core::control::{Law, evenkeel, law};
+use evenkeel_core::control::{Bounds, ControllerSettings, algorithm, evenkeel};
 use evenkeel_guard::admission::Options;
 use evenkeel_guard::control::Settings;
 use evenkeel_guard::proxy::{Address, BackendMode, BackendTls, ClientTls, Identity, Plan, TenantBy, TlsMode};
@@ -22,28 +23,28 @@ use toml::{Table, Value};
 /// Greatest limit that makes sense: as many as a server has connections.
 const LIMIT_MAX: u64 = 100_000;
 
-/// Everything that a file or flags may say.
+/// Everything that a file or flags may set.
 #[derive(Clone, Debug)]
 pub struct GuardConfig {
-    /// Sockets, the server, the gate.
+    /// What concerns sockets, the server and the gate.
     pub plan: Plan,
     /// Weights of tenants by name.
     pub weights: BTreeMap<String, u32>,
     /// Name of the controller.
     pub controller: String,
-    /// Its parameters are those that the search found, not the published ones.
+    /// Whether its parameters are those that the search found, not the published ones.
     pub fitted: bool,
-    /// Span of the means of the throttling study's rule.
+    /// Span of the means of the throttling study's controller.
     pub reflection_span: Nanos,
-    /// The limit to begin with, or to hold.
-    pub limit: u32,
+    /// The limit before the controller has decided; the fixed controller keeps it.
+    pub initial_limit: u32,
     /// No limit passes this.
-    pub limit_max: u32,
+    pub max_limit: u32,
     /// Memory that transactions may use: a cap on the limit.
     pub memory: Option<evenkeel::Memory>,
-    /// From one tick to the next.
+    /// Time from one tick to the next.
     pub tick: Nanos,
-    /// Hardware counters on the CPUs of the server.
+    /// Whether hardware counters are used on the CPUs of the server.
     pub counters: bool,
     /// Account for the server's status, as a URL.
     pub monitor: Option<String>,
@@ -53,8 +54,8 @@ pub struct GuardConfig {
     pub journal: Option<PathBuf>,
     /// Form of the log.
     pub log: Form,
-    /// Which changes of the limit have a line each there.
-    pub log_decisions: Told,
+    /// Which changes of the limit have a line of their own in the log.
+    pub log_decisions: LoggedDecisions,
     /// Time for transactions to end after SIGTERM.
     pub drain: Nanos,
 }
@@ -65,11 +66,11 @@ impl GuardConfig {
         Self {
             plan: Plan { threads: threads(), ..Plan::new(listen, backend) },
             weights: BTreeMap::new(),
-            controller: law::NAMES[law::NAMES.len() - 1].to_owned(),
+            controller: algorithm::NAMES[algorithm::NAMES.len() - 1].to_owned(),
             fitted: false,
             reflection_span: Nanos::from_secs(60),
-            limit: 8,
-            limit_max: 1_024,
+            initial_limit: 8,
+            max_limit: 1_024,
             memory: None,
             tick: Nanos::from_millis(100),
             counters: false,
@@ -77,7 +78,7 @@ impl GuardConfig {
             metrics: None,
             journal: None,
             log: Form::Text,
-            log_decisions: Told::default(),
+            log_decisions: LoggedDecisions::default(),
             drain: Nanos::from_secs(10),
         }
     }
@@ -130,8 +131,8 @@ impl GuardConfig {
         }
         match fields.optional::<String>("log_decisions")?.as_deref() {
             None => {}
-            Some("decisive") => self.log_decisions = Told::Decisive,
-            Some("all") => self.log_decisions = Told::All,
+            Some("decisive") => self.log_decisions = LoggedDecisions::Decisive,
+            Some("all") => self.log_decisions = LoggedDecisions::All,
             Some(other) => {
                 bail!("guard: `log_decisions` is {other:?}, and must be \"decisive\" or \"all\"")
             }
@@ -140,11 +141,12 @@ impl GuardConfig {
     }
 
     fn control(&mut self, mut fields: Fields) -> Result<()> {
+        fields.take_old(&old_keys::CONTROL)?;
         set(&mut self.controller, fields.optional("controller")?);
         set(&mut self.fitted, fields.optional("fitted")?);
         set(&mut self.reflection_span, fields.time("reflection_span")?);
-        set(&mut self.limit, limit(&mut fields, "limit")?);
-        set(&mut self.limit_max, limit(&mut fields, "limit_max")?);
+        set(&mut self.initial_limit, limit(&mut fields, "initial_limit")?);
+        set(&mut self.max_limit, limit(&mut fields, "max_limit")?);
         set(&mut self.tick, fields.time("tick")?);
         set(&mut self.counters, fields.optional("counters")?);
         self.memory = memory(&mut fields)?;
@@ -184,13 +186,13 @@ impl GuardConfig {
         backend.finish()
     }
 
-    /// What no single key shows.
+    /// Checks what no single key shows.
     ///
     /// # Errors
     /// Names the keys that contradict each other.
     pub fn check(&self) -> Result<()> {
-        if self.limit > self.limit_max {
-            bail!("`limit` {} is above `limit_max` {}", self.limit, self.limit_max);
+        if self.initial_limit > self.max_limit {
+            bail!("`initial_limit` {} is above `max_limit` {}", self.initial_limit, self.max_limit);
         }
         let range = Nanos::from_millis(20)..=Nanos::from_secs(1);
         if !range.contains(&self.tick) {
@@ -212,7 +214,7 @@ impl GuardConfig {
         self.plan.backend_tls.mode()?;
         self.check_clients()?;
         distinct::check(&self.plan.listen, &self.plan.backend)?;
-        self.law().map(|_| ())
+        self.controller_settings().map(|_| ())
     }
 
     fn check_clients(&self) -> Result<()> {
@@ -230,19 +232,17 @@ impl GuardConfig {
     ///
     /// # Errors
     /// An unknown name, or one without fitted parameters where these are asked for.
-    pub fn law(&self) -> Result<Law> {
-        let published = law_named(Some(&self.controller), self.limit, self.limit_max)?;
-        let law = match self.fitted {
-            false => published,
-            true => fitted(&self.controller)?.starting_at(self.limit).within((1, self.limit_max)),
-        };
-        Ok(with_memory(law.with_span(self.reflection_span.as_secs_f64()), self.memory))
+    pub fn controller_settings(&self) -> Result<ControllerSettings> {
+        let bounds = Bounds { initial: self.initial_limit, range: (1, self.max_limit) };
+        let published = named(Some(&self.controller), bounds)?;
+        let settings = if self.fitted { fitted(&self.controller)?.within(bounds) } else { published };
+        Ok(with_memory(settings.with_span(self.reflection_span.as_secs_f64()), self.memory))
     }
 
     /// What the loop needs.
     pub fn settings(&self) -> Settings {
-        let Self { tick, limit, limit_max, .. } = *self;
-        Settings { tick, start: limit, limit_max, options: self.options() }
+        let Self { tick, initial_limit, max_limit, .. } = *self;
+        Settings { tick, initial_limit, max_limit, options: self.options() }
     }
 
     /// What the gate needs.
@@ -291,10 +291,10 @@ fn mode<T>(fields: &mut Fields, read: fn(&str) -> Result<T>) -> Result<Option<T>
     text.map(|text| read(&text).map_err(|error| anyhow!("{entry}: `mode` {error}"))).transpose()
 }
 
-/// In the clients' own words.
+/// Reads a mode of TLS in the clients' own words.
 ///
 /// # Errors
-/// Another word.
+/// The text is not one of these modes.
 pub fn tls_mode(text: &str) -> Result<TlsMode> {
     match text {
         "required" => Ok(TlsMode::Required),
@@ -304,10 +304,10 @@ pub fn tls_mode(text: &str) -> Result<TlsMode> {
     }
 }
 
-/// As the clients say it, and the lab.
+/// Reads a mode of TLS towards the server, in the words of clients and of the lab.
 ///
 /// # Errors
-/// Another word.
+/// The text is not one of these modes.
 pub fn backend_mode(text: &str) -> Result<BackendMode> {
     let found = BackendMode::NAMES.iter().find(|(name, _)| *name == text);
     let names = || BackendMode::NAMES.map(|(name, _)| format!("{name:?}")).join(", ");
@@ -330,119 +330,4 @@ fn identity(fields: &mut Fields) -> Result<Option<Identity>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_core::control::search;
-
-    const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
-
-    fn error(more: &str) -> String {
-        GuardConfig::parse(&format!("{SHORT}{more}")).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn two_addresses_are_enough() {
-        let config = GuardConfig::parse(SHORT).unwrap();
-        assert_eq!((config.controller.as_str(), config.limit, config.limit_max), ("evenkeel", 8, 1_024));
-        assert_eq!(config.plan.options, Options::default());
-    }
-
-    #[test]
-    fn sessions_exempt_by_named_locks_can_be_bounded_otherwise() {
-        let config = GuardConfig::parse(&format!("{SHORT}[queue]\nnamed_max = 5")).unwrap();
-        assert_eq!(config.plan.options.named_max, 5);
-    }
-
-    #[test]
-    fn the_example_shows_every_key() {
-        let text = include_str!("../../../../examples/guard.toml");
-        let config = GuardConfig::parse(text).unwrap();
-        assert_eq!(config.weights.get("shop"), Some(&3));
-        // The keys that are commented out, because they are no defaults, can be read as well.
-        let all: String = text
-            .lines()
-            .map(|line| line.strip_prefix("#: ").unwrap_or(line))
-            .map(|line| format!("{line}\n"))
-            .collect();
-        let full = GuardConfig::parse(&all).unwrap();
-        assert_eq!(full.plan.options.queue_max, Some(10_000));
-        assert_eq!(full.plan.clients_max, Some(10_000));
-        assert!(
-            full.monitor.is_some()
-                && full.journal.is_some()
-                && full.plan.client_tls.identity.is_some()
-                && full.memory.is_some()
-        );
-    }
-
-    #[test]
-    fn a_certificate_is_one_of_files_or_its_own() {
-        let identity = |more| {
-            GuardConfig::parse(&format!("{SHORT}[client_tls]\n{more}")).unwrap().plan.client_tls.identity
-        };
-        assert_eq!(identity(""), None);
-        assert_eq!(identity("self_signed = true"), Some(Identity::SelfSigned));
-        let files = Identity::Files { certificate: "x".into(), key: "y".into() };
-        assert_eq!(identity("certificate = 'x'\nkey = 'y'\nself_signed = false"), Some(files));
-    }
-
-    #[test]
-    fn fitted_parameters_keep_the_limits_of_the_file() {
-        let law = |more| {
-            GuardConfig::parse(&format!("{SHORT}[control]\ncontroller = 'aimd'\n{more}")).unwrap().law()
-        };
-        let (published, fitted) =
-            (law("limit_max = 99").unwrap(), law("limit_max = 99\nfitted = true").unwrap());
-        assert_ne!(published, fitted);
-        assert_eq!(fitted, search::fitted("aimd").unwrap().starting_at(8).within((1, 99)));
-    }
-
-    #[test]
-    fn the_studys_rule_takes_another_span_and_no_other_controller_does() {
-        let law = |controller: &str, more: &str| {
-            let text = format!("{SHORT}[control]\ncontroller = '{controller}'\n{more}");
-            GuardConfig::parse(&text).unwrap().law().unwrap()
-        };
-        let short = "reflection_span = '6s'";
-        assert_eq!(law("reflection", "reflection_span = '60s'"), law("reflection", ""));
-        assert_eq!(law("reflection", short), law("reflection", "").with_span(6.0));
-        assert_ne!(law("reflection", short), law("reflection", ""));
-        assert_eq!(law("vegas", short), law("vegas", ""));
-    }
-
-    #[test]
-    fn what_is_wrong_is_named() {
-        for (more, expected) in [
-            ("[control]\ncontroler = 'fixed'", "did you mean `controller`?"),
-            ("[control]\ncontroller = 'vega'", "vegas"),
-            ("[control]\nfitted = true", "`evenkeel` has no fitted parameters; those of `aimd`"),
-            ("[control]\nlimit = 0", "`limit` must be between 1"),
-            ("[control]\nlimit = 9\nlimit_max = 3", "`limit` 9 is above `limit_max` 3"),
-            ("[control]\ntick = '1h'", "`tick` must be between"),
-            ("[control]\nreflection_span = '1ms'", "`reflection_span` must be a tick or more"),
-            ("[weights]\nshop = 0", "`shop` must be a whole number"),
-            ("[weights]\nshop = 'much'", "`shop` must be a whole number"),
-            ("[queue]\nwait = 'long'", "`wait`"),
-            ("[queue]\nby = 'host'", "`by` is \"host\""),
-            ("[client_tls]\ncertificate = 'x'", "belong together"),
-            ("[client_tls]\nself_signed = true\ncertificate = 'x'\nkey = 'y'", "exclude each other"),
-            ("[client_tls]\nmode = 'verify-ca'", "\"required\", \"preferred\" or \"disabled\""),
-            ("[backend_tls]\nmode = 'on'", "\"verify-ca\", \"verify-identity\""),
-            ("[backend_tls]\nmode = 'preferred'\nauthorities = 'x'", "hint: verify-identity"),
-            ("[backend_tls]\nmode = 'verify-ca'", "no authorities"),
-            ("threads = 0", "`threads` must be between"),
-            ("log = 'xml'", "`log` is \"xml\""),
-            ("log_decisions = 'some'", "`log_decisions` is \"some\""),
-            ("clients_max = 0", "`clients_max` must be 1 or more"),
-            ("login_max = '20ms'", "`login_max` must be 1s or more"),
-            ("backend_silence = '0s'", "`backend_silence` must be 1s or more"),
-        ] {
-            let error = error(more);
-            assert!(error.contains(expected), "{more}: {error}");
-        }
-        assert!(
-            GuardConfig::parse("backend = 'x:1'").unwrap_err().to_string().contains("`listen` is missing")
-        );
-        assert!(GuardConfig::parse("listen = 'nowhere'\nbackend = 'x:1'").is_err());
-    }
-}
+mod tests;

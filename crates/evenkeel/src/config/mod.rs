@@ -5,6 +5,7 @@ pub mod factor;
 pub mod fields;
 mod generator;
 pub mod guard;
+mod old_keys;
 pub mod rate;
 pub mod share;
 pub mod simulate;

@@ -1,9 +1,10 @@
-//! What a host shares storage by: `examples/share.toml` shows every key.
+//! The configuration of a host that shares storage: `examples/share.toml` shows every key.
 
 mod sockets;
 
 use super::costs::{CostTables, table};
 use super::fields::{Fields, load, set};
+use super::old_keys;
 use crate::view::log::Form;
 use anyhow::{Result, bail};
 use evenkeel_bus::slot::SLOTS_MAX;
@@ -22,32 +23,32 @@ pub const LAWS: [&str; 3] = ["fixed", "parda", "evenkeel"];
 /// Most disks of a host.
 pub const DISKS_MAX: usize = 64;
 
-/// Everything that a file or flags may say.
+/// Everything that a file or flags may set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareConfig {
     /// The host's name among those that share the storage.
     pub name: String,
-    /// Its disks.
+    /// The disks of the host.
     pub disks: Vec<DiskConfig>,
     /// Where NBD clients arrive.
     pub nbd: Vec<Address>,
-    /// What their sockets are like.
+    /// Mode and group of the files of these sockets.
     pub socket: SocketConfig,
-    /// TLS for those who come over TCP.
+    /// TLS for clients that come over TCP.
     pub tls: TlsConfig,
-    /// What sets the window.
+    /// Name of the law that sets the window.
     pub law: String,
     /// Latency threshold.
     pub latency: Nanos,
-    /// From one window to the next.
+    /// Time from one window to the next.
     pub period: Nanos,
-    /// The window to begin with; the fixed law's for good.
-    pub window: f64,
+    /// The window before the law has set one; the fixed law keeps it.
+    pub initial_window: f64,
     /// No window passes this.
-    pub window_max: f64,
+    pub max_window: f64,
     /// What I/Os cost.
     pub costs: CostTables,
-    /// How hosts tell each other.
+    /// The bus by which hosts reach each other.
     pub bus: BusConfig,
     /// Where metrics are served.
     pub metrics: Option<String>,
@@ -59,20 +60,20 @@ pub struct ShareConfig {
     pub log: Form,
 }
 
-/// How hosts tell each other.
+/// The bus by which hosts reach each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BusConfig {
-    /// `slot:FILE`, or servers of NATS; nobody else is there where it is missing.
+    /// `slot:FILE`, or servers of NATS; without it this host is alone.
     pub address: Option<String>,
     /// Name of the storage on a NATS.
     pub array: String,
-    /// Slots of a file that is made.
+    /// Number of slots of a slot file that is made.
     pub slots: usize,
-    /// File with what NATS asks for.
+    /// File with the login for NATS.
     pub login: Option<PathBuf>,
     /// Authorities that must have signed the certificate of NATS (PEM).
     pub authorities: Option<PathBuf>,
-    /// End at once where NATS cannot be reached at the start, instead of waiting for it.
+    /// Whether the host ends at once where NATS cannot be reached at the start, instead of waiting for it.
     pub require: bool,
 }
 
@@ -94,21 +95,21 @@ pub struct DiskConfig {
     pub share: f64,
     /// A file that is missing is made of this size.
     pub size: Option<u64>,
-    /// Nothing may change it.
+    /// Whether nothing may change it.
     pub read_only: bool,
-    /// Past the page cache.
+    /// Whether I/Os go past the page cache.
     pub direct: bool,
     /// Where NBD clients arrive who see this disk alone.
     pub nbd: Vec<Address>,
-    /// What their sockets are like.
+    /// Mode and group of the files of these sockets.
     pub socket: SocketConfig,
     /// Where its FUSE file is.
     pub fuse: Option<PathBuf>,
     /// File of the simulated array that it is on.
     pub simulated: Option<PathBuf>,
-    /// Writes are lost at a kill unless they were flushed.
+    /// Whether writes are lost at a kill unless they were flushed.
     pub volatile: bool,
-    /// And flushes are ignored; a flag alone says so.
+    /// Whether flushes are ignored as well; only a flag sets this.
     pub ignore_flush: bool,
 }
 
@@ -174,8 +175,8 @@ impl ShareConfig {
             law: LAWS[LAWS.len() - 1].to_owned(),
             latency: Nanos::from_millis(15),
             period: Nanos::from_secs(2),
-            window: 16.0,
-            window_max: 256.0,
+            initial_window: 16.0,
+            max_window: 256.0,
             costs: CostTables::default(),
             bus: BusConfig::default(),
             metrics: None,
@@ -226,11 +227,12 @@ impl ShareConfig {
     }
 
     fn window(&mut self, mut fields: Fields) -> Result<()> {
-        set(&mut self.law, fields.optional("controller")?);
+        fields.take_old(&old_keys::WINDOW)?;
+        set(&mut self.law, fields.optional("law")?);
         set(&mut self.latency, fields.time("latency")?);
         set(&mut self.period, fields.time("period")?);
-        set(&mut self.window, fields.optional("initial")?);
-        set(&mut self.window_max, fields.optional("most")?);
+        set(&mut self.initial_window, fields.optional("initial_window")?);
+        set(&mut self.max_window, fields.optional("max_window")?);
         fields.finish()
     }
 
@@ -252,7 +254,7 @@ impl ShareConfig {
         fields.finish()
     }
 
-    /// What no single key shows.
+    /// Checks what no single key shows.
     ///
     /// # Errors
     /// Names the keys that contradict each other, or a number that makes no sense.
@@ -278,11 +280,10 @@ impl ShareConfig {
         if !(Nanos::from_millis(50)..=Nanos::from_secs(60)).contains(&self.period) {
             bail!("`period` must be between 50ms and 60s, and is {} ms", self.period.as_millis_f64());
         }
-        if !(self.window > 0.0 && self.window <= self.window_max && self.window_max <= 65_536.0) {
+        let (initial, most) = (self.initial_window, self.max_window);
+        if !(initial > 0.0 && initial <= most && most <= 65_536.0) {
             bail!(
-                "a window is above 0 and at most `most`, that at most 65536; here are {} and {}",
-                self.window,
-                self.window_max
+                "`initial_window` is above 0 and at most `max_window`, that at most 65536; here are {initial} and {most}"
             );
         }
         self.costs.costs()?;
@@ -292,20 +293,22 @@ impl ShareConfig {
     /// The law that was chosen.
     ///
     /// # Errors
-    /// An unknown name.
+    /// There is no law of that name.
     pub fn law(&self) -> Result<Law> {
         let threshold_s = self.latency.as_secs_f64();
         match self.law.as_str() {
-            "fixed" => Ok(Law::Fixed(self.window)),
+            "fixed" => Ok(Law::Fixed(self.initial_window)),
             "parda" => Ok(Law::Parda(Parameters {
-                range: (1.0_f64.min(self.window_max), self.window_max),
-                initial: self.window,
+                range: (1.0_f64.min(self.max_window), self.max_window),
+                initial: self.initial_window,
                 ..Parameters::published(threshold_s)
             })),
-            "evenkeel" => {
-                Ok(Law::Evenkeel(Settings { threshold_s, most: self.window_max, initial: self.window }))
-            }
-            other => bail!("`controller` is {other:?}, and must be \"fixed\", \"parda\" or \"evenkeel\""),
+            "evenkeel" => Ok(Law::Evenkeel(Settings {
+                threshold_s,
+                most: self.max_window,
+                initial: self.initial_window,
+            })),
+            other => bail!("`law` is {other:?}, and must be \"fixed\", \"parda\" or \"evenkeel\""),
         }
     }
 }
@@ -321,6 +324,14 @@ mod tests {
         let config = ShareConfig::parse(SHORT).unwrap();
         assert_eq!(config, ShareConfig::new("web1", vec![DiskConfig::new("data", "/dev/sdb")]));
         assert_eq!(config.law().unwrap(), Law::Evenkeel(Settings::new(0.015)));
+    }
+
+    #[test]
+    fn keys_are_taken_under_their_old_names() {
+        let read = |window: &str| ShareConfig::parse(&format!("{SHORT}[window]\n{window}")).unwrap();
+        let old = read("controller = 'parda'\ninitial = 8\nmost = 32");
+        assert_eq!((old.law.as_str(), old.initial_window, old.max_window), ("parda", 8.0, 32.0));
+        assert_eq!(old, read("law = 'parda'\ninitial_window = 8\nmax_window = 32"));
     }
 
     #[test]
@@ -355,8 +366,9 @@ mod tests {
             (SHORT.replace("'data'", "'a/b'"), "no slash"),
             (format!("{SHORT}[window]\nlatency = '1h'"), "`latency` must be between"),
             (format!("{SHORT}[window]\nperiod = '1ms'"), "`period` must be between"),
-            (format!("{SHORT}[window]\ninitial = 300"), "300 and 256"),
-            (format!("{SHORT}[window]\ncontroller = 'pard'"), "`controller` is \"pard\""),
+            (format!("{SHORT}[window]\ninitial_window = 300"), "300 and 256"),
+            (format!("{SHORT}[window]\nlaw = 'pard'"), "`law` is \"pard\""),
+            (format!("{SHORT}[window]\nmost = 9\nmax_window = 9"), "`most` is the old name of `max_window`"),
             (format!("{SHORT}[costs]\nread = '16k'"), "no list of sizes and costs"),
             (format!("{SHORT}[costs]\nread = '16k=3'"), "the unit of costs is a read of 16k"),
             (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost lies between"),

@@ -1,12 +1,12 @@
 //! Scenarios of `evenkeel simulate`: `examples/scenarios/*.toml` show every key.
 
 use super::fields::{Fields, list};
-use super::units;
+use super::{old_keys, units};
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::plant::{Curve, Fall, MEASURED, Measured, Plant, Rise, Shift};
 use evenkeel_core::control::simulation::{Expect, Load, Phase, Scenario};
-use evenkeel_core::control::{Law, evenkeel, law, search};
+use evenkeel_core::control::{Algorithm, Bounds, ControllerSettings, algorithm, evenkeel, search};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::workload::similar;
 use std::path::Path;
@@ -15,26 +15,26 @@ use toml::{Table, Value};
 /// A scenario, its controller and what is expected of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioFile {
-    /// Its name.
+    /// The name of the scenario.
     pub name: String,
     /// The controller.
-    pub law: Law,
+    pub controller: ControllerSettings,
     /// What is simulated.
     pub scenario: Scenario,
-    /// What is expected.
+    /// What is expected of the controller.
     pub expect: Vec<Expect>,
 }
 
-/// What flags set in place of the file.
+/// What flags set in place of what the file says.
 #[derive(Clone, Debug, Default)]
 pub struct Instead {
-    /// The controller's name.
+    /// Name of the controller.
     pub controller: Option<String>,
     /// The seed.
     pub seed: Option<u64>,
 }
 
-/// Longest scenario; the longest that is of use is a night.
+/// Longest scenario; a whole night is the longest that is of use.
 const LONGEST: Nanos = Nanos::from_secs(48 * 3_600);
 
 /// Reads a scenario.
@@ -50,10 +50,11 @@ pub fn load(path: &Path, instead: &Instead) -> Result<ScenarioFile> {
 
 fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
     let mut fields = Fields::new("scenario", table);
+    fields.take_old(&old_keys::SCENARIO)?;
     let name = fields.required("name")?;
     let controller: Option<String> = fields.optional("controller")?;
-    let start = count(&mut fields, "start")?.unwrap_or(8);
-    let most = count(&mut fields, "limit-max")?.unwrap_or(1_024);
+    let initial_limit = count(&mut fields, "initial-limit")?.unwrap_or(8);
+    let max_limit = count(&mut fields, "max-limit")?.unwrap_or(1_024);
     let memory = memory(&mut fields)?;
     let seed = Seed(instead.seed.or(fields.optional("seed")?).unwrap_or(1));
     let tick = fields.time("tick")?.unwrap_or(Nanos::from_millis(50));
@@ -65,24 +66,24 @@ fn read(table: Table, instead: &Instead) -> Result<ScenarioFile> {
     if tick < Nanos::from_millis(1) || duration < tick || duration > LONGEST {
         bail!("scenario: `tick` must be at least 1ms and `duration` between a tick and 48h");
     }
-    let named = plants.into_iter().enumerate().map(|(place, value)| plant(place + 1, value));
-    let named: Vec<(String, Plant)> = named.collect::<Result<_>>()?;
-    let phases = loads.into_iter().enumerate().map(|(place, value)| phase(place + 1, value, &named));
+    let plants = plants.into_iter().enumerate().map(|(place, value)| plant(place + 1, value));
+    let plants: Vec<(String, Plant)> = plants.collect::<Result<_>>()?;
+    let phases = loads.into_iter().enumerate().map(|(place, value)| phase(place + 1, value, &plants));
     let phases: Vec<Phase> = phases.collect::<Result<_>>()?;
     if phases.is_empty() {
         bail!("scenario: `load` is empty; say who asks for transactions by [[load]] with `clients`");
     }
-    let law =
-        with_memory(law_named(instead.controller.as_ref().or(controller.as_ref()), start, most)?, memory);
+    let bounds = Bounds { initial: initial_limit, range: (1, max_limit) };
+    let controller = with_memory(named(instead.controller.as_ref().or(controller.as_ref()), bounds)?, memory);
     let expects = expects.into_iter().enumerate().map(|(place, value)| expect(place + 1, value, duration));
     let expect = expects.collect::<Result<_>>()?;
-    let plants = named.into_iter().map(|(_, plant)| plant).collect();
-    let scenario = Scenario { plants, load: Load::new(phases), tick, duration, start, seed };
-    Ok(ScenarioFile { name, law, scenario, expect })
+    let plants = plants.into_iter().map(|(_, plant)| plant).collect();
+    let scenario = Scenario { plants, load: Load::new(phases), tick, duration, initial_limit, seed };
+    Ok(ScenarioFile { name, controller, scenario, expect })
 }
 
 /// A controller with the parameters that the search found.
-pub fn fitted(name: &str) -> Result<Law> {
+pub fn fitted(name: &str) -> Result<ControllerSettings> {
     search::fitted(name).ok_or_else(|| {
         anyhow!("`{name}` has no fitted parameters; those of {} were searched", list(&search::SEARCHED))
     })
@@ -92,18 +93,18 @@ pub fn fitted(name: &str) -> Result<Law> {
 ///
 /// # Errors
 /// Names those that there are.
-pub fn law_named(name: Option<&String>, start: u32, most: u32) -> Result<Law> {
-    let name = name.map_or("evenkeel", String::as_str);
-    Law::named(name, start, (1, most)).ok_or_else(|| match similar(name, law::NAMES).first() {
+pub fn named(name: Option<&String>, bounds: Bounds) -> Result<ControllerSettings> {
+    let (name, names) = (name.map_or("evenkeel", String::as_str), algorithm::NAMES);
+    ControllerSettings::named(name, bounds).ok_or_else(|| match similar(name, names).first() {
         Some(near) => anyhow!("unknown controller `{name}`, did you mean `{near}`?"),
-        None => anyhow!("unknown controller `{name}`, known are {}", list(&law::NAMES)),
+        None => anyhow!("unknown controller `{name}`, known are {}", list(&names)),
     })
 }
 
 /// A budget of memory, under the key `memory`.
 ///
 /// # Errors
-/// Sizes that are none.
+/// A size cannot be read.
 pub fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
     let Some(table) = fields.optional::<Value>("memory")? else { return Ok(None) };
     let mut fields = Fields::of("memory", table)?;
@@ -114,10 +115,12 @@ pub fn memory(fields: &mut Fields) -> Result<Option<evenkeel::Memory>> {
 }
 
 /// The same with a budget of memory, where the controller knows what that is.
-pub fn with_memory(law: Law, memory: Option<evenkeel::Memory>) -> Law {
-    match law {
-        Law::Evenkeel(settings) => Law::Evenkeel(evenkeel::Settings { memory, ..settings }),
-        other => other,
+pub fn with_memory(settings: ControllerSettings, memory: Option<evenkeel::Memory>) -> ControllerSettings {
+    match settings.algorithm {
+        Algorithm::Evenkeel(_) => {
+            ControllerSettings { algorithm: Algorithm::Evenkeel(evenkeel::Settings { memory }), ..settings }
+        }
+        _ => settings,
     }
 }
 
@@ -236,6 +239,7 @@ fn phase(number: usize, value: Value, plants: &[(String, Plant)]) -> Result<Phas
 
 fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
     let mut fields = Fields::of(format!("expect {number}"), value)?;
+    fields.take_old(&old_keys::EXPECT)?;
     let near: f64 = fields.optional("near")?.unwrap_or(0.9);
     let longer: Option<Nanos> = fields.time("for-longer-than")?;
     let expect = Expect {
@@ -246,7 +250,7 @@ fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
             .optional("never-below")?
             .map(|floor| (floor, longer.unwrap_or(Nanos::from_secs(1)))),
         regret_below: fields.optional("regret-below")?,
-        limit_within: match (count(&mut fields, "limit-min")?, count(&mut fields, "limit-max")?) {
+        limit_within: match (count(&mut fields, "min-limit")?, count(&mut fields, "max-limit")?) {
             (None, None) => None,
             (low, high) => Some((low.unwrap_or(1), high.unwrap_or(u32::MAX))),
         },
@@ -258,7 +262,7 @@ fn expect(number: usize, value: Value, duration: Nanos) -> Result<Expect> {
         return Ok(expect);
     };
     bail!(
-        "expect {number}: expects nothing; set `settled-within`, `never-below`, `regret-below`, `limit-min` or `limit-max`"
+        "expect {number}: expects nothing; set `settled-within`, `never-below`, `regret-below`, `min-limit` or `max-limit`"
     )
 }
 
@@ -290,11 +294,11 @@ mod tests {
     #[test]
     fn the_least_scenario_is_ours_for_a_minute() {
         let file = parse(MINIMAL).unwrap();
-        assert_eq!((file.law.name(), file.scenario.duration), ("evenkeel", Nanos::from_secs(60)));
+        assert_eq!((file.controller.name(), file.scenario.duration), ("evenkeel", Nanos::from_secs(60)));
         assert_eq!(file.scenario.plants[0].best(1_024, 0.0).0, 2);
         let instead = Instead { controller: Some("vegas".to_owned()), seed: Some(9) };
         let other = read(MINIMAL.parse().unwrap(), &instead).unwrap();
-        assert_eq!((other.law.name(), other.scenario.seed), ("vegas", Seed(9)));
+        assert_eq!((other.controller.name(), other.scenario.seed), ("vegas", Seed(9)));
     }
 
     #[test]
@@ -303,7 +307,8 @@ mod tests {
             ("name = \"s\"", "`plant` is missing"),
             ("name = \"s\"\nplant = []\nload = []", "`load` is empty"),
             (&format!("controller = \"evenkeal\"\n{MINIMAL}"), "did you mean `evenkeel`?"),
-            (&format!("start = 0\n{MINIMAL}"), "`start` is 0; it is between 1 and"),
+            (&format!("initial-limit = 0\n{MINIMAL}"), "`initial-limit` is 0; it is between 1 and"),
+            (&format!("start = 0\n{MINIMAL}"), "`initial-limit` is 0; it is between 1 and"),
             (&format!("tick = \"0s\"\n{MINIMAL}"), "`tick` must be at least 1ms"),
             (&format!("{MINIMAL}plant = \"x\""), "load 1: no plant `x`, known are `1`"),
             (&format!("{MINIMAL}[[expect]]\nfrom = \"1s\""), "expects nothing"),

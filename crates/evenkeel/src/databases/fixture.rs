@@ -2,7 +2,7 @@
 
 use super::record::{Figures, Key, Period, Run, Setting};
 use super::{kept, parts};
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_study::harness::{self, FORMAT, Plan};
 
 /// Its setting.

@@ -4,7 +4,7 @@ use super::record::Setting;
 use super::{NAMES, PARDA, PUBLISHED_MOST, Published, THRESHOLD_S, UNCONTROLLED, most};
 use crate::format;
 use crate::shares::{way, words};
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_core::statistics::paired_ratio;
 use evenkeel_study::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use super::record::Setting;
 use crate::shares::words;
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_study::harness::{Factor, Part};
 
 /// Before the most window in the name of a part.

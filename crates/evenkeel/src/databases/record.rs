@@ -1,6 +1,6 @@
 //! What is to be run, and what a run brought.
 
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_core::share::simulation::Stretch;
 use serde::{Deserialize, Serialize};
 

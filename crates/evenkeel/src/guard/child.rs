@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Time for transactions to end when it is stopped, as the guard's own flag.
 const DRAIN: &str = "2s";
 
-/// What kind of guard.
+/// What kind of guard it is to be.
 #[derive(Clone, Debug, Default)]
 pub struct Spec {
     /// The server: host:port or the path of its socket.
@@ -19,7 +19,7 @@ pub struct Spec {
     /// Name of the controller; empty: the guard's default.
     pub controller: String,
     /// The limit to begin with; `None`: the guard's default.
-    pub limit: Option<u32>,
+    pub initial_limit: Option<u32>,
     /// File for its journal.
     pub journal: Option<PathBuf>,
     /// Hardware counters on all CPUs.
@@ -87,7 +87,7 @@ impl Child {
         self.child.id().is_alive()
     }
 
-    /// What it says of itself.
+    /// Its status, as it serves it.
     ///
     /// # Errors
     /// It does not answer within some seconds, or has ended.
@@ -116,14 +116,14 @@ fn arguments(spec: &Spec) -> Vec<String> {
     if !spec.controller.is_empty() {
         arguments.push(format!("--controller={}", spec.controller));
     }
-    arguments.extend(spec.limit.map(|limit| format!("--limit={limit}")));
+    arguments.extend(spec.initial_limit.map(|limit| format!("--initial-limit={limit}")));
     arguments.extend(spec.journal.as_ref().map(|journal| format!("--journal={}", journal.display())));
     arguments.extend(spec.counters.then(|| "--counters".to_owned()));
     arguments.extend(spec.extra.iter().cloned());
     arguments
 }
 
-/// Where it listens and serves what it shows, in the event that tells of them.
+/// Where it listens and where it serves its metrics, as its event of the start has them.
 fn places(event: &Value) -> Option<(String, String)> {
     let text = |key: &str| event.get(key)?.as_str().map(str::to_owned);
     (text("event")? == "listening").then_some(())?;
@@ -149,7 +149,7 @@ mod tests {
     fn fixed(limit: u32) -> Spec {
         // Nobody listens at port 1, and nobody asks for it before a client comes.
         let backend = "127.0.0.1:1".to_owned();
-        Spec { backend, controller: "fixed".to_owned(), limit: Some(limit), ..Spec::default() }
+        Spec { backend, controller: "fixed".to_owned(), initial_limit: Some(limit), ..Spec::default() }
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Changes of the limit, so that a log tells every one of them and can still be read.
+//! Changes of the limit in the log: every one of them is counted there, and the log can still be read.
 //!
 //! A controller that looks for the best limit changes it some times a second: it tries another one, and goes back. These
-//! steps are gathered and told together, every ten seconds at most: how many there were, between which limits, how many
+//! steps are gathered into one line, every ten seconds at most: how many there were, between which limits, how many
 //! of each kind, and the last one's reason in words. What decides something (a better limit was found, a collapse was met)
-//! is told by itself, at once. The counts of both kinds of lines add up to the changes that the metrics count.
+//! has a line of its own, at once. The counts of both kinds of lines add up to the changes that the metrics count.
 
 use crate::view::log::Parts;
 use evenkeel_core::Nanos;
@@ -13,20 +13,20 @@ use evenkeel_guard::event::Event;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// From the first step that is gathered to the line that tells of it.
+/// Time from the first step that is gathered to the line with all of them.
 const GATHERED_FOR: Nanos = Nanos::from_secs(10);
 
 /// Which changes of the limit have a line each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Told {
-    /// Those that decide something; steps on the way are told together, every 10 s at most
+pub enum LoggedDecisions {
+    /// Those that decide something; steps on the way share a line, every 10 s at most
     #[default]
     Decisive,
     /// All of them
     All,
 }
 
-/// What was gathered and not told.
+/// The steps that were gathered and are not logged yet.
 #[derive(Debug, Default)]
 pub struct Decisions {
     gathered: Option<Gathered>,
@@ -44,11 +44,11 @@ struct Gathered {
 }
 
 impl Decisions {
-    /// Keeps the event for later where it is a step that is told with others; whether it did.
-    pub fn keep(&mut self, event: &Event, told: Told, now: Nanos) -> bool {
+    /// Keeps the event for later where it is a step that shares a line with others. Whether it did.
+    pub fn keep(&mut self, event: &Event, logged: LoggedDecisions, now: Nanos) -> bool {
         let Event::Limit { from, verdict, dry_run } = event else { return false };
         let step = verdict.decision.and_then(|decision| step(&decision.why));
-        let (Some(kind), Told::Decisive) = (step, told) else { return false };
+        let (Some(kind), LoggedDecisions::Decisive) = (step, logged) else { return false };
         let (least, most) = (verdict.limit.min(*from), verdict.limit.max(*from));
         let gathered = self.gathered.get_or_insert_with(|| Gathered {
             since: now,
@@ -67,13 +67,13 @@ impl Decisions {
         true
     }
 
-    /// What was gathered, once it is old enough.
+    /// The line of the steps that were gathered, once the first of them is old enough.
     pub fn due(&mut self, now: Nanos) -> Option<Parts> {
         let is_due = self.gathered.as_ref().is_some_and(|gathered| now - gathered.since >= GATHERED_FOR);
         if is_due { self.rest() } else { None }
     }
 
-    /// What was gathered, at the end.
+    /// The line of the steps that were gathered, at the end.
     pub fn rest(&mut self) -> Option<Parts> {
         let Gathered { changes, least, most, kinds, last, dry_run, .. } = self.gathered.take()?;
         let mut fields = json!({
@@ -91,7 +91,7 @@ impl Decisions {
     }
 }
 
-/// The kind of a step that decides nothing by itself: a probe, there and back again, or the move that a simple law makes
+/// The kind of a step that decides nothing by itself: a probe, there and back again, or the move that a simple controller makes
 /// at every look. `None` for all others.
 fn step(why: &Reason) -> Option<&'static str> {
     match why {
@@ -141,9 +141,9 @@ mod tests {
     fn steps() -> Vec<Event> {
         let worse = Evidence { limit: 6, gain: -0.05, se: 0.01, sure: 0.99 };
         vec![
-            limit(5, 6, Reason::Trying { kept: 5, because: Hint::Turn }),
+            limit(5, 6, Reason::Trying { in_use: 5, because: Hint::Turn }),
             limit(6, 5, Reason::Measuring { completions: 9 }),
-            limit(5, 9, Reason::Trying { kept: 5, because: Hint::Momentum }),
+            limit(5, 9, Reason::Trying { in_use: 5, because: Hint::Momentum }),
             limit(9, 5, Reason::NotBetter(worse)),
         ]
     }
@@ -153,7 +153,7 @@ mod tests {
         let mut decisions = Decisions::default();
         let start = Nanos::from_secs(100);
         for event in steps() {
-            assert!(decisions.keep(&event, Told::Decisive, start), "{event:?}");
+            assert!(decisions.keep(&event, LoggedDecisions::Decisive, start), "{event:?}");
         }
         assert_eq!(decisions.due(start + GATHERED_FOR - Nanos(1)), None);
         let (level, name, fields) = decisions.due(start + GATHERED_FOR).expect("it is due");
@@ -176,10 +176,10 @@ mod tests {
             limit(5, 9, Reason::Better { left: 5, evidence: better }),
             limit(9, 4, Reason::Brake { from: 9, because: Hint::Locks }),
             held,
-            Event::LimitMax { from: 9, to: 4 },
+            Event::MaxLimit { from: 9, to: 4 },
             Event::Recovered,
         ] {
-            assert!(!decisions.keep(&event, Told::Decisive, Nanos::ZERO), "{event:?}");
+            assert!(!decisions.keep(&event, LoggedDecisions::Decisive, Nanos::ZERO), "{event:?}");
         }
         assert_eq!(decisions.rest(), None);
     }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn whoever_wants_all_of_them_gets_a_line_each() {
         let mut decisions = Decisions::default();
-        assert!(steps().iter().all(|event| !decisions.keep(event, Told::All, Nanos::ZERO)));
+        assert!(steps().iter().all(|event| !decisions.keep(event, LoggedDecisions::All, Nanos::ZERO)));
         assert_eq!(decisions.rest(), None);
     }
 }

@@ -11,7 +11,7 @@ pub fn verdict() -> Verdict {
     Verdict { limit: 4, decision: Some(Decision { limit: 4, why: Reason::Fixed }), fault: None }
 }
 
-/// The last tick.
+/// A tick as a busy guard would see it.
 pub fn sample() -> Sample {
     let mut sample = Sample {
         start: Nanos::from_millis(900),
@@ -29,7 +29,7 @@ pub fn sample() -> Sample {
     sample
 }
 
-/// All of it.
+/// A snapshot of a busy guard.
 pub fn snapshot() -> Snapshot {
     let mut gate = Gate::new(4, Options::default());
     let tenant = gate.tenant("sh\"op");

@@ -97,11 +97,11 @@ impl Line {
 /// A tick that was read back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
-    /// What the controller was told.
+    /// What the controller got to see.
     pub sample: Sample,
-    /// The limit that came of it.
+    /// The limit that was decided.
     pub decided: u32,
-    /// Why.
+    /// The reason for it, in words.
     pub why: String,
 }
 

@@ -22,8 +22,8 @@ fn parts(event: &Event) -> Parts {
             "limit",
             json!({ "from": from, "to": verdict.limit, "why": verdict.to_string(), "dry_run": dry_run }),
         ),
-        Event::LimitMax { from, to } => {
-            let why = format!("limit {to}, because `limit_max` allows no more than {to} from now on");
+        Event::MaxLimit { from, to } => {
+            let why = format!("limit {to}, because `max_limit` allows no more than {to} from now on");
             ("info", "limit", json!({ "from": from, "to": to, "why": why }))
         }
         Event::Fault { fault, limit } => {
@@ -73,7 +73,7 @@ const FAILOVER: &str =
 const PANICS: &str =
     "a defect of the guard ended these sessions and no others: report it with the lines above";
 
-/// What happened so many times since it was told last, and what to do about it.
+/// A line for what happened so many times since the last such line, and what to do about it.
 fn counted(level: &'static str, name: &'static str, count: u64, hint: &str) -> Parts {
     let mut fields = json!({ "count": count });
     if let (false, Value::Object(fields)) = (hint.is_empty(), &mut fields) {
@@ -82,7 +82,7 @@ fn counted(level: &'static str, name: &'static str, count: u64, hint: &str) -> P
     (level, name, fields)
 }
 
-/// Which changes hold; one that needs a restart is no small matter, as the file says what is not so.
+/// Which changes hold. One that needs a restart is a warning, because until then the file says what is not so.
 fn reloaded(applied: &[&'static str], restart: &[&'static str]) -> Parts {
     let mut fields = json!({ "applied": applied.join(", ") });
     if let (false, Value::Object(fields)) = (restart.is_empty(), &mut fields) {

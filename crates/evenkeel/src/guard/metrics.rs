@@ -72,7 +72,7 @@ fn totals(out: &mut Text, snapshot: &Snapshot) {
     let totals = &snapshot.totals;
     out.counter("ticks_total", "Ticks of the controller.", totals.ticks as f64);
     out.counter("limit_changes_total", "Changes of the limit.", totals.changes as f64);
-    out.counter("held_ticks_total", "Ticks in which the last proven limit held.", totals.held as f64);
+    out.counter("held_ticks_total", "Ticks in which the last proven limit was kept.", totals.kept as f64);
     out.head("transactions_total", "counter", "Transactions by how they ended.");
     for (outcome, count) in [
         ("success", totals.completions),

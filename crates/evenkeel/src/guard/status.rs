@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 /// Version of the form.
 pub const VERSION: u32 = 2;
 
-/// A snapshot.
+/// A snapshot as it is served.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Of the form.
+    /// Version of the form.
     pub version: u32,
     /// Seconds since the guard started.
     pub at_s: f64,
@@ -22,7 +22,7 @@ pub struct Status {
     pub controller: String,
     /// What it decided and why.
     pub decision: String,
-    /// Whether the last proven limit holds in place of a decision.
+    /// Whether the last proven limit is kept for want of a decision.
     pub held: bool,
     /// Nothing is held back.
     pub dry_run: bool,
@@ -52,7 +52,7 @@ pub struct Status {
     pub by_liveness: usize,
     /// Sessions that wait.
     pub waiting: usize,
-    /// Why.
+    /// The name of the reason.
     pub reason: String,
     /// Successful transactions since the start.
     pub completions: u64,
@@ -68,16 +68,16 @@ pub struct Status {
     pub response_p99_s: Option<f64>,
     /// Share of time that reading the sensors took.
     pub sensing_share: f64,
-    /// What sensors say.
+    /// The readings of the sensors.
     pub signals: Vec<Signal>,
     /// By tenant, most waiting first.
     pub tenants: Vec<Tenant>,
 }
 
-/// One sensor.
+/// The reading of a sensor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Signal {
-    /// Its name.
+    /// The name of the sensor or tenant.
     pub name: String,
     /// Its value; `None`: not available.
     pub value: Option<f64>,
@@ -85,7 +85,7 @@ pub struct Signal {
     pub ratio: Option<f64>,
 }
 
-/// One tenant.
+/// The sessions of a tenant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tenant {
     /// User or database.
@@ -106,7 +106,7 @@ pub struct Tenant {
     pub admitted: u64,
     /// Wait that half of them and 99 % of them stayed below, in seconds.
     pub wait_p50_s: Option<f64>,
-    /// See `wait_p50_s`.
+    /// The 99th percentile of the same.
     pub wait_p99_s: Option<f64>,
 }
 
@@ -125,7 +125,7 @@ impl From<&Snapshot> for Status {
             at_s,
             controller: snapshot.controller.to_owned(),
             decision: snapshot.verdict.to_string(),
-            held: snapshot.verdict.is_held(),
+            held: snapshot.verdict.is_kept(),
             dry_run: snapshot.dry_run,
             limit: census.limit,
             running: census.running,

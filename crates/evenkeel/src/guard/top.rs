@@ -52,7 +52,7 @@ impl History {
         let p99 = status.response_p99_s.map_or("-".into(), seconds);
         vec![
             format!("evenkeel guard, up {}, controller {}{mode}", up(status.at_s), status.controller),
-            format!("{}{}", if status.held { "HELD: " } else { "" }, status.decision),
+            format!("{}{}", if status.held { "KEPT: " } else { "" }, status.decision),
             String::new(),
             format!("limit       {:>8}  {:>10}  {}", status.limit, "", spark(&self.limits, room)),
             format!("throughput  {throughput:>8}  {:>10}  {}", "", spark(&self.throughput, room)),

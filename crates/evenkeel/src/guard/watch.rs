@@ -1,4 +1,4 @@
-//! What connections do, as counts that only grow, and what there is to tell about them.
+//! What connections do, as counts that only grow, and the events that follow from them.
 
 use evenkeel_guard::event::Event;
 use evenkeel_guard::proxy::Stats;

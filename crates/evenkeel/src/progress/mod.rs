@@ -69,9 +69,9 @@ pub enum ProgressEvent {
     },
     /// A run is measured now; shown again and again.
     Running {
-        /// Which.
+        /// The run.
         run: RunName,
-        /// `warm-up`, `measure` or `cool-down`.
+        /// `warm-up`, `measure` or `drain`.
         phase: String,
         /// Mean response time so far.
         tau_ms: Option<f64>,
@@ -82,7 +82,7 @@ pub enum ProgressEvent {
     },
     /// A run ended.
     RunFinished {
-        /// Which.
+        /// The run.
         run: RunName,
         /// Mean response time; none where nothing was answered.
         tau_ms: Option<f64>,
@@ -110,16 +110,16 @@ pub enum ProgressEvent {
     },
     /// A sweep ended where the server carries no more.
     SweepEnded {
-        /// Its series.
+        /// The series that it is of.
         series: String,
-        /// Why.
+        /// Why it ended.
         reason: String,
         /// Rates above, which are not measured.
         not_measured_per_s: Vec<f64>,
     },
     /// Something that the user should know now.
     Warning {
-        /// A sentence.
+        /// What it is, as a sentence.
         text: String,
     },
     /// All is done, or it was stopped.

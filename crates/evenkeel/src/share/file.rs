@@ -6,14 +6,14 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a host is told.
+/// The configuration of a host.
 #[derive(Clone, Debug)]
 pub struct HostFile {
     pub name: String,
     /// Where NBD is served; a host whose disk is mounted needs none.
     pub nbd: Option<&'static str>,
     pub window: WindowFile,
-    /// The slot file over which it speaks with the others; `None` for one that tells nobody.
+    /// The slot file that is its bus; `None` for a host that reports to nobody.
     pub slots: Option<PathBuf>,
     pub disks: Vec<DiskFile>,
 }
@@ -63,10 +63,10 @@ impl fmt::Display for HostFile {
 
 impl fmt::Display for WindowFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "[window]\ncontroller = {}", text(self.law))?;
+        writeln!(f, "[window]\nlaw = {}", text(self.law))?;
         writeln!(f, "latency = \"{}us\"", (1e6 * self.threshold_s).round())?;
         writeln!(f, "period = \"{}ms\"", (1e3 * self.period_s).round())?;
-        writeln!(f, "initial = {:?}\nmost = {:?}", self.initial, self.most)
+        writeln!(f, "initial_window = {:?}\nmax_window = {:?}", self.initial, self.most)
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
             disks: vec![disk.clone(), DiskFile { name: "more".into(), size: None, ..disk }],
         };
         let read = ShareConfig::parse(&file.to_string()).unwrap();
-        assert_eq!((read.law.as_str(), read.window, read.window_max), ("parda", 8.0, 64.0));
+        assert_eq!((read.law.as_str(), read.initial_window, read.max_window), ("parda", 8.0, 64.0));
         assert_eq!((read.latency.as_secs_f64(), read.period.as_secs_f64()), (0.025, 0.5));
         assert_eq!(read.bus.address.as_deref(), Some("slot:/a \"b\"\\c/slots"));
         assert_eq!((read.disks.len(), read.disks[0].share, read.disks[1].name.as_str()), (2, 2.5, "more"));

@@ -21,7 +21,7 @@ pub fn snapshot() -> Snapshot {
     Snapshot {
         at: Nanos::from_secs(60),
         member: "host-a".to_owned(),
-        controller: "evenkeel",
+        law: "evenkeel",
         threshold_s: Some(0.015),
         period: Nanos::from_secs(2),
         window: 8.5,

@@ -23,7 +23,7 @@ pub struct Host {
     at: Option<Mountpoint>,
 }
 
-/// Where clients connect, and where it serves what it shows.
+/// Where clients connect, and where it serves its metrics.
 #[derive(Clone, Debug, PartialEq)]
 struct Places {
     nbd: String,
@@ -85,7 +85,7 @@ impl Host {
         }
     }
 
-    /// What it says of itself; `None` before its first period has ended.
+    /// Its status, as it serves it; `None` before its first period has ended.
     ///
     /// # Errors
     /// It has ended; with what it said.
@@ -114,14 +114,14 @@ fn common(config: &Path) -> [String; 3] {
 }
 
 impl Places {
-    /// From the event that tells of them.
+    /// The places in its event of the start.
     fn of(event: &Value) -> Option<Self> {
         let text = |key: &str| event.get(key)?.as_str().map(str::to_owned);
         (text("event")? == "serving").then_some(())?;
         Some(Self { nbd: text("nbd")?, metrics: text("metrics")? })
     }
 
-    /// From the event that tells of the mount, which comes later.
+    /// The places in its event of the mount, which comes later.
     fn of_mount(event: &Value) -> Option<Self> {
         let text = |key: &str| event.get(key)?.as_str().map(str::to_owned);
         (text("event")? == "mounted").then_some(())?;

@@ -36,7 +36,7 @@ fn host(out: &mut Text, snapshot: &Snapshot) {
 
 fn law(out: &mut Text, snapshot: &Snapshot) {
     out.head("controller_info", "gauge", "Which law sets the window.");
-    out.value("controller_info", &format!("name=\"{}\"", escaped(snapshot.controller)), 1.0);
+    out.value("controller_info", &format!("name=\"{}\"", escaped(snapshot.law)), 1.0);
     if let Some(threshold) = snapshot.threshold_s {
         out.gauge("threshold_seconds", "Latency threshold.", threshold);
     }

@@ -1,12 +1,12 @@
-//! Where a host that shares storage serves what it shows.
+//! The pages of a host that shares storage: metrics, health, status.
 
 use super::{metrics, status::Status};
 use crate::view::http::{Page, Server};
 use crate::view::prometheus;
 use anyhow::Result;
 use evenkeel_core::Nanos;
-use evenkeel_os::board::Board;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::latest::Latest;
 use evenkeel_share::control::{Disk, Snapshot};
 
 /// Periods without an end after which a host is not well.
@@ -14,12 +14,12 @@ const LATE_PERIODS: u64 = 5;
 /// A disk is well again when its storage has failed at nothing for so long.
 const WELL_AFTER: Nanos = Nanos::from_secs(60);
 
-/// Serves what the loop posts on `board` by `clock`.
+/// Serves the `latest` snapshot of the loop; ages are by `clock`.
 ///
 /// # Errors
 /// The address is taken, or none.
-pub fn serve(address: &str, board: Board<Snapshot>, clock: Clock) -> Result<Server> {
-    Server::start(address, move |path| match board.latest() {
+pub fn serve(address: &str, latest: Latest<Snapshot>, clock: Clock) -> Result<Server> {
+    Server::start(address, move |path| match latest.get() {
         Some(snapshot) => page(path, &snapshot, clock.now() - snapshot.at),
         None => Page::text(503, "no period has ended yet\n"),
     })
@@ -73,11 +73,11 @@ mod tests {
 
     #[test]
     fn a_host_serves_what_it_shows_once_a_period_has_ended() {
-        let (board, clock) = (Board::new(), Clock::start());
-        let server = serve("127.0.0.1:0", board.clone(), clock).unwrap();
+        let (latest, clock) = (Latest::new(), Clock::start());
+        let server = serve("127.0.0.1:0", latest.clone(), clock).unwrap();
         let address = server.address().to_string();
         assert_eq!(answer(&address, "/metrics").0, 503);
-        board.post(Snapshot { at: clock.now(), ..snapshot() });
+        latest.put(Snapshot { at: clock.now(), ..snapshot() });
         assert!(answer(&address, "/metrics").1.contains("evenkeel_share_window 8.5\n"));
         let status = (0..30).find_map(|_| status::read(&address).ok()).unwrap();
         assert_eq!(status.members.len(), 2);

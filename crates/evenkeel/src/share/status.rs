@@ -13,13 +13,13 @@ pub const VERSION: u32 = 2;
 /// A snapshot. Times are in seconds, windows in units of cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// Of the form.
+    /// Version of the form.
     pub version: u32,
     /// Since the host's loop started.
     pub at_s: f64,
-    /// This member.
+    /// Name of this member.
     pub member: String,
-    /// Its law.
+    /// Name of the law that sets its window.
     pub controller: String,
     /// Why the window is what it is.
     pub why: String,
@@ -54,24 +54,24 @@ pub struct Status {
     pub throughput: f64,
     /// Time that half and 99 % of the I/Os were held back at most.
     pub held_p50_s: Option<f64>,
-    /// See `held_p50_s`.
+    /// The time of 99 % of them.
     pub held_p99_s: Option<f64>,
     /// Reports dropped since the start.
     pub dropped: u64,
     /// Clients that are connected.
     pub clients: usize,
-    /// By place.
+    /// The disks in their order.
     pub disks: Vec<Disk>,
-    /// By name.
+    /// The live members by name.
     pub members: Vec<Member>,
 }
 
 /// A disk of this host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Disk {
-    /// Its name.
+    /// The name of the disk or member.
     pub name: String,
-    /// Its shares.
+    /// The shares of the disk.
     pub shares: f64,
     /// Mean wanted outstanding.
     pub wanted: f64,
@@ -94,7 +94,7 @@ pub struct Disk {
 /// A live member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// Its name.
+    /// The name of the disk or member.
     pub name: String,
     /// It is the one that was asked.
     pub is_own: bool,
@@ -125,7 +125,7 @@ impl From<&Snapshot> for Status {
             version: VERSION,
             at_s: snapshot.at.as_secs_f64(),
             member: snapshot.member.clone(),
-            controller: snapshot.controller.to_owned(),
+            controller: snapshot.law.to_owned(),
             why: snapshot.why.to_string(),
             kept: snapshot.fault.is_some(),
             outsider: matches!(snapshot.why, Why::Outsider { .. }),

@@ -2,7 +2,7 @@
 
 use super::{Setting, signed, words};
 use crate::format;
-use evenkeel_core::share::experiment::{Experiment, Published, Way, published};
+use evenkeel_core::share::experiment::{Experiment, Published, Treatment as Way, published};
 use evenkeel_study::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
 
 /// Latency counts as at the threshold within this, percent.

@@ -13,7 +13,7 @@ pub use judge::judge;
 pub use parts::{Setting, parts, scaled};
 pub use record::record;
 
-use evenkeel_core::share::experiment::{Division, Outcome, Way};
+use evenkeel_core::share::experiment::{Division, Outcome, Treatment as Way};
 
 /// Its name.
 pub const NAME: &str = "shares";

@@ -1,7 +1,7 @@
 //! Which runs the study has: each published experiment under every way.
 
 use super::{PUBLISHED_S, words};
-use evenkeel_core::share::experiment::{Experiment, Way};
+use evenkeel_core::share::experiment::{Experiment, Treatment as Way};
 use evenkeel_study::harness::{Factor, Part};
 use serde::{Deserialize, Serialize};
 

@@ -58,7 +58,7 @@ fn series(experiment: &Experiment, trace: &Trace, period_s: f64) -> Series {
     let mut columns = vec!["latency_ms".to_owned()];
     columns.extend((1..=hosts).flat_map(names));
     let row = |row: &Row| {
-        let tells = |host: usize| experiment.hosts[host].tells;
+        let tells = |host: usize| experiment.hosts[host].reports;
         let mut values = vec![None; columns.len()];
         // Once a period, with the last host of it.
         let is_last = row.host + 1 == hosts;

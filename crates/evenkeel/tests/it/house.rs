@@ -1,6 +1,8 @@
 //! The rules of DESIGN that a compiler does not keep: who may use whom, what may not be called, how long
 //! a file may grow.
 
+mod words;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

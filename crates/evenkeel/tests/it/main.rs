@@ -14,6 +14,7 @@ mod left_out;
 mod load;
 mod members;
 mod mounted;
+mod old_names;
 mod own_study;
 mod package;
 mod patience;

@@ -1,4 +1,4 @@
-//! Who waits and why: waiting is never hidden.
+//! The census: which transactions run, which wait, and why. No wait is hidden.
 
 use super::Gate;
 use super::tenant::Tenant;
@@ -16,9 +16,9 @@ pub struct Census {
     pub running: usize,
     /// Idle transactions that have lent their permit.
     pub lent: usize,
-    /// Most that may lend.
+    /// Most transactions that may lend.
     pub lent_max: usize,
-    /// Times since the start that this bound kept one from lending.
+    /// How often since the start this bound kept a transaction from lending.
     pub lent_refused: u64,
     /// Transactions that have lent their permit while a statement of theirs is at the server, one that takes longer
     /// than its kind.
@@ -29,7 +29,7 @@ pub struct Census {
     pub loans_max: usize,
     /// Such loans since the start.
     pub loans_total: u64,
-    /// Times since the start that their bound kept one from lending.
+    /// How often since the start their bound kept a transaction from lending.
     pub loans_refused: u64,
     /// Age of the oldest statement whose permit is lent.
     pub oldest: Option<Nanos>,
@@ -39,28 +39,28 @@ pub struct Census {
     pub by_liveness: usize,
     /// Admissions by the liveness rule since the start.
     pub liveness_total: u64,
-    /// Time without any end of a transaction after which that rule acts.
+    /// Time without any end of a transaction after which the liveness rule acts.
     pub liveness_after: Nanos,
     /// Sessions in the queue.
     pub waiting: usize,
-    /// Why they wait.
+    /// Why sessions of it wait.
     pub reason: WaitReason,
-    /// Admitted since the start though the limit was reached, because nothing is held back in a dry run.
+    /// Transactions that were admitted since the start though the limit was reached, because of a dry run.
     pub would_have_queued: u64,
     /// 99th percentile of recent response times.
     pub response_p99: Option<Nanos>,
-    /// By tenant, in the order of their first session.
+    /// The tenants in the order of their first sessions.
     pub tenants: Arc<[TenantCensus]>,
 }
 
 impl Gate {
-    /// All that is held, and why.
+    /// Counts everything, the tenants included.
     pub fn census(&self, now: Nanos) -> Census {
         let tenants = self.tenants.iter().map(|tenant| TenantCensus::of(tenant, now)).collect();
         Census { tenants, ..self.brief_census(now) }
     }
 
-    /// The same without the tenants: a thousand of them are too much to copy ten times a second.
+    /// Counts everything but the tenants: a thousand of them are too many to copy ten times a second.
     pub fn brief_census(&self, now: Nanos) -> Census {
         let waiting = self.tenants.waiting();
         Census {
@@ -112,13 +112,13 @@ pub struct TenantCensus {
     pub exempt_refused: u64,
     /// Admissions since the start.
     pub admitted: u64,
-    /// Of these and of what is still waiting: had to queue.
+    /// How many of these, and of those that still wait, had to queue.
     pub queued: u64,
-    /// Refused since the start.
+    /// Arrivals refused since the start.
     pub rejected: u64,
-    /// Left the queue by themselves since the start.
+    /// Sessions that left the queue by themselves since the start.
     pub cancelled: u64,
-    /// Waits of all that were admitted, also those of zero.
+    /// Waits of all transactions that were admitted, also waits of zero.
     pub waits: Histogram,
 }
 

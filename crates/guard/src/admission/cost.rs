@@ -65,7 +65,7 @@ impl Costs {
         self.known.len()
     }
 
-    /// Whether none is.
+    /// Whether no digest is known.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }

@@ -24,7 +24,7 @@ impl Gate {
                     self.lent_refused += 1;
                     return false;
                 }
-                known.stage = Stage::Lent { since: now, told: false };
+                known.stage = Stage::Lent { since: now, asked_to_close: false };
                 self.lent.insert(caller.session);
                 self.forget_loan(caller.session, stage);
                 return true;
@@ -40,7 +40,7 @@ impl Gate {
                 return false;
             }
             (Stage::Running, Loan::Idle) => {
-                known.stage = Stage::Lent { since: now, told: false };
+                known.stage = Stage::Lent { since: now, asked_to_close: false };
                 self.lent.insert(caller.session);
             }
             (Stage::Running, Loan::AtServer { since }) => {
@@ -101,11 +101,12 @@ impl Gate {
     pub(super) fn close_idle(&mut self, now: Nanos) {
         let Some(after) = self.options.close_after else { return };
         for &session in &self.lent {
-            if let Some(Session { stage: Stage::Lent { since, told }, .. }) = self.sessions.get_mut(&session)
-                && !*told
+            if let Some(Session { stage: Stage::Lent { since, asked_to_close }, .. }) =
+                self.sessions.get_mut(&session)
+                && !*asked_to_close
                 && now - *since >= after
             {
-                *told = true;
+                *asked_to_close = true;
                 self.notices.push_back(Notice::Close(session));
             }
         }

@@ -8,28 +8,28 @@ use evenkeel_core::histogram::Histogram;
 /// end, without the wait in the queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// Where it starts.
+    /// Start of the interval.
     pub start: Nanos,
-    /// Where it ends.
+    /// End of the interval.
     pub end: Nanos,
     /// Time average of the transactions that ran, lent ones left out.
     pub in_flight_mean: f64,
-    /// Most that ran at one moment.
+    /// Most transactions that ran at one moment.
     pub in_flight_max: usize,
     /// Time average of the sessions that waited.
     pub queued_mean: f64,
     /// Transactions that ended well. Those that were on loan at the server are counted apart: their time is
     /// not that of what the limit is for.
     pub completions: u64,
-    /// The same, each weighted with what it usually costs.
+    /// Transactions that ended well, each weighted by the usual cost of its digest.
     pub work: f64,
-    /// Failed by overload: time-outs, out of resources.
+    /// Transactions that failed by overload: time-outs, out of resources.
     pub overloads: u64,
-    /// Rolled back by the server: deadlocks, lock waits that took too long.
+    /// Transactions that the server rolled back: deadlocks, lock waits that took too long.
     pub rolled_back: u64,
-    /// Ended in a way that says nothing about the server.
+    /// Transactions whose end is no evidence about the server.
     pub ignored: u64,
-    /// Refused by a bound of the queue.
+    /// Arrivals that a bound of the queue refused.
     pub rejected: u64,
     /// Mean response time, where anything ended well.
     pub response_mean: Option<Nanos>,
@@ -43,7 +43,7 @@ pub struct Interval {
     pub on_loan_s: f64,
 }
 
-/// Counts until it is read.
+/// Counts the figures of an interval until they are taken.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     current: Interval,
@@ -94,7 +94,7 @@ impl Meter {
         }
     }
 
-    /// A transaction that was on loan at the server ended after `response`, which tells nothing about others.
+    /// A transaction that was on loan at the server ended after `response`, which is no evidence about others.
     pub fn ended_on_loan(&mut self, outcome: Outcome, response: Nanos) {
         let current = &mut self.current;
         match outcome {
@@ -108,7 +108,7 @@ impl Meter {
         }
     }
 
-    /// One was refused.
+    /// Counts an arrival that was refused.
     pub fn rejected(&mut self) {
         self.current.rejected += 1;
     }

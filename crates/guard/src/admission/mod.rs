@@ -1,13 +1,13 @@
-//! Who may run: permits, queues, loans.
+//! The gate, which decides which transactions may run: permits, queues, loans.
 //!
-//! Pure: time is an argument, and what follows from a call for other sessions is left in a list of
-//! [`Notice`]s that the caller drains. A session is known here only while it waits or runs, so that idle
+//! It is pure: time is an argument, and what follows from a call for other sessions is left in a list of
+//! [`Notice`]s that the caller takes out. A session is known here only while it waits or runs, so that idle
 //! connections cost nothing.
 //!
-//! What may be in flight at any moment: at most the largest limit at which one of them was admitted, plus
-//! loans, plus what the liveness rule let in, plus what may not queue ([`Gate::enter`]). No call takes a
-//! permit away: a lower limit only lets nobody new in. Only a failover ends what runs, for the gate: it was
-//! at the server that is gone ([`Gate::new_server`]).
+//! In flight at any moment are at most as many transactions as the largest limit at which one of them was admitted, plus
+//! loans, plus those that the liveness rule let in, plus those that may not queue ([`Gate::enter`]). No call takes a permit
+//! away: under a lower limit nobody new comes in. Only a failover takes transactions out of the count, since they were at
+//! the server that is gone ([`Gate::new_server`]).
 
 mod census;
 mod cost;
@@ -53,7 +53,7 @@ enum Stage {
     /// Idle since this moment with its permit lent, or asked to close.
     Lent {
         since: Nanos,
-        told: bool,
+        asked_to_close: bool,
     },
     /// Its permit is lent while a statement that began then is at the server.
     OnLoan {
@@ -81,7 +81,7 @@ struct Session {
     was_on_loan: bool,
 }
 
-/// The gate.
+/// The gate: who runs, who waits, and in which order.
 #[derive(Debug)]
 pub struct Gate {
     options: Options,
@@ -164,7 +164,7 @@ impl Gate {
         self.fill(now);
     }
 
-    /// A session wants to start a transaction. One that runs already, or waits, is told so again.
+    /// A session wants to start a transaction. One that runs already, or waits, gets the same answer again.
     pub fn ask(&mut self, now: Nanos, caller: Caller) -> Admission {
         if self.is_of_old(caller) {
             return Admission::Admitted;
@@ -317,7 +317,7 @@ impl Gate {
         self.options.liveness_min.max(Nanos(p99.0.saturating_mul(LIVENESS_P99)))
     }
 
-    /// The next notice; they have to be drained after every call.
+    /// Takes out the next notice; after every call all of them have to be taken out.
     pub fn notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }

@@ -67,7 +67,7 @@ struct Onlooker {
     now: Nanos,
     seen: BTreeMap<u64, Seen>,
     order: HashMap<u64, Vec<u64>>,
-    limit_max: usize,
+    highest_limit: usize,
     entered: usize,
     lent_max: usize,
     loans_max: usize,
@@ -89,7 +89,7 @@ impl Onlooker {
             now: Nanos::from_secs(1),
             seen: BTreeMap::new(),
             order: HashMap::new(),
-            limit_max: limit,
+            highest_limit: limit,
             entered: 0,
             lent_max,
             loans_max: limit,
@@ -151,7 +151,7 @@ impl Onlooker {
             Step::NewServer => self.fail_over(),
             Step::Old(s) => self.call_from_before(s),
             Step::Limit(limit) => {
-                self.limit_max = self.limit_max.max(limit);
+                self.highest_limit = self.highest_limit.max(limit);
                 self.loans_max = self.loans_max.max(limit);
                 self.gate.set_limit(now, limit);
             }
@@ -256,7 +256,8 @@ impl Onlooker {
         assert!(
             lent.max(asleep) <= self.lent_max && loans <= self.loans_max && census.loans_max >= census.limit
         );
-        let most = self.limit_max + 2 * self.lent_max + self.loans_max + census.unqueued + census.by_liveness;
+        let most =
+            self.highest_limit + 2 * self.lent_max + self.loans_max + census.unqueued + census.by_liveness;
         assert!(in_flight <= most, "{in_flight} in flight, at most {most}");
         assert!(census.unqueued <= self.entered);
         assert!(waiting == 0 || running >= census.limit, "a permit is free while somebody waits");

@@ -1,4 +1,4 @@
-//! Who waits: a queue for each tenant, first come first served inside it, weighted fair between them.
+//! The queue: one for each tenant, first come first served inside it, and fair by weight between them.
 //!
 //! Start-time fair queueing: every admission of a tenant moves its start tag on by 1 / weight, and the
 //! waiting tenant with the smallest tag is served next. A tenant that was away starts at the tag served

@@ -1,4 +1,4 @@
-//! The words of the gate.
+//! What the gate and its callers say to each other.
 
 use evenkeel_core::Nanos;
 
@@ -6,10 +6,10 @@ use evenkeel_core::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub u64);
 
-/// Who calls.
+/// The session that a call is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The session.
+    /// The number of the session.
     pub session: SessionId,
     /// Its user or database.
     pub tenant: super::TenantId,
@@ -38,11 +38,11 @@ pub enum Loan {
 /// Answer to a session that asks for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It may run.
+    /// The transaction may run.
     Admitted,
     /// It waits; a [`Notice`] follows.
     Queued,
-    /// It is refused.
+    /// The transaction is refused.
     Rejected(Rejection),
 }
 
@@ -54,66 +54,66 @@ pub enum Rejection {
     QueueFull {
         /// Sessions that wait.
         waiting: usize,
-        /// The bound.
+        /// Sessions that may wait at most.
         bound: usize,
     },
     /// The wait has reached its bound.
     #[error("waited {:.3} s for a permit, which is the bound", bound.as_secs_f64())]
     WaitedTooLong {
-        /// The bound.
+        /// Longest wait that is allowed.
         bound: Nanos,
     },
 }
 
-/// What became of a session other than the one that called, or later than its call. A session that left
-/// meanwhile may still be named.
+/// What follows from a call for a session other than the one that called, or what follows later. The session may have left
+/// meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// It may run, after this wait.
+    /// The session may run, after this wait.
     Admitted(SessionId, Nanos),
-    /// It waited too long.
+    /// The session waited too long and is refused.
     Rejected(SessionId, Rejection),
-    /// Its transaction has been idle for too long: close it (only where [`Options::close_after`] is set).
+    /// The session is to be closed, because its transaction has been idle for too long ([`Options::close_after`]).
     Close(SessionId),
 }
 
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Done what it was for; also a ROLLBACK that its client wanted though nothing had failed.
+    /// Well; also by a ROLLBACK that its client wanted though nothing had failed.
     Success,
-    /// Rolled back by the server: a deadlock, or a lock wait that took too long.
+    /// The server rolled it back: a deadlock, or a lock wait that took too long.
     RolledBack,
-    /// Failed by overload: a time-out, out of resources.
+    /// It failed by overload: a time-out, out of resources.
     Overload,
-    /// Says nothing about the server: its connection ended, or its statement was wrong.
+    /// In a way that is no evidence about the server: its connection ended, or its statement was wrong.
     Ignored,
 }
 
 /// A transaction that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How.
+    /// How it ended.
     pub outcome: Outcome,
-    /// The same for transactions of the same statements; 0 where nothing is known.
+    /// Digest of its statements, the same for transactions of the same statements; 0 where it is not known.
     pub digest: u64,
-    /// Time in which commands of it were at the server: without pauses of the client.
+    /// Time in which its commands were at the server, which leaves out pauses of the client.
     pub busy: Nanos,
 }
 
 /// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Most sessions that may wait; nobody is refused without it.
+    /// Most sessions that may wait; without it nobody is refused for their number.
     pub queue_max: Option<usize>,
-    /// Longest wait; nobody is refused without it.
+    /// Longest wait; without it nobody is refused for a long one.
     pub wait_max: Option<Nanos>,
     /// Most idle transactions that may lend their permits at a time.
     pub lent_max: usize,
     /// Most sessions of a tenant that pass the queue because they hold named locks; never more than the limit, but for
     /// `named_min` ([`Gate::named_max`](super::Gate::named_max)).
     pub named_max: usize,
-    /// So many of them may however small the limit is: they may wait for each other's locks.
+    /// So many of them may pass however small the limit is, because they may wait for each other's locks.
     pub named_min: usize,
     /// Asks for an end of sessions whose transaction lent its permit this long ago.
     pub close_after: Option<Nanos>,

@@ -1,14 +1,14 @@
-//! What signals are near the peak, learnt while throughput is near its recent best.
+//! The baseline of each signal: its mean while throughput is near its recent best.
 
 use super::check::{SENSORS, Sensor, values};
 use evenkeel_core::control::Sample;
 
-/// Near: this share of the best.
+/// Throughput is near its best from this share of it on.
 const NEAR: f64 = 0.9;
-/// The best is forgotten with this time constant, the baseline learnt with the shorter one, in seconds.
+/// Time constants, in seconds, with which the best throughput is forgotten and with which the baseline is learnt.
 const FORGET_S: f64 = 300.0;
 const LEARN_S: f64 = 60.0;
-/// Ticks are too short for throughput: it is smoothed over this.
+/// Ticks are too short to measure throughput, so that it is smoothed with this time constant, in seconds.
 const SMOOTH_S: f64 = 2.0;
 
 /// The baseline of each signal.

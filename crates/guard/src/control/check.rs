@@ -1,12 +1,12 @@
-//! Whether a sample can be believed. A sensor that lies is left out; a sample without sense is not used.
+//! Whether a sample can be believed. A sensor that lies is left out; a sample whose figures make no sense is not used.
 
 use evenkeel_core::control::{Sample, Signals};
 use std::fmt;
 
-/// Longest tick that is one: after a longer stop of this process or its machine the sample says nothing.
+/// A longer tick is not used: this process or its machine stood still, and the sample is no evidence.
 const TICK_MAX_S: f64 = 5.0;
 
-/// What was wrong.
+/// What was wrong with a sample or with the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
     /// The clock stood still or went backwards.
@@ -15,11 +15,11 @@ pub enum Fault {
     Gap,
     /// The gate's own figures contradict each other.
     Figures,
-    /// A sensor gave what cannot be; it is left out.
+    /// A sensor gave an impossible value and is left out.
     Sensor(Sensor),
     /// The controller panicked; it is not asked again.
     Panic,
-    /// The controller wants a limit that cannot be.
+    /// The controller wants a limit of 0.
     Limit,
 }
 

@@ -1,19 +1,19 @@
-//! Every decision with what it was made of: bounded, and enough to be replayed.
+//! The journal: every decision with the sample that it was made of. It is bounded, and has all that a replay needs.
 
-use super::keeper::{Keeper, Verdict};
+use super::supervised::{SupervisedController, Verdict};
 use evenkeel_core::control::{Controller, Sample};
 use std::collections::VecDeque;
 
-/// One tick.
+/// A tick with its decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What the controller was told, lying sensors taken out.
+    /// What the controller got to see; sensors that lie are left out.
     pub sample: Sample,
-    /// What came of it.
+    /// The limit that followed, and why.
     pub verdict: Verdict,
 }
 
-/// The last entries.
+/// The latest entries.
 #[derive(Clone, Debug)]
 pub struct Journal {
     entries: VecDeque<Entry>,
@@ -28,7 +28,7 @@ impl Journal {
         Self { entries: VecDeque::with_capacity(most), most }
     }
 
-    /// The oldest makes room.
+    /// Adds an entry; the oldest one goes where there are too many.
     pub fn push(&mut self, entry: Entry) {
         if self.entries.len() >= self.most {
             self.entries.pop_front();
@@ -36,7 +36,7 @@ impl Journal {
         self.entries.push_back(entry);
     }
 
-    /// From the oldest on.
+    /// The entries, from the oldest on.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
@@ -47,24 +47,24 @@ impl Journal {
 pub struct Replayed {
     /// Number of the tick, from 0.
     pub tick: usize,
-    /// The limit then.
+    /// The limit at that time.
     pub then: u32,
-    /// What the controller says now.
+    /// What the controller that is asked now decides.
     pub now: Verdict,
 }
 
-/// Asks a controller again with the samples of a journal. One of the same kind and start gives the same
+/// Asks a controller again with the samples of a journal. One of the same kind and initial limit gives the same
 /// limits; another kind shows what it would have wanted, though the server answered to other limits.
 pub fn replay<'a>(
     samples: impl IntoIterator<Item = (&'a Sample, u32)>,
     controller: Box<dyn Controller>,
-    start: u32,
-    limit_max: u32,
+    initial_limit: u32,
+    max_limit: u32,
 ) -> Vec<Replayed> {
-    let mut keeper = Keeper::new(controller, start, limit_max);
+    let mut controller = SupervisedController::new(controller, initial_limit, max_limit);
     let ticks = samples.into_iter().enumerate();
     ticks
-        .map(|(tick, (sample, then))| Replayed { tick, then, now: keeper.tick(&mut sample.clone()) })
+        .map(|(tick, (sample, then))| Replayed { tick, then, now: controller.tick(&mut sample.clone()) })
         .collect()
 }
 
@@ -88,13 +88,13 @@ mod tests {
     }
 
     fn record(ticks: u64) -> Journal {
-        let mut keeper = Keeper::new(Box::new(Climb), 1, 100);
+        let mut controller = SupervisedController::new(Box::new(Climb), 1, 100);
         let mut journal = Journal::new(20);
         let mut limit = 1;
         for tick in 0..ticks {
             let (start, end) = (Nanos::from_millis(tick * 100), Nanos::from_millis(tick * 100 + 100));
             let mut sample = Sample { start, end, limit, completions: 10, work: 10.0, ..Sample::default() };
-            let verdict = keeper.tick(&mut sample);
+            let verdict = controller.tick(&mut sample);
             limit = verdict.limit;
             journal.push(Entry { sample, verdict });
         }

@@ -5,7 +5,7 @@
 //! server, and that shows in what else gets done. The bound goes back where throughput falls or memory ends. It
 //! must not go up because all are slow: in a collapse every statement outstays its kind, and loans would
 //! make it worse. So two figures are watched, the work of what was not on loan and all that ended. Where too little
-//! ends to tell, a server whose CPUs are busy gets no more, with one exception: where short work went on before and has
+//! ends for a judgement, a server whose CPUs are busy gets no more, with one exception: where short work went on before and has
 //! all but stopped since loans were wanted, there is nothing left to lose, and a few steps are tried.
 
 use crate::admission::{Census, Interval};
@@ -17,12 +17,12 @@ const SPELL: Nanos = Nanos::from_secs(1);
 /// Where so little ends that nothing can be lost, and the server is known to be calm, the next step comes after
 /// this: those who wait meanwhile get nothing.
 const SPELL_BLIND: Nanos = Nanos::from_millis(250);
-/// Completions from which on a second tells something: their spread is 14 % then.
+/// Completions in a second from which on it is judged; their spread is 14 % then.
 const ENOUGH: f64 = 50.0;
 /// A step has cost throughput where less than this share of it is left.
-const KEPT: f64 = 0.8;
-/// After a step that cost something there is none for so long.
-const HOLD: Nanos = Nanos::from_secs(30);
+const LEFT: f64 = 0.8;
+/// After a step that cost throughput there is none for so long.
+const PAUSE: Nanos = Nanos::from_secs(30);
 /// A server that uses this share of its machine's CPU time in user mode is busy.
 const BUSY: f64 = 0.5;
 /// Short work has all but stopped where less than this share of what it was is left.
@@ -65,16 +65,16 @@ impl Spell {
         if self.seconds > 0.0 { number / self.seconds } else { 0.0 }
     }
 
-    /// Whether too little ended to tell anything.
+    /// Whether too little ended for a judgement.
     fn is_blind(&self) -> bool {
         self.ended.iter().all(|(number, _)| *number < ENOUGH * self.seconds)
     }
 
-    /// Whether less got done than in the spell before, by a figure that tells something.
+    /// Whether less got done than in the spell before, by a figure with enough completions.
     fn fell_below(&self, before: &Self) -> bool {
         let pairs = self.ended.iter().zip(before.ended);
         pairs.into_iter().any(|((_, now), (number, then))| {
-            number >= ENOUGH * before.seconds && now / self.seconds < KEPT * then / before.seconds
+            number >= ENOUGH * before.seconds && now / self.seconds < LEFT * then / before.seconds
         })
     }
 }
@@ -91,8 +91,8 @@ pub struct Loans {
     spell: Spell,
     /// The bound before the last step, and what got done then.
     trial: Option<(Option<usize>, Spell)>,
-    /// No step until then.
-    held_until: Nanos,
+    /// There is no step before this instant.
+    no_step_until: Nanos,
     /// What was not on loan, per second, while no loan was wanted; slowly forgotten.
     usual: f64,
     /// Steps since starved work was last better off.
@@ -112,7 +112,7 @@ impl Loans {
         self.wanted |= census.loans_refused > self.refused;
         self.refused = census.loans_refused;
         if is_memory_short(signals) {
-            self.hold(now, None);
+            self.take_back(now, None);
         } else if self.is_spell_over(signals) {
             let spell = std::mem::take(&mut self.spell);
             self.decide(now, spell, census, is_busy(signals) == Some(true));
@@ -129,11 +129,11 @@ impl Loans {
         let wanted = std::mem::take(&mut self.wanted);
         let starved = self.is_starved(&spell, wanted) && wanted;
         match self.trial.take() {
-            Some((from, before)) if spell.fell_below(&before) => self.hold(now, from),
+            Some((from, before)) if spell.fell_below(&before) => self.take_back(now, from),
             _ if !wanted => self.sink(census),
-            _ if now < self.held_until => {}
+            _ if now < self.no_step_until => {}
             // All that was tried has brought nothing back: it is not loans that are wanting.
-            _ if starved && self.blind >= STEPS_BLIND => self.hold(now, None),
+            _ if starved && self.blind >= STEPS_BLIND => self.take_back(now, None),
             _ if busy && spell.is_blind() && !starved => {}
             _ => {
                 self.blind = if starved { self.blind + 1 } else { 0 };
@@ -152,10 +152,10 @@ impl Loans {
         self.usual >= ENOUGH && rate < STARVED * self.usual
     }
 
-    fn hold(&mut self, now: Nanos, most: Option<usize>) {
+    fn take_back(&mut self, now: Nanos, most: Option<usize>) {
         self.most = most;
         (self.trial, self.blind) = (None, 0);
-        self.held_until = now + HOLD;
+        self.no_step_until = now + PAUSE;
     }
 
     /// Nobody wants more: down by a sixteenth, but not below what is out.
@@ -262,7 +262,7 @@ mod tests {
             scene.run(300, 500, ended);
             assert!(scene.census.loans_max <= 12, "{}", scene.census.loans_max);
             let held = scene.census.loans_max;
-            assert!(scene.loans.held_until > scene.now && held >= 10, "{held}");
+            assert!(scene.loans.no_step_until > scene.now && held >= 10, "{held}");
         }
     }
 
@@ -302,7 +302,7 @@ mod tests {
         // A collapse: more of it brings nothing back.
         scene.run(120, 500, |_| (10, 10));
         assert_eq!(scene.loans.most, None);
-        assert!(scene.loans.held_until > scene.now);
+        assert!(scene.loans.no_step_until > scene.now);
     }
 
     #[test]

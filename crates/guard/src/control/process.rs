@@ -1,4 +1,4 @@
-//! Which process the backend is, where it runs on this machine.
+//! Finds the process of the backend, where it runs on this machine.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// Where the server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A Unix socket.
+pub enum ServerAddress {
+    /// At a Unix socket.
     Unix(PathBuf),
-    /// TCP.
+    /// At a TCP address.
     Tcp(SocketAddr),
 }
 
@@ -20,14 +20,14 @@ const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];
 
 /// The process that listens there; `None` where it is on another host, gone, or hidden from us (a namespace of its own;
 /// another user who has several servers here, where we may not see whose socket it is).
-pub fn find(place: &Place) -> Option<u32> {
-    match place {
-        Place::Unix(path) => peer(&UnixStream::connect(path).ok()?).ok(),
-        Place::Tcp(address) if is_local(address.ip()) => {
+pub fn find(address: &ServerAddress) -> Option<u32> {
+    match address {
+        ServerAddress::Unix(path) => peer(&UnixStream::connect(path).ok()?).ok(),
+        ServerAddress::Tcp(address) if is_local(address.ip()) => {
             let sockets = listening(address.port());
             owner(&sockets).or_else(|| only_server(Path::new("/proc"), &sockets))
         }
-        Place::Tcp(_) => None,
+        ServerAddress::Tcp(_) => None,
     }
 }
 
@@ -133,9 +133,9 @@ mod tests {
     fn a_listener_of_this_process_is_found_by_its_port() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
-        assert_eq!(find(&Place::Tcp(address)), Some(std::process::id()));
+        assert_eq!(find(&ServerAddress::Tcp(address)), Some(std::process::id()));
         drop(listener);
-        assert_eq!(find(&Place::Tcp(address)), None);
+        assert_eq!(find(&ServerAddress::Tcp(address)), None);
     }
 
     #[test]
@@ -143,13 +143,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
         let _listener = UnixListener::bind(&path).expect("a socket");
-        assert_eq!(find(&Place::Unix(path)), Some(std::process::id()));
-        assert_eq!(find(&Place::Unix(folder.path().join("none"))), None);
+        assert_eq!(find(&ServerAddress::Unix(path)), Some(std::process::id()));
+        assert_eq!(find(&ServerAddress::Unix(folder.path().join("none"))), None);
     }
 
     #[test]
     fn a_server_on_another_host_has_no_process_here() {
-        assert_eq!(find(&Place::Tcp("192.0.2.1:3306".parse().expect("an address"))), None);
+        assert_eq!(find(&ServerAddress::Tcp("192.0.2.1:3306".parse().expect("an address"))), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The sensors of a server on this machine, read at each tick and related to what completed in it.
 
-use super::process::{self, Place};
+use super::process::{self, ServerAddress};
 use super::status::ServerStatus;
 use crate::admission::Interval;
 use evenkeel_core::Nanos;
@@ -12,32 +12,32 @@ use evenkeel_sense::pressure::{Pressure, PressureReading};
 use evenkeel_sense::switches::{Switches, SwitchesReading};
 use evenkeel_sense::{Cgroup, Domain};
 
-/// Context switches cost one file a thread: they may take one part in so many of the time.
+/// Reading context switches takes one file for each thread. It may take one part in so many of the time.
 const SWITCHES_SHARE: u64 = 200;
-/// And are read no more often than this.
+/// Context switches are read no more often than this.
 const SWITCHES_EVERY: Nanos = Nanos::from_secs(1);
-/// A process that is gone is looked for this often.
+/// The server's process is looked for this often while it is not found.
 const SEARCH_EVERY: Nanos = Nanos::from_secs(1);
 
 /// Which sensors there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Available {
-    /// Process of the server.
+    /// Number of the server's process, where it runs on this machine.
     pub process: Option<u32>,
-    /// Hardware counters.
+    /// Whether hardware counters can be read.
     pub counters: bool,
-    /// Memory pressure.
+    /// Whether memory pressure can be read.
     pub pressure: bool,
-    /// The server's own status.
+    /// Whether the server's own status is known.
     pub status: bool,
 }
 
 /// Sensors of one backend.
 #[derive(Debug)]
 pub struct Sensors {
-    place: Option<Place>,
+    address: Option<ServerAddress>,
     server: Option<Server>,
-    /// Counters see whole CPUs: only where the operator says that the server has them to itself.
+    /// Whether hardware counters are used. They count whole CPUs, so that the operator must say that the server has them alone.
     count: bool,
     searched: Option<Nanos>,
     status: Option<ServerStatus>,
@@ -65,10 +65,10 @@ struct Reading {
 }
 
 impl Sensors {
-    /// Of the server that listens at `place`; `None` for one on another host, of which only its own status
-    /// tells. `count` opens hardware counters on the CPUs of the server.
-    pub fn new(place: Option<Place>, count: bool, status: Option<ServerStatus>) -> Self {
-        Self { place, server: None, count, searched: None, status }
+    /// The sensors of the server that listens at `address`; `None` for one on another host, of which only its own status
+    /// is known. `count` opens hardware counters on the CPUs of the server.
+    pub fn new(address: Option<ServerAddress>, count: bool, status: Option<ServerStatus>) -> Self {
+        Self { address, server: None, count, searched: None, status }
     }
 
     /// Which sensors there are now.
@@ -82,7 +82,7 @@ impl Sensors {
         }
     }
 
-    /// What they say of the interval that ends now.
+    /// The readings of the interval that ends now.
     pub fn read(&mut self, now: Nanos, interval: &Interval) -> Signals {
         let mut signals = Signals::default();
         if interval.completions > 0 {
@@ -104,7 +104,7 @@ impl Sensors {
         if self.server.is_none() && due {
             self.searched = Some(now);
             self.server =
-                self.place.as_ref().and_then(process::find).map(|pid| Server::open(pid, self.count));
+                self.address.as_ref().and_then(process::find).map(|pid| Server::open(pid, self.count));
         }
     }
 }
@@ -204,8 +204,8 @@ mod tests {
     fn a_local_server_shows_its_cpu_per_commit_and_a_tick_without_commits_shows_none() {
         // This process plays the server.
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let place = Place::Tcp(listener.local_addr().expect("an address"));
-        let mut sensors = Sensors::new(Some(place), false, None);
+        let address = ServerAddress::Tcp(listener.local_addr().expect("an address"));
+        let mut sensors = Sensors::new(Some(address), false, None);
         let clock = evenkeel_os::clock::Clock::start();
         let own = || evenkeel_sense::own::OwnReading::process().expect("an account").busy;
         let begun = own();
@@ -229,8 +229,8 @@ mod tests {
 
     #[test]
     fn a_server_on_another_host_has_no_sensors_and_no_zeros() {
-        let place = Place::Tcp("192.0.2.1:3306".parse().expect("an address"));
-        let mut sensors = Sensors::new(Some(place), true, None);
+        let address = ServerAddress::Tcp("192.0.2.1:3306".parse().expect("an address"));
+        let mut sensors = Sensors::new(Some(address), true, None);
         sensors.read(Nanos::ZERO, &interval(10));
         let signals = sensors.read(Nanos::from_secs(2), &interval(0));
         assert_eq!(signals, Signals::default());

@@ -1,4 +1,4 @@
-//! What the server says of itself, asked with an account of its own by whoever holds a connection.
+//! The server's own status, which a connection with an account of its own asks for.
 
 use crate::admission::Interval;
 use evenkeel_core::Nanos;
@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A reading older than this is not available any more.
 const FRESH: Nanos = Nanos::from_secs(5);
 
-/// Where readings are put.
+/// The latest reading of the server's status. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct StatusBoard(Arc<Mutex<Option<(Nanos, StatusReading)>>>);
+pub struct LatestStatus(Arc<Mutex<Option<(Nanos, StatusReading)>>>);
 
-impl StatusBoard {
-    /// An empty one.
+impl LatestStatus {
+    /// There is no reading yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The reading of this instant, on the clock of the guard; `None` where the server did not answer.
-    pub fn post(&self, now: Nanos, reading: Option<StatusReading>) {
+    /// Puts the reading of this instant, by the clock of the guard; `None` where the server did not answer.
+    pub fn put(&self, now: Nanos, reading: Option<StatusReading>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reading.map(|reading| (now, reading));
     }
 
@@ -31,7 +31,7 @@ impl StatusBoard {
 /// The server's status from one tick to the next.
 #[derive(Debug)]
 pub struct ServerStatus {
-    board: StatusBoard,
+    latest: LatestStatus,
     last: Option<(Nanos, StatusReading)>,
     in_flight_s: f64,
     share: Option<f64>,
@@ -39,9 +39,9 @@ pub struct ServerStatus {
 }
 
 impl ServerStatus {
-    /// Reads what is posted on `board`.
-    pub fn new(board: StatusBoard) -> Self {
-        Self { board, last: None, in_flight_s: 0.0, share: None, fresh: false }
+    /// Goes by the readings that are put into `latest`.
+    pub fn new(latest: LatestStatus) -> Self {
+        Self { latest, last: None, in_flight_s: 0.0, share: None, fresh: false }
     }
 
     /// Whether the server has answered lately.
@@ -54,7 +54,7 @@ impl ServerStatus {
     /// those in flight say more, and the larger of the two counts.
     pub fn lock_wait_share(&mut self, now: Nanos, interval: &Interval) -> Option<f64> {
         self.in_flight_s += interval.in_flight_mean * (interval.end - interval.start).as_secs_f64();
-        let current = self.board.get();
+        let current = self.latest.get();
         self.fresh = current.as_ref().is_some_and(|(at, _)| now - *at <= FRESH);
         if !self.fresh {
             (self.last, self.share) = (None, None);
@@ -107,11 +107,11 @@ mod tests {
 
     #[test]
     fn lock_waits_are_a_share_of_the_time_in_flight() {
-        let board = StatusBoard::new();
-        let mut server = ServerStatus::new(board.clone());
-        board.post(Nanos::from_secs(1), Some(status(10, 1_000, 0)));
+        let latest = LatestStatus::new();
+        let mut server = ServerStatus::new(latest.clone());
+        latest.put(Nanos::from_secs(1), Some(status(10, 1_000, 0)));
         assert_eq!(server.lock_wait_share(Nanos::from_secs(1), &interval(0)), None);
-        board.post(Nanos::from_secs(2), Some(status(11, 3_000, 0)));
+        latest.put(Nanos::from_secs(2), Some(status(11, 3_000, 0)));
         assert_eq!(server.lock_wait_share(Nanos::from_secs(2), &interval(1)), Some(0.5));
         // Between readings the last share holds.
         assert_eq!(server.lock_wait_share(Nanos::from_millis(2_100), &interval(2)), Some(0.5));
@@ -119,26 +119,26 @@ mod tests {
 
     #[test]
     fn where_no_wait_ends_those_that_wait_now_count() {
-        let board = StatusBoard::new();
-        let mut server = ServerStatus::new(board.clone());
-        board.post(Nanos::from_secs(1), Some(status(10, 0, 3)));
+        let latest = LatestStatus::new();
+        let mut server = ServerStatus::new(latest.clone());
+        latest.put(Nanos::from_secs(1), Some(status(10, 0, 3)));
         server.lock_wait_share(Nanos::from_secs(1), &interval(0));
-        board.post(Nanos::from_secs(2), Some(status(11, 0, 3)));
+        latest.put(Nanos::from_secs(2), Some(status(11, 0, 3)));
         assert_eq!(server.lock_wait_share(Nanos::from_secs(2), &interval(1)), Some(0.75));
     }
 
     #[test]
     fn a_server_that_does_not_answer_or_lacks_the_counter_is_not_available() {
-        let board = StatusBoard::new();
-        let mut server = ServerStatus::new(board.clone());
+        let latest = LatestStatus::new();
+        let mut server = ServerStatus::new(latest.clone());
         for second in 1..4 {
-            board.post(Nanos::from_secs(second), Some(StatusReading::new([("Uptime", "9")])));
+            latest.put(Nanos::from_secs(second), Some(StatusReading::new([("Uptime", "9")])));
             assert_eq!(server.lock_wait_share(Nanos::from_secs(second), &interval(second)), None);
         }
         assert!(server.is_fresh());
         assert_eq!(server.lock_wait_share(Nanos::from_secs(60), &interval(59)), None);
         assert!(!server.is_fresh());
-        board.post(Nanos::from_secs(61), None);
+        latest.put(Nanos::from_secs(61), None);
         assert_eq!(server.lock_wait_share(Nanos::from_secs(61), &interval(60)), None);
     }
 }

@@ -3,16 +3,16 @@
 use super::Baseline;
 use super::check::Fault;
 use super::journal::{Entry, Journal};
-use super::keeper::{Keeper, Verdict};
 use super::loans::Loans;
 use super::sensors::{Available, Sensors};
+use super::supervised::{SupervisedController, Verdict};
 use crate::admission::{Census, Gate, Interval, Options, TenantCensus};
 use crate::event::{Event, Listener};
 use crate::snapshot::{Snapshot, Totals};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Controller, Response, Sample};
-use evenkeel_os::board::Board;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::latest::Latest;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -20,33 +20,33 @@ use std::time::Duration;
 /// Entries of the journal that are kept in memory: a quarter of an hour at ten ticks a second.
 const JOURNAL_MAX: usize = 9_000;
 
-/// The way to a gate that threads share: whoever holds it delivers what a call brings about.
+/// Access to a gate that threads share. Whoever implements it passes on the notices that a call brings about.
 pub trait Reach: Send + Sync {
     /// Calls `act` once with the gate.
     fn reach(&self, act: &mut dyn FnMut(&mut Gate));
 }
 
-/// Tenants are counted this often.
+/// Tenants are counted no more often than this.
 const TENANTS_EVERY: Nanos = Nanos::from_millis(500);
 
 /// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// From one tick to the next, 50 to 100 ms.
+    /// Time from one tick to the next, 50 to 100 ms.
     pub tick: Nanos,
     /// The limit until the controller has decided.
-    pub start: u32,
+    pub initial_limit: u32,
     /// No limit passes this.
-    pub limit_max: u32,
+    pub max_limit: u32,
     /// Options of the gate.
     pub options: Options,
 }
 
-/// What the loop can be told.
+/// What other threads ask of the loop.
 pub enum Order {
-    /// New settings, and a new controller where one is given; what runs goes on.
+    /// Takes new settings, and a new controller where one is given; transactions that run go on.
     Set(Settings, Option<Box<dyn Controller>>),
-    /// The journal as it is.
+    /// Sends the journal as it is.
     Journal(std::sync::mpsc::Sender<Journal>),
     /// Ends the loop; the limit stays.
     Stop,
@@ -55,12 +55,12 @@ pub enum Order {
 /// Where entries of the journal go.
 pub type Recorder = Box<dyn FnMut(&Entry) + Send>;
 
-/// The loop.
+/// The loop, which owns the controller and the limit.
 pub struct Loop {
     gate: Arc<dyn Reach>,
     clock: Clock,
     settings: Settings,
-    keeper: Keeper,
+    controller: SupervisedController,
     sensors: Sensors,
     baseline: Baseline,
     journal: Journal,
@@ -75,25 +75,25 @@ pub struct Loop {
     tenants: Arc<[TenantCensus]>,
     listener: Arc<dyn Listener>,
     record: Recorder,
-    board: Board<Snapshot>,
+    latest: Latest<Snapshot>,
 }
 
 impl Loop {
-    /// A loop on a gate. `record` gets every entry of the journal, `board` every snapshot.
+    /// A loop on a gate. `record` gets every entry of the journal, and `latest` every snapshot.
     pub fn new(
         (gate, clock): (Arc<dyn Reach>, Clock),
         (controller, sensors): (Box<dyn Controller>, Sensors),
         settings: Settings,
-        (listener, board): (Arc<dyn Listener>, Board<Snapshot>),
+        (listener, latest): (Arc<dyn Listener>, Latest<Snapshot>),
         record: Recorder,
     ) -> Self {
-        let keeper = Keeper::new(controller, settings.start, settings.limit_max);
-        let limit = settings.start.clamp(1, settings.limit_max.max(1));
+        let controller = SupervisedController::new(controller, settings.initial_limit, settings.max_limit);
+        let limit = settings.initial_limit.clamp(1, settings.max_limit.max(1));
         let mut this = Self {
             gate,
             clock,
             settings,
-            keeper,
+            controller,
             sensors,
             baseline: Baseline::default(),
             journal: Journal::new(JOURNAL_MAX),
@@ -107,13 +107,13 @@ impl Loop {
             tenants: Arc::default(),
             listener,
             record,
-            board,
+            latest,
         };
         this.apply(limit);
         this
     }
 
-    /// Ticks until told to stop, or until nobody can give orders any more.
+    /// Ticks until it is ordered to stop, or until nobody can give orders any more.
     pub fn run(mut self, orders: &Receiver<Order>) {
         let mut next = self.clock.now() + self.settings.tick;
         loop {
@@ -134,15 +134,15 @@ impl Loop {
         match order {
             Order::Set(settings, controller) => {
                 self.settings = settings;
-                self.keeper.set_limit_max(settings.limit_max);
+                self.controller.set_max_limit(settings.max_limit);
                 if let Some(controller) = controller {
-                    self.keeper.replace(controller, settings.limit_max);
+                    self.controller.replace(controller, settings.max_limit);
                 }
-                let (from, to) = (self.limit, self.limit.min(settings.limit_max.max(1)));
+                let (from, to) = (self.limit, self.limit.min(settings.max_limit.max(1)));
                 if from != to {
-                    // No tick sees this change, and none may pass untold or uncounted.
+                    // No tick sees this change, and every change has an event and is counted.
                     self.totals.changes += 1;
-                    self.listener.tell(&Event::LimitMax { from, to });
+                    self.listener.notify(&Event::MaxLimit { from, to });
                 }
                 self.apply(to);
             }
@@ -162,19 +162,19 @@ impl Loop {
         });
     }
 
-    /// One tick, at `now`.
+    /// Does one tick, at `now`.
     pub fn tick(&mut self, now: Nanos) {
         let (interval, census) = self.look(now);
         let reading = Clock::start();
         let signals = self.sensors.read(now, &interval);
         self.totals.sensing_s += reading.now().as_secs_f64();
         let mut sample = Sample { signals, ..sample(&interval, self.limit) };
-        let verdict = self.keeper.tick(&mut sample);
+        let verdict = self.controller.tick(&mut sample);
         let loans = self.loans.update(now, &interval, &census, &sample.signals);
         self.totals.add(&interval);
-        self.totals.held += u64::from(verdict.is_held());
+        self.totals.kept += u64::from(verdict.is_kept());
         self.baseline.learn(&sample);
-        self.tell(&verdict, &census);
+        self.notify(&verdict, &census);
         self.enforce(now, verdict, loans);
         let entry = Entry { sample, verdict };
         (self.record)(&entry);
@@ -203,17 +203,17 @@ impl Loop {
         self.gate.reach(&mut |gate| gate.set_loans_max(loans));
         if verdict.limit != self.limit {
             let dry_run = self.settings.options.dry_run;
-            self.listener.tell(&Event::Limit { from: self.limit, verdict, dry_run });
+            self.listener.notify(&Event::Limit { from: self.limit, verdict, dry_run });
             self.limit = verdict.limit;
             self.totals.changes += 1;
             self.gate.reach(&mut |gate| gate.set_limit(now, verdict.limit as usize));
         }
     }
 
-    fn tell(&mut self, verdict: &Verdict, census: &Census) {
+    fn notify(&mut self, verdict: &Verdict, census: &Census) {
         if verdict.fault != self.fault {
             self.fault = verdict.fault;
-            self.listener.tell(&match verdict.fault {
+            self.listener.notify(&match verdict.fault {
                 Some(fault) => Event::Fault { fault, limit: verdict.limit },
                 None => Event::Recovered,
             });
@@ -221,24 +221,24 @@ impl Loop {
         let available = self.sensors.available();
         if self.available != Some(available) {
             self.available = Some(available);
-            self.listener.tell(&Event::Sensors(available));
+            self.listener.notify(&Event::Sensors(available));
         }
         if census.liveness_total > self.liveness {
             let admitted = census.liveness_total - self.liveness;
             self.liveness = census.liveness_total;
             let after = census.liveness_after;
-            self.listener.tell(&Event::Liveness { admitted, after });
+            self.listener.notify(&Event::Liveness { admitted, after });
         }
     }
 
     fn show(&self, at: Nanos, census: Census, entry: &Entry) {
-        self.board.post(Snapshot {
+        self.latest.put(Snapshot {
             at,
             census,
             sample: entry.sample.clone(),
             verdict: entry.verdict,
-            proven: self.keeper.proven(),
-            controller: self.keeper.name(),
+            proven: self.controller.proven(),
+            controller: self.controller.name(),
             dry_run: self.settings.options.dry_run,
             available: self.sensors.available(),
             baseline: self.baseline.clone(),

@@ -84,7 +84,7 @@ impl Act {
 /// Of more steps than this in one text, those that take are [`Act::Doubt`] and those that give are forgotten.
 const ACTS_MAX: usize = 16;
 
-/// A text, classified.
+/// What is known of the text of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     /// Its steps, in their order; most statements have none.
@@ -131,7 +131,7 @@ impl Statement {
                 break;
             }
         }
-        // Its body, or what is done after it: the number of results will tell.
+        // Its body, or what is done after it: the number of results will show.
         let hidden = statements.next().is_some();
         if !whole && reader.statements == 0 {
             reader.acts.push(Act::Doubt);

@@ -58,7 +58,7 @@ fn is_trifle(tokens: &[Token<'_>], at: usize) -> bool {
         Token::Word(word) | Token::Name(word) if called => is_waiting(word) || is_one_of(word, &TRIFLING),
         Token::Text(_) => !called,
         Token::Word(_) | Token::Name(_) => {
-            // A name of what is told, with or without AS.
+            // A name of a column of the result, with or without AS.
             let is_last = matches!(next, None | Some(Token::Sign(b',')));
             match at.checked_sub(1).and_then(|before| tokens.get(before)) {
                 Some(Token::Sign(b')' | b'?') | Token::Number | Token::Text(_)) => {

@@ -13,7 +13,7 @@ const SPARE: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     Free,
-    /// For an administrator.
+    /// A place that only an administrator may take.
     Spare,
     None,
 }
@@ -44,7 +44,7 @@ pub fn room(clients: u64, bound: usize, administrators: bool) -> Room {
     }
 }
 
-/// Tells a client why it cannot come in, in the words of a server that is full.
+/// Sends a client the reason why it cannot come in, in the words of a server that is full.
 pub fn turn_away(client: &Socket, why: Refused, shared: &Shared) {
     let refusal = match why {
         Refused::TooMany => Refusal::TooManyClients,

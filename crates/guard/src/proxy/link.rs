@@ -23,7 +23,7 @@ pub trait Transport {
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
     /// Receives what is there; `WouldBlock` where nothing is, 0 at the end.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<usize>;
-    /// Tells the other side that nothing more is sent.
+    /// Sends the end: the other side sees that nothing more comes.
     fn end(&self);
     /// Whether the other machine owes an answer for so long that it must be gone.
     fn is_lost(&self, silence: Nanos) -> bool;
@@ -47,7 +47,7 @@ impl Transport for Socket {
     }
 }
 
-/// A side.
+/// The connection to one side: what is still to be sent, and whether it has ended.
 pub struct Link<T> {
     socket: T,
     tls: Option<Box<Connection>>,
@@ -58,7 +58,7 @@ pub struct Link<T> {
     readable: bool,
     /// The end was announced: short reads do not mean that nothing more is there.
     ending: bool,
-    /// Our own end is to be told once all is sent, and was told.
+    /// The end is to be sent once all is sent, and was sent.
     end_wanted: bool,
     ended: bool,
 }
@@ -160,7 +160,7 @@ impl<T: Transport> Link<T> {
         // Idle sessions own no buffer.
         (self.unsent, self.sent) = (Vec::new(), 0);
         if self.end_wanted {
-            self.tell_end();
+            self.send_end();
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl<T: Transport> Link<T> {
                 Ok(Received::End)
             }
             Ok(count) => {
-                // Edge-triggered: after a short read the kernel tells again when more is there.
+                // Edge-triggered: after a short read the kernel has a new event when more is there.
                 self.readable = self.tls.is_some() || self.ending || count == buffer.len();
                 Ok(Received::Bytes(count))
             }
@@ -235,20 +235,20 @@ impl<T: Transport> Link<T> {
         }
     }
 
-    /// Tells the other side that nothing more comes, once all is sent.
+    /// Sends the end to the other side, once all is sent.
     pub fn end(&mut self) {
         self.end_wanted = true;
         if !self.is_blocked() {
-            self.tell_end();
+            self.send_end();
         }
     }
 
-    /// Whether all was sent and the end was told.
+    /// Whether all was sent, and the end too.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    fn tell_end(&mut self) {
+    fn send_end(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }

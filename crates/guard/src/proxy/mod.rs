@@ -48,9 +48,9 @@ pub enum GuardError {
     /// The port or the path is taken, say.
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: Address,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
     /// The name of the server has no address.
@@ -58,7 +58,7 @@ pub enum GuardError {
     Backend {
         /// The server.
         address: Address,
-        /// What is wrong.
+        /// What is wrong with it.
         source: io::Error,
     },
     /// TLS cannot be set up.
@@ -107,7 +107,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Listens and begins to serve. The server may come later: until then clients are told that it is not
+    /// Listens and begins to serve. The server may come later: until then clients are refused, because it is not
     /// there.
     pub fn start(plan: Plan) -> Result<Self, GuardError> {
         evenkeel_os::allow_descriptors();
@@ -169,7 +169,7 @@ impl Guard {
         self.shared.with_gate(None, &mut Vec::new(), |gate| act(gate, now))
     }
 
-    /// All that is held, and why.
+    /// Counts everything, the tenants included.
     pub fn census(&self) -> Census {
         self.with_gate(|gate, now| gate.census(now))
     }

@@ -46,7 +46,7 @@ pub struct Pair<T> {
     over: [bool; 2],
     lost: [bool; 2],
     blocked: bool,
-    told: bool,
+    all_sent: bool,
     closed: bool,
     /// The server said something since the worker looked last.
     heard: bool,
@@ -69,7 +69,7 @@ impl<T: Transport> Pair<T> {
             over: [false; 2],
             lost: [false; 2],
             blocked: false,
-            told: false,
+            all_sent: false,
             closed: false,
             heard: false,
         }
@@ -104,11 +104,11 @@ impl<T: Transport> Pair<T> {
             Notice::Rejected(_, rejection) => Event::Rejected(rejection),
             Notice::Close(_) => Event::CloseIdle,
         };
-        self.tell(event, desk);
+        self.happens_in_session(event, desk);
         self.pump(desk)
     }
 
-    /// Whether anything is due from the server, if only that it takes what it is told: a command that is not answered
+    /// Whether anything is due from the server, if only that it takes what is sent to it: a command that is not answered
     /// may be on its way to a machine that is gone, and its client is not heard meanwhile.
     pub fn awaits_server(&self) -> bool {
         self.session.awaits_server() || self.server.is_blocked()
@@ -122,9 +122,9 @@ impl<T: Transport> Pair<T> {
         self.pump(desk)
     }
 
-    /// Tells the session something, does what it wants, and moves what can be moved.
+    /// Passes an event to the session, does what it wants, and moves what can be moved.
     pub fn happens(&mut self, event: Event<'_>, desk: &mut Desk<'_>) -> Flow {
-        self.tell(event, desk);
+        self.happens_in_session(event, desk);
         self.pump(desk)
     }
 
@@ -164,7 +164,7 @@ impl<T: Transport> Pair<T> {
         }
         if other_blocked || !self.session.hears(side) {
             if self.link(side).is_ending() {
-                self.tell(Event::Leaving(side), desk);
+                self.happens_in_session(Event::Leaving(side), desk);
             }
             return false;
         }
@@ -184,7 +184,7 @@ impl<T: Transport> Pair<T> {
             }
             Ok(Received::End) => {
                 self.over[side as usize] = true;
-                self.tell(Event::Ended(side), desk);
+                self.happens_in_session(Event::Ended(side), desk);
             }
             Err(error) => self.lost(side, error, desk),
         }
@@ -199,11 +199,11 @@ impl<T: Transport> Pair<T> {
     fn lost(&mut self, side: Side, error: io::Error, desk: &mut Desk<'_>) {
         self.over[side as usize] = true;
         if !std::mem::replace(&mut self.lost[side as usize], true) {
-            self.tell(Event::Lost(side, error), desk);
+            self.happens_in_session(Event::Lost(side, error), desk);
         }
     }
 
-    fn tell(&mut self, event: Event<'_>, desk: &mut Desk<'_>) {
+    fn happens_in_session(&mut self, event: Event<'_>, desk: &mut Desk<'_>) {
         self.session.on(event, &mut desk.cx);
         self.perform(Side::Client, desk);
     }
@@ -264,19 +264,19 @@ impl<T: Transport> Pair<T> {
     }
 
     fn send(&mut self, side: Side, bytes: &[u8]) -> Result<(), (Side, io::Error)> {
-        // A side whose end is known may still listen; one that is lost fails again, which is not told twice.
+        // A side whose end is known may still listen; one that is lost fails again, which is no new event.
         self.link(side).send(bytes).map_err(|error| (side, error))
     }
 
-    /// Tells the session whether its client reads, and when it has been told everything.
+    /// Passes on to the session whether its client reads, and when everything has gone out to it.
     fn watch_client(&mut self, desk: &mut Desk<'_>) {
         let blocked = self.client.is_blocked();
         if blocked != self.blocked {
             self.blocked = blocked;
-            self.tell(Event::Blocked(blocked), desk);
+            self.happens_in_session(Event::Blocked(blocked), desk);
         }
-        if self.client.has_ended() && !std::mem::replace(&mut self.told, true) {
-            self.tell(Event::Told, desk);
+        if self.client.has_ended() && !std::mem::replace(&mut self.all_sent, true) {
+            self.happens_in_session(Event::AllSent, desk);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a guard is told before it starts.
+//! What a guard has to know before it starts.
 
 use super::kinds::PATIENCE_MAX;
 use crate::admission::Options;
@@ -44,7 +44,7 @@ pub struct Plan {
     pub clients_max: Option<usize>,
     /// Time after which a server whose host does not answer any more is given up.
     pub silence_max: Nanos,
-    /// Tells the server who the client is, by the PROXY protocol.
+    /// Whether the server learns who the client is, by the PROXY protocol.
     pub proxy_protocol: bool,
     /// Refuses accounts that are bound to hosts: through a guard all clients come from its own.
     pub refuse_host_accounts: bool,

@@ -1,4 +1,4 @@
-//! Why the guard itself ends a connection, and in which words it tells the client.
+//! Why the guard itself ends a connection, and the words that it sends to the client.
 
 use evenkeel_wire::ProtocolError;
 use evenkeel_wire::relay::hello;
@@ -77,7 +77,7 @@ impl Refusal {
             Self::LoginTooSlow => (1159, b"08S01"),
             Self::TooManyClients | Self::NoDescriptors => (1040, b"08004"),
             // "Too many active concurrent transactions", with the state by which a rolled back transaction may be tried
-            // again. In the middle of a session a state of class 08 would tell pools that the connection is broken: they
+            // again. In the middle of a session a state of class 08 would mean to pools that the connection is broken: they
             // would close it and open another, while the server has too much to do already.
             Self::Gate(_) => (1637, b"40001"),
             Self::Idle => (1927, b"70100"),
@@ -85,7 +85,7 @@ impl Refusal {
         }
     }
 
-    /// Whether it stands where the client expects an answer, or wants none: it can be told in any case.
+    /// Whether it stands where the client expects an answer, or wants none, so that it can be sent in any case.
     pub fn speaks_for_itself(&self) -> bool {
         matches!(self, Self::Idle | Self::SocketAccount | Self::UnknownAccount(_) | Self::HostAccount)
     }

@@ -68,7 +68,7 @@ impl Drop for Permit {
 pub enum Asked {
     /// It may run, or waits.
     Permit(Permit),
-    /// It is refused.
+    /// The transaction is refused.
     Rejected(Rejection),
 }
 
@@ -134,7 +134,7 @@ impl Seat {
 }
 
 impl Permit {
-    /// What it allows.
+    /// Whether its transaction runs, waits, or has lent the permit.
     pub fn standing(&self) -> Standing {
         self.standing
     }

@@ -156,7 +156,7 @@ impl Shared {
         self.clock.now().0 >= self.deadline.load(Ordering::Relaxed)
     }
 
-    /// Does something with the gate, and tells the threads what follows from it for their sessions. Those of
+    /// Does something with the gate, and passes what follows from it for their sessions on to the threads. Those of
     /// the thread `own` come back in `local`.
     pub fn with_gate<T>(
         &self,

@@ -11,7 +11,7 @@ pub struct Stats {
     pub closed: Count,
     /// Logins that the server accepted.
     pub logins: Count,
-    /// Clients that the guard itself turned away, and told why.
+    /// Clients that the guard itself turned away, with the reason.
     pub refused: Count,
     /// Connections ended because of bytes that are not the protocol.
     pub malformed: Count,
@@ -23,7 +23,7 @@ pub struct Stats {
     pub resets: Count,
     /// Clients that took longer for their login than they may.
     pub login_timeouts: Count,
-    /// Clients beyond the most that may be connected at a time; they were told so. Not among `refused`.
+    /// Clients beyond the most that may be connected at a time, which were turned away. They are not among `refused`.
     pub clients_refused: Count,
     /// Sessions that ended because of a defect of the guard itself, each alone.
     pub panics: Count,
@@ -31,7 +31,7 @@ pub struct Stats {
     pub failovers: Count,
 }
 
-/// One of them.
+/// A count that any thread may add to.
 #[derive(Debug, Default)]
 pub struct Count(AtomicU64);
 
@@ -40,7 +40,7 @@ impl Count {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Its value.
+    /// The count so far.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

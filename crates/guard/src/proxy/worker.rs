@@ -32,9 +32,9 @@ const LISTENERS: u64 = TIMER - 1;
 /// A login older than this gives way where there is no room for another client.
 const LOGIN_SPARED: Nanos = Nanos::from_secs(1);
 
-/// A place for a session.
+/// A slot for a session of this thread.
 #[derive(Default)]
-struct Place {
+struct Slot {
     pair: Option<Box<Pair<Socket>>>,
     generation: u32,
     /// It has to be looked at from time to time.
@@ -52,7 +52,7 @@ pub struct Worker {
     listening: bool,
     /// When to listen again.
     paused_until: Nanos,
-    places: Vec<Place>,
+    slots: Vec<Slot>,
     free: Vec<usize>,
     /// Places that were left in this round: an event of the old session may still be in it.
     left: Vec<usize>,
@@ -83,7 +83,7 @@ impl Worker {
             listeners,
             listening: false,
             paused_until: Nanos::ZERO,
-            places: Vec::new(),
+            slots: Vec::new(),
             free: Vec::new(),
             left: Vec::new(),
             again: Vec::new(),
@@ -146,7 +146,7 @@ impl Worker {
             return self.accept((LISTENERS - ready.token) as usize);
         }
         let place = (ready.token / 2) as usize;
-        let Some(pair) = self.places.get_mut(place).and_then(|place| place.pair.as_mut()) else {
+        let Some(pair) = self.slots.get_mut(place).and_then(|place| place.pair.as_mut()) else {
             return Ok(());
         };
         let side = if ready.token.is_multiple_of(2) { Side::Client } else { Side::Server };
@@ -196,10 +196,10 @@ impl Worker {
             return arrivals::turn_away(&client, Refused::NoDescriptors, &shared);
         };
         let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place::default());
-            self.places.len() - 1
+            self.slots.push(Slot::default());
+            self.slots.len() - 1
         });
-        let found = &mut self.places[place];
+        let found = &mut self.slots[place];
         found.generation = found.generation.wrapping_add(1);
         let id = session_id(self.thread, place, found.generation);
         let now = shared.clock.now();
@@ -223,9 +223,8 @@ impl Worker {
     /// Whether a login that takes long has given way to who comes now.
     fn has_made_room(&mut self) -> bool {
         let now = self.shared.clock.now();
-        let since = |place: &Place| place.pair.as_ref().and_then(|pair| pair.session.login_since());
-        let waiting =
-            self.places.iter().enumerate().filter_map(|(place, found)| Some((since(found)?, place)));
+        let since = |place: &Slot| place.pair.as_ref().and_then(|pair| pair.session.login_since());
+        let waiting = self.slots.iter().enumerate().filter_map(|(place, found)| Some((since(found)?, place)));
         let Some((_, place)) = waiting.min().filter(|(since, _)| now - *since >= LOGIN_SPARED) else {
             return false;
         };
@@ -236,7 +235,7 @@ impl Worker {
     /// Tries the addresses that are left, until one of them may answer.
     fn connect(&mut self, place: usize) {
         let shared = Arc::clone(&self.shared);
-        let Some(pair) = &mut self.places[place].pair else { return };
+        let Some(pair) = &mut self.slots[place].pair else { return };
         let (endpoints, mut failed) = (Arc::clone(&pair.attempt.endpoints), io::ErrorKind::TimedOut.into());
         while let Some(endpoint) = endpoints.get(pair.attempt.tried) {
             let connected = Socket::connect(endpoint);
@@ -252,7 +251,7 @@ impl Worker {
             match watched {
                 Ok(socket) => {
                     pair.server = super::link::Link::new(socket);
-                    self.places[place].armed[1] = true;
+                    self.slots[place].armed[1] = true;
                     return;
                 }
                 Err(error) => failed = error,
@@ -264,7 +263,7 @@ impl Worker {
     /// A connection to the server was made or refused.
     fn connected(&mut self, place: usize) {
         let shared = Arc::clone(&self.shared);
-        let Some(pair) = &mut self.places[place].pair else { return };
+        let Some(pair) = &mut self.slots[place].pair else { return };
         let prepared =
             pair.server.socket().connected().and_then(|()| shared.greet(&pair.client, &mut pair.server));
         match prepared {
@@ -282,7 +281,7 @@ impl Worker {
     /// Lets a session do something, and does what follows for its place. A defect that panics ends this session alone:
     /// its permit and its sockets go with it.
     fn serve(&mut self, place: usize, act: impl FnOnce(&mut Pair<Socket>, &mut Desk<'_>) -> Flow) {
-        let Some(found) = self.places.get_mut(place) else { return };
+        let Some(found) = self.slots.get_mut(place) else { return };
         let Some(pair) = &mut found.pair else { return };
         let now = self.shared.clock.now();
         self.way.set_now(now);
@@ -324,18 +323,18 @@ impl Worker {
     }
 
     fn close(&mut self, place: usize) {
-        self.places[place].pair = None;
+        self.slots[place].pair = None;
         self.left.push(place);
         self.shared.stats.closed.add();
     }
 
-    /// Tells sessions what the gate has decided, and what follows from that, and so on.
+    /// Passes the gate's notices on to sessions, and those that follow from them, and so on.
     fn deliver(&mut self) {
         while !self.notices.is_empty() {
             for notice in std::mem::take(&mut self.notices) {
                 let id = session_of(notice);
                 let place = place_of(id);
-                let pair = self.places.get(place).and_then(|place| place.pair.as_ref());
+                let pair = self.slots.get(place).and_then(|place| place.pair.as_ref());
                 if pair.is_some_and(|pair| pair.session.id() == id) {
                     // One that left meanwhile has given its permit back by itself.
                     self.serve(place, |pair, desk| pair.notice(notice, desk));
@@ -354,8 +353,8 @@ impl Worker {
             self.way.set_now(now);
             self.way.reach(Some(&mut self.notices), &mut |gate, now| gate.tick(now));
         }
-        for place in 0..self.places.len() {
-            if self.places[place].watched {
+        for place in 0..self.slots.len() {
+            if self.slots[place].watched {
                 self.look(place, now);
             }
         }
@@ -370,11 +369,11 @@ impl Worker {
         if stops { self.stop() } else { Ok(false) }
     }
 
-    /// Whether servers are there still, which their machines' silence alone would not tell for a quarter of an hour.
+    /// Whether servers are there still, which the silence of their machines alone would not show for a quarter of an hour.
     fn look_for_servers(&mut self) {
         let silence = self.shared.terms.plan.silence_max;
-        for place in 0..self.places.len() {
-            if self.places[place].pair.as_ref().is_some_and(|pair| pair.awaits_server()) {
+        for place in 0..self.slots.len() {
+            if self.slots[place].pair.as_ref().is_some_and(|pair| pair.awaits_server()) {
                 self.serve(place, |pair, desk| pair.look_for_server(silence, desk));
             }
         }
@@ -382,7 +381,7 @@ impl Worker {
 
     /// What time brings about for one session.
     fn look(&mut self, place: usize, now: Nanos) {
-        let Some(pair) = &self.places[place].pair else { return };
+        let Some(pair) = &self.slots[place].pair else { return };
         if pair.session.is_connecting() {
             let addresses = pair.attempt.endpoints.len();
             let share = Nanos(self.shared.terms.plan.login_max.0 / addresses.max(1) as u64);
@@ -400,7 +399,7 @@ impl Worker {
         self.listen(false)?;
         self.listeners.iter().for_each(Listener::close);
         let late = self.shared.is_past_deadline();
-        for place in &mut self.places {
+        for place in &mut self.slots {
             let Some(pair) = &place.pair else { continue };
             let idle = pair.session.is_idle();
             if late || idle {
@@ -409,7 +408,7 @@ impl Worker {
                 self.shared.stats.closed.add();
             }
         }
-        Ok(self.places.iter().all(|place| place.pair.is_none()))
+        Ok(self.slots.iter().all(|place| place.pair.is_none()))
     }
 }
 

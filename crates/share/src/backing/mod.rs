@@ -16,10 +16,10 @@ use std::io;
 use std::os::fd::RawFd;
 pub use volatile::{VolatileBacking, VolatileOptions};
 
-/// A work that has ended.
+/// A piece of work that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// The name it was started under.
+    /// The name under which it was started.
     pub id: u64,
     /// How it ended: truthfully, and not tried again.
     pub answer: Answer,
@@ -27,10 +27,10 @@ pub struct Ended {
 
 /// Storage of a fixed size. The engine checks ranges before; each work that is started ends once.
 pub trait Backing: Send {
-    /// Its size.
+    /// Its size in bytes.
     fn bytes(&self) -> u64;
 
-    /// Whether it may only be read.
+    /// Whether the disk may only be read.
     fn is_read_only(&self) -> bool;
 
     /// Who does the I/O, in a word or two for people.
@@ -70,7 +70,7 @@ pub trait Backing: Send {
         None
     }
 
-    /// The instant at which to collect though the descriptor does not tell.
+    /// The instant at which to collect though the descriptor shows nothing.
     fn due(&self) -> Option<Nanos> {
         None
     }

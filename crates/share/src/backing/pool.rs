@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 
 /// Does works by calls that wait.
 pub(super) trait Perform: Send + Sync {
-    /// From its beginning to its end.
+    /// Does one piece of work, and waits until it has ended.
     fn perform(&self, work: Work) -> Answer;
 }
 

@@ -46,7 +46,7 @@ struct Array {
 }
 
 impl Station {
-    /// An idle one.
+    /// A station with nothing to do.
     pub fn new() -> Self {
         let engines: Arc<Mutex<Vec<Worker>>> = Arc::default();
         let known = Arc::downgrade(&engines);
@@ -172,7 +172,7 @@ impl Backing for Disk {
 /// A host: an engine, its loop, and clients.
 pub struct Host {
     pub looped: Loop,
-    pub board: Board<Snapshot>,
+    pub latest: Latest<Snapshot>,
     pub events: Arc<Mutex<Vec<Event>>>,
     _wants: Wants,
 }
@@ -202,23 +202,23 @@ impl Host {
         guard(&station.engines).push(Worker::by_hand(plan, inbox, station.array.clock));
         let wants = Arc::new(AtomicBool::new(true));
         (0..wanted).for_each(|_| ask(&engine, &wants));
-        let (events, board) = (Arc::new(Mutex::new(Vec::new())), Board::new());
+        let (events, latest) = (Arc::new(Mutex::new(Vec::new())), Latest::new());
         let heard = Arc::clone(&events);
         let listener = Arc::new(move |event: &Event| heard.lock().expect("no panic").push(event.clone()));
         let settings = Settings { period: PERIOD, law: law(), costs: Costs::default() };
         let names = vec!["disk".to_owned()];
-        let mut looped = Loop::new((engine, names), (bus, clock), settings, (listener, board.clone()));
+        let mut looped = Loop::new((engine, names), (bus, clock), settings, (listener, latest.clone()));
         looped.patience = Duration::from_secs(60);
-        Self { looped, board, events, _wants: Wants(wants) }
+        Self { looped, latest, events, _wants: Wants(wants) }
     }
 
     /// The window that its engine keeps to.
     pub fn window(&self) -> f64 {
-        self.board.latest().map_or(0.0, |snapshot| snapshot.window)
+        self.latest.get().map_or(0.0, |snapshot| snapshot.window)
     }
 
-    /// What was told since the last call, but for windows.
-    pub fn told(&self) -> Vec<Event> {
+    /// The events since the last call, but for changes of the window.
+    pub fn events(&self) -> Vec<Event> {
         let mut events = self.events.lock().expect("no panic");
         std::mem::take(&mut *events).into_iter().filter(|event| !event.is_routine()).collect()
     }

@@ -1,17 +1,17 @@
-//! The loop of a host that shares storage: measure, tell, hear, ask the law, set the window.
+//! The loop of a host that shares storage: measure, report, hear the others, ask the law, set the window.
 //!
-//! Once a period, at an instant of it that follows from the member's name, so that members are spread over it. Where the
-//! bus is down, or the law fails, the last window is kept and that is told once; hosts without a bus neither stop nor
-//! burst. A period that came late is not made up for.
+//! It does so once a period, at an instant that follows from the member's name, so that members are spread over the period.
+//! Where the bus is down or the law fails, the last window is kept, and listeners hear of it once; hosts without a bus
+//! neither stop nor burst. A period that came late is not made up for.
 
-mod keeper;
 mod shown;
 mod snapshot;
 mod storage;
+mod supervised;
 mod why;
 
-pub use keeper::Keeper;
 pub use snapshot::{Disk, Member, Snapshot, Totals};
+pub use supervised::SupervisedLaw;
 pub use why::{Fault, Why};
 
 use super::event::{Event, Listener};
@@ -19,8 +19,8 @@ use super::{DiskCounts, Handle, Seen};
 use evenkeel_bus::{Bus, Dropped, Heard, SILENT_PERIODS};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Costs, Law, Report};
-use evenkeel_os::board::Board;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::latest::Latest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -29,18 +29,18 @@ use storage::{Crowded, Storage};
 
 /// Longest wait for the engine.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Dropped reports are told at most this often.
+/// Listeners hear of dropped reports at most this often.
 const DROPS_EVERY: Nanos = Nanos::from_secs(60);
 
-/// A period that ends later than this, or half a period, was none in which this host ran all the time.
+/// In a period that ends later than this, or than half a period, this host did not run all the time.
 const LATE: Nanos = Nanos::from_millis(250);
-/// Periods of which nothing is told after such a one: what was under way ends in it, or in the next.
+/// Periods, with that one, whose latency is not reported: I/Os that were under way end in it or in the next.
 const DOUBTED: u32 = 2;
 
 /// What the operator chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// From one report to the next.
+    /// Time from one report to the next.
     pub period: Nanos,
     /// What sets the window.
     pub law: Law,
@@ -48,7 +48,7 @@ pub struct Settings {
     pub costs: Costs,
 }
 
-/// What the loop can be told.
+/// What other threads ask of the loop.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// New settings; another law goes on from the window in force.
@@ -57,45 +57,45 @@ pub enum Order {
     Shares(usize, f64),
     /// One more disk: its place, and its name.
     Add(usize, String),
-    /// Ends the loop; the window stays, and the others are told that this member leaves.
+    /// Ends the loop; the window stays, and the others hear that this member leaves.
     Stop,
-    /// Ends the loop for a successor that is this member: the others are told nothing.
+    /// Ends the loop for a successor that is this member, so that the others hear nothing.
     HandOver,
 }
 
-/// The loop.
+/// The loop, which owns the window and everything that it follows from.
 pub struct Loop {
     engine: Handle,
     names: Vec<String>,
     bus: Bus,
     clock: Clock,
     settings: Settings,
-    keeper: Keeper,
+    law: SupervisedLaw,
     why: Why,
     fault: Option<Fault>,
     outsider: bool,
     unfair: bool,
     twin: bool,
-    /// Members whose costs are others, as it was told.
+    /// Members whose costs differ, as far as listeners have heard.
     differ: BTreeSet<String>,
     /// Counts of the disks at the end of the last period.
     counted: Vec<DiskCounts>,
     present: BTreeSet<String>,
-    told_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
+    known_drops: ([u64; Dropped::ALL.len()], Option<Nanos>),
     storage: Storage,
     crowded: Crowded,
     totals: Totals,
     listener: Arc<dyn Listener>,
-    board: Board<Snapshot>,
+    latest: Latest<Snapshot>,
     patience: Duration,
-    /// When the last period ended, and how many to come are not told of.
+    /// When the last period ended, and of how many to come the latency is not reported.
     ended: Option<Nanos>,
     doubted: u32,
     /// Periods to come in which the window is kept.
     hears: u32,
 }
 
-/// What a period gave to go on with.
+/// The reports of a period that the law goes by, and the place of this host's own among them.
 struct Heeded {
     reports: Vec<Report>,
     own: usize,
@@ -107,15 +107,15 @@ impl Loop {
         (engine, names): (Handle, Vec<String>),
         (mut bus, clock): (Bus, Clock),
         settings: Settings,
-        (listener, board): (Arc<dyn Listener>, Board<Snapshot>),
+        (listener, latest): (Arc<dyn Listener>, Latest<Snapshot>),
     ) -> Self {
-        let keeper = Keeper::new(settings.law.build(), settings.law.initial());
-        listener.tell(&Event::Joined {
+        let law = SupervisedLaw::new(settings.law.build(), settings.law.initial());
+        listener.notify(&Event::Joined {
             member: bus.name().to_owned(),
             period: settings.period,
             note: bus.note().map(str::to_owned),
         });
-        engine.set_window(keeper.window());
+        engine.set_window(law.window());
         bus.set_costs(settings.costs.mark());
         Self {
             engine,
@@ -123,7 +123,7 @@ impl Loop {
             bus,
             clock,
             settings,
-            keeper,
+            law,
             why: Why::Begins,
             fault: None,
             outsider: false,
@@ -132,12 +132,12 @@ impl Loop {
             differ: BTreeSet::new(),
             counted: Vec::new(),
             present: BTreeSet::new(),
-            told_drops: ([0; Dropped::ALL.len()], None),
+            known_drops: ([0; Dropped::ALL.len()], None),
             storage: Storage::default(),
             crowded: Crowded::default(),
             totals: Totals::default(),
             listener,
-            board,
+            latest,
             patience: PATIENCE,
             ended: None,
             doubted: 0,
@@ -145,21 +145,21 @@ impl Loop {
         }
     }
 
-    /// The same for a successor, which begins with a window that follows from what all others told. It has heard nobody yet: the
-    /// window is kept until all have told something.
+    /// The same for a successor, whose first window follows from the reports of all others. It has heard nobody yet, so that the
+    /// window is kept until all have reported.
     pub fn resumed(mut self) -> Self {
         self.hears = SILENT_PERIODS as u32;
         self
     }
 
-    /// Ends a period after the other until told to stop, or until nobody can give orders any more. For a successor: what this member
-    /// would tell next.
+    /// Ends one period after the other, until it is ordered to stop or nobody can give orders any more. Where it ends for a
+    /// successor it gives the message that this member would send next.
     pub fn run(mut self, orders: &Receiver<Order>) -> Option<Vec<u8>> {
         let mut next = self.clock.now() + phase(self.bus.name(), self.settings.period);
         loop {
             match orders.recv_timeout(Duration::from(next - self.clock.now())) {
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
-                Ok(Order::HandOver) => return Some(self.bus.hand_over(self.keeper.window())),
+                Ok(Order::HandOver) => return Some(self.bus.hand_over(self.law.window())),
                 Ok(order) => {
                     let before = self.settings.period;
                     self.obey(order);
@@ -169,7 +169,7 @@ impl Loop {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let now = self.clock.now();
-                    self.tick(now);
+                    self.end_period(now);
                     next = following(next, self.clock.now(), self.settings.period);
                 }
             }
@@ -180,7 +180,7 @@ impl Loop {
         match order {
             Order::Set(settings) => {
                 if settings.law != self.settings.law {
-                    self.keeper.replace(&settings.law);
+                    self.law.replace(&settings.law);
                 }
                 self.engine.set_costs(settings.costs);
                 self.bus.set_costs(settings.costs.mark());
@@ -197,19 +197,19 @@ impl Loop {
     }
 
     /// Ends a period, at `now`.
-    pub fn tick(&mut self, now: Nanos) {
+    pub fn end_period(&mut self, now: Nanos) {
         self.totals.periods += 1;
         let Some(mut seen) = self.engine.measure(self.patience) else {
             return self.keep(Fault::Engine);
         };
         self.doubt(&mut seen, now);
-        self.storage.tell(&self.names, &seen.counts, now, &*self.listener);
-        self.crowded.tell(&seen.counts.crowd, now, &*self.listener);
-        let report = self.keeper.report(&seen.measured.period);
+        self.storage.notify(&self.names, &seen.counts, now, &*self.listener);
+        self.crowded.notify(&seen.counts.crowd, now, &*self.listener);
+        let report = self.law.report(&seen.measured.period);
         let decided = self.converse(&report, now).and_then(|heeded| {
             let window = match self.hears {
-                0 => self.keeper.update(&heeded.reports, heeded.own)?,
-                _ => self.keeper.window(),
+                0 => self.law.update(&heeded.reports, heeded.own)?,
+                _ => self.law.window(),
             };
             Ok((window, heeded))
         });
@@ -219,12 +219,12 @@ impl Loop {
             Err(fault) => self.keep(fault),
         }
         let live = self.bus.live(now);
-        self.tell_others(&live, now);
+        self.notify_of_others(&live, now);
         self.show(now, &seen, &report, &live);
     }
 
-    /// A host that was stopped, or had no CPU, has seen the latency of its own standing still, not of the storage: told to
-    /// the others that would let all windows fall.
+    /// A host that was stopped, or had no CPU, has measured its own standstill and not the latency of the storage. Reported to
+    /// the others, it would let all windows fall.
     fn doubt(&mut self, seen: &mut Seen, now: Nanos) {
         let due = self.settings.period + LATE.max(Nanos(self.settings.period.0 / 2));
         let is_late = self.ended.replace(now).is_some_and(|last| now - last > due);
@@ -235,48 +235,48 @@ impl Loop {
         }
     }
 
-    /// Tells and hears; what the live members told, by name, if this one is among them.
+    /// Sends this host's report and hears the others: the reports of the live members by name, if this one is among them.
     fn converse(&mut self, report: &Report, now: Nanos) -> Result<Heeded, Fault> {
-        let told = self.bus.tell(self.keeper.window(), report, now);
+        let sent = self.bus.send(self.law.window(), report, now);
         let heard = self.bus.hear(now);
-        // What kept this one from telling says more than that it was not heard.
-        told?;
+        // Why a report was not sent says more than that it was not heard.
+        sent?;
         heard?;
         let live = self.bus.live(now);
-        let own = live.iter().position(|heard| self.bus.is_own(&heard.told)).ok_or(Fault::Unheard)?;
-        Ok(Heeded { reports: live.into_iter().map(|heard| heard.told.report).collect(), own })
+        let own = live.iter().position(|heard| self.bus.is_own(&heard.message)).ok_or(Fault::Unheard)?;
+        Ok(Heeded { reports: live.into_iter().map(|heard| heard.message.report).collect(), own })
     }
 
     fn enforce(&mut self, window: f64, from: f64, heeded: &Heeded) {
-        let at_floor = self.keeper.is_at_floor();
+        let at_floor = self.law.is_at_floor();
         self.why = Why::of(&self.settings.law, window, at_floor, &heeded.reports, heeded.own);
         if self.fault.take().is_some() {
-            self.listener.tell(&Event::Recovered);
+            self.listener.notify(&Event::Recovered);
         }
         if window != from {
             self.engine.set_window(window);
-            self.listener.tell(&Event::Window { from, to: window, why: self.why.clone() });
+            self.listener.notify(&Event::Window { from, to: window, why: self.why.clone() });
         }
-        self.tell_fairness();
+        self.notify_of_fairness();
         match self.why {
             Why::Outsider { latency, threshold } if !self.outsider => {
                 self.outsider = true;
-                self.listener.tell(&Event::Outsider { latency, threshold });
+                self.listener.notify(&Event::Outsider { latency, threshold });
             }
             Why::Outsider { .. } => {}
             _ if self.outsider => {
                 self.outsider = false;
-                self.listener.tell(&Event::OutsiderGone);
+                self.listener.notify(&Event::OutsiderGone);
             }
             _ => {}
         }
     }
 
-    fn tell_fairness(&mut self) {
-        let unfair = self.keeper.unfair();
+    fn notify_of_fairness(&mut self) {
+        let unfair = self.law.unfair();
         match unfair {
-            Some(ratio) if !self.unfair => self.listener.tell(&Event::Unfair { ratio }),
-            None if self.unfair => self.listener.tell(&Event::Fair),
+            Some(ratio) if !self.unfair => self.listener.notify(&Event::Unfair { ratio }),
+            None if self.unfair => self.listener.notify(&Event::Fair),
             _ => {}
         }
         self.unfair = unfair.is_some();
@@ -288,61 +288,61 @@ impl Loop {
         self.why = Why::Kept(fault.clone());
         self.fault = Some(fault.clone());
         if is_new {
-            self.listener.tell(&Event::Fault { fault, window: self.keeper.window() });
+            self.listener.notify(&Event::Fault { fault, window: self.law.window() });
         }
     }
 
-    /// Who came and went, and what was dropped.
-    fn tell_others(&mut self, live: &[Heard], now: Nanos) {
-        let others = live.iter().filter(|heard| !self.bus.is_own(&heard.told));
-        let present: BTreeSet<String> = others.map(|heard| heard.told.member.clone()).collect();
+    /// Notifies of members that came and went, and of reports that were dropped.
+    fn notify_of_others(&mut self, live: &[Heard], now: Nanos) {
+        let others = live.iter().filter(|heard| !self.bus.is_own(&heard.message));
+        let present: BTreeSet<String> = others.map(|heard| heard.message.member.clone()).collect();
         for member in present.difference(&self.present) {
-            self.listener.tell(&Event::Came { member: member.clone() });
+            self.listener.notify(&Event::Came { member: member.clone() });
         }
         for member in self.present.difference(&present) {
-            self.listener.tell(&Event::Gone { member: member.clone() });
+            self.listener.notify(&Event::Gone { member: member.clone() });
         }
         self.present = present;
-        self.tell_costs(live);
+        self.notify_of_costs(live);
         let twin = self.bus.has_twin(now);
         if twin && !self.twin {
-            self.listener.tell(&Event::Twin { member: self.bus.name().to_owned() });
+            self.listener.notify(&Event::Twin { member: self.bus.name().to_owned() });
         }
         self.twin = twin;
-        if self.told_drops.1.is_none_or(|at| now - at >= DROPS_EVERY) {
-            self.tell_drops(now);
+        if self.known_drops.1.is_none_or(|at| now - at >= DROPS_EVERY) {
+            self.notify_of_drops(now);
         }
     }
 
-    /// Whose costs are others, and whose are no more.
-    fn tell_costs(&mut self, live: &[Heard]) {
+    /// Notifies of members whose costs differ from this host's, and of those whose costs no longer do.
+    fn notify_of_costs(&mut self, live: &[Heard]) {
         let others = live.iter().filter(|heard| self.differs(heard));
-        let differ: BTreeSet<String> = others.map(|heard| heard.told.member.clone()).collect();
+        let differ: BTreeSet<String> = others.map(|heard| heard.message.member.clone()).collect();
         for member in differ.difference(&self.differ) {
-            self.listener.tell(&Event::CostsDiffer { member: member.clone() });
+            self.listener.notify(&Event::CostsDiffer { member: member.clone() });
         }
         for member in self.differ.difference(&differ).filter(|member| self.present.contains(*member)) {
-            self.listener.tell(&Event::CostsAgree { member: member.clone() });
+            self.listener.notify(&Event::CostsAgree { member: member.clone() });
         }
         self.differ = differ;
     }
 
-    /// Whether a member has another table of costs; one that does not tell of it yet has the same.
+    /// Whether a member has another table of costs; one whose version has no mark of it is taken to have the same.
     fn differs(&self, heard: &Heard) -> bool {
-        heard.told.costs != 0 && heard.told.costs != self.settings.costs.mark()
+        heard.message.costs != 0 && heard.message.costs != self.settings.costs.mark()
     }
 
-    fn tell_drops(&mut self, now: Nanos) {
-        for (told, (why, count)) in self.told_drops.0.iter_mut().zip(self.bus.dropped()) {
-            if count > *told {
-                self.listener.tell(&Event::Dropped { why, count: count - *told });
-                (*told, self.told_drops.1) = (count, Some(now));
+    fn notify_of_drops(&mut self, now: Nanos) {
+        for (known, (why, count)) in self.known_drops.0.iter_mut().zip(self.bus.dropped()) {
+            if count > *known {
+                self.listener.notify(&Event::Dropped { why, count: count - *known });
+                (*known, self.known_drops.1) = (count, Some(now));
             }
         }
     }
 }
 
-/// Where in a period a member of this name acts.
+/// When in a period a member of this name acts.
 fn phase(name: &str, period: Nanos) -> Nanos {
     let part = u128::from(crc32fast::hash(name.as_bytes()));
     Nanos(((u128::from(period.0) * part) >> 32) as u64)

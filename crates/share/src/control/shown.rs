@@ -8,8 +8,8 @@ use evenkeel_core::share::{Costs, DiskUse, Report, mean_latency};
 
 impl Loop {
     pub(super) fn show(&mut self, at: Nanos, seen: &Seen, report: &Report, live: &[Heard]) {
-        let reports: Vec<Report> = live.iter().map(|heard| heard.told.report.clone()).collect();
-        let windows = || live.iter().map(|heard| heard.told.window).sum();
+        let reports: Vec<Report> = live.iter().map(|heard| heard.message.report.clone()).collect();
+        let windows = || live.iter().map(|heard| heard.message.window).sum();
         let period = &seen.measured.period;
         let per_s = |more: f64| more / seen.measured.seconds.max(1e-9);
         let disk = |(place, name): (usize, &String)| {
@@ -28,17 +28,17 @@ impl Loop {
                 failed_at: self.storage.failed_at(place),
             }
         };
-        self.board.post(Snapshot {
+        self.latest.put(Snapshot {
             at,
             member: self.bus.name().to_owned(),
-            controller: self.keeper.name(),
+            law: self.law.name(),
             threshold_s: self.settings.law.threshold_s(),
             period: self.settings.period,
-            window: self.keeper.window(),
+            window: self.law.window(),
             why: self.why.clone(),
             fault: self.fault.clone(),
-            unfair: self.keeper.unfair(),
-            beta: self.keeper.beta(),
+            unfair: self.law.unfair(),
+            beta: self.law.beta(),
             assumed: self.settings.costs == Costs::default(),
             outstanding: period.outstanding,
             waiting: seen.waiting,
@@ -51,7 +51,7 @@ impl Loop {
             members: live
                 .iter()
                 .map(|heard| Member {
-                    is_own: self.bus.is_own(&heard.told),
+                    is_own: self.bus.is_own(&heard.message),
                     costs_differ: self.differs(heard),
                     ..member(heard)
                 })
@@ -65,19 +65,19 @@ impl Loop {
 }
 
 fn member(heard: &Heard) -> Member {
-    let report = &heard.told.report;
+    let report = &heard.message.report;
     // From 0: the sum of nothing is -0.
     let sum = |of: fn(&DiskUse) -> f64| report.disks.iter().fold(0.0, |sum, disk| sum + of(disk));
     Member {
-        name: heard.told.member.clone(),
+        name: heard.message.member.clone(),
         is_own: false,
         age: heard.age,
         shares: sum(|disk| disk.shares),
-        window: heard.told.window,
+        window: heard.message.window,
         outstanding: report.outstanding,
         wanted: sum(|disk| disk.wanted),
         latency_s: report.latency,
-        ios_per_s: report.completions as f64 / heard.told.period.as_secs_f64().max(1e-9),
+        ios_per_s: report.completions as f64 / heard.message.period.as_secs_f64().max(1e-9),
         rate: report.rate,
         costs_differ: false,
     }

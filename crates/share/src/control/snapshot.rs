@@ -1,28 +1,28 @@
-//! All that views show of a host that shares storage, of one moment.
+//! A snapshot of a host that shares storage: all that views show of one moment.
 
 use super::{Fault, Why};
 use crate::{Counts, DiskCounts};
 use evenkeel_bus::Dropped;
 use evenkeel_core::Nanos;
 
-/// One moment.
+/// A host at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// When, on the host's clock.
+    /// The moment, by the host's clock.
     pub at: Nanos,
-    /// This member.
+    /// Name of this member.
     pub member: String,
-    /// Name of its law.
-    pub controller: &'static str,
+    /// Name of the law that sets the window.
+    pub law: &'static str,
     /// Latency threshold in seconds, where the law has one.
     pub threshold_s: Option<f64>,
-    /// From one report to the next.
+    /// Time from one report to the next.
     pub period: Nanos,
     /// The window in force.
     pub window: f64,
-    /// Why it is that.
+    /// What bounds the window.
     pub why: Why,
-    /// What fails.
+    /// What fails, while something does.
     pub fault: Option<Fault>,
     /// This host's part of the device over what its shares give it, where the storage does not follow windows.
     pub unfair: Option<f64>,
@@ -44,7 +44,7 @@ pub struct Snapshot {
     pub seconds: f64,
     /// Window of all hosts together, as the law takes it; of those that are heard where it takes none.
     pub total: f64,
-    /// By place.
+    /// The disks in their order.
     pub disks: Vec<Disk>,
     /// The live members by name, this one among them.
     pub members: Vec<Member>,
@@ -59,9 +59,9 @@ pub struct Snapshot {
 /// A disk of this host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Disk {
-    /// Its name.
+    /// Name of the disk.
     pub name: String,
-    /// Its shares.
+    /// Shares of the disk.
     pub shares: f64,
     /// Mean wanted outstanding in the period.
     pub wanted: f64,
@@ -80,9 +80,9 @@ pub struct Disk {
 /// A member as it is heard here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// Its name.
+    /// Name of the member.
     pub name: String,
-    /// It is this one.
+    /// Whether it is this one.
     pub is_own: bool,
     /// How long ago it was heard.
     pub age: Nanos,
@@ -90,24 +90,24 @@ pub struct Member {
     pub shares: f64,
     /// The window that it had in force.
     pub window: f64,
-    /// Mean outstanding.
+    /// Mean cost outstanding in its last period.
     pub outstanding: f64,
-    /// Mean wanted outstanding.
+    /// Mean cost wanted outstanding in its last period.
     pub wanted: f64,
-    /// Its latency in seconds.
+    /// Its smoothed latency in seconds.
     pub latency_s: f64,
     /// I/Os completed per second in its last period.
     pub ios_per_s: f64,
     /// Cost completed per second in its last period: device time, as it takes I/Os to cost.
     pub rate: f64,
-    /// It takes I/Os to cost something else than this one does.
+    /// Whether it takes I/Os to cost something else than this one does.
     pub costs_differ: bool,
 }
 
 /// Counts of the loop since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Periods.
+    /// Periods that have ended.
     pub periods: u64,
     /// Periods in which the last window was kept because something failed.
     pub kept: u64,

@@ -1,35 +1,38 @@
-//! What the storage of the disks failed at, as it is told: what was lost once, I/O errors now and then.
+//! What the storage of the disks failed at, as listeners hear of it: once of what was lost, and now and then of I/O errors.
 
 use crate::event::{Event, Listener};
 use crate::{Counts, Crowd, DiskCounts};
 use evenkeel_core::Nanos;
 
-/// Errors of a disk are told at most this often.
-const TOLD_EVERY: Nanos = Nanos::from_secs(10);
+/// Listeners hear of the errors of a disk at most this often.
+const NOTIFIED_EVERY: Nanos = Nanos::from_secs(10);
 
+/// What is known of a disk.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
+    /// Failures that were counted so far.
     failures: u64,
-    told: u64,
-    told_at: Option<Nanos>,
+    /// How many of these listeners have heard of, and when they did last.
+    notified: u64,
+    notified_at: Option<Nanos>,
     failed_at: Option<Nanos>,
     is_lost: bool,
 }
 
-/// Clients without room, as far as they were told of.
+/// How many clients without room listeners have heard of, and when they did last.
 #[derive(Debug, Default)]
 pub(super) struct Crowded {
-    told: u64,
-    told_at: Option<Nanos>,
+    notified: u64,
+    notified_at: Option<Nanos>,
 }
 
 impl Crowded {
-    /// Tells of those that came since.
-    pub fn tell(&mut self, crowd: &Crowd, now: Nanos, listener: &dyn Listener) {
-        let may_tell = self.told_at.is_none_or(|at| now - at >= TOLD_EVERY);
-        if crowd.times > self.told && may_tell {
-            listener.tell(&Event::Crowded { count: crowd.times - self.told, last: crowd.last.clone() });
-            (self.told, self.told_at) = (crowd.times, Some(now));
+    /// Notifies of clients that found no room since the last time.
+    pub fn notify(&mut self, crowd: &Crowd, now: Nanos, listener: &dyn Listener) {
+        let is_due = self.notified_at.is_none_or(|at| now - at >= NOTIFIED_EVERY);
+        if crowd.times > self.notified && is_due {
+            listener.notify(&Event::Crowded { count: crowd.times - self.notified, last: crowd.last.clone() });
+            (self.notified, self.notified_at) = (crowd.times, Some(now));
         }
     }
 }
@@ -41,11 +44,11 @@ pub(super) struct Storage {
 }
 
 impl Storage {
-    /// Tells what is new in these counts.
-    pub fn tell(&mut self, names: &[String], counts: &Counts, now: Nanos, listener: &dyn Listener) {
+    /// Notifies of what is new in these counts.
+    pub fn notify(&mut self, names: &[String], counts: &Counts, now: Nanos, listener: &dyn Listener) {
         self.disks.resize(names.len(), Known::default());
         for ((known, name), counts) in self.disks.iter_mut().zip(names).zip(&counts.disks) {
-            known.tell(name, counts, now, listener);
+            known.notify(name, counts, now, listener);
         }
     }
 
@@ -56,23 +59,23 @@ impl Storage {
 }
 
 impl Known {
-    fn tell(&mut self, name: &str, counts: &DiskCounts, now: Nanos, listener: &dyn Listener) {
+    fn notify(&mut self, name: &str, counts: &DiskCounts, now: Nanos, listener: &dyn Listener) {
         if let Some(errno) = counts.lost
             && !std::mem::replace(&mut self.is_lost, true)
         {
-            listener.tell(&Event::Lost { disk: name.to_owned(), errno });
+            listener.notify(&Event::Lost { disk: name.to_owned(), errno });
         }
         if counts.failures > self.failures {
             (self.failures, self.failed_at) = (counts.failures, Some(now));
         }
-        let may_tell = self.told_at.is_none_or(|at| now - at >= TOLD_EVERY);
+        let is_due = self.notified_at.is_none_or(|at| now - at >= NOTIFIED_EVERY);
         if let Some(last) = counts.last_failure
-            && counts.failures > self.told
-            && may_tell
+            && counts.failures > self.notified
+            && is_due
         {
-            let count = counts.failures - self.told;
-            listener.tell(&Event::Failed { disk: name.to_owned(), count, last });
-            (self.told, self.told_at) = (counts.failures, Some(now));
+            let count = counts.failures - self.notified;
+            listener.notify(&Event::Failed { disk: name.to_owned(), count, last });
+            (self.notified, self.notified_at) = (counts.failures, Some(now));
         }
     }
 }
@@ -91,7 +94,7 @@ mod tests {
         let mut crowded = Crowded::default();
         let mut look = |second, times| {
             let crowd = Crowd { times, last: "/b: 16 clients are there".to_owned() };
-            crowded.tell(&crowd, Nanos::from_secs(second), &listener);
+            crowded.notify(&crowd, Nanos::from_secs(second), &listener);
             let counts = std::mem::take(&mut *told.lock().unwrap()).into_iter().map(|event| match event {
                 Event::Crowded { count, .. } => count,
                 _ => 0,
@@ -115,7 +118,7 @@ mod tests {
         let mut look = |second, failures, lost| {
             let failed = DiskCounts { failures, last_failure: Some(last), lost, ..DiskCounts::default() };
             let counts = Counts { disks: vec![failed], ..Counts::default() };
-            storage.tell(&["d".to_owned()], &counts, Nanos::from_secs(second), &listener);
+            storage.notify(&["d".to_owned()], &counts, Nanos::from_secs(second), &listener);
             (std::mem::take(&mut *told.lock().unwrap()), storage.failed_at(0))
         };
         let failed = |count| Event::Failed { disk: "d".to_owned(), count, last };

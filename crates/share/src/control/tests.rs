@@ -2,7 +2,7 @@
 
 use super::fixture::{Host, PERIOD, Station, THRESHOLD_S, law};
 use super::*;
-use evenkeel_bus::message::Told;
+use evenkeel_bus::message::Message;
 use evenkeel_bus::nats::fixture::Server;
 use evenkeel_bus::slot::Slots;
 use evenkeel_bus::{BusError, Carrier, patient};
@@ -27,10 +27,10 @@ fn on_nats(server: &Server, name: &str) -> (Bus, Clock) {
 }
 
 /// Writes to a slot that nobody has claimed.
-/// Also what no host of ours would tell.
-fn write(path: &Path, told: &Told) {
+/// Writes a message into a slot, also one that no host of ours would send.
+fn write(path: &Path, message: &Message) {
     let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
-    file.write_all_at(&told.bytes(), 4 * 4_096).unwrap();
+    file.write_all_at(&message.bytes(), 4 * 4_096).unwrap();
 }
 
 /// Lets all hosts end a period, with instants of a clock that runs as the periods do.
@@ -44,7 +44,7 @@ impl<'a> Periods<'a> {
     fn pass(&mut self, hosts: &mut [&mut Host]) {
         self.0.pass(PERIOD);
         self.1 += PERIOD;
-        hosts.iter_mut().for_each(|host| host.looped.tick(self.1));
+        hosts.iter_mut().for_each(|host| host.looped.end_period(self.1));
     }
 
     /// Until something is so, within some minutes of theirs.
@@ -59,13 +59,13 @@ impl<'a> Periods<'a> {
 
 /// Whether windows are in this ratio within a third, and the latency is within a third of the threshold.
 fn are_fair(one: &Host, other: &Host, ratio: f64) -> bool {
-    let latency = one.board.latest().and_then(|snapshot| snapshot.latency_all_s).unwrap_or(0.0);
+    let latency = one.latest.get().and_then(|snapshot| snapshot.latency_all_s).unwrap_or(0.0);
     let near = |value: f64, wanted: f64| (wanted * 0.75..wanted * 1.33).contains(&value);
     near(other.window() / one.window(), ratio) && near(latency, THRESHOLD_S)
 }
 
 fn fault(host: &Host) -> Option<Fault> {
-    host.board.latest().and_then(|snapshot| snapshot.fault.clone())
+    host.latest.get().and_then(|snapshot| snapshot.fault.clone())
 }
 
 fn is_fault(event: &Event) -> bool {
@@ -81,22 +81,25 @@ fn hosts_on_a_slot_file_find_windows_by_their_shares_and_say_what_bounds_them() 
     let mut b = Host::start(&station, 3.0, 40, on_slots(&path, "b"));
     let by_shares = Why::Shares { own: 1.0, all: 4.0 };
     periods.pass_until(&mut [&mut a, &mut b], |hosts| {
-        let why = hosts[0].board.latest().map(|snapshot| snapshot.why.clone());
+        let why = hosts[0].latest.get().map(|snapshot| snapshot.why.clone());
         are_fair(hosts[0], hosts[1], 3.0) && why == Some(by_shares.clone())
     });
-    let shown = a.board.latest().unwrap();
+    let shown = a.latest.get().unwrap();
     let members: Vec<_> = shown.members.iter().map(|m| (m.name.as_str(), m.is_own, m.shares)).collect();
     assert_eq!(members, [("a", true, 1.0), ("b", false, 3.0)]);
     assert!(shown.waiting > 0 && shown.disks[0].counts.reads > 0 && shown.counts.held.count() > 0);
-    let told = a.told();
-    assert!(matches!(&told[..], [Event::Joined { .. }, Event::Came { member }] if member == "b"), "{told:?}");
+    let events = a.events();
+    assert!(
+        matches!(&events[..], [Event::Joined { .. }, Event::Came { member }] if member == "b"),
+        "{events:?}"
+    );
     // Other shares hold from the next period on.
     a.looped.obey(Order::Shares(0, 3.0));
     periods.pass_until(&mut [&mut a, &mut b], |hosts| are_fair(hosts[0], hosts[1], 1.0));
     // And what a host that leaves had is the other's.
     drop(b);
     periods
-        .pass_until(&mut [&mut a], |hosts| hosts[0].told().iter().any(|e| matches!(e, Event::Gone { .. })));
+        .pass_until(&mut [&mut a], |hosts| hosts[0].events().iter().any(|e| matches!(e, Event::Gone { .. })));
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn a_host_that_wants_little_leaves_the_rest_and_says_so() {
     let mut a = Host::start(&station, 1.0, 40, on_slots(&path, "a"));
     let mut b = Host::start(&station, 3.0, 2, on_slots(&path, "b"));
     periods.pass_until(&mut [&mut a, &mut b], |hosts| {
-        let why = hosts[1].board.latest().map(|snapshot| snapshot.why.clone());
+        let why = hosts[1].latest.get().map(|snapshot| snapshot.why.clone());
         hosts[0].window() > 12.0 && matches!(why, Some(Why::Demand(wanted)) if wanted < 3.0)
     });
 }
@@ -125,13 +128,13 @@ fn without_a_bus_the_last_windows_are_kept_and_hosts_agree_soon_after_it_is_back
     let both_fail = |hosts: &[&mut Host]| hosts.iter().all(|host| is_down(host));
     periods.pass_until(&mut [&mut a, &mut b], both_fail);
     let kept = [a.window(), b.window()];
-    a.told();
-    b.told();
+    a.events();
+    b.events();
     for _ in 0..5 {
         periods.pass(&mut [&mut a, &mut b]);
         assert_eq!([a.window(), b.window()], kept);
     }
-    let shown = a.board.latest().unwrap();
+    let shown = a.latest.get().unwrap();
     assert!(
         shown.why.to_string().starts_with("the last window is kept, because the bus is down"),
         "{}",
@@ -141,7 +144,7 @@ fn without_a_bus_the_last_windows_are_kept_and_hosts_agree_soon_after_it_is_back
     server.begin();
     periods.pass_until(&mut [&mut a, &mut b], |hosts| hosts.iter().all(|host| fault(host).is_none()));
     let (mut needed, mut passed) = (0, 0);
-    while !(a.board.latest().unwrap().members.len() == 2 && b.board.latest().unwrap().members.len() == 2) {
+    while !(a.latest.get().unwrap().members.len() == 2 && b.latest.get().unwrap().members.len() == 2) {
         periods.pass(&mut [&mut a, &mut b]);
         // A slow machine may have a bus that is slow.
         passed += 1;
@@ -150,22 +153,22 @@ fn without_a_bus_the_last_windows_are_kept_and_hosts_agree_soon_after_it_is_back
     }
     assert!(needed <= 3, "they hear each other {needed} periods after the bus is back");
     periods.pass_until(&mut [&mut a, &mut b], |hosts| are_fair(hosts[0], hosts[1], 3.0));
-    told_once(&a.told(), shown.fault.clone());
+    reported_once(&a.events(), shown.fault.clone());
 }
 
-/// Whether each fault was told once, and its end, after one that had been told before.
-fn told_once(told: &[Event], mut fault: Option<Fault>) {
-    for event in told {
+/// Whether listeners heard once of each fault and of its end, after one that they had heard of before.
+fn reported_once(events: &[Event], mut fault: Option<Fault>) {
+    for event in events {
         match event {
             Event::Fault { fault: new, .. } => {
-                assert!(!fault.as_ref().is_some_and(|before| before.is_like(new)), "{told:?}");
+                assert!(!fault.as_ref().is_some_and(|before| before.is_like(new)), "{events:?}");
                 fault = Some(new.clone());
             }
-            Event::Recovered => assert!(fault.take().is_some(), "{told:?}"),
+            Event::Recovered => assert!(fault.take().is_some(), "{events:?}"),
             _ => {}
         }
     }
-    assert!(told.contains(&Event::Recovered), "{told:?}");
+    assert!(events.contains(&Event::Recovered), "{events:?}");
 }
 
 #[test]
@@ -175,15 +178,15 @@ fn a_bus_that_stands_still_is_told_once_and_its_end_too() {
     let mut periods = Periods::of(&station);
     let mut a = Host::start(&station, 1.0, 40, on_nats(&server, "a"));
     periods.pass_until(&mut [&mut a], |hosts| hosts[0].window() > 10.0 && fault(hosts[0]).is_none());
-    a.told();
+    a.events();
     server.signal("STOP");
     let kept = a.window();
     (0..3).for_each(|_| periods.pass(&mut [&mut a]));
     assert_eq!((a.window(), fault(&a)), (kept, Some(Fault::Unheard)));
-    assert_eq!(a.told(), [Event::Fault { fault: Fault::Unheard, window: kept }]);
+    assert_eq!(a.events(), [Event::Fault { fault: Fault::Unheard, window: kept }]);
     server.signal("CONT");
     periods.pass_until(&mut [&mut a], |hosts| fault(hosts[0]).is_none());
-    assert!(a.told().contains(&Event::Recovered));
+    assert!(a.events().contains(&Event::Recovered));
 }
 
 #[test]
@@ -198,8 +201,8 @@ fn clocks_that_differ_and_run_at_other_speeds_do_not_matter() {
         station.pass(PERIOD);
         at_a += PERIOD;
         at_b += Nanos(PERIOD.0 * 11 / 10);
-        a.looped.tick(at_a);
-        b.looped.tick(at_b);
+        a.looped.end_period(at_a);
+        b.looped.end_period(at_b);
     }
     assert!([&a, &b].iter().all(|host| fault(host).is_none()));
 }
@@ -213,7 +216,7 @@ fn a_member_that_lies_moves_no_window_and_is_told() {
     let lie = |sequence, latency| {
         let report = Report { outstanding: 1.0, latency, completions: 9, ..Report::default() };
         let member = "liar".to_owned();
-        Told {
+        Message {
             member,
             incarnation: 1,
             sequence,
@@ -227,12 +230,12 @@ fn a_member_that_lies_moves_no_window_and_is_told() {
     for (place, latency) in [f64::NAN, -1.0, f64::INFINITY, 1e9].into_iter().enumerate() {
         write(&path, &lie(2 + place as u64, latency));
         periods.pass(&mut [&mut a]);
-        let shown = a.board.latest().unwrap();
+        let shown = a.latest.get().unwrap();
         assert!(shown.members.len() == 1 && shown.window.is_finite() && shown.fault.is_none());
     }
-    let dropped = a.board.latest().unwrap().dropped[Dropped::Figures as usize].1;
+    let dropped = a.latest.get().unwrap().dropped[Dropped::Figures as usize].1;
     assert!(dropped >= 4, "{dropped}");
-    assert!(a.told().iter().any(|event| matches!(event, Event::Dropped { why: Dropped::Figures, .. })));
+    assert!(a.events().iter().any(|event| matches!(event, Event::Dropped { why: Dropped::Figures, .. })));
 }
 
 #[test]
@@ -246,13 +249,14 @@ fn an_elder_of_the_same_name_silences_this_one_and_that_is_told_loudly() {
     let report = Report::default();
     let member = "a".to_owned();
     let (sequence, leaves, window) = (9_999, false, 1.0);
-    let told = Told { member, incarnation: 1, sequence, period: PERIOD, leaves, window, costs: 0, report };
-    write(&path, &told);
+    let message =
+        Message { member, incarnation: 1, sequence, period: PERIOD, leaves, window, costs: 0, report };
+    write(&path, &message);
     periods.pass(&mut [&mut a]);
     periods.pass(&mut [&mut a]);
     assert_eq!((fault(&a), a.window() > 0.5 * kept), (Some(Fault::Twin("a".into())), true));
-    let told = a.told();
-    assert!(told.iter().any(|event| matches!(event, Event::Twin { .. })), "{told:?}");
+    let events = a.events();
+    assert!(events.iter().any(|event| matches!(event, Event::Twin { .. })), "{events:?}");
 }
 
 #[test]
@@ -264,14 +268,14 @@ fn load_that_keeps_to_no_rules_is_told_where_the_threshold_cannot_be_met() {
     periods.pass_until(&mut [&mut a], |hosts| hosts[0].window() > 14.0);
     station.burden(true);
     let says = |hosts: &[&mut Host]| {
-        let why = hosts[0].board.latest().map(|snapshot| snapshot.why.clone());
+        let why = hosts[0].latest.get().map(|snapshot| snapshot.why.clone());
         matches!(why, Some(Why::Outsider { .. }))
     };
     periods.pass_until(&mut [&mut a], says);
-    assert!(a.told().iter().any(|event| matches!(event, Event::Outsider { .. })));
+    assert!(a.events().iter().any(|event| matches!(event, Event::Outsider { .. })));
     station.burden(false);
     periods.pass_until(&mut [&mut a], |hosts| !says(hosts));
-    assert!(a.told().contains(&Event::OutsiderGone));
+    assert!(a.events().contains(&Event::OutsiderGone));
 }
 
 #[test]
@@ -282,18 +286,18 @@ fn storage_that_is_not_divided_by_shares_is_told_of_until_it_is() {
     let mut periods = Periods::of(&station);
     let mut a = Host::start(&station, 1.0, 100, on_slots(&path, "a"));
     let mut b = Host::start(&station, 4.0, 100, on_slots(&path, "b"));
-    let ratio = |host: &Host| host.board.latest().and_then(|snapshot| snapshot.unfair);
+    let ratio = |host: &Host| host.latest.get().and_then(|snapshot| snapshot.unfair);
     let all = |hosts: &[&mut Host], say: bool| hosts.iter().all(|host| ratio(host).is_some() == say);
     periods.pass_until(&mut [&mut a, &mut b], |hosts| all(hosts, true));
     let (much, little) = (ratio(&a).expect("it is told"), ratio(&b).expect("it is told"));
     assert!(much > 1.5 && little < 1.0 / 1.5, "{much} and {little} of what is due");
     for host in [&a, &b] {
-        let told = host.told();
-        assert!(told.iter().any(|event| matches!(event, Event::Unfair { .. })), "{told:?}");
+        let events = host.events();
+        assert!(events.iter().any(|event| matches!(event, Event::Unfair { .. })), "{events:?}");
     }
     station.set_apart(false);
     periods.pass_until(&mut [&mut a, &mut b], |hosts| all(hosts, false));
-    assert!([&a, &b].iter().all(|host| host.told().contains(&Event::Fair)));
+    assert!([&a, &b].iter().all(|host| host.events().contains(&Event::Fair)));
 }
 
 #[test]
@@ -308,9 +312,9 @@ fn a_member_that_stood_still_and_comes_back_accuses_nobody() {
     (0..100).for_each(|_| periods.pass(&mut [&mut a]));
     station.stop(usize::MAX);
     (0..40).for_each(|_| periods.pass(&mut [&mut a, &mut b]));
-    let told: Vec<Event> = [&a, &b].iter().flat_map(|host| host.told()).collect();
-    assert!(told.iter().any(|event| matches!(event, Event::Gone { .. })), "{told:?}");
-    assert!(!told.iter().any(|event| matches!(event, Event::Outsider { .. })), "{told:?}");
+    let events: Vec<Event> = [&a, &b].iter().flat_map(|host| host.events()).collect();
+    assert!(events.iter().any(|event| matches!(event, Event::Gone { .. })), "{events:?}");
+    assert!(!events.iter().any(|event| matches!(event, Event::Outsider { .. })), "{events:?}");
     periods.pass_until(&mut [&mut a, &mut b], |hosts| are_fair(hosts[0], hosts[1], 1.0));
 }
 
@@ -325,7 +329,7 @@ fn another_law_goes_on_from_the_window_in_force() {
     assert_ne!(other, law());
     let before = a.window();
     a.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: other, costs: Costs::default() })));
-    assert_eq!(a.looped.keeper.window(), before);
+    assert_eq!(a.looped.law.window(), before);
     periods.pass_until(&mut [&mut a], |hosts| hosts[0].window() > 30.0);
 }
 
@@ -337,21 +341,21 @@ fn a_member_that_takes_ios_to_cost_something_else_is_told_once_and_so_is_its_ret
     let mut a = Host::start(&station, 1.0, 40, on_slots(&path, "a"));
     let mut b = Host::start(&station, 1.0, 40, on_slots(&path, "b"));
     let shows_other = |hosts: &[&mut Host]| {
-        let members = hosts[0].board.latest().map_or(Vec::new(), |snapshot| snapshot.members.clone());
+        let members = hosts[0].latest.get().map_or(Vec::new(), |snapshot| snapshot.members.clone());
         members.len() == 2 && members.iter().any(|member| member.costs_differ && member.name == "b")
     };
     let others = Costs::new(&[(16_384, 1.0), (262_144, 8.0)], &[]).unwrap();
     b.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: law(), costs: others })));
     periods.pass_until(&mut [&mut a, &mut b], shows_other);
     periods.pass(&mut [&mut a, &mut b]);
-    let told = |host: &Host| -> Vec<Event> {
+    let events = |host: &Host| -> Vec<Event> {
         let costs = |event: &Event| matches!(event, Event::CostsDiffer { .. } | Event::CostsAgree { .. });
-        host.told().into_iter().filter(costs).collect()
+        host.events().into_iter().filter(costs).collect()
     };
-    assert_eq!(told(&a), [Event::CostsDiffer { member: "b".into() }]);
+    assert_eq!(events(&a), [Event::CostsDiffer { member: "b".into() }]);
     b.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: law(), costs: Costs::default() })));
     periods.pass_until(&mut [&mut a, &mut b], |hosts| !shows_other(hosts));
-    assert_eq!(told(&a), [Event::CostsAgree { member: "b".into() }]);
+    assert_eq!(events(&a), [Event::CostsAgree { member: "b".into() }]);
 }
 
 #[test]
@@ -368,8 +372,8 @@ fn an_engine_that_has_ended_is_a_fault_and_no_panic() {
     let handle = engine.handle();
     engine.stop().unwrap();
     let mut looped =
-        Loop::new((handle, Vec::new()), on_slots(&path, "a"), settings, (listener, Board::new()));
-    (1..4).for_each(|second| looped.tick(Nanos::from_secs(second)));
+        Loop::new((handle, Vec::new()), on_slots(&path, "a"), settings, (listener, Latest::new()));
+    (1..4).for_each(|second| looped.end_period(Nanos::from_secs(second)));
     let faults = events.lock().unwrap().iter().filter(|event| is_fault(event)).count();
     assert_eq!((faults, looped.totals.kept), (1, 3));
 }
@@ -397,8 +401,8 @@ fn a_loop_ends_when_it_is_told_to_and_takes_its_leave() {
     let mut reads = Slots::open(&path, 8).unwrap();
     let has_left = |slots: &mut Slots| -> Result<bool, BusError> {
         let pieces = slots.hear(Duration::ZERO)?;
-        let mut told = pieces.iter().filter_map(|piece| Told::decode(&piece.bytes).ok());
-        Ok(told.any(|told| told.member == "a" && told.leaves))
+        let mut messages = pieces.iter().filter_map(|piece| Message::decode(&piece.bytes).ok());
+        Ok(messages.any(|message| message.member == "a" && message.leaves))
     };
     while !has_left(&mut reads).unwrap() {}
 }

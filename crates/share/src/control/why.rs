@@ -5,7 +5,7 @@ use evenkeel_core::share::law::CONGESTED;
 use evenkeel_core::share::{Law, Report, mean_latency};
 use std::fmt;
 
-/// Of its window, what a host wants at least that would use more.
+/// A host that wants less than this share of its window would not use a larger one.
 const FULL: f64 = 0.95;
 
 /// What failed.
@@ -15,13 +15,13 @@ pub enum Fault {
     Engine,
     /// The bus carries nothing.
     Bus(String),
-    /// What this member told did not come back.
+    /// This member's own report did not come back.
     Unheard,
-    /// Another member has its name, and was there before.
+    /// Another member of the same name was there before.
     Twin(String),
     /// The law panicked.
     Panic,
-    /// The law wants a window that cannot be.
+    /// The law gave a window that is no number above zero.
     Window,
 }
 
@@ -62,15 +62,15 @@ pub enum Why {
     Begins,
     /// Something failed; the last window is kept.
     Kept(Fault),
-    /// Its law is fixed.
+    /// The law is the fixed window.
     Fixed,
     /// Nothing has completed anywhere: there is nothing to go by.
     Quiet,
     /// The threshold is not met though the total is at its floor. Seconds.
     Outsider {
-        /// Of all hosts.
+        /// Mean latency of all hosts.
         latency: f64,
-        /// What it should be.
+        /// The threshold, which it should be at.
         threshold: f64,
     },
     /// The most that this host may have.
@@ -79,16 +79,16 @@ pub enum Why {
     Demand(f64),
     /// The storage is not congested. Seconds.
     Open {
-        /// Of all hosts.
+        /// Mean latency of all hosts.
         latency: f64,
-        /// Where it would be.
+        /// The threshold, near which the storage would be congested.
         threshold: f64,
     },
-    /// Its shares, among those of all.
+    /// The shares of this host among those of all.
     Shares {
-        /// Of this host.
+        /// Shares of this host.
         own: f64,
-        /// Of all hosts.
+        /// Shares of all hosts.
         all: f64,
     },
 }
@@ -113,7 +113,7 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Begins => f.write_str("nothing was decided yet: it is the window to begin with"),
+            Self::Begins => f.write_str("nothing was decided yet: it is the initial window"),
             Self::Kept(fault) => write!(f, "the last window is kept, because {fault}"),
             Self::Fixed => f.write_str("it is fixed"),
             Self::Quiet => f.write_str("nothing has completed anywhere: the window stays"),

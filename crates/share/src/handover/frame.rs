@@ -16,14 +16,14 @@ use std::path::PathBuf;
 const VERSION: &[u8] = b"evenkeel handover 1";
 /// Most bytes of a frame: far more than a client may hold.
 const LENGTH_MAX: u32 = 1 << 30;
-/// A kind and a length.
+/// Bytes of the head of a frame: a kind and a length.
 const HEAD: usize = 5;
 
-/// A word.
+/// A frame of the conversation between predecessor and successor.
 pub(super) enum Frame {
     Asks,
     Refused(String),
-    Told(Vec<u8>),
+    Report(Vec<u8>),
     Door(Box<HandedDoor>),
     Guest(Box<Guest>),
     All,
@@ -33,7 +33,7 @@ pub(super) enum Frame {
 
 const ASKS: u8 = 1;
 const REFUSED: u8 = 2;
-const TOLD: u8 = 3;
+const REPORT: u8 = 3;
 const DOOR: u8 = 4;
 const GUEST: u8 = 5;
 const ALL: u8 = 6;
@@ -49,7 +49,7 @@ pub(super) fn send(stream: &mut UnixStream, frame: &Frame) -> io::Result<()> {
     match frame {
         Frame::Asks => put(stream, ASKS, &[VERSION], None),
         Frame::Refused(why) => put(stream, REFUSED, &[why.as_bytes()], None),
-        Frame::Told(told) => put(stream, TOLD, &[told], None),
+        Frame::Report(report) => put(stream, REPORT, &[report], None),
         Frame::Door(door) => send_door(stream, door),
         Frame::Guest(guest) => send_guest(stream, guest),
         Frame::All => put(stream, ALL, &[], None),
@@ -110,7 +110,7 @@ fn understand(kind: u8, body: Vec<u8>, passed: Option<OwnedFd>) -> Option<Frame>
     Some(match (kind, passed) {
         (ASKS, None) if body == VERSION => Frame::Asks,
         (REFUSED, None) => Frame::Refused(String::from_utf8_lossy(&body).into_owned()),
-        (TOLD, None) => Frame::Told(body),
+        (REPORT, None) => Frame::Report(body),
         (DOOR, Some(fd)) => Frame::Door(Box::new(door(&body, fd)?)),
         (GUEST, Some(fd)) => Frame::Guest(Box::new(guest(&body, fd)?)),
         (ALL, None) => Frame::All,
@@ -183,7 +183,7 @@ mod tests {
             &[ASKS, 1, 0, 0, 0, b'x'][..],
             &[99, 0, 0, 0, 0],
             &[ALL, 0xff, 0xff, 0xff, 0xff],
-            &[TOLD, 9, 0, 0, 0, 1],
+            &[REPORT, 9, 0, 0, 0, 1],
             &[DOOR, 0, 0, 0, 0],
             &cut,
         ] {

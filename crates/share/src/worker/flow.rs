@@ -172,7 +172,7 @@ impl Worker {
             (Ok(_), Kind::Holes) => {}
             (Err(errno), kind) => {
                 counts.errors += 1;
-                // A change that failed has been told so and takes nothing with it: what was answered before is as safe as
+                // A change that failed has been answered with its error and takes nothing with it: what was answered before is as safe as
                 // it was, as long as it could be brought to the disk.
                 let flush = Some(*errno).filter(|_| kind == Kind::Flush);
                 counts.lost = counts.lost.or(disk.backing.lost()).or(flush);

@@ -6,7 +6,7 @@ use evenkeel_core::Nanos;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-/// A successor waits.
+/// A successor that waits for the engine to freeze.
 pub(super) struct Freeze {
     /// When clients are served again where it has not come to an end.
     until: Nanos,

@@ -24,7 +24,7 @@ const WAKE: u64 = 1;
 const PATIENCE: Nanos = Nanos::from_millis(5_000);
 /// Time that clients have to take answers to what was given up then.
 const LAST: Nanos = Nanos::from_millis(1_000);
-/// Tokens of backings, by place.
+/// The first token of a backing; each disk has the one at its number.
 const BACKINGS: u64 = 16;
 /// What one I/O moves: a socket is ready, a request comes, and ends. After more it sleeps at once: meanwhile clients with many
 /// at a time ask for more of them, which is less work for each.
@@ -251,7 +251,7 @@ impl Worker {
         self.messages = messages;
     }
 
-    /// One more disk; its place.
+    /// Adds a disk, and gives its number.
     fn add(&mut self, Addition { disk, listeners }: Addition) -> Result<usize, ShareError> {
         if self.stopping.is_some() {
             return Err(ShareError::Ended(io::ErrorKind::BrokenPipe.into()));

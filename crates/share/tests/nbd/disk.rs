@@ -3,7 +3,7 @@
 use evenkeel_core::Nanos;
 use evenkeel_core::share::Costs;
 use evenkeel_share::{
-    Address, Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, NbdPlan, Place, Plan, Work,
+    Address, Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, ListenAddress, NbdPlan, Plan, Work,
 };
 use std::io;
 use std::os::fd::RawFd;
@@ -144,7 +144,7 @@ impl Served {
         let plan = Plan { disks, window, costs: Costs::default(), memory: MEMORY };
         let port = Address::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
         let all = Address::Unix(folder.path().join("disks"));
-        let only = Place { disk: Some(0), ..Address::Unix(folder.path().join("orders")).into() };
+        let only = ListenAddress { disk: Some(0), ..Address::Unix(folder.path().join("orders")).into() };
         let nbd = NbdPlan { listen: vec![all.into(), port.into(), only], tls };
         Self { engine: Engine::start_nbd(plan, &nbd).unwrap(), orders, folder }
     }

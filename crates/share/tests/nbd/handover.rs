@@ -7,7 +7,7 @@ use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::Costs;
 use evenkeel_share::backing::{FileBacking, FileOptions};
 use evenkeel_share::handover::{Bell, Busy, Inheritance, ask};
-use evenkeel_share::{Address, DiskPlan, Engine, Listening, NbdPlan, Place, Plan};
+use evenkeel_share::{Address, DiskPlan, Engine, ListenAddress, Listening, NbdPlan, Plan};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -33,7 +33,7 @@ impl Site {
     }
 
     fn nbd(&self) -> NbdPlan {
-        let only = Place { disk: Some(0), ..Address::Unix(self.at("only")).into() };
+        let only = ListenAddress { disk: Some(0), ..Address::Unix(self.at("only")).into() };
         let port = Address::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
         NbdPlan { listen: vec![Address::Unix(self.at("disks")).into(), port.into(), only], tls: None }
     }
@@ -60,14 +60,14 @@ impl Site {
         std::thread::scope(|scope| {
             let next = scope.spawn(|| {
                 let (mut predecessor, inheritance) = ask(&self.at("bell")).unwrap().unwrap();
-                assert_eq!(inheritance.told, b"told");
+                assert_eq!(inheritance.report, b"told");
                 let (plan, listening) = self.start_with(inheritance);
                 predecessor.take().unwrap();
                 Engine::start_listening(plan, listening).unwrap()
             });
             let successor = rung(&bell);
             let handed = engine.hand_over(PATIENCE).unwrap();
-            successor.give(&Inheritance { handed, told: b"told".to_vec() }).unwrap();
+            successor.give(&Inheritance { handed, report: b"told".to_vec() }).unwrap();
             next.join().unwrap()
         })
     }
@@ -200,7 +200,7 @@ fn a_successor_that_ends_before_its_time_leaves_all_where_it_was() {
             drop(predecessor);
         });
         let successor = rung(&bell);
-        let inheritance = Inheritance { handed: engine.hand_over(PATIENCE).unwrap(), told: Vec::new() };
+        let inheritance = Inheritance { handed: engine.hand_over(PATIENCE).unwrap(), report: Vec::new() };
         assert!(successor.give(&inheritance).is_err());
         fails.join().unwrap();
         inheritance
@@ -231,7 +231,7 @@ fn a_successor_that_is_given_up_closes_the_disks_before_its_predecessor_opens_th
             drop(stream);
         });
         let successor = rung(&bell);
-        let inheritance = Inheritance { handed: engine.hand_over(PATIENCE).unwrap(), told: Vec::new() };
+        let inheritance = Inheritance { handed: engine.hand_over(PATIENCE).unwrap(), report: Vec::new() };
         assert!(successor.give(&inheritance).is_err());
         // Now, and not when the other thread has ended.
         let opened = site.start_with(inheritance);

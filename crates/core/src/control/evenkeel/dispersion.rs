@@ -1,10 +1,10 @@
-//! How far counts scatter by themselves, by the length of the stretches that are compared.
+//! How far counts of completions scatter by themselves, by the length of the stretches that are compared.
 //!
 //! For Poisson counts variance over mean is 1, whatever the length. A machine whose speed wobbles by a share `w` has
 //! `1 + n w^2` at `n` completions a tick, and where the wobble lasts longer than a tick, more over longer stretches: a test
-//! that took ticks for independent would be far too sure. So neighbouring stretches of 1, 2, 4, ... ticks at one limit are
-//! compared, which is an A/A test of the machine on the scale on which the limits are compared (the two-sample variance of
-//! Allan, Proc. IEEE 54 (1966) 221, over that of Poisson counts):
+//! that took ticks for independent would be far too sure. So neighbouring stretches of 1, 2, 4, ... ticks at one limit are held
+//! against each other, which shows how far the machine differs from itself on the scale on which limits are compared (the
+//! two-sample variance of Allan, Proc. IEEE 54 (1966) 221, over that of Poisson counts):
 //!
 //! `phi(m) = E[(d s - c t)^2 / (s t (c + d))]`
 //!
@@ -12,38 +12,38 @@
 
 use super::evidence::Tally;
 
-/// Lengths: 1, 2, 4, ... 32 ticks.
+/// Number of lengths that are observed: 1, 2, 4, ... 32 ticks.
 const LENGTHS: usize = 6;
-/// Weight of a pair of ticks and of a pair of longer stretches at first, and of any later: what few long pairs say is
-/// chance more than anything, so it weighs less beside what the short ones said.
+/// Weight of the first pair of ticks, of the first pair of longer stretches, and of any pair later. Few long pairs are mostly
+/// chance, so that they weigh less beside the dispersion of the shorter ones.
 const LEARN: (f64, f64, f64) = (0.2, 0.1, 0.02);
-/// A jump above so many times the dispersion is a change, not scatter.
+/// A difference of more than so many times the dispersion is a change of the server and counts no further than that.
 const JUMP: f64 = 6.0;
-/// Least and most: a regular server does not make tests blind to drift.
+/// The least and the most dispersion. With less, the tests of a very regular server would take any drift for a difference.
 const PHI: (f64, f64) = (0.8, 10_000.0);
-/// Wobble of a machine that nothing is known of yet.
+/// Wobble that a machine is taken to have before anything was measured of it.
 const WOBBLE: f64 = 0.05;
-/// Pairs seen before a length counts.
+/// Pairs that must have been seen before the dispersion of a length counts.
 const PAIRS: u32 = 3;
-/// Pairs of a length that could have been seen since the last one before what it said is too old to count.
+/// A length of which no pair was seen while so many could have been is forgotten.
 const STALE: u64 = 16;
-/// By how much the dispersion is expected to grow with twice the length, and where what was seen of shorter ones ends.
+/// Factors by which the dispersion of twice the length is larger: as expected, and the most that is believed from shorter ones.
 const GROWTH: (f64, f64) = (1.15, 2.0);
 
-/// What is known of stretches of one length.
+/// The dispersion of stretches of one length.
 #[derive(Clone, Copy, Debug)]
 struct Length {
-    /// A stretch that waits for its neighbour.
+    /// A stretch whose neighbour has not ended yet.
     waiting: Option<Tally>,
     phi: f64,
     weight: f64,
     pairs: u32,
-    /// Tick of the last pair.
+    /// The tick that ended the last pair.
     at: u64,
 }
 
 impl Length {
-    /// Two neighbours; `below` is the dispersion of half the length.
+    /// Takes in two neighbouring stretches; `below` is the dispersion of half the length.
     fn learn(&mut self, first: &Tally, second: &Tally, below: f64) {
         let (count, product) = (first.count + second.count, first.seconds * second.seconds);
         if count <= 0.0 || product <= 0.0 {
@@ -60,7 +60,7 @@ impl Length {
     }
 }
 
-/// Dispersion of counts by length.
+/// Dispersion of counts by the length of stretches.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispersion {
     /// Seconds of a tick; 0 before the first.
@@ -80,12 +80,12 @@ impl Default for Dispersion {
 }
 
 impl Dispersion {
-    /// What comes next is no neighbour of what was: the limit changes, or ticks are left out.
+    /// The next tick is no neighbour of the last one, because the limit changes or ticks are left out.
     pub fn part(&mut self) {
         self.lengths.iter_mut().for_each(|length| length.waiting = None);
     }
 
-    /// A tick, right after the one before.
+    /// Takes in a tick that follows the one before without a gap.
     pub fn tick(&mut self, tick: &Tally) {
         if self.tick_s == 0.0 {
             self.lengths[0].phi = 1.0 + tick.count * WOBBLE.powi(2);
@@ -93,7 +93,7 @@ impl Dispersion {
         }
         self.tick_s += 0.1 * (tick.seconds - self.tick_s);
         self.ticks += 1;
-        // Halves may be too short for long stretches, for hours: what those said of another load is forgotten.
+        // Halves of tests may be too short for long stretches for hours. By then the load may be another one.
         for (place, length) in self.lengths.iter_mut().enumerate().skip(1) {
             if length.pairs > 0 && self.ticks - length.at > STALE << (place + 1) {
                 (length.pairs, length.weight) = (0, LEARN.1);
@@ -113,7 +113,7 @@ impl Dispersion {
         }
     }
 
-    /// That of stretches of so many seconds.
+    /// The dispersion of stretches of so many seconds.
     pub fn phi(&self, seconds: f64) -> f64 {
         let most = (LENGTHS - 1) as f64;
         let at = if self.tick_s > 0.0 { (seconds / self.tick_s).max(1.0).log2().min(most) } else { 0.0 };
@@ -122,8 +122,8 @@ impl Dispersion {
         phi.clamp(PHI.0, PHI.1)
     }
 
-    /// That of the difference between a stretch of `one` and a stretch of `other` seconds: with counts in proportion to
-    /// the seconds, the shorter one scatters most, and its dispersion counts most.
+    /// The dispersion of the difference between a stretch of `one` and one of `other` seconds. The shorter one has fewer counts
+    /// and scatters more, so that its dispersion counts more.
     pub fn between(&self, one: f64, other: f64) -> f64 {
         let both = one + other;
         if one <= 0.0 || other <= 0.0 || !both.is_finite() {
@@ -132,28 +132,28 @@ impl Dispersion {
         (self.phi(one) * other + self.phi(other) * one) / both
     }
 
-    /// That of a length; where it was not seen often enough, from the longest that was and the growth up to there, half
-    /// expected and half seen.
+    /// The dispersion of a length. Where too few pairs were seen it comes from the longest length of which enough were, and
+    /// from the growth up to there: the geometric mean of what was expected and what was seen.
     fn of(&self, length: usize) -> f64 {
-        let known = self.lengths.iter().rposition(|length| length.pairs >= PAIRS).unwrap_or(0);
-        let beyond = length.saturating_sub(known) as f64;
-        let seen = match known {
+        let longest = self.lengths.iter().rposition(|length| length.pairs >= PAIRS).unwrap_or(0);
+        let beyond = length.saturating_sub(longest) as f64;
+        let seen = match longest {
             0 => GROWTH.0,
-            _ => (self.lengths[known].phi / self.lengths[0].phi).powf(1.0 / known as f64),
+            _ => (self.lengths[longest].phi / self.lengths[0].phi).powf(1.0 / longest as f64),
         };
         let growth = (GROWTH.0 * seen.clamp(1.0, GROWTH.1)).sqrt();
-        self.lengths[length.min(known)].phi * growth.powf(beyond)
+        self.lengths[length.min(longest)].phi * growth.powf(beyond)
     }
 
-    /// Seconds of the stretch that tells most for its time, where each costs `lag_s` before it counts: long where chance
-    /// is what scatters, short where the machine's speed drifts.
+    /// Seconds of the stretch that gives the most evidence for its time, where each loses `lag_s` before it counts: a long one
+    /// where counts scatter by chance, a short one where the machine's speed drifts.
     pub fn best_s(&self, lag_s: f64) -> f64 {
         let cost = |&seconds: &f64| self.phi(seconds) * (1.0 + lag_s / seconds);
         let lengths = (0..LENGTHS).map(|length| self.tick_s.max(1e-3) * f64::from(1_u32 << length));
         lengths.min_by(|one, other| cost(one).total_cmp(&cost(other))).unwrap_or(self.tick_s)
     }
 
-    /// How many completions say as much as one of a Poisson stream, in stretches of so many seconds.
+    /// How many completions are as much evidence as one of a Poisson stream, in stretches of so many seconds.
     pub fn scale(&self, seconds: f64) -> f64 {
         self.phi(seconds).max(1.0)
     }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_alone_is_one_at_every_length_and_long_stretches_tell_most() {
+    fn chance_alone_is_one_at_every_length_and_long_stretches_are_best() {
         let chance = learnt(1_000.0, 0.0, 0.0);
         for seconds in [0.1, 0.4, 3.2] {
             assert!((0.6..1.6).contains(&chance.phi(seconds)), "{seconds} s: {}", chance.phi(seconds));

@@ -1,15 +1,16 @@
-//! Comparing the throughput of two limits by a sequential test.
+//! A sequential test that compares the throughput of two limits.
 //!
-//! Counts `a` in `s` seconds at the limit kept and `b` in `t` seconds at the one tried. With true rates `x` and `y`,
-//! the question is the sign of `theta = ln(y / x) - shift`. Given `c = a + b`, `b` is binomial with
+//! There are `a` completions in `s` seconds at the limit in use, and `b` in `t` seconds at the one tried. With true rates `x`
+//! and `y`, the question is the sign of `theta = ln(y / x) - shift`. Given `c = a + b`, `b` is binomial with
 //! `p = y t / (x s + y t)` for Poisson counts, whatever the rates; under `theta = 0` `p0 = e^shift t / (s + e^shift t)`.
 //! The signed root of the deviance (Wilks) stays useful where one count is 0, which a logarithm does not:
 //!
 //! `z^2 = 2 (a ln(a / (c (1 - p0))) + b ln(b / (c p0))) / phi`
 //!
-//! with `phi` the dispersion of the counts (1 for Poisson; by the length of what is compared: `dispersion`). It is looked at
-//! every tick, so it must hold at all times at once: with a normal prior of standard deviation `tau` on theta, mixing gives the
-//! boundary (Robbins, Ann. Math. Stat. 41 (1970) 1397; Johari et al., KDD 2017)
+//! with `phi` the dispersion of the counts, which is 1 for Poisson counts and depends on the length of what is compared
+//! (`dispersion`). The test is looked at every tick, so that its error must be bounded over all looks together: with a normal
+//! prior of standard deviation `tau` on theta, mixing gives the boundary (Robbins, Ann. Math. Stat. 41 (1970) 1397; Johari et
+//! al., KDD 2017)
 //!
 //! `z^2 >= (1 + v / tau^2) (2 ln(1 / alpha) + ln(1 + tau^2 / v))`, `v = phi (1 / (c p0) + 1 / (c (1 - p0)))`
 //!
@@ -17,22 +18,22 @@
 
 use crate::statistics::normal_tail;
 
-/// Prior standard deviation of theta: what a step on the grid may do.
+/// Prior standard deviation of theta: differences as large as this are usual between the limits of a probe.
 const TAU: f64 = 0.5;
 
-/// What was seen at a limit.
+/// Completions at a limit and the time in which they were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Completions.
     pub count: f64,
     /// Completions weighted by cost.
     pub work: f64,
-    /// Seconds.
+    /// Time in seconds.
     pub seconds: f64,
 }
 
 impl Tally {
-    /// Adds what another saw.
+    /// Adds another stretch at the same limit.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.work += other.work;
@@ -44,7 +45,7 @@ impl Tally {
         (self.seconds > 0.0).then(|| self.work / self.seconds)
     }
 
-    /// Forgets evenly so that no more than `most` completions remain.
+    /// Shrinks counts and time alike so that no more than `most` completions remain.
     pub fn cap(&mut self, most: f64) {
         if self.count > most {
             let keep = most / self.count;
@@ -53,38 +54,38 @@ impl Tally {
     }
 }
 
-/// The state of a test.
+/// A test at one look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
     /// Estimate of theta.
     pub theta: f64,
-    /// ln of the throughput tried over that kept.
+    /// Logarithm of the throughput at the limit tried over that at the limit in use.
     pub gain: f64,
-    /// Standard error of both.
+    /// Standard error of `theta` and of `gain`.
     pub se: f64,
     /// Signed root of the deviance.
     pub z: f64,
 }
 
 impl Test {
-    /// Compares `tried` with `kept`; `None` while there is nothing to compare.
+    /// Compares `tried` with `in_use`; `None` while there is nothing to compare.
     ///
     /// Work stands for counts: mean work per completion scales both rates, and the variance is that of the counts.
-    pub fn of(kept: &Tally, tried: &Tally, shift: f64, phi: f64) -> Option<Self> {
-        let total = kept.work + tried.work;
-        let count = kept.count + tried.count;
-        if kept.seconds <= 0.0 || tried.seconds <= 0.0 || total <= 0.0 || count <= 0.0 {
+    pub fn of(in_use: &Tally, tried: &Tally, shift: f64, phi: f64) -> Option<Self> {
+        let total = in_use.work + tried.work;
+        let count = in_use.count + tried.count;
+        if in_use.seconds <= 0.0 || tried.seconds <= 0.0 || total <= 0.0 || count <= 0.0 {
             return None;
         }
         let weight = count / total;
-        let (a, b) = (kept.work * weight, tried.work * weight);
+        let (a, b) = (in_use.work * weight, tried.work * weight);
         let lifted = shift.exp() * tried.seconds;
-        let p0 = lifted / (kept.seconds + lifted);
+        let p0 = lifted / (in_use.seconds + lifted);
         let (expected_a, expected_b) = (count * (1.0 - p0), count * p0);
         let part = |seen: f64, expected: f64| if seen > 0.0 { seen * (seen / expected).ln() } else { 0.0 };
         let deviance = (2.0 * (part(a, expected_a) + part(b, expected_b)) / phi).max(0.0);
         let variance = phi * (1.0 / expected_a + 1.0 / expected_b);
-        let gain = ((b + 0.5) / tried.seconds).ln() - ((a + 0.5) / kept.seconds).ln();
+        let gain = ((b + 0.5) / tried.seconds).ln() - ((a + 0.5) / in_use.seconds).ln();
         let theta = gain - shift;
         Some(Self {
             theta,
@@ -94,7 +95,7 @@ impl Test {
         })
     }
 
-    /// Together with an earlier estimate of the gain, which counts half.
+    /// The test together with an earlier estimate of the gain, which counts half as much as its variance would have it.
     pub fn pooled(&self, gain: f64, variance: f64) -> Self {
         let (here, there) = (1.0 / self.se.powi(2), 0.5 / variance);
         let mean = (self.gain * here + gain * there) / (here + there);
@@ -108,17 +109,18 @@ impl Test {
         self.z > 0.0 && self.z * self.z >= boundary(self.se.powi(2), alpha)
     }
 
-    /// Whether it is worse, likewise.
+    /// Whether `tried` is worse, with the same bound on the error.
     pub fn clearly_worse(&self, alpha: f64) -> bool {
         self.z < 0.0 && self.z * self.z >= boundary(self.se.powi(2), alpha)
     }
 
-    /// How sure the sign is, were this the only look.
+    /// How sure the sign would be if this were the only look.
     pub fn sure(&self) -> f64 {
         1.0 - normal_tail(self.z.abs())
     }
 }
 
+/// The square of `z` from which on the sign is clear.
 fn boundary(variance: f64, alpha: f64) -> f64 {
     let ratio = variance / (TAU * TAU);
     (1.0 + ratio) * (2.0 * (1.0 / alpha).ln() + (1.0 / ratio).ln_1p())
@@ -157,7 +159,7 @@ mod tests {
         let mut wrong = 0;
         for seed in 0..2_000 {
             let mut random = Random::new(Seed(seed));
-            let (mut kept, mut tried) = (tally(0.0, 0.0), tally(0.0, 0.0));
+            let (mut in_use, mut tried) = (tally(0.0, 0.0), tally(0.0, 0.0));
             // Two equal Poisson processes, 10 a tick, 200 looks.
             let mut draw = || {
                 let (mut left, mut count) = (1.0, 0.0);
@@ -170,9 +172,9 @@ mod tests {
                 }
             };
             wrong += u32::from((0..200).any(|_| {
-                kept.add(&tally(draw(), 0.05));
+                in_use.add(&tally(draw(), 0.05));
                 tried.add(&tally(draw(), 0.05));
-                let test = Test::of(&kept, &tried, 0.0, 1.0);
+                let test = Test::of(&in_use, &tried, 0.0, 1.0);
                 test.is_some_and(|test| test.clearly_better(0.05) || test.clearly_worse(0.05))
             }));
         }

@@ -1,4 +1,4 @@
-//! Where probes go from the limit in use.
+//! The grid of limits that probes go to from the limit in use.
 
 /// A step from the limit in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Offset {
 }
 
 impl Offset {
-    /// All, in the order in which they are tried where nothing else tells.
+    /// All of them, in the order in which they are tried where nothing speaks for another one.
     pub const ALL: [Self; 9] = [
         Self::Double,
         Self::Quarter,
@@ -37,13 +37,14 @@ impl Offset {
         Self::Single,
     ];
 
-    /// The limit that it leads to, within `1..=most`; `None` where that is no farther than a finer offset goes.
+    /// The limit that it leads to, within `1..=most`; `None` where a finer offset leads as far.
     pub fn from(self, limit: u32, most: u32) -> Option<u32> {
         let to = self.lead(limit).clamp(1, most);
         let finer = self.finer().map_or(limit, |finer| finer.lead(limit).clamp(1, most));
         (to != limit && to != finer).then_some(to)
     }
 
+    /// The limit that it leads to, before that is held within any bounds.
     fn lead(self, limit: u32) -> u32 {
         let share = |share: f64| (f64::from(limit) * share).round().max(1.0) as u32;
         match self {
@@ -86,8 +87,8 @@ impl Offset {
         }
     }
 
-    /// The next larger step the same way, for galloping. Upwards it never more than doubles: a memory that breaks off
-    /// does not forgive.
+    /// The next longer step the same way, for when a step was good. Upwards it at most doubles the limit: where memory runs
+    /// out, a longer one could kill the server.
     pub fn longer(self) -> Self {
         match self {
             Self::Up => Self::FarUp,
@@ -100,7 +101,7 @@ impl Offset {
         }
     }
 
-    /// Limits this close (ln) share the verdict on one that it leads to.
+    /// How far a limit may be from the one that it leads to, as a logarithm, and still have the same verdict.
     pub fn close(self) -> f64 {
         match self {
             Self::Up | Self::Down => 0.05,

@@ -1,155 +1,166 @@
-//! Ours and the default: ascent of a potential by sequential tests, with sensors that only order the tests.
+//! Our controller and the default: it climbs to the highest throughput by sequential tests of pairs of limits.
 //!
-//! `Phi(L) = ln X(L) - eps ln L`, with throughput `X` at limit `L` (work per second) and `eps` = 0.02, the price of a
-//! transaction in flight: the knee rather than the last percent of the peak.
+//! What it raises is the potential `Phi(L) = ln X(L) - eps ln L`, with throughput `X` at limit `L` (work per second) and
+//! `eps` = 0.02, the price of a transaction in flight: it settles at the knee of the curve rather than at the last percent
+//! of its peak.
 //!
-//! - One limit is *kept*; another is *tried* beside it, in halves that alternate where a drain is short. The move is made
-//!   when `Phi` is higher there, and only then: on the finite range of limits no curve `X` can make it go in circles
-//!   (docs/decisions/0004 has the argument and its assumptions).
-//! - Where: a tenth and a third up or down, twice, half, a quarter, a sixteenth, a single one (`Offset`). A good step is
-//!   followed by a longer one the same way; upwards it never more than doubles what has proved good, and never
-//!   looks beyond a limit that was far worse. From a high start it first falls by sixteenths, since the drain is paid once.
-//! - How sure: a test that may be looked at every tick (`evidence`). It ends as soon as the sign is clear, after a few
-//!   completions in a collapse; where it stays unclear, after `HORIZON` completions. To stay needs little evidence, to
-//!   move needs more the more probes have failed.
-//! - How often: a refused limit is looked at again after a time that doubles (`known`); a change of throughput or of the
-//!   cost of work by a tenth, or of lock waits by 0.1, opens everything again (`watch`, `strain`).
-//! - When not: while the limit is not filled, while a lowered limit drains, while nothing completes, before the server
-//!   feels a new limit (a lag that is learnt), after samples that make no sense.
-//! - Memory: what a transaction takes shows in the probes upwards, and none goes where it would end (`room`).
-//! - Brake: a fall to 0.7 with strained sensors, or want of memory, halves the limit at once.
+//! - One limit is in use. Another one is tried beside it for some time, the two of them in turn where the
+//!   drain between them is short. The one that was tried comes into use if `Phi` is higher there, and never otherwise. As the
+//!   range of limits is finite, no curve `X` can make it go in circles (docs/decisions/0004 has the argument and its
+//!   assumptions).
+//! - Which limit is tried: a tenth or a third more or less, twice, half, a quarter, a sixteenth, a single one (`Offset`). A
+//!   step that was good is followed by a longer one the same way. Upwards a step at most doubles the limit, and none leads
+//!   beyond a limit that was far worse. A controller that begins with a high limit first goes down by sixteenths, because
+//!   all transactions that are too many then drain only once.
+//! - How sure it has to be: a test is looked at every tick (`evidence`). It ends as soon as the sign of the difference is
+//!   clear, which takes a few completions in a collapse; a sign that stays unclear ends it after `HORIZON` completions. To
+//!   stay at the limit in use takes little evidence; to leave it takes the more evidence the more probes have failed.
+//! - How often: a refused limit is tried again after a time that doubles (`refused`). A change of throughput or of the cost of
+//!   work by a tenth, or of lock waits by 0.1, opens refused limits for a recheck (`watch`, `strain`, `recheck`).
+//! - When nothing is learnt: while the limit is not filled, while a lowered limit drains, while nothing completes, before
+//!   the server feels a new limit (a lag that is measured), and from samples that make no sense (`no_evidence`).
+//! - Memory: probes upwards show what a transaction takes, and none is made that would use up what is left (`headroom`).
+//! - Brake: when throughput falls to 0.7 and sensors show strain, or when memory is short, the limit is halved at once.
 //!
-//! After control-laws 9f (potential ascent with hysteresis on a geometric grid), whose 1,500 completions for each half
-//! and single steps it replaces. Sources of the test: `evidence`; of reflection: Elnikety and others.
+//! An earlier design of ours had the same potential, hysteresis and geometric grid of limits, but moved by single steps and
+//! took 1,500 completions for each half of a test. The sources of the test are named in `evidence`; looking at sensors beside
+//! throughput comes from the reflection of Elnikety and others.
 
 mod dispersion;
 mod evidence;
 mod grid;
-mod hold;
-mod known;
+mod headroom;
+mod no_evidence;
 mod probe;
-mod reopen;
-mod room;
+mod recheck;
+mod refused;
 mod settings;
 mod strain;
 mod watch;
 
 pub use settings::{Memory, Settings};
 
-use super::{Controller, Decision, Evidence, Hint, Reason, Sample};
+use super::{Bounds, Controller, Decision, Evidence, Hint, Reason, Sample};
 use dispersion::Dispersion;
 use evidence::{Tally, Test};
 use grid::Offset;
-use known::Known;
+use headroom::MemoryHeadroom;
 use probe::Probe;
-use reopen::Reopen;
-use room::Room;
+use recheck::Recheck;
+use refused::RefusedLimits;
 use strain::{Strain, Strained};
 use watch::{Change, Silence, Watch};
 
-/// Price of a transaction in flight: a limit e times as high must bring this much more of ln X.
+/// Price of a transaction in flight: ln X must rise by this much for each factor of e by which the limit is higher.
 const EPSILON: f64 = 0.02;
-/// Completions of a test at most, while nothing is known; doubles with every second failed probe.
+/// Most completions that a test takes: before any probe has failed, which doubles with every second one that fails, and ever.
 const HORIZON: (f64, f64) = (200.0, 2_400.0);
-/// From here on a drain is long: a much lower limit that gives no less is good, as long as none below is known.
+/// From this limit on a drain takes long. While no limit was found too low, a much lower one that gives no less is taken.
 const HIGH: u32 = 32;
-/// Probability of taking an equal for better: while nothing is known, when a mistake is soon undone, and at least.
+/// Probability with which a test may take an equal limit for a better one: before any probe has failed, when a mistake is soon
+/// undone, and the least, which it falls to as probes fail.
 const ALPHA_BETTER: (f64, f64) = (0.2, 0.01);
-/// And for worse.
+/// Probability with which a test may take an equal limit for a worse one.
 const ALPHA_WORSE: f64 = 0.02;
-/// Throughput (ln) by which a limit is far worse.
+/// A limit whose throughput is lower by this logarithm, which is by a fifth, is far worse.
 const FAR_WORSE: f64 = 0.25;
-/// Seconds around a pause of the server that say nothing either.
+/// Seconds before and after a pause of the server that are no evidence either.
 const PAUSE_S: f64 = 0.1;
-/// For so many seconds a move is suspected when throughput falls.
+/// When throughput falls within so many seconds after another limit came into use, the one that was left is tried first.
 const SUSPECT_S: f64 = 3.0;
-/// Throughput (ln) by which it has fallen in a collapse: to 0.7.
+/// Throughput that has fallen by this logarithm, which is to 0.7, has collapsed.
 const COLLAPSE: f64 = 0.357;
-/// What a change of the limit is expected to take until the server feels it, in seconds, before it was seen.
+/// Seconds that the server is expected to take until it feels a change of the limit, before that was measured.
 const LAG_S: f64 = 0.2;
-/// Completions of the limit in use that are remembered.
+/// Completions at the limit in use that are remembered.
 const MEMORY: f64 = 4_000.0;
-/// Of these, what counts as fresh.
+/// The latest of these, which say what the limit in use gives now.
 const FRESH: f64 = 1_000.0;
-/// Longest time between two looks at a near limit: seconds, and completions; the longer of both.
+/// Longest time between two tests of a near limit: in seconds and in completions, whichever takes longer.
 const PATIENCE: (f64, f64) = (30.0, 10_000.0);
-/// Relative throughput (ln) by which a change counts.
+/// A change of throughput counts from this logarithm on, which is a tenth.
 const CHANGE: f64 = 0.1;
 
-/// The controller.
+/// The controller and all that it remembers.
 #[derive(Clone, Debug)]
 pub struct Evenkeel {
     settings: Settings,
-    /// Seconds in which the limit was full: what is known grows no older in a quiet night.
+    /// The lowest and the highest limit, of those that the memory budget allows.
+    range: (u32, u32),
+    /// The controller's clock: seconds in which the limit was full, so that what was learnt grows no older in a quiet night.
     now: f64,
-    /// The limit in use, which the probes are compared with.
-    kept: u32,
-    /// What it gave lately.
+    /// The limit in use, which others are tried beside.
+    in_use: u32,
+    /// What was seen at that limit before `watch` began.
     base: Tally,
-    /// The limit in force.
+    /// The limit in force: the one in use, or the one that is tried.
     limit: u32,
     probe: Option<Probe>,
-    known: Known,
-    /// Whether no probe has had a verdict yet.
+    refused: RefusedLimits,
+    /// Whether no probe has ended with a verdict yet.
     cold: bool,
-    /// Whether it came from a high limit and has not yet found one that is too low.
+    /// Whether it began with a high limit and has found none yet that is too low.
     descends: bool,
-    /// Whether all probes from here have failed.
+    /// Whether no probe from the limit in use is due: all have failed lately.
     settled: bool,
-    /// Failed probes since the last change or good one.
+    /// How many probes have failed, less those that were good since the server last changed.
     caution: u32,
-    /// The limit left last and when, and the one to go back to since throughput fell.
+    /// The limit that was in use before this one, and when that was left.
     left: Option<(u32, f64)>,
+    /// A limit to try first, because throughput fell soon after it was left.
     back_to: Option<u32>,
-    /// Direction that was good last.
+    /// The step to try next, because a shorter one the same way was good.
     momentum: Option<Offset>,
     dispersion: Dispersion,
     silence: Silence,
-    /// A limit and the completions per second that it gave when last measured.
+    /// A limit that was in use, and the completions per second there when they were last measured.
     usual: Option<(u32, f64)>,
-    /// The limit refused last, and when.
-    refused: Option<(u32, f64)>,
+    /// The limit that was refused last, and when.
+    last_refused: Option<(u32, f64)>,
     watch: Watch,
     strain: Strain,
-    room: Room,
-    reopen: Reopen,
-    /// Whether the brake was pulled and no probe has had a verdict since.
+    headroom: MemoryHeadroom,
+    recheck: Recheck,
+    /// Whether the brake was pulled and no probe has ended with a verdict since.
     braked: bool,
-    /// Seconds to leave out after a change of the limit.
+    /// Seconds that are still left out after a change of the limit.
     skip_s: f64,
     drain: Drain,
-    /// Seconds since a probe was given up, while throughput has not come back.
+    /// Seconds since the last refusal, while throughput is not yet back to what it was before the probe.
     recovering: Option<f64>,
-    /// How long the server takes to feel a change, as seen.
+    /// Seconds that the server takes to feel a change of the limit, as far as that was measured.
     lag_s: f64,
-    /// Whether throughput was so far off that its way back tells the lag.
+    /// Whether the last probe changed throughput so much that the way back shows the lag.
     learns_lag: bool,
-    /// No probe before this instant.
+    /// No probe begins before this instant of the controller's clock.
     rest_until: f64,
 }
 
+/// A lowered limit that drains: transactions admitted under the higher one still run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Drain {
+    /// Fewest in flight since it was lowered; 0 where nothing drains.
     in_flight: u32,
+    /// Seconds since that number last fell.
     stuck_s: f64,
 }
 
 impl Evenkeel {
-    /// Begins at `settings.initial`.
-    pub fn new(settings: Settings) -> Self {
-        let (low, high) = (settings.range.0.max(1), settings.range.1.max(settings.range.0).max(1));
-        let room = settings.memory.and_then(|memory| memory.room()).unwrap_or(high);
-        let settings = Settings { range: (low, high.min(room).max(low)), ..settings };
-        let high = settings.range.1;
-        let limit = settings.initial.clamp(low, high);
+    /// Begins with the initial limit of its bounds, or with the nearest one that is allowed.
+    pub fn new(bounds: Bounds, settings: Settings) -> Self {
+        let (low, high) = (bounds.range.0.max(1), bounds.range.1.max(bounds.range.0).max(1));
+        let fitting = settings.memory.and_then(|memory| memory.transactions()).unwrap_or(high);
+        let range = (low, high.min(fitting).max(low));
+        let limit = bounds.initial.clamp(range.0, range.1);
         Self {
             settings,
+            range,
             now: 0.0,
-            kept: limit,
+            in_use: limit,
             base: Tally::default(),
             limit,
             probe: None,
-            known: Known::default(),
+            refused: RefusedLimits::default(),
             cold: true,
             descends: limit >= HIGH,
             settled: false,
@@ -160,11 +171,11 @@ impl Evenkeel {
             dispersion: Dispersion::default(),
             silence: Silence::default(),
             usual: None,
-            refused: None,
+            last_refused: None,
             watch: Watch::default(),
             strain: Strain::default(),
-            room: Room::default(),
-            reopen: Reopen::default(),
+            headroom: MemoryHeadroom::default(),
+            recheck: Recheck::default(),
             braked: false,
             skip_s: 2.0 * LAG_S,
             drain: Drain::default(),
@@ -182,7 +193,7 @@ impl Evenkeel {
         if sample.limit != self.limit {
             return Reason::NotInForce { limit: sample.limit };
         }
-        if self.room.tick(sample, self.kept) {
+        if self.headroom.tick(sample, self.in_use) {
             return self.give_up();
         }
         if let Some(seconds) = self.silence.tick(sample, self.due_per_s()) {
@@ -211,7 +222,7 @@ impl Evenkeel {
 
     fn describe(&self) -> Reason {
         match &self.probe {
-            Some(probe) if probe.trying => Reason::Trying { kept: self.kept, because: probe.hint },
+            Some(probe) if probe.trying => Reason::Trying { in_use: self.in_use, because: probe.hint },
             _ => Reason::Measuring { completions: self.lately().count as u64 },
         }
     }
@@ -226,7 +237,7 @@ impl Evenkeel {
         }
     }
 
-    /// Longest time between two looks at a near limit.
+    /// Longest time in seconds between two tests of a near limit.
     fn patience_s(&self) -> f64 {
         let rate = self.lately().rate().unwrap_or(0.0);
         (PATIENCE.1 / rate.max(1.0)).max(PATIENCE.0)
@@ -237,7 +248,7 @@ impl Evenkeel {
         many.min(HORIZON.1) * self.scale()
     }
 
-    /// How many completions say as much as one of a Poisson stream, in a half of a test.
+    /// How many completions are as much evidence as one of a Poisson stream, in stretches as long as a half of a test.
     fn scale(&self) -> f64 {
         self.dispersion.scale(self.dispersion.best_s(self.lag_s))
     }
@@ -246,11 +257,11 @@ impl Evenkeel {
         (ALPHA_BETTER.0 * 0.7_f64.powi(self.caution as i32)).max(ALPHA_BETTER.1)
     }
 
-    /// Before the server has settled, only what is far worse counts.
+    /// A tick before the server has felt the new limit: only a limit that is far worse gets its verdict already.
     fn on_unsettled(&mut self, tick: &Tally) -> Reason {
         if let Some(probe) = self.probe.take_if(|probe| probe.trying) {
-            let phi = self.dispersion.between(probe.kept.seconds, tick.seconds);
-            let test = Test::of(&probe.kept, tick, 0.0, phi);
+            let phi = self.dispersion.between(probe.in_use.seconds, tick.seconds);
+            let test = Test::of(&probe.in_use, tick, 0.0, phi);
             if let Some(test) = test.filter(|test| test.clearly_worse(ALPHA_WORSE) && test.gain < -FAR_WORSE)
             {
                 let evidence = Evidence { limit: probe.to, gain: test.gain, se: test.se, sure: test.sure() };
@@ -276,12 +287,12 @@ impl Evenkeel {
         if self.strain.pressed() && !self.braked {
             return self.brake(Strained(Hint::Memory));
         }
-        if self.reopen.takes_pending(self.now) {
-            self.open_again(0.0);
+        if self.recheck.takes_pending(self.now) {
+            self.recheck_now(0.0);
             return Reason::LookDue;
         }
-        if self.reopen.is_due(self.now) && self.strain.moved() {
-            self.open_again(0.0);
+        if self.recheck.is_due(self.now) && self.strain.moved() {
+            self.recheck_now(0.0);
             return Reason::StrainChanged;
         }
         match self.watch.tick(tick, &self.base, &self.dispersion) {
@@ -291,8 +302,8 @@ impl Evenkeel {
                 let collapsed = self.strain.strained().filter(|_| gain < -COLLAPSE && !self.braked);
                 return match collapsed {
                     Some(strained) => self.brake(strained),
-                    None if gain.abs() > COLLAPSE || self.reopen.is_due(self.now) => self.open_again(gain),
-                    None => self.open_later(gain),
+                    None if gain.abs() > COLLAPSE || self.recheck.is_due(self.now) => self.recheck_now(gain),
+                    None => self.recheck_later(gain),
                 };
             }
         }
@@ -303,7 +314,7 @@ impl Evenkeel {
         }
         let lately = self.lately();
         if lately.count >= 16.0 {
-            self.usual = Some((self.kept, lately.count / lately.seconds));
+            self.usual = Some((self.in_use, lately.count / lately.seconds));
         }
         if lately.count < enough && lately.seconds < if self.descends { 4.0 } else { 1.0 } {
             return self.describe();
@@ -311,7 +322,8 @@ impl Evenkeel {
         self.next_probe(sample)
     }
 
-    /// After a probe that was not good, what comes first is still its.
+    /// The first ticks after a refused probe still feel it, so that they are no evidence about the limit in use. `None` once
+    /// throughput is back, or where nothing was refused lately.
     fn recovers(&mut self, tick: &Tally) -> Option<Reason> {
         let seconds = self.recovering? + tick.seconds;
         if tick.count == 0.0 && self.usual.is_some() {
@@ -324,24 +336,24 @@ impl Evenkeel {
             self.lag_s = (0.8 * self.lag_s).max(2.0 * (seconds - tick.seconds)).min(1.0);
         }
         if !back && seconds >= 1.0 {
-            // It does not come back: what was remembered is no longer so.
+            // It does not come back: the server has changed, and what was remembered of it no longer counts.
             self.base = *tick;
-            return Some(self.open_again(test.gain));
+            return Some(self.recheck_now(test.gain));
         }
         self.recovering = (!back).then_some(seconds);
         self.recovering.map(|_| self.describe())
     }
 
-    /// The server has changed: what was learnt of other limits no longer counts.
-    fn open_again(&mut self, gain: f64) -> Reason {
+    /// The server has changed by `gain`: refused limits may be tried again, all of them where it collapsed.
+    fn recheck_now(&mut self, gain: f64) -> Reason {
         let lately = self.left.take().filter(|(_, at)| gain < 0.0 && self.now - at < SUSPECT_S);
         self.back_to = lately.map(|(left, _)| left);
         self.watch.restart();
-        self.reopen.begin(self.now);
+        self.recheck.begin(self.now);
         if gain < -COLLAPSE {
-            self.known.clear();
+            self.refused.clear();
         } else {
-            self.known.reopen(self.kept);
+            self.refused.recheck(self.in_use);
         }
         self.caution = 0;
         self.settled = false;
@@ -351,26 +363,26 @@ impl Evenkeel {
         Reason::Changed { gain }
     }
 
-    /// The server has changed, as it did just before, when nothing better was found.
-    fn open_later(&mut self, gain: f64) -> Reason {
+    /// The server has changed as it did shortly before, when a recheck found nothing better: the next one has to wait.
+    fn recheck_later(&mut self, gain: f64) -> Reason {
         self.watch.restart();
-        self.reopen.wait();
+        self.recheck.wait();
         Reason::ChangedAgain { gain }
     }
 
-    /// Collapse or want of memory: half at once, and what was learnt no longer counts. Not again before a probe has had
-    /// a verdict: the brake lowers what the probes then judge.
+    /// Halves the limit at once, because throughput collapsed or memory is short, and opens all refused limits again. It is not
+    /// done again before a probe has ended with a verdict, so that the limit does not fall faster than probes can judge.
     fn brake(&mut self, strained: Strained) -> Reason {
-        let from = self.kept;
-        self.open_again(-2.0 * COLLAPSE);
+        let from = self.in_use;
+        self.recheck_now(-2.0 * COLLAPSE);
         self.braked = true;
         self.base = Tally::default();
-        self.kept = (from / 2).max(self.settings.range.0);
-        self.set(self.kept);
+        self.in_use = (from / 2).max(self.range.0);
+        self.set(self.in_use);
         Reason::Brake { from, because: strained.0 }
     }
 
-    /// What the limit in use gave lately.
+    /// What was seen at the limit in use lately.
     fn lately(&self) -> Tally {
         let mut lately = self.watch.fresh();
         let most = FRESH * self.scale();
@@ -396,7 +408,7 @@ impl Controller for Evenkeel {
     }
 }
 
-/// Whether the numbers of a sample can be used.
+/// Whether the numbers of a sample can be reckoned with.
 fn makes_sense(sample: &Sample) -> bool {
     let finite = [sample.in_flight_mean, sample.queued, sample.work]
         .iter()

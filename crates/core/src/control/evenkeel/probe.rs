@@ -1,47 +1,52 @@
-//! Probes: which limit is tried next, and when a test has a verdict.
+//! Probes: which limit is tried next, and when its test ends with a verdict.
 
 use super::evidence::{Tally, Test};
 use super::grid::Offset;
-use super::known::Prior;
+use super::refused::Prior;
 use super::{ALPHA_WORSE, CHANGE, EPSILON, Evenkeel, FAR_WORSE, HIGH};
 use crate::control::{Evidence, Hint, Reason, Sample};
 
-/// A limit that is tried beside the one kept.
+/// A test of a limit that is tried beside the one in use.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
+    /// The step from the limit in use that leads to the one tried.
     pub offset: Offset,
+    /// The limit tried.
     pub to: u32,
+    /// Why this one.
     pub hint: Hint,
-    /// Since when, in seconds.
+    /// When the test began, in seconds of the controller's clock.
     pub began: f64,
-    pub kept: Tally,
+    /// What was seen at the limit in use, lately before the test and in its halves.
+    pub in_use: Tally,
+    /// What was seen at the limit tried.
     pub tried: Tally,
-    /// What earlier tests of the same two said.
+    /// What an earlier test of the same two limits measured.
     pub prior: Option<Prior>,
-    /// Which of the two is in force.
+    /// Whether the limit tried is in force in this half, and not the one in use.
     pub trying: bool,
-    /// What was seen in this half.
+    /// What was seen in this half of the test.
     pub half: Tally,
-    /// Halves begun.
+    /// Halves that have begun.
     pub halves: u32,
-    /// Seconds in which the limit was not filled.
+    /// Seconds in which the limit tried was not filled though the clients were there.
     pub unfilled_s: f64,
     /// Seconds since the clients went away; 0 while they are here.
     pub gone_s: f64,
 }
 
 impl Probe {
-    /// Goes on with the limit kept, once there are clients again.
+    /// The test as it goes on once there are clients again: with a half of the limit in use.
     pub fn suspended(self) -> Self {
         let halves = self.halves + u32::from(self.trying);
         Self { trying: false, half: Tally::default(), halves, ..self }
     }
 
-    /// Seconds of the stretches of which the tallies of the limit kept and of the one tried consist, in the mean: the
-    /// first half is one of the limit tried, and what the limit kept gave before it is one too.
+    /// Mean length in seconds of the stretches that make up the tally of the limit in use and that of the limit tried. The
+    /// first half is of the limit tried; what was seen at the limit in use before counts as a stretch of its own.
     fn stretches_s(&self) -> (f64, f64) {
-        let (tried, kept) = (self.halves.div_ceil(2), self.halves / 2 + 1);
-        (self.kept.seconds / f64::from(kept), self.tried.seconds / f64::from(tried.max(1)))
+        let (tried, in_use) = (self.halves.div_ceil(2), self.halves / 2 + 1);
+        (self.in_use.seconds / f64::from(in_use), self.tried.seconds / f64::from(tried.max(1)))
     }
 }
 
@@ -49,27 +54,27 @@ impl Evenkeel {
     /// Starts the next probe, if one is due.
     pub(super) fn next_probe(&mut self, sample: &Sample) -> Reason {
         let demand = sample.in_flight_mean + sample.queued;
-        let fits = self.room.most().unwrap_or(u32::MAX);
-        let most = self.settings.range.1.min((demand / 0.95) as u32).min(fits).max(self.settings.range.0);
+        let fits = self.headroom.most().unwrap_or(u32::MAX);
+        let most = self.range.1.min((demand / 0.95) as u32).min(fits).max(self.range.0);
         let Some((offset, to, hint)) = self.choose(most) else {
             self.settled = true;
-            let next_s = self.known.next_s(self.now).max(self.rest_until - self.now);
-            let capped = self.settings.memory.is_some() && self.kept == self.settings.range.1;
-            return if capped || self.kept >= fits {
-                Reason::MemoryCap { wanted: self.kept.saturating_mul(2) }
+            let next_s = self.refused.next_s(self.now).max(self.rest_until - self.now);
+            let capped = self.settings.memory.is_some() && self.in_use == self.range.1;
+            return if capped || self.in_use >= fits {
+                Reason::MemoryCap { wanted: self.in_use.saturating_mul(2) }
             } else {
                 Reason::Settled { next_s }
             };
         };
-        let kept = self.lately();
+        let in_use = self.lately();
         self.probe = Some(Probe {
             offset,
             to,
             hint,
             began: self.now,
-            kept,
+            in_use,
             tried: Tally::default(),
-            prior: self.known.prior(to, self.kept),
+            prior: self.refused.prior(to, self.in_use),
             trying: true,
             half: Tally::default(),
             halves: 1,
@@ -77,28 +82,30 @@ impl Evenkeel {
             gone_s: 0.0,
         });
         self.set(to);
-        Reason::Trying { kept: self.kept, because: hint }
+        Reason::Trying { in_use: self.in_use, because: hint }
     }
 
-    /// The offset to try now: the way that was good last, else downwards under strain, else whose turn it is.
+    /// Where to probe now: first the way that was good last, then back to a limit that was left before throughput fell, then
+    /// downwards where sensors show strain, and else the limit whose turn it is.
     fn choose(&mut self, most: u32) -> Option<(Offset, u32, Hint)> {
-        let range = (self.settings.range.0, most);
+        let range = (self.range.0, most);
         if let Some(offset) = self.momentum.take()
-            && let Some(to) = offset.from(self.kept, most).filter(|&to| to >= range.0)
+            && let Some(to) = offset.from(self.in_use, most).filter(|&to| to >= range.0)
         {
             return Some((offset, to, Hint::Momentum));
         }
-        if let Some(to) = self.back_to.take().filter(|&to| to != self.kept && (range.0..=most).contains(&to))
+        if let Some(to) =
+            self.back_to.take().filter(|&to| to != self.in_use && (range.0..=most).contains(&to))
         {
-            return Some((Offset::toward(self.kept, to), to, Hint::ThroughputFell));
+            return Some((Offset::toward(self.in_use, to), to, Hint::ThroughputFell));
         }
         if let Some(strained) = self.strain.strained()
-            && let Some(to) = Offset::Half.from(self.kept, most).filter(|&to| to >= range.0)
-            && self.known.is_new(to)
+            && let Some(to) = Offset::Half.from(self.in_use, most).filter(|&to| to >= range.0)
+            && self.refused.is_new(to)
         {
             return Some((Offset::Half, to, strained.0));
         }
-        let (offset, to, new) = self.known.next(self.kept, range, self.now, self.cold)?;
+        let (offset, to, new) = self.refused.next(self.in_use, range, self.now, self.cold)?;
         (new || self.now >= self.rest_until).then_some((offset, to, Hint::Turn))
     }
 
@@ -106,15 +113,15 @@ impl Evenkeel {
         if probe.trying {
             probe.tried.add(tick)
         } else {
-            probe.kept.add(tick)
+            probe.in_use.add(tick)
         }
         probe.half.add(tick);
         probe.gone_s = 0.0;
-        let shift = EPSILON * (f64::from(probe.to) / f64::from(self.kept)).ln();
+        let shift = EPSILON * (f64::from(probe.to) / f64::from(self.in_use)).ln();
         self.dispersion.tick(tick);
-        let (kept_s, tried_s) = probe.stretches_s();
-        let phi = self.dispersion.between(kept_s, tried_s);
-        let test = Test::of(&probe.kept, &probe.tried, shift, phi);
+        let (in_use_s, tried_s) = probe.stretches_s();
+        let phi = self.dispersion.between(in_use_s, tried_s);
+        let test = Test::of(&probe.in_use, &probe.tried, shift, phi);
         let Some(test) = test else {
             self.probe = Some(probe);
             return self.describe();
@@ -133,26 +140,27 @@ impl Evenkeel {
             Some(false) => return self.refuse(&probe, evidence),
             None => {}
         }
-        let apart = f64::from(probe.to.abs_diff(self.kept));
-        // One that was suspended goes on with the limit tried, however far that is.
+        let apart = f64::from(probe.to.abs_diff(self.in_use));
+        // A test that was suspended goes on with the limit tried, however far from the one in use that is.
         let swaps =
-            !probe.trying || apart < self.horizon() / 16.0 && probe.kept.count < 2.0 * probe.tried.count;
+            !probe.trying || apart < self.horizon() / 16.0 && probe.in_use.count < 2.0 * probe.tried.count;
         let enough = probe.half.count >= self.horizon() / 3.0
             || probe.half.seconds >= 0.99 * self.dispersion.best_s(self.lag_s);
         if enough && swaps {
             probe.half = Tally::default();
             probe.halves += 1;
             probe.trying = !probe.trying;
-            self.set(if probe.trying { probe.to } else { self.kept });
+            self.set(if probe.trying { probe.to } else { self.in_use });
         }
         self.probe = Some(probe);
         self.describe()
     }
 
-    /// What to do with a test whose sign is not clear: to stay needs little, to move needs more.
+    /// The verdict on a test whose sign is not clear: whether the limit tried is to be taken, or `None` to go on. To stay at
+    /// the limit in use takes little evidence, to leave it takes more.
     fn weigh(&self, probe: &Probe, test: &Test) -> Option<bool> {
         let (seen, most) = (probe.tried.count, self.horizon());
-        if self.descends && probe.offset.is_far_down() && self.kept >= HIGH {
+        if self.descends && probe.offset.is_far_down() && self.in_use >= HIGH {
             if seen >= most / 3.0 && test.gain > -test.se {
                 return Some(true);
             }
@@ -171,36 +179,36 @@ impl Evenkeel {
         (test.z < 0.5 || seen >= 4.0 * most).then_some(test.z > 1.0)
     }
 
-    /// The limit tried is the one kept from here on.
+    /// The limit tried comes into use.
     fn accept(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
-        let left = self.kept;
-        self.reopen.found();
+        let left = self.in_use;
+        self.recheck.found();
         self.left = Some((left, self.now));
         self.cold = false;
         self.braked = false;
-        self.kept = probe.to;
+        self.in_use = probe.to;
         self.settled = false;
         self.base = probe.tried;
         self.set(probe.to);
         self.watch.restart();
-        self.known.forget(probe.to);
-        self.known.refuse(left, probe.to, self.now, self.now - probe.began, self.patience_s());
+        self.refused.forget(probe.to);
+        self.refused.refuse(left, probe.to, self.now, self.now - probe.began, self.patience_s());
         self.descends &= probe.to < left;
         self.momentum = (evidence.gain > CHANGE || self.descends).then(|| probe.offset.longer());
         self.caution = self.caution.saturating_sub(1);
         Reason::Better { left, evidence }
     }
 
-    /// Back to the limit kept.
+    /// The limit tried is refused, and the one in use comes back.
     pub(super) fn refuse(&mut self, probe: &Probe, evidence: Evidence) -> Reason {
         let took = self.now - probe.began;
         self.cold = false;
         self.braked = false;
-        self.set(self.kept);
+        self.set(self.in_use);
         self.recovering = Some(0.0);
-        self.refused = Some((probe.to, self.now));
+        self.last_refused = Some((probe.to, self.now));
         self.learns_lag = evidence.gain < -FAR_WORSE;
-        // A verdict that is hardly one is looked at again soon; one on a limit that is far worse, late.
+        // A limit with a doubtful verdict is tried again soon, one that was far worse late.
         let weight = if evidence.sure < 0.9 {
             0.1
         } else if evidence.gain < -FAR_WORSE {
@@ -208,13 +216,13 @@ impl Evenkeel {
         } else {
             1.0
         };
-        self.known.refuse(probe.to, self.kept, self.now, weight * took, self.patience_s());
-        self.known.remember(
+        self.refused.refuse(probe.to, self.in_use, self.now, weight * took, self.patience_s());
+        self.refused.remember(
             probe.to,
             evidence.gain < -FAR_WORSE,
-            Prior { kept: self.kept, gain: evidence.gain, variance: evidence.se.powi(2) },
+            Prior { in_use: self.in_use, gain: evidence.gain, variance: evidence.se.powi(2) },
         );
-        self.descends &= probe.to > self.kept;
+        self.descends &= probe.to > self.in_use;
         self.caution += 1;
         let rest = f64::from(1_u32 << self.caution.saturating_sub(4).min(4)) - 1.0;
         self.rest_until = self.now + rest * took;

@@ -1,13 +1,9 @@
-//! What an operator may set.
+//! What an operator may set beside the bounds of the limit.
 
-/// What an operator may set.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What an operator may set beside the bounds of the limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// The limit to begin with.
-    pub initial: u32,
-    /// The lowest and the highest limit.
-    pub range: (u32, u32),
-    /// Bytes that transactions may use together, and what one uses; together a cap.
+    /// The memory that all transactions may use together; it bounds the limit.
     pub memory: Option<Memory>,
 }
 
@@ -21,15 +17,9 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Transactions that fit; `None` where the numbers make no sense.
-    pub(super) fn room(self) -> Option<u32> {
-        let room = self.budget / self.each;
-        (self.each > 0.0 && room.is_finite()).then_some(room as u32)
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { initial: 8, range: (1, 1_024), memory: None }
+    /// Transactions that fit into the budget; `None` where the numbers make no sense.
+    pub(super) fn transactions(self) -> Option<u32> {
+        let fitting = self.budget / self.each;
+        (self.each > 0.0 && fitting.is_finite()).then_some(fitting as u32)
     }
 }

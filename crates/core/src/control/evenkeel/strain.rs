@@ -1,26 +1,26 @@
-//! Reflection: what sensors say beside a baseline learnt where nothing better was found.
+//! Strain: sensors that stand above a baseline, which is learnt while no better limit is found.
 //!
-//! Feed-forward only: strain orders the probes and pulls the brake, it never decides a test. So a sensor that lies
-//! costs a probe, not the peak.
+//! Strain decides which limit is tried first and pulls the brake; it never decides a test. So a sensor that lies costs a
+//! probe and not throughput for long.
 
 use super::evidence::Tally;
 use crate::control::{Hint, Sample};
 
-/// Time constants in seconds: of what is compared, and of the baseline.
+/// Time constants, in seconds, of the means that are compared with the baseline, and of the baseline.
 const FAST_S: f64 = 1.0;
 const SLOW_S: f64 = 60.0;
-/// Work inflation (now over baseline) from which commits cost too much.
+/// Work inflation, which is the cost of a commit over its baseline, from which commits cost too much.
 const INFLATED: f64 = 1.3;
-/// Share of in-flight time in lock waits that is much, where no baseline says otherwise.
+/// Share of the time in flight spent in lock waits that is strain where there is no baseline.
 const LOCKED: f64 = 0.5;
-/// Growth of that share over the baseline that is much.
+/// Growth of that share over its baseline that is strain.
 const LOCKED_MORE: f64 = 0.1;
-/// Rollbacks per commit that are much.
+/// Rollbacks per commit that are strain.
 const ABORTED: f64 = 0.2;
-/// Share of time that stands still for memory.
+/// Share of time in which all tasks wait for memory that is strain.
 const PRESSED: f64 = 0.05;
 
-/// What is strained.
+/// What shows strain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strained(pub Hint);
 
@@ -66,7 +66,7 @@ pub struct Strain {
 }
 
 impl Strain {
-    /// A tick at the limit in use; `settled` where nothing better was found, which is what the baseline is made of.
+    /// Takes in a tick at the limit in use. It counts for the baseline where `settled`: no probe is due.
     pub fn tick(&mut self, sample: &Sample, tick: &Tally, settled: bool) {
         self.now.add(sample, tick.seconds, FAST_S);
         if settled {
@@ -74,7 +74,7 @@ impl Strain {
         }
     }
 
-    /// What speaks for fewer in flight.
+    /// What speaks for fewer transactions in flight.
     pub fn strained(&self) -> Option<Strained> {
         let grown = |now: Mean, before: Mean, by: f64, else_above: f64| match (now.0, before.0) {
             (Some(now), Some(before)) => now > before + by,
@@ -97,13 +97,13 @@ impl Strain {
         }
     }
 
-    /// Whether the server stands still for memory.
+    /// Whether the server waits for memory.
     pub fn pressed(&self) -> bool {
         self.now.pressure.0.is_some_and(|pressure| pressure > PRESSED)
     }
 
-    /// Whether the cost of work or the share of lock waits has moved from the baseline by as much as counts as a change;
-    /// the baseline is set anew where it has.
+    /// Whether the cost of work or the share of lock waits has moved from the baseline by as much as counts as a change. If
+    /// so, what is measured now is the new baseline.
     pub fn moved(&mut self) -> bool {
         let work = self.inflation().is_some_and(|inflation| inflation.ln().abs() > super::CHANGE);
         let locks = match (self.now.locks.0, self.baseline.locks.0) {

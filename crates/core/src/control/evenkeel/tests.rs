@@ -1,4 +1,4 @@
-//! The controller on plants with known answers, and in the situations in which it has to hold still.
+//! The controller on plants with known answers, and in situations in which it must not change the limit.
 
 use super::*;
 use crate::control::plant::{Curve, Fall, MEASURED, Plant, Rise};
@@ -6,23 +6,27 @@ use crate::control::simulation::{Load, Phase, Scenario, Trace, simulate};
 use crate::random::Seed;
 use crate::time::Nanos;
 
-fn scenario(plant: Plant, start: u32, clients: u32, seconds: u64, seed: u64) -> Scenario {
+fn scenario(plant: Plant, initial_limit: u32, clients: u32, seconds: u64, seed: u64) -> Scenario {
     Scenario {
         plants: vec![plant],
         load: Load::constant(clients),
         tick: Nanos::from_millis(50),
         duration: Nanos::from_secs(seconds),
-        start,
+        initial_limit,
         seed: Seed(seed),
     }
 }
 
-fn run(scenario: &Scenario) -> Trace {
-    let settings = Settings { initial: scenario.start, ..Settings::default() };
-    simulate(scenario, &mut Evenkeel::new(settings))
+/// The controller with no limit but the usual range, from this limit on.
+fn evenkeel(initial: u32) -> Evenkeel {
+    Evenkeel::new(Bounds::starting_at(initial), Settings::default())
 }
 
-/// Share of the best between two instants.
+fn run(scenario: &Scenario) -> Trace {
+    simulate(scenario, &mut evenkeel(scenario.initial_limit))
+}
+
+/// Throughput as a share of the best between two instants.
 fn share(trace: &Trace, from_s: u64, to_s: u64) -> f64 {
     1.0 - trace.regret(Nanos::from_secs(from_s), Nanos::from_secs(to_s))
 }
@@ -46,14 +50,14 @@ fn exact(number: u64, limit: u32, in_flight: f64, per_s: f64) -> Sample {
 #[test]
 fn measured_curves_are_held_near_their_best() {
     for measured in &MEASURED {
-        for (start, seed) in [(1, 1), (8, 2), (64, 3)] {
-            if measured.name == "sorts" && start == 64 {
+        for (initial, seed) in [(1, 1), (8, 2), (64, 3)] {
+            if measured.name == "sorts" && initial == 64 {
                 // The kernel has killed it before the controller begins.
                 continue;
             }
-            let trace = run(&scenario(measured.plant(), start, 512, 180, seed));
-            let held = share(&trace, 60, 180);
-            assert!(held > 0.9, "{} from {start}: {held:.3}", measured.name);
+            let trace = run(&scenario(measured.plant(), initial, 512, 180, seed));
+            let share = share(&trace, 60, 180);
+            assert!(share > 0.9, "{} from {initial}: {share:.3}", measured.name);
         }
     }
 }
@@ -69,7 +73,7 @@ fn clients_that_go_away_in_a_test_say_nothing_about_the_limit_tried() {
 
 /// In the first test, after so many ticks in which the limit tried was in force; the curve is flat, so the test is long.
 fn clients_go_away_after(initial: u32, filled: u32) {
-    let mut controller = Evenkeel::new(Settings { initial, ..Settings::default() });
+    let mut controller = evenkeel(initial);
     controller.descends = false;
     let (mut limit, mut number, mut tried) = (initial, 0, None);
     let mut tick = |share: f64| {
@@ -87,7 +91,7 @@ fn clients_go_away_after(initial: u32, filled: u32) {
     for _ in 0..200 {
         assert!(!matches!(tick(0.05).why, Reason::CannotFill { .. }));
     }
-    assert_eq!(tick(0.05).limit, initial, "meanwhile the limit kept is in force");
+    assert_eq!(tick(0.05).limit, initial, "meanwhile the limit in use is in force");
     let next = (0..40).map(|_| tick(1.0).limit).find(|&limit| limit != initial);
     assert_eq!(next, tried, "{initial} after {filled}: the same limit is tried again");
 }
@@ -96,7 +100,7 @@ fn clients_go_away_after(initial: u32, filled: u32) {
 fn a_quiet_night_makes_nothing_worth_another_look() {
     let curve = Curve::peaked(8.0, Rise { bend: 1.0 }, Fall::Cliff { edge: 1.5, height: 0.2 });
     let plant = Plant::new(curve, 20_000.0);
-    let mut controller = Evenkeel::new(Settings { initial: 8, ..Settings::default() });
+    let mut controller = evenkeel(8);
     let (mut limit, mut number) = (8, 0);
     let mut run = |ticks: u64, share: f64| {
         let mut tried = 0;
@@ -136,18 +140,22 @@ fn without_noise_every_move_raises_the_potential_so_that_there_is_no_cycle() {
         Curve::Linear { knee: 100.0 },
     ];
     for curve in curves {
-        for start in [1, 8, 24] {
+        for initial in [1, 8, 24] {
             let plant = Plant::new(curve.clone(), 20_000.0);
             let potential =
                 |limit: u32| plant.throughput(f64::from(limit), 0.0).ln() - EPSILON * f64::from(limit).ln();
-            let mut controller = Evenkeel::new(Settings { initial: start, ..Settings::default() });
-            let (mut limit, mut kept) = (start, start);
+            let mut controller = evenkeel(initial);
+            let (mut limit, mut in_use) = (initial, initial);
             for number in 0..12_000 {
                 let per_s = plant.throughput(f64::from(limit), 0.0);
                 limit = controller.update(&exact(number, limit, f64::from(limit), per_s)).limit;
-                if controller.kept != kept {
-                    assert!(potential(controller.kept) > potential(kept), "{kept} -> {}", controller.kept);
-                    kept = controller.kept;
+                if controller.in_use != in_use {
+                    assert!(
+                        potential(controller.in_use) > potential(in_use),
+                        "{in_use} -> {}",
+                        controller.in_use
+                    );
+                    in_use = controller.in_use;
                 }
             }
         }
@@ -156,7 +164,7 @@ fn without_noise_every_move_raises_the_potential_so_that_there_is_no_cycle() {
 
 #[test]
 fn what_does_not_fill_the_limit_teaches_nothing() {
-    let mut controller = Evenkeel::new(Settings::default());
+    let mut controller = evenkeel(8);
     for number in 0..2_000 {
         let decision = controller.update(&exact(number, 8, 5.0, 900.0));
         assert_eq!(decision.limit, 8, "{decision}");
@@ -165,7 +173,7 @@ fn what_does_not_fill_the_limit_teaches_nothing() {
 
 #[test]
 fn a_probe_that_the_clients_cannot_fill_is_not_begun() {
-    let mut controller = Evenkeel::new(Settings::default());
+    let mut controller = evenkeel(8);
     let mut limit = 8;
     for number in 0..2_000 {
         let per_s = 100.0 * f64::from(limit);
@@ -190,7 +198,7 @@ fn a_paused_server_changes_nothing() {
 
 #[test]
 fn a_sample_that_makes_no_sense_is_not_used() {
-    let mut controller = Evenkeel::new(Settings::default());
+    let mut controller = evenkeel(8);
     let bad = [
         Sample { work: f64::NAN, ..exact(0, 8, 8.0, 100.0) },
         Sample { work: -1.0, ..exact(0, 8, 8.0, 100.0) },
@@ -206,7 +214,7 @@ fn a_sample_that_makes_no_sense_is_not_used() {
 #[test]
 fn a_memory_budget_is_never_exceeded() {
     let memory = Some(Memory { budget: 700e6, each: 24e6 });
-    let mut controller = Evenkeel::new(Settings { initial: 64, memory, ..Settings::default() });
+    let mut controller = Evenkeel::new(Bounds::starting_at(64), Settings { memory });
     let scenario = scenario(Plant::new(Curve::Linear { knee: 500.0 }, 5_000.0), 29, 512, 60, 1);
     let trace = simulate(&scenario, &mut controller);
     assert!(trace.steps.iter().all(|step| step.limit <= 29));
@@ -227,19 +235,19 @@ fn upwards_it_never_more_than_doubles_what_it_has_proved() {
 fn lock_waits_send_the_first_probe_downwards() {
     let fall = Fall::Power { exponent: 1.2, floor: 0.05, by_locks: true };
     let plant = Plant { sensors: true, ..Plant::new(Curve::peaked(4.0, Rise { bend: 1.0 }, fall), 2_000.0) };
-    let mut controller = Evenkeel::new(Settings { initial: 24, ..Settings::default() });
+    let mut controller = evenkeel(24);
     let mut reasons = Vec::new();
     let scenario = scenario(plant, 24, 512, 5, 1);
     crate::control::simulation::simulate_with(&scenario, &mut controller, |_, decision| {
         reasons.push(decision.why);
     });
     let first = reasons.iter().find(|why| matches!(why, Reason::Trying { .. }));
-    assert_eq!(first, Some(&Reason::Trying { kept: 24, because: Hint::Locks }));
+    assert_eq!(first, Some(&Reason::Trying { in_use: 24, because: Hint::Locks }));
 }
 
 #[test]
 fn want_of_memory_halves_the_limit_at_once() {
-    let mut controller = Evenkeel::new(Settings { initial: 40, ..Settings::default() });
+    let mut controller = evenkeel(40);
     let mut limit = 40;
     let mut braked = None;
     for number in 0..200 {

@@ -1,4 +1,4 @@
-//! What a controller sees without probing: whether the server stands still, whether it changed.
+//! What the controller sees without a probe: whether the server stands still, and whether it changed by itself.
 
 use super::CHANGE;
 use super::dispersion::Dispersion;
@@ -7,17 +7,17 @@ use crate::control::Sample;
 
 /// Probability of taking chance for a change.
 const ALPHA: f64 = 0.003;
-/// Completions due in what is fresh before it is compared.
+/// Completions that must have been due in the new stretch before it is compared with what is remembered.
 const ENOUGH: f64 = 60.0;
 
-/// Whether nothing completes although something should.
+/// How long nothing has completed although transactions were in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silence {
     seconds: f64,
 }
 
 impl Silence {
-    /// Seconds of silence, where twelve completions were due in it.
+    /// Takes in a tick at which `rate` completions per second are due. The seconds of silence, once twelve were due in it.
     pub fn tick(&mut self, sample: &Sample, rate: Option<f64>) -> Option<f64> {
         if sample.completions > 0 || sample.in_flight_mean <= 0.0 {
             self.seconds = 0.0;
@@ -29,23 +29,23 @@ impl Silence {
     }
 }
 
-/// Whether the plant changed by itself.
+/// Whether the server changed by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// It did not.
+    /// It did not, as far as can be said.
     None,
-    /// ln of throughput now over before.
+    /// It did: logarithm of throughput now over throughput before.
     Of(f64),
 }
 
-/// Compares what is fresh with what is remembered.
+/// Compares throughput at the limit in use since the last look with what is remembered of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
     fresh: Tally,
 }
 
 impl Watch {
-    /// A tick at the limit in use.
+    /// Takes in a tick at the limit in use, of which `base` is remembered.
     pub fn tick(&mut self, tick: &Tally, base: &Tally, dispersion: &Dispersion) -> Change {
         self.fresh.add(tick);
         let phi = dispersion.between(self.fresh.seconds, base.seconds);
@@ -70,7 +70,7 @@ impl Watch {
         self.fresh.seconds = (self.fresh.seconds - seconds).max(0.0);
     }
 
-    /// Begins anew.
+    /// Begins a new look.
     pub fn restart(&mut self) {
         self.fresh = Tally::default();
     }

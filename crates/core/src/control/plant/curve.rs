@@ -44,7 +44,7 @@ pub enum Curve {
 /// `X(n) = n (1 + bend) / (n + bend peak)`: nearly flat before the peak for a small bend, linear for a large one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rise {
-    /// Above 0.
+    /// How far the curve bends, above 0.
     pub bend: f64,
 }
 

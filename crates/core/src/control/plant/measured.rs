@@ -10,9 +10,9 @@ use super::{Curve, Plant};
 /// A measured workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Its name in scenarios.
+    /// The name of the workload in scenarios.
     pub name: &'static str,
-    /// What it does.
+    /// The statements of one of its transactions.
     pub what: &'static str,
     /// `(clients, transactions per second)`.
     pub points: &'static [(f64, f64)],
@@ -25,7 +25,7 @@ impl Measured {
         Plant::new(Curve::Points(self.points.to_vec()), peak)
     }
 
-    /// By its name.
+    /// The workload of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         MEASURED.iter().find(|measured| measured.name == name)
     }

@@ -2,7 +2,7 @@
 //!
 //! A plant completes transactions at the rate `X(n, t)` when `n` are in flight. Every shape that was measured or
 //! is known from the literature is a [`Curve`]; a [`Plant`] adds the scale, how long the server takes to feel a
-//! change of `n`, a slow wobble of the machine, a peak that moves, and what sensors would say.
+//! change of `n`, a slow wobble of the machine, a peak that moves, and what sensors would read.
 
 mod curve;
 mod measured;
@@ -27,14 +27,14 @@ pub struct Shift {
     pub over_s: f64,
 }
 
-/// A server.
+/// A simulated server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plant {
     /// Shape of throughput over in flight.
     pub curve: Curve,
     /// Throughput where the curve is 1, completions per second.
     pub peak_per_s: f64,
-    /// Share of the peak that throughput never goes below, since time-outs end what would stand still.
+    /// Share of the peak that throughput never falls below, since time-outs end transactions that block each other.
     pub floor: f64,
     /// Time constant, in seconds, with which the server feels a change of in flight (caches, memory).
     pub settle_s: f64,
@@ -42,7 +42,7 @@ pub struct Plant {
     pub wobble: f64,
     /// Time constant, in seconds, with which the machine forgets how fast it was.
     pub wobble_memory_s: f64,
-    /// How the peak moves.
+    /// When and how far the peak moves, where it does.
     pub shift: Option<Shift>,
     /// Cost of a transaction in units of the usual one; a change of mix changes it.
     pub cost: f64,
@@ -74,7 +74,7 @@ impl Plant {
         if n <= 0.0 {
             return 0.0;
         }
-        // Below one in flight there is a fraction of the time nothing to do.
+        // With less than one in flight in the mean, the server is idle part of the time.
         let (share, n) = if n < 1.0 { (n, 1.0) } else { (1.0, n) };
         let n = n / self.stretch(t);
         let at = self.curve.at(n);
@@ -110,7 +110,7 @@ impl Plant {
         if stretched > self.curve.peak() { 1.0 / self.curve.at(stretched).max(0.01) } else { 1.0 }
     }
 
-    /// What sensors would say with `n` in flight; all absent where it has none.
+    /// What sensors would read with `n` in flight; all are absent where the plant has no sensors.
     ///
     /// The share of in-flight time in lock waits is what lies beyond the peak, `1 - b/n`, for curves that fall by
     /// locks; CPU time per commit grows as throughput falls below the peak beyond it, as measured on the flash sale
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn sensors_tell_locks_beyond_the_peak_only_and_absent_ones_tell_nothing() {
+    fn sensors_show_locks_beyond_the_peak_only_and_absent_ones_show_nothing() {
         let curve =
             Curve::peaked(8.0, Rise { bend: 1.0 }, Fall::Power { exponent: 1.0, floor: 0.1, by_locks: true });
         let plant = Plant { sensors: true, ..Plant::new(curve.clone(), 100.0) };

@@ -1,5 +1,5 @@
-//! The plants that controllers are judged on, drawn by a seed. Fixed before any controller was written; the reasons
-//! are in docs/decisions/0003-plants-before-controllers.md.
+//! The plants that controllers are judged on, drawn by a seed. Their distribution was settled before any controller was
+//! written; docs/decisions/0003-plants-before-controllers.md has the reasons.
 
 use super::{Curve, Fall, Plant, Rise, Shift, Wobble};
 use crate::random::{Random, Seed};
@@ -7,9 +7,9 @@ use crate::random::{Random, Seed};
 /// What plants are drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {
-    /// Best limits, drawn evenly in ln n.
+    /// Range of the best limits, which are drawn evenly in ln n.
     pub best: (f64, f64),
-    /// Peak throughput per second, evenly in the logarithm.
+    /// Range of the peak throughput per second, which is drawn evenly in its logarithm.
     pub peak_per_s: (f64, f64),
     /// Completions at the peak in one probe half: the unit of time of the judgement.
     pub half_completions: f64,
@@ -19,7 +19,8 @@ pub struct Distribution {
     pub shift_halves: f64,
     /// How the machine wobbles; `None`: up to 3 % with a memory of a second, drawn for each plant.
     pub wobble: Option<Wobble>,
-    /// Standard error that the mean of a half may have where the machine wobbles so; `None`: halves as long as else.
+    /// Standard error that the mean of a half may have where the machine wobbles, which makes halves longer; `None`: they are
+    /// as long as on a steady machine.
     pub half_error: Option<f64>,
 }
 
@@ -44,7 +45,7 @@ impl Distribution {
         Self { half_error: Some(0.05), ..Self::wobbling_in_short_halves() }
     }
 
-    /// The same with halves as short as on a steady machine: no time more because it wobbles.
+    /// The same with halves as short as on a steady machine, so that a controller gets no more time because it wobbles.
     pub fn wobbling_in_short_halves() -> Self {
         Self { wobble: Some(Wobble::MEASURED), ..Self::default() }
     }
@@ -67,7 +68,7 @@ impl Distribution {
 
 /// Length of a tick of a trial in seconds.
 pub const TICK_S: f64 = 0.05;
-/// No half is longer, in seconds.
+/// Longest half in seconds.
 const MOST_S: f64 = 500.0;
 
 /// Share of the peak that no plant goes below: at this rate a drain of 1,024 transactions takes 20 probe halves,
@@ -110,7 +111,7 @@ impl Draw {
         self.between(low.ln(), high.ln()).exp()
     }
 
-    /// Seven families, equally likely.
+    /// A curve of one of seven families, which are equally likely.
     fn curve(&mut self, best: f64) -> Curve {
         match self.0.uniform(0, 6) {
             0 => Curve::Linear { knee: best },

@@ -2,7 +2,7 @@
 
 use super::random::TICK_S;
 
-/// How much, and how long it lasts (an Ornstein-Uhlenbeck process of ln X, which changes from tick to tick).
+/// How much the speed wobbles and how long a deviation lasts: ln X is an Ornstein-Uhlenbeck process in steps of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wobble {
     /// Standard deviation of the mean of ln X over `over_s`.
@@ -14,7 +14,7 @@ pub struct Wobble {
 }
 
 impl Wobble {
-    /// What docs/decisions/0004 measured: 14 to 19 % over 100 ms, and correlations that are gone after a second.
+    /// The wobble that docs/decisions/0004 measured: 14 to 19 % over 100 ms, with correlations that are gone after a second.
     pub const MEASURED: Self = Self { sd: 0.16, over_s: 0.1, memory_s: 0.3 };
 
     /// Standard deviation of ln X from tick to tick.
@@ -22,7 +22,7 @@ impl Wobble {
         self.sd / self.averaged((self.over_s / TICK_S).round().max(1.0)).sqrt()
     }
 
-    /// Variance of the mean over so many seconds.
+    /// Variance of the mean of ln X over so many seconds.
     pub fn variance(&self, seconds: f64) -> f64 {
         self.of_a_tick().powi(2) * self.averaged((seconds / TICK_S).max(1.0))
     }
@@ -58,7 +58,7 @@ mod tests {
             load: Load::constant(4),
             tick: Nanos::from_secs_f64(TICK_S),
             duration: Nanos::from_secs(seconds),
-            start: 1,
+            initial_limit: 1,
             seed: Seed(3),
         };
         let steps = simulate(&scenario, &mut Fixed::new(1)).steps;

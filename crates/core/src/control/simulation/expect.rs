@@ -1,4 +1,4 @@
-//! What a scenario expects of a controller, and what of it was broken.
+//! What a scenario expects of a controller, and which of its expectations a run did not meet.
 
 use super::Trace;
 use crate::time::Nanos;
@@ -12,13 +12,13 @@ pub const SMOOTH: Nanos = Nanos::from_millis(500);
 pub struct Expect {
     /// The stretch begins here.
     pub from: Nanos,
-    /// And ends here.
+    /// The stretch ends here.
     pub until: Nanos,
     /// Throughput averaged over half a second reaches this share of the best within this time.
     pub settled_within: Option<(Nanos, f64)>,
     /// It is never below this share for longer than this.
     pub never_below: Option<(f64, Nanos)>,
-    /// Of all transactions that were possible, at most this share is lost.
+    /// At most this share of the transactions that were possible is lost.
     pub regret_below: Option<f64>,
     /// The limit stays within these bounds.
     pub limit_within: Option<(u32, u32)>,
@@ -33,30 +33,30 @@ pub enum Broken {
         share: f64,
         /// Share expected.
         near: f64,
-        /// The time.
+        /// The time within which it was expected.
         within: Nanos,
     },
     /// It was too low for too long.
     Below {
-        /// Share.
+        /// The least share that was expected.
         floor: f64,
-        /// Since when.
+        /// When it fell below that share.
         since: Nanos,
-        /// For how long.
+        /// How long it stayed below that share.
         lasted: Nanos,
     },
     /// Too much was lost.
     Regret {
-        /// Share lost.
+        /// Share that was lost.
         regret: f64,
-        /// Share allowed.
+        /// Most that was allowed to be lost.
         allowed: f64,
     },
     /// The limit left its bounds.
     Limit {
-        /// The limit.
+        /// The limit that was out of bounds.
         limit: u32,
-        /// When.
+        /// When that was.
         at: Nanos,
     },
 }

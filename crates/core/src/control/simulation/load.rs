@@ -1,17 +1,17 @@
-//! Who asks for transactions.
+//! The clients that ask for transactions.
 
 use crate::time::Nanos;
 
 /// Clients from an instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
-    /// From when.
+    /// When the phase begins.
     pub at: Nanos,
-    /// Closed clients; each has at most one transaction.
+    /// Number of closed clients, each of which has at most one transaction at a time.
     pub clients: u32,
     /// Mean pause of a client between transactions, exponential; 0 for none.
     pub think_s: f64,
-    /// Clients that keep their transaction open through the phase: a permit is taken, the server does nothing for it.
+    /// How many of the clients keep a transaction open through the phase: each takes a permit and no work of the server.
     pub slow: u32,
     /// Whether the server stands still.
     pub paused: bool,
@@ -31,7 +31,7 @@ impl Phase {
 pub struct Load(Vec<Phase>);
 
 impl Load {
-    /// In any order; before the first one begins, the first one counts.
+    /// These phases, which may come in any order. The first one also holds before it begins.
     pub fn new(mut phases: Vec<Phase>) -> Self {
         phases.sort_by_key(|phase| phase.at);
         Self(phases)

@@ -1,4 +1,4 @@
-//! A controller against plants on a virtual clock.
+//! A controller with clients and a plant on a virtual clock.
 //!
 //! Clients, permits and the server are a Markov process: with `n` in flight the next completion comes after an
 //! exponential time of rate `X(n)`. While all permits are taken and clients do not pause, completions of a tick are
@@ -25,15 +25,15 @@ use server::Server;
 pub struct Scenario {
     /// The servers; phases name them by index. A change of mix is a change of plant.
     pub plants: Vec<Plant>,
-    /// Who asks for what, when.
+    /// How many clients there are, and when.
     pub load: Load,
     /// Length of a tick.
     pub tick: Nanos,
-    /// How long.
+    /// How long it lasts.
     pub duration: Nanos,
     /// The limit in force during the first tick.
-    pub start: u32,
-    /// Of every draw.
+    pub initial_limit: u32,
+    /// Seed of every random draw.
     pub seed: Seed,
 }
 
@@ -42,14 +42,14 @@ pub fn simulate(scenario: &Scenario, controller: &mut dyn Controller) -> Trace {
     simulate_with(scenario, controller, |_, _| {})
 }
 
-/// The same, telling each step and the decision after it.
+/// The same; `see` gets each step and the decision after it.
 pub fn simulate_with(
     scenario: &Scenario,
     controller: &mut dyn Controller,
-    mut tell: impl FnMut(&Step, &Decision),
+    mut see: impl FnMut(&Step, &Decision),
 ) -> Trace {
     let mut server = Server::new(scenario.seed);
-    let mut limit = scenario.start.max(1);
+    let mut limit = scenario.initial_limit.max(1);
     let mut steps = Vec::new();
     let mut start = Nanos::ZERO;
     while start < scenario.duration {
@@ -58,7 +58,7 @@ pub fn simulate_with(
         let Some(plant) = scenario.plants.get(phase.plant) else { break };
         let (sample, step) = server.tick(plant, phase, limit, start, end);
         let decision = controller.update(&sample);
-        tell(&step, &decision);
+        see(&step, &decision);
         steps.push(step);
         limit = decision.limit.max(1);
         start = end;

@@ -9,17 +9,17 @@ use crate::time::Nanos;
 /// State between ticks.
 pub struct Server {
     random: Random,
-    /// Transactions that run.
+    /// Number of transactions that run.
     in_flight: u32,
-    /// Clients that wait for a permit.
+    /// Number of clients that wait for a permit.
     waiting: u32,
-    /// Clients that pause.
+    /// Number of clients that pause.
     thinking: u32,
-    /// What the server feels of `in_flight`.
+    /// Transactions in flight as the server feels them, which follows `in_flight` with a delay.
     felt: f64,
-    /// Present deviation of ln X.
+    /// Deviation of ln X at present.
     wobble: f64,
-    /// The best throughput of the plant last asked for, and of which one.
+    /// The best throughput that was computed last, and what it depends on.
     best: Option<(BestOf, f64)>,
 }
 
@@ -34,7 +34,7 @@ struct Tally {
     busy_s: f64,
     waiting_s: f64,
     in_flight_max: u32,
-    /// True completions expected.
+    /// Completions that the plant makes in the mean.
     expected: f64,
 }
 
@@ -51,7 +51,7 @@ impl Server {
         }
     }
 
-    /// One tick under a limit.
+    /// Simulates one tick under a limit.
     pub fn tick(
         &mut self,
         plant: &Plant,
@@ -98,12 +98,14 @@ impl Server {
         }
     }
 
+    /// Lets waiting clients in up to the limit.
     fn admit(&mut self, limit: u32) {
         let admitted = limit.saturating_sub(self.in_flight).min(self.waiting);
         self.in_flight += admitted;
         self.waiting -= admitted;
     }
 
+    /// Draws how far the machine's speed deviates in the next tick.
     fn sway(&mut self, plant: &Plant, seconds: f64) {
         let keep = (-seconds / plant.wobble_memory_s).exp();
         let fresh = (1.0 - keep * keep).sqrt() * plant.wobble * self.random.normal();
@@ -127,7 +129,7 @@ impl Server {
         let moves = active > 0 && !phase.paused;
         let clean = if moves { plant.throughput(felt.max(1.0), now) } else { 0.0 };
         let rate = clean * self.wobble.exp();
-        // What an unsettled server does changes on the way.
+        // While the server settles, its throughput changes within the tick.
         let most = if settling { left.min(plant.settle_s / 4.0) } else { left };
         let full = phase.think_s <= 0.0
             && self.in_flight <= limit
@@ -231,8 +233,8 @@ impl Server {
     }
 }
 
-/// Poisson: exact by multiplication up to a mean of 30, beyond that the rounded normal, whose error is below that of
-/// any controller's eye.
+/// A Poisson draw: exact by multiplication up to a mean of 30, and the rounded normal beyond, which is close enough for any
+/// controller.
 fn poisson(random: &mut Random, mean: f64) -> u64 {
     if mean <= 0.0 {
         return 0;

@@ -8,13 +8,13 @@ fn plant() -> Plant {
     Plant::new(Curve::Usl { sigma: 0.0, kappa: 1.0 / 64.0 }, 1_000.0)
 }
 
-fn scenario(load: Load, start: u32) -> Scenario {
+fn scenario(load: Load, initial_limit: u32) -> Scenario {
     Scenario {
         plants: vec![plant()],
         load,
         tick: Nanos::from_millis(50),
         duration: Nanos::from_secs(100),
-        start,
+        initial_limit,
         seed: Seed(1),
     }
 }

@@ -2,16 +2,16 @@
 
 use crate::time::Nanos;
 
-/// A tick, with the truth that no controller sees.
+/// A tick, with the true throughput, which no controller sees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// Start of the tick.
     pub start: Nanos,
-    /// Its end.
+    /// End of the tick.
     pub end: Nanos,
     /// Limit in force.
     pub limit: u32,
-    /// Mean in flight.
+    /// Mean number of transactions in flight.
     pub in_flight: f64,
     /// Completions seen.
     pub completions: u64,
@@ -31,7 +31,7 @@ impl Step {
 /// All ticks in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// Ticks.
+    /// The ticks in order.
     pub steps: Vec<Step>,
 }
 

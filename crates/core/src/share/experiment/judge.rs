@@ -1,6 +1,6 @@
 //! What a run of an experiment comes to.
 
-use super::{Experiment, Way};
+use super::{Experiment, Treatment};
 use crate::random::Seed;
 use crate::share::Law;
 use crate::share::simulation::{Stretch, Trace, run, share_error};
@@ -98,10 +98,10 @@ fn off(experiment: &Experiment, trace: &Trace) -> (f64, Option<f64>) {
     (over, under)
 }
 
-/// Whether windows of those that tell hold somebody back.
+/// Whether windows of the hosts that keep to a law hold somebody back.
 fn holds_back(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> bool {
     let of = |figures: Vec<f64>| -> f64 {
-        figures.iter().zip(&experiment.hosts).filter(|(_, host)| host.tells).map(|(figure, _)| figure).sum()
+        figures.iter().zip(&experiment.hosts).filter(|(_, host)| host.reports).map(|(figure, _)| figure).sum()
     };
     of(trace.outstanding(stretch)) < HELD_BACK * of(trace.wanted(stretch))
 }
@@ -120,9 +120,9 @@ fn eased(experiment: &Experiment, trace: &Trace) -> Option<Eased> {
     Some(Eased { host, opened, used })
 }
 
-/// Mean latency of those that tell.
+/// Mean latency of the hosts that keep to a law.
 fn latency(experiment: &Experiment, trace: &Trace, stretch: Stretch) -> f64 {
-    trace.latency_s(stretch, |host| experiment.hosts[host].tells).unwrap_or(0.0)
+    trace.latency_s(stretch, |host| experiment.hosts[host].reports).unwrap_or(0.0)
 }
 
 /// Throughput of ours over that of a fixed total window at the same latency, in the first calm stretch.
@@ -132,14 +132,14 @@ pub fn kept(experiment: &Experiment, period_s: f64, seed: Seed) -> f64 {
     let first = tail(experiment, experiment.calm[0].stretch);
     let figures =
         |trace: &Trace| (latency(experiment, trace, first), trace.cost_per_s(first).iter().sum::<f64>());
-    let trace = run(&experiment.scenario(Way::Evenkeel, period_s, seed));
+    let trace = run(&experiment.scenario(Treatment::Evenkeel, period_s, seed));
     let (latency_s, ours) = figures(&trace);
     let total: f64 = trace.outstanding(first).iter().sum();
-    let members = experiment.hosts.iter().filter(|host| host.tells).count() as f64;
+    let members = experiment.hosts.iter().filter(|host| host.reports).count() as f64;
     let fixed = |factor: f64| {
         let window = total * factor / members;
         let law = |host: &crate::share::simulation::HostPlan| {
-            if host.tells { Law::Fixed(window) } else { host.law }
+            if host.reports { Law::Fixed(window) } else { host.law }
         };
         figures(&run(&experiment.with(law, period_s, seed)))
     };

@@ -26,22 +26,22 @@ pub const ARRAY: ArrayPlan = ArrayPlan {
     cache: None,
 };
 
-/// What holds hosts back.
+/// How the hosts of an experiment are treated: what sets their windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Way {
+pub enum Treatment {
     /// Nothing but the depth of their clients.
     Uncontrolled,
     /// The published law.
     Parda,
-    /// Ours.
+    /// Our law.
     Evenkeel,
 }
 
-impl Way {
-    /// All.
+impl Treatment {
+    /// All three of them.
     pub const ALL: [Self; 3] = [Self::Uncontrolled, Self::Parda, Self::Evenkeel];
 
-    /// Its name.
+    /// The name in flags and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Uncontrolled => "uncontrolled",
@@ -54,14 +54,14 @@ impl Way {
 /// A stretch in which nothing changes from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calm {
-    /// When.
+    /// When it is.
     pub stretch: Stretch,
     /// The shares that hosts should have in it: 0 for a host that is not there or not counted. `None` where shares are not
     /// judged, because they cannot be met, or because who has them does not want that much.
     pub shares: Option<Vec<f64>>,
 }
 
-/// What was published of an experiment under a way, for the first calm stretch.
+/// What was published of an experiment under a treatment, for the first calm stretch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Published {
     /// I/Os per second of all hosts.
@@ -77,21 +77,21 @@ pub struct Published {
 /// An experiment: hosts, shares, threshold, and what was published of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// Its name.
+    /// The name of the experiment.
     pub name: &'static str,
     /// What it is in the publication.
     pub what: &'static str,
     /// The array that they share.
     pub array: ArrayPlan,
-    /// The hosts; their laws are set by the way.
+    /// The hosts; the treatment sets their laws.
     pub hosts: Vec<HostPlan>,
     /// Latency threshold in seconds.
     pub threshold_s: f64,
-    /// Most window of a host.
+    /// The largest window of a host.
     pub most: f64,
     /// Beta for a share of 1.
     pub k: f64,
-    /// Seconds.
+    /// Length of the run in seconds.
     pub duration_s: f64,
     /// Stretches in which nothing changes from outside.
     pub calm: Vec<Calm>,
@@ -101,39 +101,41 @@ pub struct Experiment {
     pub calibrates: bool,
     /// What was published of the published law.
     pub parda: Published,
-    /// And without control.
+    /// What was published without control.
     pub uncontrolled: Published,
     /// Why its figures are not the published ones, where that is known.
     pub why_off: Option<&'static str>,
 }
 
 impl Experiment {
-    /// Its run under a way.
-    pub fn scenario(&self, way: Way, period_s: f64, seed: Seed) -> Scenario {
-        let law = self.law(way);
-        self.with(|host| if host.tells { law } else { host.law }, period_s, seed)
+    /// The run of the experiment under a treatment.
+    pub fn scenario(&self, treatment: Treatment, period_s: f64, seed: Seed) -> Scenario {
+        let law = self.law(treatment);
+        self.with(|host| if host.reports { law } else { host.law }, period_s, seed)
     }
 
     /// The law of the hosts that keep to one.
-    pub fn law(&self, way: Way) -> Law {
-        match way {
-            Way::Uncontrolled => Law::Fixed(f64::MAX),
-            Way::Parda => Law::Parda(Parameters {
+    pub fn law(&self, treatment: Treatment) -> Law {
+        match treatment {
+            Treatment::Uncontrolled => Law::Fixed(f64::MAX),
+            Treatment::Parda => Law::Parda(Parameters {
                 k: self.k,
                 range: (1.0, self.most),
                 initial: 32.0_f64.min(self.most),
                 ..Parameters::published(self.threshold_s)
             }),
-            Way::Evenkeel => Law::Evenkeel(Settings { most: self.most, ..Settings::new(self.threshold_s) }),
+            Treatment::Evenkeel => {
+                Law::Evenkeel(Settings { most: self.most, ..Settings::new(self.threshold_s) })
+            }
         }
     }
 
-    /// What was published of a way.
-    pub fn published(&self, way: Way) -> Published {
-        match way {
-            Way::Uncontrolled => self.uncontrolled,
-            Way::Parda => self.parda,
-            Way::Evenkeel => Published::default(),
+    /// What was published of a treatment.
+    pub fn published(&self, treatment: Treatment) -> Published {
+        match treatment {
+            Treatment::Uncontrolled => self.uncontrolled,
+            Treatment::Parda => self.parda,
+            Treatment::Evenkeel => Published::default(),
         }
     }
 
@@ -163,7 +165,7 @@ impl Experiment {
         scaled
     }
 
-    /// Its run with the law that each host is given.
+    /// The run of the experiment with the law that each host is given.
     pub fn with(&self, law: impl Fn(&HostPlan) -> Law, period_s: f64, seed: Seed) -> Scenario {
         let hosts = self.hosts.iter().map(|host| HostPlan { law: law(host), ..host.clone() }).collect();
         Scenario { array: self.array, hosts, period_s, duration_s: self.duration_s, seed }

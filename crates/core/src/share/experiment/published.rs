@@ -51,7 +51,7 @@ fn experiment(name: &'static str, what: &'static str, hosts: Vec<HostPlan>, thre
     }
 }
 
-/// All of them.
+/// All published experiments.
 pub fn published() -> Vec<Experiment> {
     let greedy = [two_servers(32.0), two_servers(64.0)];
     [vec![equal(), unequal(), leaving(), outsider(), several_disks()], greedy.into(), vec![databases()]]
@@ -115,7 +115,7 @@ fn leaving() -> Experiment {
 /// Figure 11.
 fn outsider() -> Experiment {
     let mut hosts: Vec<HostPlan> = [2.0, 2.0, 1.0, 1.0, 1.0].map(|shares| host(shares, MANY)).to_vec();
-    hosts.push(there(HostPlan { tells: false, ..host(1.0, 32) }, &[(230.0, 400.0)]));
+    hosts.push(there(HostPlan { reports: false, ..host(1.0, 32) }, &[(230.0, 400.0)]));
     let shares = vec![2.0, 2.0, 1.0, 1.0, 1.0, 0.0];
     Experiment {
         duration_s: 400.0,

@@ -1,4 +1,4 @@
-//! Random arrays and mixes: does the law stay where it should?
+//! Random arrays with random hosts, on which the law must come to rest at the threshold.
 
 use super::super::law::Settings;
 use super::super::simulation::{DiskPlan, HostPlan, Scenario, Stretch, Trace, run, share_error};
@@ -9,17 +9,17 @@ use crate::random::{Random, Seed};
 const SETTLE: usize = 20;
 /// Periods that are judged.
 const JUDGED: usize = 20;
-/// Of what a host wants, the part outstanding below which its window holds it back.
+/// A host that has less than this share of what it wants outstanding is held back by its window.
 const HELD_BACK: f64 = 0.8;
-/// I/Os from which on the device time of a host says something.
+/// The device time of a host is judged from so many I/Os on.
 const TOLD: f64 = 300.0;
-/// I/Os that a period has at least, so that its mean says something.
+/// A period has at least so many I/Os, so that chance hardly moves its mean.
 const PERIOD_IOS: f64 = 400.0;
 
 /// A random array with random hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
-    /// The run.
+    /// What is simulated.
     pub scenario: Scenario,
     /// Latency threshold in seconds.
     pub threshold_s: f64,
@@ -33,14 +33,14 @@ pub struct Stability {
     /// Mean of what was outstanding over what was wanted, over hosts.
     pub filled: f64,
     /// Largest error of device time, by the array's own account, against the shares, among hosts that the window holds back
-    /// and that did enough I/Os for this to be told; `None` where there are fewer than two: not judged.
+    /// and that did enough I/Os to be judged; `None` where there are fewer than two of them.
     pub device_error: Option<f64>,
     /// Largest relative spread (standard deviation over mean) of all windows together from period to period.
     pub spread: f64,
 }
 
 impl Stability {
-    /// What the run of a mix came to.
+    /// Judges the run of a mix.
     pub fn of(mix: &Mix, trace: &Trace) -> Self {
         let period_s = mix.scenario.period_s;
         let from_s = SETTLE as f64 * period_s;
@@ -63,7 +63,8 @@ impl Stability {
         }
     }
 
-    /// Beyond the threshold by a quarter, far below it although more is wanted, or swinging by a quarter.
+    /// Whether the latency was a quarter beyond the threshold, or far below it although more was wanted, or the windows swung by a
+    /// quarter.
     pub fn diverged(&self) -> bool {
         let low = self.latency < 0.75 && self.filled < 0.9;
         !self.latency.is_finite() || self.latency > 1.25 || low || self.spread > 0.25

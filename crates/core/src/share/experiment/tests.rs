@@ -3,9 +3,9 @@
 use super::*;
 use crate::share::simulation::run;
 
-fn outcomes(way: Way) -> Vec<(Experiment, Outcome)> {
+fn outcomes(treatment: Treatment) -> Vec<(Experiment, Outcome)> {
     let judged = |experiment: Experiment| {
-        let trace = run(&experiment.scenario(way, 2.0, Seed(3)));
+        let trace = run(&experiment.scenario(treatment, 2.0, Seed(3)));
         let outcome = judge(&experiment, &trace);
         (experiment, outcome)
     };
@@ -16,13 +16,13 @@ fn named(name: &str) -> Experiment {
     published().into_iter().find(|experiment| experiment.name == name).expect(name)
 }
 
-fn by(way: Way, experiment: &Experiment) -> Outcome {
-    judge(experiment, &run(&experiment.scenario(way, 2.0, Seed(3))))
+fn by(treatment: Treatment, experiment: &Experiment) -> Outcome {
+    judge(experiment, &run(&experiment.scenario(treatment, 2.0, Seed(3))))
 }
 
 #[test]
 fn the_published_law_gives_the_published_throughput_and_latency() {
-    for (experiment, outcome) in outcomes(Way::Parda) {
+    for (experiment, outcome) in outcomes(Treatment::Parda) {
         let total: f64 = outcome.iops.iter().sum();
         if let Some(published) = experiment.parda.iops {
             assert!((total / published - 1.0).abs() < 0.05, "{}: {total}", experiment.name);
@@ -37,7 +37,7 @@ fn the_published_law_gives_the_published_throughput_and_latency() {
 #[test]
 fn table_6_rests_where_the_fixed_point_of_the_published_law_is() {
     let experiment = named("table-6");
-    let outcome = by(Way::Parda, &experiment);
+    let outcome = by(Treatment::Parda, &experiment);
     let throughput: f64 = outcome.iops.iter().sum();
     let shares: f64 = experiment.hosts.iter().flat_map(|host| &host.disks).map(|disk| disk.shares).sum();
     let rest_s = experiment.threshold_s + experiment.k * shares / throughput;
@@ -47,7 +47,7 @@ fn table_6_rests_where_the_fixed_point_of_the_published_law_is() {
 #[test]
 fn ours_reaches_the_shares_within_three_periods_and_holds_them_and_the_threshold() {
     let mut judged = 0;
-    for (experiment, outcome) in outcomes(Way::Evenkeel) {
+    for (experiment, outcome) in outcomes(Treatment::Evenkeel) {
         let name = experiment.name;
         if let Some(Division { periods, error }) = outcome.division {
             judged += 1;
@@ -63,14 +63,14 @@ fn ours_reaches_the_shares_within_three_periods_and_holds_them_and_the_threshold
 #[test]
 fn shares_that_cannot_be_met_are_not_judged_and_not_reached_either() {
     for name in ["table-7-32", "table-7"] {
-        assert_eq!(by(Way::Evenkeel, &named(name)).division, None, "{name}");
+        assert_eq!(by(Treatment::Evenkeel, &named(name)).division, None, "{name}");
     }
 }
 
 #[test]
 fn a_latency_below_the_threshold_is_as_far_off_as_one_above() {
     let mut experiment = named("table-7-64");
-    let trace = run(&experiment.scenario(Way::Evenkeel, 2.0, Seed(3)));
+    let trace = run(&experiment.scenario(Treatment::Evenkeel, 2.0, Seed(3)));
     for (threshold_s, over, under) in [(0.012, 0.25, 0.0), (0.020, 0.0, 0.25)] {
         experiment.threshold_s = threshold_s;
         let outcome = judge(&experiment, &trace);
@@ -81,7 +81,7 @@ fn a_latency_below_the_threshold_is_as_far_off_as_one_above() {
 
 #[test]
 fn where_nobody_is_held_back_a_low_latency_is_no_error() {
-    let outcome = by(Way::Uncontrolled, &named("table-3"));
+    let outcome = by(Treatment::Uncontrolled, &named("table-3"));
     assert_eq!(outcome.under, None);
     assert!(outcome.over > 0.2, "{outcome:?}");
 }
@@ -90,7 +90,7 @@ fn where_nobody_is_held_back_a_low_latency_is_no_error() {
 #[test]
 fn clients_of_table_7_have_the_published_throughput_and_latency_without_control() {
     let experiment = named("table-7");
-    let (outcome, published) = (by(Way::Uncontrolled, &experiment), experiment.uncontrolled);
+    let (outcome, published) = (by(Treatment::Uncontrolled, &experiment), experiment.uncontrolled);
     let total: f64 = outcome.iops.iter().sum();
     assert!((total / published.iops.expect("iops") - 1.0).abs() < 0.03, "{total}");
     let latency_s = published.latency_s.expect("a latency");
@@ -100,7 +100,7 @@ fn clients_of_table_7_have_the_published_throughput_and_latency_without_control(
 #[test]
 fn clients_that_want_as_little_as_the_published_ones_bound_the_ratio_of_table_7() {
     let ratio = |name| {
-        let iops = by(Way::Parda, &named(name)).iops;
+        let iops = by(Treatment::Parda, &named(name)).iops;
         iops[1] / iops[0]
     };
     let (few, many) = (ratio("table-7"), ratio("table-7-64"));
@@ -110,13 +110,17 @@ fn clients_that_want_as_little_as_the_published_ones_bound_the_ratio_of_table_7(
 
 #[test]
 fn in_the_lull_both_windows_open_and_beta_follows_what_the_host_wants() {
-    let Some(Eased { host, opened, used }) = by(Way::Parda, &named("table-7")).lull else {
+    let Some(Eased { host, opened, used }) = by(Treatment::Parda, &named("table-7")).lull else {
         panic!("no lull")
     };
     assert_eq!(host, 1);
     assert!(opened.iter().all(|opened| *opened > 1.3), "{opened:?}");
     assert!(used[1] < 0.3 * used[0] && (used[2] / used[0] - 1.0).abs() < 0.2, "{used:?}");
-    assert_eq!(by(Way::Uncontrolled, &named("table-7")).lull, None, "windows that do not exist do not open");
+    assert_eq!(
+        by(Treatment::Uncontrolled, &named("table-7")).lull,
+        None,
+        "windows that do not exist do not open"
+    );
 }
 
 #[test]

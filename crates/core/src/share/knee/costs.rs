@@ -2,7 +2,7 @@
 //!
 //! Two closed loops of the same depth, one of reads of 16 KB and one of the I/Os in question, keep full storage busy for the
 //! same time in each second. So one I/O takes the device time of as many reads as `X(reads) / X(I/Os)`, however many spindles
-//! there are, whatever a network adds to a latency, and behind a write cache too, as soon as that is full. Latency would tell
+//! there are, whatever a network adds to a latency, and behind a write cache too, as soon as that is full. Latency would show
 //! none of it: a cached write looks cheap, and a queue makes all I/Os look alike.
 
 /// A mean with its standard error over the mean.

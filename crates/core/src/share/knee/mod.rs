@@ -34,7 +34,7 @@ pub const PART_OF_PEAK: f64 = 0.9;
 /// least 0.9 of the true one.
 pub const RISE_MOST: f64 = 0.1;
 
-/// The latency at the knee tells full storage from idle one if it is this many times that of the least depth.
+/// The latency at the knee is that of full storage if it is so many times the latency at the least depth.
 ///
 /// Storage with a fixed limit and no queue below it, `X(W) = min(W / s, C)`, has its knee at the latency of a single I/O. What
 /// interpolation between doubled depths adds to that is up to 1.28 (tested), so that anything below 1.3 may be nothing.
@@ -69,7 +69,7 @@ pub struct Knee {
 /// Whether a threshold was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was.
+    /// A threshold was found.
     Found,
     /// Throughput still rises at the greatest depth, see [`RISE_MOST`]: where the peak is, is not known.
     NotLevel,
@@ -86,7 +86,7 @@ pub enum Verdict {
 pub struct Judgment {
     /// Mean over the rounds, by depth.
     pub curve: Vec<Point>,
-    /// Its knee.
+    /// The knee of the curve.
     pub knee: Knee,
     /// Knees of the rounds judged one by one.
     pub rounds: Vec<Knee>,

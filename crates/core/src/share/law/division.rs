@@ -1,19 +1,19 @@
-//! The total among the disks of all hosts.
+//! How the total is divided among the disks of all hosts.
 
 use super::super::fill::{level, under};
 use super::super::{DiskUse, Report};
 
-/// What a disk may want more than it had before it is capped: a factor and I/Os.
+/// How much more than it wants a disk may get: a factor, and I/Os beyond that.
 const MARGIN: (f64, f64) = (1.2, 1.0);
-/// Least part of the total for each host: below it nothing moves any more.
+/// The least part of the total for each host; below it nothing would move any more.
 const WINDOW_MIN: f64 = 0.01;
-/// What a host may have at most whose window nothing bounds.
+/// The largest window of a host that has no bound of its own.
 const UNBOUNDED: f64 = 1e6;
 /// A disk that wants less than this in the mean is idle.
 const IDLE: f64 = 0.05;
 
-/// What a disk can use. One that is idle beside others needs no room of its own: its host's window is there when it comes
-/// back.
+/// The largest window that a disk can use. A disk that is idle while its host is not gets nothing extra: when it comes back it
+/// uses the window of the host.
 fn cap(wanted: f64, host_is_idle: bool) -> f64 {
     let more = if wanted >= IDLE || host_is_idle { MARGIN.1 } else { 0.0 };
     MARGIN.0 * wanted.max(0.0) + more
@@ -23,9 +23,9 @@ fn cap(wanted: f64, host_is_idle: bool) -> f64 {
 struct Claim {
     host: usize,
     weight: f64,
-    /// What it takes of the total: not more than it uses.
+    /// The part of the total that it uses.
     used: f64,
-    /// The most window that it gets for that.
+    /// The largest window that it may get.
     cap: f64,
 }
 

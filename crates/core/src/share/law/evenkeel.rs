@@ -1,4 +1,4 @@
-//! Ours and the default: the total from Little's law, the shares by water-filling.
+//! Our law and the default: the total of all windows follows from Little's law, and is divided by shares.
 //!
 //! With `O` outstanding, as I/Os meet it, and mean latency `R`, throughput is `X = O / R` (Little) while there is any, and the
 //! window of all hosts together that puts the latency at the threshold `L` is `W = L X = O L / R`. What I/Os meet is more
@@ -12,32 +12,33 @@
 //! - *Shares.* W is divided among all disks by [`divide`]: shares times their host's latency over the mean ([`paths`]), because
 //!   what a window gives of the device is window over latency; capped by what each uses. What nobody wants goes to all by shares.
 //! - *Idle.* While the storage is not congested the total does not fall below the last one that met the threshold (`good`):
-//!   windows stay open, and who comes back is at the threshold at once, not beyond it.
-//! - *Outsiders.* Where others load the storage, the total does not fall below a share of that: hosts that keep to the
-//!   rules are not starved by one that does not. The threshold is then not met.
+//!   windows stay open, and a host that comes back is at the threshold at once, not beyond it.
+//! - *Outsiders.* Where others load the storage, the total does not fall below a share of that, so that hosts that keep to the
+//!   law are not starved by one that does not. The threshold is then not met.
 
 use super::super::{Period, Report, mean_latency};
-use super::WindowController;
+use super::WindowLaw;
 use super::division::{bounds, divide};
 use super::fairness::Fairness;
 use super::path::{Path, paths};
 
 /// Weight of the new total where it differs little from the last.
 const CALM: f64 = 0.3;
-/// Relative difference (ln) above which it is taken as it is.
+/// A new total whose logarithm differs by more than this from the last one is taken as it is.
 const JUMP: f64 = 0.1;
 /// Least and most change of the total in a period, as a factor.
 const STEP: (f64, f64) = (0.1, 10.0);
-/// Latency over the threshold from which on the storage is congested.
+/// The storage is congested from this share of the latency threshold on.
 pub const CONGESTED: f64 = 0.9;
-/// Latency over the threshold up to which the threshold is met.
+/// The threshold is met up to this multiple of it.
 const NEAR: f64 = 1.05;
-/// Part of a cut of the total (ln) by which the latency has to fall for it to be the total's own.
+/// When the total is cut, the logarithm of the latency has to fall by this share of the logarithm of the cut. If it does, the
+/// latency comes from the hosts themselves and not from others.
 const FOLLOWS: f64 = 0.3;
-/// Periods at the floor after which somebody else is held to load the storage: a member that stood still and comes back
-/// brings the age of its I/Os with it, once.
+/// Periods at the floor after which somebody else is taken to load the storage. A single such period may come from a member
+/// that stood still, whose I/Os are old when it goes on.
 const SUSPICIOUS: u32 = 3;
-/// Share of the total when last at the threshold that is kept against outsiders.
+/// The total does not fall below this share of the one that met the threshold last, however much outsiders load the storage.
 const FLOOR: f64 = 0.1;
 
 /// What an operator may set.
@@ -45,42 +46,43 @@ const FLOOR: f64 = 0.1;
 pub struct Settings {
     /// Latency threshold in seconds.
     pub threshold_s: f64,
-    /// Most window of this host.
+    /// The largest window of this host.
     pub most: f64,
-    /// Window to begin with.
+    /// The window before the first period.
     pub initial: f64,
 }
 
 impl Settings {
-    /// For a threshold in seconds.
+    /// The usual windows, for a threshold in seconds.
     pub fn new(threshold_s: f64) -> Self {
         Self { threshold_s, most: 256.0, initial: 16.0 }
     }
 }
 
-/// The law.
+/// The law and what it remembers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evenkeel {
     settings: Settings,
     window: f64,
     /// Window of all hosts together.
     total: Option<f64>,
-    /// What the total does not fall below while there is no congestion: what met the threshold last, or less since.
+    /// The total does not fall below this while the storage is not congested: the one that met the threshold last, or less.
     good: Option<f64>,
     /// The total when the threshold was last met.
     met: Option<f64>,
-    /// What was outstanding and the latency since which the latency is beyond the threshold, or has followed last.
+    /// While the latency is beyond the threshold: what was outstanding, and the latency, when that began or when the latency last
+    /// followed the total.
     beyond: Option<(f64, f64)>,
-    /// What own I/Os took of late.
+    /// How long this host's I/Os took lately.
     path: Path,
-    /// Whether shares are what comes of it.
+    /// Whether the device is divided by shares.
     fairness: Fairness,
-    /// Periods without a break in which the total would have been smaller but for those who keep to no rules.
+    /// Periods in succession in which only the floor kept the total from falling further.
     at_floor: u32,
 }
 
 impl Evenkeel {
-    /// With these settings.
+    /// The law before its first period.
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -100,7 +102,8 @@ impl Evenkeel {
         let outstanding: f64 = all.iter().map(|report| report.outstanding).sum();
         let begun = self.settings.initial * all.len() as f64;
         let (least_total, most_total) = bounds(all);
-        let before = self.total.or_else(|| told(all)).unwrap_or(begun).clamp(least_total, most_total);
+        let before =
+            self.total.or_else(|| reported_total(all)).unwrap_or(begun).clamp(least_total, most_total);
         let aim = outstanding * self.settings.threshold_s / latency;
         let congested = latency >= CONGESTED * self.settings.threshold_s;
         let least = match self.good {
@@ -122,14 +125,14 @@ impl Evenkeel {
         } else if self.follows(outstanding, latency) {
             self.good = Some(before);
         } else if self.good.is_none() {
-            // The total to begin with is a guess; what was outstanding is not.
+            // The initial total is a guess, while what was outstanding was measured.
             self.good = Some(before.min(outstanding));
         }
         total
     }
 
-    /// Half the way (ln) to the total that met the threshold: what made the storage slow may have gone again, as a machine
-    /// goes on that stood still. Where it has not, the next latency says so.
+    /// Half of the way, in logarithms, back to the total that met the threshold: what made the storage slow may be over, as when
+    /// a machine that stood still goes on. Where it is not over, the next latency shows it.
     fn way_back(&self, total: f64) -> f64 {
         self.met.map_or(0.0, |met| (total * met).sqrt().min(met))
     }
@@ -149,15 +152,15 @@ impl Evenkeel {
     }
 }
 
-/// What the others take for the total: the median, so that one who lies moves nothing.
-fn told(all: &[Report]) -> Option<f64> {
+/// The total that the other hosts report: their median, so that a single one that lies moves nothing.
+fn reported_total(all: &[Report]) -> Option<f64> {
     let mut totals: Vec<f64> =
         all.iter().map(|report| report.total).filter(|total| total.is_finite() && *total > 0.0).collect();
     totals.sort_by(f64::total_cmp);
     totals.get(totals.len() / 2).copied()
 }
 
-impl WindowController for Evenkeel {
+impl WindowLaw for Evenkeel {
     fn name(&self) -> &'static str {
         "evenkeel"
     }

@@ -1,41 +1,42 @@
 //! Whether the device is divided by shares at all. Storage that serves hosts in turn, or bounds each of them, gives a host no more
-//! for a larger window: no law can divide it, and whoever relies on shares has to hear of it.
+//! for a larger window. No law can divide it, and an operator who relies on shares has to know of it.
 
 use super::super::Report;
 
-/// Of what is outstanding for it, what a disk wants at least that is held back.
+/// A disk counts as held back if it wants at least so many times what it has outstanding.
 const HELD_BACK: f64 = 1.2;
-/// And that many of its I/Os more: one that waits for the one before is held back by its own client, and a window of 6 holds no
-/// second I/O of cost 4.
+/// It must also want so many of its I/Os more. A client that waits for each I/O holds back itself, and a window of 6 has no room
+/// for a second I/O of cost 4.
 const MORE: f64 = 2.0;
-/// I/Os that a host has outstanding at least in the mean. Of a smaller window mostly debts are paid, and its part of the device
-/// follows from how long single I/Os take.
+/// A host is judged only if it has so many I/Os outstanding in the mean. A smaller window mostly pays debts, and its part of the
+/// device follows from how long single I/Os take.
 const LEAST: f64 = 1.0;
 /// A disk that wants less than this in the mean is idle.
 const IDLE: f64 = 0.05;
-/// Of its most window, what a host has outstanding at most that could have more.
+/// A host could have a larger window if it has at most this share of its largest window outstanding.
 const FREE: f64 = 0.9;
-/// Weight of the newest period, and the I/Os that it has for that: of fewer the part of the device is mostly chance.
+/// Weight of the newest period, and the I/Os that it must have for that. With fewer, the part of the device is mostly chance.
 const WEIGHT: (f64, f64) = (0.1, 40.0);
 /// Periods after a start in which windows settle.
 const SETTLE: u32 = 10;
-/// How many times fewer I/Os are enough to forget.
+/// Factor by which fewer I/Os are enough to take an accusation back.
 const QUICKER: f64 = 10.0;
-/// How far a part is from what is due when it is told, and up to when it is told no more, as a factor.
-const TOLD: (f64, f64) = (1.5, 1.25);
+/// Factor between a part of the device and the part that is due from which on the storage is called unfair, and the factor below
+/// which it no longer is.
+const UNFAIR: (f64, f64) = (1.5, 1.25);
 
 /// A host's part of the device against the one that is due to it, over the last ten periods or so, and at least 400 I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fairness {
-    /// Part over what is due, as a logarithm.
+    /// The part over the part that is due, as a logarithm.
     ratio: f64,
-    is_told: bool,
-    /// Periods since its start, up to those in which windows settle.
+    is_unfair: bool,
+    /// Periods since the start, counted until windows have settled.
     periods: u32,
 }
 
 impl Fairness {
-    /// A period of all hosts. Where nothing can be said of it, what was wrong fades.
+    /// Takes in a period of all hosts. One by which this host cannot be judged lets an unfairness fade.
     pub fn learn(&mut self, all: &[Report], own: usize) {
         if self.periods < SETTLE {
             self.periods += 1;
@@ -46,13 +47,13 @@ impl Fairness {
         // Slow to accuse and quick to forget: after windows have settled, a few I/Os say enough.
         let enough = if seen.abs() < self.ratio.abs() { WEIGHT.1 / QUICKER } else { WEIGHT.1 };
         self.ratio += WEIGHT.0 * (ios / enough).min(1.0) * (seen - self.ratio);
-        let bound = if self.is_told { TOLD.1 } else { TOLD.0 };
-        self.is_told = self.ratio.abs() > bound.ln();
+        let bound = if self.is_unfair { UNFAIR.1 } else { UNFAIR.0 };
+        self.is_unfair = self.ratio.abs() > bound.ln();
     }
 
-    /// The part over what is due, where it is far from that and stays so.
+    /// The part over the part that is due, where the two are far from each other and stay so.
     pub fn unfair(&self) -> Option<f64> {
-        self.is_told.then(|| self.ratio.exp())
+        self.is_unfair.then(|| self.ratio.exp())
     }
 }
 
@@ -79,8 +80,8 @@ fn held_shares(report: &Report) -> Option<f64> {
     let grain = if report.grain > 0.0 { report.grain } else { 1.0 };
     let is_held = |wanted: f64, has: f64| wanted > HELD_BACK * has && wanted > has + MORE * grain;
     let are_held = active().all(|disk| is_held(disk.wanted, report.outstanding * disk.shares / shares));
-    let is_told = !is_bounded && are_held && report.outstanding >= LEAST * grain;
-    (shares > 0.0 && report.rate > 0.0 && is_told).then_some(shares)
+    let is_judged = !is_bounded && are_held && report.outstanding >= LEAST * grain;
+    (shares > 0.0 && report.rate > 0.0 && is_judged).then_some(shares)
 }
 
 #[cfg(test)]
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_parts_of_unequal_shares_are_told_after_some_periods_by_those_who_have_too_much_or_too_little() {
+    fn equal_parts_of_unequal_shares_are_found_after_some_periods_by_those_who_have_too_much_or_too_little() {
         let in_turn =
             [report(1.0, 64.0, 8.0, 100.0), report(2.0, 64.0, 16.0, 100.0), report(5.0, 64.0, 40.0, 100.0)];
         assert_eq!(after(12, &in_turn), [None; 3]);
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_wrong_is_told_no_more_when_it_has_ended() {
+    fn unfairness_that_has_ended_is_soon_over() {
         let mut fairness = Fairness::default();
         let (wrong, right) = (report(1.0, 64.0, 8.0, 100.0), report(3.0, 64.0, 8.0, 300.0));
         (0..60).for_each(|_| fairness.learn(&[wrong.clone(), Report { rate: 100.0, ..right.clone() }], 0));

@@ -1,7 +1,7 @@
 //! Always the same window: what a queue depth set by hand does.
 
 use super::super::{Period, Report};
-use super::WindowController;
+use super::WindowLaw;
 
 /// A fixed window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,13 +10,13 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// Of this size.
+    /// A window of this size.
     pub fn new(window: f64) -> Self {
         Self { window }
     }
 }
 
-impl WindowController for Fixed {
+impl WindowLaw for Fixed {
     fn name(&self) -> &'static str {
         "fixed"
     }

@@ -1,4 +1,4 @@
-//! Laws by which a host sets its window.
+//! The laws by which a host sets its window. A law is a formula; it knows the reports of all hosts and no clock.
 
 mod division;
 mod evenkeel;
@@ -13,33 +13,33 @@ pub use parda::{Parameters, Parda};
 
 use super::{Period, Report};
 
-/// What sets the window of a host, period by period: first [`report`](WindowController::report), and when the reports of
-/// all hosts have been read, [`update`](WindowController::update).
-pub trait WindowController: Send {
-    /// Its name in flags and files.
+/// A law with what it remembers. Each period it is asked for a [`report`](WindowLaw::report), and when the reports of all hosts
+/// have been read, for the window by [`update`](WindowLaw::update).
+pub trait WindowLaw: Send {
+    /// The name of the law in flags and files.
     fn name(&self) -> &'static str;
 
-    /// What to tell the others of a period.
+    /// The report of a period for the other hosts.
     fn report(&mut self, period: &Period) -> Report;
 
-    /// The window from now on, in units of cost. `all` has the latest report of each live host, `own` is the place of the
-    /// one that this host has told; where it is missing the window stays.
+    /// The window from now on, in units of cost. `all` has the latest report of each live host, and `own` is the place of this
+    /// host's among them; where that is missing the window stays.
     fn update(&mut self, all: &[Report], own: usize) -> f64;
 
-    /// Whether the latency is above the threshold and the window as small as the law lets it be: something that keeps to
-    /// no law loads the storage.
+    /// Whether the latency is above the threshold although the window is as small as the law lets it be: then something that
+    /// keeps to no law loads the storage.
     fn is_at_floor(&self) -> bool {
         false
     }
 
-    /// This host's part of the device over the one that its shares give it, where it is held back and these stay far from
-    /// each other: the storage is not divided by windows.
+    /// This host's part of the device over the part that its shares give it, where the host is held back and the two stay far
+    /// from each other, because the storage is not divided by windows.
     fn unfair(&self) -> Option<f64> {
         None
     }
 
-    /// What shares add to the window by the period that was reported last, where the law has such a figure: the published
-    /// law's beta.
+    /// What shares add to the window by the last period that was reported, where the law has such a figure: the beta of the
+    /// published law.
     fn beta(&self) -> Option<f64> {
         None
     }
@@ -52,7 +52,7 @@ pub enum Law {
     Fixed(f64),
     /// The published law.
     Parda(Parameters),
-    /// Ours.
+    /// Our law.
     Evenkeel(Settings),
 }
 
@@ -66,7 +66,7 @@ impl Law {
         }
     }
 
-    /// The latency threshold in seconds, where it has one.
+    /// The latency threshold in seconds, where the law has one.
     pub fn threshold_s(&self) -> Option<f64> {
         match self {
             Self::Fixed(_) => None,
@@ -75,7 +75,7 @@ impl Law {
         }
     }
 
-    /// The same law that begins with another window; a fixed one stays.
+    /// The same law with another initial window; a fixed window stays.
     pub fn beginning_with(mut self, window: f64) -> Self {
         match &mut self {
             Self::Fixed(_) => {}
@@ -85,8 +85,8 @@ impl Law {
         self
     }
 
-    /// A controller at its beginning.
-    pub fn build(&self) -> Box<dyn WindowController> {
+    /// The law before its first period.
+    pub fn build(&self) -> Box<dyn WindowLaw> {
         match *self {
             Self::Fixed(window) => Box::new(Fixed::new(window)),
             Self::Parda(parameters) => Box::new(Parda::new(parameters)),

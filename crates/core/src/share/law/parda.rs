@@ -7,7 +7,7 @@
 //! which is slow.
 
 use super::super::{Period, Report, mean_latency};
-use super::WindowController;
+use super::WindowLaw;
 
 /// Parameters; the defaults are those of the published experiments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ impl Parameters {
     }
 }
 
-/// The law.
+/// The law and what it remembers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parda {
     parameters: Parameters,
@@ -46,13 +46,13 @@ pub struct Parda {
 }
 
 impl Parda {
-    /// With these parameters.
+    /// The law before its first period.
     pub fn new(parameters: Parameters) -> Self {
         Self { parameters, window: parameters.initial, latency: 0.0, used: 0.0, at_floor: false }
     }
 }
 
-impl WindowController for Parda {
+impl WindowLaw for Parda {
     fn name(&self) -> &'static str {
         "parda"
     }

@@ -1,4 +1,4 @@
-//! How long a host's I/Os take beside those of others, and so how much more window the same part of the device needs.
+//! How long a host's I/Os take beside those of others, and so how much larger its window must be for the same part of the device.
 //!
 //! By Little's law a host that has cost `w` outstanding, whose I/Os take `R` in the mean *over cost*, has a part `w / R` of the
 //! device. The mean over I/Os would say something else: large I/Os are few and slow. The mean over cost needs costs that
@@ -6,19 +6,19 @@
 
 use super::super::{Done, Report};
 
-/// I/Os that a smoothed latency is made of at least, as they come.
+/// A smoothed latency is the mean of about so many I/Os at least.
 const MEMORY: f64 = 40.0;
-/// What is kept of it from period to period at least.
+/// From period to period at least this share of the older I/Os is remembered.
 const KEPT: f64 = 0.5;
-/// How far a path may be from what the cost of I/Os explains, as a factor: a host that is slow by itself would otherwise have
-/// the more, the slower its window makes it.
+/// Factor by which a path may differ from what the cost of I/Os explains. Without it, a host that is slow by itself would get more,
+/// the slower its window makes it.
 const UNEXPLAINED: f64 = 2.0;
 
 /// Sums over the latest I/Os of this host, older ones with less weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Path {
     done: Done,
-    /// I/Os that these are sums over.
+    /// Number of the I/Os that these are sums over.
     count: f64,
 }
 

@@ -1,22 +1,22 @@
-//! A host: its clients, what it holds back, and what it tells.
+//! A host of the simulation: its clients, the I/Os that it holds back, and its reports.
 
 use super::{HostPlan, Scenario, Stretch};
 use crate::random::Random;
-use crate::share::{Admission, Costs, Io, Measured, Report, Sent, WindowController};
+use crate::share::{Admission, Costs, Io, Measured, Report, Sent, WindowLaw};
 
 pub struct Host<'a> {
     pub plan: &'a HostPlan,
     admission: Admission<Io>,
     costs: Costs,
-    controller: Box<dyn WindowController>,
-    /// I/Os of each disk that are wanted, sent or held back.
+    law: Box<dyn WindowLaw>,
+    /// Number of I/Os of each disk that are wanted: sent or held back.
     wanted: Vec<u32>,
     random: Random,
-    /// Of each disk, when its clients want how many.
+    /// How many I/Os the clients of each disk want, and when.
     spells: Vec<Vec<(Stretch, u32)>>,
-    /// Latest report, and when it was told.
-    pub told: Option<(f64, Report)>,
-    /// Device time of what it has sent in this period, by the array's own account.
+    /// The latest report that the others have, and when it was sent.
+    pub last_report: Option<(f64, Report)>,
+    /// Device time of the I/Os that it has sent in this period, by the array's own account.
     pub device_s: f64,
 }
 
@@ -27,12 +27,12 @@ impl<'a> Host<'a> {
         Self {
             plan,
             admission: Admission::new(&shares, plan.law.initial(), 0.0),
-            controller: plan.law.build(),
+            law: plan.law.build(),
             costs: plan.costs.unwrap_or_else(|| scenario.array.cost.into()),
             wanted: vec![0; shares.len()],
             spells: plan.disks.iter().map(|disk| disk.spells(f64::INFINITY)).collect(),
             random: Random::new(scenario.seed.child("host").numbered(place as u64)),
-            told: None,
+            last_report: None,
             device_s: 0.0,
         }
     }
@@ -42,7 +42,7 @@ impl<'a> Host<'a> {
         self.admission.window()
     }
 
-    /// Clients that are there want as many as their depth.
+    /// Lets clients that are there want as many I/Os as their depth.
     pub fn want(&mut self, now_s: f64) {
         for (place, disk) in self.plan.disks.iter().enumerate() {
             let spell =
@@ -66,22 +66,22 @@ impl<'a> Host<'a> {
         self.wanted[sent.disk] -= 1;
     }
 
-    /// Ends a period: what was measured in it. The host tells the others.
+    /// Ends a period, reports it to the others, and gives what was measured in it.
     pub fn measure(&mut self, now_s: f64) -> Measured {
         let measured = self.admission.measure(now_s);
-        let report = self.controller.report(&measured.period);
-        self.told = self.plan.tells.then_some((now_s, report));
+        let report = self.law.report(&measured.period);
+        self.last_report = self.plan.reports.then_some((now_s, report));
         measured
     }
 
-    /// That the device is not divided by shares, where the law says so.
+    /// How far the device is from being divided by shares, where the law says that it is not.
     pub fn unfair(&self) -> Option<f64> {
-        self.controller.unfair()
+        self.law.unfair()
     }
 
-    /// Sets the window from what all have told.
+    /// Sets the window by the reports of all hosts.
     pub fn update(&mut self, all: &[Report], own: usize, now_s: f64) {
-        let window = self.controller.update(all, own);
+        let window = self.law.update(all, own);
         self.admission.set_window(window, now_s);
     }
 }

@@ -1,4 +1,4 @@
-//! Hosts, array and what hosts tell each other, on a virtual clock.
+//! Hosts, an array and the hosts' reports on a virtual clock.
 
 mod host;
 mod run;
@@ -16,7 +16,7 @@ pub type Stretch = (f64, f64);
 /// A stretch in which the clients of a disk want fewer I/Os than at other times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lull {
-    /// When.
+    /// When it is.
     pub stretch: Stretch,
     /// I/Os wanted outstanding in it, at least one.
     pub depth: u32,
@@ -25,17 +25,17 @@ pub struct Lull {
 /// One virtual disk: I/Os that its clients always want outstanding while they are there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskPlan {
-    /// Its shares, above zero.
+    /// Shares of the disk, above zero.
     pub shares: f64,
-    /// I/Os wanted outstanding.
+    /// I/Os that its clients want outstanding.
     pub depth: u32,
-    /// Bytes of each.
+    /// Bytes of each I/O.
     pub bytes: u32,
     /// Share of writes, 0 to 1.
     pub writes: f64,
     /// When its clients are there; always where empty.
     pub active: Vec<Stretch>,
-    /// When they want fewer.
+    /// When its clients want fewer.
     pub lull: Option<Lull>,
 }
 
@@ -66,28 +66,28 @@ impl DiskPlan {
     }
 }
 
-/// One host.
+/// A host of the simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostPlan {
-    /// What sets its window.
+    /// The law that sets its window.
     pub law: Law,
-    /// Whether it tells the others; an outsider does not.
-    pub tells: bool,
-    /// Its disks.
+    /// Whether it reports to the others; an outsider does not.
+    pub reports: bool,
+    /// The disks of the host.
     pub disks: Vec<DiskPlan>,
-    /// What its path adds to each latency, in seconds.
+    /// Seconds that the way to the storage adds to each latency.
     pub path_s: f64,
-    /// What it takes I/Os to cost; what they cost the array where it knows.
+    /// What it takes I/Os to cost; `None` for what they cost the array.
     pub costs: Option<Costs>,
 }
 
 impl HostPlan {
     /// A member with one disk.
     pub fn new(law: Law, disk: DiskPlan) -> Self {
-        Self { law, tells: true, disks: vec![disk], path_s: 0.0, costs: None }
+        Self { law, reports: true, disks: vec![disk], path_s: 0.0, costs: None }
     }
 
-    /// When its clients come, go, or want another number, after the beginning.
+    /// The instants after the start at which its clients come, go, or want another number of I/Os.
     fn changes(&self) -> Vec<f64> {
         let spells = self.disks.iter().flat_map(|disk| disk.spells(f64::INFINITY));
         let edges = spells.flat_map(|((from_s, until_s), _)| [from_s, until_s]);
@@ -95,18 +95,18 @@ impl HostPlan {
     }
 }
 
-/// A run.
+/// What is simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// The storage.
+    /// The storage that hosts share.
     pub array: ArrayPlan,
-    /// Who uses it.
+    /// The hosts that use it.
     pub hosts: Vec<HostPlan>,
     /// Seconds between two updates of a host; hosts update one after the other, spread over it.
     pub period_s: f64,
-    /// Seconds.
+    /// Length of the run in seconds.
     pub duration_s: f64,
-    /// Seed.
+    /// Seed of every random draw.
     pub seed: Seed,
 }
 

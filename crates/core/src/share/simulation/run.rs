@@ -1,4 +1,4 @@
-//! The loop of events.
+//! The loop of events of a simulation.
 
 use super::Scenario;
 use super::host::Host;
@@ -7,7 +7,7 @@ use crate::share::{Array, ArrayPlan, Report, Sent};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Reports older than this many periods are of a host that is gone.
+/// A host whose latest report is older than this many periods is gone.
 const STALE: f64 = 3.0;
 
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ enum Event {
     /// An I/O has completed.
     Done(usize, Sent),
     /// A period of a host ends.
-    Tick(usize),
+    PeriodEnds(usize),
     /// A host may send what it had to hold back.
     Wake(usize),
     /// Clients come or go.
@@ -82,10 +82,10 @@ fn play(mut run: Run<'_>) -> Trace {
 
 struct Run<'a> {
     scenario: &'a Scenario,
-    /// One, or one for each host.
+    /// The one array, or one for each host.
     arrays: Vec<Array>,
     hosts: Vec<Host<'a>>,
-    /// When hosts will be woken already; infinite for one that will not.
+    /// When each host will be woken; infinite for one that will not be.
     waking_s: Vec<f64>,
     agenda: Agenda,
     trace: Trace,
@@ -98,7 +98,7 @@ impl<'a> Run<'a> {
         agenda.add(0.0, Event::Change);
         for (place, host) in scenario.hosts.iter().enumerate() {
             let spread = (place + 1) as f64 / many as f64;
-            agenda.add(spread * scenario.period_s, Event::Tick(place));
+            agenda.add(spread * scenario.period_s, Event::PeriodEnds(place));
             host.changes().into_iter().for_each(|at_s| agenda.add(at_s, Event::Change));
         }
         Self {
@@ -117,10 +117,10 @@ impl<'a> Run<'a> {
                 self.hosts[place].complete(sent, now_s);
                 self.send(place, now_s);
             }
-            Event::Tick(place) => {
-                self.tick(place, now_s);
+            Event::PeriodEnds(place) => {
+                self.end_period(place, now_s);
                 self.send(place, now_s);
-                self.agenda.add(now_s + self.scenario.period_s, Event::Tick(place));
+                self.agenda.add(now_s + self.scenario.period_s, Event::PeriodEnds(place));
             }
             Event::Wake(place) => {
                 self.waking_s[place] = f64::INFINITY;
@@ -154,18 +154,18 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn tick(&mut self, place: usize, now_s: f64) {
+    fn end_period(&mut self, place: usize, now_s: f64) {
         let before = self.hosts[place].window();
         let measured = self.hosts[place].measure(now_s);
         let stale_s = STALE * self.scenario.period_s;
         let (mut all, mut own): (Vec<Report>, usize) = (Vec::new(), 0);
         for (number, host) in self.hosts.iter().enumerate() {
-            if let Some((_, report)) = host.told.as_ref().filter(|(at_s, _)| now_s - at_s <= stale_s) {
+            if let Some((_, report)) = host.last_report.as_ref().filter(|(at_s, _)| now_s - at_s <= stale_s) {
                 own = if number == place { all.len() } else { own };
                 all.push(report.clone());
             }
         }
-        if self.hosts[place].plan.tells {
+        if self.hosts[place].plan.reports {
             self.hosts[place].update(&all, own, now_s);
         }
         self.trace.add(Row {

@@ -1,13 +1,14 @@
 //! Flags of a running guard, over its configuration file.
 
+use super::old_flags::OldFlags;
 use crate::config::fields::can_be_read_again;
 use crate::config::guard::{GuardConfig, backend_mode, tls_mode};
 use crate::config::units;
 use crate::failure::WithHint;
-use crate::guard::decisions::Told;
+use crate::guard::decisions::LoggedDecisions;
 use crate::view::log::Form;
 use anyhow::{Context, Result, anyhow};
-use evenkeel_core::control::law;
+use evenkeel_core::control::algorithm;
 use evenkeel_guard::proxy::{Identity, TenantBy};
 use std::path::PathBuf;
 
@@ -27,7 +28,7 @@ pub struct Flags {
     #[arg(long)]
     pub require_backend: bool,
     /// Who decides about the limit [default: evenkeel]
-    #[arg(long, value_name = "NAME", value_parser = law::NAMES)]
+    #[arg(long, value_name = "NAME", value_parser = algorithm::NAMES)]
     controller: Option<String>,
     /// With the parameters that `evenkeel simulate --search` found, instead of the published ones
     #[arg(long)]
@@ -37,10 +38,13 @@ pub struct Flags {
     reflection_span: Option<String>,
     /// The limit to begin with; the fixed controller's for good [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    limit: Option<u32>,
+    initial_limit: Option<u32>,
     /// No limit passes this [default: 1024]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    limit_max: Option<u32>,
+    max_limit: Option<u32>,
+    /// What was called otherwise before
+    #[command(flatten)]
+    old: OldFlags,
     /// Say what would be done and hold nothing back
     #[arg(long)]
     dry_run: bool,
@@ -63,10 +67,10 @@ pub struct Flags {
     /// Form of the log on stderr [default: text]
     #[arg(long, value_enum, value_name = "FORM")]
     log: Option<Form>,
-    /// Which changes of the limit have a line of their own in the log; the others are told together, every 10 s at
-    /// most [default: decisive]
+    /// Which changes of the limit have a line of their own in the log; the others share one, every 10 s at most
+    /// [default: decisive]
     #[arg(long, value_enum, value_name = "WHICH")]
-    log_decisions: Option<Told>,
+    log_decisions: Option<LoggedDecisions>,
     /// Time for transactions to end after SIGTERM [default: 10s]
     #[arg(long, value_name = "TIME")]
     drain: Option<String>,
@@ -85,7 +89,7 @@ pub struct Flags {
     /// Time for a client from its arrival to the end of its login [default: 10s]
     #[arg(long, value_name = "TIME")]
     login_max: Option<String>,
-    /// Most clients at a time; others are told so [default: as many as open files allow]
+    /// Most clients at a time; others are refused [default: as many as open files allow]
     #[arg(long, value_name = "N")]
     clients_max: Option<usize>,
     /// Give up a server whose host has not answered for so long, as one that lost its power [default: 15s]
@@ -107,7 +111,7 @@ pub struct Flags {
     /// Key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Make a key and a certificate at the start, in memory: keeps out who listens; the log tells its fingerprint
+    /// Make a key and a certificate at the start, in memory: keeps out who listens; its fingerprint is in the log
     #[arg(long, conflicts_with = "tls_cert")]
     tls_self_signed: bool,
     /// TLS towards the server; preferred: where the client has it too and the server offers it, which whoever sits
@@ -159,8 +163,8 @@ impl Flags {
             }
         }
         set(&mut config.controller, &self.controller);
-        set(&mut config.limit, &self.limit);
-        set(&mut config.limit_max, &self.limit_max);
+        set(&mut config.initial_limit, &self.old.initial_limit(&self.initial_limit));
+        set(&mut config.max_limit, &self.old.max_limit(&self.max_limit));
         set(&mut config.plan.threads, &self.threads);
         set(&mut config.log, &self.log);
         set(&mut config.log_decisions, &self.log_decisions);

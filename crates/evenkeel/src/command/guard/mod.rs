@@ -1,12 +1,13 @@
 //! `evenkeel guard`: a proxy that lets as many transactions run as keep the server at its peak.
 
 mod demo;
+mod event_log;
 mod flags;
 mod monitor;
+mod old_flags;
 mod run;
 mod serve;
 mod start;
-mod tell;
 mod view;
 
 use super::Session;
@@ -23,7 +24,7 @@ Examples:
   evenkeel guard demo
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --metrics 127.0.0.1:9307
   evenkeel guard --config /etc/evenkeel/guard.toml
-  evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --limit-max 64
+  evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --max-limit 64
   evenkeel guard --listen 127.0.0.1:3307 --backend /run/mysqld/mysqld.sock --dry-run
   evenkeel guard top 127.0.0.1:9307
 

@@ -2,7 +2,7 @@
 
 use super::start::Account;
 use anyhow::Result;
-use evenkeel_guard::control::StatusBoard;
+use evenkeel_guard::control::LatestStatus;
 use evenkeel_os::clock::Clock;
 use evenkeel_sense::status::StatusReading;
 use evenkeel_site::server::{Control, Target};
@@ -29,15 +29,16 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Asks the server behind `url` and posts what it says, with the time of `clock`. `first` looks at it once.
+    /// Asks the server behind `url` for its status again and again, and puts each reading into `latest` with the time of `clock`.
+    /// `first` looks at the server once.
     ///
     /// # Errors
     /// A URL that is none; a server that does not answer is no error, and asked again later.
-    pub fn start(url: &str, (board, clock): (StatusBoard, Clock), first: Account) -> Result<Self> {
+    pub fn start(url: &str, (latest, clock): (LatestStatus, Clock), first: Account) -> Result<Self> {
         let target = Target::parse(url)?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let watch = move || watch(&target, (&board, &clock), first, &stopped);
+        let watch = move || watch(&target, (&latest, &clock), first, &stopped);
         let thread = std::thread::Builder::new().name("monitor".into()).spawn(watch)?;
         Ok(Self { stop, thread: Some(thread) })
     }
@@ -53,13 +54,13 @@ impl Drop for Monitor {
             std::thread::sleep(Duration::from_millis(5));
         }
         if thread.is_finished() {
-            // A panic in it has been told already.
+            // A panic in it is in the log already.
             let _ = thread.join();
         }
     }
 }
 
-fn watch(target: &Target, (board, clock): (&StatusBoard, &Clock), mut first: Account, stop: &AtomicBool) {
+fn watch(target: &Target, (latest, clock): (&LatestStatus, &Clock), mut first: Account, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         match Control::connect(target) {
             Err(error) => first.fail(&error),
@@ -67,7 +68,7 @@ fn watch(target: &Target, (board, clock): (&StatusBoard, &Clock), mut first: Acc
                 control.limit_waits(ANSWER);
                 first.ask(&mut control);
                 while let Some(reading) = read(&mut control) {
-                    board.post(clock.now(), Some(reading));
+                    latest.put(clock.now(), Some(reading));
                     std::thread::park_timeout(EVERY);
                     if stop.load(Ordering::Relaxed) {
                         return;
@@ -75,7 +76,7 @@ fn watch(target: &Target, (board, clock): (&StatusBoard, &Clock), mut first: Acc
                 }
             }
         }
-        board.post(clock.now(), None);
+        latest.put(clock.now(), None);
         std::thread::park_timeout(PAUSE);
     }
 }

@@ -2,21 +2,21 @@
 
 use super::super::Session;
 use super::Flags;
+use super::event_log::EventLog;
 use super::monitor::Monitor;
 use super::serve::{Health, serve};
 use super::start;
-use super::tell::Teller;
 use crate::config::guard::{Changes, GuardConfig};
 use crate::failure::WithHint;
 use crate::guard::journal;
 use crate::guard::watch::{Counts, Watch};
 use crate::view::http::Server;
 use anyhow::{Context, Result, anyhow};
-use evenkeel_core::control::Law;
-use evenkeel_guard::control::{Loop, Order, Place, Recorder, Sensors, ServerStatus, StatusBoard};
+use evenkeel_core::control::ControllerSettings;
+use evenkeel_guard::control::{LatestStatus, Loop, Order, Recorder, Sensors, ServerAddress, ServerStatus};
 use evenkeel_guard::event::{Event, Listener};
 use evenkeel_guard::proxy::{Address, Guard};
-use evenkeel_os::board::Board;
+use evenkeel_os::latest::Latest;
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
 use std::process::ExitCode;
@@ -39,22 +39,22 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
     if flags.require_backend {
         reach(&config.plan.backend)?;
     }
-    let teller = Arc::new(Teller::start(&config).context("starting the log")?);
+    let events = Arc::new(EventLog::start(&config).context("starting the log")?);
     let guard = Guard::start(config.plan.clone())?;
-    let mut running = Running::start(&guard, &config, Arc::clone(&teller))?;
-    teller.tell(&Event::Listening {
+    let mut running = Running::start(&guard, &config, Arc::clone(&events))?;
+    events.notify(&Event::Listening {
         address: listening(&config.plan.listen, &guard.ports()),
         backend: config.plan.backend.to_string(),
         metrics: running.metrics.as_ref().map(|server| server.address().to_string()),
         fingerprint: guard.handle().fingerprint().map(str::to_owned),
     });
-    start::greet(&config, teller.clone(), &running.ended)?;
+    start::greet(&config, events.clone(), &running.ended)?;
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
     while !session.stop.is_set() && !guard.has_failed() {
         std::thread::sleep(NAP);
         looks = (looks + 1) % LOOKS;
         if looks == 0 {
-            running.look(&guard, &mut watch, &teller);
+            running.look(&guard, &mut watch, &events);
         }
         if hangup.swap(false, Ordering::Relaxed) {
             let event = match flags.read_again().and_then(|new| running.reload(&guard, &mut config, &new)) {
@@ -63,11 +63,11 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
                     Event::ReloadFailed { reason: format!("{error:#}; the old configuration holds") }
                 }
             };
-            teller.set(&config);
-            teller.tell(&event);
+            events.set(&config);
+            events.notify(&event);
         }
     }
-    drain(guard, running, &config, &teller)
+    drain(guard, running, &config, &events)
 }
 
 /// The addresses with the ports that the system chose where port 0 was asked for.
@@ -90,22 +90,22 @@ fn reach(backend: &Address) -> Result<()> {
     told.hint("start it, or leave out --require-backend: the guard then waits for it")
 }
 
-fn drain(guard: Guard, running: Running, config: &GuardConfig, teller: &Teller) -> Result<ExitCode> {
+fn drain(guard: Guard, running: Running, config: &GuardConfig, events: &EventLog) -> Result<ExitCode> {
     let census = guard.census();
-    teller.tell(&Event::Draining { running: census.running + census.lent, deadline: config.drain });
+    events.notify(&Event::Draining { running: census.running + census.lent, deadline: config.drain });
     // The controller goes on while transactions end.
     let cut = guard.stop(config.drain)?;
-    teller.tell(&Event::Drained { cut });
+    events.notify(&Event::Drained { cut });
     drop(running);
-    // The controller has ended: what it changed last is told as well.
-    teller.rest();
+    // The controller has ended: its last changes are logged as well.
+    events.rest();
     Ok(ExitCode::SUCCESS)
 }
 
 /// What runs beside the data plane; dropping it stops the controller and the metrics.
 struct Running {
     orders: mpsc::Sender<Order>,
-    law: Law,
+    controller: ControllerSettings,
     looping: Option<std::thread::JoinHandle<()>>,
     metrics: Option<Server>,
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
@@ -116,32 +116,32 @@ struct Running {
 }
 
 impl Running {
-    fn start(guard: &Guard, config: &GuardConfig, teller: Arc<Teller>) -> Result<Self> {
-        let (handle, board, status) = (guard.handle(), Board::new(), StatusBoard::new());
+    fn start(guard: &Guard, config: &GuardConfig, events: Arc<EventLog>) -> Result<Self> {
+        let (handle, latest, status) = (guard.handle(), Latest::new(), LatestStatus::new());
         let clock = handle.clock();
         let monitor = config.monitor.as_ref();
-        let first = start::Account::new(config, teller.clone());
+        let first = start::Account::new(config, events.clone());
         let monitor = monitor.map(|url| Monitor::start(url, (status.clone(), clock), first)).transpose()?;
         let server_status = monitor.as_ref().map(|_| ServerStatus::new(status));
-        let sensors = Sensors::new(place(&config.plan.backend), config.counters, server_status);
+        let sensors = Sensors::new(server_address(&config.plan.backend), config.counters, server_status);
         let looped = Loop::new(
             (Arc::new(handle.clone()), clock),
-            (config.law()?.build(), sensors),
+            (config.controller_settings()?.build(), sensors),
             config.settings(),
-            (teller.clone(), board.clone()),
-            recorder(config, teller)?,
+            (events.clone(), latest.clone()),
+            recorder(config, events)?,
         );
         weigh(guard, &config.weights, &BTreeMap::new());
         let (orders, inbox) = mpsc::channel();
         let metrics = config.metrics.as_ref();
         let refused = Arc::new(AtomicU64::new(0));
         let health = Health::new(handle, Arc::clone(&refused));
-        let metrics = metrics.map(|address| serve(address, board, health, orders.clone())).transpose()?;
+        let metrics = metrics.map(|address| serve(address, latest, health, orders.clone())).transpose()?;
         let looping =
             std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
         Ok(Self {
             orders,
-            law: config.law()?,
+            controller: config.controller_settings()?,
             looping: Some(looping),
             metrics,
             refused,
@@ -150,23 +150,24 @@ impl Running {
         })
     }
 
-    /// Tells what connections did since the last look, and what the limit did.
-    fn look(&self, guard: &Guard, watch: &mut Watch, teller: &Teller) {
+    /// Logs what connections did since the last look, and what the limit did.
+    fn look(&self, guard: &Guard, watch: &mut Watch, events: &EventLog) {
         for event in watch.look(Counts::from(guard.stats())) {
             if matches!(event, Event::ClientsRefused { .. }) {
                 self.refused.store(guard.now().0, Ordering::Relaxed);
             }
-            teller.tell(&event);
+            events.notify(&event);
         }
-        teller.look();
+        events.look();
     }
 
-    /// What changed, by what became of it; `held` is what holds, before and afterwards.
+    /// Takes a new configuration over as far as that is possible while clients are connected. `held` is the one in force, before
+    /// and afterwards.
     fn reload(&mut self, guard: &Guard, held: &mut GuardConfig, new: &GuardConfig) -> Result<Changes> {
         // One that is asked for as before keeps what it has learnt.
-        let wanted = new.law()?;
-        let controller = (wanted != self.law).then(|| wanted.build());
-        self.law = wanted;
+        let wanted = new.controller_settings()?;
+        let controller = (wanted != self.controller).then(|| wanted.build());
+        self.controller = wanted;
         let order = Order::Set(new.settings(), controller);
         self.orders.send(order).map_err(|_| anyhow!("the controller's thread has ended"))?;
         weigh(guard, &new.weights, &held.weights);
@@ -196,22 +197,22 @@ fn weigh(guard: &Guard, weights: &BTreeMap<String, u32>, before: &BTreeMap<Strin
     });
 }
 
-fn place(backend: &Address) -> Option<Place> {
+fn server_address(backend: &Address) -> Option<ServerAddress> {
     match backend {
-        Address::Unix(path) => Some(Place::Unix(path.clone())),
+        Address::Unix(path) => Some(ServerAddress::Unix(path.clone())),
         Address::Tcp { host, port } => {
-            Some(Place::Tcp((host.as_str(), *port).to_socket_addrs().ok()?.next()?))
+            Some(ServerAddress::Tcp((host.as_str(), *port).to_socket_addrs().ok()?.next()?))
         }
     }
 }
 
-fn recorder(config: &GuardConfig, teller: Arc<Teller>) -> Result<Recorder> {
+fn recorder(config: &GuardConfig, events: Arc<EventLog>) -> Result<Recorder> {
     let Some(path) = &config.journal else { return Ok(Box::new(|_| ())) };
     let mut writer = Some(journal::Writer::open(path, journal::FILE_MAX)?);
     Ok(Box::new(move |entry| {
         if let Some(Err(error)) = writer.as_mut().map(|writer| writer.write(entry)) {
             // A full disk costs the journal, not the guard.
-            teller.tell(&Event::JournalLost { reason: format!("{error:#}") });
+            events.notify(&Event::JournalLost { reason: format!("{error:#}") });
             writer = None;
         }
     }))

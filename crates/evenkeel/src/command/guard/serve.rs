@@ -9,7 +9,7 @@ use evenkeel_core::Nanos;
 use evenkeel_guard::control::Order;
 use evenkeel_guard::proxy::Handle;
 use evenkeel_guard::snapshot::Snapshot;
-use evenkeel_os::board::Board;
+use evenkeel_os::latest::Latest;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -56,18 +56,18 @@ fn health(snapshot: &Snapshot, now: Nanos, refused: Option<Nanos>, open: u64) ->
     }
 }
 
-/// Serves what the loop posts on `board`, and how the guard is.
+/// Serves the `latest` snapshot of the loop, and the health of the guard.
 ///
 /// # Errors
 /// The address is taken, or none.
 pub fn serve(
     address: &str,
-    board: Board<Snapshot>,
+    latest: Latest<Snapshot>,
     health: Health,
     orders: mpsc::Sender<Order>,
 ) -> Result<Server> {
     Server::start(address, move |path| {
-        let Some(snapshot) = board.latest() else {
+        let Some(snapshot) = latest.get() else {
             return Page::text(503, "the controller has not ticked yet\n").into();
         };
         let page = match path {

@@ -2,13 +2,14 @@
 
 use super::super::Session;
 use super::super::live::{self, LiveFlags};
-use crate::config::simulate::law_named;
+use super::old_flags::OldFlags;
+use crate::config::simulate::named;
 use crate::guard::journal;
 use crate::guard::status::read;
 use crate::guard::top::History;
 use crate::out;
 use anyhow::{Result, bail};
-use evenkeel_core::control::law;
+use evenkeel_core::control::{Bounds, algorithm};
 use evenkeel_guard::control;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,14 +32,17 @@ pub struct ReplayArgs {
     #[arg(value_name = "FILE")]
     journal: PathBuf,
     /// Who is asked
-    #[arg(long, value_name = "NAME", default_value = "evenkeel", value_parser = law::NAMES)]
+    #[arg(long, value_name = "NAME", default_value = "evenkeel", value_parser = algorithm::NAMES)]
     controller: String,
     /// The limit to begin with [default: the journal's first]
     #[arg(long, value_name = "N")]
-    limit: Option<u32>,
-    /// No limit passes this
-    #[arg(long, value_name = "N", default_value_t = 1_024)]
-    limit_max: u32,
+    initial_limit: Option<u32>,
+    /// No limit passes this [default: 1024]
+    #[arg(long, value_name = "N")]
+    max_limit: Option<u32>,
+    /// What was called otherwise before
+    #[command(flatten)]
+    old: OldFlags,
     /// Every tick, not only changes
     #[arg(long)]
     all: bool,
@@ -55,11 +59,13 @@ pub fn top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
 pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let recorded = journal::read(&args.journal)?;
     let Some(first) = recorded.first() else { bail!("{} has no tick", args.journal.display()) };
-    let start = args.limit.unwrap_or(first.sample.limit);
-    let asked = law_named(Some(&args.controller), start, args.limit_max)?.build();
+    let initial = args.old.initial_limit(&args.initial_limit).unwrap_or(first.sample.limit);
+    let most = args.old.max_limit(&args.max_limit).unwrap_or(1_024);
+    let bounds = Bounds { initial, range: (1, most) };
+    let asked = named(Some(&args.controller), bounds)?.build();
     let ticks = recorded.iter().map(|tick| (&tick.sample, tick.decided));
-    let replayed = control::replay(ticks, asked, start, args.limit_max);
-    let mut before = start;
+    let replayed = control::replay(ticks, asked, initial, most);
+    let mut before = initial;
     for (tick, then) in replayed.iter().zip(&recorded) {
         if args.all || tick.now.limit != before || tick.now.limit != tick.then {
             let at = then.sample.end.as_secs_f64();

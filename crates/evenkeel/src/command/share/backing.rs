@@ -1,4 +1,4 @@
-//! What is behind the disks of a configuration.
+//! The backings of the disks of a configuration.
 
 use crate::config::share::{DiskConfig, ShareConfig};
 use crate::failure::WithHint;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub struct Made(Vec<PathBuf>);
 
 impl Made {
-    /// From here on a client may have written to them.
+    /// Keeps the files, because from here on clients may have written to them.
     pub fn keep(mut self) {
         self.0.clear();
     }
@@ -33,14 +33,14 @@ impl Drop for Made {
     }
 }
 
-/// Opens all of them.
+/// Opens the backings of all disks.
 pub fn open(config: &ShareConfig) -> Result<(Vec<DiskPlan>, Made)> {
     let mut made = Made::default();
     let disks = config.disks.iter().map(|disk| open_one(disk, config, &mut made)).collect::<Result<_>>()?;
     Ok((disks, made))
 }
 
-/// Opens one of them; says so where its file is made.
+/// Opens the backing of one disk, and logs where its file is made.
 pub fn open_one(disk: &DiskConfig, config: &ShareConfig, made: &mut Made) -> Result<DiskPlan> {
     let slots = config.bus.address.as_deref().and_then(|address| address.strip_prefix("slot:"));
     let refused = "it is the slot file of --bus: the disk's writes would go over what hosts tell each other";
@@ -86,8 +86,8 @@ fn one(disk: &DiskConfig, made: &mut Made) -> Result<Box<dyn Backing>> {
     }
 }
 
-/// A file that is missing, of this size and without any block, which nobody else may read. One that cannot have its size is
-/// not left behind. Whether it was missing.
+/// Makes a file of this size where it is missing, without any block, which nobody else may read. A file that cannot have its
+/// size is not left behind. Whether it was missing.
 fn make(disk: &DiskConfig, size: u64) -> Result<bool> {
     let made = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&disk.backing) {
         Ok(file) => {

@@ -9,12 +9,12 @@ use evenkeel_bus::{Alone, Bus, BusError, Carrier};
 use evenkeel_os::clock::Clock;
 use std::path::Path;
 
-/// Joins the others, or goes on as the member that a predecessor was, by what it would have told next.
-pub fn open(config: &ShareConfig, told: Option<&[u8]>, clock: Clock) -> Result<Bus> {
+/// Joins the others, or goes on as the member that a predecessor was, by the report that it would have sent next.
+pub fn open(config: &ShareConfig, report: Option<&[u8]>, clock: Clock) -> Result<Bus> {
     let carrier = carrier(config)?;
-    let opened = match told {
+    let opened = match report {
         None => Bus::open(carrier, &config.name, config.period, clock),
-        Some(told) => Bus::resume(carrier, (&config.name, told), config.period, clock),
+        Some(report) => Bus::resume(carrier, (&config.name, report), config.period, clock),
     };
     opened.with_context(|| format!("joining the hosts of `{}`", config.bus.array))
 }

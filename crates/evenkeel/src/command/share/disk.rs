@@ -3,7 +3,7 @@
 use super::super::Session;
 use super::backing::{self, Made};
 use super::flags::Flags;
-use super::{bus, handover, places, reload, supervisor};
+use super::{bus, handover, listening, reload, supervisor};
 use crate::clock::unix_time;
 use crate::config::costs::CostTables;
 use crate::config::share::{DiskConfig, ShareConfig};
@@ -12,8 +12,8 @@ use crate::share::{log, serve};
 use crate::view::http::Server;
 use crate::view::log::{Form, line};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_os::board::Board;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::latest::Latest;
 use evenkeel_share::control::{Loop, Order, Settings};
 use evenkeel_share::event::{Event, Listener};
 use evenkeel_share::handover::Bell;
@@ -21,7 +21,7 @@ use evenkeel_share::{
     self as gate, Access, Address, DiskPlan, Doors, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan,
     Plan, serve_file_systems,
 };
-use handover::Place;
+use handover::Inherited;
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGUSR2};
 use std::path::Path;
@@ -45,7 +45,7 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
     // Before anybody puts another one in its place.
     let program = std::env::current_exe().context("finding the own program")?;
     let (mut running, mut successors) = (Running::start(&config)?, Vec::<Child>::new());
-    supervisor::tell_ready();
+    supervisor::notify_ready();
     while !session.stop.is_set() && running.is_well() {
         std::thread::sleep(NAP);
         if replace.swap(false, Ordering::Relaxed) {
@@ -63,7 +63,7 @@ pub fn run(session: &Session, flags: &Flags) -> Result<ExitCode> {
                 Ok(ignored) => Event::Reloaded { ignored },
                 Err(error) => Event::ReloadFailed { reason: reload::failed(&error, &added) },
             };
-            running.listener.tell(&event);
+            running.listener.notify(&event);
         }
     }
     running.stop()
@@ -114,7 +114,7 @@ impl Running {
     }
 
     /// Serves the disks with the sockets and clients of a predecessor, if there was one.
-    pub(super) fn start_with(config: &ShareConfig, mut place: Place) -> Result<Self> {
+    pub(super) fn start_with(config: &ShareConfig, mut inherited: Inherited) -> Result<Self> {
         // Where it may not, a machine without memory can stand still when it writes to its own disk.
         let _ = serve_file_systems();
         let names: Vec<String> = config.disks.iter().map(|disk| disk.name.clone()).collect();
@@ -122,46 +122,46 @@ impl Running {
         let sizes: Vec<(u64, bool)> =
             disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
-        let (window, costs, memory) = (config.window, config.costs.costs()?, config.memory as usize);
+        let (window, costs, memory) = (config.initial_window, config.costs.costs()?, config.memory as usize);
         // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
-        let nbd = NbdPlan { listen: places::of(config)?, tls: places::tls(config)? };
-        let listening = match place.handed.take() {
+        let nbd = NbdPlan { listen: listening::of(config)?, tls: listening::tls(config)? };
+        let listening = match inherited.handed.take() {
             None => Listening::bind(&nbd, &disks, memory)?,
             Some(handed) => Listening::adopt(&nbd, &disks, memory, handed)?,
         };
         let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
-        let bus = bus::open(config, place.told.as_deref(), clock)?;
-        let (form, board) = (config.log, Board::new());
+        let bus = bus::open(config, inherited.report.as_deref(), clock)?;
+        let (form, latest) = (config.log, Latest::new());
         let metrics = config.metrics.as_ref();
-        let metrics = metrics.map(|address| serve::serve(address, board.clone(), clock)).transpose()?;
+        let metrics = metrics.map(|address| serve::serve(address, latest.clone(), clock)).transpose()?;
         let bell = config.handover.as_deref().map(handover::bind).transpose()?;
         // Up to here a predecessor would go on if something failed.
-        place.take()?;
+        inherited.take()?;
         made.keep();
         let engine = Engine::start_listening(plan, listening)?;
-        let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| tell(event, form));
+        let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| log_event(event, form));
         let looped = Loop::new(
             (engine.handle(), names.clone()),
             (bus, clock),
             settings(config)?,
-            (Arc::clone(&listener), board),
+            (Arc::clone(&listener), latest),
         );
-        let looped = if place.told.is_some() { looped.resumed() } else { looped };
+        let looped = if inherited.report.is_some() { looped.resumed() } else { looped };
         let fuse = mount(config, &engine, &sizes)?;
         let (orders, inbox) = mpsc::channel();
         let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
         let started = config.clone();
         let running =
             Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, bell, started };
-        running.tell_where(config, &nbd.listen);
+        running.log_where(config, &nbd.listen);
         Ok(running)
     }
 
     /// Where clients find the disks, with the ports that the system chose.
-    fn tell_where(&self, config: &ShareConfig, places: &[gate::Place]) {
-        tell_open(config, places);
-        let nbd = places::found(places.iter().map(|place| &place.address), self.engine.ports());
+    fn log_where(&self, config: &ShareConfig, places: &[gate::ListenAddress]) {
+        warn_of_open(config, places);
+        let nbd = listening::found(places.iter().map(|place| &place.address), self.engine.ports());
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
             "disks": self.names.join(", "),
@@ -171,11 +171,11 @@ impl Running {
             "metrics": self.metrics_address(),
         });
         write(&line(("info", "serving", fields), unix_time().as_millis(), config.log));
-        tell_assumed(config);
+        warn_of_assumed_costs(config);
     }
 
     /// The disk has a file system and is mounted.
-    pub fn tell_mounted(&self, at: &Path, form: Form) {
+    pub fn log_mounted(&self, at: &Path, form: Form) {
         let fields = json!({ "at": at.display().to_string(), "metrics": self.metrics_address() });
         write(&line(("info", "mounted", fields), unix_time().as_millis(), form));
     }
@@ -211,7 +211,7 @@ impl Running {
         let mut made = Made::default();
         let plan = backing::open_one(disk, config, &mut made)?;
         let size = (plan.backing.bytes(), plan.backing.is_read_only());
-        let places = places::of_disk(disk, config)?;
+        let places = listening::of_disk(disk, config)?;
         let doors = Doors::bind(&places).with_context(|| format!("adding disk `{}`", disk.name))?;
         let fuse = show(disk, place, &self.engine, size)?;
         Ok(Ready { disk: disk.clone(), place, plan, made, size, places, doors, fuse })
@@ -232,10 +232,11 @@ impl Running {
         let _ = self.orders.send(Order::Add(served, name.clone()));
         debug_assert_eq!(place, served, "nobody else adds disks");
         let own = places.into_iter();
-        let own: Vec<gate::Place> =
-            own.map(|(address, access)| gate::Place { address, disk: Some(served), access }).collect();
-        tell_open(config, &own);
-        let nbd = places::found(own.iter().map(|place| &place.address), &ports);
+        let own: Vec<gate::ListenAddress> = own
+            .map(|(address, access)| gate::ListenAddress { address, disk: Some(served), access })
+            .collect();
+        warn_of_open(config, &own);
+        let nbd = listening::found(own.iter().map(|place| &place.address), &ports);
         let fields = json!({ "disk": name, "nbd": list(&nbd) });
         write(&line(("info", "disk_added", fields), unix_time().as_millis(), config.log));
         Ok(name)
@@ -284,8 +285,8 @@ fn show(
 }
 
 /// Warns of places where every machine may write.
-fn tell_open(config: &ShareConfig, places: &[gate::Place]) {
-    for address in places::open_to_all(config, places) {
+fn warn_of_open(config: &ShareConfig, places: &[gate::ListenAddress]) {
+    for address in listening::open_to_all(config, places) {
         let why = "every machine that reaches this one may write to the disks";
         let hint = "name one address, or give [tls] certificate, key and clients";
         let fields = json!({ "address": address, "why": why, "hint": hint });
@@ -294,7 +295,7 @@ fn tell_open(config: &ShareConfig, places: &[gate::Place]) {
 }
 
 /// Warns where hosts divide the device by costs that nobody has measured.
-fn tell_assumed(config: &ShareConfig) {
+fn warn_of_assumed_costs(config: &ShareConfig) {
     if config.bus.address.is_none() || config.costs != CostTables::default() {
         return;
     }
@@ -313,7 +314,7 @@ fn settings(config: &ShareConfig) -> Result<Settings> {
     Ok(Settings { period: config.period, law: config.law()?, costs: config.costs.costs()? })
 }
 
-fn tell(event: &Event, form: Form) {
+fn log_event(event: &Event, form: Form) {
     if !event.is_routine() {
         write(&log::line(event, unix_time().as_millis(), form));
     }

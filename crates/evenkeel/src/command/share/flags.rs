@@ -1,5 +1,6 @@
 //! Flags of `evenkeel share disk`, over its configuration file.
 
+use super::old_flags::OldFlags;
 use crate::config::costs::table;
 use crate::config::fields::can_be_read_again;
 use crate::config::share::{DiskConfig, LAWS, ShareConfig, mode_of};
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
-  evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --controller fixed --window 32
+  evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --law fixed --initial-window 32
   evenkeel share disk --backing /dev/sdb --name web1 --nbd /run/web1.sock --bus slot:/shared/slots \\
     --cost-read 4k=0.93,16k=1,64k=1.4,256k=2.9 --cost-write 16k=3.8      as `share knee --costs` found them
   evenkeel share disk --config /etc/evenkeel/share.toml
@@ -76,28 +77,31 @@ pub struct Flags {
     /// Authorities that must have signed the certificate of who comes over TCP (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
-    /// Who decides about the window [default: evenkeel]
+    /// The law by which the window is set [default: evenkeel]
     #[arg(long, value_name = "NAME", value_parser = LAWS)]
-    controller: Option<String>,
+    law: Option<String>,
     /// Latency threshold [default: 15ms]
     #[arg(long, value_name = "TIME")]
     latency: Option<String>,
     /// From one window to the next [default: 2s]
     #[arg(long, value_name = "TIME")]
     period: Option<String>,
-    /// I/Os outstanding to begin with; the fixed controller's for good [default: 16]
+    /// The window to begin with, in I/Os outstanding; the fixed law's for good [default: 16]
     #[arg(long, value_name = "N")]
-    window: Option<f64>,
+    initial_window: Option<f64>,
     /// No window passes this [default: 256]
     #[arg(long, value_name = "N")]
-    window_max: Option<f64>,
+    max_window: Option<f64>,
+    /// What was called otherwise before
+    #[command(flatten)]
+    old: OldFlags,
     /// What reads cost by size, in units of a read of 16k, as `share knee --costs` finds it [default: 16k=1,256k=1.4]
     #[arg(long, value_name = "SIZE=COST,...")]
     cost_read: Option<String>,
     /// What writes cost by size, in the same units; one size is enough [default: as much as reads]
     #[arg(long, value_name = "SIZE=COST,...")]
     cost_write: Option<String>,
-    /// How hosts tell each other: slot:FILE, nats://HOST:PORT or tls://HOST:PORT [default: this host is alone]
+    /// How hosts reach each other: slot:FILE, nats://HOST:PORT or tls://HOST:PORT [default: this host is alone]
     #[arg(long, value_name = "BUS")]
     bus: Option<String>,
     /// Name of the storage on a NATS [default: array]
@@ -203,9 +207,9 @@ impl Flags {
             Ok(())
         };
         set(&mut config.name, &self.name);
-        set(&mut config.law, &self.controller);
-        set(&mut config.window, &self.window);
-        set(&mut config.window_max, &self.window_max);
+        set(&mut config.law, &self.old.law(&self.law));
+        set(&mut config.initial_window, &self.old.initial_window(&self.initial_window));
+        set(&mut config.max_window, &self.old.max_window(&self.max_window));
         set(&mut config.log, &self.log);
         set(&mut config.bus.array, &self.array);
         config.bus.require |= self.require_bus;

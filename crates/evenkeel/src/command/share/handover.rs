@@ -1,4 +1,4 @@
-//! In the place of whoever serves the disks, and out of it for a successor.
+//! Taking over from the process that serves the disks, and handing over to a successor.
 
 use super::disk::{Running, write};
 use super::supervisor;
@@ -7,7 +7,7 @@ use crate::config::share::ShareConfig;
 use crate::failure::WithHint;
 use crate::view::log::line;
 use anyhow::{Context, Result, anyhow};
-use evenkeel_bus::Told;
+use evenkeel_bus::Message;
 use evenkeel_share::control::Order;
 use evenkeel_share::handover::{Bell, Busy, Handed, Inheritance, Predecessor, Successor, ask};
 use serde_json::{Value, json};
@@ -15,29 +15,29 @@ use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
-/// How long the storage has for what clients have asked. Then clients are served again, and the successor is sent away.
+/// Time for the storage to do what clients have asked. After it clients are served again, and the successor is refused.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// What a host begins with, beside its configuration.
+/// What a host takes over from its predecessor. Without one there is nothing in it.
 #[derive(Default)]
-pub(super) struct Place {
-    /// Sockets and clients of a predecessor.
+pub(super) struct Inherited {
+    /// Sockets and clients.
     pub handed: Option<Handed>,
-    /// What it would have told the other hosts next.
-    pub told: Option<Vec<u8>>,
-    /// It still has all of that, until it is told otherwise.
+    /// The report that it would have sent to the other hosts next.
+    pub report: Option<Vec<u8>>,
+    /// The predecessor, which still has all of that and goes on if nobody takes it.
     predecessor: Option<Predecessor>,
 }
 
-impl Place {
+impl Inherited {
     fn of(inheritance: Inheritance, predecessor: Option<Predecessor>) -> Self {
-        Self { handed: Some(inheritance.handed), told: Some(inheritance.told), predecessor }
+        Self { handed: Some(inheritance.handed), report: Some(inheritance.report), predecessor }
     }
 
-    /// From here on nobody else has it.
+    /// Takes all of it for good: from here on the predecessor cannot go on.
     pub fn take(&mut self) -> Result<()> {
         if let Some(predecessor) = &mut self.predecessor {
-            // Where this fails it is kept to the end: who has it opens the disks when it is dropped.
+            // Where this fails, `predecessor` stays here until the end: when it is dropped, that process opens the disks.
             predecessor.take()?;
             self.predecessor = None;
         }
@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-/// Where a successor asks.
+/// The socket at which a successor asks.
 pub(super) fn bind(path: &Path) -> Result<Bell> {
     Bell::bind(path).with_context(|| format!("listening for a successor at {}", path.display()))
 }
@@ -55,42 +55,42 @@ pub(super) fn begin(config: &ShareConfig) -> Result<Running> {
     let asked = config.handover.as_deref().map(ask).transpose();
     let asked = asked.hint("or end it (SIGTERM), which its clients notice, and start again")?;
     match asked.flatten() {
-        None => Running::start_with(config, Place::default()),
+        None => Running::start_with(config, Inherited::default()),
         Some((predecessor, inheritance)) => {
             let clients = inheritance.handed.clients();
-            let place = Place::of(inheritance, Some(predecessor));
-            let config = with_window(config, &place);
-            let running = Running::start_with(&config, place)?;
-            tell(&config, "info", "took_over", json!({ "clients": clients, "window": config.window }));
+            let inherited = Inherited::of(inheritance, Some(predecessor));
+            let config = with_window(config, &inherited);
+            let running = Running::start_with(&config, inherited)?;
+            log(&config, "info", "took_over", json!({ "clients": clients, "window": config.initial_window }));
             Ok(running)
         }
     }
 }
 
-/// The configuration with the window that was in force, unless one was chosen for good.
-fn with_window(config: &ShareConfig, place: &Place) -> ShareConfig {
-    let window = place.told.as_deref().and_then(window_of).filter(|_| config.law != "fixed");
-    let window = window.unwrap_or(config.window).min(config.window_max);
-    ShareConfig { window, ..config.clone() }
+/// The configuration with the window that was in force for the initial one, unless the window is fixed.
+fn with_window(config: &ShareConfig, inherited: &Inherited) -> ShareConfig {
+    let window = inherited.report.as_deref().and_then(window_of).filter(|_| config.law != "fixed");
+    let window = window.unwrap_or(config.initial_window).min(config.max_window);
+    ShareConfig { initial_window: window, ..config.clone() }
 }
 
 /// The window that a member had in force.
-fn window_of(told: &[u8]) -> Option<f64> {
-    Told::decode(told).ok().map(|told| told.window).filter(|window| *window > 0.0)
+fn window_of(report: &[u8]) -> Option<f64> {
+    Message::decode(report).ok().map(|report| report.window).filter(|window| *window > 0.0)
 }
 
-fn tell(config: &ShareConfig, level: &'static str, event: &'static str, fields: Value) {
+fn log(config: &ShareConfig, level: &'static str, event: &'static str, fields: Value) {
     write(&line((level, event, fields), unix_time().as_millis(), config.log));
 }
 
-/// Starts the program once more, which then asks at the bell.
+/// Starts the program once more, which then asks at the bell to take over.
 pub(super) fn start_successor(config: &ShareConfig, program: &Path) -> Option<Child> {
     let started = match &config.handover {
         None => Err(anyhow!("there is no `handover`, the socket at which a successor asks")),
         Some(_) => supervisor::start_successor(program),
     };
     if let Err(error) = &started {
-        tell(config, "warn", "handover_failed", json!({ "why": format!("{error:#}") }));
+        log(config, "warn", "handover_failed", json!({ "why": format!("{error:#}") }));
     }
     started.ok()
 }
@@ -99,7 +99,7 @@ impl Running {
     /// Hands over to a successor that asks, if one does; goes on where there is none, or it is not able to.
     ///
     /// # Errors
-    /// It has not become one of both: the disks could not be flushed, or not be opened again.
+    /// Neither process serves the disks: they could not be flushed, or not be opened again.
     pub(super) fn answer_bell(self) -> Result<Option<Self>> {
         match self.bell.as_ref().and_then(Bell::ring) {
             None => Ok(Some(self)),
@@ -112,18 +112,18 @@ impl Running {
             Ok(handed) => handed,
             Err(Busy::Ended) => return Err(anyhow!("the disks were not flushed for a successor")),
             Err(busy) => {
-                tell(&self.started, "warn", "handover_refused", json!({ "why": busy.to_string() }));
+                log(&self.started, "warn", "handover_refused", json!({ "why": busy.to_string() }));
                 successor.refuse(&busy.to_string());
                 return Ok(Some(self));
             }
         };
         let config = self.started.clone();
         let (clients, cut) = (handed.clients(), handed.cut);
-        let inheritance = Inheritance { handed, told: self.step_down()? };
-        let window = window_of(&inheritance.told).unwrap_or(config.window);
+        let inheritance = Inheritance { handed, report: self.step_down()? };
+        let window = window_of(&inheritance.report).unwrap_or(config.initial_window);
         match successor.give(&inheritance) {
             Ok(()) => {
-                tell(
+                log(
                     &config,
                     "info",
                     "handed_over",
@@ -133,9 +133,9 @@ impl Running {
             }
             Err(error) => {
                 let why = format!("the successor ended: {error}; this process goes on");
-                tell(&config, "warn", "handover_failed", json!({ "why": why }));
-                let place = Place::of(inheritance, None);
-                let again = Self::start_with(&with_window(&config, &place), place);
+                log(&config, "warn", "handover_failed", json!({ "why": why }));
+                let inherited = Inherited::of(inheritance, None);
+                let again = Self::start_with(&with_window(&config, &inherited), inherited);
                 again.context("going on where a successor did not").map(Some)
             }
         }
@@ -157,7 +157,7 @@ impl Running {
     fn step_down(self) -> Result<Vec<u8>> {
         // A loop that has ended already has no place.
         let _ = self.orders.send(Order::HandOver);
-        let told = self.looping.join().ok().flatten();
-        told.context("the thread of the window has ended")
+        let report = self.looping.join().ok().flatten();
+        report.context("the thread of the window has ended")
     }
 }

@@ -7,8 +7,9 @@ mod disk;
 mod flags;
 mod handover;
 mod knee;
+mod listening;
 mod mount;
-mod places;
+mod old_flags;
 mod reload;
 mod slots;
 mod supervisor;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   evenkeel share disk --backing /dev/sdb --share 4 --name web1 --nbd /run/web1.sock --bus slot:/shared/slots
-  evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --controller fixed --window 32
+  evenkeel share disk --backing disk.img --size 10G --nbd 127.0.0.1:10809 --law fixed --initial-window 32
   evenkeel share disk --config /etc/evenkeel/share.toml
   evenkeel share mount --backing /dev/sdb --share 4 --name web1 --at /srv/data --mkfs ext4 --bus slot:/shared/slots
   evenkeel share knee --backing /dev/sdb --direct
@@ -54,7 +55,7 @@ enum Action {
     Top(top::TopArgs),
     /// Make a simulated array: storage with known answers, to try and to test
     Array(array::ArrayArgs),
-    /// Make a slot file, by which hosts tell each other, or make one of an empty block device
+    /// Make a slot file, by which hosts reach each other, or make one of an empty block device
     Slots(slots::SlotsArgs),
 }
 

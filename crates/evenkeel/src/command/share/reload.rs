@@ -1,8 +1,8 @@
-//! What of a new configuration a host that serves can heed, and what it cannot.
+//! Which changes of its configuration a host can take over while it serves, and which it cannot.
 
 use crate::config::share::{DiskConfig, ShareConfig};
 
-/// Names of the keys that differ and hold after a restart only.
+/// Names of the keys that differ and hold only after a restart.
 pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
     let keys = [
         ("name", old.name != new.name),
@@ -30,23 +30,23 @@ pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
     found
 }
 
-/// What of a new configuration holds at once, written into the one that a host would begin with again.
+/// Writes the changes that hold at once into the configuration that the host would start with again.
 pub fn heed(old: &mut ShareConfig, new: &ShareConfig) {
     (old.law, old.latency, old.period) = (new.law.clone(), new.latency, new.period);
-    (old.window_max, old.costs) = (new.window_max, new.costs.clone());
+    (old.max_window, old.costs) = (new.max_window, new.costs.clone());
     for disk in &mut old.disks {
         let share = new.disks.iter().find(|other| other.name == disk.name).map(|other| other.share);
         disk.share = share.unwrap_or(disk.share);
     }
 }
 
-/// Disks that were not there.
+/// Disks of the new configuration that were not there.
 pub fn added<'a>(old: &ShareConfig, new: &'a ShareConfig) -> Vec<&'a DiskConfig> {
     let is_new = |disk: &&DiskConfig| old.disks.iter().all(|other| other.name != disk.name);
     new.disks.iter().filter(is_new).collect()
 }
 
-/// Why a new configuration does not hold, and what of it does all the same.
+/// Why a new configuration does not hold, and which disks of it were added all the same.
 pub fn failed(error: &anyhow::Error, added: &[String]) -> String {
     match added {
         [] => format!("{error:#}; the old configuration holds"),

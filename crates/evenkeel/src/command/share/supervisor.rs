@@ -1,4 +1,5 @@
-//! Who watches over this process: told when it serves, and which process it is, since a successor takes its place.
+//! The supervisor of this process (systemd): it is notified when the process serves, and which process it is, since a
+//! successor takes its place.
 
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
@@ -8,14 +9,14 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Where systemd hears (sd_notify(3)).
+/// The variable with the socket of systemd (sd_notify(3)).
 const SOCKET: &str = "NOTIFY_SOCKET";
 
-/// This process serves, and is the one that counts. Where nobody wants to know, nothing happens.
-pub fn tell_ready() {
+/// Notifies the supervisor that this process serves and is the main one. Without a supervisor nothing happens.
+pub fn notify_ready() {
     let Some(place) = std::env::var_os(SOCKET).filter(|place| !place.is_empty()) else { return };
     let said = format!("MAINPID={}\nREADY=1", std::process::id());
-    // Whoever does not listen does not miss it: the disks are served all the same.
+    // Where nobody listens the disks are served all the same.
     let _ = send(&place, said.as_bytes());
 }
 

@@ -2,15 +2,15 @@
 
 use super::Args;
 use crate::command::Session;
-use crate::config::simulate::{fitted, law_named};
+use crate::config::simulate::{fitted, named};
 use crate::failure::Stopped;
 use crate::out;
 use anyhow::Result;
-use evenkeel_core::control::Law;
 use evenkeel_core::control::plant::Distribution;
 use evenkeel_core::control::search::{self, EFFORT, SEARCHED};
 use evenkeel_core::control::steps::regrets;
-use evenkeel_core::control::trial::{self, CLIENTS, STARTS, Summary, Verdict};
+use evenkeel_core::control::trial::{self, CLIENTS, INITIAL_LIMITS, Summary, Verdict};
+use evenkeel_core::control::{Bounds, ControllerSettings};
 use evenkeel_core::random::Seed;
 use serde_json::json;
 use std::process::ExitCode;
@@ -19,9 +19,9 @@ use std::process::ExitCode;
 const NAMED: usize = 20;
 
 /// The controller that flags ask for.
-fn law(args: &Args) -> Result<Law> {
+fn controller(args: &Args) -> Result<ControllerSettings> {
     if !args.fitted {
-        return law_named(args.controller.as_ref(), 8, CLIENTS);
+        return named(args.controller.as_ref(), Bounds { initial: 8, range: (1, CLIENTS) });
     }
     let name = args.controller.as_deref().unwrap_or_default();
     fitted(name)
@@ -31,9 +31,9 @@ fn seed(args: &Args) -> Seed {
     Seed(args.seed.unwrap_or(1))
 }
 
-/// Judges a controller on random plants; failures are named by plant and start, so that they can be run again.
+/// Judges a controller on random plants; failures are named by plant and initial limit, so that they can be run again.
 pub fn judge(session: &Session, args: &Args, count: u64) -> Result<()> {
-    let (law, seed) = (law(args)?, seed(args));
+    let (settings, seed) = (controller(args)?, seed(args));
     let distribution = match (args.wobble, args.short_halves) {
         (false, _) => Distribution::default(),
         (true, false) => Distribution::wobbling(),
@@ -44,27 +44,27 @@ pub fn judge(session: &Session, args: &Args, count: u64) -> Result<()> {
         if session.stop.is_set() {
             return Err(Stopped(format!("after {number} of {count} plants")).into());
         }
-        for start in STARTS {
-            let mut controller = law.starting_at(start).build();
-            let (_, _, verdict) = trial::run(&distribution, seed, number, start, controller.as_mut());
-            verdicts.push((number, start, verdict));
+        for initial in INITIAL_LIMITS {
+            let mut controller = settings.starting_at(initial).build();
+            let (_, _, verdict) = trial::run(&distribution, seed, number, initial, controller.as_mut());
+            verdicts.push((number, initial, verdict));
         }
     }
     let all: Vec<Verdict> = verdicts.iter().map(|(_, _, verdict)| *verdict).collect();
     let summary = Summary::of(&all);
     if args.json {
-        let mut value = as_json(&law, seed, &summary, &verdicts);
+        let mut value = as_json(&settings, seed, &summary, &verdicts);
         value["wobble"] = json!(distribution.wobble.map(|wobble| wobble.sd));
         return Ok(out::line(serde_json::to_string(&value)?)?);
     }
-    out::write(&told(&law, seed, &summary))?;
-    for (number, start, verdict) in verdicts.iter().filter(|(_, _, verdict)| failed(verdict)).take(NAMED) {
+    out::write(&told(&settings, seed, &summary))?;
+    for (number, initial, verdict) in verdicts.iter().filter(|(_, _, verdict)| failed(verdict)).take(NAMED) {
         let words = match verdict {
             Verdict { cycles: true, .. } => "cycles".to_owned(),
             verdict if !verdict.is_settled() => "not settled within 60 halves".to_owned(),
             verdict => format!("held at {:.0} % for six halves", verdict.worst * 100.0),
         };
-        out::line(format!("  seed {} plant {number} start {start}: {words}", seed.0))?;
+        out::line(format!("  seed {} plant {number} initial limit {initial}: {words}", seed.0))?;
     }
     Ok(())
 }
@@ -73,13 +73,13 @@ fn failed(verdict: &Verdict) -> bool {
     !verdict.is_settled() || verdict.cycles || verdict.worst < 0.7
 }
 
-fn told(law: &Law, seed: Seed, summary: &Summary) -> String {
+fn told(settings: &ControllerSettings, seed: Seed, summary: &Summary) -> String {
     let halves =
         |halves: Option<usize>| halves.map_or("more than 60".to_owned(), |halves| halves.to_string());
     format!(
         "{} on {} runs, seed {}: settled {:.2} %, {} never; of all runs: worst fraction {:.2} ({} below 0.7), cycles {}, \
          {:.1} % of the best at the end; halves until settled: median {}, 98th percentile {}\n",
-        law.name(),
+        settings.name(),
         summary.runs,
         seed.0,
         summary.settled_share() * 100.0,
@@ -93,19 +93,24 @@ fn told(law: &Law, seed: Seed, summary: &Summary) -> String {
     )
 }
 
-fn as_json(law: &Law, seed: Seed, summary: &Summary, verdicts: &[(u64, u32, Verdict)]) -> serde_json::Value {
+fn as_json(
+    settings: &ControllerSettings,
+    seed: Seed,
+    summary: &Summary,
+    verdicts: &[(u64, u32, Verdict)],
+) -> serde_json::Value {
     let failures: Vec<_> = verdicts
         .iter()
         .filter(|(_, _, verdict)| failed(verdict))
-        .map(|(number, start, verdict)| {
+        .map(|(number, initial, verdict)| {
             json!({
-                "plant": number, "start": start, "settled": verdict.is_settled(),
+                "plant": number, "start": initial, "settled": verdict.is_settled(),
                 "worst": verdict.worst, "cycles": verdict.cycles,
             })
         })
         .collect();
     json!({
-        "controller": law.name(), "seed": seed.0, "runs": summary.runs,
+        "controller": settings.name(), "seed": seed.0, "runs": summary.runs,
         "settled_share": summary.settled_share(), "worst_fraction": summary.worst,
         "below": summary.below, "below_share": summary.share(summary.below), "cycles": summary.cycles,
         "cycles_share": summary.share(summary.cycles), "steady": summary.steady,
@@ -115,21 +120,21 @@ fn as_json(law: &Law, seed: Seed, summary: &Summary, verdicts: &[(u64, u32, Verd
 
 /// What steps of the number of clients cost.
 pub fn steps(args: &Args) -> Result<()> {
-    let law = law(args)?;
-    let regrets = regrets(&law, seed(args));
+    let settings = controller(args)?;
+    let regrets = regrets(&settings, seed(args));
     if args.json {
         let rows: Vec<_> = regrets
             .iter()
             .map(|row| json!({"curve": row.curve, "from": row.clients.0, "to": row.clients.1, "regret": row.regret}))
             .collect();
-        let value = json!({"controller": law.name(), "seed": seed(args).0, "steps": rows});
+        let value = json!({"controller": settings.name(), "seed": seed(args).0, "steps": rows});
         return Ok(out::line(serde_json::to_string(&value)?)?);
     }
     for row in regrets {
         let (from, to) = row.clients;
         out::line(format!(
             "{:10} {:18} {from:4} -> {to:4} clients: {:5.1} % lost",
-            law.name(),
+            settings.name(),
             row.curve,
             row.regret * 100.0
         ))?;
@@ -144,9 +149,9 @@ pub fn search(args: &Args) -> Result<ExitCode> {
         if args.controller.as_deref().is_some_and(|wanted| wanted != name) {
             continue;
         }
-        let Some((law, summary)) = search::search(name, plants, tries, seed) else { continue };
-        out::write(&told(&law, seed, &summary))?;
-        out::line(format!("  {law:?}"))?;
+        let Some((settings, summary)) = search::search(name, plants, tries, seed) else { continue };
+        out::write(&told(&settings, seed, &summary))?;
+        out::line(format!("  {settings:?}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use crate::shares::{division, off};
 use anyhow::Result;
 use evenkeel_core::random::Seed;
 use evenkeel_core::share::experiment::{
-    Eased, Experiment, Mix, Outcome, Stability, Way, costly_mix, judge, kept, mix, published, stability,
+    Eased, Experiment, Mix, Outcome, Stability, Treatment, costly_mix, judge, kept, mix, published, stability,
 };
 use evenkeel_core::share::simulation::run;
 use serde_json::{Value, json};
@@ -35,15 +35,15 @@ fn experiments(session: &Session, args: &Args, seed: Seed) -> Result<()> {
         out::write(HEADER)?;
     }
     for experiment in published() {
-        for way in Way::ALL {
+        for treatment in Treatment::ALL {
             if session.stop.is_set() {
-                return Err(Stopped(format!("before {} under {}", experiment.name, way.name())).into());
+                return Err(Stopped(format!("before {} under {}", experiment.name, treatment.name())).into());
             }
-            let outcome = judge(&experiment, &run(&experiment.scenario(way, PERIOD_S, seed)));
-            let kept = (way == Way::Evenkeel).then(|| kept(&experiment, PERIOD_S, seed));
+            let outcome = judge(&experiment, &run(&experiment.scenario(treatment, PERIOD_S, seed)));
+            let kept = (treatment == Treatment::Evenkeel).then(|| kept(&experiment, PERIOD_S, seed));
             let text = match args.json {
-                true => format!("{}\n", as_json(&experiment, way, &outcome, kept)),
-                false => as_text(&experiment, way, &outcome, kept),
+                true => format!("{}\n", as_json(&experiment, treatment, &outcome, kept)),
+                false => as_text(&experiment, treatment, &outcome, kept),
             };
             out::write(&text)?;
         }
@@ -52,15 +52,15 @@ fn experiments(session: &Session, args: &Args, seed: Seed) -> Result<()> {
 }
 
 /// A line of JSON.
-pub fn as_json(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f64>) -> Value {
-    let published = experiment.published(way);
+pub fn as_json(experiment: &Experiment, treatment: Treatment, outcome: &Outcome, kept: Option<f64>) -> Value {
+    let published = experiment.published(treatment);
     let lull = outcome.lull.as_ref().map(|Eased { host, opened, used }| {
         json!({ "host": host, "opened": opened, "beta": used.map(|used| experiment.k * used) })
     });
     json!({
         "experiment": experiment.name,
         "what": experiment.what,
-        "way": way.name(),
+        "way": treatment.name(),
         "threshold_s": experiment.threshold_s,
         "iops": outcome.iops,
         "latency_s": outcome.latency_s,
@@ -82,14 +82,19 @@ pub fn as_json(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Optio
 }
 
 /// A row of the table.
-pub fn as_text(experiment: &Experiment, way: Way, outcome: &Outcome, kept: Option<f64>) -> String {
+pub fn as_text(
+    experiment: &Experiment,
+    treatment: Treatment,
+    outcome: &Outcome,
+    kept: Option<f64>,
+) -> String {
     let iops: f64 = outcome.iops.iter().sum();
     let (periods, error) = division(outcome);
     let kept = kept.map_or("-".to_owned(), |kept| format!("{kept:.3}"));
     format!(
         "{:13} {:13} {iops:11.0} {:11.1} {periods:>11} {error:>12} {:>14} {kept:>16}\n",
         experiment.name,
-        way.name(),
+        treatment.name(),
         1e3 * outcome.latency_s,
         off(outcome),
     )
@@ -174,7 +179,7 @@ mod tests {
     }
 
     fn row(division: Option<Division>) -> String {
-        as_text(&published()[5], Way::Parda, &outcome(division), None)
+        as_text(&published()[5], Treatment::Parda, &outcome(division), None)
     }
 
     #[test]
@@ -184,7 +189,7 @@ mod tests {
         assert!(judged(None).contains(" never        5.6 % "), "{}", judged(None));
         assert!(judged(Some(34)).contains(" 34        5.6 % "), "{}", judged(Some(34)));
         assert_eq!(row(None).trim_end().len(), HEADER.trim_end().len(), "{HEADER}{}", row(None));
-        let told = as_json(&published()[5], Way::Parda, &outcome(None), None);
+        let told = as_json(&published()[5], Treatment::Parda, &outcome(None), None);
         assert_eq!((&told["shares_judged"], &told["share_error"]), (&json!(false), &Value::Null));
     }
 

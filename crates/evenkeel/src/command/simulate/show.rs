@@ -40,9 +40,9 @@ fn stretches(file: &ScenarioFile, played: &Played) -> Vec<Stretch> {
     ends.enumerate().filter_map(stretch).collect()
 }
 
-/// For people.
+/// The outcome as text for people.
 pub fn text(file: &ScenarioFile, played: &Played) -> String {
-    let mut out = format!("{}: {}, seed {}\n", file.name, file.law.name(), file.scenario.seed.0);
+    let mut out = format!("{}: {}, seed {}\n", file.name, file.controller.name(), file.scenario.seed.0);
     for decision in &played.decisions {
         out.push_str(&format!("{decision}\n"));
     }
@@ -84,7 +84,7 @@ pub fn json(file: &ScenarioFile, played: &Played) -> Result<String> {
     let broken: Vec<String> = played.broken.iter().map(ToString::to_string).collect();
     let value = json!({
         "name": file.name,
-        "controller": file.law.name(),
+        "controller": file.controller.name(),
         "seed": file.scenario.seed.0,
         "stretches": stretches,
         "broken": broken,

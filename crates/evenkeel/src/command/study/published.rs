@@ -3,7 +3,7 @@
 use super::shares::Shares;
 use super::shares::databases::Databases;
 use super::throttling::Throttling;
-use crate::command::tell::Teller;
+use crate::command::progress_events::ProgressEvents;
 use crate::command::{Session, look, profile};
 use crate::failure::WithHint;
 use crate::progress::{Mode, ProgressEvent, View};
@@ -148,7 +148,7 @@ fn measured(
     show: &Show<'_>,
 ) -> Result<bool> {
     let mode = if show.json { Mode::Quiet } else { profile::mode(session, false) };
-    let (mut view, mut teller) = (View::new(mode), Teller::for_data());
+    let (mut view, mut teller) = (View::new(mode), ProgressEvents::for_data());
     let mut tell = |event: Event| {
         let shown = match event {
             Event::Step(text) => Some(ProgressEvent::Step { text }),

@@ -1,10 +1,10 @@
-//! What a configuration that is read again changes: what holds at once, and what only a restart brings.
+//! What changes when a configuration is read again: what holds at once, and what holds only after a restart.
 
 use super::GuardConfig;
 use evenkeel_guard::admission::Options;
 use evenkeel_guard::proxy::{BackendTls, ClientTls, Plan};
 
-/// The keys that differ, by what became of them.
+/// The keys that differ, by when they hold.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// They hold from now on.
@@ -25,8 +25,8 @@ impl Changes {
             controller,
             fitted,
             reflection_span,
-            limit,
-            limit_max,
+            initial_limit,
+            max_limit,
             memory,
             tick,
             counters,
@@ -42,8 +42,8 @@ impl Changes {
         changes.now("controller", &mut old.controller, controller);
         changes.now("fitted", &mut old.fitted, fitted);
         changes.now("reflection_span", &mut old.reflection_span, reflection_span);
-        changes.now("limit", &mut old.limit, limit);
-        changes.now("limit_max", &mut old.limit_max, limit_max);
+        changes.now("initial_limit", &mut old.initial_limit, initial_limit);
+        changes.now("max_limit", &mut old.max_limit, max_limit);
         changes.now("memory", &mut old.memory, memory);
         changes.now("tick", &mut old.tick, tick);
         changes.now("log", &mut old.log, log);
@@ -62,7 +62,7 @@ impl Changes {
             listen,
             backend,
             threads,
-            // The controller's `limit` is what counts.
+            // What counts is the controller's `initial_limit`.
             limit: _,
             options,
             tenants,
@@ -156,8 +156,8 @@ mod tests {
         ("controller", "control.controller = 'aimd'", true),
         ("fitted", "control.fitted = true", true),
         ("reflection_span", "control.reflection_span = '6s'", true),
-        ("limit", "control.limit = 9", true),
-        ("limit_max", "control.limit_max = 99", true),
+        ("initial_limit", "control.initial_limit = 9", true),
+        ("max_limit", "control.max_limit = 99", true),
         ("tick", "control.tick = '99ms'", true),
         ("dry_run", "control.dry_run = true", true),
         ("memory", "control.memory = { budget = '2G', each = '40M' }", true),

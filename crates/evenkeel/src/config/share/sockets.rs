@@ -6,12 +6,12 @@ use evenkeel_guard::proxy::Address;
 use evenkeel_share::{Access, group_id};
 use std::path::PathBuf;
 
-/// What the file of a unix socket is like. Where nobody says, as the umask has it.
+/// Mode and group of the file of a unix socket; by default as the umask has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketConfig {
-    /// Its mode.
+    /// The mode of the file of a socket.
     pub mode: Option<u32>,
-    /// Its group.
+    /// The group of the file of a socket.
     pub group: Option<String>,
 }
 
@@ -22,7 +22,7 @@ impl SocketConfig {
         Ok(Self { mode, group: fields.optional("socket_group")? })
     }
 
-    /// As the system has it; what is not said here is said by `host`.
+    /// The same in the terms of the system. What is not set here comes from `host`.
     ///
     /// # Errors
     /// There is no such group.
@@ -37,7 +37,7 @@ impl SocketConfig {
 /// A mode in octal digits.
 ///
 /// # Errors
-/// It is none.
+/// The text is no mode in octal digits.
 pub fn mode_of(text: &str) -> Result<u32> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 => Ok(mode),
@@ -45,12 +45,12 @@ pub fn mode_of(text: &str) -> Result<u32> {
     }
 }
 
-/// TLS for those who come over TCP.
+/// TLS for clients that come over TCP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsConfig {
     /// The certificate, and those that lead from it to an authority (PEM).
     pub certificate: Option<PathBuf>,
-    /// Its key (PEM).
+    /// The key of the certificate (PEM).
     pub key: Option<PathBuf>,
     /// Authorities of which one must have signed the certificate of a client (PEM).
     pub clients: Option<PathBuf>,

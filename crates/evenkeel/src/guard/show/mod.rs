@@ -25,7 +25,7 @@ pub struct Sample {
     pub guard: Option<Guarded>,
 }
 
-/// A guard's word.
+/// What a guard reports of itself in a second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Guarded {
     /// Most transactions that may run.
@@ -47,7 +47,7 @@ pub struct Act {
     pub mark: String,
     /// Samples at its begin that its figures leave out: the load, or the guard, is not there yet.
     pub settle: usize,
-    /// In order.
+    /// The samples in their order.
     pub samples: Vec<Sample>,
 }
 
@@ -64,7 +64,7 @@ pub struct Figures {
     pub deadlocks_per_commit: Option<f64>,
 }
 
-/// All acts.
+/// All acts of the demo.
 #[derive(Clone, Debug, Default)]
 pub struct Show {
     /// The server, as `MariaDB 10.11.19`.

@@ -20,7 +20,7 @@ pub struct Storage {
     pub bytes: u64,
     /// Bytes that the file has on its file system; `None` for a device.
     pub allocated: Option<u64>,
-    /// Past the page cache.
+    /// Whether I/Os go past the page cache.
     pub direct: bool,
     /// A simulated array gave the times.
     pub simulated: bool,
@@ -42,14 +42,14 @@ pub enum Caveat {
     OthersUnknown,
     /// The page cache may have answered.
     PageCache {
-        /// Whether all of the storage fits into free memory; `None` where nobody tells.
+        /// Whether all of the storage fits into free memory; `None` where that is not known.
         fits: Option<bool>,
     },
     /// Parts of the file are nowhere on the storage, and read at once.
     Holes {
         /// Bytes of it that are.
         allocated: u64,
-        /// Its bytes.
+        /// Its size in bytes.
         bytes: u64,
     },
     /// Answers came faster than storage gives them.
@@ -59,7 +59,7 @@ pub enum Caveat {
     },
     /// A depth was measured with too few reads.
     FewReads {
-        /// Which.
+        /// The depth at which it was seen.
         depth: u32,
         /// Reads of its shortest step.
         reads: u64,

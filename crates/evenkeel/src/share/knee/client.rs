@@ -23,7 +23,7 @@ const SILENCE: Nanos = Nanos::from_secs(10);
 pub struct Times {
     /// I/Os before it is counted; more, until as many have ended as are outstanding, because the first ones meet no queue.
     pub settle: Nanos,
-    /// What is counted.
+    /// Time for which I/Os are counted.
     pub measure: Nanos,
 }
 

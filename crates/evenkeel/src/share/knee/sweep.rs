@@ -72,11 +72,11 @@ impl Sweep {
     }
 }
 
-/// Measures the first disk of an engine, which has so many bytes; tells what it does before each step, and how many seconds
+/// Measures the first disk of an engine, which has so many bytes; reports what it does before each step, and how many seconds
 /// are left. `None` where it was stopped.
 ///
 /// # Errors
-/// Reads that fail.
+/// A read failed.
 pub fn sweep(
     (engine, bytes): (Handle, u64),
     plan: &SweepPlan,

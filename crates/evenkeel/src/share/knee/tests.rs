@@ -93,7 +93,7 @@ fn plan(depths: &[u32], rounds: u32) -> SweepPlan {
     }
 }
 
-/// A sweep over toy storage, and what was told meanwhile.
+/// A sweep over toy storage, and the progress that it reported.
 fn swept(good: u32, plan: &SweepPlan, stop: &Stop) -> (anyhow::Result<Option<Sweep>>, Vec<String>) {
     swept_over(Toy { under_way: Vec::new(), good, together: (0, 0), most: Arc::default() }, plan, stop)
 }

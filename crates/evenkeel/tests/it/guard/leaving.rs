@@ -71,7 +71,7 @@ const STATES: [State; 12] = [
 #[test]
 fn a_client_killed_in_any_state_leaves_nothing_in_flight_and_nothing_lent() {
     let server = Server::up(&[]);
-    let process = Process::start(&server, "controller = 'fixed'\nlimit = 1");
+    let process = Process::start(&server, "controller = 'fixed'\ninitial_limit = 1");
     let empty = |when: &str| eventually(when, || held(&process) == Some([0; 3]));
     for (when, reach) in STATES {
         for resets in [false, true] {

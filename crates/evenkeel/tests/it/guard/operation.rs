@@ -131,20 +131,20 @@ fn shown(output: &mut Command) -> String {
 #[test]
 fn a_reload_drops_nothing_and_an_unreadable_file_changes_nothing() {
     let server = Server::up(&[]);
-    let process = Process::start(&server, "controller = 'fixed'\nlimit = 3");
+    let process = Process::start(&server, "controller = 'fixed'\ninitial_limit = 3");
     let mut client = Client::connect(&process.address, MODERN);
     client.query("BEGIN; UPDATE item SET stock = -1 WHERE id = 1");
     assert_eq!(process.limit(), 3);
-    process.configure(&server, "[control]\ntick = '50ms'\ncontroller = 'fixed'\nlimit = 0");
+    process.configure(&server, "[control]\ntick = '50ms'\ncontroller = 'fixed'\ninitial_limit = 0");
     process.signal(libc::SIGHUP);
     eventually("a refusal", || process.log().contains("event=reload_failed"));
-    assert!(process.log().contains("`limit` must be between 1"), "{}", process.log());
+    assert!(process.log().contains("`initial_limit` must be between 1"), "{}", process.log());
     assert_eq!(process.limit(), 3);
     std::fs::remove_file(&process.config).expect("a file");
     process.signal(libc::SIGHUP);
     eventually("another refusal", || process.log().contains("cannot read"));
     assert_eq!(process.limit(), 3);
-    process.configure(&server, "[control]\ntick = '50ms'\ncontroller = 'fixed'\nlimit = 5");
+    process.configure(&server, "[control]\ntick = '50ms'\ncontroller = 'fixed'\ninitial_limit = 5");
     process.signal(libc::SIGHUP);
     eventually("the new limit", || process.limit() == 5);
     assert!(matches!(client.query("COMMIT")[..], [Reply::Result { affected: 0, .. }]));
@@ -154,7 +154,7 @@ fn a_reload_drops_nothing_and_an_unreadable_file_changes_nothing() {
 #[test]
 fn sigterm_lets_a_transaction_end_and_says_so() {
     let server = Server::up(&[]);
-    let mut process = Process::start(&server, "controller = 'fixed'\nlimit = 3");
+    let mut process = Process::start(&server, "controller = 'fixed'\ninitial_limit = 3");
     let mut client = Client::connect(&process.address, MODERN);
     client.query("BEGIN; UPDATE item SET stock = -2 WHERE id = 2");
     process.signal(libc::SIGTERM);
@@ -170,7 +170,7 @@ fn sigterm_lets_a_transaction_end_and_says_so() {
 fn a_second_signal_ends_a_guard_at_once() {
     let server = Server::up(&[]);
     for (first, second) in [(libc::SIGTERM, libc::SIGTERM), (libc::SIGINT, libc::SIGTERM)] {
-        let mut process = Process::start(&server, "controller = 'fixed'\nlimit = 3");
+        let mut process = Process::start(&server, "controller = 'fixed'\ninitial_limit = 3");
         let mut client = Client::connect(&process.address, MODERN);
         client.query("BEGIN; UPDATE item SET stock = -2 WHERE id = 2");
         process.signal(first);
@@ -221,7 +221,7 @@ fn a_log_that_nobody_reads_makes_no_guard_deaf() {
 fn what_the_guard_does_can_be_watched_and_its_decisions_asked_again() {
     let server = Server::up(&[]);
     let journal = server.file("journal");
-    let control = format!("controller = 'aimd'\nlimit = 4\njournal = '{}'", journal.display());
+    let control = format!("controller = 'aimd'\ninitial_limit = 4\njournal = '{}'", journal.display());
     let process = Process::start(&server, &control);
     let mut client = Client::connect(&process.address, MODERN);
     (0..50).for_each(|_| drop(client.query("UPDATE item SET stock = stock + 1 WHERE id = 3")));

@@ -65,7 +65,7 @@ fn the_changes_told_in_the_log_add_up_to_those_that_were_made() {
     for told in ["decisive", "all"] {
         let journal = server.file(told);
         let top = format!("log_decisions = '{told}'");
-        let control = format!("limit = 2\njournal = '{}'", journal.display());
+        let control = format!("initial_limit = 2\njournal = '{}'", journal.display());
         let mut process = Process::start_with(&server, &top, &control, evenkeel);
         work_until(&process, 6);
         let seen = counted(&process);
@@ -82,7 +82,7 @@ fn the_changes_told_in_the_log_add_up_to_those_that_were_made() {
 #[test]
 fn a_reload_says_what_holds_and_what_does_not() {
     let server = Server::up(&[]);
-    let fixed = |limit: u32| format!("controller = 'fixed'\nlimit = {limit}");
+    let fixed = |limit: u32| format!("controller = 'fixed'\ninitial_limit = {limit}");
     let process = Process::start(&server, &fixed(3));
     let top = "login_max = '20s'\nproxy_protocol = true";
     process.configure(&server, &format!("{top}\n[control]\ntick = '50ms'\n{}", fixed(5)));
@@ -91,7 +91,7 @@ fn a_reload_says_what_holds_and_what_does_not() {
     eventually("what it says", || process.log().contains("event=reloaded"));
     let log = process.log();
     let line = log.lines().find(|line| line.contains("event=reloaded")).unwrap_or_default();
-    assert!(line.contains("level=warn") && line.contains(" applied=limit "), "{line}");
+    assert!(line.contains("level=warn") && line.contains(" applied=initial_limit "), "{line}");
     assert!(line.contains("restart_needed=\"login_max, proxy_protocol\""), "{line}");
     // Clients can still log in: the old configuration holds where the new one cannot.
     Client::connect(&process.address, MODERN).query("SELECT 1");
@@ -100,7 +100,7 @@ fn a_reload_says_what_holds_and_what_does_not() {
 #[test]
 fn a_configuration_that_has_become_a_pipe_is_not_waited_for() {
     let server = Server::up(&[]);
-    let process = Process::start(&server, "controller = 'fixed'\nlimit = 3");
+    let process = Process::start(&server, "controller = 'fixed'\ninitial_limit = 3");
     std::fs::remove_file(&process.config).expect("the file");
     assert!(Command::new("mkfifo").arg(&process.config).status().expect("mkfifo is there").success());
     process.signal(libc::SIGHUP);

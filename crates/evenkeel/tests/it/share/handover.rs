@@ -46,7 +46,7 @@ fn disks_go_from_process_to_process_and_their_clients_notice_nothing() {
     let at = |name: &str| -> PathBuf { folder.path().join(name) };
     let disk = format!("[[disk]]\nname = 'd'\nbacking = '{}'\nsize = '4M'\nshare = 3\n", text(&at("disk")));
     let place = format!("nbd = '{}'\nhandover = '{}'\n", text(&at("socket")), text(&at("bell")));
-    let window = "[window]\ncontroller = 'evenkeel'\nperiod = '100ms'\ninitial = 7.0\n";
+    let window = "[window]\nlaw = 'evenkeel'\nperiod = '100ms'\ninitial_window = 7.0\n";
     let bus = format!("[bus]\naddress = 'slot:{}'\n", text(&at("slots")));
     fs::write(at("share.toml"), format!("name = 'h'\nmetrics = '127.0.0.1:0'\n{place}{window}{bus}{disk}"))
         .expect("a file can be written");

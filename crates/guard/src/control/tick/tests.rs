@@ -5,7 +5,7 @@ use crate::admission::{Caller, Loan, Outcome, SessionId};
 use evenkeel_core::control::{Decision, Reason};
 use std::sync::{Mutex, mpsc};
 
-/// Wants a limit, until it is told to fail.
+/// Wants a limit, until it is made to fail.
 struct Wants(u32);
 
 impl Controller for Wants {
@@ -39,26 +39,26 @@ struct Scene {
     gate: Arc<OneGate>,
     looped: Loop,
     events: Arc<Mutex<Vec<Event>>>,
-    board: Board<Snapshot>,
+    latest: Latest<Snapshot>,
 }
 
 fn settings(options: Options) -> Settings {
-    Settings { tick: Nanos::from_millis(100), start: 2, limit_max: 50, options }
+    Settings { tick: Nanos::from_millis(100), initial_limit: 2, max_limit: 50, options }
 }
 
 fn scene(wanted: u32, options: Options) -> Scene {
     let gate = Arc::new(OneGate(Mutex::new(Gate::new(1, options))));
     let events = Arc::new(Mutex::new(Vec::new()));
-    let (heard, board) = (Arc::clone(&events), Board::new());
+    let (heard, latest) = (Arc::clone(&events), Latest::new());
     let listener = Arc::new(move |event: &Event| heard.lock().expect("no panic").push(event.clone()));
     let looped = Loop::new(
         (gate.clone(), Clock::start()),
         (Box::new(Wants(wanted)), Sensors::new(None, false, None)),
         settings(options),
-        (listener, board.clone()),
+        (listener, latest.clone()),
         Box::new(|_| ()),
     );
-    Scene { gate, looped, events, board }
+    Scene { gate, looped, events, latest }
 }
 
 impl Scene {
@@ -91,7 +91,7 @@ fn a_decision_becomes_the_limit_of_the_gate_and_is_told_once() {
         scene.looped.tick(Nanos::from_millis(tick * 100));
     }
     assert_eq!((scene.gate.limit(), scene.limits()), (7, vec![7]));
-    let shown = scene.board.latest().expect("four ticks");
+    let shown = scene.latest.get().expect("four ticks");
     assert_eq!((shown.totals.ticks, shown.totals.completions, shown.totals.changes), (4, 12, 1));
     assert_eq!((shown.sample.completions, shown.sample.limit, shown.proven), (3, 7, 7));
     assert!((shown.totals.response_s - 0.12).abs() < 1e-9);
@@ -114,7 +114,7 @@ fn loans_that_are_refused_bring_more_loans() {
         });
         scene.looped.tick(at);
     }
-    let census = &scene.board.latest().expect("ticks").census;
+    let census = &scene.latest.get().expect("ticks").census;
     assert!(lent > 2 && census.loans == lent && census.loans_max >= lent, "{lent}: {census:?}");
 }
 
@@ -129,7 +129,7 @@ fn a_controller_that_fails_holds_the_limit_and_the_operator_hears_of_it() {
     let faults =
         events.iter().filter(|e| matches!(e, Event::Fault { fault: Fault::Panic, limit: 2 })).count();
     assert_eq!(faults, 1, "{events:?}");
-    assert_eq!(scene.board.latest().expect("ticks").totals.held, 3);
+    assert_eq!(scene.latest.get().expect("ticks").totals.kept, 3);
 }
 
 #[test]
@@ -157,12 +157,12 @@ fn a_dry_run_says_what_it_would_do() {
 fn a_limit_that_the_operator_lowers_is_told_and_counted() {
     let mut scene = scene(7, Options::default());
     scene.looped.tick(Nanos::from_millis(100));
-    let lower = Settings { limit_max: 4, ..settings(Options::default()) };
+    let lower = Settings { max_limit: 4, ..settings(Options::default()) };
     scene.looped.obey(Order::Set(lower, None));
     scene.looped.tick(Nanos::from_millis(200));
     let events = scene.events.lock().expect("no panic").clone();
-    assert!(events.contains(&Event::LimitMax { from: 7, to: 4 }), "{events:?}");
-    assert_eq!((scene.gate.limit(), scene.board.latest().expect("ticks").totals.changes), (4, 2));
+    assert!(events.contains(&Event::MaxLimit { from: 7, to: 4 }), "{events:?}");
+    assert_eq!((scene.gate.limit(), scene.latest.get().expect("ticks").totals.changes), (4, 2));
 }
 
 #[test]
@@ -171,10 +171,10 @@ fn orders_are_obeyed_between_ticks() {
     let (orders, inbox) = mpsc::channel();
     let (reply, journal) = mpsc::channel();
     let looping = std::thread::spawn(move || scene.looped.run(&inbox));
-    let fast = Settings { tick: Nanos::from_millis(5), limit_max: 4, ..settings(Options::default()) };
+    let fast = Settings { tick: Nanos::from_millis(5), max_limit: 4, ..settings(Options::default()) };
     orders.send(Order::Set(fast, Some(Box::new(Wants(9))))).expect("it runs");
-    // The loop may have ticked before it is told.
-    while scene.board.latest().is_none_or(|shown| shown.totals.ticks < 3) || scene.gate.limit() != 4 {
+    // The loop may have ticked before it takes the order.
+    while scene.latest.get().is_none_or(|shown| shown.totals.ticks < 3) || scene.gate.limit() != 4 {
         std::thread::yield_now();
     }
     orders.send(Order::Journal(reply)).expect("it runs");

@@ -1,4 +1,4 @@
-//! What flags do not tell: whether a failed command may have opened a transaction, and what the text alone claims to hold.
+//! What flags do not show: whether a failed command may have opened a transaction, and what the text alone claims to hold.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn what_may_be_known_to_the_server_may_have_opened_a_transaction_when_it_fails()
     prepare(&mut known, "CALL p()", 7);
     known.send(&execute(7));
     assert!(known.replied(&error(1243)).open);
-    // Its number was guessed, before the server told it.
+    // Its number was guessed, before the server had answered with it.
     let mut guessed = session();
     guessed.send(&Command { code: 0x16, ..query("CALL p()") });
     guessed.send(&execute(7));

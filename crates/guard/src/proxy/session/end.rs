@@ -29,7 +29,7 @@ impl Session {
         let stage = std::mem::replace(&mut self.stage, Stage::Parting(None));
         self.since = cx.now;
         if let End::Refusal(refusal) = &end {
-            self.tell(&stage, refusal, cx);
+            self.send_refusal(&stage, refusal, cx);
         }
         let server_is_gone = matches!(end, End::Server | End::Over);
         if let Stage::Relay(relay) = stage {
@@ -56,7 +56,7 @@ impl Session {
         }
     }
 
-    fn tell(&mut self, stage: &Stage, refusal: &Refusal, cx: &mut Context<'_>) {
+    fn send_refusal(&mut self, stage: &Stage, refusal: &Refusal, cx: &mut Context<'_>) {
         match refusal {
             Refusal::Malformed(_) => cx.stats.malformed.add(),
             _ => cx.stats.refused.add(),
@@ -80,8 +80,8 @@ impl Session {
             }
             // What the client still says is not heard; unread, it would make the kernel throw our words away.
             Event::Ended(Side::Client) | Event::Lost(Side::Client, _) => self.client_deaf = true,
-            // A client that had ended before has no more to tell: its last words were all it waited for.
-            Event::Told => self.client_deaf |= self.client_ended,
+            // A client that had ended before has nothing more to say: it waited only for these last words.
+            Event::AllSent => self.client_deaf |= self.client_ended,
             Event::Tick => {
                 // A statement that runs on holds up nobody else meanwhile.
                 if let Stage::Parting(Some(relay)) = &mut self.stage {

@@ -65,7 +65,7 @@ impl Relay {
         }
     }
 
-    /// Whether the server only has a result to tell, of which the beginning is there, and nothing to do behind it.
+    /// Whether the server only has the rest of a result to send, of which the beginning is there, and nothing to do behind it.
     fn is_being_told(&self) -> bool {
         let single = self.policy.at_server().is_none_or(|statement| statement.single);
         self.replies.pending() == 1 && self.replies.has_begun() && single

@@ -10,7 +10,7 @@ use evenkeel_wire::relay::hello::{self, ClientHello, ServerHello, Verdict};
 /// Why a login ended without a session.
 #[derive(Debug)]
 pub enum LoginEnd {
-    /// The server said no, and the client has been told its words.
+    /// The server said no, and its words have gone to the client.
     Refused,
     /// The guard says no.
     Guard(Refusal),

@@ -39,7 +39,7 @@ enum Stage {
     Parting(Option<Box<Relay>>),
 }
 
-/// A session.
+/// A session: what one client and the server say to each other, and the permits for it.
 pub struct Session {
     id: SessionId,
     stage: Stage,
@@ -77,7 +77,7 @@ impl Session {
         }
     }
 
-    /// Its number.
+    /// The number of the session.
     pub fn id(&self) -> SessionId {
         self.id
     }
@@ -92,7 +92,7 @@ impl Session {
         matches!(self.stage, Stage::Connecting | Stage::Login(_)).then_some(self.since)
     }
 
-    /// Whether it has to be told of time.
+    /// Whether it has to hear of time that passes.
     pub fn is_watched(&self) -> bool {
         match &self.stage {
             Stage::Connecting | Stage::Login(_) | Stage::Parting(_) => true,
@@ -150,7 +150,7 @@ impl Session {
         }
     }
 
-    /// Commands that the server was told, and whose answers are not all there.
+    /// Commands that went to the server, and whose answers are not all there.
     pub fn under_way(&self) -> usize {
         match &self.stage {
             Stage::Relay(relay) | Stage::Parting(Some(relay)) => relay.replies.pending(),

@@ -1,6 +1,6 @@
-//! Commands that the gate has refused: the client is told, and its session goes on. A command may be larger than what is
+//! Commands that the gate has refused: the client gets an error, and its session goes on. A command may be larger than what is
 //! kept of it, so that the rest is thrown away as it comes in; and a client may have said thousands of them ahead, so that
-//! it is told of a few at a time, and only while it reads what it is told.
+//! it gets a few errors at a time, and only while it reads them.
 
 use super::relay::{Relay, TURN};
 use super::{Context, Refusal, Side};
@@ -22,7 +22,7 @@ impl Relay {
         self.refused.is_some()
     }
 
-    /// Throws away what is there of a refused command. Behind its end the client is told.
+    /// Throws away what is there of a refused command. Behind its end the error goes to the client.
     pub fn discard(&mut self, cx: &mut Context<'_>) -> Result<(), Refusal> {
         let mut gone = 0;
         while !self.commands.is_between() {
@@ -35,12 +35,12 @@ impl Relay {
             // What is left is the beginning of a header.
             self.look_again = false;
         } else if let Some(rejection) = self.refused.take() {
-            self.tell_refusal(rejection, cx);
+            self.send_refusal(rejection, cx);
         }
         Ok(())
     }
 
-    fn tell_refusal(&mut self, rejection: Rejection, cx: &mut Context<'_>) {
+    fn send_refusal(&mut self, rejection: Rejection, cx: &mut Context<'_>) {
         cx.stats.refused.add();
         let mut out = Vec::new();
         Refusal::Gate(rejection).put(&mut out, self.commands.next_number(), true);

@@ -15,7 +15,7 @@ use evenkeel_wire::relay::{hello, sql};
 /// A command of the guard's own, whose answer the client does not see.
 #[derive(Debug)]
 pub enum Question {
-    /// How the account authenticates; then the client is told that its login was accepted.
+    /// How the account authenticates; then the client hears that its login was accepted.
     Account { accepted: Vec<u8>, answer: Vec<u8> },
     /// Back to the state after login, for a client that is gone.
     Reset,
@@ -77,13 +77,13 @@ pub struct Relay {
     quit: bool,
     /// The command that was sent last will be answered.
     pub(super) answered: bool,
-    /// The server has told its end: nothing goes to it any more.
+    /// The server has announced its end: nothing goes to it any more.
     pub(super) server_leaves: bool,
     pub(super) finished: bool,
     pub(super) equal_channels: bool,
     /// User and database that a change of user asks for.
     pub(super) becomes: Option<(Vec<u8>, Vec<u8>)>,
-    /// Number of the packet that would tell the client of an error.
+    /// Number of the packet with which an error would go to the client.
     pub error_number: u8,
 }
 
@@ -136,7 +136,7 @@ impl Relay {
         self.permit.as_ref().map(Permit::standing)
     }
 
-    /// Whether it has to be told of time.
+    /// Whether it has to hear of time that passes.
     pub fn is_watched(&self) -> bool {
         self.standing() == Some(Standing::Held) || self.stays_lent || self.paced || self.is_in_login()
     }
@@ -325,7 +325,7 @@ impl Relay {
         waited
     }
 
-    /// The server has told its end: nothing of this session runs there any more.
+    /// The server has announced its end: nothing of this session runs there any more.
     pub fn server_leaves(&mut self) {
         (self.server_leaves, self.parked) = (true, true);
         self.permit = None;
@@ -340,7 +340,7 @@ impl Relay {
         let login_hangs = self.is_in_login();
         match () {
             () if self.commands.is_stream() => Leave::Close,
-            // A goodbye may not have been said to its end, or be part of a file for the server: it is told the end too.
+            // A goodbye may be incomplete, or be part of a file for the server: the end of the client is passed on too.
             () if self.quit || !self.commands.is_between() || login_hangs => Leave::EndServer,
             () if self.replies.pending() > 0 => Leave::Drain,
             () if self.permit.is_none() && !self.policy.hold().is_any() => Leave::Close,
@@ -411,6 +411,6 @@ pub enum Leave {
     Close,
     /// Read on until the server has answered everything.
     Drain,
-    /// The server waits for something that does not come: tell it so, and wait for its end.
+    /// The server waits for something that does not come: pass the end on to it, and wait for its own.
     EndServer,
 }

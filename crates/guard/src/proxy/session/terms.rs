@@ -16,9 +16,9 @@ use std::sync::Arc;
 /// The two ends of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Whoever came.
+    /// The client that connected to the guard.
     Client,
-    /// The database.
+    /// The server behind the guard.
     Server,
 }
 
@@ -52,8 +52,8 @@ pub enum Event<'a> {
     Lost(Side, io::Error),
     /// Whether bytes for the client wait because it does not read.
     Blocked(bool),
-    /// All that was to be said to the client has gone out, and the end behind it.
-    Told,
+    /// Everything for the client has gone out, and the end behind it.
+    AllSent,
     /// The gate lets in what waits.
     Admitted,
     /// The gate refuses what waits.
@@ -77,7 +77,7 @@ pub enum Action {
     ClientTls(Vec<u8>),
     /// A TLS handshake with the server begins.
     ServerTls,
-    /// A side is to be told that nothing more comes, once all is sent.
+    /// The end goes to a side, once all is sent: nothing more comes.
     End(Side),
     /// Nothing is left to do: the session is over.
     Close,

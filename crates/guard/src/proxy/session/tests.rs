@@ -1,4 +1,4 @@
-//! What a session does with its permit and with what is refused to it, told in sentences.
+//! What a session does with its permit and with what is refused to it, as sentences.
 
 use super::{Event, Side};
 use crate::proxy::seat::Standing;
@@ -196,7 +196,7 @@ fn a_notice_that_a_transaction_idles_comes_too_late_for_one_that_goes_on() {
     harness.drop_session();
 }
 
-/// The guard's errors among what the client was told, by their numbers: code 1637 with its words.
+/// The guard's errors among what was sent to the client, by their numbers: code 1637 with its words.
 fn refusals(told: &[u8]) -> Vec<u8> {
     let (mut rest, mut numbers) = (told, Vec::new());
     while let [a, b, c, number, packet @ ..] = rest {

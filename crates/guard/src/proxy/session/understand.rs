@@ -160,7 +160,7 @@ impl Relay {
         cx.has_to_know_accounts() || self.policy.is_administrator()
     }
 
-    /// Asks the server how the account authenticates, before the client is told that it is in.
+    /// Asks the server how the account authenticates, before the client hears that it is in.
     pub fn ask_account(&mut self, accepted: Vec<u8>, cx: &mut Context<'_>) {
         self.error_number = accepted.get(3).copied().unwrap_or(1);
         let mut out = Vec::new();

@@ -57,7 +57,7 @@ pub fn play(data: &[u8]) {
             13 => harness.happens(Event::Blocked(*many > 127)),
             14 if *many > 200 => harness.ends(side, *many > 227),
             14 => harness.happens(Event::Leaving(side)),
-            _ => harness.happens(if *many > 250 { Event::GiveWay } else { Event::Told }),
+            _ => harness.happens(if *many > 250 { Event::GiveWay } else { Event::AllSent }),
         }
         harness.hear();
     }

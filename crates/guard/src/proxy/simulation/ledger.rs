@@ -32,7 +32,7 @@ fn is_restricted(said: &[u8], heard: &[u8]) -> bool {
     greets && said.iter().zip(heard).enumerate().all(same)
 }
 
-/// One session's.
+/// What was seen of one session.
 #[derive(Debug, Default)]
 pub struct Ledger {
     /// Commands of the client, in their order; without those that the guard has refused.
@@ -72,7 +72,7 @@ pub struct Ledger {
     pub file_wanted: bool,
     /// Packets of a file that the client has sent and the server has not read.
     file: VecDeque<Vec<u8>>,
-    /// A stream passes.
+    /// Whether a stream of bytes passes through, as a file or the binary log.
     pub streams: bool,
     /// The server asks the client for a proof.
     pub proof_wanted: bool,

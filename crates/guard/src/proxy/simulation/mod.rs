@@ -29,11 +29,11 @@ const STEPS: u64 = 20_000;
 /// What must never happen, and did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which history.
+    /// Seed of the history.
     pub seed: u64,
     /// After how many steps of it.
     pub step: u64,
-    /// What.
+    /// What was violated.
     pub what: String,
 }
 

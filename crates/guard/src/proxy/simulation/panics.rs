@@ -12,7 +12,7 @@ const MODELS: &str = "proxy/simulation/";
 /// A panic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Panic {
-    /// What it said.
+    /// The words of the panic.
     pub text: String,
     /// File and line.
     place: String,

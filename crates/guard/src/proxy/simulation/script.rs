@@ -128,7 +128,7 @@ impl Command {
         }
     }
 
-    /// One at random.
+    /// A random command.
     pub fn any(random: &mut Random) -> Self {
         let key = random.uniform(0, KEYS - 1);
         match random.uniform(0, 139) {

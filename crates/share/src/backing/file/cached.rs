@@ -14,16 +14,16 @@ const BYTES_MAX: usize = 64 << 10;
 /// Most reads that are not tried after one that found nothing.
 const SKIPPED_MAX: u32 = 64;
 
-/// What a try came to.
+/// How a try to read from the cache ended.
 #[derive(Debug)]
 pub(super) enum Tried {
-    /// All of it is read.
+    /// Everything was in the cache and is read.
     Whole(Buffer),
     /// So many bytes are; the rest has to be waited for.
     Part(Work, usize),
 }
 
-/// Whether reads are tried.
+/// Whether reads from the cache are tried.
 #[derive(Debug, Default)]
 pub(super) struct Cached {
     /// Reads to come that are not tried, and how many those will be after the next one that finds nothing.
@@ -46,7 +46,7 @@ impl Cached {
         !skips
     }
 
-    /// Reads what is there.
+    /// Reads what the cache holds.
     pub fn read(&mut self, file: &Opened, work: Work) -> Tried {
         let Work::Read { offset, mut buffer } = work else { return Tried::Part(work, 0) };
         let read = read_cached(&file.file, buffer.as_mut_slice(), offset);

@@ -12,7 +12,7 @@ use evenkeel_os::clock::Clock;
 
 /// A copy that has waited, and took longer, held others up.
 const SLOW: Nanos = Nanos::from_millis(2);
-/// The first pause, and the longest.
+/// The first pause after a copy that was slow, and the longest.
 const PAUSE: Nanos = Nanos::from_millis(1_000);
 const PAUSE_MAX: Nanos = Nanos::from_millis(64_000);
 /// What is not in whole pages may have to be read first.
@@ -23,7 +23,7 @@ const BYTES_MAX: u64 = 64 << 10;
 /// Whether writes may be done at once.
 pub(super) struct Copies {
     clock: Clock,
-    /// Until then they may not.
+    /// Before this instant no write is done at once.
     paused: Nanos,
     /// The next pause.
     pause: Nanos,
@@ -34,7 +34,7 @@ impl Copies {
         Self { clock: Clock::start(), paused: Nanos::ZERO, pause: PAUSE }
     }
 
-    /// Whether this one may be.
+    /// Whether this write may be done at once.
     pub fn takes(&self, file: &Opened, work: &Work) -> bool {
         let Work::Write { offset, buffer, durable: false } = work else { return false };
         let bytes = buffer.len() as u64;

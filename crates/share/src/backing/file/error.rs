@@ -6,10 +6,10 @@ use std::path::PathBuf;
 /// Why a file or block device cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// There is none.
+    /// There is no such file.
     #[error("no such file: {0}")]
     Missing(PathBuf),
-    /// A folder, a pipe, a terminal.
+    /// It is a folder, a pipe or a terminal.
     #[error("neither a file nor a block device: {0}")]
     NotAFile(PathBuf),
     /// Another process, or another disk of this one, has it; or it is mounted.
@@ -18,14 +18,14 @@ pub enum FileError {
     /// It may be read, and was to be written.
     #[error("may not be written: {0}")]
     ReadOnly(PathBuf),
-    /// No room for one block.
+    /// It has no room for a single block.
     #[error("too small for a disk: {path} has {bytes} bytes, a block {block}")]
     TooSmall {
-        /// Which.
+        /// The file or block device.
         path: PathBuf,
-        /// Its size.
+        /// Its size in bytes.
         bytes: u64,
-        /// The least size.
+        /// The size of a block in bytes.
         block: u64,
     },
     /// Its file system has no direct I/O, or none for buffers as they are here.
@@ -34,12 +34,12 @@ pub enum FileError {
     /// io_uring was asked for by name.
     #[error("no io_uring: {0}")]
     NoUring(io::Error),
-    /// Anything else.
+    /// The system has another error.
     #[error("cannot open {path}: {error}")]
     Open {
-        /// Which.
+        /// The file or block device.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
 }

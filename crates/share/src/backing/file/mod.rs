@@ -31,7 +31,7 @@ const THREADS: usize = 16;
 /// After this it is tried again to hand over what the kernel had no memory for.
 const AGAIN: Nanos = Nanos(1_000_000);
 
-/// Who does the I/O.
+/// What does the I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Executor {
     /// io_uring where the kernel allows it, threads where not.
@@ -62,12 +62,12 @@ pub struct FileOptions {
     pub direct: bool,
     /// It is not written; others may read it too where it is a file.
     pub read_only: bool,
-    /// Who does the I/O.
+    /// What does the I/Os.
     pub executor: Executor,
 }
 
 /// Storage in a file. A file that became shorter gives errors, not zeroes, if it was short at an I/O or at a look: one that was
-/// cut and made long again in between tells nobody.
+/// cut and made long again in between looks as before.
 pub struct FileBacking {
     file: Arc<Opened>,
     // Before the pool: it may hold works for it.
@@ -80,7 +80,7 @@ pub struct FileBacking {
     cached: Cached,
     /// The first read since the last push. If it is the only thing that is handed over, it need not go through the ring.
     alone: Option<(u64, Work)>,
-    /// What was done at once.
+    /// Work that was done at once and is to be collected.
     copied: Vec<Ended>,
     /// The file was looked at since the last push; changes ended since it was.
     looked: bool,
@@ -90,7 +90,7 @@ pub struct FileBacking {
 }
 
 impl FileBacking {
-    /// Opens it for this process alone.
+    /// Opens the file or device for this process alone.
     ///
     /// Its size is that of the file in whole blocks.
     pub fn open(path: &Path, options: FileOptions) -> Result<Self, FileError> {

@@ -17,7 +17,7 @@ const SECTOR: u64 = 512;
 #[derive(Debug)]
 pub(in crate::backing) struct Opened {
     pub file: File,
-    /// It is a block device.
+    /// Whether it is a block device.
     pub is_device: bool,
     pub read_only: bool,
     /// Whole blocks; what is left over at the end of the file is not used.
@@ -118,7 +118,7 @@ impl Opened {
         if offset > self.end.load(Ordering::SeqCst) { Err(Errno::IO) } else { Ok(()) }
     }
 
-    /// Why it may be gone.
+    /// Why what was written may be gone.
     pub fn lost(&self) -> Option<Errno> {
         let errno = self.lost.load(Ordering::SeqCst);
         (errno != 0).then_some(Errno(errno))

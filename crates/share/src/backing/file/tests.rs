@@ -29,7 +29,7 @@ fn options(executor: Executor, direct: bool) -> FileOptions {
     FileOptions { direct, read_only: false, executor }
 }
 
-/// All ways to use a file that this machine has; those that it has not are told.
+/// All ways to use a file that this machine has; those that it has not are named as left out.
 fn ways(path: &Path) -> Vec<FileOptions> {
     let all = EXECUTORS.iter().flat_map(|&executor| [false, true].map(|direct| options(executor, direct)));
     all.filter(|&options| match FileBacking::open(path, options) {

@@ -30,16 +30,16 @@ pub enum ArrayError {
     File {
         /// The file.
         path: String,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is something else.
+    /// The file is not one of a simulated array.
     #[error("{0} is no simulated array of this version")]
     Format(String),
-    /// What lies there would be lost.
+    /// There is a file already, which would be lost.
     #[error("{0} is there and is no simulated array of this version: it is not replaced")]
     Other(String),
-    /// No array is like that.
+    /// There is no array with such figures.
     #[error("simulated array: {0}")]
     Plan(&'static str),
 }
@@ -165,7 +165,7 @@ pub struct SharedCalendar {
 }
 
 impl SharedCalendar {
-    /// Seconds on its clock.
+    /// The present instant, in seconds by the clock that processes share.
     pub fn now_s() -> f64 {
         monotonic().as_secs_f64()
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Blocks that are not on the disk, each as a whole.
 pub(super) struct Cache {
-    /// By place, with their age.
+    /// The blocks by their number, with their age.
     blocks: BTreeMap<u64, (u64, Buffer)>,
     /// Places by age; the least is the oldest.
     ages: BTreeMap<u64, u64>,
@@ -25,7 +25,7 @@ impl Cache {
         self.blocks.len()
     }
 
-    /// A block, to be changed.
+    /// A block that is to be changed.
     pub fn block(&mut self, place: u64) -> Option<&mut Buffer> {
         self.blocks.get_mut(&place).map(|(_, block)| block)
     }
@@ -47,7 +47,7 @@ impl Cache {
         self.ages.first_key_value().map(|(_, &place)| place)
     }
 
-    /// Any block.
+    /// A block at random, of those that are there.
     pub fn any(&mut self) -> Option<u64> {
         let (&first, &last) = (self.ages.first_key_value()?.0, self.ages.last_key_value()?.0);
         let age = self.random.uniform(first, last);

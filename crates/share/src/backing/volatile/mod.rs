@@ -27,7 +27,7 @@ const WRITE_THROUGH: f64 = 0.2;
 /// How the cache forgets.
 #[derive(Clone, Copy, Debug)]
 pub struct VolatileOptions {
-    /// Of the coin.
+    /// Seed of the coin that decides what is lost.
     pub seed: u64,
     /// Blocks of 4 KiB that it holds; above that the oldest are written through.
     pub blocks: usize,
@@ -186,7 +186,7 @@ impl Disk {
         Ok(())
     }
 
-    /// In any order, as ever.
+    /// Writes all blocks to the disk, in any order.
     fn flush(&self) -> Answer {
         loop {
             let Some(place) = self.cache().any() else { return self.file.perform(Work::Flush) };
@@ -197,7 +197,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Whoever switches a disk off in order loses nothing; nobody is left to be told of an error.
+        // Whoever switches a disk off in order loses nothing; nobody is left who could see an error.
         if !self.file.read_only {
             let _ = self.flush();
         }

@@ -30,17 +30,17 @@ pub enum FuseError {
     /// Neither this process nor fusermount3 may mount.
     #[error("not permitted to mount at {path}: {error}")]
     NotPermitted {
-        /// Where.
+        /// The folder or file.
         path: PathBuf,
         /// What was tried said this.
         error: io::Error,
     },
-    /// Anything else.
+    /// The system has another error.
     #[error("cannot mount at {path}: {error}")]
     Mount {
-        /// Where.
+        /// The folder or file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
     /// Somebody has the file open.
@@ -49,9 +49,9 @@ pub enum FuseError {
     /// It could not be taken down.
     #[error("cannot unmount {path}: {error}")]
     Unmount {
-        /// Where.
+        /// The folder or file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
 }

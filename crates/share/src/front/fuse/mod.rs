@@ -123,7 +123,7 @@ impl Drop for FuseFront {
             return;
         }
         if let Err(FuseError::Busy(_)) = self.unmount() {
-            // Nobody is left who could be told.
+            // Nobody is left who could see an error.
             let _ = self.detach();
         }
     }

@@ -24,7 +24,7 @@ struct Shown {
     _file: NamedTempFile,
 }
 
-/// A disk of its own, shown; where nothing can be shown here, the test is told to be left out.
+/// A disk of its own, shown; where nothing can be shown here, the test is named as left out.
 fn shown_or_left_out(read_only: bool) -> Option<Shown> {
     let file = NamedTempFile::new().unwrap();
     file.as_file().set_len(BYTES).unwrap();

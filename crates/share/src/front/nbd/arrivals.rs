@@ -16,7 +16,7 @@ const RESERVED: usize = 16;
 const ACCEPTS: usize = 64;
 /// Room for bytes on their way to a client on this machine.
 const ROOM: usize = 2 << 20;
-/// After this the system is asked again for what it was short of: it does not tell when it has some.
+/// After this time the system is asked again for what it was short of, because it has no event for that.
 const AGAIN: Nanos = Nanos::from_millis(1_000);
 
 /// How many clients there may be at a time, by the descriptors that this process may have.
@@ -39,7 +39,7 @@ impl Nbd {
             let goes = if self.has_room(door) { None } else { Some(self.who_goes(door)) };
             if goes == Some(None) {
                 let clients = self.doors[door].clients;
-                return self.tell_crowd(door, format!("{clients} clients are there"));
+                return self.note_crowd(door, format!("{clients} clients are there"));
             }
             match self.doors[door].listener.accept() {
                 Ok(socket) => {
@@ -50,10 +50,10 @@ impl Nbd {
                     self.doors[door].knocks = false;
                     return;
                 }
-                // Out of descriptors or memory: the client waits, and no event will tell of it again.
+                // Out of descriptors or memory: the client waits, and there will be no event for it again.
                 Err(error) if is_short(&error) => {
                     self.knock_at = self.knock_at.min(self.now + AGAIN);
-                    return self.tell_crowd(door, error.to_string());
+                    return self.note_crowd(door, error.to_string());
                 }
                 // A client that left before it was accepted.
                 Err(_) => self.knocked = true,
@@ -83,7 +83,7 @@ impl Nbd {
     }
 
     /// Keeps in mind that somebody waits here, if somebody does.
-    fn tell_crowd(&mut self, door: usize, why: String) {
+    fn note_crowd(&mut self, door: usize, why: String) {
         let door = &mut self.doors[door];
         if std::mem::take(&mut door.knocks) {
             self.crowd.times += 1;

@@ -66,7 +66,7 @@ enum Phase {
     },
 }
 
-/// A client.
+/// The connection of one client.
 pub(super) struct Connection {
     /// None when it is gone, and answers are still to come.
     stream: Option<Stream>,
@@ -291,7 +291,7 @@ impl Connection {
             self.stop(context.memory);
             return Ok(Some(Flow::Empty));
         }
-        // Less than asked for: the socket is empty, and tells when it is not any more. TLS may keep some.
+        // Less than asked for: the socket is empty, and has an event when it no longer is. TLS may keep some.
         self.readable = self.ended || received.total() == wanted || stream.keeps();
         self.finish_payload(context);
         let scratch = std::mem::take(&mut context.scratch);
@@ -386,7 +386,7 @@ impl Connection {
 /// How taking bytes goes on.
 enum Next {
     Again,
-    /// With more bytes.
+    /// More bytes are wanted before it can go on.
     Wants,
     /// With something that was given back.
     Waits,

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use super::{CONNECTIONS, Door, Nbd};
 use crate::handover::{Handed, HandedDoor};
-use crate::{NbdPlan, Place, ShareError};
+use crate::{ListenAddress, NbdPlan, ShareError};
 use evenkeel_core::Nanos;
 use evenkeel_os::address::Address;
 use evenkeel_os::{Interest, Listener, Poller};
@@ -32,7 +32,7 @@ impl Door {
         Self { listener, address, disk, clients: 0, knocks: false }
     }
 
-    pub fn bind(place: &Place) -> Result<Self, ShareError> {
+    pub fn bind(place: &ListenAddress) -> Result<Self, ShareError> {
         match Listener::bind_for(&place.address, place.access) {
             Ok(listener) => Ok(Self::new(listener, place.address.clone(), place.disk)),
             Err(source) => Err(ShareError::Listen { address: place.address.clone(), source }),

@@ -37,7 +37,7 @@ const SCRATCH: usize = 64 << 10;
 /// Tokens of connections; those of listeners are below.
 const CONNECTIONS: u64 = TOKENS + (1 << 16);
 
-/// Where clients arrive.
+/// A socket at which clients arrive.
 struct Door {
     listener: Listener,
     /// As it was asked for.
@@ -131,7 +131,7 @@ impl Nbd {
     fn look(&mut self) {
         self.look_at = Nanos::MAX;
         if let Some(frozen) = &mut self.frozen {
-            // Whoever does nothing now was told to.
+            // Whoever does nothing now is meant to.
             return frozen.look();
         }
         let mut hungry = false;

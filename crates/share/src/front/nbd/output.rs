@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
 enum Lead {
-    /// Of an answer.
+    /// The head of an answer.
     Head(Head),
     /// What the handshake says.
     Bytes(Vec<u8>),

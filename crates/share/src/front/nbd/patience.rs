@@ -28,8 +28,8 @@ const LEAST: u64 = 1 << 20;
 /// Looks after which one that waits for memory, and holds none, counts.
 const HUNGRY: u32 = 2;
 
-/// Something under way: how many were whole before it, and how many bytes have moved.
-pub(super) type Way = (u64, u64);
+/// Progress of something under way: how many were whole before it, and how many of its bytes have moved.
+pub(super) type Progress = (u64, u64);
 
 /// Answers that are to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,22 +54,23 @@ pub(super) enum Owes {
     /// The rest of a payload, or to take an answer, or both. `filling`: the payload holds memory, as one that is skipped
     /// does not.
     Rest {
-        payload: Option<Way>,
+        payload: Option<Progress>,
         filling: bool,
         answers: Option<Backlog>,
     },
 }
 
-/// Looks at something under way since it moved.
+/// How often something under way was looked at since it last moved.
 #[derive(Clone, Copy, Debug, Default)]
 struct Still {
     looks: u32,
-    seen: Option<Way>,
+    seen: Option<Progress>,
 }
 
 impl Still {
-    fn look(&mut self, now: Option<Way>) -> u32 {
-        let stands = |(whole, moved): Way, (before, bytes): Way| whole == before && moved - bytes < STEP;
+    fn look(&mut self, now: Option<Progress>) -> u32 {
+        let stands =
+            |(whole, moved): Progress, (before, bytes): Progress| whole == before && moved - bytes < STEP;
         match (now, self.seen) {
             (Some(now), Some(seen)) if stands(now, seen) => self.looks += 1,
             _ => *self = Self { looks: 0, seen: now },
@@ -89,7 +90,7 @@ struct Load {
 }
 
 impl Load {
-    fn payload((whole, moved): Way) -> Self {
+    fn payload((whole, moved): Progress) -> Self {
         Self { whole, until: whole + 1, moved, begun: 0 }
     }
 

@@ -31,7 +31,7 @@ impl Write for Wire<'_> {
 }
 
 impl Stream {
-    /// Without TLS.
+    /// A stream without TLS.
     pub fn new(socket: Socket) -> Self {
         Self { socket, tls: None }
     }
@@ -82,10 +82,10 @@ impl Stream {
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(0),
                 read => return read,
             }
-            // The end of the socket is told by the next look at what came.
+            // The next look at what came finds the end of the socket.
             tls.read_tls(&mut Wire(&self.socket))?;
             if let Err(error) = tls.process_new_packets() {
-                // The client is told what was wrong, if it still listens.
+                // The client gets the reason, if it still listens.
                 let _ = tls.write_tls(&mut Wire(&self.socket));
                 return Err(io::Error::other(error));
             }

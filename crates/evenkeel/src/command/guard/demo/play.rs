@@ -17,7 +17,7 @@ use evenkeel_site::server::{Address, Control, Target};
 
 /// So many clients the server carries well.
 const FEW: u32 = 8;
-/// A sample is at least so long; the load tells of itself twice a second.
+/// A sample is at least so long; the load reports its progress twice a second.
 const SECOND: Nanos = Nanos::from_millis(900);
 /// Longer than any wait for a lock in the demo.
 const TIMEOUT: Nanos = Nanos::from_secs(60);

@@ -17,9 +17,9 @@ const ACCOUNTS: &str = "SELECT User, Host FROM mysql.user WHERE Host NOT IN ('%'
      AND User NOT IN ('mariadb.sys', 'mysql.sys', 'mysql.session', 'mysql.infoschema') \
      ORDER BY Host NOT IN ('localhost', '127.0.0.1', '::1'), User, Host LIMIT 1000";
 
-/// What it looks for, and whom it tells.
+/// What it looks for, and the log that it warns in.
 pub struct Account {
-    teller: Arc<dyn Listener>,
+    events: Arc<dyn Listener>,
     listen: String,
     clients_max: Option<usize>,
     proxy_protocol: bool,
@@ -30,10 +30,10 @@ pub struct Account {
 
 impl Account {
     /// One that has not looked yet.
-    pub fn new(config: &GuardConfig, teller: Arc<dyn Listener>) -> Self {
+    pub fn new(config: &GuardConfig, events: Arc<dyn Listener>) -> Self {
         let plan = &config.plan;
         Self {
-            teller,
+            events,
             listen: plan.listen.iter().map(Address::to_string).collect::<Vec<_>>().join(", "),
             clients_max: plan.clients_max,
             proxy_protocol: plan.proxy_protocol,
@@ -43,7 +43,7 @@ impl Account {
         }
     }
 
-    /// It was not let in. That the server is not there yet the clients' own logins tell.
+    /// Warns that the account was not let in. A server that is not there yet shows in the clients' own logins.
     pub fn fail(&mut self, error: &TargetError) {
         let is_absent = matches!(
             error,
@@ -77,7 +77,7 @@ impl Account {
     }
 
     fn warn(&self, about: &'static str, text: String, hint: &str) {
-        self.teller.tell(&Event::Warned { about, text, hint: hint.into() });
+        self.events.notify(&Event::Warned { about, text, hint: hint.into() });
     }
 
     fn open_files(&self, server: u64, files: u64) {
@@ -155,7 +155,7 @@ mod tests {
     use crate::view::log::Form;
     use std::sync::Mutex;
 
-    /// What an account tells, as lines of a log.
+    /// The warnings of an account, as lines of a log.
     fn told(more: &str, look: impl FnOnce(&mut Account)) -> String {
         let text = format!("listen = '0.0.0.0:3307'\nbackend = 'db:3306'\n{more}");
         let config = GuardConfig::parse(&text).unwrap();

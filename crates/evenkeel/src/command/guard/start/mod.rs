@@ -1,4 +1,4 @@
-//! What a start looks at beside its own work, and tells as warnings: none of it delays or ends a guard.
+//! What a guard looks at when it starts, and warns of: none of it delays or ends the guard.
 
 mod account;
 mod greeting;
@@ -26,7 +26,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(64);
 ///
 /// # Errors
 /// The system gives no thread.
-pub fn greet(config: &GuardConfig, teller: Arc<dyn Listener>, ended: &Arc<AtomicBool>) -> Result<()> {
+pub fn greet(config: &GuardConfig, events: Arc<dyn Listener>, ended: &Arc<AtomicBool>) -> Result<()> {
     if offers_tls(&config.plan) {
         return Ok(());
     }
@@ -35,7 +35,7 @@ pub fn greet(config: &GuardConfig, teller: Arc<dyn Listener>, ended: &Arc<Atomic
         let mut pause = PAUSE;
         while !ended.load(Ordering::Relaxed) {
             match greeting::offers_tls(&backend, PATIENCE) {
-                Ok(true) => return teller.tell(&without_tls()),
+                Ok(true) => return events.notify(&without_tls()),
                 Ok(false) => return,
                 // That it is not there the first client hears, and the log.
                 Err(_) => std::thread::sleep(pause),

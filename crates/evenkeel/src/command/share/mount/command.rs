@@ -59,7 +59,7 @@ pub fn run(session: &Session, args: &MountArgs) -> Result<ExitCode> {
             return Err(error);
         }
     };
-    running.tell_mounted(mounted.at(), config.log);
+    running.log_mounted(mounted.at(), config.log);
     out::line(format!("mounted at {}", mounted.at().display()))?;
     while !session.stop.is_set() && running.is_well() && mounted.is_up() {
         std::thread::sleep(NAP);

@@ -113,7 +113,7 @@ impl Mounted {
             detach(&device)?;
         }
         let Some(front) = &mut self.front else { return Ok(()) };
-        // The kernel frees a loop device some time after it was told to.
+        // The kernel frees a loop device some time after it was asked to.
         if front.is_hidden() {
             (0..LOOKS).take_while(|_| !front.has_ended()).for_each(|_| std::thread::sleep(NAP));
             if !front.has_ended() {
@@ -137,7 +137,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Who drops it without asking has an error of his own to tell.
+        // Whoever drops it without asking reports an error of its own.
         let _ = self.down();
     }
 }

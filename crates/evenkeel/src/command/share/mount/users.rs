@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// Processes told at most.
+/// At most so many processes are named.
 const TOLD: usize = 5;
 
 /// Processes with a file or folder open below a folder, as "bash (1234)"; those of others only as root.

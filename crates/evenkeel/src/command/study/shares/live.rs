@@ -8,7 +8,7 @@ use crate::share::file::{DiskFile, HostFile, WindowFile};
 use crate::share::host::Host;
 use crate::share::status::Status;
 use anyhow::{Context, Result};
-use evenkeel_core::share::experiment::{Experiment, Way};
+use evenkeel_core::share::experiment::{Experiment, Treatment as Way};
 use evenkeel_core::share::simulation::{DiskPlan, HostPlan, Row, Stretch, Trace};
 use evenkeel_core::share::{DiskUse, Period};
 use evenkeel_share::backing::simulated;
@@ -81,7 +81,7 @@ impl Live<'_> {
     }
 
     fn config(&self, place: usize, plan: &HostPlan) -> HostFile {
-        let held = plan.tells && self.way != Way::Uncontrolled;
+        let held = plan.reports && self.way != Way::Uncontrolled;
         let (law, initial, most) = if held {
             (self.way.name(), self.experiment.law(self.way).initial(), self.experiment.most)
         } else {
@@ -232,7 +232,7 @@ mod tests {
         let experiment = published().swap_remove(4);
         let file = live(&experiment, Way::Parda).config(0, &experiment.hosts[0]);
         let config = ShareConfig::parse(&file.to_string()).unwrap();
-        assert_eq!((config.law.as_str(), config.window_max, config.disks.len()), ("parda", 64.0, 2));
+        assert_eq!((config.law.as_str(), config.max_window, config.disks.len()), ("parda", 64.0, 2));
         assert!((config.disks[0].share - 4.0).abs() < 1e-9, "K = 0.2 of 20 shares");
         assert_eq!(config.disks[0].simulated.as_deref(), Some(Path::new("/a \"b\"/array.sim")));
         assert_eq!(config.bus.address.as_deref(), Some("slot:/a \"b\"/slots"));
@@ -244,7 +244,7 @@ mod tests {
         let file = live(&experiment, Way::Evenkeel).config(5, &experiment.hosts[5]);
         let config = ShareConfig::parse(&file.to_string()).unwrap();
         assert_eq!((config.law.as_str(), config.bus.address), ("fixed", None));
-        assert!(config.window >= f64::from(experiment.hosts[5].disks[0].depth));
+        assert!(config.initial_window >= f64::from(experiment.hosts[5].disks[0].depth));
     }
 
     #[test]

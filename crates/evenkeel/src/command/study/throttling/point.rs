@@ -70,7 +70,7 @@ impl Bench<'_> {
         };
         let mut extra = Vec::new();
         if way == Way::Unlimited {
-            extra.push(format!("--limit-max={NO_LIMIT}"));
+            extra.push(format!("--max-limit={NO_LIMIT}"));
         }
         if let Some(settle) = self.setting.settle_of(way) {
             extra.push(format!("--reflection-span={:.0}ms", 1e3 * settle.span_s));
@@ -78,7 +78,7 @@ impl Bench<'_> {
         let spec = Spec {
             backend: server.address.to_string(),
             controller: controller.to_owned(),
-            limit: (way == Way::Unlimited).then_some(NO_LIMIT),
+            initial_limit: (way == Way::Unlimited).then_some(NO_LIMIT),
             journal: Some(journal.clone()),
             // They see whole CPUs, and this server has its own.
             counters: self.has_own_cpus(),

@@ -56,14 +56,14 @@ pub struct CostsPlan {
     pub limit: Nanos,
     /// Least time for which is written before writes are measured.
     pub fill: Nanos,
-    /// Of the places.
+    /// Seed of the random places.
     pub seed: Seed,
 }
 
 /// What a kind came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Which.
+    /// The kind of I/O.
     pub kind: Kind,
     /// I/Os per second in each round.
     pub throughputs: Vec<f64>,
@@ -114,7 +114,7 @@ struct Runner {
     step: Nanos,
 }
 
-/// Measures the first disk of an engine, which has so many bytes; tells what it does. `None` where it was stopped.
+/// Measures the first disk of an engine, which has so many bytes; reports what it does. `None` where it was stopped.
 ///
 /// # Errors
 /// I/Os that fail, or of which none ends in a step.

@@ -5,7 +5,7 @@ use crate::databases::parts;
 use crate::databases::record::Setting;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
-use evenkeel_core::share::experiment::Way;
+use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_lab::data::dvdstore::Size;
 use evenkeel_study::harness::Part;
 

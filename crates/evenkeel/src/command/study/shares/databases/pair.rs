@@ -8,7 +8,7 @@ use crate::share::file::{DiskFile, HostFile, WindowFile};
 use crate::share::host::Host;
 use anyhow::{Context, Result};
 use evenkeel_core::share::ArrayPlan;
-use evenkeel_core::share::experiment::{ARRAY, Way};
+use evenkeel_core::share::experiment::{ARRAY, Treatment as Way};
 use evenkeel_lab::data::dvdstore;
 use evenkeel_share::backing::simulated;
 use evenkeel_site::sandbox::Sandbox;
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn laws_begin_small_and_tell_each_other_what_they_measure() {
         let config = config(Way::Parda, 64);
-        assert_eq!((config.law.as_str(), config.window, config.window_max), ("parda", 16.0, 64.0));
+        assert_eq!((config.law.as_str(), config.initial_window, config.max_window), ("parda", 16.0, 64.0));
         assert_eq!(config.bus.address.as_deref(), Some("slot:/no/such folder/slots"));
         assert_eq!((config.latency.as_secs_f64(), config.period.as_secs_f64()), (0.015, 0.5));
     }
@@ -183,6 +183,6 @@ mod tests {
     #[test]
     fn uncontrolled_is_the_most_window_all_the_time() {
         let config = config(Way::Uncontrolled, 32);
-        assert_eq!((config.law.as_str(), config.window, config.bus.address), ("fixed", 32.0, None));
+        assert_eq!((config.law.as_str(), config.initial_window, config.bus.address), ("fixed", 32.0, None));
     }
 }

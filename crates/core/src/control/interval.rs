@@ -1,8 +1,8 @@
-//! Ticks gathered into the sampling interval of an algorithm.
+//! Ticks gathered into the sampling interval of an algorithm: the stretch over which it averages.
 
 use super::Sample;
 
-/// What a sampling interval gathered.
+/// The figures of a whole sampling interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gathered {
     /// Its length in seconds.
@@ -19,20 +19,20 @@ pub struct Gathered {
 
 /// Gathers ticks until both a time and a number of completions are reached (Netflix: 1 s and 10).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
+pub struct SamplingInterval {
     length_s: f64,
     completions_min: u64,
     gathered: Gathered,
     response_sum_s: f64,
 }
 
-impl Window {
-    /// An empty one.
+impl SamplingInterval {
+    /// An interval that begins with the next tick.
     pub fn new(length_s: f64, completions_min: u64) -> Self {
         Self { length_s, completions_min, gathered: Gathered::default(), response_sum_s: 0.0 }
     }
 
-    /// Adds a tick; what was gathered, where the interval is full.
+    /// Adds a tick. If that makes the interval full, gives its figures and begins the next one.
     pub fn add(&mut self, sample: &Sample) -> Option<Gathered> {
         let gathered = &mut self.gathered;
         gathered.seconds += sample.seconds();
@@ -61,12 +61,12 @@ mod tests {
     fn an_interval_is_full_with_its_time_and_its_completions() {
         let response = Some(Response { mean: 0.01, min: 0.01, max: 0.01 });
         let tick = Sample { end: Nanos::from_millis(500), completions: 4, response, ..Sample::default() };
-        let mut window = Window::new(1.0, 10);
-        assert_eq!(window.add(&tick), None);
-        assert_eq!(window.add(&tick), None);
-        let full = window.add(&tick).unwrap();
+        let mut interval = SamplingInterval::new(1.0, 10);
+        assert_eq!(interval.add(&tick), None);
+        assert_eq!(interval.add(&tick), None);
+        let full = interval.add(&tick).unwrap();
         assert_eq!((full.completions, full.seconds), (12, 1.5));
         assert!((full.response_s - 0.01).abs() < 1e-12);
-        assert_eq!(window.add(&tick), None);
+        assert_eq!(interval.add(&tick), None);
     }
 }

@@ -1,28 +1,31 @@
-//! Situations that teach nothing: a server that stands still, a limit that drains or is not filled.
+//! Ticks that are no evidence for or against a limit: the server stands still, a lowered limit drains, or the clients do
+//! not fill the limit.
 
 use super::{Drain, Evenkeel, MEMORY, PAUSE_S};
 use crate::control::{Reason, Sample};
 
-/// Seconds without clients for which a test waits for them to come back.
+/// A test that its clients have left waits so many seconds for them to come back.
 const SUSPENDED_S: f64 = 30.0;
 
 impl Evenkeel {
-    /// Completions per second that are due at least, once enough were seen to tell: fewer in flight give at least their
-    /// share. Of a limit that was never in use nothing is due.
+    /// Completions per second that a healthy server makes at least, once enough of them were seen: with fewer in flight, at
+    /// least in proportion. `None` at a limit that is only tried, since of that nothing can be expected.
     pub(super) fn due_per_s(&self) -> Option<f64> {
         let (limit, per_s) = self.usual?;
-        (self.limit <= self.kept).then(|| per_s * (f64::from(self.limit) / f64::from(limit)).min(1.0))
+        (self.limit <= self.in_use).then(|| per_s * (f64::from(self.limit) / f64::from(limit)).min(1.0))
     }
 
+    /// Nothing has completed for so long that the server seems to stand still.
     pub(super) fn on_silence(&mut self, seconds: f64) -> Reason {
         if let Some(probe) = self.probe.take() {
-            // Nothing completes at the limit tried: it, or the server. Back to what worked, without a verdict.
-            self.known.refuse(probe.to, self.kept, self.now, self.now - probe.began, self.patience_s());
-            self.set(self.kept);
+            // Either the limit tried stops everything, or the server stands still by itself. The limit in use comes back,
+            // and the other one has to wait without a verdict on its throughput.
+            self.refused.refuse(probe.to, self.in_use, self.now, self.now - probe.began, self.patience_s());
+            self.set(self.in_use);
         }
-        if let Some((limit, _)) = self.refused.take_if(|(_, at)| self.now - *at <= seconds + PAUSE_S) {
-            // It was the server, not the limit.
-            self.known.forget(limit);
+        if let Some((limit, _)) = self.last_refused.take_if(|(_, at)| self.now - *at <= seconds + PAUSE_S) {
+            // The silence began with the refusal: the server stood still, and the limit was refused for that.
+            self.refused.forget(limit);
         }
         self.dispersion.part();
         self.watch.retract(seconds);
@@ -30,16 +33,19 @@ impl Evenkeel {
         Reason::Silent { seconds }
     }
 
-    /// Memory runs out at the limit tried: back at once, without a verdict on its throughput.
+    /// Memory runs out at the limit that is tried: the limit in use comes back at once, and the other one has to wait
+    /// without a verdict on its throughput.
     pub(super) fn give_up(&mut self) -> Reason {
         let wanted = self.limit;
         if let Some(probe) = self.probe.take() {
-            self.known.refuse(probe.to, self.kept, self.now, self.patience_s(), self.patience_s());
+            self.refused.refuse(probe.to, self.in_use, self.now, self.patience_s(), self.patience_s());
         }
-        self.set(self.kept);
+        self.set(self.in_use);
         Reason::MemoryCap { wanted }
     }
 
+    /// Whether transactions that were admitted under a higher limit are still ending. After a second in which none of them
+    /// ended this is no longer waited for.
     pub(super) fn drains(&mut self, sample: &Sample) -> bool {
         let close = sample.in_flight_mean <= 1.1 * f64::from(self.limit);
         if sample.in_flight_max <= self.limit || close {
@@ -54,6 +60,7 @@ impl Evenkeel {
         self.drain.stuck_s < 1.0
     }
 
+    /// Fewer transactions are in flight than the limit allows.
     pub(super) fn on_not_full(&mut self, sample: &Sample) -> Reason {
         let in_flight = sample.in_flight_mean;
         self.dispersion.part();
@@ -61,21 +68,21 @@ impl Evenkeel {
             self.base.cap(MEMORY / 10.0 * self.scale());
             return Reason::NotFull { in_flight };
         };
-        let gone = !probe.trying || in_flight < 0.9 * f64::from(self.kept.min(probe.to));
+        let gone = !probe.trying || in_flight < 0.9 * f64::from(self.in_use.min(probe.to));
         let lasts_s = if gone { &mut probe.gone_s } else { &mut probe.unfilled_s };
         *lasts_s += sample.seconds();
         if *lasts_s < 0.1 {
             self.probe = Some(probe);
             return self.describe();
         }
-        self.set(self.kept);
+        self.set(self.in_use);
         if gone {
-            // Neither limit is filled: the clients went away, which says nothing about either.
+            // Neither limit is filled: the clients went away, which is no evidence about either.
             let worth = probe.tried.seconds > 0.0 && probe.gone_s < SUSPENDED_S;
             self.probe = worth.then(|| probe.suspended());
             return Reason::NotFull { in_flight };
         }
-        self.known.refuse(probe.to, self.kept, self.now, 1.0, self.patience_s());
+        self.refused.refuse(probe.to, self.in_use, self.now, 1.0, self.patience_s());
         Reason::CannotFill { limit: probe.to, in_flight }
     }
 }

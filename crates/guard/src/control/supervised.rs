@@ -1,25 +1,25 @@
-//! Keeps a controller honest: it is asked only with samples that make sense, and where it fails the last
-//! proven limit holds. Only the operator opens the gate fully.
+//! A controller under supervision: it is asked only with samples that make sense, and where it fails the last proven limit
+//! is kept. Only the operator opens the gate fully.
 
 use super::check::{Fault, check};
 use evenkeel_core::control::{Controller, Decision, Sample};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What holds after a tick.
+/// The limit after a tick, and why.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// The limit.
+    /// The limit from now on.
     pub limit: u32,
     /// The controller's decision, where it was asked and answered.
     pub decision: Option<Decision>,
-    /// What was wrong.
+    /// What was wrong, where something was.
     pub fault: Option<Fault>,
 }
 
 impl Verdict {
-    /// Whether the last proven limit holds in place of a decision.
-    pub fn is_held(&self) -> bool {
+    /// Whether the last proven limit is kept for want of a decision.
+    pub fn is_kept(&self) -> bool {
         self.decision.is_none()
     }
 }
@@ -30,7 +30,7 @@ impl fmt::Display for Verdict {
             (Some(decision), None) => decision.fmt(f),
             (Some(decision), Some(fault)) => write!(f, "{decision} ({fault}; it was left out)"),
             (None, Some(fault)) => {
-                write!(f, "limit {}, because {fault}; the last proven limit holds", self.limit)
+                write!(f, "limit {}, because {fault}; the last proven limit is kept", self.limit)
             }
             (None, None) => write!(f, "limit {}, because nothing was decided", self.limit),
         }
@@ -38,23 +38,24 @@ impl fmt::Display for Verdict {
 }
 
 /// A controller and the limits that it has proven.
-pub struct Keeper {
+pub struct SupervisedController {
     controller: Box<dyn Controller>,
-    limit_max: u32,
+    max_limit: u32,
     current: u32,
     proven: u32,
     dead: bool,
 }
 
-impl Keeper {
-    /// Until something is proven, `start` holds. No limit passes `limit_max`.
-    pub fn new(controller: Box<dyn Controller>, start: u32, limit_max: u32) -> Self {
-        let limit_max = limit_max.max(1);
-        let start = start.clamp(1, limit_max);
-        Self { controller, limit_max, current: start, proven: start, dead: false }
+impl SupervisedController {
+    /// Supervises a controller that has not been asked yet. `initial_limit` is in force until something is proven, and no limit
+    /// passes `max_limit`.
+    pub fn new(controller: Box<dyn Controller>, initial_limit: u32, max_limit: u32) -> Self {
+        let max_limit = max_limit.max(1);
+        let initial = initial_limit.clamp(1, max_limit);
+        Self { controller, max_limit, current: initial, proven: initial, dead: false }
     }
 
-    /// Name of the controller.
+    /// The name of the controller.
     pub fn name(&self) -> &'static str {
         self.controller.name()
     }
@@ -69,52 +70,52 @@ impl Keeper {
         self.dead
     }
 
-    /// Another controller, which goes on from the limit that holds.
-    pub fn replace(&mut self, controller: Box<dyn Controller>, limit_max: u32) {
-        *self = Self { proven: self.proven, ..Self::new(controller, self.current, limit_max) };
+    /// Puts another controller in its place, which goes on from the limit in force.
+    pub fn replace(&mut self, controller: Box<dyn Controller>, max_limit: u32) {
+        *self = Self { proven: self.proven, ..Self::new(controller, self.current, max_limit) };
     }
 
-    /// Another bound of the limits.
-    pub fn set_limit_max(&mut self, limit_max: u32) {
-        self.limit_max = limit_max.max(1);
-        self.current = self.current.min(self.limit_max);
-        self.proven = self.proven.min(self.limit_max);
+    /// Sets another highest limit.
+    pub fn set_max_limit(&mut self, max_limit: u32) {
+        self.max_limit = max_limit.max(1);
+        self.current = self.current.min(self.max_limit);
+        self.proven = self.proven.min(self.max_limit);
     }
 
-    /// The limit from the end of this tick on. Lying sensors are taken out of the sample.
+    /// Takes in a tick and decides the limit from its end on. Sensors that lie are taken out of the sample.
     pub fn tick(&mut self, sample: &mut Sample) -> Verdict {
         if self.dead {
-            return self.hold(Fault::Panic);
+            return self.keep(Fault::Panic);
         }
         let lying = match check(sample) {
             Ok(lying) => lying,
-            Err(fault) => return self.hold(fault),
+            Err(fault) => return self.keep(fault),
         };
         let asked = catch_unwind(AssertUnwindSafe(|| self.controller.update(sample)));
         let Ok(decision) = asked else {
             self.dead = true;
-            return self.hold(Fault::Panic);
+            return self.keep(Fault::Panic);
         };
         if decision.limit == 0 {
-            return self.hold(Fault::Limit);
+            return self.keep(Fault::Limit);
         }
         if sample.completions > 0 && sample.limit == self.current {
             self.proven = self.current;
         }
-        self.current = decision.limit.min(self.limit_max);
+        self.current = decision.limit.min(self.max_limit);
         Verdict { limit: self.current, decision: Some(decision), fault: lying }
     }
 
-    fn hold(&mut self, fault: Fault) -> Verdict {
+    fn keep(&mut self, fault: Fault) -> Verdict {
         self.current = self.proven;
         Verdict { limit: self.proven, decision: None, fault: Some(fault) }
     }
 }
 
-impl fmt::Debug for Keeper {
+impl fmt::Debug for SupervisedController {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = (self.name(), self.limit_max, self.current, self.proven, self.dead);
-        f.debug_tuple("Keeper").field(&known).finish()
+        let known = (self.name(), self.max_limit, self.current, self.proven, self.dead);
+        f.debug_tuple("SupervisedController").field(&known).finish()
     }
 }
 
@@ -139,8 +140,8 @@ mod tests {
         }
     }
 
-    fn keeper(limits: &[u32]) -> Keeper {
-        Keeper::new(Box::new(Script(limits.to_vec(), 0)), 4, 100)
+    fn supervised(limits: &[u32]) -> SupervisedController {
+        SupervisedController::new(Box::new(Script(limits.to_vec(), 0)), 4, 100)
     }
 
     fn sample(limit: u32) -> Sample {
@@ -150,24 +151,24 @@ mod tests {
 
     #[test]
     fn decisions_pass_within_the_bounds() {
-        let mut keeper = keeper(&[7, 5_000]);
-        assert_eq!(keeper.tick(&mut sample(4)).to_string(), "limit 7, because all is well, one more");
-        assert_eq!(keeper.tick(&mut sample(7)).limit, 100);
+        let mut controller = supervised(&[7, 5_000]);
+        assert_eq!(controller.tick(&mut sample(4)).to_string(), "limit 7, because all is well, one more");
+        assert_eq!(controller.tick(&mut sample(7)).limit, 100);
     }
 
     #[test]
     fn a_controller_that_fails_leaves_the_last_proven_limit_for_good() {
-        let mut keeper = keeper(&[7, 9]);
-        keeper.tick(&mut sample(4));
-        keeper.tick(&mut sample(7));
+        let mut controller = supervised(&[7, 9]);
+        controller.tick(&mut sample(4));
+        controller.tick(&mut sample(7));
         // 9 was decided and never ran with success.
-        let held = keeper.tick(&mut Sample { completions: 0, ..sample(9) });
-        assert_eq!((held.limit, held.is_held()), (7, true));
-        assert_eq!(held.to_string(), "limit 7, because the controller failed; the last proven limit holds");
-        assert!(keeper.is_dead());
-        assert_eq!(keeper.tick(&mut sample(7)).limit, 7);
-        keeper.replace(Box::new(Script(vec![12], 0)), 100);
-        assert_eq!((keeper.tick(&mut sample(7)).limit, keeper.is_dead()), (12, false));
+        let kept = controller.tick(&mut Sample { completions: 0, ..sample(9) });
+        assert_eq!((kept.limit, kept.is_kept()), (7, true));
+        assert_eq!(kept.to_string(), "limit 7, because the controller failed; the last proven limit is kept");
+        assert!(controller.is_dead());
+        assert_eq!(controller.tick(&mut sample(7)).limit, 7);
+        controller.replace(Box::new(Script(vec![12], 0)), 100);
+        assert_eq!((controller.tick(&mut sample(7)).limit, controller.is_dead()), (12, false));
     }
 
     #[test]
@@ -179,10 +180,10 @@ mod tests {
             (Sample { work: -1.0, ..sample(4) }, Fault::Figures),
             (Sample { queued: f64::INFINITY, ..sample(4) }, Fault::Figures),
         ] {
-            let mut keeper = keeper(&[]);
-            let verdict = keeper.tick(&mut bad.clone());
+            let mut controller = supervised(&[]);
+            let verdict = controller.tick(&mut bad.clone());
             assert_eq!((verdict.limit, verdict.fault), (4, Some(fault)));
-            assert!(!keeper.is_dead());
+            assert!(!controller.is_dead());
         }
     }
 
@@ -192,7 +193,7 @@ mod tests {
             let mut lying = sample(4);
             lying.signals.cpu_per_commit = Some(lie);
             lying.signals.lock_wait_share = Some(0.5);
-            let verdict = keeper(&[5]).tick(&mut lying);
+            let verdict = supervised(&[5]).tick(&mut lying);
             assert_eq!((verdict.limit, verdict.fault), (5, Some(Fault::Sensor(Sensor::CpuPerCommit))));
             assert_eq!((lying.signals.cpu_per_commit, lying.signals.lock_wait_share), (None, Some(0.5)));
         }
@@ -203,14 +204,14 @@ mod tests {
         for (value, kept) in [(1.02, Some(1.0)), (7.0, None)] {
             let mut odd = sample(4);
             odd.signals.user_cpu_share = Some(value);
-            keeper(&[5]).tick(&mut odd);
+            supervised(&[5]).tick(&mut odd);
             assert_eq!(odd.signals.user_cpu_share, kept);
         }
     }
 
     #[test]
     fn a_limit_of_zero_is_refused() {
-        let verdict = keeper(&[0]).tick(&mut sample(4));
+        let verdict = supervised(&[0]).tick(&mut sample(4));
         assert_eq!((verdict.limit, verdict.fault), (4, Some(Fault::Limit)));
     }
 }

@@ -1,20 +1,23 @@
-//! Where the disks of a configuration are served.
+//! The addresses and sockets at which the disks of a configuration are served.
 
 use crate::config::share::{DiskConfig, ShareConfig, TlsConfig};
 use anyhow::{Context, Result};
-use evenkeel_share::{Access, Address, Place, ServerConfig, server_tls};
+use evenkeel_share::{Access, Address, ListenAddress, ServerConfig, server_tls};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// All places: those of all disks first, then those of single ones.
-pub fn of(config: &ShareConfig) -> Result<Vec<Place>> {
+/// All of them: those of all disks first, then those of single disks.
+pub fn of(config: &ShareConfig) -> Result<Vec<ListenAddress>> {
     let host = &config.socket;
     let access = host.access(host)?;
-    let mut places: Vec<Place> =
-        config.nbd.iter().map(|address| Place { address: address.clone(), disk: None, access }).collect();
+    let mut places: Vec<ListenAddress> = config
+        .nbd
+        .iter()
+        .map(|address| ListenAddress { address: address.clone(), disk: None, access })
+        .collect();
     for (number, disk) in config.disks.iter().enumerate() {
         let own = of_disk(disk, config)?.into_iter();
-        places.extend(own.map(|(address, access)| Place { address, disk: Some(number), access }));
+        places.extend(own.map(|(address, access)| ListenAddress { address, disk: Some(number), access }));
     }
     Ok(places)
 }
@@ -46,9 +49,9 @@ pub fn found<'a>(places: impl Iterator<Item = &'a Address>, ports: &[u16]) -> Ve
     places.map(found).collect()
 }
 
-/// Those at which every machine that can reach this one may write to the disks: all addresses of it, and nothing that asks
-/// who comes.
-pub fn open_to_all(config: &ShareConfig, places: &[Place]) -> Vec<String> {
+/// Those at which every machine that can reach this one may write to the disks: addresses that stand for all of this
+/// machine's, without TLS that asks for a certificate.
+pub fn open_to_all(config: &ShareConfig, places: &[ListenAddress]) -> Vec<String> {
     let asks = config.tls.clients.is_some();
     let everywhere = |host: &str| host.parse().is_ok_and(|address: IpAddr| address.is_unspecified());
     let open = places.iter().filter(|place| match &place.address {

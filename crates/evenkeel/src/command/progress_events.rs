@@ -1,4 +1,4 @@
-//! From what the lab tells to what is shown.
+//! From the events of the lab to those that a view of the progress shows.
 
 use crate::clock::Clock;
 use crate::progress::{ProgressEvent, RunName};
@@ -8,8 +8,8 @@ use evenkeel_lab::load::{LoadPhase, LoadProgress};
 use evenkeel_study::profile::{StudyEvent, StudySpec};
 use evenkeel_study::store::format::{RunFile, SeverityRecord};
 
-/// Translates events and keeps what several of them need.
-pub struct Teller {
+/// Translates events of the lab, and remembers what several of them need.
+pub struct ProgressEvents {
     labels: Vec<String>,
     clock: Clock,
     data: Option<Fill>,
@@ -28,7 +28,7 @@ struct Fill {
 /// Data work reports after every batch; a view needs no more than this.
 const DATA_EVERY: Nanos = Nanos::from_millis(250);
 
-impl Teller {
+impl ProgressEvents {
     /// For the events of this study.
     pub fn new(spec: &StudySpec) -> Self {
         Self::with_labels(
@@ -52,8 +52,8 @@ impl Teller {
         Self { labels, clock: Clock::start(), data: None, run, ends_at: Nanos::ZERO, run_lasts }
     }
 
-    /// What to show, if anything.
-    pub fn told(&mut self, event: StudyEvent) -> Option<ProgressEvent> {
+    /// The event to show for one of the lab, if there is one.
+    pub fn of(&mut self, event: StudyEvent) -> Option<ProgressEvent> {
         Some(match event {
             StudyEvent::Preparing(text) => ProgressEvent::Step { text },
             StudyEvent::Warning(text) => ProgressEvent::Warning { text },
@@ -97,7 +97,7 @@ impl Teller {
         })
     }
 
-    /// A data set going in, not too often.
+    /// The event to show for the progress of data work, not too often.
     pub fn data(&mut self, progress: &DataProgress) -> Option<ProgressEvent> {
         let now = self.clock.now();
         let fill = self.data.get_or_insert(Fill { since: now, rows: progress.rows_done, last: Nanos::ZERO });
@@ -163,8 +163,8 @@ mod tests {
     use evenkeel_study::store::format::CellRecord;
 
     #[test]
-    fn a_run_that_is_measured_again_is_told_with_its_own_number_and_attempt() {
-        let mut teller = Teller::with_labels(Vec::new(), Nanos::ZERO);
+    fn a_run_that_is_measured_again_is_shown_with_its_own_number_and_attempt() {
+        let mut events = ProgressEvents::with_labels(Vec::new(), Nanos::ZERO);
         let event = StudyEvent::MeasuredAgain {
             cell: CellRecord { id: 1, series: 0, rate_per_s: 40.0 },
             series: "tpcw.complex".to_owned(),
@@ -174,7 +174,7 @@ mod tests {
             runs: 20,
             because: Disturbance { steal: Some(7.0), other_load: None },
         };
-        let Some(ProgressEvent::MeasuredAgain { run, .. }) = teller.told(event) else { panic!("untold") };
+        let Some(ProgressEvent::MeasuredAgain { run, .. }) = events.of(event) else { panic!("not shown") };
         assert_eq!((run.repeat, run.attempt, run.number, run.total), (2, 3, 9, 20));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::clock::{Clock, unix_time};
 use crate::config::guard::GuardConfig;
-use crate::guard::decisions::{Decisions, Told};
+use crate::guard::decisions::{Decisions, LoggedDecisions};
 use crate::guard::log;
 use crate::view::lines::Lines;
 use crate::view::log::{Form, Parts, line};
@@ -13,11 +13,11 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// At the end, time for what was told to be read.
+/// At the end the log waits at most so long for its last lines to be read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Whoever has something to tell tells it here, from any thread.
-pub struct Teller {
+/// The log of events, which any thread may write to.
+pub struct EventLog {
     clock: Clock,
     lines: Lines,
     state: Mutex<State>,
@@ -25,37 +25,41 @@ pub struct Teller {
 
 struct State {
     form: Form,
-    told: Told,
+    decisions_logged: LoggedDecisions,
     decisions: Decisions,
 }
 
-impl Teller {
-    /// One that tells as the configuration asks. Panics of the process are told by it from now on: the usual way would
-    /// write to stderr in the thread that panics, which has sessions to serve.
+impl EventLog {
+    /// Starts a log in the form that the configuration asks for. From now on panics of the process are lines of it as well: by
+    /// default they would be written to stderr in the thread that panics, which has sessions to serve.
     ///
     /// # Errors
     /// The system gives no thread.
     pub fn start(config: &GuardConfig) -> io::Result<Self> {
-        let state = State { form: config.log, told: config.log_decisions, decisions: Decisions::default() };
+        let state = State {
+            form: config.log,
+            decisions_logged: config.log_decisions,
+            decisions: Decisions::default(),
+        };
         let lines = Lines::start(io::stderr())?;
-        tell_panics(lines.clone());
+        log_panics(lines.clone());
         Ok(Self { clock: Clock::start(), lines, state: Mutex::new(state) })
     }
 
-    /// Tells as another configuration asks.
+    /// Goes on in the form that another configuration asks for.
     pub fn set(&self, config: &GuardConfig) {
         let mut state = self.lock();
-        (state.form, state.told) = (config.log, config.log_decisions);
+        (state.form, state.decisions_logged) = (config.log, config.log_decisions);
     }
 
-    /// Tells what was gathered for long enough.
+    /// Writes the line of gathered steps, once it is due.
     pub fn look(&self) {
         let mut state = self.lock();
         let due = state.decisions.due(self.clock.now());
         self.write(due, state.form);
     }
 
-    /// Tells all that was gathered, and waits a moment for it to be read.
+    /// Writes the line of all steps that were gathered, and waits a moment for it to be read.
     pub fn rest(&self) {
         let mut state = self.lock();
         let rest = state.decisions.rest();
@@ -74,18 +78,18 @@ impl Teller {
     }
 }
 
-impl Listener for Teller {
-    fn tell(&self, event: &Event) {
+impl Listener for EventLog {
+    fn notify(&self, event: &Event) {
         let mut state = self.lock();
-        let told = state.told;
-        if !state.decisions.keep(event, told, self.clock.now()) {
+        let decisions_logged = state.decisions_logged;
+        if !state.decisions.keep(event, decisions_logged, self.clock.now()) {
             self.lines.tell(log::line(event, unix_time().as_millis(), state.form), state.form);
         }
     }
 }
 
 /// A panic as a line: it may hold any lock but that of the lines.
-fn tell_panics(lines: Lines) {
+fn log_panics(lines: Lines) {
     std::panic::set_hook(Box::new(move |info| {
         let thread = std::thread::current();
         // Nothing where the environment does not ask for it (RUST_BACKTRACE).

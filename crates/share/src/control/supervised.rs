@@ -1,36 +1,36 @@
-//! Keeps a law honest: where it fails, the last window is kept, and it is not asked again.
+//! A law under supervision: where it fails, the last window is kept, and the law is not asked again.
 
 use super::Fault;
-use evenkeel_core::share::{Law, Period, Report, WindowController};
+use evenkeel_core::share::{Law, Period, Report, WindowLaw};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The least window that is set: below it nothing moves any more.
+/// The smallest window that is set; below it nothing would move any more.
 const WINDOW_MIN: f64 = 0.01;
 
 /// A law, and the window that it gave last.
-pub struct Keeper {
-    law: Box<dyn WindowController>,
+pub struct SupervisedLaw {
+    law: Box<dyn WindowLaw>,
     window: f64,
     failed: Option<Fault>,
 }
 
-impl Keeper {
-    /// A law at its beginning, with the window that is in force.
-    pub fn new(law: Box<dyn WindowController>, window: f64) -> Self {
+impl SupervisedLaw {
+    /// Supervises a law that has not been asked yet; `window` is in force.
+    pub fn new(law: Box<dyn WindowLaw>, window: f64) -> Self {
         Self { law, window, failed: None }
     }
 
-    /// Another law, which goes on from the window in force.
+    /// Puts another law in its place, which goes on from the window in force.
     pub fn replace(&mut self, law: &Law) {
         *self = Self::new(law.beginning_with(self.window).build(), self.window);
     }
 
-    /// Its name.
+    /// The name of the law.
     pub fn name(&self) -> &'static str {
         self.law.name()
     }
 
-    /// The window that holds.
+    /// The window in force.
     pub fn window(&self) -> f64 {
         self.window
     }
@@ -50,7 +50,7 @@ impl Keeper {
         self.law.beta().filter(|_| self.failed.is_none())
     }
 
-    /// What to tell the others. A law that has failed says nothing of its own: they divide by what is wanted here.
+    /// The report for the others. It has no figures of a law that has failed: the others divide by what is wanted here.
     pub fn report(&mut self, period: &Period) -> Report {
         if self.failed.is_none() {
             match catch_unwind(AssertUnwindSafe(|| self.law.report(period))) {
@@ -64,7 +64,7 @@ impl Keeper {
     /// The window from now on.
     ///
     /// # Errors
-    /// The law panicked, or wants a window that cannot be, now or before.
+    /// The law panicked or gave a window that is no number above zero, now or before.
     pub fn update(&mut self, all: &[Report], own: usize) -> Result<f64, Fault> {
         if let Some(fault) = &self.failed {
             return Err(fault.clone());
@@ -90,7 +90,7 @@ mod tests {
     /// Gives the windows of a list, and panics at its end.
     struct Script(Vec<f64>);
 
-    impl WindowController for Script {
+    impl WindowLaw for Script {
         fn name(&self) -> &'static str {
             "script"
         }
@@ -104,35 +104,35 @@ mod tests {
         }
     }
 
-    fn keeper(windows: &[f64]) -> Keeper {
-        Keeper::new(Box::new(Script(windows.to_vec())), 16.0)
+    fn supervised(windows: &[f64]) -> SupervisedLaw {
+        SupervisedLaw::new(Box::new(Script(windows.to_vec())), 16.0)
     }
 
     #[test]
     fn a_law_that_panics_is_not_asked_again_and_its_last_window_is_kept() {
-        let mut keeper = keeper(&[9.0]);
-        assert_eq!(keeper.update(&[], 0), Ok(9.0));
-        assert_eq!(keeper.report(&Period::default()).total, 7.0);
+        let mut law = supervised(&[9.0]);
+        assert_eq!(law.update(&[], 0), Ok(9.0));
+        assert_eq!(law.report(&Period::default()).total, 7.0);
         for _ in 0..2 {
-            assert_eq!((keeper.update(&[], 0), keeper.window()), (Err(Fault::Panic), 9.0));
+            assert_eq!((law.update(&[], 0), law.window()), (Err(Fault::Panic), 9.0));
         }
-        let told = keeper.report(&Period { outstanding: 3.0, ..Period::default() });
+        let told = law.report(&Period { outstanding: 3.0, ..Period::default() });
         assert_eq!((told.outstanding, told.most, told.total), (3.0, 9.0, 0.0));
     }
 
     #[test]
     fn a_window_that_cannot_be_is_as_good_as_a_panic() {
         for bad in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
-            let mut keeper = keeper(&[bad, 5.0]);
-            assert_eq!(keeper.update(&[], 0), Err(Fault::Window));
-            assert_eq!((keeper.update(&[], 0), keeper.window()), (Err(Fault::Window), 16.0));
-            keeper.replace(&Law::Fixed(4.0));
-            assert_eq!(keeper.update(&[], 0), Ok(4.0));
+            let mut law = supervised(&[bad, 5.0]);
+            assert_eq!(law.update(&[], 0), Err(Fault::Window));
+            assert_eq!((law.update(&[], 0), law.window()), (Err(Fault::Window), 16.0));
+            law.replace(&Law::Fixed(4.0));
+            assert_eq!(law.update(&[], 0), Ok(4.0));
         }
     }
 
     #[test]
     fn no_window_is_so_small_that_nothing_moves() {
-        assert_eq!(keeper(&[1e-9]).update(&[], 0), Ok(0.01));
+        assert_eq!(supervised(&[1e-9]).update(&[], 0), Ok(0.01));
     }
 }

@@ -1,0 +1,116 @@
+//! The controllers by name, with their parameters.
+
+use super::{Aimd, Bounds, Controller, Evenkeel, Fixed, Gradient2, Reflection, Vegas};
+use super::{aimd, evenkeel, gradient2, reflection, vegas};
+
+/// How a controller finds its limit, with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Algorithm {
+    /// Keeps the initial limit for good.
+    Fixed,
+    /// Additive increase, multiplicative decrease.
+    Aimd(aimd::Settings),
+    /// Estimates from response times how many transactions wait inside the server.
+    Vegas(vegas::Settings),
+    /// Compares the present response time with its long-term mean.
+    Gradient2(gradient2::Settings),
+    /// What the throttling study published.
+    Reflection(reflection::Settings),
+    /// Ours: compares the throughput of two limits, one pair after another.
+    Evenkeel(evenkeel::Settings),
+}
+
+/// Names of all controllers; the last is the default.
+pub const NAMES: [&str; 6] = ["fixed", "aimd", "vegas", "gradient2", "reflection", "evenkeel"];
+
+impl Algorithm {
+    /// All of them in the order of [`NAMES`], with the parameters as published.
+    pub fn all() -> [Self; 6] {
+        [
+            Self::Fixed,
+            Self::Aimd(aimd::Settings::default()),
+            Self::Vegas(vegas::Settings::default()),
+            Self::Gradient2(gradient2::Settings::default()),
+            Self::Reflection(reflection::Settings::default()),
+            Self::Evenkeel(evenkeel::Settings::default()),
+        ]
+    }
+
+    /// The controller: the one place that knows which algorithm is which type.
+    fn build(self, bounds: Bounds) -> Box<dyn Controller> {
+        match self {
+            Self::Fixed => Box::new(Fixed::new(bounds.initial)),
+            Self::Aimd(settings) => Box::new(Aimd::new(bounds, settings)),
+            Self::Vegas(settings) => Box::new(Vegas::new(bounds, settings)),
+            Self::Gradient2(settings) => Box::new(Gradient2::new(bounds, settings)),
+            Self::Reflection(settings) => Box::new(Reflection::new(bounds, settings)),
+            Self::Evenkeel(settings) => Box::new(Evenkeel::new(bounds, settings)),
+        }
+    }
+}
+
+/// What a controller is built from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ControllerSettings {
+    /// Which one, and its parameters.
+    pub algorithm: Algorithm,
+    /// Where it begins and how far it may go.
+    pub bounds: Bounds,
+}
+
+impl ControllerSettings {
+    /// The controller of that name, with its parameters as published.
+    pub fn named(name: &str, bounds: Bounds) -> Option<Self> {
+        let place = NAMES.iter().position(|known| *known == name)?;
+        Some(Self { algorithm: Algorithm::all()[place], bounds })
+    }
+
+    /// The name of the controller in flags and reports.
+    pub fn name(&self) -> &'static str {
+        self.build().name()
+    }
+
+    /// The same with another initial limit.
+    pub fn starting_at(self, initial: u32) -> Self {
+        self.within(Bounds { initial, ..self.bounds })
+    }
+
+    /// The same within other bounds.
+    pub fn within(self, bounds: Bounds) -> Self {
+        Self { bounds, ..self }
+    }
+
+    /// The study's controller with means over another span, in seconds, and as many readings in it as published; every
+    /// other controller as it is.
+    pub fn with_span(self, span_s: f64) -> Self {
+        match self.algorithm {
+            Algorithm::Reflection(settings) => {
+                Self { algorithm: Algorithm::Reflection(settings.with_span(span_s)), ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// The controller before its first sample.
+    pub fn build(&self) -> Box<dyn Controller> {
+        self.algorithm.build(self.bounds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Sample;
+
+    #[test]
+    fn every_name_builds_the_controller_of_that_name() {
+        for name in NAMES {
+            let settings = ControllerSettings::named(name, Bounds::starting_at(8)).unwrap();
+            assert_eq!((settings.name(), settings.build().name()), (name, name));
+            assert_eq!(settings.starting_at(12).build().update(&Sample::default()).limit, 12, "{name}");
+            let narrow = Bounds { initial: 8, range: (2, 16) };
+            assert_eq!(settings.within(narrow), ControllerSettings::named(name, narrow).unwrap(), "{name}");
+        }
+        assert_eq!(ControllerSettings::named("eveenkeel", Bounds::starting_at(8)), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! Where a limit begins and between which limits it stays: what all controllers have in common.
+
+/// The limit that a controller begins with and the range that it never leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The limit before anything has been measured.
+    pub initial: u32,
+    /// The lowest and the highest limit.
+    pub range: (u32, u32),
+}
+
+impl Bounds {
+    /// Another limit to begin with, within the usual range.
+    pub fn starting_at(initial: u32) -> Self {
+        Self { initial, ..Self::default() }
+    }
+
+    /// The nearest limit within the range, for controllers that reckon in fractions of a transaction.
+    pub fn clamp(&self, limit: f64) -> f64 {
+        limit.clamp(f64::from(self.range.0), f64::from(self.range.1))
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { initial: 8, range: (1, 1_024) }
+    }
+}

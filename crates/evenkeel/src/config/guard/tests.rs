@@ -1,0 +1,127 @@
+//! What a file of a guard may say, and what is wrong in one.
+
+use super::*;
+use evenkeel_core::control::search;
+
+const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
+
+fn error(more: &str) -> String {
+    GuardConfig::parse(&format!("{SHORT}{more}")).unwrap_err().to_string()
+}
+
+#[test]
+fn two_addresses_are_enough() {
+    let config = GuardConfig::parse(SHORT).unwrap();
+    let limits = (config.initial_limit, config.max_limit);
+    assert_eq!((config.controller.as_str(), limits), ("evenkeel", (8, 1_024)));
+    assert_eq!(config.plan.options, Options::default());
+}
+
+#[test]
+fn keys_are_taken_under_their_old_names() {
+    let read = |control: &str| {
+        let config = GuardConfig::parse(&format!("{SHORT}[control]\n{control}")).unwrap();
+        (config.initial_limit, config.max_limit)
+    };
+    assert_eq!(read("limit = 9\nlimit_max = 99"), (9, 99));
+    assert_eq!(read("limit = 9\nlimit_max = 99"), read("initial_limit = 9\nmax_limit = 99"));
+}
+
+#[test]
+fn sessions_exempt_by_named_locks_can_be_bounded_otherwise() {
+    let config = GuardConfig::parse(&format!("{SHORT}[queue]\nnamed_max = 5")).unwrap();
+    assert_eq!(config.plan.options.named_max, 5);
+}
+
+#[test]
+fn the_example_shows_every_key() {
+    let text = include_str!("../../../../../examples/guard.toml");
+    let config = GuardConfig::parse(text).unwrap();
+    assert_eq!(config.weights.get("shop"), Some(&3));
+    // The keys that are commented out, because they are no defaults, can be read as well.
+    let all: String = text
+        .lines()
+        .map(|line| line.strip_prefix("#: ").unwrap_or(line))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let full = GuardConfig::parse(&all).unwrap();
+    assert_eq!(full.plan.options.queue_max, Some(10_000));
+    assert_eq!(full.plan.clients_max, Some(10_000));
+    assert!(
+        full.monitor.is_some()
+            && full.journal.is_some()
+            && full.plan.client_tls.identity.is_some()
+            && full.memory.is_some()
+    );
+}
+
+#[test]
+fn a_certificate_is_one_of_files_or_its_own() {
+    let identity =
+        |more| GuardConfig::parse(&format!("{SHORT}[client_tls]\n{more}")).unwrap().plan.client_tls.identity;
+    assert_eq!(identity(""), None);
+    assert_eq!(identity("self_signed = true"), Some(Identity::SelfSigned));
+    let files = Identity::Files { certificate: "x".into(), key: "y".into() };
+    assert_eq!(identity("certificate = 'x'\nkey = 'y'\nself_signed = false"), Some(files));
+}
+
+#[test]
+fn fitted_parameters_keep_the_limits_of_the_file() {
+    let settings = |more| {
+        let text = format!("{SHORT}[control]\ncontroller = 'aimd'\nmax_limit = 99\n{more}");
+        GuardConfig::parse(&text).unwrap().controller_settings().unwrap()
+    };
+    let (published, fitted) = (settings(""), settings("fitted = true"));
+    assert_ne!(published, fitted);
+    let bounds = Bounds { initial: 8, range: (1, 99) };
+    assert_eq!(fitted, search::fitted("aimd").unwrap().within(bounds));
+}
+
+#[test]
+fn the_studys_controller_takes_another_span_and_no_other_controller_does() {
+    let settings = |controller: &str, more: &str| {
+        let text = format!("{SHORT}[control]\ncontroller = '{controller}'\n{more}");
+        GuardConfig::parse(&text).unwrap().controller_settings().unwrap()
+    };
+    let short = "reflection_span = '6s'";
+    assert_eq!(settings("reflection", "reflection_span = '60s'"), settings("reflection", ""));
+    assert_eq!(settings("reflection", short), settings("reflection", "").with_span(6.0));
+    assert_ne!(settings("reflection", short), settings("reflection", ""));
+    assert_eq!(settings("vegas", short), settings("vegas", ""));
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    for (more, expected) in [
+        ("[control]\ncontroler = 'fixed'", "did you mean `controller`?"),
+        ("[control]\ncontroller = 'vega'", "vegas"),
+        ("[control]\nfitted = true", "`evenkeel` has no fitted parameters; those of `aimd`"),
+        ("[control]\ninitial_limit = 0", "`initial_limit` must be between 1"),
+        ("[control]\ninitial_limit = 9\nmax_limit = 3", "`initial_limit` 9 is above `max_limit` 3"),
+        ("[control]\nlimit = 0", "`initial_limit` must be between 1"),
+        ("[control]\nlimit = 9\ninitial_limit = 9", "`limit` is the old name of `initial_limit`"),
+        ("[control]\ntick = '1h'", "`tick` must be between"),
+        ("[control]\nreflection_span = '1ms'", "`reflection_span` must be a tick or more"),
+        ("[weights]\nshop = 0", "`shop` must be a whole number"),
+        ("[weights]\nshop = 'much'", "`shop` must be a whole number"),
+        ("[queue]\nwait = 'long'", "`wait`"),
+        ("[queue]\nby = 'host'", "`by` is \"host\""),
+        ("[client_tls]\ncertificate = 'x'", "belong together"),
+        ("[client_tls]\nself_signed = true\ncertificate = 'x'\nkey = 'y'", "exclude each other"),
+        ("[client_tls]\nmode = 'verify-ca'", "\"required\", \"preferred\" or \"disabled\""),
+        ("[backend_tls]\nmode = 'on'", "\"verify-ca\", \"verify-identity\""),
+        ("[backend_tls]\nmode = 'preferred'\nauthorities = 'x'", "hint: verify-identity"),
+        ("[backend_tls]\nmode = 'verify-ca'", "no authorities"),
+        ("threads = 0", "`threads` must be between"),
+        ("log = 'xml'", "`log` is \"xml\""),
+        ("log_decisions = 'some'", "`log_decisions` is \"some\""),
+        ("clients_max = 0", "`clients_max` must be 1 or more"),
+        ("login_max = '20ms'", "`login_max` must be 1s or more"),
+        ("backend_silence = '0s'", "`backend_silence` must be 1s or more"),
+    ] {
+        let error = error(more);
+        assert!(error.contains(expected), "{more}: {error}");
+    }
+    assert!(GuardConfig::parse("backend = 'x:1'").unwrap_err().to_string().contains("`listen` is missing"));
+    assert!(GuardConfig::parse("listen = 'nowhere'\nbackend = 'x:1'").is_err());
+}

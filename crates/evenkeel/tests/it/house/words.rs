@@ -1,0 +1,155 @@
+//! One word, one meaning: words that the glossary retired are in no name, flag or key.
+
+use super::{all_sources, root};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Files that name old flags and keys because these are still taken.
+const OLD_NAMES: [&str; 3] = ["old_flags.rs", "old_keys.rs", "old_names.rs"];
+
+/// A row of the table: words, and the folders in which nothing may have these names; everywhere where there are none.
+struct Retired {
+    words: Vec<String>,
+    folders: Vec<String>,
+}
+
+/// The table at the end of the glossary.
+fn retired() -> Vec<Retired> {
+    let text = fs::read_to_string(root().join("docs/glossary.md")).expect("the glossary");
+    let (_, table) = text.split_once("\nWords not used:\n").expect("a section of words not used");
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|line| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
+        assert_eq!(cells.len(), 3, "{line}");
+        Retired { words: quoted(cells[0]), folders: quoted(cells[2]) }
+    })
+    .collect()
+}
+
+/// What stands in backticks.
+fn quoted(cell: &str) -> Vec<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// All names of a source: identifiers of the code, flags in its strings, and strings that are a single word, as keys are.
+fn names(text: &str) -> BTreeSet<String> {
+    let (code, strings) = split(text);
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut names: BTreeSet<String> = code.split(|c| !is_part(c)).map(str::to_owned).collect();
+    for string in strings {
+        let flags = string.split("--").skip(1);
+        let is_flag = |c: char| c.is_ascii_lowercase() || c == '-';
+        names.extend(flags.map(|rest| rest.split(|c| !is_flag(c)).next().unwrap_or_default().to_owned()));
+        names.insert(string);
+    }
+    names
+}
+
+/// The code of a source without comments and strings, and the strings.
+fn split(text: &str) -> (String, Vec<String>) {
+    let (mut code, mut strings, mut rest) = (String::new(), Vec::new(), text);
+    while let Some(first) = rest.chars().next() {
+        let length = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if let Some((string, length)) = raw_string(rest, &code).or_else(|| string(rest)) {
+            strings.push(string.to_owned());
+            code.push(' ');
+            length
+        } else if let Some(length) = character(rest) {
+            code.push(' ');
+            length
+        } else {
+            code.push(first);
+            first.len_utf8()
+        };
+        rest = &rest[length..];
+    }
+    (code, strings)
+}
+
+/// A string at the start of a text, and the length of it with its quotes.
+fn string(text: &str) -> Option<(&str, usize)> {
+    let inner = text.strip_prefix('"')?;
+    let mut escaped = false;
+    let end = inner.find(|c| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    })?;
+    Some((&inner[..end], end + 2))
+}
+
+/// A raw string at the start of a text, behind this code, and the length of it with all that is around it.
+fn raw_string<'a>(text: &'a str, before: &str) -> Option<(&'a str, usize)> {
+    let inner =
+        text.strip_prefix('r').filter(|_| !before.ends_with(|c: char| c.is_alphanumeric() && c != 'b'))?;
+    let hashes = inner.len() - inner.trim_start_matches('#').len();
+    let inner = inner[hashes..].strip_prefix('"')?;
+    let close = format!("\"{}", "#".repeat(hashes));
+    let end = inner.find(&close)?;
+    Some((&inner[..end], 2 + hashes + end + close.len()))
+}
+
+/// The length of a character in quotes at the start of a text; a lifetime is none.
+fn character(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('\'')?;
+    match inner.strip_prefix('\\') {
+        Some(escaped) => escaped.get(1..)?.find('\'').map(|end| end + 4),
+        None => {
+            let one = inner.chars().next()?.len_utf8();
+            inner[one..].starts_with('\'').then_some(one + 2)
+        }
+    }
+}
+
+/// Words of the table that a source uses as names.
+fn used<'a>(path: &Path, names: &BTreeSet<String>, retired: &'a [Retired]) -> Vec<&'a String> {
+    let is_here = |row: &&Retired| {
+        row.folders.is_empty() || row.folders.iter().any(|folder| path.starts_with(root().join(folder)))
+    };
+    let words = retired.iter().filter(is_here).flat_map(|row| &row.words);
+    words.filter(|word| names.contains(*word)).collect()
+}
+
+#[test]
+fn words_that_the_glossary_retired_are_in_no_name_flag_or_key() {
+    let retired = retired();
+    assert!(retired.len() > 10, "only {} rows found", retired.len());
+    for (path, text) in all_sources() {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if OLD_NAMES.contains(&file.as_str()) || path.ends_with("house/words.rs") {
+            continue;
+        }
+        let used = used(&path, &names(&text), &retired);
+        assert!(used.is_empty(), "{}: {used:?}; docs/glossary.md has the words to use", path.display());
+    }
+}
+
+#[test]
+fn folders_of_the_table_exist() {
+    for folder in retired().iter().flat_map(|row| &row.folders) {
+        assert!(root().join(folder).is_dir(), "{folder} is no folder");
+    }
+}
+
+#[test]
+fn names_flags_and_keys_are_seen_and_words_of_sentences_are_not() {
+    let text = "// let comment = 1;\nlet name: &'a str = \"--old-flag and 'words' \\\" here\";\n\
+                fields.optional(\"key\"); let c = '\\''; let raw = r#\"raw \"one\"\"#; let last = '\"';\n";
+    let names = names(text);
+    for seen in ["name", "old-flag", "key", "optional", "raw", "last"] {
+        assert!(names.contains(seen), "{seen} in {names:?}");
+    }
+    for not in ["comment", "words", "here", "one"] {
+        assert!(!names.contains(not), "{not} in {names:?}");
+    }
+}
+
+#[test]
+fn a_retired_word_is_found_in_its_folders_and_not_elsewhere() {
+    let row = Retired { words: vec!["Keeper".to_owned()], folders: vec!["crates/guard".to_owned()] };
+    let names = names("struct Keeper;");
+    let at = |path: &str| used(&root().join(path), &names, std::slice::from_ref(&row)).len();
+    assert_eq!((at("crates/guard/src/lib.rs"), at("crates/lab/src/lib.rs")), (1, 0));
+}

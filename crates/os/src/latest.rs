@@ -1,0 +1,36 @@
+//! The latest value of something that changes, from the loop that has it to the threads that show it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The latest `T`, which one thread puts here and any thread may get. Clones share it.
+#[derive(Debug)]
+pub struct Latest<T>(Arc<Mutex<Option<Arc<T>>>>);
+
+impl<T> Clone for Latest<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Default for Latest<T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T> Latest<T> {
+    /// There is no value yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces the value that was the latest so far.
+    pub fn put(&self, value: T) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(value));
+    }
+
+    /// The latest value; `None` before the first.
+    pub fn get(&self) -> Option<Arc<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
