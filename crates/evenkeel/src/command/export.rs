@@ -49,7 +49,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Format::Json => export::json(&plan, &folder.manifest()?, &summary, &runs)?,
     };
     match &args.to {
-        Some(path) => std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?,
+        Some(path) => out::file(path, &text).with_context(|| format!("writing {}", path.display()))?,
         None => out::write(&text).context("writing to standard output")?,
     }
     // All that is exported stands in the files that could be read.

@@ -209,5 +209,5 @@ fn periods(studies: &[Study]) -> String {
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("writing {}", path.display()))
+    out::file(path, text).with_context(|| format!("writing {}", path.display()))
 }

@@ -55,7 +55,7 @@ fn finish(session: &Session, args: &Args, folder: &Folder, plan: &PlanFile) -> R
     folder.write_text("report.html", &page)?;
     let report = args.out.clone().unwrap_or_else(|| folder.path().join("report.html"));
     if args.out.is_some() {
-        std::fs::write(&report, &page).with_context(|| format!("writing {}", report.display()))?;
+        out::file(&report, &page).with_context(|| format!("writing {}", report.display()))?;
     }
     if args.json {
         out::line(serde_json::to_string_pretty(&results)?)?;
