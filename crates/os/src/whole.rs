@@ -120,6 +120,17 @@ mod tests {
     }
 
     #[test]
+    fn an_older_file_stays_where_the_new_one_cannot_be_written() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("report.html");
+        fs::write(&path, "old").unwrap();
+        // A folder of that name, which cannot be removed as a file is.
+        fs::create_dir(beside(&path).unwrap()).unwrap();
+        assert!(replace(&path, b"new").is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+
+    #[test]
     fn a_file_that_is_replaced_keeps_who_may_read_it_and_leaves_nothing_beside() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("report.html");

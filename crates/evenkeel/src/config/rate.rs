@@ -60,6 +60,7 @@ fn list(text: &str) -> Result<RatePlan, String> {
 
 fn number(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
+        Ok(rate) if !(rate.is_finite() && rate > 0.0) => Err(format!("{rate} is no rate: it is above 0")),
         Ok(rate) => check_rate(rate).map_err(|error| error.to_string()),
         Err(_) => Err(format!("{:?} is no number", text.trim())),
     }
