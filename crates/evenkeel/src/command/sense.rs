@@ -39,8 +39,9 @@ Examples:
       a profile whose CPU figures are those of db1
 
 The first line is {\"sense\":{...}}, all others are {\"reading\":{...}}, and {\"pong\":{...}} for each line `ping N` on standard
-input. It ends by 0 when standard input or output is closed and with --for, and at a signal by the code of that. It changes nothing and needs no rights;
-the bytes that a server reads and writes are shown to its own account and to root alone.")]
+input. It ends by 0 when standard input or output is closed and with --for, and at a signal by the code of that one. It
+changes nothing and needs no rights; the bytes that a server reads and writes are shown to its own account and to root
+alone.")]
 pub struct Args {
     /// Time between two readings, 10ms to 60s
     #[arg(long, value_name = "TIME", default_value = "100ms")]

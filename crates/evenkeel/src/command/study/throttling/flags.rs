@@ -87,7 +87,8 @@ pub fn plan(session: &Session, args: &Args) -> Result<PlanFile> {
         format: FORMAT,
         id,
         created_unix_s,
-        command: std::env::args().skip(1).collect(),
+        // A path need not be text.
+        command: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         quick: args.quick,
         seed: args.seed,
         ebs: args.ebs.unwrap_or(if args.quick { 1 } else { 10 }),
