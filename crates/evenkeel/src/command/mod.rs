@@ -26,8 +26,8 @@ mod tell;
 
 use crate::cli::{Cli, Command};
 use crate::failure::WithHint;
-use crate::signals;
 use crate::table::Look;
+use crate::{out, signals};
 use anyhow::Result;
 use evenkeel_os::stop::Stop;
 use std::io::IsTerminal;
@@ -59,7 +59,7 @@ impl Session {
 /// Does what was asked.
 pub fn run(cli: Cli) -> Result<ExitCode> {
     if let Command::Completions { shell } = cli.command {
-        print_completions(shell);
+        print_completions(shell)?;
         return Ok(ExitCode::SUCCESS);
     }
     // A service reads its configuration again at SIGHUP, and keeps nothing in a home: a service may have none.
@@ -123,7 +123,9 @@ fn console_size() -> (usize, usize) {
     if told { (usize::from(size.ws_col), usize::from(size.ws_row)) } else { (80, 24) }
 }
 
-fn print_completions(shell: clap_complete::Shell) {
+fn print_completions(shell: clap_complete::Shell) -> Result<()> {
     use clap::CommandFactory;
-    clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut script);
+    Ok(out::raw(&String::from_utf8_lossy(&script))?)
 }
