@@ -1,6 +1,6 @@
 //! How a failure is told: what went wrong, while doing what, and what to do next.
 
-use crate::signals;
+use crate::{out, signals};
 use evenkeel_bus::BusError;
 use evenkeel_lab::data::DataError;
 use evenkeel_lab::load::LoadError;
@@ -60,10 +60,10 @@ impl<T, E: Into<anyhow::Error>> WithHint<T> for Result<T, E> {
 /// Prints an error to the terminal's error stream. That somebody asked to stop is none.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     let Some(stopped) = stopped(error) else {
-        eprint!("{}", render(error));
+        out::tell(&render(error));
         return ExitCode::from(WRONG_USE);
     };
-    eprintln!("{stopped}");
+    out::tell(&format!("{stopped}\n"));
     signals::exit_code()
 }
 

@@ -1,9 +1,27 @@
-//! Standard output, where results go.
+//! Where text goes: standard output for results, the error stream for the rest, and files that the user names.
+//!
+//! All text for a terminal comes through here, and what others wrote into it (servers, far machines, folders) cannot steer the
+//! terminal: control characters are left out, besides our own colours.
 
+use crate::table::INKS;
+use evenkeel_os::replace;
+use std::borrow::Cow;
+use std::fs;
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 
 /// Writes a result. A reader that has seen enough (`| head`) is no error.
 pub fn write(text: &str) -> io::Result<()> {
+    raw(&harmless(text))
+}
+
+/// Writes a line of a result.
+pub fn line(text: impl AsRef<str>) -> io::Result<()> {
+    write(&format!("{}\n", text.as_ref()))
+}
+
+/// Writes as it is what steers the terminal on purpose.
+pub fn raw(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -11,7 +29,88 @@ pub fn write(text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes a line of a result.
-pub fn line(text: impl AsRef<str>) -> io::Result<()> {
-    write(&format!("{}\n", text.as_ref()))
+/// Says something on the error stream. One that is full or that nobody reads any more changes nothing of how a command ends.
+pub fn tell(text: &str) {
+    let _ = io::stderr().lock().write_all(harmless(text).as_bytes());
+}
+
+/// Writes a file that the user named, whole or not at all, through a symbolic link of his. What is no file, as /dev/stdout, is
+/// written as it comes.
+///
+/// # Errors
+/// It cannot be written. An older one is there still.
+pub fn file(path: &Path, text: &str) -> io::Result<()> {
+    let there = match fs::metadata(path) {
+        Ok(there) if !there.is_file() => return fs::write(path, text),
+        Ok(_) => fs::canonicalize(path)?,
+        Err(_) => return replace(path, text.as_bytes()),
+    };
+    match replace(&there, text.as_bytes()) {
+        // A file that may be written in a folder that may not, or one that is mounted by itself.
+        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ResourceBusy) => {
+            fs::write(path, text)
+        }
+        outcome => outcome,
+    }
+}
+
+/// The text without control characters, besides ends of lines, tabs and our own colours.
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    let steers = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+    let Some(mut at) = text.find(steers) else { return text.into() };
+    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
+    loop {
+        let (before, odd) = rest.split_at(at);
+        kept.push_str(before);
+        let ink = INKS.iter().find(|ink| odd.starts_with(**ink)).copied().unwrap_or_default();
+        kept.push_str(ink);
+        let length = if ink.is_empty() { odd.chars().next().map_or(0, char::len_utf8) } else { ink.len() };
+        rest = &odd[length..];
+        at = match rest.find(steers) {
+            Some(at) => at,
+            None => break,
+        };
+    }
+    kept.push_str(rest);
+    kept.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Ink, paint};
+
+    #[test]
+    fn what_others_wrote_cannot_steer_the_terminal() {
+        for (text, left) in [
+            ("a\u{1b}]0;owned\u{7}b\n\tc", "a]0;ownedb\n\tc"),
+            ("\u{1b}[2J\u{1b}c\r\u{9b}31m\u{7f}", "[2Jc31m"),
+            ("\u{1b}", ""),
+            ("käse\u{1b}", "käse"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(harmless(text), left, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn our_own_colours_stay() {
+        for ink in [Ink::Strong, Ink::Soft, Ink::Good, Ink::Doubt, Ink::Bad] {
+            let painted = paint("x", ink, true);
+            assert_eq!(harmless(&painted), painted);
+        }
+    }
+
+    #[test]
+    fn a_file_goes_through_the_users_own_link_and_an_older_one_stays_where_it_cannot_be_written() {
+        let home = tempfile::tempdir().unwrap();
+        let (real, link) = (home.path().join("real"), home.path().join("link"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        file(&link, "new").unwrap();
+        assert_eq!(fs::read(&real).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(file(&home.path().join("no/such/folder"), "x").is_err());
+        file(Path::new("/dev/null"), "x").unwrap();
+    }
 }

@@ -25,6 +25,7 @@ pub mod tls;
 mod torn;
 mod uring;
 mod wake;
+mod whole;
 mod work;
 
 pub use access::{Access, group_id};
@@ -41,6 +42,7 @@ pub use socket::{Endpoint, PARTS, Socket};
 pub use space::{free_bytes, is_control_groups};
 pub use uring::{Completed, Ring, try_ring};
 pub use wake::Wake;
+pub use whole::{open_own, read_whole, replace};
 pub use work::Work;
 
 use std::io;

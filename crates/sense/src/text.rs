@@ -57,9 +57,10 @@ pub(crate) fn rise(before: u64, after: u64) -> Option<u64> {
     }
 }
 
-/// `part` in percent of `whole`; `None` where the whole is nothing.
+/// `part` in percent of `whole`; `None` where the whole is nothing, or so near to it that there is no such number.
 pub(crate) fn percent(part: Nanos, whole: f64) -> Option<f64> {
-    (whole > 0.0 && whole.is_finite()).then(|| 100.0 * part.0 as f64 / whole)
+    let share = (whole > 0.0 && whole.is_finite()).then(|| 100.0 * part.0 as f64 / whole);
+    share.filter(|share| share.is_finite())
 }
 
 #[cfg(test)]
@@ -83,6 +84,14 @@ mod tests {
         assert_eq!(rise(u64::from(u32::MAX), 4), Some(5));
         assert_eq!(rise(1000, 4), None);
         assert_eq!(rise(u64::MAX, 0), None);
+    }
+
+    #[test]
+    fn a_share_of_next_to_nothing_is_none_and_not_infinite() {
+        assert_eq!(percent(Nanos(5), 10.0), Some(50.0));
+        for whole in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-308] {
+            assert_eq!(percent(Nanos::from_secs(1), whole), None, "{whole}");
+        }
     }
 
     #[test]

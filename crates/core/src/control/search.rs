@@ -89,7 +89,6 @@ fn draw(name: &str, random: &mut Random) -> Option<Algorithm> {
             backoff: between(0.5, 0.99),
             timeout_s: between(0.001, 5.0),
             interval_s: between(0.05, 1.0),
-            ..AIMD
         }),
         "vegas" => Algorithm::Vegas(vegas::Settings {
             alpha: between(0.5, 20.0),
@@ -105,7 +104,6 @@ fn draw(name: &str, random: &mut Random) -> Option<Algorithm> {
             smoothing: between(0.05, 1.0),
             long_intervals: between(10.0, 3_000.0),
             interval_s: between(0.05, 1.0),
-            ..GRADIENT2
         }),
         _ => return None,
     })

@@ -112,6 +112,9 @@ pub(super) fn text(first: &str, second: &str, compared: &Compared) -> String {
     for condition in &compared.conditions {
         let _ = writeln!(text, "  {}", line(condition, compared.figure));
     }
+    for unlike in &compared.unlike {
+        let _ = writeln!(text, "  not alike: {unlike}");
+    }
     for left in &compared.left_out {
         let _ = writeln!(text, "  left out: {left}");
     }
@@ -172,6 +175,6 @@ pub(super) fn as_json(first: &str, second: &str, compared: &Compared) -> Value {
         "first": first, "second": second, "of": compared.figure.name(), "margin": compared.margin.share(),
         "ratio": comparison.ratio.ratio, "low": comparison.ratio.interval.map(|(low, _)| low),
         "high": comparison.ratio.interval.map(|(_, high)| high), "verdict": word, "runs_more": runs_more,
-        "conditions": conditions, "left_out": compared.left_out,
+        "conditions": conditions, "left_out": compared.left_out, "unlike": compared.unlike,
     })
 }

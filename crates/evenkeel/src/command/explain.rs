@@ -52,7 +52,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     let target = place::target(session, text, &args.workload)?;
     let workload = servers::remote_workload(session, &args.workload, &target)?;
-    let mut control = Control::connect(&target)?;
+    let mut control = Control::connect_until(&target, &session.stop)?;
     let (id, over) = (control.id(), AtomicBool::new(false));
     let found = std::thread::scope(|scope| {
         scope.spawn(|| end_statements(&target, id, &session.stop, &over));

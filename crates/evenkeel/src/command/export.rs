@@ -69,7 +69,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 fn write(args: &Args, text: &str) -> Result<()> {
     match &args.to {
-        Some(path) => std::fs::write(path, text).with_context(|| format!("writing {}", path.display())),
+        Some(path) => out::file(path, text).with_context(|| format!("writing {}", path.display())),
         None => out::write(text).context("writing to standard output"),
     }
 }

@@ -113,7 +113,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (plan, fewer) = plan(session, args)?;
     if writes(plan.workload.as_ref()) {
         // From here on the rows are no longer those of the data set's seed.
-        Stamp::mark_written(&mut Control::connect(&plan.target)?)?;
+        Stamp::mark_written(&mut Control::connect_until(&plan.target, &session.stop)?)?;
     }
     let mut view = View::new(super::profile::mode(session, false));
     let mut events = super::progress_events::ProgressEvents::for_load(plan.warm_up + plan.measure);
@@ -164,7 +164,7 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
     let cpus = cpus.map(|text| units::machine_cpus(text, "--generator-cpus")).transpose()?;
     let protocol = if args.text { Protocol::Text } else { Protocol::Prepared };
     let arrivals = arrivals(args)?;
-    let (sessions, fewer) = sessions::sessions(args, &target, workload.as_ref(), protocol)?;
+    let (sessions, fewer) = sessions::sessions(args, &target, workload.as_ref(), protocol, &session.stop)?;
     let plan = LoadPlan {
         target,
         workload,

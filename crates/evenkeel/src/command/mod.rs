@@ -27,8 +27,8 @@ pub mod study;
 
 use crate::cli::{Cli, Command};
 use crate::failure::WithHint;
-use crate::signals;
 use crate::table::Look;
+use crate::{out, signals};
 use anyhow::Result;
 use evenkeel_os::stop::Stop;
 use std::io::IsTerminal;
@@ -67,7 +67,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     // Neither needs a home: packages are made where nobody has one.
     match &cli.command {
         Command::Completions { shell } => {
-            print_completions(*shell);
+            print_completions(*shell)?;
             return Ok(ExitCode::SUCCESS);
         }
         Command::Man(args) => return man::run(args),
@@ -134,7 +134,9 @@ fn console_size() -> (usize, usize) {
     if told { (usize::from(size.ws_col), usize::from(size.ws_row)) } else { (80, 24) }
 }
 
-fn print_completions(shell: clap_complete::Shell) {
+fn print_completions(shell: clap_complete::Shell) -> Result<()> {
     use clap::CommandFactory;
-    clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut script);
+    Ok(out::raw(&String::from_utf8_lossy(&script))?)
 }

@@ -241,37 +241,42 @@ fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyF
     let study = spec::study(session, args, recorded_command(), None)?;
     let now = unix_time().as_secs();
     let workload = study.spec.series.first().map_or("profile", |series| series.workload.name());
-    let plain: String = workload
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' })
-        .collect();
+    let plain = for_folder(workload);
     let id = format!("{}-{plain}-{:04x}", crate::format::stamp(now), std::process::id() & 0xffff);
     let plan = lab_study::new_plan(&study.spec, id, now, study.settings.clone(), study.targets.clone());
-    let folder = StudyFolder::create(root, &plan)?;
-    if super::place::is_file(&args.workload) {
-        let copy = folder.path().join(WORKLOAD_FILE);
-        std::fs::copy(&args.workload, &copy)
-            .with_context(|| format!("copying {} to {}", args.workload, copy.display()))?;
-    }
+    let file = super::place::is_file(&args.workload).then(|| PathBuf::from(&args.workload));
+    let folder = resume::create(root, plan, file.as_deref().map(|file| (file, WORKLOAD_FILE)))?;
     Ok((study, folder))
 }
 
 /// Copy of the user's workload in the study's folder, so that a resumed study asks what it asked before.
 pub(super) const WORKLOAD_FILE: &str = "workload.toml";
 
+/// A workload's name as a part of a folder's: its beginning, since a file system has an end for names.
+fn for_folder(workload: &str) -> String {
+    const LETTERS_MAX: usize = 60;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' };
+    workload.chars().take(LETTERS_MAX).map(plain).collect()
+}
+
 /// This command line, without the program's name and without passwords.
 fn recorded_command() -> Vec<String> {
-    let plain =
-        |argument: String| if argument.contains("://") { without_password(&argument) } else { argument };
-    std::env::args().skip(1).map(plain).collect()
+    // A path need not be text; where one is none, nothing of a study depends on it but the folder that it is in.
+    std::env::args_os().skip(1).map(|argument| recorded(&argument.to_string_lossy())).collect()
+}
+
+/// An argument as it is kept: of a server's URL all but the password, and all of anything else. A command that is run again must not
+/// become another one, whatever it holds.
+fn recorded(argument: &str) -> String {
+    let is_server = ["mysql://", "mariadb://"].iter().any(|scheme| argument.starts_with(scheme));
+    if is_server { without_password(argument) } else { argument.to_owned() }
 }
 
 /// Prints the table, writes the report, and says how it ended.
 pub(super) fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     out::write(&table::profile(&plan, summary, &runs, super::look()))?;
-    let report = folder.path().join("report.html");
-    super::report::write(folder, &report)?;
+    let report = super::report::write(folder)?;
     if !session.quiet {
         out::line(format!("\nreport: {}", report.display()))?;
     }
@@ -297,5 +302,31 @@ pub fn mode(session: &Session, json: bool) -> Mode {
         (_, true, _) => Mode::Quiet,
         (.., true) => Mode::Live,
         (.., false) => Mode::Lines,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_kept_as_it_was_given_and_a_server_without_its_password() {
+        for (given, kept) in [
+            ("mysql://app:s3cret@db1/shop", "mysql://app@db1/shop"),
+            ("mariadb://app:s3cret@db1/shop?tls=required", "mariadb://app@db1/shop?tls=required"),
+            ("curl -s http://db1:8080/restart && ssh root@db1 true", ""),
+            ("--reset-command=curl http://db1:8080/x; ssh root@db1", ""),
+            ("--sense-with=ssh -J http://hop:22 bench@db1 evenkeel sense", ""),
+            ("--workload", ""),
+        ] {
+            assert_eq!(recorded(given), if kept.is_empty() { given } else { kept });
+        }
+    }
+
+    #[test]
+    fn a_folder_has_the_beginning_of_a_name_without_what_leads_elsewhere() {
+        assert_eq!(for_folder("shop.orders"), "shop.orders");
+        assert_eq!(for_folder("../../up"), "..-..-up");
+        assert_eq!(for_folder(&"ü".repeat(300)), "-".repeat(60));
     }
 }

@@ -39,18 +39,16 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             return Err(anyhow!("{} is a published study, which has a page of its own alone", plan.id))
                 .hint("name one study, or two profiles");
         }
-        let to = args.to.clone().unwrap_or_else(|| path.join("report.html"));
-        save(&to, &published::view(session, &plan, &runs, crate::report::published::html)?)?;
-        out::line(to.display().to_string())?;
+        let page = published::view(session, &plan, &runs, crate::report::published::html)?;
+        out::line(save(args.to.as_deref(), &path, "report.html", &page)?.display().to_string())?;
         return Ok(ExitCode::SUCCESS);
     }
     let folder = StudyFolder::open(&path)?;
     let mut is_damaged = tell_damage(&folder)?;
     let to = match &args.other {
         None => {
-            let to = args.to.clone().unwrap_or_else(|| folder.path().join("report.html"));
-            write(&folder, &to)?;
-            to
+            let page = html(&Records::read(&folder)?);
+            save(args.to.as_deref(), folder.path(), "report.html", &page)?
         }
         Some(other) => {
             let other = StudyFolder::open(&stored::path(session, args.output.as_ref(), other)?)?;
@@ -62,9 +60,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(if is_damaged { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
-/// Writes the report of a study.
-pub fn write(folder: &StudyFolder, to: &Path) -> Result<()> {
-    save(to, &html(&Records::read(folder)?))
+/// Writes the report of a study into its folder; gives where it is.
+pub fn write(folder: &StudyFolder) -> Result<PathBuf> {
+    save(None, folder.path(), "report.html", &html(&Records::read(folder)?))
 }
 
 /// Writes two studies over each other; by default beside the first.
@@ -78,14 +76,49 @@ fn write_both(one: &StudyFolder, other: &StudyFolder, to: Option<&Path>) -> Resu
         let hint = unlike.hint();
         anyhow::Error::from(unlike).context(crate::failure::Hint(hint))
     })?;
-    let beside = || one.path().join(format!("compare-{}.html", second.plan.id));
-    let to = to.map_or_else(beside, Path::to_owned);
-    save(&to, &page)?;
+    save(to, one.path(), &name_beside(other.path()), &page)
+}
+
+/// The name of a page of two studies. By the other one's folder: what stands in its plan may lead anywhere.
+fn name_beside(other: &Path) -> String {
+    format!("compare-{}.html", other.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// Writes a page to where the user said, or under a name of ours into a study's folder, where a symbolic link of that name is
+/// replaced: the folder may be somebody else's.
+fn save(to: Option<&Path>, folder: &Path, name: &str, page: &str) -> Result<PathBuf> {
+    let own = folder.join(name);
+    let written = match to {
+        Some(to) => out::file(to, page),
+        None => evenkeel_os::replace(&own, page.as_bytes()),
+    };
+    let to = to.map_or(own, Path::to_owned);
+    written
+        .with_context(|| format!("writing {}", to.display()))
+        .hint("name a file in a folder that you may write to, by --to")?;
     Ok(to)
 }
 
-fn save(to: &Path, page: &str) -> Result<()> {
-    std::fs::write(to, page)
-        .with_context(|| format!("writing {}", to.display()))
-        .hint("name a file in a folder that you may write to, by --to")
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_page_in_a_folder_of_somebody_else_overwrites_nothing_outside_of_it() {
+        let home = tempfile::tempdir().unwrap();
+        let (folder, victim) = (home.path().join("gift"), home.path().join("victim"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&victim, "mine").unwrap();
+        std::os::unix::fs::symlink(&victim, folder.join("report.html")).unwrap();
+        assert_eq!(save(None, &folder, "report.html", "page").unwrap(), folder.join("report.html"));
+        assert_eq!(fs::read(&victim).unwrap(), b"mine");
+        assert_eq!(fs::read(folder.join("report.html")).unwrap(), b"page");
+    }
+
+    #[test]
+    fn a_page_of_two_studies_is_named_by_a_folder_and_stays_in_the_first_one() {
+        assert_eq!(name_beside(Path::new("/runs/two")), "compare-two.html");
+        assert_eq!(name_beside(Path::new("..")), "compare-.html");
+    }
 }

@@ -1,13 +1,14 @@
-//! A study that goes on where it was stopped or killed.
+//! A study that goes on where it was stopped or killed, and what has to be kept for that.
 
 use super::profile::WORKLOAD_FILE;
 use super::spec::{self, Study};
 use super::{Session, place};
 use crate::cli::{Cli, Command};
 use crate::failure::WithHint;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, Parser};
+use evenkeel_core::rates::RatePlan;
 use evenkeel_study::profile::{self as lab_study, StudyError};
 use evenkeel_study::store::format::{PlanFile, ResetRecord, SettingsRecord};
 use evenkeel_study::store::{self, StudyFolder};
@@ -27,24 +28,75 @@ pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, Study
         lab_study::recover(&session.home, name, &plan.id, &session.stop, &mut drop)?;
     }
     let file = path.join(WORKLOAD_FILE);
+    check_file(&plan, &file)?;
     let study = spec::study(session, &args, plan.command.clone(), file.exists().then_some(file))?;
-    let fresh =
-        lab_study::new_plan(&study.spec, plan.id.clone(), 0, study.settings.clone(), study.targets.clone());
-    same(&plan, &fresh)?;
+    check(&plan, &study)?;
     Ok((study, folder))
 }
 
+/// Makes the folder of a new study, with a copy of the user's file that it is made of, so that it goes on with what it began with.
+///
+/// # Errors
+/// The folder cannot be made, or the file cannot be read.
+pub(super) fn create(root: &Path, mut plan: PlanFile, file: Option<(&Path, &str)>) -> Result<StudyFolder> {
+    let Some((file, name)) = file else { return Ok(StudyFolder::create(root, &plan)?) };
+    let bytes = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
+    plan.file_crc32 = Some(crc32fast::hash(&bytes));
+    let folder = StudyFolder::create(root, &plan)?;
+    let copy = folder.path().join(name);
+    evenkeel_os::replace(&copy, &bytes).with_context(|| format!("writing {}", copy.display()))?;
+    Ok(folder)
+}
+
+/// Refuses to go on with a file that was edited: runs of two different questions would be averaged under one name.
+pub(super) fn check_file(stored: &PlanFile, file: &Path) -> Result<()> {
+    let Some(kept) = stored.file_crc32 else { return Ok(()) };
+    let now = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
+    if crc32fast::hash(&now) == kept {
+        return Ok(());
+    }
+    Err(StudyError::Differs(format!("{} is no longer what it was", file.display())).into())
+}
+
 /// Refuses to go on with another study under the same name.
-pub(super) fn same(stored: &PlanFile, now: &PlanFile) -> Result<()> {
+pub(super) fn check(stored: &PlanFile, study: &Study) -> Result<()> {
+    let (settings, targets) = (study.settings.clone(), study.targets.clone());
+    let fresh = lab_study::new_plan(&study.spec, stored.id.clone(), 0, settings, targets);
+    match difference(stored, &fresh, &study.spec.rates) {
+        None => Ok(()),
+        Some(what) => Err(StudyError::Differs(what).into()),
+    }
+}
+
+fn difference(stored: &PlanFile, now: &PlanFile, rates: &RatePlan) -> Option<String> {
     let labels = |plan: &PlanFile| plan.series.iter().map(|series| series.label.clone()).collect::<Vec<_>>();
-    let differs = |what: String| Err(StudyError::Differs(what).into());
-    if labels(stored) != labels(now) {
-        return differs(format!("series {:?} instead of {:?}", labels(now), labels(stored)));
+    let asked = |plan: &PlanFile| plan.series.iter().map(|one| one.workload.clone()).collect::<Vec<_>>();
+    match () {
+        () if labels(stored) != labels(now) => {
+            Some(format!("series {:?} instead of {:?}", labels(now), labels(stored)))
+        }
+        () if asked(stored) != asked(now) => {
+            Some(format!("workloads {:?} instead of {:?}", asked(now), asked(stored)))
+        }
+        () if stored.seed != now.seed => Some(format!("seed {} instead of {}", now.seed, stored.seed)),
+        () if stored.rate != now.rate => Some(format!("rates {:?} instead of {:?}", now.rate, stored.rate)),
+        () if !fits(&stored.settings, &now.settings) => {
+            Some("settings, which follow from the command and this machine's CPUs".to_owned())
+        }
+        () if stored.cells.iter().any(|cell| cell.series >= stored.series.len()) => {
+            Some("cells of a series that the plan does not have".to_owned())
+        }
+        () => {
+            stranger(stored, rates).map(|rate| format!("a cell at {rate} requests/s that nobody asked for"))
+        }
     }
-    if !fits(&stored.settings, &now.settings) {
-        return differs("settings, which follow from the command and this machine's CPUs".to_owned());
-    }
-    Ok(())
+}
+
+/// The rate of a cell that is none of a list. By a thousand-millionth it may differ: a number is read back as nearly as that.
+fn stranger(stored: &PlanFile, rates: &RatePlan) -> Option<f64> {
+    let RatePlan::List(listed) = rates else { return None };
+    let is_listed = |rate: f64| listed.iter().any(|own| (own / rate - 1.0).abs() < 1e-9);
+    stored.cells.iter().map(|cell| cell.rate_per_s).find(|rate| !is_listed(*rate))
 }
 
 /// Whether a study may go on with these settings. Older plans say "restart" also where data was
@@ -88,10 +140,44 @@ fn given(matches: &ArgMatches) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
 
     fn given_in(line: &str) -> Vec<String> {
         let matches = Cli::command().get_matches_from(line.split(' '));
         given(matches.subcommand_matches("profile").unwrap())
+    }
+
+    #[test]
+    fn a_study_goes_on_with_what_it_began_with_and_with_nothing_else() {
+        let stored = fixture::demo().plan;
+        let rates = RatePlan::Auto(6);
+        assert_eq!(difference(&stored, &stored, &rates), None);
+        let mut seed = stored.clone();
+        seed.seed += 1;
+        let mut workload = stored.clone();
+        workload.series[0].workload = "another".to_owned();
+        let rate = PlanFile { rate: "500,900".to_owned(), ..stored.clone() };
+        for (now, what) in [(seed, "seed"), (workload, "workloads"), (rate, "rates")] {
+            assert!(difference(&stored, &now, &rates).is_some_and(|told| told.contains(what)), "{what}");
+        }
+        let own: Vec<f64> = stored.cells.iter().map(|cell| cell.rate_per_s).collect();
+        assert_eq!(difference(&stored, &stored, &RatePlan::List(own)), None);
+        let told = difference(&stored, &stored, &RatePlan::List(vec![500.0, 900.0]));
+        assert!(told.is_some_and(|told| told.contains("nobody asked for")));
+    }
+
+    #[test]
+    fn a_file_that_was_edited_in_the_folder_is_refused_and_one_of_an_older_plan_is_not_looked_at() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("orders.toml");
+        std::fs::write(&file, "SELECT 1").unwrap();
+        let folder = create(home.path(), fixture::demo().plan, Some((&file, WORKLOAD_FILE))).unwrap();
+        let (plan, copy) = (folder.plan().unwrap(), folder.path().join(WORKLOAD_FILE));
+        check_file(&plan, &copy).unwrap();
+        std::fs::write(&copy, "SELECT 2").unwrap();
+        let error = check_file(&plan, &copy).unwrap_err();
+        assert!(error.to_string().contains("workload.toml is no longer what it was"), "{error}");
+        check_file(&PlanFile { file_crc32: None, ..plan }, &copy).unwrap();
     }
 
     #[test]

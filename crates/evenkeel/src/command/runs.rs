@@ -119,7 +119,9 @@ fn of_published(session: &Session, folder: &StudyFolder) -> Result<Option<Listed
 mod tests {
     use crate::fixture;
     use evenkeel_study::profile::summarise;
-    use evenkeel_study::store::format::{CaveatRecord, CountsRecord, SeverityRecord, TimesRecord, Verdict};
+    use evenkeel_study::store::format::{
+        CaveatRecord, CountsRecord, SeverityRecord, SweepRecord, TimesRecord, Verdict,
+    };
 
     #[test]
     fn the_summary_of_a_profile_names_capacity_and_trust() {
@@ -131,6 +133,36 @@ mod tests {
         assert!(headline.trust_theta_percent > Some(0.0) && headline.trust_ended, "{headline:?}");
         let capacity = headline.capacity_per_s.as_ref().unwrap();
         assert!(capacity.low < Some(capacity.mean) && Some(capacity.mean) < capacity.high, "{capacity:?}");
+    }
+
+    #[test]
+    fn a_study_that_ended_before_its_first_run_has_ended_and_was_not_stopped() {
+        let mut fixture = fixture::demo();
+        fixture.plan.settings.within_s = Some(1.0);
+        fixture.plan.cells.clear();
+        assert!(!summarise(&fixture.plan, &[]).complete, "it goes on");
+        fixture.plan.ended = Some("the time is up".to_owned());
+        let summary = summarise(&fixture.plan, &[]);
+        assert!(summary.complete && summary.headlines.iter().all(|one| !one.bounds.is_something()));
+    }
+
+    #[test]
+    fn a_sweep_of_series_that_the_plan_does_not_have_is_told_without_their_name() {
+        let mut fixture = fixture::factors();
+        for series in [vec![], vec![99]] {
+            fixture.plan.sweeps = vec![SweepRecord {
+                series,
+                reason: "the response does not settle".to_owned(),
+                not_measured_per_s: vec![300.0],
+            }];
+            fixture.plan.settings.repeats = u32::MAX;
+            let summary = summarise(&fixture.plan, &fixture.runs);
+            assert!(
+                summary.caveats.iter().any(|caveat| caveat.text.contains("300")),
+                "{:?}",
+                summary.caveats
+            );
+        }
     }
 
     #[test]

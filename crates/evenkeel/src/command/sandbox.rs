@@ -276,7 +276,7 @@ fn confirmed(session: &Session, names: &[String]) -> Result<bool> {
     if what.is_empty() {
         return Ok(false);
     }
-    eprint!("remove {} with all data? [y/N] ", what.join(", "));
+    out::tell(&format!("remove {} with all data? [y/N] ", what.join(", ")));
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     Ok(answer.trim().eq_ignore_ascii_case("y"))

@@ -7,6 +7,7 @@ use super::Session;
 use crate::clock::{monotonic, unix_time};
 use crate::config::units;
 use crate::failure::WithHint;
+use crate::signals;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_sense::far::{self, FarProbe, Wanted};
@@ -38,8 +39,9 @@ Examples:
       a profile whose CPU figures are those of db1
 
 The first line is {\"sense\":{...}}, all others are {\"reading\":{...}}, and {\"pong\":{...}} for each line `ping N` on standard
-input. It ends when standard input or output is closed, at SIGTERM, and with --for. It changes nothing and needs no rights;
-the bytes that a server reads and writes are shown to its own account and to root alone.")]
+input. It ends by 0 when standard input or output is closed and with --for, and at a signal by the code of that one. It
+changes nothing and needs no rights; the bytes that a server reads and writes are shown to its own account and to root
+alone.")]
 pub struct Args {
     /// Time between two readings, 10ms to 60s
     #[arg(long, value_name = "TIME", default_value = "100ms")]
@@ -71,7 +73,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     thread::Builder::new().name("sense".into()).spawn(move || plan.say(&mut probe, &ends))?;
     loop {
         match ended.recv_timeout(LOOK) {
-            Err(RecvTimeoutError::Timeout) if !session.stop.is_set() => {}
+            Err(RecvTimeoutError::Timeout) if session.stop.is_set() => return Ok(signals::exit_code()),
+            Err(RecvTimeoutError::Timeout) => {}
             _ => return Ok(ExitCode::SUCCESS),
         }
     }

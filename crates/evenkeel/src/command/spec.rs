@@ -83,7 +83,10 @@ pub fn study(
         reset,
         theta_ceiling_percent: ceiling(args.theta_ceiling)?,
         objective_p95: args.objective.as_deref().map(|text| positive(text, "--objective")).transpose()?,
-        tolerance: Tolerance { standard_error: args.tolerance_se, spread: args.tolerance_spread },
+        tolerance: Tolerance {
+            standard_error: tolerance(args.tolerance_se, "--tolerance-se")?,
+            spread: tolerance(args.tolerance_spread, "--tolerance-spread")?,
+        },
         generator_cpus,
         request_log: args.request_log,
         // A run that was disturbed is one of many, and a further one comes anyway where it tells more.
@@ -185,6 +188,15 @@ fn positive(text: &str, flag: &str) -> Result<Nanos> {
         return Err(anyhow::anyhow!("{flag} {text} is no time at all")).hint("write it as 250ms, 10s or 2m");
     }
     Ok(duration)
+}
+
+/// What is no number could not be kept in the plan.
+fn tolerance(percent: f64, flag: &str) -> Result<f64> {
+    if !(percent.is_finite() && percent >= 0.0) {
+        return Err(anyhow::anyhow!("{flag} {percent} is no tolerance, which is 0 or more"))
+            .hint("write it in percent of tau, or leave it out");
+    }
+    Ok(percent)
 }
 
 fn ceiling(percent: f64) -> Result<f64> {
@@ -301,6 +313,15 @@ mod tests {
         for text in ["0", "-5%", "110%", "narrow", "nan"] {
             assert!(budget_of(&[&format!("--until={text}")]).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_tolerance_that_is_no_number_is_refused_before_there_is_a_plan() {
+        for percent in [f64::NAN, f64::INFINITY, -5.0] {
+            let error = tolerance(percent, "--tolerance-se").unwrap_err();
+            assert!(format!("{error:#}").contains("--tolerance-se"), "{error:#}");
+        }
+        assert_eq!(tolerance(0.0, "--tolerance-se").unwrap(), 0.0);
     }
 
     #[test]

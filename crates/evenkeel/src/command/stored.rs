@@ -1,6 +1,7 @@
 //! A stored study, as the commands that read one name it.
 
 use super::Session;
+use crate::out;
 use crate::table::{self, Damage};
 use anyhow::Result;
 use evenkeel_study::store::{self, StoreError, StudyFolder};
@@ -45,6 +46,6 @@ pub fn damage(errors: &[StoreError]) -> Option<Damage> {
 pub fn tell_damage(folder: &StudyFolder) -> Result<bool> {
     let Some(damage) = damage(&folder.damage()?) else { return Ok(false) };
     let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
-    eprint!("{}", table::damage(&name, &damage, super::look_at_errors()));
+    out::tell(&table::damage(&name, &damage, super::look_at_errors()));
     Ok(true)
 }

@@ -23,6 +23,9 @@ pub enum Pool {
 
 const LEVELS: usize = 5;
 
+/// Each level is a series of its own; more are a slip of the pen.
+const LEVELS_MAX: usize = 100;
+
 /// Reads one `--factor` value.
 pub fn parse(text: &str) -> Result<Factor> {
     let Some((name, levels)) = text.split_once('=') else {
@@ -54,10 +57,9 @@ fn pools(levels: &str) -> Result<Vec<Pool>> {
             bail!("{low} % is not below {high} %");
         }
         let step = step.map_or(Ok((high - low) / (LEVELS - 1) as f64), percent)?;
-        let count = ((high - low) / step + 1e-9).floor() as usize + 1;
-        if count > 100 {
-            bail!("{count} levels are more than 100");
-        }
+        let Some(count) = units::steps(low, high, step, LEVELS_MAX) else {
+            bail!("from {low} % to {high} % by {step} % are more than {LEVELS_MAX} levels");
+        };
         return Ok((0..count).map(|level| Pool::Percent(low + step * level as f64)).collect());
     }
     levels.split(',').map(|level| pool(level.trim())).collect()
@@ -113,6 +115,7 @@ mod tests {
             "buffer-pool=0%",
             "buffer-pool=50%..20%",
             "buffer-pool=1%..100%:0.1%",
+            "buffer-pool=1%..2%:1e-320%",
             "layout=tape",
             "buffer-pool=20%..100%:0%",
         ] {

@@ -1,7 +1,9 @@
 //! Arrival rates: `auto:8`, `10..:10`, `10..100:10`, `10,20,30`.
 
+use super::units;
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
+use evenkeel_core::arrivals::check_rate;
 use evenkeel_core::rates::{RATES_MIN, RatePlan};
 
 const HOW: &str =
@@ -40,10 +42,9 @@ fn steps(from: &str, rest: &str) -> Result<RatePlan, String> {
     if to < from {
         return Err(format!("{to} is below {from}"));
     }
-    let count = ((to - from) / step + 1e-9).floor() as usize + 1;
-    if count > RATES_MAX {
-        return Err(format!("{count} rates are more than {RATES_MAX}"));
-    }
+    let count = units::steps(from, to, step, RATES_MAX);
+    let count =
+        count.ok_or_else(|| format!("from {from} to {to} by {step} are more than {RATES_MAX} rates"))?;
     Ok(RatePlan::List((0..count).map(|index| from + step * index as f64).collect()))
 }
 
@@ -59,8 +60,8 @@ fn list(text: &str) -> Result<RatePlan, String> {
 
 fn number(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        Ok(rate) => Err(format!("{rate} is no rate: it is above 0")),
+        Ok(rate) if !(rate.is_finite() && rate > 0.0) => Err(format!("{rate} is no rate: it is above 0")),
+        Ok(rate) => check_rate(rate).map_err(|error| error.to_string()),
         Err(_) => Err(format!("{:?} is no number", text.trim())),
     }
 }
@@ -81,8 +82,24 @@ mod tests {
     #[test]
     fn rates_that_are_none_are_refused() {
         for text in [
-            "", "0", "-5", "10,,20", "auto:2", "auto:x", "10..20", "20..10:5", "1..:0", "inf", "nan",
+            "",
+            "0",
+            "-5",
+            "10,,20",
+            "auto:2",
+            "auto:x",
+            "10..20",
+            "20..10:5",
+            "1..:0",
+            "inf",
+            "nan",
             "1..1e9:1",
+            "1..1e308:1e-300",
+            "1..1e7:1e-320",
+            "1e308",
+            "1e7,1e300",
+            "1e8..:1",
+            "1..1e300:1e299",
         ] {
             assert!(parse(text).is_err(), "{text}");
         }

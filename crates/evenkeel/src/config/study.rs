@@ -15,6 +15,9 @@ const COMBINATIONS_MAX: usize = 32;
 /// Flags of a profile that are not for a file to say.
 const NOT_HERE: [&str; 5] = ["resume", "json", "output", "quiet", "home"];
 
+/// The key that is no flag but a server.
+const URL: &str = "url";
+
 /// A flag that each level adds to; all others are replaced by a level's own.
 const ADDED: &str = "set";
 
@@ -111,6 +114,7 @@ fn factors(value: Option<Value>) -> Result<Vec<Factor>> {
             "study: `factor` is missing: say what is changed, as [[factor]] with a `name` and two [[factor.level]] or more"
         )
     };
+    ensure!(!values.is_empty(), "study: `factor` is empty: say what is changed, as [[factor]] with a `name`");
     let found: Vec<Factor> = values.into_iter().map(factor).collect::<Result<_>>()?;
     let mut names: Vec<&str> = found.iter().map(|factor| factor.name.as_str()).collect();
     names.sort_unstable();
@@ -159,10 +163,23 @@ fn level(factor: &str, value: Value) -> Result<Level> {
 }
 
 fn check_flags(entry: &str, flags: &Table) -> Result<()> {
-    match flags.keys().find(|key| NOT_HERE.contains(&key.as_str())) {
-        Some(key) => bail!("{entry}: `{key}` is for the command line"),
-        None => Ok(()),
+    for (key, value) in flags {
+        ensure!(
+            is_flag(key),
+            "{entry}: {key:?} is no flag of the command line, which has small letters, digits and - alone"
+        );
+        ensure!(!NOT_HERE.contains(&key.as_str()), "{entry}: `{key}` is for the command line");
+        // Words of their own on the command line, which must not be taken for flags.
+        let is_odd = key == URL && texts(value).is_some_and(|all| all.iter().any(|url| url.starts_with('-')));
+        ensure!(!is_odd, "{entry}: `{URL}` is a server, as mysql://user@host/database or sandbox:NAME");
     }
+    Ok(())
+}
+
+/// Whether a key can be nothing but the name of a flag, so that it brings no value and no other flag along.
+fn is_flag(key: &str) -> bool {
+    let plain = key.chars().all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-');
+    plain && key.starts_with(|sign: char| sign.is_ascii_lowercase())
 }
 
 /// A text, a number or a truth value, or a list of these, as words of a command line.
@@ -183,7 +200,9 @@ fn text(value: &Value) -> Option<String> {
 }
 
 fn combinations(profile: &Table, factors: &[Factor]) -> Result<Vec<Combination>> {
-    let count: usize = factors.iter().map(|factor| factor.levels.len()).product();
+    let levels = factors.iter().map(|factor| factor.levels.len());
+    // Sixty-four factors of two levels are more than can be counted.
+    let count = levels.fold(1_usize, usize::saturating_mul);
     ensure!(
         count <= COMBINATIONS_MAX,
         "study: {count} combinations of levels are more than {COMBINATIONS_MAX}: take factors one by one"
@@ -239,7 +258,7 @@ fn arguments(flags: Table) -> Result<Vec<String>, String> {
             Value::Boolean(false) => {}
             value => {
                 let values = texts(&value).ok_or_else(|| key.clone())?;
-                let of_flag = |text: String| if key == "url" { text } else { format!("--{key}={text}") };
+                let of_flag = |text: String| if key == URL { text } else { format!("--{key}={text}") };
                 found.extend(values.into_iter().map(of_flag));
             }
         }
@@ -296,6 +315,22 @@ mod tests {
         refused(&format!("compare = 'speed'\n{TWO}"), "throughput, tau or p95");
         refused(&format!("margin = '0%'\n{TWO}"), "above 0 % and at most 100 %");
         refused("name = ", "expected");
+        refused("name = 'x'\nfactor = []", "`factor` is empty");
+        for key in ["resume=last", "output=/tmp", "", "-x", "rate 5", "Rate"] {
+            refused(&TWO.replace("rate = '50,100'", &format!("'{key}' = true")), "is no flag");
+        }
+        refused(&TWO.replace("rate = '50,100'", "url = '--json'"), "`url` is a server");
+    }
+
+    #[test]
+    fn more_combinations_than_can_be_counted_are_too_many() {
+        let level = |name: &str| format!("[[factor.level]]\nname = '{name}'\n");
+        let factor = |number: usize| format!("[[factor]]\nname = 'f{number}'\n{}{}", level("a"), level("b"));
+        for factors in [6, 64, 65] {
+            let text = format!("name = 'x'\n{}", (0..factors).map(factor).collect::<String>());
+            let error = parse(&text).unwrap_err().to_string();
+            assert!(error.contains("combinations of levels are more than 32"), "{error}");
+        }
     }
 
     #[test]

@@ -79,6 +79,14 @@ pub fn machine_cpus(text: &str, flag: &str) -> Result<CpuSet> {
     }
 }
 
+/// How many values there are from one to another by steps, both ends included; `None` where they are more than `most`, and where
+/// they are too many to be counted.
+pub fn steps(from: f64, to: f64, step: f64, most: usize) -> Option<usize> {
+    let more = ((to - from) / step + 1e-9).floor();
+    // Compared as it is: as a whole number it would stop at the largest one, and one more would be none at all.
+    (more >= 0.0 && more < most as f64).then(|| more as usize + 1)
+}
+
 /// Splits a number that is finite and not negative from its unit.
 fn split(text: &str) -> Result<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -102,6 +110,16 @@ mod tests {
         }
         for text in ["", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
             assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn steps_are_counted_up_to_a_bound_however_small_they_are() {
+        assert_eq!(steps(10.0, 30.0, 10.0, 3), Some(3));
+        assert_eq!(steps(0.1, 0.3, 0.1, 3), Some(3), "three tenths are three steps of a tenth");
+        assert_eq!(steps(10.0, 30.0, 10.0, 2), None);
+        for (to, step) in [(1e308, 1e-300), (2.0, 1e-320), (2.0, f64::NAN), (2.0, 0.0)] {
+            assert_eq!(steps(1.0, to, step, 1_000), None, "{to} {step}");
         }
     }
 

@@ -10,7 +10,7 @@ mod profile;
 mod runs;
 
 pub use grid::{GridColumn, Place, lines};
-pub use paint::{Ink, paint, wrap};
+pub use paint::{INKS, Ink, paint, wrap};
 pub use plans::{HEAVY_PERCENT, by_share, plans, refused};
 pub use profile::profile;
 pub use runs::{Damage, ListedPublished, ListedStudy, damage, runs};

@@ -20,18 +20,22 @@ pub enum Ink {
     Bad,
 }
 
+/// All codes for the terminal that a table has: the end of a colour, and what begins one.
+pub const INKS: [&str; 6] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[31m"];
+
 /// The text with the terminal's codes around it, where colour is wanted.
 pub fn paint(text: &str, ink: Ink, colour: bool) -> String {
-    let code = match ink {
+    let [end, strong, soft, good, doubt, bad] = INKS;
+    let begin = match ink {
         _ if !colour || text.is_empty() => return text.to_owned(),
         Ink::Plain => return text.to_owned(),
-        Ink::Strong => "1",
-        Ink::Soft => "2",
-        Ink::Good => "32",
-        Ink::Doubt => "33",
-        Ink::Bad => "31",
+        Ink::Strong => strong,
+        Ink::Soft => soft,
+        Ink::Good => good,
+        Ink::Doubt => doubt,
+        Ink::Bad => bad,
     };
-    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    format!("{begin}{text}{end}")
 }
 
 /// Text in lines of at most `width` characters, all but the first begun with `indent` blanks. A word longer

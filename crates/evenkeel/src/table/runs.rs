@@ -111,7 +111,7 @@ fn progress(study: &ListedStudy) -> String {
     match (&study.summary, &study.plan) {
         (Some(summary), _) => format!("{}/{}", summary.runs_done, summary.runs_planned),
         (None, Some(plan)) if study.damaged.is_none() => {
-            let planned = plan.cells.len() as u32 * plan.settings.repeats;
+            let planned = (plan.cells.len() as u64).saturating_mul(u64::from(plan.settings.repeats));
             if plan.settings.is_sequence() { "0".to_owned() } else { format!("0/{planned}") }
         }
         _ => "-".to_owned(),

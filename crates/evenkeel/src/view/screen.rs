@@ -23,7 +23,7 @@ impl Screen {
     /// The terminal is gone.
     pub fn enter() -> io::Result<Self> {
         let screen = Self { before: io::stdin().is_terminal().then(single_keys).flatten() };
-        out::write(ENTER)?;
+        out::raw(ENTER)?;
         Ok(screen)
     }
 
@@ -32,7 +32,8 @@ impl Screen {
     /// # Errors
     /// The terminal is gone.
     pub fn draw(&self, picture: &str) -> io::Result<()> {
-        out::write(&format!("{CORNER}{}{CLEAR_REST}", picture.replace('\n', CLEAR_LINE)))
+        let lines = out::harmless(picture).replace('\n', CLEAR_LINE);
+        out::raw(&format!("{CORNER}{lines}{CLEAR_REST}"))
     }
 
     /// Whether somebody pressed q since the last look. Does not wait.
@@ -51,7 +52,7 @@ impl Drop for Screen {
             unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, before) };
         }
         // A terminal that is gone needs nothing back.
-        let _ = out::write(LEAVE);
+        let _ = out::raw(LEAVE);
     }
 }
 

@@ -67,6 +67,29 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
 }
 
 #[test]
+fn an_error_stream_that_is_full_or_closed_changes_no_exit_code() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let status = command(home.path(), &["report", "nothing"]).stderr(full).status();
+    assert_eq!(status.expect("the binary can be started").code(), Some(2));
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let status = command(home.path(), &["compare", "nothing", "nobody"]).stderr(writer).status();
+    assert_eq!(status.expect("the binary can be started").code(), Some(2));
+}
+
+#[test]
+fn a_folder_whose_name_is_no_utf8_is_taken_as_it_is() {
+    use std::os::unix::ffi::OsStrExt;
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let folder = home.path().join(std::ffi::OsStr::from_bytes(b"runs-\xff\xfe"));
+    let mut profile = command(home.path(), &["profile", "--workload", "missing.toml", "--output"]);
+    let output = profile.arg(folder).output().expect("the binary can be started");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && text.contains("missing.toml"), "{}: {text}", output.status);
+}
+
+#[test]
 fn an_unfit_server_is_refused_with_its_own_words() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let text = refused(home.path(), &["sandbox", "up", "--server-binary", "/bin/true"]);

@@ -129,6 +129,20 @@ fn only_the_binary_prints() {
     }
 }
 
+/// There text from outside loses what could steer a terminal, and a stream that is closed or full ends nothing.
+#[test]
+fn the_binary_prints_in_one_place() {
+    for (path, text) in all_sources() {
+        if path.starts_with(root().join("crates/evenkeel/src")) && !path.ends_with("src/out.rs") {
+            for (number, line) in code_lines(&text) {
+                for call in ["println!", "print!("] {
+                    assert!(!line.contains(call), "{}:{number}: {call}; use crate::out", path.display());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn nothing_is_left_open() {
     for (path, text) in all_sources() {

@@ -22,5 +22,6 @@ mod profile;
 mod sandbox;
 mod share;
 mod signals;
+mod stalled;
 mod study;
 mod units;

@@ -1,5 +1,6 @@
 //! The process behind a command: a group of its own that does not outlive us.
 
+use super::keeper::Keeper;
 use super::tail::Tail;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -14,10 +15,18 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The leader of the group, as long as nobody has waited for it: until then its number, and that of the group, is nobody
 /// else's.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Group(Arc<Mutex<Option<Child>>>);
+pub(super) struct Group(Arc<Mutex<Option<Leader>>>);
+
+#[derive(Debug)]
+struct Leader {
+    process: Child,
+    /// Who ends its group where we are killed; `None` where the machine had no process left for him.
+    keeper: Option<Keeper>,
+}
 
 impl Group {
-    /// Starts it. The kernel kills the leader when the thread that calls this ends, and so does [`Group::end`].
+    /// Starts it. When the thread that calls this ends, the kernel kills the leader and the keeper the rest of the group, where
+    /// [`Group::end`] has not.
     pub(super) fn spawn(words: &[String], tail: &Tail) -> io::Result<(Self, ChildStdin, ChildStdout)> {
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
@@ -28,7 +37,8 @@ impl Group {
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (errors, tail) = (child.stderr.take(), tail.clone());
-        let group = Self(Arc::new(Mutex::new(Some(child))));
+        let keeper = Keeper::hire(child.id()).ok();
+        let group = Self(Arc::new(Mutex::new(Some(Leader { process: child, keeper }))));
         // Ends when the group has closed its error stream, at its death at the latest.
         let reader = thread::Builder::new().name("far-errors".into());
         if let Err(error) = reader.spawn(move || errors.map(|errors| tail.read(errors))) {
@@ -63,20 +73,24 @@ impl Group {
     /// How the leader ended, where it has; what is left of its group ends with it.
     fn reap(&self) -> Option<String> {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(child) = slot.as_mut() else { return Some("has ended".to_owned()) };
-        if !has_ended(child.id()) {
+        let Some(leader) = slot.as_mut() else { return Some("has ended".to_owned()) };
+        if !has_ended(leader.process.id()) {
             return None;
         }
-        signal_group(child.id(), libc::SIGKILL);
-        let how = child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        signal_group(leader.process.id(), libc::SIGKILL);
+        // Before the number of the group is anybody else's.
+        if let Some(keeper) = leader.keeper.take() {
+            keeper.dismiss();
+        }
+        let how = leader.process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
         *slot = None;
         Some(format!("ended ({how})"))
     }
 
     fn signal(&self, signal: i32) {
         let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(child) = slot.as_ref() {
-            signal_group(child.id(), signal);
+        if let Some(leader) = slot.as_ref() {
+            signal_group(leader.process.id(), signal);
         }
     }
 }
@@ -145,6 +159,24 @@ mod tests {
         assert!(group.reap().is_some());
         let left = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
         assert!(left.is_empty() || left.contains(") Z "), "{left}");
+    }
+
+    #[test]
+    fn all_of_a_group_ends_where_we_are_killed() {
+        let (group, _stdin, mut stdout, _) = shell("trap '' TERM; sleep 1000 & echo $!; exec sleep 1000");
+        let mut number = [0; 16];
+        let read = stdout.read(&mut number).expect("a number");
+        let number = String::from_utf8_lossy(&number[..read]).trim().to_owned();
+        let keeper = group.0.lock().unwrap().as_mut().and_then(|leader| leader.keeper.take());
+        keeper.expect("a keeper").crash();
+        let is_there = || {
+            let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+            !stat.is_empty() && !stat.contains(") Z ")
+        };
+        while is_there() {
+            thread::sleep(LOOK);
+        }
+        assert!(group.wait(Duration::from_secs(60)).is_some_and(|how| how.contains("signal: 9")));
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl Running {
             let state = lock(&self.state);
             if let Some(header) = state.header.as_ref().filter(|header| header.lines != LINES) {
                 let how = format!("speaks version {} of the lines, not {LINES}", header.lines);
-                return Err(refused(how, format!("it is Evenkeel {}", header.tool)));
+                return Err(refused(how, format!("it is Evenkeel {}", super::plain(&header.tool))));
             }
             match (&state.header, &state.ended) {
                 (header, Some(how)) => {

@@ -3,6 +3,7 @@
 
 use evenkeel_core::Nanos;
 use evenkeel_sense::CpuReading;
+use evenkeel_sense::cpu::CPUS_MAX;
 use evenkeel_sense::disk::{DeviceIo, ProcessIo};
 use evenkeel_sense::far::{DISKS_MAX, FarReading, ServerReading};
 use evenkeel_sense::pressure::{PressureReading, ResourceReading, Stalled};
@@ -11,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// Version of the lines; who reads them takes this one and no other.
 pub const LINES: u32 = 1;
+/// The least part of a CPU that a control group gives: a millisecond in a second.
+const CPUS_MIN: f64 = 0.001;
 /// A line is never longer than this, bytes.
 pub const LINE_BYTES_MAX: usize = 64 << 10;
 
@@ -165,7 +168,8 @@ impl Cpu {
 
     fn reading(&self, incarnation: u64) -> Option<CpuReading> {
         let time = |ns: Option<u64>| ns.map(Nanos);
-        (self.cpus.is_finite() && self.cpus > 0.0).then(|| CpuReading {
+        // A quota of less, or more CPUs, has no machine: figures of it would be no figures.
+        (CPUS_MIN..=f64::from(CPUS_MAX)).contains(&self.cpus).then(|| CpuReading {
             busy: Nanos(self.busy_ns),
             user: time(self.user_ns),
             nice: time(self.nice_ns),
@@ -311,8 +315,10 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_cpus_says_nothing() {
-        let line = Reading { cpu: Some(Cpu::default()), ..Reading::default() };
-        assert_eq!(FarReading::from(&line).host, None);
+    fn a_machine_without_cpus_or_with_none_to_speak_of_says_nothing() {
+        for cpus in [0.0, -1.0, 1e-308, 1e308, f64::NAN] {
+            let line = Reading { cpu: Some(Cpu { cpus, ..Cpu::default() }), ..Reading::default() };
+            assert_eq!(FarReading::from(&line).host, None, "{cpus}");
+        }
     }
 }

@@ -9,6 +9,7 @@ mod child;
 mod clocks;
 mod command;
 mod error;
+mod keeper;
 mod line;
 mod lines;
 mod metrics;

@@ -6,6 +6,9 @@ use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+/// What may stand behind the `?`.
+const PARAMETERS: [&str; 4] = ["tls", "ca", "socket", "defaults-file"];
+
 /// Environment variable with the password, so that it is not in the process list.
 const PASSWORD_VARIABLE: &str = "EVENKEEL_PASSWORD";
 
@@ -198,15 +201,33 @@ fn encode_path(path: &std::path::Path) -> String {
     encode(&path.to_string_lossy()).replace("%2F", "/")
 }
 
-/// A URL, or a text with one in it, without its password: what stands between the first ':' of the login and its
-/// '@' is left out. A scheme may be missing.
+/// A URL without its password: what stands between the first ':' of the login and its '@' is left out, and so is what a parameter
+/// says that there is none of. A scheme may be missing.
+///
+/// Of a URL that can be read the login ends before the path; of any other one at the last '@', because nobody knows what
+/// half of a password stands behind an earlier one.
 pub fn without_password(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
-    let Some(at) = text.rfind('@').filter(|at| *at > start) else { return text.into() };
-    match text[start..at].find(':') {
-        Some(colon) => format!("{}{}", &text[..start + colon], &text[at..]),
-        None => text.into(),
+    let end = match Parts::parse(text) {
+        Ok(_) => text[start..].find(['/', '?']).map_or(text.len(), |at| start + at),
+        Err(_) => text.len(),
+    };
+    let at = text[..end].rfind('@').filter(|at| *at > start);
+    let colon = at.and_then(|at| text[start..at].find(':'));
+    match at.zip(colon) {
+        Some((at, colon)) => without_strange_values(&format!("{}{}", &text[..start + colon], &text[at..])),
+        None => without_strange_values(text),
     }
+}
+
+/// Of a parameter that nobody knows its name alone: it may be called `password`.
+fn without_strange_values(text: &str) -> String {
+    let Some((place, query)) = text.split_once('?') else { return text.into() };
+    let shown = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) if !PARAMETERS.contains(&name) => format!("{name}=..."),
+        _ => pair.to_owned(),
+    };
+    format!("{place}?{}", query.split('&').map(shown).collect::<Vec<_>>().join("&"))
 }
 
 impl fmt::Display for Target {
@@ -280,9 +301,24 @@ mod tests {
             "mysql://u:%s3cret@h",
             "mysql://u:s3c/ret@h",
             "mysql://u:s3c?ret@h",
+            "mysql://u@h/d?password=s3cret",
+            "mysql://u@h/d?tls=required&pass=s3cret",
         ] {
             let error = parse(text).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("s3c"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_url_that_can_be_read_loses_its_password_and_nothing_else() {
+        for (text, left) in [
+            ("mysql://u:p@h/d?ca=/x@y&tls=required", "mysql://u@h/d?ca=/x@y&tls=required"),
+            ("mysql://u@h:3306/d?tls=required&ca=/x@y", "mysql://u@h:3306/d?tls=required&ca=/x@y"),
+            ("mysql://u:p@q@h/d", "mysql://u@h/d"),
+            ("mysql://u@h", "mysql://u@h"),
+            ("mysql://h:3306/d", "mysql://h:3306/d"),
+        ] {
+            assert_eq!(without_password(text), left);
         }
     }
 

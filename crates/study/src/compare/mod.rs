@@ -1,11 +1,12 @@
 //! One study against another, or one cell against another: is the second better, worse, or the same?
 //!
 //! What is compared is runs with runs under the same conditions: throughput in overload, where a server does all that it can, or
-//! response times at the rates that both were asked for. What the two studies are of, and what else differs between them, is not
-//! judged here.
+//! response times at the rates that both were asked for. What else differs between the two is not judged here; that they were
+//! asked different things is told.
 
 mod error;
 mod levels;
+mod matched;
 mod side;
 
 pub use error::CompareError;
@@ -82,8 +83,10 @@ pub struct Compared {
     pub conditions: Vec<Condition>,
     /// Over all conditions, each with the same weight.
     pub comparison: Comparison,
-    /// Rates that both have and that do not take part, with the reason.
+    /// What of both does not take part, rates and series, with the reason.
     pub left_out: Vec<String>,
+    /// What was asked of the two, where it is not the same.
+    pub unlike: Vec<String>,
 }
 
 /// Compares the second side to the first.
@@ -99,14 +102,14 @@ pub fn compare(
     let mut left_out = Vec::new();
     let conditions = match (first.cell(), second.cell()) {
         (Some(one), Some(other)) => vec![of_cells(first, one, second, other, figure)],
-        (None, None) if figure == Figure::Throughput => in_overload(first, second)?,
+        (None, None) if figure == Figure::Throughput => in_overload(first, second, &mut left_out)?,
         (None, None) => at_common_rates(first, second, figure, &mut left_out)?,
         _ => return Err(CompareError::CellAndStudy),
     };
     let pairs: Vec<Pair> = conditions.iter().map(|condition| condition.pair.clone()).collect();
     let comparison = Comparison::of(&pairs, margin, figure.better())
         .ok_or(CompareError::NoFigure { figure: figure.name() })?;
-    Ok(Compared { figure, margin, conditions, comparison, left_out })
+    Ok(Compared { figure, margin, conditions, comparison, left_out, unlike: matched::unlike(first, second) })
 }
 
 fn of_cells(
@@ -124,9 +127,13 @@ fn of_cells(
 }
 
 /// Overload of each series that both have.
-fn in_overload(first: &Side, second: &Side) -> Result<Vec<Condition>, CompareError> {
+fn in_overload(
+    first: &Side,
+    second: &Side,
+    left_out: &mut Vec<String>,
+) -> Result<Vec<Condition>, CompareError> {
     let mut found = Vec::new();
-    for (label, one, other) in series(first, second)? {
+    for (label, one, other) in matched::series(first, second, left_out)? {
         let pair = Pair { first: first.overload(one), second: second.overload(other) };
         for (side, runs) in [(first, &pair.first), (second, &pair.second)] {
             if runs.is_empty() {
@@ -145,7 +152,7 @@ fn at_common_rates(
     left_out: &mut Vec<String>,
 ) -> Result<Vec<Condition>, CompareError> {
     let mut found = Vec::new();
-    for (label, one, other) in series(first, second)? {
+    for (label, one, other) in matched::series(first, second, left_out)? {
         for own in first.cells_of(one) {
             let Some(its) = second.cells_of(other).find(|cell| is_same_rate(cell.rate_per_s, own.rate_per_s))
             else {
@@ -192,16 +199,6 @@ fn doubtful(cell: &CellSummary) -> Option<&'static str> {
         }
         () => None,
     }
-}
-
-/// The series of both, in their order, with a label where there are several.
-fn series(first: &Side, second: &Side) -> Result<Vec<(String, usize, usize)>, CompareError> {
-    let (ones, others) = (first.series(), second.series());
-    if ones.len() != others.len() {
-        return Err(CompareError::Series { first: ones.len(), second: others.len() });
-    }
-    let label = |one: usize| if ones.len() > 1 { first.label(one).to_owned() } else { String::new() };
-    Ok(ones.iter().zip(others).map(|(one, other)| (label(*one), *one, *other)).collect())
 }
 
 #[cfg(test)]

@@ -86,6 +86,20 @@ impl Side {
         self.plan.series.get(series).map_or("", |series| &series.label)
     }
 
+    /// What is asked of the series that are compared, or of that of the cell; each once.
+    pub(super) fn workloads(&self) -> Vec<&str> {
+        let of_cell = self.cell().map(|cell| vec![cell.series]);
+        let series = of_cell.unwrap_or_else(|| self.series.clone());
+        let mut names: Vec<&str> = series
+            .into_iter()
+            .filter_map(|at| self.plan.series.get(at))
+            .map(|own| own.workload.as_str())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     pub(super) fn cells_of(&self, series: usize) -> impl Iterator<Item = &CellSummary> {
         self.summary.cells.iter().filter(move |cell| cell.series == series)
     }

@@ -55,6 +55,44 @@ fn response_times_are_compared_at_all_rates_that_both_have() {
     assert_eq!(same.comparison.verdict, Judged::Same, "{same:?}");
 }
 
+/// A study of two pools, the one of 20 % five times as slow.
+fn of_pools(id: &str, labels: [&str; 2]) -> Side {
+    let mut plan = plan(id);
+    plan.series.push(plan.series[0].clone());
+    let mut all = Vec::new();
+    for (at, label) in labels.iter().enumerate() {
+        plan.series[at].label = (*label).to_owned();
+        (plan.cells[at].series, plan.cells[at].rate_per_s) = (at, 100.0);
+        let slow = if label.contains("20") { 50.0 } else { 10.0 };
+        all.extend(runs([slow, slow]).into_iter().filter(|run| run.cell == at as u32 + 1));
+    }
+    Side::of(plan, all, None)
+}
+
+#[test]
+fn series_are_held_against_those_of_the_same_label_whatever_their_order() {
+    let (one, turned) = (of_pools("one", ["20 %", "100 %"]), of_pools("two", ["100 %", "20 %"]));
+    let found = compare(&one, &turned, Figure::Tau, margin()).unwrap();
+    assert_eq!((found.comparison.verdict, found.conditions.len()), (Judged::Same, 2), "{found:?}");
+    let further = of_pools("three", ["50 %", "20 %"]);
+    let found = compare(&one, &further, Figure::Tau, margin()).unwrap();
+    assert_eq!((found.conditions.len(), found.conditions[0].label.as_str()), (1, "20 %"));
+    assert_eq!(found.left_out, ["100 %: of the first alone", "50 %: of the second alone"]);
+    let others = of_pools("four", ["a", "b"]);
+    let found = compare(&one, &others, Figure::Tau, margin()).unwrap();
+    assert_eq!(found.conditions[0].label, "a against 20 %");
+}
+
+#[test]
+fn two_studies_that_were_asked_different_things_are_compared_and_it_is_told() {
+    let (one, mut other) = (side("one", [10.0, 20.0]), plan("two"));
+    assert!(compare(&one, &side("two", [10.0, 20.0]), Figure::Tau, margin()).unwrap().unlike.is_empty());
+    other.series[0].workload = "dvdstore".to_owned();
+    let other = Side::of(other, runs([10.0, 20.0]), None);
+    let found = compare(&one, &other, Figure::Tau, margin()).unwrap();
+    assert_eq!(found.unlike, ["one was asked w, two was asked dvdstore"]);
+}
+
 #[test]
 fn rates_whose_response_says_nothing_are_left_out_by_name() {
     let mut unstable = runs([12.0, 24.0]);

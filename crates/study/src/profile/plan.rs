@@ -28,6 +28,7 @@ pub fn new_plan(
         probes: Vec::new(),
         sweeps: Vec::new(),
         ended: None,
+        file_crc32: None,
     }
 }
 

@@ -23,7 +23,7 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
         format: FORMAT,
         headlines: groups(plan).into_iter().map(|group| headline(plan, &cells, runs, group)).collect(),
         caveats: caveats(plan, runs_done, runs_planned),
-        complete: plan.rates_known && runs_done >= runs_planned && runs_planned > 0,
+        complete: is_complete(plan, runs_done, runs_planned),
         runs_done,
         runs_planned,
         valid,
@@ -31,11 +31,17 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> SummaryFile {
     }
 }
 
+/// A study whose runs are chosen one by one may have ended without any, where the time was too short for one; it is not to go on.
+fn is_complete(plan: &PlanFile, done: u32, planned: u32) -> bool {
+    let has_ended = plan.settings.is_sequence() && plan.ended.is_some();
+    plan.rates_known && done >= planned && (planned > 0 || has_ended)
+}
+
 /// Of a study whose runs are chosen one by one all that are made, and one more until it has ended.
 fn runs_planned(plan: &PlanFile, done: u32) -> u32 {
     match plan.settings.is_sequence() {
         true => done + u32::from(plan.ended.is_none()),
-        false => u32::try_from(plan.cells.len()).unwrap_or(u32::MAX) * plan.settings.repeats,
+        false => u32::try_from(plan.cells.len()).unwrap_or(u32::MAX).saturating_mul(plan.settings.repeats),
     }
 }
 
@@ -128,7 +134,7 @@ fn point(
         utilisation: Estimate::of(&thetas).map(|theta| theta.mean),
         invalid: here.iter().find_map(|cell| invalid(cell)),
         settling: settling(&runs),
-        lost: 100.0 * (counts.arrivals - counts.completed) as f64 / counts.arrivals.max(1) as f64,
+        lost: 100.0 * counts.arrivals.saturating_sub(counts.completed) as f64 / counts.arrivals.max(1) as f64,
         targets: group.len(),
         tau,
         tau_degrees,
@@ -197,8 +203,9 @@ fn within_objective(points: &[Point], limit: &TrustLimit, objective_ms: Option<f
     TrustLimit { rate: best.map(|point| point.rate), ..limit.clone() }
 }
 
+/// Nothing of a group without a series, or of one that the plan does not have: a sweep names its series by number.
 fn group_label(plan: &PlanFile, group: &[usize]) -> String {
-    let series = &plan.series[group[0]];
+    let Some(series) = group.first().and_then(|first| plan.series.get(*first)) else { return String::new() };
     let mut parts = Vec::new();
     if let Some(percent) = series.pool_percent {
         parts.push(format!("pool {percent:.0} %"));

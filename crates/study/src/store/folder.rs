@@ -378,6 +378,9 @@ pub fn resolve(root: &Path, name: &str) -> Result<PathBuf, StoreError> {
     if name == "last" {
         return with_plan().next_back().cloned().ok_or_else(unknown);
     }
+    if let Some(exact) = with_plan().find(|path| file_name(path) == name) {
+        return Ok(exact.clone());
+    }
     let fits: Vec<&PathBuf> = with_plan().filter(|path| file_name(path).starts_with(name)).collect();
     match fits.as_slice() {
         [] => Err(unknown()),
@@ -405,12 +408,20 @@ fn read_dir(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
 
 fn lock(path: &Path) -> Result<File, StoreError> {
     let file = path.join("lock");
-    let handle = File::create(&file).map_err(StoreError::io("open", &file))?;
+    let handle = evenkeel_os::open_own(&file).map_err(StoreError::io("open", &file))?;
     if evenkeel_os::exclusive(&handle) { Ok(handle) } else { Err(StoreError::Locked(path.to_owned())) }
 }
 
+/// A file of a study is never larger, by far.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// Reads a file of a study; a pipe of its name, say, is refused and not waited for.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
+    evenkeel_os::read_whole(path, FILE_BYTES_MAX).map_err(StoreError::io("read", path))
+}
+
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
-    let text = fs::read(path).map_err(StoreError::io("read", path))?;
+    let text = read(path)?;
     let damaged = |source| StoreError::Damaged { path: path.to_owned(), source };
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
     if head.format > FORMAT {
@@ -432,7 +443,8 @@ fn replace_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> 
     text.push(b'\n');
     let beside = path.with_extension("json.new");
     let write = || {
-        let mut file = File::create(&beside)?;
+        let mut file = evenkeel_os::open_own(&beside)?;
+        file.set_len(0)?;
         file.write_all(&text)?;
         sync_open(&file, &beside)?;
         fs::rename(&beside, path)

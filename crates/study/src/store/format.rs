@@ -77,6 +77,9 @@ pub struct PlanFile {
     /// Why a study whose runs are chosen one by one has ended; absent where it goes on, or has a fixed number of runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
+    /// CRC-32 of the user's file beside the plan, a workload or a study; absent where there is none, and in older plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_crc32: Option<u32>,
 }
 
 /// How a sweep through rates ended, for series that differ in the target alone.

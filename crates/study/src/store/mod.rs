@@ -21,6 +21,7 @@ mod bounds;
 mod estimates;
 mod folder;
 pub mod format;
+mod histogram;
 mod orders;
 mod readers;
 mod readings;

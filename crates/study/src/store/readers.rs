@@ -2,8 +2,9 @@
 //!
 //! Columns are found by name, so that a study of another version is read as far as it says the same.
 
-use super::folder::StoreError;
+use super::folder::{StoreError, read};
 use super::format::RunFile;
+use super::histogram;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
@@ -178,16 +179,22 @@ impl RunFolder {
     /// Reads the response times of `response.hdr`.
     pub fn response(&self) -> Result<Distribution, StoreError> {
         let path = self.0.join("response.hdr");
-        let log = fs::read(&path).map_err(StoreError::io("read", &path))?;
-        if log.last().is_some_and(|last| *last != b'\n') {
-            return Err(StoreError::Unread { path, text: "it is cut short".into() });
-        }
-        response_of(&log).map_err(|text| StoreError::Unread { path, text })
+        response_of(&whole(&path)?).map_err(|text| StoreError::Unread { path, text })
+    }
+}
+
+/// All of a file of lines; one whose last line has no end is cut short.
+fn whole(path: &Path) -> Result<Vec<u8>, StoreError> {
+    let bytes = read(path)?;
+    match bytes.last() {
+        None | Some(b'\n') => Ok(bytes),
+        Some(_) => Err(StoreError::Unread { path: path.to_owned(), text: "it is cut short".into() }),
     }
 }
 
 fn text(path: &Path) -> Result<String, StoreError> {
-    fs::read_to_string(path).map_err(StoreError::io("read", path))
+    let unread = |_| StoreError::Unread { path: path.to_owned(), text: "it is no text".into() };
+    String::from_utf8(whole(path)?).map_err(unread)
 }
 
 /// The histogram with the tag `response` of an HdrHistogram interval log.
@@ -196,7 +203,7 @@ fn response_of(log: &[u8]) -> Result<Distribution, String> {
         let LogEntry::Interval(entry) = entry.map_err(|error| format!("{error:?}"))? else { continue };
         if entry.tag().is_some_and(|tag| tag.as_str() == "response") {
             let bytes = STANDARD.decode(entry.encoded_histogram()).map_err(|error| error.to_string())?;
-            let histogram = Deserializer::new().deserialize(&mut bytes.as_slice());
+            let histogram = Deserializer::new().deserialize(&mut histogram::plain(&bytes)?.as_slice());
             let mut all = empty();
             all.add(histogram.map_err(|error| format!("{error:?}"))?).map_err(|error| error.to_string())?;
             return Ok(Distribution(all));
@@ -260,6 +267,18 @@ mod tests {
             fs::write(home.path().join("response.hdr"), torn).unwrap();
             assert!(folder.response().unwrap_err().to_string().contains("response.hdr"), "{torn}");
         }
+    }
+
+    #[test]
+    fn a_table_whose_last_line_is_torn_is_named_though_its_names_are_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(home.path().to_owned());
+        let lines = "at_s,theta_percent\n0.500,40.0\n1.500,41.25\n";
+        fs::write(home.path().join("sense.csv"), lines).unwrap();
+        assert_eq!(folder.sense().unwrap().over_time("theta_percent").len(), 2);
+        fs::write(home.path().join("sense.csv"), &lines[..lines.len() - 4]).unwrap();
+        let told = folder.sense().unwrap_err().to_string();
+        assert!(told.contains("sense.csv") && told.contains("cut short"), "{told}");
     }
 
     #[test]

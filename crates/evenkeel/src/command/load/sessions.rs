@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
 use evenkeel_lab::workload::Workload;
+use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Capacity, Control, Target, capacity};
 use evenkeel_study::profile::prepared_statements;
 
@@ -16,8 +17,11 @@ pub fn sessions(
     target: &Target,
     workload: &dyn Workload,
     protocol: Protocol,
+    stop: &Stop,
 ) -> Result<(SessionPolicy, Option<Caveat>)> {
-    let borne = capacity(&mut Control::connect(target)?, prepared_statements(workload, protocol))?;
+    // A statement that a lock holds up may take as long as it likes, and nobody is to wait that long who asks to stop.
+    let mut control = Control::connect_until(target, stop)?;
+    let borne = capacity(&mut control, prepared_statements(workload, protocol))?;
     let max = most(args, &borne)?;
     let asked = args.max_sessions.unwrap_or(max);
     let policy = match args.per_request {

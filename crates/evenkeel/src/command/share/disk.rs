@@ -322,6 +322,5 @@ fn log_event(event: &Event, form: Form) {
 
 /// To stderr; one that is gone stops no disk.
 pub(super) fn write(line: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    out::tell(&format!("{line}\n"));
 }

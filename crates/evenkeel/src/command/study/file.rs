@@ -2,7 +2,7 @@
 
 use crate::cli::{Cli, Command};
 use crate::command::profile::{self, Args as ProfileArgs};
-use crate::command::{Session, compare, spec};
+use crate::command::{Session, compare, resume, spec};
 use crate::config::study::{self, Combination, StudyFile};
 use crate::failure::WithHint;
 use crate::out;
@@ -38,10 +38,7 @@ pub fn start(session: &Session, file: &Path, place: &Folder<'_>) -> Result<ExitC
     let now = crate::clock::unix_time().as_secs();
     let id = format!("{}-{}-{:04x}", crate::format::stamp(now), asked.name, std::process::id() & 0xffff);
     let plan = new_plan(&made.spec, id, now, made.settings.clone(), made.targets.clone());
-    let folder = StudyFolder::create(&root, &plan)?;
-    let copy = folder.path().join(FILE);
-    std::fs::copy(file, &copy)
-        .with_context(|| format!("copying {} to {}", file.display(), copy.display()))?;
+    let folder = resume::create(&root, plan, Some((file, FILE)))?;
     finish(session, &asked, &made, &folder, place, true)
 }
 
@@ -59,9 +56,9 @@ pub fn resume(session: &Session, name: &str, place: &Folder<'_>) -> Result<ExitC
     let asked = study::load(&file)?;
     let folder = StudyFolder::resume(&path)?;
     let plan = folder.plan()?;
+    resume::check_file(&plan, &file)?;
     let made = made(session, &asked)?;
-    let fresh = new_plan(&made.spec, plan.id.clone(), 0, made.settings.clone(), made.targets.clone());
-    crate::command::resume::same(&plan, &fresh)?;
+    resume::check(&plan, &made)?;
     finish(session, &asked, &made, &folder, place, false)
 }
 
@@ -180,7 +177,8 @@ fn finish(
     let json: Vec<Value> = findings.iter().map(|(_, value)| value.clone()).collect();
     let path = folder.path().join("findings.json");
     let text = serde_json::to_string_pretty(&json!({ "question": asked.question, "findings": json }))?;
-    std::fs::write(&path, format!("{text}\n")).with_context(|| format!("writing {}", path.display()))?;
+    evenkeel_os::replace(&path, format!("{text}\n").as_bytes())
+        .with_context(|| format!("writing {}", path.display()))?;
     if place.json {
         out::line(text)?;
         return Ok(profile::exit_code(&folder.plan()?, &folder.runs()?, &summary));

@@ -55,7 +55,8 @@ pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -
         kind: kind.to_owned(),
         created_unix_s,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args().skip(1).collect(),
+        // A path need not be text.
+        command: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
         seed,
         parts,
         setting: serde_json::to_value(setting)?,
@@ -180,7 +181,7 @@ fn finish(
     let found = results(&view);
     folder.write("results.json", &found)?;
     let report = show.out.cloned().unwrap_or_else(|| folder.path().join("report.html"));
-    std::fs::write(&report, html(&view)).with_context(|| format!("writing {}", report.display()))?;
+    out::file(&report, &html(&view)).with_context(|| format!("writing {}", report.display()))?;
     if show.json {
         out::line(serde_json::to_string_pretty(&found)?)?;
     } else {

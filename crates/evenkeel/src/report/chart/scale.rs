@@ -33,6 +33,9 @@ pub enum Spacing {
 /// A spread over which linear spacing would press most values onto the floor.
 const WIDE_SPREAD: f64 = 30.0;
 
+/// What is larger lies on the edge: what is computed from the largest numbers that there are would be infinite.
+const VALUE_MAX: f64 = 1e300;
+
 /// A mapping of values to coordinates, with its ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
@@ -50,6 +53,7 @@ impl Scale {
     pub fn new(values: impl Iterator<Item = f64>, spacing: Spacing, start: f64, end: f64) -> Self {
         let (mut high, mut least) = (0.0_f64, f64::INFINITY);
         for value in values.filter(|value| value.is_finite() && *value > 0.0) {
+            let value = value.clamp(1.0 / VALUE_MAX, VALUE_MAX);
             high = high.max(value);
             least = least.min(value);
         }
@@ -75,7 +79,7 @@ impl Scale {
     /// Coordinate of a value; what lies below or above the scale is put on its edge, and what is no number
     /// has no place.
     pub fn place(&self, value: f64) -> Option<f64> {
-        if value.is_nan() {
+        if value.is_nan() || self.low >= self.high {
             return None;
         }
         let value = value.clamp(self.low, self.high);
@@ -84,7 +88,7 @@ impl Scale {
         } else {
             (value - self.low) / (self.high - self.low)
         };
-        Some(self.start + share * (self.end - self.start))
+        Some(self.start + share * (self.end - self.start)).filter(|place| place.is_finite())
     }
 
     /// As [`Self::place`], but beyond the edges where the value lies there; `None` where it has no place at all.
@@ -233,9 +237,11 @@ mod tests {
     #[test]
     fn places_stay_on_the_page_for_any_number() {
         for spacing in [Spacing::Linear, Spacing::Logarithmic, Spacing::Fitting] {
-            for values in [&[][..], &[0.0], &[5.0], &[f64::NAN, -3.0], &[1e-300, 1e300]] {
+            for values in
+                [&[][..], &[0.0], &[5.0], &[f64::NAN, -3.0], &[1e-300, 1e300], &[1e308, 1.0], &[5e-324]]
+            {
                 let scale = scale(values, spacing);
-                for value in [0.0, -1.0, 1e-12, 5.0, 1e300, f64::INFINITY] {
+                for value in [0.0, -1.0, 1e-12, 5.0, 1e300, 1e308, f64::INFINITY] {
                     let place = scale.place(value).unwrap();
                     assert!((0.0..=100.0).contains(&place), "{spacing:?} {values:?} {value} {place}");
                 }

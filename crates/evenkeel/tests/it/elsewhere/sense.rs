@@ -159,7 +159,8 @@ fn it_ends_where_nobody_reads_it_at_a_signal_and_when_its_time_is_over() {
     asked.line();
     let told = Command::new("kill").arg(asked.child.id().to_string()).status().expect("kill");
     assert!(told.success());
-    asked.ends();
+    let status = found("the end of one that is told to end", || asked.child.try_wait().expect("a child"));
+    assert_eq!(status.code(), Some(143), "{status}");
 
     let mut short = Sense::start(&["--for", "100ms", "--every", "10ms"]);
     let lines = short.lines.by_ref().count();

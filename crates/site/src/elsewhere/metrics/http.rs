@@ -154,7 +154,9 @@ fn head(reader: &mut impl BufRead) -> io::Result<Length> {
     let code = status.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1));
     match code {
         Some("200") => {}
-        Some(code) if code.len() == 3 => return Err(io::Error::other(format!("it answers {code}, not 200"))),
+        Some(code) if code.len() == 3 && code.bytes().all(|digit| digit.is_ascii_digit()) => {
+            return Err(io::Error::other(format!("it answers {code}, not 200")));
+        }
         _ => return Err(io::Error::other("it does not answer in HTTP")),
     }
     let mut length = Length::ToTheEnd;
@@ -281,6 +283,7 @@ mod tests {
         for (answer, why) in [
             ("SSH-2.0-OpenSSH_9.2\r\n", "HTTP"),
             ("HTTP/1.1 302 Found\r\n\r\n", "302"),
+            ("HTTP/1.1 \u{1b}c! no\r\n\r\n", "HTTP"),
             ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", "compressed"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", "chunk"),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffff\r\n", "MiB"),

@@ -351,10 +351,16 @@ fn local_process(control: &mut Control) -> Option<(u32, PathBuf)> {
         return None;
     }
     let dir = PathBuf::from(variables.get("datadir")?);
-    let pid_file = dir.join(variables.get("pid_file")?);
-    let pid: u32 = std::fs::read_to_string(pid_file).ok()?.trim().parse().ok()?;
+    let pid = pid_of(&dir.join(variables.get("pid_file")?))?;
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     (name.starts_with("maria") || name.starts_with("mysql")).then_some((pid, dir))
+}
+
+/// The number in a pid file. The server alone says where that is, and may name anything: a pipe is not waited for.
+fn pid_of(file: &Path) -> Option<u32> {
+    const BYTES_MAX: u64 = 64;
+    let bytes = evenkeel_os::read_whole(file, BYTES_MAX).ok()?;
+    String::from_utf8(bytes).ok()?.trim().parse().ok()
 }
 
 fn await_answer(target: &Target, stop: &Stop) -> Result<(), StudyError> {
@@ -365,6 +371,23 @@ fn await_answer(target: &Target, stop: &Stop) -> Result<(), StudyError> {
             Err(_) if stop.is_set() => return Err(StudyError::Stopped),
             Err(error) if clock.now() > RESET_PATIENCE => return Err(error.into()),
             Err(_) => thread::sleep(Duration::from_millis(200)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pid_file_is_a_small_file_and_nothing_else_that_a_server_may_name() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("server.pid");
+        fs::write(&file, "4711\n").unwrap();
+        assert_eq!(pid_of(&file), Some(4711));
+        fs::write(&file, "4711\n".repeat(1_000)).unwrap();
+        for path in [file.as_path(), Path::new("/dev/zero"), home.path(), &home.path().join("none")] {
+            assert_eq!(pid_of(path), None, "{}", path.display());
         }
     }
 }

@@ -95,3 +95,36 @@ fn what_is_written_beside_a_run_is_read_again() {
     assert_eq!(response.count(), 100);
     assert!((response.at_percentile_ms(50.0).unwrap() - 50.0).abs() < 0.1);
 }
+
+/// A folder of a study, with a plan that can be seen and not read.
+fn study(root: &Path, name: &str) -> PathBuf {
+    let folder = root.join(name);
+    fs::create_dir_all(folder.join("runs")).unwrap();
+    fs::write(folder.join("plan.json"), "{").unwrap();
+    folder
+}
+
+#[test]
+fn a_whole_name_is_that_study_though_others_begin_with_it() {
+    let home = tempfile::tempdir().unwrap();
+    let before = study(home.path(), "before");
+    study(home.path(), "before-2");
+    assert_eq!(resolve(home.path(), "before").unwrap(), before);
+    let error = resolve(home.path(), "befor").unwrap_err();
+    assert!(matches!(error, StoreError::Ambiguous { .. }), "{error}");
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_is_damage_and_a_lock_that_leads_elsewhere_is_not_followed() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = study(home.path(), "gift");
+    let victim = home.path().join("victim");
+    fs::write(&victim, "mine").unwrap();
+    std::os::unix::fs::symlink(&victim, folder.join("lock")).unwrap();
+    assert!(StudyFolder::resume(&folder).is_err());
+    assert_eq!(fs::read(&victim).unwrap(), b"mine");
+    fs::remove_file(folder.join("plan.json")).unwrap();
+    fs::create_dir(folder.join("plan.json")).unwrap();
+    let error = StudyFolder::open(&folder).unwrap_err().to_string();
+    assert!(error.contains("plan.json") && error.contains("a pipe or a device"), "{error}");
+}

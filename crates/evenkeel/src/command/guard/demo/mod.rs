@@ -60,7 +60,7 @@ pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
     let removed = remove(session);
     if session.stop.is_set() {
         removed?;
-        eprintln!("stopped; the server, the guard and their files are gone");
+        out::tell("stopped; the server, the guard and their files are gone\n");
         return Ok(signals::exit_code());
     }
     let show = played?;

@@ -120,7 +120,7 @@ pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
 
 fn interrupted(session: &Session) -> ExitCode {
     if !session.quiet {
-        eprintln!("stopped; nothing is judged before all rounds have ended");
+        out::tell("stopped; nothing is judged before all rounds have ended\n");
     }
     signals::exit_code()
 }

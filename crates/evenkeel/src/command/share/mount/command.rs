@@ -78,7 +78,7 @@ fn take_down(mounted: &mut Mounted) -> Result<()> {
         }
         let text = format!("{error:#}");
         if text != told {
-            eprintln!("waiting: {text}");
+            out::tell(&format!("waiting: {text}\n"));
             told = text;
         }
         std::thread::sleep(NAP);

@@ -1,0 +1,42 @@
+//! A small process that outlives a crash of this one, and ends the group of a command then.
+//!
+//! It is a shell that waits on a pipe from us. When we say "done" it leaves; when the pipe closes without a word we have been
+//! killed. The kernel ends the leader of the group by then, and nobody else of it.
+
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+const SCRIPT: &str = r#"
+read -r word
+[ "$word" = done ] || kill -KILL "-$1"
+"#;
+
+/// The keeper of one group. Dropping it without [`Keeper::dismiss`] is a crash to it.
+#[derive(Debug)]
+pub(super) struct Keeper(Child);
+
+impl Keeper {
+    pub(super) fn hire(leader: u32) -> io::Result<Self> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", SCRIPT, "evenkeel-keeper", &leader.to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        // A group of its own: Ctrl-C in the terminal is not for it.
+        command.env_remove("EVENKEEL_PASSWORD").process_group(0).current_dir("/").spawn().map(Self)
+    }
+
+    /// The group has ended.
+    pub(super) fn dismiss(mut self) {
+        if let Some(mut pipe) = self.0.stdin.take() {
+            let _ = pipe.write_all(b"done\n");
+        }
+        let _ = self.0.wait();
+    }
+
+    /// What it sees when we are killed.
+    #[cfg(test)]
+    pub(super) fn crash(mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().expect("a keeper");
+    }
+}

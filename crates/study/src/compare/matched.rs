@@ -1,0 +1,63 @@
+//! Which series of one side is held against which of the other.
+
+use super::{CompareError, Side};
+
+/// The series of both: of whole studies those with the same label, whatever their order; where no label is in both, as between two
+/// levels of a factor, those at the same place. With a label where there are several. What has no partner is left out by its name.
+pub(super) fn series(
+    first: &Side,
+    second: &Side,
+    left_out: &mut Vec<String>,
+) -> Result<Vec<(String, usize, usize)>, CompareError> {
+    let by_label = by_label(first, second);
+    if by_label.is_empty() || first.series().len() == 1 && second.series().len() == 1 {
+        return by_place(first, second);
+    }
+    let alone = |side: &Side, paired: fn(&(usize, usize)) -> usize, which: &str| {
+        let partnered: Vec<usize> = by_label.iter().map(paired).collect();
+        let strangers = side.series().iter().filter(|series| !partnered.contains(series));
+        strangers.map(|series| format!("{}: of the {which} alone", side.label(*series))).collect::<Vec<_>>()
+    };
+    left_out.extend(alone(first, |pair| pair.0, "first"));
+    left_out.extend(alone(second, |pair| pair.1, "second"));
+    Ok(by_label.into_iter().map(|(one, other)| (first.label(one).to_owned(), one, other)).collect())
+}
+
+fn by_label(first: &Side, second: &Side) -> Vec<(usize, usize)> {
+    let mut free = second.series().to_vec();
+    let mut partner = |label: &str| {
+        let at = free.iter().position(|other| second.label(*other) == label)?;
+        Some(free.remove(at))
+    };
+    first.series().iter().filter_map(|one| Some((*one, partner(first.label(*one))?))).collect()
+}
+
+fn by_place(first: &Side, second: &Side) -> Result<Vec<(String, usize, usize)>, CompareError> {
+    let (ones, others) = (first.series(), second.series());
+    if ones.len() != others.len() {
+        return Err(CompareError::Series { first: ones.len(), second: others.len() });
+    }
+    let is_one_study = first.name() == second.name();
+    let label = |one: usize, other: usize| match ones.len() {
+        1 => String::new(),
+        // Levels of a factor, which are named above.
+        _ if is_one_study => first.label(one).to_owned(),
+        _ => format!("{} against {}", second.label(other), first.label(one)),
+    };
+    Ok(ones.iter().zip(others).map(|(one, other)| (label(*one, *other), *one, *other)).collect())
+}
+
+/// That two studies were asked different things, in words. Levels of one study may be just that.
+pub(super) fn unlike(first: &Side, second: &Side) -> Vec<String> {
+    if first.name() == second.name() || first.workloads() == second.workloads() {
+        return Vec::new();
+    }
+    let words = |side: &Side| side.workloads().join(" and ");
+    vec![format!(
+        "{} was asked {}, {} was asked {}",
+        first.name(),
+        words(first),
+        second.name(),
+        words(second)
+    )]
+}
