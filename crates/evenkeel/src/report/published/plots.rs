@@ -73,7 +73,7 @@ pub fn against_factor(
 
 fn is_without(line: &Line<'_, '_>, part: &Part, chart: &harness::Chart) -> bool {
     let has = |cell: &&Cell<'_>| part.factors.iter().any(|factor| cell.level(&factor.name) == chart.without);
-    !chart.without.is_empty() && line.cells.iter().any(|cell| has(&cell))
+    !chart.without.is_empty() && line.cells.iter().any(has)
 }
 
 fn guides(view: &Published<'_>, part: &Part, key: &str) -> Vec<Guide> {
