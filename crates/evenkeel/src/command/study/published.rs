@@ -149,11 +149,11 @@ fn measured(
     show: &Show<'_>,
 ) -> Result<bool> {
     let mode = if show.json { Mode::Quiet } else { profile::mode(session, false) };
-    let (mut view, mut teller) = (View::new(mode), ProgressEvents::for_data());
+    let (mut view, mut events) = (View::new(mode), ProgressEvents::for_data());
     let mut tell = |event: Event| {
         let shown = match event {
             Event::Step(text) => Some(ProgressEvent::Step { text }),
-            Event::Data(progress) => teller.data(&progress),
+            Event::Data(progress) => events.data(&progress),
             Event::RunBegins { run, number, of, left_s } => {
                 let left = format::seconds(left_s.max(0.0).round());
                 Some(ProgressEvent::Step { text: format!("{run}: {number} of {of}, at most {left} left") })
