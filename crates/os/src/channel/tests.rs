@@ -5,6 +5,7 @@ use crate::tls::{BackendMode, BackendTls, ClientTls, Identity, TlsMode};
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
+use std::sync::mpsc;
 use std::thread;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -57,6 +58,7 @@ fn bytes_go_both_ways_through_tls_and_plain_bytes_end_it() {
     let setup = TlsSetup::new(&clients, &any, "localhost").unwrap();
     let (mut channel, mut other) = connected();
     let mut server = setup.accept().unwrap();
+    let (was_read, reads) = mpsc::channel();
     let answering = thread::spawn(move || {
         while server.is_handshaking() {
             server.complete_io(&mut other).unwrap();
@@ -68,6 +70,8 @@ fn bytes_go_both_ways_through_tls_and_plain_bytes_end_it() {
         }
         server.writer().write_all(&asked).unwrap();
         server.complete_io(&mut other).unwrap();
+        // Plain bytes that come together with the answer would end it before it is read.
+        reads.recv().unwrap();
         other.write_all(b"\x15plain bytes").unwrap();
     });
     channel.start_tls(&setup).unwrap();
@@ -75,6 +79,7 @@ fn bytes_go_both_ways_through_tls_and_plain_bytes_end_it() {
     let mut answer = [0; 3];
     channel.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, b"ask");
+    was_read.send(()).unwrap();
     assert_eq!(channel.read(&mut answer).unwrap_err().kind(), ErrorKind::InvalidData);
     answering.join().unwrap();
 }

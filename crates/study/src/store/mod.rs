@@ -18,6 +18,7 @@
 mod attempts;
 mod batches;
 mod bounds;
+mod error;
 mod estimates;
 mod folder;
 pub mod format;
@@ -32,6 +33,7 @@ mod times;
 mod words;
 
 pub use attempts::add;
-pub use folder::{Listed, StoreError, StudyFolder, list, resolve, run_name};
+pub use error::StoreError;
+pub use folder::{Listed, StudyFolder, list, resolve, run_name};
 pub use readers::{Distribution, IntervalRow, RunFolder, Table};
 pub use tables::{RunTables, SenseRow};

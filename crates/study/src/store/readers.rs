@@ -2,7 +2,8 @@
 //!
 //! Columns are found by name, so that a study of another version is read as far as it says the same.
 
-use super::folder::{StoreError, read};
+use super::error::StoreError;
+use super::folder::read;
 use super::format::RunFile;
 use super::histogram;
 use base64::Engine;

@@ -1,6 +1,6 @@
 //! The tables and histograms of one run.
 
-use super::folder::StoreError;
+use super::error::StoreError;
 use evenkeel_lab::load::LoadResult;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;

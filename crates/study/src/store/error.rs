@@ -1,0 +1,134 @@
+//! Why a study folder cannot be used.
+
+use super::format::FORMAT;
+use super::readers::BESIDE;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a study folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{path} is damaged or not of Evenkeel: {source}")]
+    Damaged {
+        /// File.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// Written by a later version.
+    #[error("{path} has format {found}, this version reads up to {FORMAT}")]
+    Newer {
+        /// File.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// No folder of that name.
+    #[error("no study named {name} in {root}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for.
+        root: PathBuf,
+    },
+    /// The start of a name fits several.
+    #[error("{name} fits several studies: {fits}")]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// Which fit.
+        fits: String,
+    },
+    /// Another process measures in it.
+    #[error("{0} is being measured by another process")]
+    Locked(PathBuf),
+    /// Already there.
+    #[error("{0} exists already")]
+    Exists(PathBuf),
+    /// What lies beside a run is not what it should be.
+    #[error("cannot read {path}: {text}")]
+    Unread {
+        /// File.
+        path: PathBuf,
+        /// Why not.
+        text: String,
+    },
+    /// Histogram could not be written.
+    #[error("cannot write histogram {path}: {text}")]
+    Histogram {
+        /// File.
+        path: PathBuf,
+        /// Why not.
+        text: String,
+    },
+}
+
+impl StoreError {
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Damaged { path, .. } if path.ends_with("plan.json") => {
+                "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
+            }
+            Self::Damaged { path, .. } if path.ends_with("run.json") => {
+                "move the folder of that run away; `evenkeel profile --resume` then measures it again"
+            }
+            _ if self.is_beside_a_run() => {
+                "the run's figures stand in its run.json; to have the rest again, move the folder of that run away and go on \
+                 by `evenkeel profile --resume`"
+            }
+            Self::Damaged { .. } => "move that file away; the runs can be read without it",
+            Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
+            Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
+            Self::Locked(_) => "wait for the other process, or end it",
+            Self::Exists(_) => "studies of one second share a name; try again",
+            Self::Io { .. } if self.is_disk_full() => {
+                "free some space; finished runs are kept, go on with --resume"
+            }
+            Self::Io { source, path, .. }
+                if source.kind() == io::ErrorKind::NotFound && path.ends_with("plan.json") =>
+            {
+                "bring plan.json back from a copy; finished runs stay in the folder, and cannot be read without it"
+            }
+            Self::Io { action: "make", .. } => {
+                "name a folder in which you may make others, by --output or --home"
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "studies are closed to other users; list them as the user who measured"
+            }
+            Self::Io { .. } | Self::Unread { .. } | Self::Histogram { .. } => return None,
+        })
+    }
+
+    /// Whether it is about one of the files that lie beside `run.json`, and that can be missing without it.
+    fn is_beside_a_run(&self) -> bool {
+        let is_known =
+            |path: &Path| path.file_name().is_some_and(|name| BESIDE.iter().any(|known| name == *known));
+        match self {
+            Self::Unread { path, .. } => is_known(path),
+            Self::Io { path, source, .. } => is_known(path) && source.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
+    /// Whether the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+    }
+}
