@@ -28,6 +28,8 @@ const SILENCE_AGAIN: Nanos = Nanos::from_secs(30);
 const LOGINS_LOST: u32 = 2;
 /// A statement that is nearly done may end by itself after somebody asked to stop.
 const GRACE: Nanos = Nanos::from_secs(1);
+/// One whose rows still come has so long: a server that lets them drip would never be silent.
+const GRACE_WITH_ROWS: Nanos = Nanos::from_secs(3);
 /// The server has so long to let us in and to end the statement of one who stops.
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -45,6 +47,8 @@ pub(super) struct Line {
     clock: Clock,
     /// When the statement under way was asked, or its last row came, ns of `clock` and never zero; zero where none is.
     asked: AtomicU64,
+    /// When the statement under way was asked, on the same clock.
+    began: AtomicU64,
     /// Why it was cut.
     cut: OnceLock<Cut>,
     over: AtomicBool,
@@ -80,6 +84,7 @@ impl Drop for Asking<'_> {
 impl Line {
     /// From now on a statement is under way.
     pub(super) fn asking(&self) -> Asking<'_> {
+        self.began.store(self.clock.now().0, Ordering::Relaxed);
         self.mark();
         Asking(self)
     }
@@ -94,6 +99,11 @@ impl Line {
             0 => None,
             asked => Some(self.clock.now() - Nanos(asked)),
         }
+    }
+
+    /// How long ago the statement under way was asked, whatever has come of it since.
+    fn lasts(&self) -> Nanos {
+        self.clock.now() - Nanos(self.began.load(Ordering::Relaxed))
     }
 
     /// What the cut came to for the one who asked.
@@ -123,6 +133,7 @@ impl Sentry {
         let line = Arc::new(Line {
             clock: Clock::start(),
             asked: AtomicU64::new(0),
+            began: AtomicU64::new(0),
             cut: OnceLock::new(),
             over: AtomicBool::new(false),
             socket,
@@ -167,7 +178,8 @@ impl Watch {
             };
             if self.stop.is_set() {
                 let looks_at = *stop_due.get_or_insert(now + GRACE);
-                if now >= looks_at && silent >= GRACE {
+                let drips = self.at_stop == AtStop::End && self.line.lasts() >= GRACE_WITH_ROWS;
+                if now >= looks_at && (silent >= GRACE || drips) {
                     if self.stopped() {
                         return;
                     }

@@ -316,8 +316,9 @@ fn replace_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> 
     let beside = path.with_extension("json.new");
     let write = || {
         let mut file = evenkeel_os::open_own(&beside)?;
-        file.set_len(0)?;
         file.write_all(&text)?;
+        // What a killed one left may have been longer.
+        file.set_len(text.len() as u64)?;
         sync_open(&file, &beside)?;
         fs::rename(&beside, path)
     };
