@@ -8,6 +8,9 @@ use evenkeel_study::harness::{FORMAT, Part, Plan, Run, Series};
 use serde_json::{Value, json};
 use std::path::Path;
 
+/// The plan as it was, of a study that is being brought into today's form: a kill may leave one half on the way.
+pub const PLAN_BEFORE: &str = "plan.before.json";
+
 /// Whether a folder holds one.
 pub fn is_one(folder: &Path) -> bool {
     folder.join("points").is_dir()
@@ -18,7 +21,8 @@ pub fn is_one(folder: &Path) -> bool {
 /// # Errors
 /// A file is damaged, or of a later version.
 pub fn read(folder: &Path) -> Result<(Plan, Vec<Run>)> {
-    let old = json_of(&folder.join("plan.json"))?;
+    let before = folder.join(PLAN_BEFORE);
+    let old = json_of(&if before.exists() { before } else { folder.join("plan.json") })?;
     if old["format"].as_u64() != Some(1) {
         bail!("{} has format {}, this version reads 1", folder.display(), old["format"]);
     }

@@ -132,11 +132,11 @@ pub fn measure<S: Study + ?Sized>(
     Ok(true)
 }
 
-/// Of parts that come later; of one whose need is not known yet it is assumed that it is needed.
+/// Of parts that come later, as far as they are wanted by what is known now.
 fn later_s<S: Study + ?Sized>(study: &S, plan: &Plan, parts: &[Part], runs: &[Run]) -> f64 {
     let of = |part: &Part| {
         let missing = missing(part, plan.seed, runs);
         missing.iter().map(|(levels, _)| study.takes_s(part, levels)).sum::<f64>()
     };
-    parts.iter().map(of).sum()
+    parts.iter().filter(|part| study.wants(part, runs)).map(of).sum()
 }

@@ -50,6 +50,14 @@ pub enum StoreError {
         /// Which fit.
         fits: String,
     },
+    /// A published study where a profile was asked for.
+    #[error("{path} is a study of {kind} and no profile")]
+    Published {
+        /// Its folder.
+        path: PathBuf,
+        /// Its name.
+        kind: String,
+    },
     /// Another process measures in it.
     #[error("{0} is being measured by another process")]
     Locked(PathBuf),
@@ -96,6 +104,9 @@ impl StoreError {
             Self::Damaged { .. } => "move that file away; the runs can be read without it",
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
+            Self::Published { .. } => {
+                "`evenkeel runs` lists all studies; one of these goes on by `evenkeel study NAME --resume`"
+            }
             Self::Locked(_) => "wait for the other process, or end it",
             Self::Exists(_) => "studies of one second share a name; try again",
             Self::Io { .. } if self.is_disk_full() => {

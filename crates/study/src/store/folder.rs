@@ -78,6 +78,10 @@ impl StudyFolder {
 
     /// Reads the `plan.json` of a profile.
     pub fn plan(&self) -> Result<PlanFile, StoreError> {
+        let head = self.head()?;
+        if head.is_published() {
+            return Err(StoreError::Published { path: self.path.clone(), kind: head.kind });
+        }
         self.read("plan.json")
     }
 

@@ -127,7 +127,11 @@ fn bring_forward(path: &Path) -> Result<()> {
     let (plan, runs) = old::read(path)?;
     let doing = || format!("bringing {} forward", path.display());
     std::fs::create_dir_all(path.join("runs")).with_context(doing)?;
-    std::fs::copy(path.join("plan.json"), path.join("plan.before.json")).with_context(doing)?;
+    let before = path.join(old::PLAN_BEFORE);
+    if !before.exists() {
+        out::file(&before, &std::fs::read_to_string(path.join("plan.json")).with_context(doing)?)
+            .with_context(doing)?;
+    }
     {
         let folder = StudyFolder::resume(path)?;
         runs.iter().try_for_each(|run| keep_new(&folder, run))?;
