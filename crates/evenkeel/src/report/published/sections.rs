@@ -50,7 +50,7 @@ pub fn findings(view: &Published<'_>) -> String {
         )
     };
     let body: String = view.said.findings.iter().map(row).collect();
-    let head = "<th scope=\"col\">published</th><th scope=\"col\">here</th><th scope=\"col\">in numbers</th>";
+    let head = "<th scope=\"col\" class=\"text\">published</th><th scope=\"col\" class=\"text\">here</th><th scope=\"col\" class=\"text\">in numbers</th>";
     let inner = format!(
         "<div class=\"card\">{}</div>",
         table("Published findings beside ours", head, &format!("<tbody>{body}</tbody>"))
