@@ -1,12 +1,13 @@
 //! What a server would carry by itself, seen from runs beside neighbours.
 
-use super::{Carried, Clear, Range, RunAt, ratio, taken};
+pub use super::run::FULL_MIN;
+
+use super::carried::Carried;
+use super::range::{Range, ratio};
+use super::run::{Clear, RunAt, taken};
 
 /// Share of a run that has to be free of disturbance for the free part to speak for it.
 pub const CLEAR_MIN: f64 = 0.1;
-
-/// Share of its CPUs that server and neighbours together use where CPU is what limits the server.
-pub const FULL_MIN: f64 = 0.9;
 
 /// No more than this is believed to have been taken in stretches that count as free.
 const TAKEN_UNSEEN_MAX: f64 = 0.3;
@@ -28,7 +29,7 @@ pub enum Way {
 /// The rate that a server would carry without neighbours, per second, with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alone {
-    /// Interval.
+    /// Where it lies, with 95 % confidence.
     pub range: Range,
     /// How it was found.
     pub way: Way,

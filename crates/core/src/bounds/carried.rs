@@ -1,10 +1,10 @@
 //! Which rates were carried, and which were not.
 
-use super::{RunAt, moderated, ratio, taken};
-use crate::statistics::{Sample, student_quantile};
+pub use super::range::RUNS_MIN;
 
-/// Runs below which nothing is certain: one may settle, or fail to, by chance.
-pub const RUNS_MIN: usize = 3;
+use super::range::{moderated, ratio};
+use super::run::{RunAt, taken};
+use crate::statistics::{Sample, student_quantile};
 
 /// Confidence of each bound by itself: both together are wrong in 5 % of cases.
 const CONFIDENCE_ONE_SIDED: f64 = 0.975;

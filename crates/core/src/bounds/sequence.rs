@@ -1,6 +1,6 @@
 //! Which run tightens the bounds most.
 
-use super::carried::RUNS_MIN;
+use super::range::RUNS_MIN;
 use super::{Answer, Fate, Rate, RunAt};
 
 /// An undecided rate is given so many runs at most before others are tried around it.

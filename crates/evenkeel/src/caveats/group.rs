@@ -1,7 +1,7 @@
 //! Caveats put together by their cause.
 
 use super::causes::{Cause, badness, cause, evidence, own_remedy};
-use super::{Severity, cell_name};
+use super::found::{Severity, cell_name};
 use crate::format;
 use evenkeel_study::store::format::{CaveatRecord, CellSummary, PlanFile, RunFile, SummaryFile};
 
