@@ -29,8 +29,10 @@ pub enum Way {
 /// The rate that a server would carry without neighbours, per second, with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alone {
-    /// Where it lies, with 95 % confidence.
+    /// Where it lies, with 95 % confidence: what was measured, as wide as the bounds beside neighbours where these say more.
     pub range: Range,
+    /// What the runs at saturation say by themselves: more of them make it narrower.
+    pub measured: Range,
     /// How it was found.
     pub way: Way,
     /// Runs behind it.
@@ -44,8 +46,7 @@ impl Alone {
     ///
     /// At saturation the server is never idle for want of requests, so completions per second are its capacity. In a
     /// run `i` with `n_i` completions in `T_i` seconds that nobody disturbed, the capacity is `sum n / sum T` (a ratio;
-    /// its variance over runs as in [`carried`](super::carried), with `2 (R - 1)` degrees of freedom, on the logarithmic
-    /// scale). Where too little of the time was free, and CPU was the limit (server and neighbours together used nearly
+    /// its variance over runs as in [`carried`](super::carried), on the logarithmic scale). Where too little of the time was free, and CPU was the limit (server and neighbours together used nearly
     /// all of it), `x (u + v) / u` is, with `u` the CPU that the server had and `v` what was taken of it.
     pub fn of(runs: &[&RunAt], carried: &Carried) -> Option<Self> {
         let saturated = carried.saturated(runs);
@@ -55,7 +56,7 @@ impl Alone {
         found.map(|found| {
             let least = carried.at_least.unwrap_or(0.0);
             let most = carried.at_most.unwrap_or(0.0).max(least);
-            let range = Range { low: found.range.low.max(least), high: found.range.high.max(most) };
+            let range = Range { low: found.measured.low.max(least), high: found.measured.high.max(most) };
             Self { range, ..found }
         })
     }
@@ -77,7 +78,7 @@ fn clear(saturated: &[&RunAt]) -> Option<Alone> {
     // A neighbour who takes a little at a time leaves every stretch free by the measure of a stretch, and the run is not.
     let undisturbed = coverage > 0.99 && taken(saturated).is_none_or(|taken| 100.0 * taken < NEIGHBOURS_MIN);
     let way = if undisturbed { Way::Undisturbed } else { Way::ClearStretches };
-    ratio(&own).map(|range| Alone { range, way, runs: own.len(), coverage })
+    ratio(&own).map(|range| Alone { range, measured: range, way, runs: own.len(), coverage })
 }
 
 /// Completions of free stretches, with what a stretch does not tell handed back where CPU is the limit.
@@ -97,5 +98,11 @@ fn handed_back(saturated: &[&RunAt]) -> Option<Alone> {
         .collect();
     let all_full = own.len() == saturated.len();
     let range = if all_full { ratio(&own) } else { None };
-    range.map(|range| Alone { range, way: Way::TakenHandedBack, runs: own.len(), coverage: 1.0 })
+    range.map(|range| Alone {
+        range,
+        measured: range,
+        way: Way::TakenHandedBack,
+        runs: own.len(),
+        coverage: 1.0,
+    })
 }
