@@ -1,8 +1,8 @@
 //! Means with their uncertainty.
 
 use super::{ABSENT, BESIDE_DIGITS, TimeUnit, beside, plus_minus, significant};
+use crate::store::format::EstimateRecord;
 use evenkeel_core::statistics::Ratio;
-use evenkeel_study::store::format::EstimateRecord;
 
 /// An interval whose ends are this many times as far from the mean as each other is told by its ends: a half-width would
 /// place one of them where it is not.
