@@ -5,11 +5,11 @@
 //! the child is killed. It has nothing to save that could be lost.
 
 use anyhow::{Context, Result, anyhow, bail};
+use evenkeel_os::alone;
 use evenkeel_site::sandbox::ProcessId;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -141,27 +141,6 @@ fn command(program: &Path, arguments: &[String]) -> Command {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     alone(&mut command);
     command
-}
-
-/// Has a command run in a group of its own, as Ctrl-C in the terminal is for us, who end it in order; and end with the
-/// thread that starts it at the latest.
-pub fn alone(command: &mut Command) {
-    command.process_group(0);
-    let parent = std::process::id() as i32;
-    // SAFETY: the closure runs between fork and exec and only makes system calls on values prepared before; it
-    // neither allocates nor takes locks.
-    unsafe {
-        command.pre_exec(move || {
-            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
-                return Err(std::io::Error::last_os_error());
-            }
-            // The parent may have died before the signal was set.
-            if libc::getppid() != parent {
-                return Err(std::io::ErrorKind::Interrupted.into());
-            }
-            Ok(())
-        });
-    }
 }
 
 /// Starts it, reads its log to the end and waits for it.

@@ -4,6 +4,7 @@ use crate::{out, signals};
 use evenkeel_bus::BusError;
 use evenkeel_lab::data::DataError;
 use evenkeel_lab::load::LoadError;
+use evenkeel_os::tools::ToolError;
 use evenkeel_share::FuseError;
 use evenkeel_share::backing::FileError;
 use evenkeel_site::copy::CopyError;
@@ -114,6 +115,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<FileError>().and_then(FileError::hint),
             cause.downcast_ref::<FuseError>().and_then(FuseError::hint),
             cause.downcast_ref::<ElsewhereError>().and_then(ElsewhereError::hint),
+            cause.downcast_ref::<ToolError>().and_then(ToolError::hint),
         ];
         let named = [
             cause.downcast_ref::<SandboxError>().and_then(SandboxError::hint),

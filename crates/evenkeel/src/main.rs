@@ -30,7 +30,6 @@ mod shares;
 mod signals;
 mod table;
 mod throttling;
-mod tools;
 mod view;
 
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 
 mod access;
 pub mod address;
+mod alone;
 mod buffer;
 mod channel;
 pub mod clock;
@@ -22,6 +23,7 @@ mod socket;
 mod space;
 pub mod stop;
 pub mod tls;
+pub mod tools;
 mod torn;
 mod uring;
 mod wake;
@@ -29,6 +31,7 @@ mod whole;
 mod work;
 
 pub use access::{Access, group_id};
+pub use alone::alone;
 pub use buffer::{ALIGNMENT, Buffer};
 pub use channel::{Cable, Channel};
 pub use exclusive::{exclusive, open_busy};

@@ -2,8 +2,8 @@
 
 use super::status::{self, Status};
 use crate::child::{self, Child, DEADLINE, PATIENCE, Plan};
-use crate::tools;
 use anyhow::{Result, bail};
+use evenkeel_os::tools;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;

@@ -9,9 +9,9 @@ mod command;
 mod users;
 
 use crate::failure::WithHint;
-use crate::tools;
 use anyhow::{Context, Result, anyhow, bail};
 pub use command::{MountArgs, run};
+use evenkeel_os::tools;
 use evenkeel_share::{FuseDisk, FuseFront, Handle};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
@@ -127,7 +127,7 @@ impl Mounted {
 
     fn unmount(&self) -> Result<()> {
         let Err(error) = tools::run("umount", &[self.at.as_os_str()]) else { return Ok(()) };
-        let error = error.context(format!("unmounting {}", self.at.display()));
+        let error = anyhow::Error::from(error).context(format!("unmounting {}", self.at.display()));
         match &users::of(&self.at)[..] {
             [] => Err(error),
             users => Err(error).hint(format!("it is used by {}", users.join(", "))),
@@ -221,5 +221,6 @@ fn is_blank(device: &Path) -> Result<bool> {
 }
 
 fn detach(device: &Path) -> Result<()> {
-    tools::run("losetup", &[OsStr::new("--detach"), device.as_os_str()]).map(drop)
+    tools::run("losetup", &[OsStr::new("--detach"), device.as_os_str()])?;
+    Ok(())
 }

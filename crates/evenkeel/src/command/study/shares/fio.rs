@@ -1,9 +1,9 @@
 //! fio as a client that always wants the same number of I/Os outstanding.
 
-use crate::child;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::share::simulation::DiskPlan;
+use evenkeel_os::alone;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -54,7 +54,7 @@ impl Fio {
         if let Some(folder) = log.parent() {
             command.current_dir(folder);
         }
-        child::alone(&mut command);
+        alone(&mut command);
         Ok(Self { process: command.spawn().context("starting fio")?, log: log.to_owned() })
     }
 

@@ -1,8 +1,8 @@
 //! What this machine must have, before anything starts.
 
 use crate::failure::WithHint;
-use crate::tools;
 use anyhow::{Result, anyhow};
+use evenkeel_os::tools;
 use evenkeel_site::sandbox;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
