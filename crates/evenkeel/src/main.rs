@@ -11,7 +11,6 @@ mod clock;
 mod columns;
 mod command;
 mod config;
-mod databases;
 mod doctor;
 mod export;
 mod failed;
@@ -26,10 +25,8 @@ mod progress;
 mod published;
 mod report;
 mod share;
-mod shares;
 mod signals;
 mod table;
-mod throttling;
 mod view;
 
 use std::process::ExitCode;

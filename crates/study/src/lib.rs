@@ -4,7 +4,11 @@
 //! measured, `compare` says which of two is better, `format` writes numbers as people read them.
 
 pub mod compare;
+pub mod databases;
 pub mod format;
 pub mod harness;
 pub mod profile;
+pub mod published;
+pub mod shares;
 pub mod store;
+pub mod throttling;

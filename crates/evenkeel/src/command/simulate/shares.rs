@@ -4,13 +4,13 @@ use super::flags::Args;
 use crate::command::Session;
 use crate::failure::Stopped;
 use crate::out;
-use crate::shares::{division, off};
 use anyhow::Result;
 use evenkeel_core::random::Seed;
 use evenkeel_core::share::experiment::{
     Eased, Experiment, Mix, Outcome, Stability, Treatment, costly_mix, judge, kept, mix, published, stability,
 };
 use evenkeel_core::share::simulation::run;
+use evenkeel_study::shares::{division, off};
 use serde_json::{Value, json};
 
 /// Seconds between two updates in the published experiments.

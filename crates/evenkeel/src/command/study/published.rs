@@ -9,11 +9,11 @@ use crate::failure::WithHint;
 use crate::progress::{Mode, ProgressEvent, View};
 use crate::published::{Published, results, table};
 use crate::report::published::html;
-use crate::throttling::{self, old};
 use crate::{format, out, signals};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, keep, measure, read};
 use evenkeel_study::store::{self, StudyFolder};
+use evenkeel_study::throttling::{self, old};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,8 +36,8 @@ pub type AnyStudy<'a> = Box<dyn Study<Error = anyhow::Error> + 'a>;
 pub fn of_plan<'a>(session: &'a Session, plan: &Plan) -> Result<AnyStudy<'a>> {
     match plan.kind.as_str() {
         throttling::NAME => Ok(Box::new(Throttling::of(session, plan)?)),
-        crate::databases::NAME => Ok(Box::new(Databases::of(session, plan)?)),
-        crate::shares::NAME => Ok(Box::new(Shares::of(session, plan)?)),
+        evenkeel_study::databases::NAME => Ok(Box::new(Databases::of(session, plan)?)),
+        evenkeel_study::shares::NAME => Ok(Box::new(Shares::of(session, plan)?)),
         kind => Err(anyhow!("there is no study named {kind:?}"))
             .hint("`evenkeel study --list` names those of this version; another one may know it"),
     }
@@ -203,7 +203,7 @@ fn finish(
 /// A damaged file, by name.
 pub fn stored(path: &Path) -> Result<Option<(Plan, Vec<Run>)>> {
     if old::is_one(path) {
-        return old::read(path).map(Some);
+        return Ok(Some(old::read(path)?));
     }
     let folder = StudyFolder::open(path)?;
     if !folder.head()?.is_published() {

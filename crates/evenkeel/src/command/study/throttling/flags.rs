@@ -4,15 +4,38 @@ use crate::command::Session;
 use crate::command::sandbox::ServerArgs;
 use crate::config::units;
 use crate::failure::WithHint;
-use crate::throttling::parts::{self, Sweep};
-use crate::throttling::record::{Load, Place, Second, Setting, Settle, StepPlan, Times, Way};
 use anyhow::{Context, Result, anyhow};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evenkeel_sense::{CpuSet, Domain, Machine};
 use evenkeel_study::harness::{Part, Plan};
+use evenkeel_study::throttling::parts::{self, Sweep};
+use evenkeel_study::throttling::record::{Load, Place, Second, Setting, Settle, StepPlan, Times, Way};
 use std::path::PathBuf;
 
 /// Most clients: a private server has 2,000 connections.
 pub const CLIENTS_MAX: u32 = 1_900;
+
+/// A value of a flag: its name, what it means, and what it is.
+type Named<T> = (&'static str, &'static str, T);
+
+const WAYS: [Named<Way>; 4] = [
+    ("direct", "Nothing: clients at the server", Way::Direct),
+    ("unlimited", "A guard that holds nothing back: the price of the hop alone", Way::Unlimited),
+    ("reflection", "A guard with the published rule", Way::Reflection),
+    ("evenkeel", "A guard with our controller", Way::Evenkeel),
+];
+const SECONDS: [Named<Second>; 3] = [
+    ("auto", "Where the shopping mix does not fall by 10 %", Second::Auto),
+    ("always", "In any case", Second::Always),
+    ("never", "In no case", Second::Never),
+];
+
+/// Reads a value by its name, and shows all of them with what they mean in the help.
+fn one_of<T: Copy + Send + Sync>(known: &'static [Named<T>]) -> impl TypedValueParser<Value = T> {
+    let names = known.iter().map(|(name, words, _)| PossibleValue::new(*name).help(*words));
+    let value = |name: String| known.iter().find(|known| known.0 == name).map(|known| known.2);
+    PossibleValuesParser::new(names).try_map(move |name| value(name).ok_or("no such value"))
+}
 
 /// Flags of `evenkeel study throttling`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(CLIENTS_MAX)))]
     pub clients: Vec<u32>,
     /// What stands between clients and server [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = one_of(&WAYS))]
     pub ways: Vec<Way>,
     /// TPC-W NUM_EBS: 2,880 customers each [default: 10; --quick: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -52,7 +75,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME")]
     pub step: Option<String>,
     /// When to measure a second workload whose misses grow without lock waits
-    #[arg(long, value_enum, default_value_t = Second::Auto)]
+    #[arg(long, default_value = "auto", value_parser = one_of(&SECONDS))]
     pub second: Second,
     /// Seed of order, kinds and parameters
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -94,7 +117,7 @@ pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
         place: place(session, args)?,
     };
     let parts = parts(args, &setting, &clients);
-    crate::command::study::published::plan(crate::throttling::NAME, args.seed, parts, &setting)
+    crate::command::study::published::plan(evenkeel_study::throttling::NAME, args.seed, parts, &setting)
 }
 
 /// The step is watched on the data of the shopping mix, and comes before the second workload takes its place.

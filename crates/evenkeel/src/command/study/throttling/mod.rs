@@ -9,13 +9,13 @@ mod step;
 
 use super::published::{self, Show};
 use crate::command::Session;
-use crate::throttling::figures::FIGURES;
-use crate::throttling::parts::{STEP, takes_s};
-use crate::throttling::record::{Load, Setting, Way};
-use crate::throttling::{self, verdict, words};
 use anyhow::{Context, Result};
 use evenkeel_core::random::Seed;
 use evenkeel_study::harness::{Event, Figure, Judgement, Order, Part, Plan, Run, Study, Tell, cells};
+use evenkeel_study::throttling::figures::FIGURES;
+use evenkeel_study::throttling::parts::{STEP, takes_s};
+use evenkeel_study::throttling::record::{Load, Setting, Way};
+use evenkeel_study::throttling::{self, verdict, words};
 use point::Bench;
 use server::Server;
 use std::path::PathBuf;

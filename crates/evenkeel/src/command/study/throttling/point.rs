@@ -5,9 +5,6 @@ use super::server::Server;
 use crate::clock::unix_time;
 use crate::guard::child::{Child, Spec};
 use crate::guard::journal::{self, Recorded};
-use crate::throttling::COUNTERS_REFUSED;
-use crate::throttling::figures::{SETTLED, SETTLED_AT, WAITED};
-use crate::throttling::record::{Setting, Times, Way};
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -19,6 +16,9 @@ use evenkeel_sense::{CpuSet, Domain};
 use evenkeel_site::server::{Address, Target};
 use evenkeel_study::harness::Run;
 use evenkeel_study::profile::times;
+use evenkeel_study::throttling::COUNTERS_REFUSED;
+use evenkeel_study::throttling::figures::{SETTLED, SETTLED_AT, WAITED};
+use evenkeel_study::throttling::record::{Setting, Times, Way};
 use std::path::PathBuf;
 
 /// A request that takes longer is given up.

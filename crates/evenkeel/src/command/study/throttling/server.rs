@@ -3,7 +3,6 @@
 use crate::command::data::spec;
 use crate::command::{Session, place};
 use crate::config::workload as user_workload;
-use crate::throttling::record::{Load, Setting};
 use anyhow::{Context, Result};
 use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::data::{DataSpec, Stamp, Via, populate};
@@ -13,6 +12,7 @@ use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use evenkeel_study::harness::{Event, Tell};
+use evenkeel_study::throttling::record::{Load, Setting};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -9,12 +9,12 @@ use super::observe::Seen;
 use super::point::{Bench, Front};
 use crate::clock::unix_time;
 use crate::guard::journal::Follower;
-use crate::throttling::record::Settle;
-use crate::throttling::settling::{Settling, Watch};
 use anyhow::{Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::{self, LoadPlan, LoadResult};
 use evenkeel_os::stop::Stop;
+use evenkeel_study::throttling::record::Settle;
+use evenkeel_study::throttling::settling::{Settling, Watch};
 use std::time::Duration;
 
 /// The journal is read this often.

@@ -3,12 +3,12 @@
 use super::point::{Bench, during};
 use crate::clock::{Clock, unix_time};
 use crate::guard::journal::Recorded;
-use crate::throttling::record::{StepPlan, Way};
 use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::{self, LoadError, LoadPhase, LoadPlan, LoadResult};
 use evenkeel_os::stop::Stop;
 use evenkeel_study::harness::{Run, Series};
+use evenkeel_study::throttling::record::{StepPlan, Way};
 use std::time::Duration;
 
 /// A load, and when it started on the common clock.

@@ -4,8 +4,6 @@ use super::pair::Pair;
 use super::watch::Watch;
 use crate::clock::Clock;
 use crate::command::{Session, load as command, place};
-use crate::databases::NAMES;
-use crate::databases::record::{Figures, Key, Phase, Run, Setting};
 use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
@@ -17,6 +15,8 @@ use evenkeel_lab::load::{
 };
 use evenkeel_lab::workload::plan_think;
 use evenkeel_os::stop::Stop;
+use evenkeel_study::databases::NAMES;
+use evenkeel_study::databases::record::{Figures, Key, Phase, Run, Setting};
 use evenkeel_study::profile::{orders_per_minute, times};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};

@@ -1,12 +1,12 @@
 //! Flags of the study with databases, and the setting that they make.
 
 use crate::config::units;
-use crate::databases::parts;
-use crate::databases::record::Setting;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_lab::data::dvdstore::Size;
+use evenkeel_study::databases::parts;
+use evenkeel_study::databases::record::Setting;
 use evenkeel_study::harness::Part;
 
 /// Seconds between two windows unless said otherwise.

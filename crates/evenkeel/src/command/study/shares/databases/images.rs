@@ -4,13 +4,13 @@
 
 use crate::command::Session;
 use crate::command::data::spec as data_spec;
-use crate::databases::record::Setting;
 use anyhow::{Context, Result};
 use evenkeel_lab::data::dvdstore::{self, Size};
 use evenkeel_lab::data::{Stamp, Via, populate};
 use evenkeel_os::tools;
 use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
+use evenkeel_study::databases::record::Setting;
 use evenkeel_study::harness::{Event, Tell};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -1,7 +1,7 @@
 //! `evenkeel study shares --databases`: table 7 of the published evaluation with two real databases.
 //!
 //! `images` fills a store once; for each run `pair` puts two hosts up on copies of it, `contend` orders from both while
-//! `watch` asks the hosts, and all comes down again. What runs come to is pure (`crate::databases`).
+//! `watch` asks the hosts, and all comes down again. What runs come to is pure (`evenkeel_study::databases`).
 
 mod contend;
 mod flags;
@@ -14,12 +14,12 @@ use super::Args;
 use crate::clock::unix_time;
 use crate::command::Session;
 use crate::command::study::published::{self, Show};
-use crate::databases::record::{Key, Setting};
-use crate::databases::{self, FIGURES, kept, most};
-use crate::shares::way;
 use anyhow::{Context, Result};
 use evenkeel_core::random::Seed;
+use evenkeel_study::databases::record::{Key, Setting};
+use evenkeel_study::databases::{self, FIGURES, kept, most};
 use evenkeel_study::harness::{Figure, Judgement, Order, Part, Plan, Run, Study, Tell};
+use evenkeel_study::shares::way;
 pub use flags::Flags;
 use images::Images;
 use pair::Pair;

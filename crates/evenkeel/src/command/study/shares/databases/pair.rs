@@ -2,8 +2,6 @@
 
 use super::images::{Images, SANDBOX, spec};
 use crate::command::Session;
-use crate::databases::record::{Key, Setting};
-use crate::databases::{NAMES, SHARES, THRESHOLD_S};
 use crate::share::file::{DiskFile, HostFile, WindowFile};
 use crate::share::host::Host;
 use anyhow::{Context, Result};
@@ -13,6 +11,8 @@ use evenkeel_lab::data::dvdstore;
 use evenkeel_share::backing::simulated;
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::Target;
+use evenkeel_study::databases::record::{Key, Setting};
+use evenkeel_study::databases::{NAMES, SHARES, THRESHOLD_S};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -163,7 +163,7 @@ fn window(law: &'static str, initial: f64, most: f64, period_s: f64) -> WindowFi
 mod tests {
     use super::*;
     use crate::config::share::ShareConfig;
-    use crate::databases::fixture::setting;
+    use evenkeel_study::databases::fixture::setting;
 
     fn config(way: Way, most: u32) -> ShareConfig {
         let folder = Folder("/no/such folder".into());

@@ -1,9 +1,9 @@
 //! What the hosts say of their periods while both stores are ordered from.
 
-use crate::databases::beta;
-use crate::databases::record::{Figures, Period};
-use crate::databases::{NAMES, SHARES};
 use crate::share::status::Status;
+use evenkeel_study::databases::beta;
+use evenkeel_study::databases::record::{Figures, Period};
+use evenkeel_study::databases::{NAMES, SHARES};
 
 /// What hosts have said.
 #[derive(Debug, Default)]

@@ -1,14 +1,14 @@
 //! Whether the published rule had come to rest where it was measured.
 
 use crate::format;
+use crate::harness::{Cell, Plan, Run, cells};
 use crate::throttling::figures::{SETTLED, SETTLED_AT, WAITED};
 use crate::throttling::record::{Setting, Settle, Way};
 use crate::throttling::verdict::settled;
-use evenkeel_study::harness::{Cell, Plan, Run, cells};
 
 /// Whether points of the published rule were measured where it came to rest.
 pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<String> {
-    let has_rule = |part: &evenkeel_study::harness::Part| {
+    let has_rule = |part: &crate::harness::Part| {
         part.factors
             .iter()
             .flat_map(|factor| &factor.levels)

@@ -56,6 +56,3 @@ pub fn off(outcome: &Outcome) -> String {
 pub fn signed(percent: f64) -> String {
     if percent.abs() < 0.05 { "0.0".to_owned() } else { format!("{percent:+.1}") }
 }
-
-#[cfg(test)]
-mod tests;

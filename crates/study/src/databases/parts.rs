@@ -1,9 +1,9 @@
 //! Which runs the study has: every way at each most window.
 
 use super::record::Setting;
+use crate::harness::{Factor, Part};
 use crate::shares::words;
 use evenkeel_core::share::experiment::Treatment as Way;
-use evenkeel_study::harness::{Factor, Part};
 
 /// Before the most window in the name of a part.
 const MOST: &str = "most-";

@@ -2,8 +2,8 @@
 
 use super::record::{Figures, Key, Period, Run, Setting};
 use super::{kept, parts};
+use crate::harness::{self, FORMAT, Plan};
 use evenkeel_core::share::experiment::Treatment as Way;
-use evenkeel_study::harness::{self, FORMAT, Plan};
 
 /// Its setting.
 pub fn setting() -> Setting {

@@ -1,6 +1,6 @@
 //! The figures of a run. One of a host has its number behind, as `iops@1`.
 
-use evenkeel_study::harness::{Chart, Figure, Scale, Unit};
+use crate::harness::{Chart, Figure, Scale, Unit};
 
 /// All of them, in the order of columns. Without control there is no window, and beta says nothing.
 pub const FIGURES: [Figure; 16] = [

@@ -2,8 +2,8 @@
 
 use super::{Setting, signed, words};
 use crate::format;
+use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
 use evenkeel_core::share::experiment::{Experiment, Published, Treatment as Way, published};
-use evenkeel_study::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
 
 /// Latency counts as at the threshold within this, percent.
 const NEAR_PERCENT: f64 = 10.0;

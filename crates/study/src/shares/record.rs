@@ -1,8 +1,8 @@
 //! A run as figures and series.
 
+use crate::harness::{Run, Series};
 use evenkeel_core::share::experiment::{Experiment, Outcome, judge};
 use evenkeel_core::share::simulation::{Row, Trace};
-use evenkeel_study::harness::{Run, Series};
 
 /// A window as large as this bounds nothing, and is none.
 const UNBOUNDED: f64 = 1e9;

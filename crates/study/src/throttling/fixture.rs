@@ -3,7 +3,7 @@
 use super::figures::{SETTLED, SETTLED_AT, WAITED};
 use super::parts::{self, Sweep};
 use super::record::{Load, Place, Second, Setting, Settle, StepPlan, Times, Way};
-use evenkeel_study::harness::{FORMAT, Plan, Run, Series};
+use crate::harness::{FORMAT, Plan, Run, Series};
 
 /// Its setting.
 pub fn setting() -> Setting {

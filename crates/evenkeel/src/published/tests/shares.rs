@@ -1,13 +1,13 @@
 //! Published experiments on the virtual clock, as people and programs see them.
 
-use super::*;
 use crate::published::{Published, results, table};
 use crate::report::published::html;
 use crate::table::Look;
 use evenkeel_core::random::Seed;
-use evenkeel_core::share::experiment::published;
+use evenkeel_core::share::experiment::{Treatment as Way, published};
 use evenkeel_core::share::simulation::run as simulate;
 use evenkeel_study::harness::{FORMAT, Plan, Run};
+use evenkeel_study::shares::{FIGURES, NAME, Setting, judge, parts, record};
 
 const SETTING: Setting = Setting { period_s: 2.0, live: false };
 

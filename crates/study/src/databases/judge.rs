@@ -3,10 +3,10 @@
 use super::record::Setting;
 use super::{NAMES, PARDA, PUBLISHED_MOST, Published, THRESHOLD_S, UNCONTROLLED, most};
 use crate::format;
+use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
 use crate::shares::{way, words};
 use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_core::statistics::paired_ratio;
-use evenkeel_study::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
 use std::fmt;
 
 /// A window this near to the most is at the most.
@@ -195,54 +195,8 @@ fn caveats(runs: &[Run]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{plan, run, runs, setting};
-    use super::super::{FIGURES, kept as as_kept};
+    use super::super::fixture::{plan, run, runs};
     use super::*;
-    use crate::published::{Published as View, results, table};
-    use crate::report::published::html;
-    use crate::table::Look;
-
-    fn shown<T>(runs: &[Run], show: impl Fn(&View<'_>) -> T) -> T {
-        let plan = plan();
-        show(&View::new(&plan, runs, &FIGURES, judge(&plan, &setting(), runs)))
-    }
-
-    fn four() -> Vec<Run> {
-        runs(&[
-            run(Way::Uncontrolled, 32, 1, [1_000.0, 1_000.0]),
-            run(Way::Parda, 32, 1, [800.0, 1_600.0]),
-            run(Way::Evenkeel, 32, 1, [500.0, 1_700.0]),
-            run(Way::Evenkeel, 32, 2, [500.0, 1_500.0]),
-        ])
-    }
-
-    #[test]
-    fn every_way_stands_beside_its_published_figures() {
-        let page = shown(&four(), html);
-        assert_eq!(crate::report::fault(&page), None);
-        for part in ["12,356", "the published law", "time-beta-most-32", "min(wanted / window, 1)"] {
-            assert!(page.contains(part), "{part}");
-        }
-        for amiss in [">NaN", ">inf", "http://", "https://", "at most 64"] {
-            assert!(!page.contains(amiss), "{amiss}");
-        }
-        let text = shown(&four(), |view| table(view, Look { width: 200, colour: false })).replace('\n', " ");
-        assert!(
-            text.contains("the ratio is bound by neither, and both hosts make 1.20 of their orders"),
-            "{text}"
-        );
-        assert!(text.contains("1.00 uncontrolled, 2.00 by the published law, 3.20 by Evenkeel"), "{text}");
-    }
-
-    #[test]
-    fn a_cell_has_its_hosts_and_the_ratio_of_both() {
-        let value = shown(&four(), results);
-        let ours = value["cells"].as_array().unwrap().iter().find(|cell| cell["way"] == "evenkeel").unwrap();
-        assert_eq!(ours["runs"], 2);
-        assert!((ours["figures"]["orders_ratio"]["mean"].as_f64().unwrap() - 3.2).abs() < 1e-9);
-        assert_eq!(ours["figures"]["order_ms@b"]["mean"], 273.0);
-        assert_eq!(value["findings"][0]["outcome"], "not testable here", "of one round");
-    }
 
     #[test]
     fn what_bounds_the_ratio_is_told_by_the_favoured_host() {
@@ -256,20 +210,5 @@ mod tests {
         assert_eq!(bound_of(Way::Parda, 20.0, 15.0), Some(Bound::Demand));
         assert_eq!(bound_of(Way::Evenkeel, 10.0, 15.0), Some(Bound::Neither));
         assert_eq!(bound_of(Way::Uncontrolled, 32.0, 15.0), None);
-    }
-
-    #[test]
-    fn a_lull_is_told_and_a_study_of_one_run_has_a_page_too() {
-        let setting = Setting { warm_up_s: 0.0, duration_s: 4.0, lull_s: 4.0, ..setting() };
-        let lull = super::super::record::Run { lull: Some((4.0, 8.0)), ..run(Way::Parda, 32, 1, [1.0, 1.0]) };
-        let kept = as_kept(&setting, &lull);
-        assert!(kept.figure("opened@a").is_some() && kept.figure("beta_in_lull@b").is_some());
-        let page = shown(&runs(&[run(Way::Parda, 64, 1, [0.0, 1_600.0])]), html);
-        assert_eq!(crate::report::fault(&page), None);
-        assert!(
-            page.contains("time-window-most-64") && page.contains("No orders on both hosts yet"),
-            "{page}"
-        );
-        assert!(!page.contains(">NaN"));
     }
 }

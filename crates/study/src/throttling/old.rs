@@ -3,8 +3,8 @@
 use super::figures::{SETTLED, SETTLED_AT, WAITED};
 use super::parts::{self, Sweep};
 use super::record::{Load, Setting, StepPlan, Times, Way};
-use anyhow::{Context, Result, bail};
-use evenkeel_study::harness::{FORMAT, Part, Plan, Run, Series};
+use crate::harness::{FORMAT, Part, Plan, Run, Series};
+use crate::published::{PublishedError, Result, While};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -24,9 +24,10 @@ pub fn read(folder: &Path) -> Result<(Plan, Vec<Run>)> {
     let before = folder.join(PLAN_BEFORE);
     let old = json_of(&if before.exists() { before } else { folder.join("plan.json") })?;
     if old["format"].as_u64() != Some(1) {
-        bail!("{} has format {}, this version reads 1", folder.display(), old["format"]);
+        let what = format!("{} has format {}, this version reads 1", folder.display(), old["format"]);
+        return Err(PublishedError::wrong(what));
     }
-    let plan = plan(&old).with_context(|| format!("reading the plan in {}", folder.display()))?;
+    let plan = plan(&old).doing(|| format!("reading the plan in {}", folder.display()))?;
     let points = all(&folder.join("points"))?;
     let steps = all(&folder.join("steps"))?;
     let before_s = old["step"]["before_s"].as_f64().unwrap_or(0.0);
@@ -35,12 +36,12 @@ pub fn read(folder: &Path) -> Result<(Plan, Vec<Run>)> {
 }
 
 fn json_of(path: &Path) -> Result<Value> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("reading {}", path.display()))
+    let text = std::fs::read_to_string(path).doing(|| format!("reading {}", path.display()))?;
+    serde_json::from_str(&text).doing(|| format!("reading {}", path.display()))
 }
 
 fn all(folder: &Path) -> Result<Vec<Value>> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))?;
+    let entries = std::fs::read_dir(folder).doing(|| format!("listing {}", folder.display()))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     paths.sort();
@@ -101,7 +102,7 @@ const RENAMED: [(&str, &str); 6] = [
 
 fn point(old: &Value) -> Result<Run> {
     let key = &old["key"];
-    let clients: u32 = serde_json::from_value(key["clients"].clone()).context("a point without clients")?;
+    let clients: u32 = serde_json::from_value(key["clients"].clone()).doing(|| "a point without clients")?;
     let mut run = Run {
         format: FORMAT,
         part: key["load"].as_str().unwrap_or_default().to_owned(),
@@ -129,7 +130,7 @@ fn point(old: &Value) -> Result<Run> {
 
 /// Instants count from the start of the few clients, with the step where it was planned.
 fn step(old: &Value, before_s: f64) -> Result<Run> {
-    let way: Way = serde_json::from_value(old["way"].clone()).context("a step without a way")?;
+    let way: Way = serde_json::from_value(old["way"].clone()).doing(|| "a step without a way")?;
     let at_s = old["step_at_s"].as_f64().unwrap_or(before_s);
     let row = |second: &Value| {
         let values = ["throughput_per_s", "limit"].map(|name| second[name].as_f64());

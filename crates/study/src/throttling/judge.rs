@@ -4,7 +4,7 @@ use super::record::{Load, Place, Setting, Way};
 use super::verdict::{FALL_PERCENT, Verdict, verdicts};
 use super::words;
 use crate::format;
-use evenkeel_study::harness::{Finding, Judgement, Number, Outcome, Plan, Run, cells};
+use crate::harness::{Finding, Judgement, Number, Outcome, Plan, Run, cells};
 
 /// A controller that loses less than this share of the peak keeps it.
 const KEPT: f64 = 1.0 - FALL_PERCENT / 100.0;

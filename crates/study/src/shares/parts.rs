@@ -1,8 +1,8 @@
 //! Which runs the study has: each published experiment under every way.
 
 use super::{PUBLISHED_S, words};
+use crate::harness::{Factor, Part};
 use evenkeel_core::share::experiment::{Experiment, Treatment as Way};
-use evenkeel_study::harness::{Factor, Part};
 use serde::{Deserialize, Serialize};
 
 /// How it is made.

@@ -5,7 +5,7 @@
 //! together, `old` studies that were kept in an earlier form.
 
 pub mod figures;
-#[cfg(test)]
+#[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 mod judge;
 pub mod old;

@@ -2,7 +2,7 @@
 
 use super::NAMES;
 use super::record::{Figures, Period, Run, Setting};
-use evenkeel_study::harness::{self, Chart, Figure, Scale, Series, Unit};
+use crate::harness::{self, Chart, Figure, Scale, Series, Unit};
 
 /// All of them, in the order of columns. Without control there is no window, and beta says nothing.
 pub const FIGURES: [Figure; 16] = [

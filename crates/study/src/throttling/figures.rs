@@ -1,6 +1,6 @@
 //! The figures of a point.
 
-use evenkeel_study::harness::{Chart, Figure, Scale, Unit};
+use crate::harness::{Chart, Figure, Scale, Unit};
 
 /// Whether the limit of the published rule had come to rest before the point; absent where it was not waited for.
 pub const SETTLED: &str = "limit_settled";

@@ -1,7 +1,7 @@
 //! Which runs the study has: two workloads by way and clients, and a step by way.
 
 use super::record::{Load, Setting, Way};
-use evenkeel_study::harness::{Factor, Part};
+use crate::harness::{Factor, Part};
 
 /// The name of the part that watches a step.
 pub const STEP: &str = "step";

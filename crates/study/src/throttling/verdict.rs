@@ -6,8 +6,8 @@
 
 use super::figures::SETTLED;
 use super::record::{Load, Second, Way};
+use crate::harness::Cell;
 use evenkeel_core::statistics::{Ratio, paired_ratio, unpaired_ratio};
-use evenkeel_study::harness::Cell;
 
 /// A curve that falls less does not show the published finding.
 pub const FALL_PERCENT: f64 = 10.0;
@@ -221,7 +221,7 @@ fn growth(direct: &[&Cell<'_>], key: &'static str, words: &'static str) -> Optio
 mod tests {
     use super::super::fixture::{falling, flat, is, plan, reread};
     use super::*;
-    use evenkeel_study::harness::{Run, cells};
+    use crate::harness::{Run, cells};
 
     fn of(runs: &[Run], load: Load) -> Option<Verdict> {
         let plan = plan();

@@ -1,10 +1,13 @@
 //! The throttling study of the fixtures, as people and programs see it.
 
+mod databases;
+mod shares;
+
 use super::*;
 use crate::table::Look;
-use crate::throttling::figures::FIGURES;
-use crate::throttling::fixture::{falling, flat, plan, reread, setting, steps};
-use crate::throttling::judge;
+use evenkeel_study::throttling::figures::FIGURES;
+use evenkeel_study::throttling::fixture::{falling, flat, plan, reread, setting, steps};
+use evenkeel_study::throttling::judge;
 use serde_json::json;
 
 /// A study with these runs, shown.

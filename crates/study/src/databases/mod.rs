@@ -5,7 +5,7 @@
 //! what a run is (`record`), which runs there are and what of them is kept (`parts`, `figures`), and what they come to (`judge`): pure.
 
 mod figures;
-#[cfg(test)]
+#[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 mod judge;
 mod parts;

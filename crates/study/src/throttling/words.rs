@@ -6,7 +6,7 @@ use super::parts::STEP;
 use super::record::{Load, Setting, Way};
 use super::verdict::{FALL_PERCENT, Fall, GROWTH, Growth, Held, Verdict};
 use crate::format;
-use evenkeel_study::harness::{Plan, Run};
+use crate::harness::{Plan, Run};
 
 pub use settling::rest;
 
@@ -246,7 +246,7 @@ fn ends(runs: &[Run]) -> Option<String> {
 fn few(plan: &Plan, runs: &[Run]) -> Vec<String> {
     let mut found = Vec::new();
     let of = |part: &str| runs.iter().filter(|run| run.part == part).count();
-    let planned = plan.part(Load::Shopping.name()).map_or(0, evenkeel_study::harness::Part::runs);
+    let planned = plan.part(Load::Shopping.name()).map_or(0, crate::harness::Part::runs);
     let done = of(Load::Shopping.name());
     if done < planned {
         found.push(format!("Unfinished: {done} of {planned} points of the shopping mix."));
@@ -300,7 +300,7 @@ mod tests {
     use super::super::fixture::{falling, flat, plan, reread, setting as setting_of, steps};
     use super::super::verdict::verdicts;
     use super::*;
-    use evenkeel_study::harness::cells;
+    use crate::harness::cells;
 
     fn verdicts_of(runs: &[Run]) -> Vec<Verdict> {
         let plan = plan();

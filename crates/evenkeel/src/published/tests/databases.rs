@@ -1,0 +1,64 @@
+//! Two databases on shared storage, as people and programs see them.
+
+use crate::published::{Published, results, table};
+use crate::report::published::html;
+use crate::table::Look;
+use evenkeel_core::share::experiment::Treatment as Way;
+use evenkeel_study::databases::fixture::{plan, run, runs, setting};
+use evenkeel_study::databases::record::{self, Setting};
+use evenkeel_study::databases::{FIGURES, judge, kept as as_kept};
+use evenkeel_study::harness::Run;
+
+fn shown<T>(runs: &[Run], show: impl Fn(&Published<'_>) -> T) -> T {
+    let plan = plan();
+    show(&Published::new(&plan, runs, &FIGURES, judge(&plan, &setting(), runs)))
+}
+
+fn four() -> Vec<Run> {
+    runs(&[
+        run(Way::Uncontrolled, 32, 1, [1_000.0, 1_000.0]),
+        run(Way::Parda, 32, 1, [800.0, 1_600.0]),
+        run(Way::Evenkeel, 32, 1, [500.0, 1_700.0]),
+        run(Way::Evenkeel, 32, 2, [500.0, 1_500.0]),
+    ])
+}
+
+#[test]
+fn every_way_stands_beside_its_published_figures() {
+    let page = shown(&four(), html);
+    assert_eq!(crate::report::fault(&page), None);
+    for part in ["12,356", "the published law", "time-beta-most-32", "min(wanted / window, 1)"] {
+        assert!(page.contains(part), "{part}");
+    }
+    for amiss in [">NaN", ">inf", "http://", "https://", "at most 64"] {
+        assert!(!page.contains(amiss), "{amiss}");
+    }
+    let text = shown(&four(), |view| table(view, Look { width: 200, colour: false })).replace('\n', " ");
+    assert!(
+        text.contains("the ratio is bound by neither, and both hosts make 1.20 of their orders"),
+        "{text}"
+    );
+    assert!(text.contains("1.00 uncontrolled, 2.00 by the published law, 3.20 by Evenkeel"), "{text}");
+}
+
+#[test]
+fn a_cell_has_its_hosts_and_the_ratio_of_both() {
+    let value = shown(&four(), results);
+    let ours = value["cells"].as_array().unwrap().iter().find(|cell| cell["way"] == "evenkeel").unwrap();
+    assert_eq!(ours["runs"], 2);
+    assert!((ours["figures"]["orders_ratio"]["mean"].as_f64().unwrap() - 3.2).abs() < 1e-9);
+    assert_eq!(ours["figures"]["order_ms@b"]["mean"], 273.0);
+    assert_eq!(value["findings"][0]["outcome"], "not testable here", "of one round");
+}
+
+#[test]
+fn a_lull_is_told_and_a_study_of_one_run_has_a_page_too() {
+    let setting = Setting { warm_up_s: 0.0, duration_s: 4.0, lull_s: 4.0, ..setting() };
+    let lull = record::Run { lull: Some((4.0, 8.0)), ..run(Way::Parda, 32, 1, [1.0, 1.0]) };
+    let kept = as_kept(&setting, &lull);
+    assert!(kept.figure("opened@a").is_some() && kept.figure("beta_in_lull@b").is_some());
+    let page = shown(&runs(&[run(Way::Parda, 64, 1, [0.0, 1_600.0])]), html);
+    assert_eq!(crate::report::fault(&page), None);
+    assert!(page.contains("time-window-most-64") && page.contains("No orders on both hosts yet"), "{page}");
+    assert!(!page.contains(">NaN"));
+}
