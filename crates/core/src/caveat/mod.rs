@@ -3,11 +3,13 @@
 //! A caveat is stored with the run and shown wherever its figures are. The thresholds here decide when a doubt is
 //! stated; the constructors that take a measurement return `None` where there is nothing to doubt.
 
+mod cause;
 mod failed;
 mod judge;
 mod text;
 mod threshold;
 
+pub use cause::{CAUSES, Cause, cause};
 pub use failed::FailedBy;
 pub use threshold::*;
 

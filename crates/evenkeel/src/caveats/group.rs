@@ -1,8 +1,9 @@
 //! Caveats put together by their cause.
 
-use super::causes::{Cause, badness, cause, evidence, own_remedy};
+use super::text::{badness, evidence, own_remedy};
 use super::{Severity, cell_name};
 use crate::format;
+use evenkeel_core::caveat::{Cause, cause};
 use evenkeel_study::store::format::{CaveatRecord, CellSummary, PlanFile, RunFile, SummaryFile};
 
 /// All caveats of one cause.

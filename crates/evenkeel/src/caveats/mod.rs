@@ -1,7 +1,7 @@
 //! All doubts of a study, by cause: how many runs each touches, its worst evidence, and what to do.
 
-mod causes;
 mod group;
+mod text;
 
 pub use group::{Doubt, doubts};
 
