@@ -97,11 +97,12 @@ mod tests {
         for (at, code) in codes.iter().enumerate() {
             assert!(!codes[..at].contains(code), "{code}");
         }
-        for caveat in [Caveat::Steal { percent: 3.0 }, Caveat::TooFewRuns { runs: 2 }, Caveat::NotReset] {
-            assert!(cause(caveat.code()).is_some(), "{}", caveat.code());
+        let few = [Caveat::steal(3.0), Caveat::runs(2), Some(Caveat::not_reset())];
+        for caveat in few.into_iter().flatten() {
+            assert!(cause(&caveat.code).is_some(), "{}", caveat.code);
         }
-        let fewer = Caveat::FewerSessions { sessions: 6, asked: 9, limit: String::new() };
-        let [(one, first), (other, second)] = ["session-wait", fewer.code()].map(|code| cause(code).unwrap());
+        let fewer = Caveat::fewer_sessions(6, 9, "").unwrap();
+        let [(one, first), (other, second)] = ["session-wait", &fewer.code].map(|code| cause(code).unwrap());
         assert!(one == other && first < second, "{one:?} {other:?}");
         assert_eq!(cause("never-heard-of"), None);
     }

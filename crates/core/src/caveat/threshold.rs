@@ -64,3 +64,14 @@ pub const FAILURES_FOUND: f64 = 0.5;
 /// Share of the arrivals up to which failures are a note: they cannot move the mean by more than that, unless
 /// they are very slow.
 pub const FAILURES_NOTED: f64 = 0.001;
+
+/// Fewest reads of a step of `share knee`: fewer give its mean latency to no better than a tenth (standard error of exponential
+/// latencies).
+pub const READS_MIN: u64 = 100;
+
+/// Least mean latency of a read in seconds that is one of storage: no disk or flash ends a read in less; memory does.
+pub const READ_LEAST_S: f64 = 20e-6;
+
+/// Share of a file that is at least on the storage: one of which less is has holes, or is compressed; file systems round a
+/// little.
+pub const ALLOCATED_LEAST: f64 = 0.95;

@@ -17,7 +17,7 @@ fn first_number(text: &str) -> Option<f64> {
 }
 
 /// What was seen, without what it means: the first sentence up to its semicolon.
-pub fn evidence(text: &str) -> &str {
+pub fn seen(text: &str) -> &str {
     let first = sentences(text).into_iter().next().unwrap_or_default();
     parted(first, "; ")[0].trim_end_matches("; ").trim_end_matches('.')
 }
@@ -61,16 +61,16 @@ mod tests {
     fn a_text_is_parted_into_what_was_seen_and_what_to_do() {
         let text = "The hypervisor took 6.9 % of the CPU time away; the figures depend on the neighbours. Measure \
                     elsewhere. (in 2 of 3 runs)";
-        assert_eq!(evidence(text), "The hypervisor took 6.9 % of the CPU time away");
+        assert_eq!(seen(text), "The hypervisor took 6.9 % of the CPU time away");
         assert_eq!(own_remedy(text), "Measure elsewhere.");
-        assert_eq!((evidence("One."), own_remedy("One.")), ("One", ""));
-        assert_eq!((evidence(""), own_remedy("")), ("", ""));
+        assert_eq!((seen("One."), own_remedy("One.")), ("One", ""));
+        assert_eq!((seen(""), own_remedy("")), ("", ""));
     }
 
     #[test]
     fn the_words_of_a_server_are_not_parted() {
         let text = "2 failed, by error 1064 “Wrong; see a. b. c (in 2 of 3 runs)”; errors are fast. Mend it. (in 1 of 2 runs)";
-        assert_eq!(evidence(text), "2 failed, by error 1064 “Wrong; see a. b. c (in 2 of 3 runs)”");
+        assert_eq!(seen(text), "2 failed, by error 1064 “Wrong; see a. b. c (in 2 of 3 runs)”");
         assert_eq!(own_remedy(text), "Mend it.");
     }
 

@@ -2,8 +2,8 @@
 
 use super::judge::REFUSALS;
 use crate::store::format::{
-    BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile,
-    SeverityRecord, Verdict, WorkRecord,
+    BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile, Severity,
+    Verdict, WorkRecord,
 };
 use crate::store::run_name;
 use evenkeel_core::bounds::alone::Way;
@@ -124,7 +124,7 @@ fn clear(around: &NeighboursRecord) -> Clear {
 pub(super) fn is_valid(run: &RunFile) -> bool {
     let failed = run.counts.failed.iter().filter(|(code, _)| !REFUSALS.contains(code));
     let failed: u64 = failed.map(|(_, count)| count).sum();
-    run.caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid)
+    run.caveats.iter().all(|caveat| caveat.severity != Severity::Invalid)
         && 100.0 * failed as f64 <= LOST_MAX * run.counts.arrivals as f64
 }
 

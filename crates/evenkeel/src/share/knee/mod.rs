@@ -12,6 +12,6 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use caveat::{Caveat, Storage, caveats, storage_caveats};
+pub use caveat::{Storage, caveats, label, storage_caveats};
 pub use show::{DEPTH_MOST, Measurement, json, text};
 pub use sweep::{Step, Sweep, SweepPlan, sweep};
