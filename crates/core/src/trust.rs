@@ -19,12 +19,9 @@ mod reason;
 
 pub use reason::{Reason, Untrusted};
 
+use crate::caveat::threshold::{LOST_MAX, LOW_LOAD};
 use crate::statistics::{Estimate, standard_error_bound};
 use std::fmt;
-
-/// Utilisation in percent below which a failure that more load does not confirm is taken for noise: the study
-/// saw variation begin at 50 % at the earliest, and never go away again as load rose.
-pub const LOW_LOAD: f64 = 50.0;
 
 /// What one rate brought on all targets and in all runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,9 +83,6 @@ pub struct Tolerance {
 
 /// Confidence with which the standard error over runs keeps its tolerance, where a point is trusted.
 pub const CONFIDENCE: f64 = 0.9;
-
-/// Arrivals in percent that may be lost: a server that answers only some of its requests looks fast to these.
-pub const LOST_MAX: f64 = 1.0;
 
 impl Default for Tolerance {
     fn default() -> Self {

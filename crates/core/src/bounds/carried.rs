@@ -1,10 +1,8 @@
 //! Which rates were carried, and which were not.
 
 use super::{RunAt, moderated, ratio, taken};
+use crate::caveat::threshold::RUNS_MIN_COUNT as RUNS_MIN;
 use crate::statistics::{Sample, student_quantile};
-
-/// Runs below which nothing is certain: one may settle, or fail to, by chance.
-pub const RUNS_MIN: usize = 3;
 
 /// Confidence of each bound by itself: both together are wrong in 5 % of cases.
 const CONFIDENCE_ONE_SIDED: f64 = 0.975;

@@ -25,9 +25,9 @@ pub use carried::{Carried, Fate, Rate};
 pub use sequence::{RATES_FIRST, Sequence, Step, Wanted};
 pub use work::Work;
 
+use crate::caveat::threshold::{LOST_MAX, RUNS_MIN_COUNT};
 use crate::stability::Stability;
 use crate::statistics::{Sample, student_quantile};
-use crate::trust::LOST_MAX;
 
 /// One run of an open load, in numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -159,7 +159,7 @@ impl Answer {
 /// runs or that of a Poisson process, `1 / sum n`, and `2 (R - 1)` degrees of freedom.
 fn ratio(runs: &[(f64, f64)]) -> Option<Range> {
     let (count, seconds) = runs.iter().fold((0.0, 0.0), |(n, t), run| (n + run.0, t + run.1));
-    if runs.len() < carried::RUNS_MIN || count <= 0.0 || seconds <= 0.0 {
+    if runs.len() < RUNS_MIN_COUNT || count <= 0.0 || seconds <= 0.0 {
         return None;
     }
     let mean = count / seconds;

@@ -2,10 +2,10 @@
 
 use super::Severity::{Doubt, Note};
 use super::{
-    BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, Caveat, FAILURES_NOTED, FailedBy, INDEPENDENT_BATCHES_MIN,
-    plural, share,
+    BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, Caveat, FAILURES_NOTED, FailedBy, GIVEN_UP_MAX,
+    INDEPENDENT_BATCHES_MIN, plural, share,
 };
-use crate::stability::{GIVEN_UP_MAX, Instability, Stability};
+use crate::stability::{Instability, Stability};
 use crate::statistics::BatchMeans;
 use crate::time::Nanos;
 

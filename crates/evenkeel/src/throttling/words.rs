@@ -6,6 +6,7 @@ mod settling;
 use super::record::{Load, Setting, Way};
 use super::verdict::{FALL_PERCENT, Fall, GROWTH, Growth, Held, Verdict};
 use crate::format;
+use evenkeel_core::caveat::threshold::OTHER_LOAD_MUCH;
 use evenkeel_study::harness::{Plan, Run};
 
 pub use doubts::caveats;
@@ -33,7 +34,7 @@ pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
         _ => "",
     };
     let other = other_percent(runs);
-    let disturbed = if other > MUCH_PERCENT {
+    let disturbed = if other > OTHER_LOAD_MUCH {
         let other = format::percent(other);
         format!(". Other programs used up to {other} of the machine: measure again when it is quiet")
     } else {
@@ -41,9 +42,6 @@ pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
     };
     format!("{shown}: without control the shopping mix {}{doubt}{disturbed}", falls(fall))
 }
-
-/// Beyond this, in percent of the machine, nothing can be concluded.
-const MUCH_PERCENT: f64 = 20.0;
 
 /// Most that other programs used, percent of the machine. With a guard, its CPU time is among that of others.
 fn other_percent(runs: &[Run]) -> f64 {

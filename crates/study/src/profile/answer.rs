@@ -8,7 +8,7 @@ use crate::store::format::{
 use crate::store::run_name;
 use evenkeel_core::bounds::alone::Way;
 use evenkeel_core::bounds::{Alone, Answer, Carried, Clear, Fate, Range, RunAt, Work};
-use evenkeel_core::trust::LOST_MAX;
+use evenkeel_core::caveat::threshold::LOST_MAX;
 
 /// The bounds of series that differ in the target alone: what each of them carries at least, and at most.
 pub(super) fn of_group(

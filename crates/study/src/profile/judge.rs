@@ -5,8 +5,9 @@ use super::figures::times;
 use super::observe::Observation;
 use crate::store::format::{NeighboursRecord, RunFile, Verdict};
 use evenkeel_core::Nanos;
+use evenkeel_core::caveat::threshold::GIVEN_UP_MAX;
 use evenkeel_core::caveat::{Caveat, FailedBy};
-use evenkeel_core::stability::{GIVEN_UP_MAX, Second, Stability};
+use evenkeel_core::stability::{Second, Stability};
 use evenkeel_core::statistics::{BATCHES, BatchMeans};
 use evenkeel_lab::load::{Interval, LoadResult};
 
