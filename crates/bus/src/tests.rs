@@ -3,9 +3,11 @@
 use super::message::tests::message;
 use super::slot::Slots;
 use super::*;
-use evenkeel_core::share::DiskUse;
+use evenkeel_core::Nanos;
+use evenkeel_core::share::{DiskUse, Report};
+use evenkeel_os::clock::Clock;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const PERIOD: Nanos = Nanos::from_millis(100);
 /// The one instant at which all members of a test send and hear.

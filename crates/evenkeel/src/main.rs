@@ -33,7 +33,6 @@ mod throttling;
 mod tools;
 mod view;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -42,9 +41,9 @@ fn main() -> ExitCode {
         let _ = out::write(cli::FIRST_STEPS);
         return ExitCode::SUCCESS;
     }
-    let cli = cli::Cli::parse();
+    let cli = cli::parse();
     arguments::hide_passwords();
-    match command::run(cli) {
+    match cli::run(cli) {
         Ok(code) => code,
         Err(error) => failure::report(&error),
     }

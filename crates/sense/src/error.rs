@@ -6,10 +6,12 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum SenseError {
     /// Not a list of CPUs as the kernel writes it.
-    #[error("not a list of CPUs: {text:?} (expected for example 0-3,8, below {limit})", limit = crate::cpu::CPUS_MAX)]
+    #[error("not a list of CPUs: {text:?} (expected for example 0-3,8, below {limit})")]
     CpuSet {
         /// What was given.
         text: String,
+        /// CPUs are numbered below this.
+        limit: u32,
     },
     /// The sampling thread did not start.
     #[error("cannot start the sampling thread")]

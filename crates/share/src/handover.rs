@@ -16,8 +16,11 @@
 //! ```
 
 mod frame;
+mod handed;
 
-use super::front::nbd::Guest;
+pub use handed::Handed;
+pub(super) use handed::HandedDoor;
+
 use evenkeel_os::address::Address;
 use evenkeel_os::{Access, Endpoint, Listener, Socket, user};
 use frame::{Frame, receive, send};
@@ -31,30 +34,6 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Its successor, for as long as it takes to open disks.
 const SUCCESSOR_PATIENCE: Duration = Duration::from_secs(60);
-
-/// What an engine gives to its successor.
-#[derive(Default)]
-pub struct Handed {
-    pub(super) doors: Vec<HandedDoor>,
-    pub(super) clients: Vec<Guest>,
-    /// Clients that could not go along: they use TLS, or have not said which disk they want.
-    pub cut: usize,
-}
-
-impl Handed {
-    /// Clients that go on and notice nothing.
-    pub fn clients(&self) -> usize {
-        self.clients.len()
-    }
-}
-
-/// A place where clients arrive.
-pub(super) struct HandedDoor {
-    pub listener: Listener,
-    pub address: Address,
-    /// Name of the only disk that is there.
-    pub disk: Option<String>,
-}
 
 /// Why an engine does not hand over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -15,6 +15,7 @@ pub mod backing;
 mod check;
 pub mod control;
 mod engine;
+mod error;
 pub mod event;
 mod front;
 mod handle;
@@ -23,16 +24,21 @@ mod holes;
 #[cfg(test)]
 #[path = "../../../tests/left_out.rs"]
 mod left_out;
+mod listening;
+mod plan;
 mod request;
 mod tls;
 mod worker;
 
 pub use backing::{Backing, Ended};
-pub use engine::{DiskPlan, Doors, Engine, ListenAddress, Listening, NbdPlan, Plan, ShareError};
+pub use engine::Engine;
+pub use error::ShareError;
 pub use evenkeel_os::address::{Address, NoAddress};
 pub use evenkeel_os::{ALIGNMENT, Access, Buffer, Work, group_id, serve_file_systems};
 pub use front::{FuseDisk, FuseError, FuseFront};
 pub use handle::{Counts, Crowd, DiskCounts, Handle, Seen};
+pub use listening::{Doors, Listening};
+pub use plan::{DiskPlan, ListenAddress, NbdPlan, Plan};
 pub use request::{Answer, Errno, Failure, Reply, Request};
 pub use rustls::ServerConfig;
 pub use tls::server_tls;

@@ -1,6 +1,8 @@
-//! The file: a header block, then a block for each member.
+//! An open slot file: read as a whole, written block by block.
 
-use super::{BusError, make};
+use super::layout::{BLOCK, slots_in};
+use super::make;
+use crate::BusError;
 use evenkeel_core::Nanos;
 use evenkeel_os::Buffer;
 use evenkeel_os::clock::Clock;
@@ -11,13 +13,6 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Bytes of a block.
-pub const BLOCK: usize = 4_096;
-/// Most slots that a file may have.
-pub const SLOTS_MAX: usize = 1_024;
-
-/// The header begins with this; then slots u32, little-endian, and a CRC-32 of both.
-const MAGIC: &[u8; 16] = b"evenkeel slots 1";
 /// Longest wait for the lock on claims, and from one try to the next.
 const LOCK: (Nanos, Duration) = (Nanos::from_secs(10), Duration::from_millis(10));
 
@@ -135,23 +130,14 @@ fn slots_of(mut file: &File, path: &Path) -> Result<usize, BusError> {
     let mut first = vec![0; BLOCK];
     file.read_exact_at(&mut first, 0).map_err(failed)?;
     let is_device = file.metadata().map_err(failed)?.file_type().is_block_device();
-    let slots = u32::from_le_bytes([first[16], first[17], first[18], first[19]]) as usize;
-    match (1..=SLOTS_MAX).contains(&slots) && first[..24] == header(slots)[..24] {
-        true if length < ((slots + 1) * BLOCK) as u64 => Err(not("it is shorter than its header says")),
-        true => Ok(slots),
-        false if is_device => Err(BusError::Device(path.to_owned())),
-        false => Err(not("its header is another one")),
+    match slots_in(&first) {
+        Some(slots) if length < ((slots + 1) * BLOCK) as u64 => {
+            Err(not("it is shorter than its header says"))
+        }
+        Some(slots) => Ok(slots),
+        None if is_device => Err(BusError::Device(path.to_owned())),
+        None => Err(not("its header is another one")),
     }
-}
-
-/// The bytes of the first block, which says how many slots there are.
-pub fn header(slots: usize) -> Vec<u8> {
-    let mut block = Vec::with_capacity(BLOCK);
-    block.extend(MAGIC);
-    block.extend((slots as u32).to_le_bytes());
-    block.extend(crc32fast::hash(&block).to_le_bytes());
-    block.resize(BLOCK, 0);
-    block
 }
 
 /// The lock; given back when this is dropped.

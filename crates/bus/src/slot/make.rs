@@ -1,6 +1,6 @@
 //! Making slot files: whole or not at all, and over nothing that may be somebody's.
 
-use super::file::{BLOCK, SLOTS_MAX, header};
+use super::layout::{BLOCK, SLOTS_MAX, header};
 use crate::BusError;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};

@@ -6,9 +6,10 @@
 //! checksum and is passed over; the next read has it whole.
 
 mod file;
+mod layout;
 mod make;
 
-pub use file::{BLOCK, SLOTS_MAX};
+pub use layout::{BLOCK, SLOTS_MAX};
 pub use make::make;
 
 use super::message::{Dropped, Message};

@@ -1,13 +1,14 @@
 //! What a server would carry by itself, seen from runs beside neighbours.
 
-use super::{Carried, Clear, Range, RunAt, ratio, taken};
+pub use super::run::FULL_MIN;
+
+use super::carried::Carried;
+use super::range::{Range, ratio};
+use super::run::{Clear, RunAt, taken};
 use crate::caveat::threshold::NEIGHBOURS_MIN;
 
 /// Share of a run that has to be free of disturbance for the free part to speak for it.
 pub const CLEAR_MIN: f64 = 0.1;
-
-/// Share of its CPUs that server and neighbours together use where CPU is what limits the server.
-pub const FULL_MIN: f64 = 0.9;
 
 /// No more than this is believed to have been taken in stretches that count as free.
 const TAKEN_UNSEEN_MAX: f64 = 0.3;
@@ -26,8 +27,10 @@ pub enum Way {
 /// The rate that a server would carry without neighbours, per second, with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alone {
-    /// Interval.
+    /// Where it lies, with 95 % confidence: what was measured, as wide as the bounds beside neighbours where these say more.
     pub range: Range,
+    /// What the runs at saturation say by themselves: more of them make it narrower.
+    pub measured: Range,
     /// How it was found.
     pub way: Way,
     /// Runs behind it.
@@ -41,8 +44,7 @@ impl Alone {
     ///
     /// At saturation the server is never idle for want of requests, so completions per second are its capacity. In a
     /// run `i` with `n_i` completions in `T_i` seconds that nobody disturbed, the capacity is `sum n / sum T` (a ratio;
-    /// its variance over runs as in [`carried`](super::carried), with `2 (R - 1)` degrees of freedom, on the logarithmic
-    /// scale). Where too little of the time was free, and CPU was the limit (server and neighbours together used nearly
+    /// its variance over runs as in [`carried`](super::carried), on the logarithmic scale). Where too little of the time was free, and CPU was the limit (server and neighbours together used nearly
     /// all of it), `x (u + v) / u` is, with `u` the CPU that the server had and `v` what was taken of it.
     pub fn of(runs: &[&RunAt], carried: &Carried) -> Option<Self> {
         let saturated = carried.saturated(runs);
@@ -52,7 +54,7 @@ impl Alone {
         found.map(|found| {
             let least = carried.at_least.unwrap_or(0.0);
             let most = carried.at_most.unwrap_or(0.0).max(least);
-            let range = Range { low: found.range.low.max(least), high: found.range.high.max(most) };
+            let range = Range { low: found.measured.low.max(least), high: found.measured.high.max(most) };
             Self { range, ..found }
         })
     }
@@ -74,7 +76,7 @@ fn clear(saturated: &[&RunAt]) -> Option<Alone> {
     // A neighbour who takes a little at a time leaves every stretch free by the measure of a stretch, and the run is not.
     let undisturbed = coverage > 0.99 && taken(saturated).is_none_or(|taken| 100.0 * taken < NEIGHBOURS_MIN);
     let way = if undisturbed { Way::Undisturbed } else { Way::ClearStretches };
-    ratio(&own).map(|range| Alone { range, way, runs: own.len(), coverage })
+    ratio(&own).map(|range| Alone { range, measured: range, way, runs: own.len(), coverage })
 }
 
 /// Completions of free stretches, with what a stretch does not tell handed back where CPU is the limit.
@@ -94,5 +96,11 @@ fn handed_back(saturated: &[&RunAt]) -> Option<Alone> {
         .collect();
     let all_full = own.len() == saturated.len();
     let range = if all_full { ratio(&own) } else { None };
-    range.map(|range| Alone { range, way: Way::TakenHandedBack, runs: own.len(), coverage: 1.0 })
+    range.map(|range| Alone {
+        range,
+        measured: range,
+        way: Way::TakenHandedBack,
+        runs: own.len(),
+        coverage: 1.0,
+    })
 }

@@ -1,11 +1,9 @@
 //! Which rates were carried, and which were not.
 
-use super::{RunAt, moderated, ratio, taken};
+use super::range::{Spread, ratio};
+use super::run::{RunAt, taken};
 use crate::caveat::threshold::RUNS_MIN_COUNT as RUNS_MIN;
-use crate::statistics::{Sample, student_quantile};
-
-/// Confidence of each bound by itself: both together are wrong in 5 % of cases.
-const CONFIDENCE_ONE_SIDED: f64 = 0.975;
+use crate::statistics::Sample;
 
 /// Share of the arrivals by which completions have to stay behind at a rate that counts as not carried. A queue that
 /// starts empty and fills up to its mean backlog stays behind a little too.
@@ -154,14 +152,14 @@ impl Rate {
 /// Lower bound of the mean throughput, per second.
 ///
 /// With `x_i` the throughput of run `i` of `R` and `T_i` its length: the mean less `t se`, with `t` the quantile of
-/// Student's distribution with `2 (R - 1)` degrees of freedom, and `se^2` from the variance between the runs and that of
-/// Poisson arrivals, `x / sum T`. A rate above the one asked for is chance.
+/// Student's distribution at 97.5 % and `se^2` from the variance between the runs and that of Poisson arrivals, `x / sum T` (see
+/// [`Spread`]). A rate above the one asked for is chance.
 fn throughput_low(runs: &[&RunAt]) -> Option<f64> {
     let sample: Sample = runs.iter().map(|run| run.throughput()).collect();
     let mean = sample.mean()?;
     let between = sample.variance()? / runs.len() as f64;
     let poisson = mean / runs.iter().map(|run| run.seconds).sum::<f64>();
-    let low = mean - student(runs.len()) * moderated(between, poisson).sqrt();
+    let low = mean - Spread::of(between, poisson, runs.len()).half_width();
     let asked = runs.first()?.rate;
     (low > 0.0).then_some(low.min(asked))
 }
@@ -175,10 +173,6 @@ fn stays_behind(runs: &[&RunAt]) -> bool {
     let (Some(mean), Some(variance)) = (sample.mean(), sample.variance()) else { return false };
     let arrivals: f64 = runs.iter().map(|run| run.arrivals as f64).sum();
     let counts = (2.0 - mean).max(0.0) / arrivals.max(1.0);
-    let error = moderated(variance / runs.len() as f64, counts).sqrt();
-    mean - student(runs.len()) * error > 0.0 && mean > SHORTFALL_MIN
-}
-
-fn student(runs: usize) -> f64 {
-    student_quantile(CONFIDENCE_ONE_SIDED, 2.0 * (runs as f64 - 1.0))
+    let half = Spread::of(variance / runs.len() as f64, counts, runs.len()).half_width();
+    mean - half > 0.0 && mean > SHORTFALL_MIN
 }

@@ -45,6 +45,8 @@ pub enum Step {
     Enough,
     /// No run of this length tightens them further.
     Exhausted,
+    /// Nothing was carried, and at a lower rate a run would have too few arrivals to tell.
+    TooFewArrivals,
 }
 
 /// Chooses runs one by one. It holds no state: the same runs give the same step, so that a study goes on after a kill
@@ -53,6 +55,8 @@ pub enum Step {
 pub struct Sequence {
     /// When enough is known.
     pub wanted: Wanted,
+    /// Lowest rate at which a run can tell anything, per second: below it a run ends with too few arrivals.
+    pub rate_min: f64,
     /// Highest rate that can be asked, per second.
     pub rate_max: f64,
 }
@@ -60,7 +64,7 @@ pub struct Sequence {
 impl Sequence {
     /// Rates to begin with, around a saturation that a search has found, rising.
     pub fn first(&self, saturation: f64) -> Vec<f64> {
-        FIRST.iter().map(|share| round(share * saturation).min(self.rate_max)).collect()
+        FIRST.iter().map(|share| round(share * saturation).clamp(self.rate_min, self.rate_max)).collect()
     }
 
     /// The rate of the next run of the opening, of the rates to begin with: so many runs of each as make it certain, by turns, so
@@ -92,7 +96,8 @@ impl Sequence {
             (None, Some(_)) if lowest.fate == Fate::Undecided && lowest.runs < RUNS_UNDECIDED => {
                 Step::Run(lowest.rate)
             }
-            (None, Some(_)) => Step::Run(lowest.rate / STRIDE),
+            (None, Some(_)) if lowest.rate <= self.rate_min => Step::TooFewArrivals,
+            (None, Some(_)) => Step::Run((lowest.rate / STRIDE).max(self.rate_min)),
             (Some(carried), Some(failed)) => self.between(&answer, carried, failed),
         })
     }
@@ -136,11 +141,11 @@ impl Sequence {
         }
     }
 
-    /// Width of what the server would carry by itself; infinite before it is known, and zero where runs do not tell it: nobody
+    /// Width of what runs at saturation say of what the server would carry by itself; infinite before it is known, and zero where runs do not tell it: nobody
     /// sees its CPUs, or many runs of overload have brought nothing.
     fn alone_width(&self, answer: &Answer) -> f64 {
         if let Some(alone) = answer.alone {
-            return alone.range.relative_width();
+            return alone.measured.relative_width();
         }
         let overload = self.overload(answer);
         let made = answer.carried.rates.iter().find(|rate| rate.rate == overload).map_or(0, |rate| rate.runs);

@@ -39,7 +39,7 @@ impl TryPlan {
     /// # Errors
     /// A server so slow or fast that its rates are none.
     pub fn play(&self, seed: Seed) -> Result<Try, RateError> {
-        let sequence = Sequence { wanted: self.wanted, rate_max: RATE_MAX };
+        let sequence = Sequence { wanted: self.wanted, rate_min: 0.0, rate_max: RATE_MAX };
         let saturation = self.saturation(seed.child("search"))?;
         let mut runs: Vec<RunAt> = Vec::new();
         let first = sequence.first(saturation);
@@ -48,7 +48,7 @@ impl TryPlan {
             let opening = Sequence::opening(&first, made).map(Step::Run);
             match opening.or_else(|| sequence.next(&runs)) {
                 Some(Step::Run(rate)) => self.measure(rate, seed, &mut runs)?,
-                Some(Step::Enough | Step::Exhausted) | None => break,
+                Some(Step::Enough | Step::Exhausted | Step::TooFewArrivals) | None => break,
             }
         }
         let seconds = runs.iter().map(|run| run.seconds).sum();

@@ -1,6 +1,6 @@
 //! Why a point is not trusted, and what is said of it.
 
-use super::CONFIDENCE;
+use super::tolerance::CONFIDENCE;
 use crate::caveat::threshold::LOST_MAX;
 use std::fmt;
 
@@ -72,7 +72,7 @@ pub struct Untrusted {
     pub rate: f64,
     /// Utilisation, percent.
     pub utilisation: Option<f64>,
-    /// Why.
+    /// Why it is not trusted.
     pub reason: Reason,
 }
 

@@ -1,6 +1,6 @@
 //! Caveats put together by their cause.
 
-use super::cell_name;
+use super::found::cell_name;
 use super::text::{badness, own_remedy, seen};
 use crate::format;
 use evenkeel_core::caveat::{Cause, Caveat, Severity, cause};

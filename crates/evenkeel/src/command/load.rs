@@ -1,10 +1,11 @@
 //! `evenkeel load`: one run of load, without a study around it.
 
+mod flags;
 mod sessions;
 mod show;
 mod stretches;
 
-use super::{Session, place, servers};
+use super::{Session, mode, place, servers};
 use crate::config::units;
 use crate::failed;
 use crate::failure::{FINDING, NOT_VALID, WithHint};
@@ -21,92 +22,9 @@ use evenkeel_lab::workload::plan_think;
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
 use evenkeel_study::profile::{StudyEvent, generator_caveats, writes};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Flags of `evenkeel load`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  evenkeel load sandbox:demo --workload tpcw.shopping --clients 50 --duration 60s
-      closed browsers, each thinking 7 s between two pages as TPC-W says
-  evenkeel load sandbox:demo --workload tpcw.simple --clients 8 --think 0s
-  evenkeel load sandbox:demo --workload tpcw.complex --rate 200
-  evenkeel load sandbox:demo --workload dvdstore --clients 32 --think 10s --duration 2m
-      closed clients that order, with orders per minute; --rate 20 for 20 new orders a second instead
-  evenkeel load sandbox:demo --workload tpcw.complex --ramp 50..500 --request-log requests.csv.zst
-
-Exit codes: 0 done; 1 most requests failed, and the first line says by which errors; 2 wrong
-use, or no server; 3 the measurement is not valid; 130, 143 stopped by Ctrl-C, SIGTERM, with the
-figures of the time measured.")]
-pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME
-    #[arg(value_name = "URL")]
-    pub target: String,
-    /// TPC-W statement or mix by name, `dvdstore`, or a TOML file
-    #[arg(long, short, value_name = "NAME|FILE", default_value = "tpcw.complex")]
-    pub workload: String,
-    /// How requests arrive
-    #[command(flatten)]
-    pub arrivals: Arrivals,
-    /// Think time of closed clients [default: the mix's own, none for a statement]
-    #[arg(long, value_name = "TIME", requires = "clients")]
-    pub think: Option<String>,
-    /// Measured time
-    #[arg(long, short, value_name = "TIME", default_value = "30s")]
-    pub duration: String,
-    /// Load before measuring begins
-    #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub warm_up: String,
-    /// Age at which a request is given up
-    #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub timeout: String,
-    /// Most connections; fewer than --clients share them [default: one for each of --clients, otherwise as many as the
-    /// server and open files bear, and 1,000 at most]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub max_sessions: Option<u32>,
-    /// A fresh connection for each request instead of a pool
-    #[arg(long)]
-    pub per_request: bool,
-    /// Write the parameters into the text instead of preparing statements
-    #[arg(long)]
-    pub text: bool,
-    /// Seed of arrivals and parameters
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// CPUs for the load threads
-    #[arg(long, value_name = "LIST")]
-    pub generator_cpus: Option<String>,
-    /// Wait by polling instead of sleeping: each load thread takes a whole CPU, and is not late by what it costs to
-    /// be woken. For a CPU that the server does not use, see --generator-cpus
-    #[arg(long)]
-    pub busy_poll: bool,
-    /// File for one line per request (CSV, compressed with zstd); its instants count from where measuring began, which
-    /// --json tells on CLOCK_MONOTONIC
-    #[arg(long, value_name = "FILE")]
-    pub request_log: Option<PathBuf>,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// How requests arrive.
-#[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
-pub struct Arrivals {
-    /// Independent (Poisson) arrivals per second
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
-    pub rate: Option<f64>,
-    /// Evenly spaced arrivals per second
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
-    pub constant: Option<f64>,
-    /// Poisson arrivals whose rate goes in a straight line from one to the other
-    #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
-    pub ramp: Option<String>,
-    /// So many clients, each waiting for its answer
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub clients: Option<u32>,
-}
+pub use flags::Args;
 
 /// Makes the run and prints what came of it.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -115,7 +33,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         // From here on the rows are no longer those of the data set's seed.
         Stamp::mark_written(&mut Control::connect_until(&plan.target, &session.stop)?)?;
     }
-    let mut view = View::new(super::profile::mode(session, false));
+    let mut view = View::new(mode(session, false));
     let mut events = super::progress_events::ProgressEvents::for_load(plan.warm_up + plan.measure);
     // Known to about a microsecond, as a look carries the time since then.
     let mut start = Nanos::MAX;

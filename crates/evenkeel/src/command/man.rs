@@ -1,9 +1,8 @@
 //! Man pages, one for each command, made of what the command line says of itself.
 
-use crate::cli::Cli;
 use crate::failure::WithHint;
 use anyhow::{Context, Result};
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::fs;
@@ -19,15 +18,15 @@ pub struct Args {
     pub folder: PathBuf,
 }
 
-/// Writes all pages.
+/// Writes all pages of a program, which is given as its command line describes itself.
 ///
 /// # Errors
 /// The folder cannot be made or written to.
-pub fn run(args: &Args) -> Result<ExitCode> {
+pub fn run(args: &Args, program: Command) -> Result<ExitCode> {
     let folder = &args.folder;
     let made = fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()));
     made.hint("name a folder where you may write")?;
-    for Page { file, text } in pages()? {
+    for Page { file, text } in pages(program)? {
         let path = folder.join(file);
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
     }
@@ -41,8 +40,8 @@ struct Page {
     text: Vec<u8>,
 }
 
-fn pages() -> io::Result<Vec<Page>> {
-    let mut root = Cli::command().disable_help_subcommand(true);
+fn pages(program: Command) -> io::Result<Vec<Page>> {
+    let mut root = program.disable_help_subcommand(true);
     // From here on every command knows its whole name.
     root.build();
     let mut pages = Vec::new();
@@ -117,7 +116,13 @@ fn add_remarks(after: &str, page: &mut Roff) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::{self, Cli};
+    use clap::CommandFactory;
     use std::collections::BTreeSet;
+
+    fn program() -> Command {
+        Cli::<cli::Command>::command()
+    }
 
     /// The pages that there have to be, by the definitions alone.
     fn names(command: &Command, above: &str, found: &mut BTreeSet<String>) {
@@ -130,13 +135,13 @@ mod tests {
 
     fn texts() -> Vec<(String, String)> {
         let text = |page: Page| (page.file, String::from_utf8(page.text).unwrap());
-        pages().unwrap().into_iter().map(text).collect()
+        pages(program()).unwrap().into_iter().map(text).collect()
     }
 
     #[test]
     fn every_command_has_a_page_of_its_own() {
         let mut needed = BTreeSet::new();
-        names(&Cli::command(), "", &mut needed);
+        names(&program(), "", &mut needed);
         let found: Vec<String> = texts().into_iter().map(|(file, _)| file).collect();
         assert!(needed.contains("evenkeel.1") && needed.contains("evenkeel-guard-demo.1"), "{needed:?}");
         assert_eq!(found.len(), needed.len());

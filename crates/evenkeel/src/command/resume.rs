@@ -1,18 +1,21 @@
 //! A study that goes on where it was stopped or killed, and what has to be kept for that.
 
-use super::profile::WORKLOAD_FILE;
+use super::profile::line;
 use super::spec::{self, Study};
 use super::{Session, place};
-use crate::cli::{Cli, Command};
 use crate::failure::WithHint;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
+use clap::ArgMatches;
+use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, Parser};
 use evenkeel_core::rates::RatePlan;
 use evenkeel_study::profile::{self as lab_study, StudyError};
 use evenkeel_study::store::format::{PlanFile, ResetRecord, SettingsRecord};
 use evenkeel_study::store::{self, StudyFolder};
 use std::path::Path;
+
+/// Copy of the user's workload in the study's folder, so that a resumed study asks what it asked before.
+pub(super) const WORKLOAD_FILE: &str = "workload.toml";
 
 /// A stopped study: its own command line again, with the seed, rates and cells of its plan.
 pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, StudyFolder)> {
@@ -20,10 +23,10 @@ pub fn study(session: &Session, root: &Path, name: &str) -> Result<(Study, Study
     let path = store::resolve(root, name)?;
     let folder = StudyFolder::resume(&path)?;
     let plan = folder.plan()?;
-    let line = std::iter::once("evenkeel".to_owned()).chain(plan.command.iter().cloned());
-    let cli = Cli::try_parse_from(line)
-        .map_err(|error| anyhow!("the stored command of {} cannot be read: {error}", plan.id))?;
-    let Command::Profile(args) = cli.command else { bail!("{} is no profile", plan.id) };
+    let args = line::read(plan.command.iter().map(String::as_str)).map_err(|error| match error.kind() {
+        ErrorKind::InvalidSubcommand => anyhow!("{} is no profile", plan.id),
+        _ => anyhow!("the stored command of {} cannot be read: {error}", plan.id),
+    })?;
     for (name, _) in args.targets.iter().filter_map(|text| place::named(text, &args.workload)) {
         lab_study::recover(&session.home, name, &plan.id, &session.stop, &mut drop)?;
     }
@@ -114,8 +117,8 @@ const BESIDE: [&str; 5] = ["resume", "home", "output", "quiet", "json"];
 
 /// Refuses flags that the stored study has already, which would be dropped silently.
 fn check_alone() -> Result<()> {
-    let line = Cli::command().try_get_matches()?;
-    let given = line.subcommand_matches("profile").map(given).unwrap_or_default();
+    let matches = line::own()?;
+    let given = matches.subcommand_matches("profile").map(given).unwrap_or_default();
     if given.is_empty() {
         return Ok(());
     }
@@ -126,7 +129,7 @@ fn check_alone() -> Result<()> {
 
 /// Flags and positional arguments on the command line besides those that may be there.
 fn given(matches: &ArgMatches) -> Vec<String> {
-    let command = Cli::command();
+    let command = line::command();
     let arguments = command.find_subcommand("profile").into_iter().flat_map(clap::Command::get_arguments);
     let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     arguments
@@ -143,7 +146,7 @@ mod tests {
     use crate::fixture;
 
     fn given_in(line: &str) -> Vec<String> {
-        let matches = Cli::command().get_matches_from(line.split(' '));
+        let matches = line::command().get_matches_from(line.split(' '));
         given(matches.subcommand_matches("profile").unwrap())
     }
 

@@ -1,7 +1,7 @@
 //! Which servers a profile measures, with which data and factors.
 
+use super::cpus::{numbers, server_cpus};
 use super::profile::Args;
-use super::spec::{numbers, server_cpus};
 use super::{Session, data, elsewhere, place};
 use crate::config::factor::{self, Factor, Pool};
 use crate::config::workload as user_workload;

@@ -1,5 +1,6 @@
 //! From the flags of `evenkeel profile` to what the lab is to do.
 
+use super::cpus::generator_cpus;
 use super::profile::{Args, Arrivals, ProtocolName};
 use super::servers::{self, Factors};
 use super::{Session, place};
@@ -11,8 +12,7 @@ use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
-use evenkeel_sense::cpu::Domain;
-use evenkeel_site::sandbox::{self, CpuSet};
+use evenkeel_site::sandbox;
 use evenkeel_study::profile::{Budget, Process, Reset, StudySpec};
 use evenkeel_study::store::format::{
     ArrivalsRecord, ProtocolRecord, ResetRecord, SettingsRecord, TargetRecord,
@@ -205,37 +205,6 @@ fn ceiling(percent: f64) -> Result<f64> {
             .hint("leave it out for 100 %");
     }
     Ok(percent)
-}
-
-/// The CPUs that this process may use, which a container may have made few.
-fn own_cpus() -> Vec<u32> {
-    let allowed = Domain::Process(std::process::id()).cpus();
-    let cpus: Vec<u32> = allowed.iter().flat_map(CpuSet::iter).collect();
-    if cpus.is_empty() { vec![0] } else { cpus }
-}
-
-/// The server gets all CPUs but the last, which the generator takes; one CPU is shared.
-pub fn server_cpus(args: &Args) -> Result<CpuSet> {
-    if let Some(text) = &args.server.cpus {
-        return units::machine_cpus(text, "--cpus");
-    }
-    let own = own_cpus();
-    Ok(own[..(own.len() - 1).max(1)].iter().copied().collect())
-}
-
-/// CPUs as the store has them.
-pub fn numbers(cpus: &CpuSet) -> Vec<usize> {
-    cpus.iter().map(|cpu| cpu as usize).collect()
-}
-
-fn generator_cpus(args: &Args) -> Result<Vec<usize>> {
-    match &args.generator_cpus {
-        Some(text) => Ok(numbers(&units::machine_cpus(text, "--generator-cpus")?)),
-        None if args.targets.is_empty() => {
-            Ok(own_cpus().last().map(|cpu| *cpu as usize).into_iter().collect())
-        }
-        None => Ok(Vec::new()),
-    }
 }
 
 fn settings(spec: &StudySpec) -> SettingsRecord {

@@ -1,6 +1,6 @@
 //! What is tried, one thing each. A thing is used as the commands use it, not looked up in a list.
 
-use super::{Finding, State};
+use super::finding::{Finding, State};
 use crate::format::{counted, percent};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::threshold::TAKEN_MAX;

@@ -5,6 +5,7 @@
 //! is made a few times and its time and its rows read are set against how often the workload asks it.
 
 mod classify;
+mod effort;
 mod error;
 mod executor;
 mod measure;
@@ -12,6 +13,7 @@ mod plan;
 mod report;
 mod weights;
 
+pub use effort::Effort;
 pub use error::ExplainError;
 pub use executor::Executor;
 pub use report::{Explained, Measured, PlanReport, PlanRow, Refused};
@@ -19,28 +21,10 @@ pub use report::{Explained, Measured, PlanReport, PlanRow, Refused};
 use crate::workload::sql::{self, Purpose, with_values};
 use crate::workload::{Class, Parameters, Statement, Workload};
 use classify::classify;
-use evenkeel_core::random::{Random, Seed};
+use evenkeel_core::random::Random;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
 use plan::read_plan;
-
-/// How much to try.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
-    /// Randomness of the parameters.
-    pub seed: Seed,
-    /// Times that each read is made and measured; 0 measures nothing.
-    pub executions: u32,
-    /// Most requests made to see how often each statement is asked, where the workload does not know; their
-    /// writes are rolled back.
-    pub requests: u32,
-}
-
-impl Default for Effort {
-    fn default() -> Self {
-        Self { seed: Seed(1), executions: 5, requests: 1_000 }
-    }
-}
 
 /// Parameters tried, one after the other, until some row of the plan says more than that nothing is there.
 const SAMPLES: u32 = 5;

@@ -1,6 +1,7 @@
 //! How often each statement of a workload is asked, by asking.
 
-use super::{Effort, Executor, ExplainError, Explained};
+use super::effort::Effort;
+use super::{Executor, ExplainError, Explained};
 use crate::workload::sql::{self, Purpose};
 use crate::workload::{Parameters, Reply, Statement, Workload};
 use evenkeel_core::Nanos;

@@ -9,6 +9,7 @@
 
 mod batches;
 mod deadlines;
+mod end;
 mod error;
 mod lateness;
 mod plan;

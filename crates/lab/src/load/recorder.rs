@@ -1,6 +1,7 @@
 //! What became of the requests of one thread.
 
 use super::batches::Batches;
+use super::end::{End, Outcome};
 use super::request_log::{LogLine, LogSender};
 use super::result::{Counts, Interval, KindResult, LoadResult};
 use super::stretches::Stretches;
@@ -24,35 +25,6 @@ pub(super) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, HIGHEST_NS, 3).expect("the bounds are constants that the library allows")
 }
 
-/// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Completed,
-    Failed(u16),
-    TimedOut,
-    Unsent,
-}
-
-/// The end of a request; instants are on the monotonic clock.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct End {
-    pub arrival: Nanos,
-    /// Zero where it was never sent.
-    pub send: Nanos,
-    /// Zero where nothing came back.
-    pub first_byte: Nanos,
-    /// When it ended, however it did.
-    pub done: Nanos,
-    pub kind: u32,
-    /// Slot of its session, [`NO_SESSION`] where it never had one.
-    pub session: u32,
-    /// How long it had to wait for a session; what is sent later than that is sent late.
-    pub waited: Nanos,
-    pub outcome: Outcome,
-}
-
-/// Session of a request that never had one.
-pub(super) const NO_SESSION: u32 = u32::MAX;
 /// Ends counted at a time: their histograms are then in the cache, and 32 of them take about 10 us, less than
 /// the dispatch lag that is asked for.
 const BATCH: usize = 32;

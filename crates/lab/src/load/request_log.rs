@@ -5,8 +5,8 @@
 //! queue of blocks is bounded: where the disk does not keep up the load threads wait, which their dispatch
 //! lag shows; no line is lost.
 
+use super::end::{NO_SESSION, Outcome};
 use super::error::LoadError;
-use super::recorder::{NO_SESSION, Outcome};
 use crate::csv;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -9,6 +9,7 @@
 mod catalog;
 mod database;
 pub mod dvdstore;
+mod entry;
 mod error;
 mod fill;
 mod plan_think;
@@ -18,8 +19,9 @@ pub mod tpcw;
 pub mod user;
 mod value;
 
-pub use catalog::{Entry, catalog, check_name, find};
+pub use catalog::{catalog, check_name, find};
 pub use database::Database;
+pub use entry::Entry;
 pub use error::WorkloadError;
 pub use fill::Fill;
 pub use plan_think::plan_think;

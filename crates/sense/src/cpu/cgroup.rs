@@ -1,6 +1,7 @@
 //! Control groups, version 1 and 2: CPU time and the CPUs that they grant.
 
-use super::{CpuReading, CpuSet};
+use super::reading::CpuReading;
+use super::set::CpuSet;
 use crate::mounts::Mount;
 use crate::{system, text};
 use evenkeel_core::Nanos;
@@ -55,7 +56,7 @@ impl Cgroup {
             return None;
         }
         let granted = files.iter().find_map(|file| text::read_line(file)?.parse::<CpuSet>().ok());
-        let granted = granted.or_else(super::online)?;
+        let granted = granted.or_else(super::host::online)?;
         // A server may be kept on fewer CPUs by affinity; its first process tells.
         let member = text::read_line(members.join("cgroup.procs")).and_then(|pid| pid.parse().ok());
         match member.and_then(system::affinity) {

@@ -1,6 +1,7 @@
 //! /proc/stat: CPU time of the machine and of each of its CPUs.
 
-use super::{CpuReading, CpuSet};
+use super::reading::CpuReading;
+use super::set::CpuSet;
 use crate::{system, text};
 use evenkeel_core::Nanos;
 
@@ -119,6 +120,13 @@ impl CpuTimes {
             steal: both(self.steal, other.steal),
         }
     }
+}
+
+/// The CPUs of this machine that run.
+pub(crate) fn online() -> Option<CpuSet> {
+    text::read_line("/sys/devices/system/cpu/online")
+        .and_then(|line| line.parse().ok())
+        .or_else(|| system::affinity(std::process::id()))
 }
 
 #[cfg(test)]

@@ -3,12 +3,15 @@
 pub(crate) mod cgroup;
 mod host;
 mod process;
+mod reading;
 mod set;
 
 pub use crate::system::Affinity;
 pub use cgroup::Cgroup;
+pub(crate) use host::online;
 pub use host::{CpuTimes, StatFile};
 pub use process::ProcessStat;
+pub use reading::CpuReading;
 pub use set::{CPUS_MAX, CpuSet};
 
 use crate::{system, text};
@@ -54,41 +57,6 @@ impl Domain {
             Self::Process(pid) => process::read(*pid),
         }
     }
-}
-
-/// The CPUs of this machine that run.
-pub(crate) fn online() -> Option<CpuSet> {
-    text::read_line("/sys/devices/system/cpu/online")
-        .and_then(|line| line.parse().ok())
-        .or_else(|| system::affinity(std::process::id()))
-}
-
-/// CPU time counted until one instant, from an origin that only another reading of the same domain shares.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CpuReading {
-    /// All time that the domain ran: user, nice, system and interrupts.
-    pub busy: Nanos,
-    /// In user code; with `nice` where that is `None`.
-    pub user: Option<Nanos>,
-    /// In user code of lowered priority.
-    pub nice: Option<Nanos>,
-    /// In the kernel.
-    pub system: Option<Nanos>,
-    /// In interrupts, hard and soft.
-    pub irq: Option<Nanos>,
-    /// Idle while a disk was waited for. The kernel knows this of CPUs alone, and only roughly.
-    pub iowait: Option<Nanos>,
-    /// Ready to run while the hypervisor ran somebody else; known of CPUs alone.
-    pub steal: Option<Nanos>,
-    /// Idle with nothing to wait for; known of CPUs alone.
-    pub idle: Option<Nanos>,
-    /// Number of CPUs' worth of time that the domain may use.
-    pub capacity: f64,
-    /// The step in which `busy` is counted. Where that is a nanosecond or a microsecond, the kernel still
-    /// brings a thread that runs undisturbed up to date only at its scheduler's ticks, every 1 to 10 ms.
-    pub resolution: Nanos,
-    /// Tells a process from a later one with the same number: its start, in ticks from the boot.
-    pub incarnation: u64,
 }
 
 /// Utilisation between two readings, in percent of the capacity (100: every CPU of the domain, all the

@@ -1,6 +1,6 @@
 //! /proc/PID/stat: CPU time of a process over all its threads.
 
-use super::CpuReading;
+use super::reading::CpuReading;
 use crate::{system, text};
 use evenkeel_core::Nanos;
 

@@ -51,7 +51,7 @@ impl FromStr for CpuSet {
 
     /// `0-3,8`; empty text is the empty set, as in the kernel's files.
     fn from_str(text: &str) -> Result<Self, SenseError> {
-        let refused = || SenseError::CpuSet { text: text.to_owned() };
+        let refused = || SenseError::CpuSet { text: text.to_owned(), limit: CPUS_MAX };
         let mut cpus = BTreeSet::new();
         for part in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
             let (first, last) = part.split_once('-').unwrap_or((part, part));

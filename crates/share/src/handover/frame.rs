@@ -1,6 +1,6 @@
 //! What two processes say to each other: a kind, a length, and bytes; with some a socket.
 
-use super::HandedDoor;
+use super::handed::HandedDoor;
 use crate::front::nbd::Guest;
 use evenkeel_os::address::Address;
 use evenkeel_os::{Listener, Socket, receive_with, send_with};

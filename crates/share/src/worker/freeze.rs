@@ -1,17 +1,10 @@
 //! The end of an engine that has a successor: what was asked is answered, and nothing more is taken.
 
-use super::Worker;
+use super::{Freeze, Worker};
 use crate::handover::{Busy, Handed};
 use evenkeel_core::Nanos;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
-
-/// A successor that waits for the engine to freeze.
-pub(super) struct Freeze {
-    /// When clients are served again where it has not come to an end.
-    until: Nanos,
-    to: Sender<Result<Handed, Busy>>,
-}
 
 impl Worker {
     pub(super) fn freeze(&mut self, drain: Duration, to: Sender<Result<Handed, Busy>>) {

@@ -4,19 +4,20 @@ mod flow;
 mod freeze;
 mod linger;
 
-use super::engine::{DiskPlan, Plan, ShareError, export};
 use super::front::{Front, TOKENS};
 use super::handle::{Addition, Counts, DiskCounts, Inbox, Message, Seen};
-use super::{Backing, Ended, Reply, Request, Work};
+use super::handover::{Busy, Handed};
+use super::plan::{DiskPlan, Plan, export};
+use super::{Backing, Ended, Reply, Request, ShareError, Work};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Admission, Costs, Sent};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::{Interest, Poller};
-use freeze::Freeze;
 use linger::{LINGER, Linger};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 const TIMER: u64 = 0;
 const WAKE: u64 = 1;
@@ -70,6 +71,13 @@ impl Kind {
             Self::Holes => "holes",
         }
     }
+}
+
+/// A successor that waits for the engine to freeze.
+struct Freeze {
+    /// When clients are served again where it has not come to an end.
+    until: Nanos,
+    to: Sender<Result<Handed, Busy>>,
 }
 
 pub(super) struct Worker {

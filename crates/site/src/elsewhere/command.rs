@@ -7,7 +7,7 @@ use super::child::Group;
 use super::clocks::Clocks;
 use super::error::ElsewhereError;
 use super::line::{Header, LINE_BYTES_MAX, LINES, Line};
-use super::lines::next_line;
+use super::lines::{next_line, plain};
 use super::readings::Readings;
 use super::tail::Tail;
 use super::words;
@@ -147,7 +147,7 @@ impl Running {
             let state = lock(&self.state);
             if let Some(header) = state.header.as_ref().filter(|header| header.lines != LINES) {
                 let how = format!("speaks version {} of the lines, not {LINES}", header.lines);
-                return Err(refused(how, format!("it is Evenkeel {}", super::plain(&header.tool))));
+                return Err(refused(how, format!("it is Evenkeel {}", plain(&header.tool))));
             }
             match (&state.header, &state.ended) {
                 (header, Some(how)) => {

@@ -42,6 +42,11 @@ pub fn next_line(stream: &mut impl BufRead, limit: usize) -> io::Result<Option<S
     }
 }
 
+/// What another machine says, short and without control characters, which would play with the reader's terminal.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).take(300).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -31,6 +31,7 @@ use command::Running;
 use evenkeel_core::Nanos;
 use evenkeel_sense::far::boot_id;
 use evenkeel_sense::sampler::{SenseRecord, SenseSample};
+use lines::plain;
 use metrics::{Metrics, Url};
 use readings::{Machine, Readings};
 use std::collections::BTreeMap;
@@ -253,11 +254,6 @@ fn statistics(mut sensed: SensedRecord, used: Option<statistics::Used>) -> Sight
         sensed.missing = Some("did not answer at both ends, or began to count anew".to_owned());
     }
     Sight { sensed, cpu_per_s, is_far: false }
-}
-
-/// What another machine says, short and without control characters, which would play with the reader's terminal.
-fn plain(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control()).take(300).collect()
 }
 
 /// Whether the far machine is this one: another start of a machine has another id.

@@ -4,7 +4,8 @@
 //! sandbox never escapes a limit that holds for its user. Version 2 allows no processes in a group that
 //! hands out controllers; there the nearest group above that takes it is used.
 
-use super::{CpuSet, SandboxError};
+use super::SandboxError;
+use evenkeel_sense::cpu::CpuSet;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};

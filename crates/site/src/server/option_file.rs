@@ -1,7 +1,6 @@
 //! The [client] groups of a my.cnf-style option file.
 
 use super::TargetError;
-use super::url::port_number;
 use std::path::{Path, PathBuf};
 
 /// Groups that MariaDB's and MySQL's own clients read.
@@ -52,6 +51,14 @@ impl ClientOptions {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// A port between 1 and 65535.
+pub(super) fn port_number(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err(format!("port {text:?} is not between 1 and 65535")),
+        Ok(port) => Ok(port),
     }
 }
 

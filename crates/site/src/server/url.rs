@@ -1,6 +1,6 @@
 //! Reading and printing target URLs.
 
-use super::option_file::ClientOptions;
+use super::option_file::{ClientOptions, port_number};
 use super::{Address, Target, TargetError, TlsMode};
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
@@ -151,14 +151,6 @@ impl Parts {
             }
         }
         Ok(())
-    }
-}
-
-/// A port between 1 and 65535.
-pub(super) fn port_number(text: &str) -> Result<u16, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err(format!("port {text:?} is not between 1 and 65535")),
-        Ok(port) => Ok(port),
     }
 }
 

@@ -103,14 +103,19 @@ impl Study<'_> {
         }
         let left = |cell: &CellRecord| {
             let done = self.runs.iter().filter(|run| run.cell == cell.id).count() as u64;
-            let phases = self.phases(cell);
-            let cost = phases.warm_up + phases.measure + OVERHEAD;
+            let cost = self.cell_cost(cell);
             Nanos(cost.0.saturating_mul(u64::from(self.spec.repeats).saturating_sub(done)))
         };
         self.plan.cells.iter().fold(Nanos::ZERO, |sum, cell| sum + left(cell))
     }
 
-    /// How long one run takes, roughly.
+    /// How long a run of a cell takes, roughly.
+    pub(super) fn cell_cost(&self, cell: &CellRecord) -> Nanos {
+        let phases = self.phases(cell);
+        phases.warm_up + phases.measure + OVERHEAD
+    }
+
+    /// How long a run takes that lasts as long as was asked, roughly.
     pub(super) fn run_cost(&self) -> Nanos {
         self.spec.warm_up + self.spec.duration + OVERHEAD
     }

@@ -2,7 +2,7 @@
 
 use super::run::{Study, Tell};
 use super::spec::Budget;
-use super::{StudyError, StudyEvent, answer, order, summary};
+use super::{StudyError, StudyEvent, answer, length, order, summary};
 use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
@@ -19,14 +19,15 @@ const RUNS_MAX: usize = 2_000;
 /// Runs of the two rates that a study begins with: what the first bounds cost.
 const RUNS_FIRST: u32 = 6;
 
-/// Why a sequence ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a sequence ended; of several series, the one that weighs most, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     Enough,
-    TimeIsUp,
     Exhausted,
+    TooFewArrivals,
     GeneratorFails,
     TooMany,
+    TimeIsUp,
 }
 
 impl End {
@@ -35,6 +36,9 @@ impl End {
             Self::Enough => "the bounds are as tight as was wanted",
             Self::TimeIsUp => "the time is up",
             Self::Exhausted => "no further run of this length tightens the bounds",
+            Self::TooFewArrivals => {
+                "the server carries so little that a run has too few arrivals to tell: give runs more by --duration, and all by --within"
+            }
             Self::GeneratorFails => "the generator fails at the rate that would tell more",
             Self::TooMany => "2,000 runs are made",
         }
@@ -71,12 +75,12 @@ impl Study<'_> {
                 let rate = match self.next_rate(&group, budget) {
                     Ok(rate) => rate,
                     Err(end) => {
-                        last = end;
+                        last = last.max(end);
                         continue;
                     }
                 };
                 for series in &group {
-                    if self.time_is_up(budget) {
+                    if self.time_is_up(budget, *series, rate) {
                         return Ok(End::TimeIsUp);
                     }
                     self.once_more(*series, rate, tell)?;
@@ -96,18 +100,19 @@ impl Study<'_> {
         if let Some(rate) = self.opening(group) {
             return Ok(rate);
         }
-        let sequence = sequence(budget);
+        let sequence = sequence(budget, self.spec.duration);
         let mut end = End::Enough;
         for series in group {
             let runs = answer::runs_of(&self.plan, &self.runs, *series);
             match sequence.next(&runs) {
-                Some(Step::Run(rate)) if fails(&runs, rate) => end = End::GeneratorFails,
+                Some(Step::Run(rate)) if fails(&runs, rate) => end = end.max(End::GeneratorFails),
                 Some(Step::Run(rate)) => return Ok(rate),
                 Some(Step::Enough) => {}
-                Some(Step::Exhausted) => end = End::Exhausted,
+                Some(Step::Exhausted) => end = end.max(End::Exhausted),
+                Some(Step::TooFewArrivals) => end = end.max(End::TooFewArrivals),
                 None => match runs.first() {
                     Some(run) if !fails(&runs, run.rate) => return Ok(run.rate),
-                    _ => end = End::GeneratorFails,
+                    _ => end = end.max(End::GeneratorFails),
                 },
             }
         }
@@ -143,7 +148,7 @@ impl Study<'_> {
             return Ok(());
         }
         let saturation = self.lowest_saturation(group, tell)?;
-        for rate in sequence(Budget::default()).first(saturation) {
+        for rate in sequence(self.spec.budget.unwrap_or_default(), self.spec.duration).first(saturation) {
             for series in group {
                 order::cell_of(&mut self.plan, *series, rate);
             }
@@ -151,9 +156,10 @@ impl Study<'_> {
         Ok(self.folder.write_plan(&self.plan)?)
     }
 
-    /// Whether another run would end behind the budget.
-    fn time_is_up(&self, budget: Budget) -> bool {
-        budget.within.is_some_and(|within| self.clock.now() + self.run_cost() > within)
+    /// Whether a run at this rate would end behind the budget.
+    fn time_is_up(&self, budget: Budget, series: usize, rate_per_s: f64) -> bool {
+        let cost = self.cell_cost(&CellRecord { id: 0, series, rate_per_s });
+        budget.within.is_some_and(|within| self.clock.now() + cost > within)
     }
 
     /// Runs that there is time for, with those that are made.
@@ -181,9 +187,10 @@ impl Study<'_> {
     }
 }
 
-fn sequence(budget: Budget) -> Sequence {
+fn sequence(budget: Budget, duration: Nanos) -> Sequence {
     // Without a width the whole time is used.
-    Sequence { wanted: Wanted { width: budget.until.unwrap_or(0.0) }, rate_max: RATE_MAX }
+    let wanted = Wanted { width: budget.until.unwrap_or(0.0) };
+    Sequence { wanted, rate_min: length::rate_min(duration, budget), rate_max: RATE_MAX }
 }
 
 /// Whether runs at a rate fail again and again.

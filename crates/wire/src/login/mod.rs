@@ -4,6 +4,7 @@
 //! there: greeting -> (TLS) -> answer -> (switch of plugin, more data) -> OK.
 
 mod capabilities;
+mod error;
 mod greeting;
 mod packets;
 mod plugin;
@@ -11,6 +12,7 @@ mod proof;
 mod public_key;
 
 pub use capabilities::CapabilityFlags;
+pub use error::LoginError;
 pub use greeting::Greeting;
 pub use public_key::PublicKeyError;
 
@@ -48,38 +50,12 @@ pub enum Channel {
 /// Whether to start TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
-    /// No.
+    /// Not even where the server offers it.
     Never,
     /// If the server can.
     IfOffered,
     /// Yes; a server that cannot is refused.
     Always,
-}
-
-/// Why a login failed.
-#[derive(Debug, thiserror::Error)]
-pub enum LoginError {
-    /// The server said no.
-    #[error(transparent)]
-    Server(#[from] ServerError),
-    /// The server said something that is not the protocol.
-    #[error(transparent)]
-    Protocol(#[from] ProtocolError),
-    /// The server wants a way to prove the password that is not known here.
-    #[error("authentication plugin '{0}' is not supported")]
-    UnknownPlugin(String),
-    /// Encryption was asked for.
-    #[error("server offers no TLS")]
-    NoTls,
-    /// The server wants the password itself, and others could read it.
-    #[error("authentication plugin '{0}' sends the password as it is and needs TLS")]
-    NeedsTls(&'static str),
-    /// The server is too old: protocol 4.1 with plugins began with MySQL 5.5 and MariaDB 5.2.
-    #[error("server {0} is too old")]
-    TooOld(String),
-    /// The server's key cannot be used.
-    #[error("public key of the server: {0}")]
-    PublicKey(#[from] PublicKeyError),
 }
 
 /// What the caller does next.

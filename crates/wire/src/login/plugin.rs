@@ -1,6 +1,7 @@
 //! Proving the password.
 
-use super::{LoginError, proof, public_key};
+use super::error::LoginError;
+use super::{proof, public_key};
 use crate::error::ProtocolError;
 
 pub(super) const NATIVE: &[u8] = b"mysql_native_password";

@@ -26,12 +26,14 @@
 //! took 1,500 completions for each half of a test. The sources of the test are named in `evidence`; looking at sensors beside
 //! throughput comes from the reflection of Elnikety and others.
 
+mod constants;
 mod dispersion;
 mod evidence;
 mod grid;
 mod headroom;
 mod no_evidence;
 mod probe;
+mod probing;
 mod recheck;
 mod refused;
 mod settings;
@@ -41,6 +43,9 @@ mod watch;
 pub use settings::{Memory, Settings};
 
 use super::{Bounds, Controller, Decision, Evidence, Hint, Reason, Sample};
+use constants::{
+    ALPHA_BETTER, ALPHA_WORSE, COLLAPSE, FAR_WORSE, FRESH, HIGH, HORIZON, LAG_S, MEMORY, PATIENCE, SUSPECT_S,
+};
 use dispersion::Dispersion;
 use evidence::{Tally, Test};
 use grid::Offset;
@@ -50,36 +55,6 @@ use recheck::Recheck;
 use refused::RefusedLimits;
 use strain::{Strain, Strained};
 use watch::{Change, Silence, Watch};
-
-/// Price of a transaction in flight: ln X must rise by this much for each factor of e by which the limit is higher.
-const EPSILON: f64 = 0.02;
-/// Most completions that a test takes: before any probe has failed, which doubles with every second one that fails, and ever.
-const HORIZON: (f64, f64) = (200.0, 2_400.0);
-/// From this limit on a drain takes long. While no limit was found too low, a much lower one that gives no less is taken.
-const HIGH: u32 = 32;
-/// Probability with which a test may take an equal limit for a better one: before any probe has failed, when a mistake is soon
-/// undone, and the least, which it falls to as probes fail.
-const ALPHA_BETTER: (f64, f64) = (0.2, 0.01);
-/// Probability with which a test may take an equal limit for a worse one.
-const ALPHA_WORSE: f64 = 0.02;
-/// A limit whose throughput is lower by this logarithm, which is by a fifth, is far worse.
-const FAR_WORSE: f64 = 0.25;
-/// Seconds before and after a pause of the server that are no evidence either.
-const PAUSE_S: f64 = 0.1;
-/// When throughput falls within so many seconds after another limit came into use, the one that was left is tried first.
-const SUSPECT_S: f64 = 3.0;
-/// Throughput that has fallen by this logarithm, which is to 0.7, has collapsed.
-const COLLAPSE: f64 = 0.357;
-/// Seconds that the server is expected to take until it feels a change of the limit, before that was measured.
-const LAG_S: f64 = 0.2;
-/// Completions at the limit in use that are remembered.
-const MEMORY: f64 = 4_000.0;
-/// The latest of these, which say what the limit in use gives now.
-const FRESH: f64 = 1_000.0;
-/// Longest time between two tests of a near limit: in seconds and in completions, whichever takes longer.
-const PATIENCE: (f64, f64) = (30.0, 10_000.0);
-/// A change of throughput counts from this logarithm on, which is a tenth.
-const CHANGE: f64 = 0.1;
 
 /// The controller and all that it remembers.
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 //! Ticks that are no evidence for or against a limit: the server stands still, a lowered limit drains, or the clients do
 //! not fill the limit.
 
-use super::{Drain, Evenkeel, MEMORY, PAUSE_S};
+use super::constants::{MEMORY, PAUSE_S};
+use super::{Drain, Evenkeel};
 use crate::control::{Reason, Sample};
 
 /// A test that its clients have left waits so many seconds for them to come back.

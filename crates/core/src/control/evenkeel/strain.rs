@@ -3,6 +3,7 @@
 //! Strain decides which limit is tried first and pulls the brake; it never decides a test. So a sensor that lies costs a
 //! probe and not throughput for long.
 
+use super::constants::CHANGE;
 use super::evidence::Tally;
 use crate::control::{Hint, Sample};
 
@@ -105,7 +106,7 @@ impl Strain {
     /// Whether the cost of work or the share of lock waits has moved from the baseline by as much as counts as a change. If
     /// so, what is measured now is the new baseline.
     pub fn moved(&mut self) -> bool {
-        let work = self.inflation().is_some_and(|inflation| inflation.ln().abs() > super::CHANGE);
+        let work = self.inflation().is_some_and(|inflation| inflation.ln().abs() > CHANGE);
         let locks = match (self.now.locks.0, self.baseline.locks.0) {
             (Some(now), Some(before)) => (now - before).abs() > LOCKED_MORE,
             _ => false,

@@ -1,5 +1,6 @@
 //! The controller on plants with known answers, and in situations in which it must not change the limit.
 
+use super::constants::EPSILON;
 use super::*;
 use crate::control::plant::{Curve, Fall, MEASURED, Plant, Rise};
 use crate::control::simulation::{Load, Phase, Scenario, Trace, simulate};

@@ -1,6 +1,6 @@
 //! What the controller sees without a probe: whether the server stands still, and whether it changed by itself.
 
-use super::CHANGE;
+use super::constants::CHANGE;
 use super::dispersion::Dispersion;
 use super::evidence::{Tally, Test};
 use crate::control::Sample;

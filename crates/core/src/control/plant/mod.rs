@@ -11,8 +11,8 @@ mod wobble;
 
 pub use curve::{Curve, Fall, Rise};
 pub use measured::{MEASURED, Measured};
-pub use random::{Distribution, TICK_S, random_plant};
-pub use wobble::Wobble;
+pub use random::{Distribution, random_plant};
+pub use wobble::{TICK_S, Wobble};
 
 use super::Signals;
 

@@ -1,6 +1,7 @@
 //! The plants that controllers are judged on, drawn by a seed. Their distribution was settled before any controller was
 //! written; docs/decisions/0003-plants-before-controllers.md has the reasons.
 
+use super::wobble::TICK_S;
 use super::{Curve, Fall, Plant, Rise, Shift, Wobble};
 use crate::random::{Random, Seed};
 
@@ -66,8 +67,6 @@ impl Distribution {
     }
 }
 
-/// Length of a tick of a trial in seconds.
-pub const TICK_S: f64 = 0.05;
 /// Longest half in seconds.
 const MOST_S: f64 = 500.0;
 

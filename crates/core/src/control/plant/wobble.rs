@@ -1,6 +1,7 @@
 //! A machine whose own speed wobbles: a process with a memory, as measured on a virtual machine with busy neighbours.
 
-use super::random::TICK_S;
+/// Length of a tick of a trial in seconds.
+pub const TICK_S: f64 = 0.05;
 
 /// How much the speed wobbles and how long a deviation lasts: ln X is an Ornstein-Uhlenbeck process in steps of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]

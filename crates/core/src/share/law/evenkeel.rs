@@ -17,10 +17,10 @@
 //!   law are not starved by one that does not. The threshold is then not met.
 
 use super::super::{Period, Report, mean_latency};
-use super::WindowLaw;
 use super::division::{bounds, divide};
 use super::fairness::Fairness;
 use super::path::{Path, paths};
+use super::window_law::WindowLaw;
 
 /// Weight of the new total where it differs little from the last.
 const CALM: f64 = 0.3;

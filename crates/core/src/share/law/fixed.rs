@@ -1,7 +1,7 @@
 //! Always the same window: what a queue depth set by hand does.
 
 use super::super::{Period, Report};
-use super::WindowLaw;
+use super::window_law::WindowLaw;
 
 /// A fixed window.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@
 //! which is slow.
 
 use super::super::{Period, Report, mean_latency};
-use super::WindowLaw;
+use super::window_law::WindowLaw;
 
 /// Parameters; the defaults are those of the published experiments.
 #[derive(Clone, Copy, Debug, PartialEq)]

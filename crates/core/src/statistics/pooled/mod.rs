@@ -12,12 +12,14 @@
 //! Coverage, by simulation of M/M/1 queues at loads of 0.5 to 0.95, three to ten runs, 95 % asked: see
 //! [`crate::simulation::coverage`] and `bench/coverage`.
 
+mod bounds;
 mod length;
 mod percentile;
 mod tau;
 mod throughput;
 mod variance;
 
+pub use bounds::Bounds;
 pub use length::{Length, RELAXATIONS, STRETCH_MAX, TWO_SIDED, length, relaxation};
 
 use super::Spectrum;
@@ -78,48 +80,6 @@ impl Run {
     fn parts(&self, of: impl Fn(&Batch) -> Pair) -> Parts {
         let batches: Vec<Pair> = self.batches.iter().map(of).collect();
         Parts { whole: variance::sum(&batches), batches }
-    }
-}
-
-/// How far a figure is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bounds {
-    /// The 95 % interval.
-    TwoSided {
-        /// Lower end.
-        low: f64,
-        /// Upper end.
-        high: f64,
-    },
-    /// It is at least this (99 %), and nothing can be said about how much more.
-    AtLeast(f64),
-    /// One run alone says nothing about its error.
-    None,
-}
-
-impl Bounds {
-    /// The lower end, where there is one.
-    pub fn low(&self) -> Option<f64> {
-        match *self {
-            Self::TwoSided { low, .. } | Self::AtLeast(low) => Some(low),
-            Self::None => None,
-        }
-    }
-
-    /// The upper end, where there is one.
-    pub fn high(&self) -> Option<f64> {
-        match *self {
-            Self::TwoSided { high, .. } => Some(high),
-            Self::AtLeast(_) | Self::None => None,
-        }
-    }
-
-    fn scaled(self, factor: f64) -> Self {
-        match self {
-            Self::TwoSided { low, high } => Self::TwoSided { low: low * factor, high: high * factor },
-            Self::AtLeast(low) => Self::AtLeast(low * factor),
-            Self::None => Self::None,
-        }
     }
 }
 

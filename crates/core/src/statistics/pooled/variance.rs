@@ -1,6 +1,6 @@
 //! How far a ratio of sums over runs is off.
 
-use super::Bounds;
+use super::bounds::Bounds;
 use crate::statistics::{CONFIDENCE, student_quantile};
 
 /// Highest lag-1 correlation of batches that is corrected for: the correction is then 19-fold, and runs are much too

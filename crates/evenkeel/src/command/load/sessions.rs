@@ -1,6 +1,6 @@
 //! How many sessions a load may have.
 
-use super::Args;
+use super::flags::Args;
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_core::caveat::Caveat;

@@ -1,6 +1,7 @@
 //! Taking over from the process that serves the disks, and handing over to a successor.
 
-use super::disk::{Running, write};
+use super::inherited::Inherited;
+use super::running::{Running, write};
 use super::supervisor;
 use crate::clock::unix_time;
 use crate::config::share::ShareConfig;
@@ -9,7 +10,7 @@ use crate::view::log::line;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_bus::Message;
 use evenkeel_share::control::Order;
-use evenkeel_share::handover::{Bell, Busy, Handed, Inheritance, Predecessor, Successor, ask};
+use evenkeel_share::handover::{Bell, Busy, Handed, Inheritance, Successor, ask};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Child;
@@ -17,38 +18,6 @@ use std::time::Duration;
 
 /// Time for the storage to do what clients have asked. After it clients are served again, and the successor is refused.
 const DRAIN: Duration = Duration::from_secs(30);
-
-/// What a host takes over from its predecessor. Without one there is nothing in it.
-#[derive(Default)]
-pub(super) struct Inherited {
-    /// Sockets and clients.
-    pub handed: Option<Handed>,
-    /// The report that it would have sent to the other hosts next.
-    pub report: Option<Vec<u8>>,
-    /// The predecessor, which still has all of that and goes on if nobody takes it.
-    predecessor: Option<Predecessor>,
-}
-
-impl Inherited {
-    fn of(inheritance: Inheritance, predecessor: Option<Predecessor>) -> Self {
-        Self { handed: Some(inheritance.handed), report: Some(inheritance.report), predecessor }
-    }
-
-    /// Takes all of it for good: from here on the predecessor cannot go on.
-    pub fn take(&mut self) -> Result<()> {
-        if let Some(predecessor) = &mut self.predecessor {
-            // Where this fails, `predecessor` stays here until the end: when it is dropped, that process opens the disks.
-            predecessor.take()?;
-            self.predecessor = None;
-        }
-        Ok(())
-    }
-}
-
-/// The socket at which a successor asks.
-pub(super) fn bind(path: &Path) -> Result<Bell> {
-    Bell::bind(path).with_context(|| format!("listening for a successor at {}", path.display()))
-}
 
 /// Serves the disks, in the place of whoever serves them at the same bell.
 pub(super) fn begin(config: &ShareConfig) -> Result<Running> {

@@ -1,6 +1,6 @@
 //! One random array and mix of hosts, period by period: what to look at where one has diverged.
 
-use super::Args;
+use super::flags::Args;
 use super::shares::verdict;
 use crate::out;
 use anyhow::Result;

@@ -1,6 +1,6 @@
 //! Random plants, steps on the measured curves, and the search for parameters.
 
-use super::Args;
+use super::flags::Args;
 use crate::command::Session;
 use crate::config::simulate::{fitted, named};
 use crate::failure::Stopped;

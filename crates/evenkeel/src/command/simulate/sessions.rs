@@ -1,6 +1,6 @@
 //! Histories of guarded sessions: what runs in production, between model clients and a model server.
 
-use super::Args;
+use super::flags::Args;
 use crate::command::Session;
 use crate::failure::Stopped;
 use crate::out;

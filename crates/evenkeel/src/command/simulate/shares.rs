@@ -1,6 +1,6 @@
 //! Windows of hosts that share storage: the published experiments, and random arrays and mixes.
 
-use super::Args;
+use super::flags::Args;
 use crate::command::Session;
 use crate::failure::Stopped;
 use crate::out;
@@ -18,7 +18,7 @@ const PERIOD_S: f64 = 2.0;
 /// Head of the table.
 pub const HEADER: &str = "experiment    way            I/Os per s  latency ms     periods  share error          off L  throughput kept\n";
 
-/// Runs every published experiment under every way, and mixes under ours.
+/// Runs every published experiment under every way, and mixes under ours, as far as flags ask for them.
 pub fn show(session: &Session, args: &Args) -> Result<()> {
     let seed = Seed(args.seed.unwrap_or(1));
     if args.shares {
@@ -27,7 +27,7 @@ pub fn show(session: &Session, args: &Args) -> Result<()> {
     if let Some(count) = args.mixes {
         mixes(session, args, seed, count)?;
     }
-    args.mix.map_or(Ok(()), |number| super::mix::show(args, seed, number))
+    Ok(())
 }
 
 fn experiments(session: &Session, args: &Args, seed: Seed) -> Result<()> {

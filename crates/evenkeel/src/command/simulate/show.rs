@@ -1,6 +1,6 @@
 //! A played scenario as text and JSON.
 
-use super::Played;
+use super::played::Played;
 use crate::config::simulate::ScenarioFile;
 use anyhow::Result;
 use evenkeel_core::Nanos;

@@ -1,13 +1,11 @@
 //! A study of the user's: levels of factors, measured in the same blocks, and held against one another.
 
-use crate::cli::{Cli, Command};
 use crate::command::profile::{self, Args as ProfileArgs};
 use crate::command::{Session, compare, resume, spec};
 use crate::config::study::{self, Combination, StudyFile};
 use crate::failure::WithHint;
 use crate::out;
 use anyhow::{Context, Result, anyhow};
-use clap::Parser;
 use evenkeel_core::Nanos;
 use evenkeel_study::compare::{Side, compare as compared, level_pairs};
 use evenkeel_study::profile::{Place, SiteSpec, new_plan};
@@ -131,19 +129,13 @@ fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<(
 }
 
 fn arguments(combination: &Combination) -> Result<Box<ProfileArgs>> {
-    let line =
-        ["evenkeel", "profile"].map(str::to_owned).into_iter().chain(combination.arguments.iter().cloned());
-    let cli = Cli::try_parse_from(line).map_err(|error| {
+    let words = ["profile"].into_iter().chain(combination.arguments.iter().map(String::as_str));
+    let read = profile::line::read(words).map_err(|error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         anyhow!("{}: {first}", combination.label)
     });
-    let cli =
-        cli.hint("keys of [profile] and of levels are flags of `evenkeel profile`, without the dashes")?;
-    match cli.command {
-        Command::Profile(args) => Ok(args),
-        _ => Err(anyhow!("{}: no flags of a profile", combination.label)),
-    }
+    read.hint("keys of [profile] and of levels are flags of `evenkeel profile`, without the dashes")
 }
 
 /// Adds the servers and series of a further combination, which is measured as the first one is.

@@ -4,7 +4,7 @@ use super::shares::Shares;
 use super::shares::databases::Databases;
 use super::throttling::Throttling;
 use crate::command::progress_events::ProgressEvents;
-use crate::command::{Session, look, profile};
+use crate::command::{self, Session, look};
 use crate::failure::WithHint;
 use crate::progress::{Mode, ProgressEvent, View};
 use crate::published::{Published, results, table};
@@ -152,7 +152,7 @@ fn measured(
     folder: &StudyFolder,
     show: &Show<'_>,
 ) -> Result<bool> {
-    let mode = if show.json { Mode::Quiet } else { profile::mode(session, false) };
+    let mode = if show.json { Mode::Quiet } else { command::mode(session, false) };
     let (mut view, mut events) = (View::new(mode), ProgressEvents::for_data());
     let mut tell = |event: Event| {
         let shown = match event {

@@ -1,6 +1,6 @@
 //! Commits per second over time, as columns of eighths of a block.
 
-use super::Show;
+use super::acts::Show;
 use crate::format;
 
 /// From nothing to a whole block.

@@ -1,6 +1,7 @@
 //! The picture, the lines and the summary, as text.
 
 use super::*;
+use crate::view::picture::Frame;
 
 /// Two seconds with 8 clients, two of collapse, two with a guard.
 fn show() -> Show {

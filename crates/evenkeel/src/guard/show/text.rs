@@ -1,6 +1,6 @@
 //! The same as lines of text.
 
-use super::{Act, Guarded, Sample, Show};
+use super::acts::{Act, Guarded, Sample, Show};
 use crate::format;
 
 /// Room for the name of an act.

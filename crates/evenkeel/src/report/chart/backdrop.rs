@@ -1,6 +1,6 @@
 //! What stands behind the traces: grid, axes, guides.
 
-use super::Guide;
+use super::data::Guide;
 use super::draw::{Frame, polyline, write_text};
 use super::labels::{Anchor, LINE_HEIGHT, Spot, Standing};
 use crate::report::markup::Text;

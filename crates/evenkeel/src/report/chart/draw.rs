@@ -1,8 +1,8 @@
 //! Putting a chart together.
 
+use super::data::{Chart, Guide};
 use super::labels::{Anchor, Area, CHARACTER, Spot, Standing};
 use super::scale::Scale;
-use super::{Chart, Guide};
 use crate::report::markup::Text;
 use std::fmt::Write as _;
 
@@ -33,36 +33,39 @@ pub struct Frame<'a> {
     pub bottom: f64,
 }
 
-pub fn svg(chart: &Chart) -> String {
-    let frame = Frame::new(chart);
-    let (id, (width, height)) = (&chart.id, chart.size);
-    let mut out = format!(
-        "<svg class=\"chart\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\n\
+impl Chart {
+    /// The chart as an `<svg>` element.
+    pub fn svg(&self) -> String {
+        let (chart, frame) = (self, Frame::new(self));
+        let (id, (width, height)) = (&chart.id, chart.size);
+        let mut out = format!(
+            "<svg class=\"chart\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\n\
          <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>\n\
          <clipPath id=\"{id}-c\"><rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>\n",
-        Text(&chart.title),
-        Text(&chart.description),
-        frame.left - CLIP_ASIDE,
-        frame.top,
-        frame.right - frame.left + 2.0 * CLIP_ASIDE,
-        frame.bottom - frame.top
-    );
-    frame.shades(&mut out);
-    frame.grid(&mut out);
-    frame.guides(&mut out);
-    for trace in &chart.traces {
-        frame.trace(&mut out, trace);
+            Text(&chart.title),
+            Text(&chart.description),
+            frame.left - CLIP_ASIDE,
+            frame.top,
+            frame.right - frame.left + 2.0 * CLIP_ASIDE,
+            frame.bottom - frame.top
+        );
+        frame.shades(&mut out);
+        frame.grid(&mut out);
+        frame.guides(&mut out);
+        for trace in &chart.traces {
+            frame.trace(&mut out, trace);
+        }
+        if chart.traces.iter().all(|trace| trace.points.is_empty()) {
+            frame.nothing(&mut out);
+        }
+        // What belongs to one place comes first; what may stand anywhere along a line finds room beside it.
+        let mut standing = Standing::default();
+        frame.end_texts(&mut out, &mut standing);
+        frame.point_texts(&mut out, &mut standing);
+        frame.guide_texts(&mut out, &mut standing);
+        out.push_str("</svg>\n");
+        out
     }
-    if chart.traces.iter().all(|trace| trace.points.is_empty()) {
-        frame.nothing(&mut out);
-    }
-    // What belongs to one place comes first; what may stand anywhere along a line finds room beside it.
-    let mut standing = Standing::default();
-    frame.end_texts(&mut out, &mut standing);
-    frame.point_texts(&mut out, &mut standing);
-    frame.guide_texts(&mut out, &mut standing);
-    out.push_str("</svg>\n");
-    out
 }
 
 impl<'a> Frame<'a> {

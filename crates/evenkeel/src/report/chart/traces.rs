@@ -1,9 +1,9 @@
 //! The series themselves.
 
+use super::data::{Point, Trace};
 use super::draw::{END_GAP, Frame, polyline, write_text};
 use super::labels::{Anchor, Area, LINE_HEIGHT, Spot, Standing, apart};
 use super::marks::ARROW_UP;
-use super::{Point, Trace};
 use crate::report::markup::Text;
 use std::fmt::Write as _;
 

@@ -1,6 +1,5 @@
 //! A closed loop: reads, or writes, at random places, each followed by another one when it has ended.
 
-use super::Step;
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
@@ -34,6 +33,15 @@ pub struct Kind {
     pub bytes: u32,
     /// It writes instead of reading.
     pub write: bool,
+}
+
+/// What one depth of one round came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Reads counted.
+    pub reads: u64,
+    /// Their throughput and latency.
+    pub point: Point,
 }
 
 /// I/Os of one kind to an engine's first disk.

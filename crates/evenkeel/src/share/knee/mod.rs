@@ -13,5 +13,6 @@ mod sweep;
 mod tests;
 
 pub use caveat::{Storage, caveats, label, storage_caveats};
+pub use client::Step;
 pub use show::{DEPTH_MOST, Measurement, json, text};
-pub use sweep::{Step, Sweep, SweepPlan, sweep};
+pub use sweep::{Sweep, SweepPlan, sweep};

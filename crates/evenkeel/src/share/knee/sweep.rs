@@ -1,6 +1,6 @@
 //! Rounds over the depths.
 
-use super::client::{Client, Kind, Times};
+use super::client::{Client, Kind, Step, Times};
 use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
@@ -45,15 +45,6 @@ impl SweepPlan {
         let up = 0..self.depths.len();
         if round.is_multiple_of(2) { up.collect() } else { up.rev().collect() }
     }
-}
-
-/// What one depth of one round came to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// Reads counted.
-    pub reads: u64,
-    /// Their throughput and latency.
-    pub point: Point,
 }
 
 /// What was measured.

@@ -1,6 +1,7 @@
 //! One client of the server: what it has said, what is left to tell it, and until when.
 
-use super::{Bounds, Page};
+use super::bounds::Bounds;
+use super::page::Page;
 use evenkeel_core::Nanos;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -4,8 +4,9 @@
 //! for taking its answer; where too many are there, or answers that nobody takes fill the memory, the one goes that has
 //! kept the server waiting longest. So a client that is quick is answered, whatever others do or leave undone.
 
+use super::bounds::Bounds;
 use super::connection::{Connection, Step};
-use super::{Answer, Bounds, Job, Page};
+use super::page::{Answer, Job, Page};
 use crate::clock::Clock;
 use evenkeel_core::Nanos;
 use std::net::TcpListener;

@@ -1,9 +1,13 @@
 //! The server against clients that are slow, silent, endless, or many.
 
+use super::bounds::Bounds;
 use super::connection::REQUEST_MAX;
+use super::serve::JOBS_MAX;
 use super::*;
+use evenkeel_core::Nanos;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::sync::{Arc, mpsc};
 
 /// What [`get`] brings in the end: a client that the machine holds up for too long is left, and may ask
 /// again.

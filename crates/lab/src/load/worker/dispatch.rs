@@ -1,9 +1,9 @@
 //! From an arrival to the first statement.
 
 use super::{ClientSlot, Worker, is_live};
+use crate::load::end::{End, NO_SESSION, Outcome};
 use crate::load::lateness::Start;
 use crate::load::plan::ArrivalPlan;
-use crate::load::recorder::{End, NO_SESSION, Outcome};
 use crate::load::schedule::Arrival;
 use crate::load::session::Request;
 use evenkeel_core::Nanos;

@@ -1,7 +1,7 @@
 //! How a request ends, and what then becomes of its session.
 
 use super::{Worker, is_live, is_opening};
-use crate::load::recorder::{End, Outcome};
+use crate::load::end::{End, Outcome};
 use crate::load::result::LoadResult;
 use crate::load::session::State;
 use evenkeel_core::Nanos;

@@ -1,9 +1,11 @@
 //! What a disk keeps in memory.
 
-use super::BLOCK;
 use crate::Buffer;
 use evenkeel_core::random::{Random, Seed};
 use std::collections::BTreeMap;
+
+/// Bytes that are on the disk together or not at all.
+pub(super) const BLOCK: u64 = 4_096;
 
 /// Blocks that are not on the disk, each as a whole.
 pub(super) struct Cache {

@@ -11,7 +11,7 @@ use super::pool::{Perform, Pool};
 use super::{Backing, Ended, FileError, FileOptions};
 use crate::holes::all_data;
 use crate::{Answer, Buffer, Errno, Work};
-use cache::Cache;
+use cache::{BLOCK, Cache};
 use evenkeel_core::Nanos;
 use evenkeel_os::Wake;
 use std::io;
@@ -19,8 +19,6 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that are on the disk together or not at all.
-const BLOCK: u64 = 4_096;
 /// How often a write brings another block to the disk.
 const WRITE_THROUGH: f64 = 0.2;
 

@@ -1,6 +1,5 @@
 //! What the kernel asks of the file system: a folder, and the file in it.
 
-use super::FuseDisk;
 use crate::{Answer, Buffer, Errno, Handle, Reply, Request as Asked, Work};
 use fuser::{
     AccessFlags, BsdFileFlags, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
@@ -21,6 +20,19 @@ const REQUEST_BYTES: u32 = 256 * 1_024;
 const BACKGROUND: u16 = 256;
 const CONGESTED: u16 = 192;
 const BLOCK: u32 = 4_096;
+
+/// Which disk is shown.
+#[derive(Clone, Debug)]
+pub struct FuseDisk {
+    /// Its place in the engine.
+    pub disk: usize,
+    /// Name of the file.
+    pub name: String,
+    /// Size of the file.
+    pub bytes: u64,
+    /// The file may not be changed.
+    pub read_only: bool,
+}
 
 pub(super) struct OneFile {
     handle: Handle,

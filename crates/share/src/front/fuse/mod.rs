@@ -9,25 +9,13 @@ mod files;
 
 use crate::Handle;
 pub use error::FuseError;
+pub use files::FuseDisk;
 use files::OneFile;
 use fuser::{BackgroundSession, Config, MountOption};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// Which disk is shown.
-#[derive(Clone, Debug)]
-pub struct FuseDisk {
-    /// Its place in the engine.
-    pub disk: usize,
-    /// Name of the file.
-    pub name: String,
-    /// Size of the file.
-    pub bytes: u64,
-    /// The file may not be changed.
-    pub read_only: bool,
-}
 
 /// A file system that is mounted; it is taken down when this is dropped, or when the last user of the file has gone.
 pub struct FuseFront {

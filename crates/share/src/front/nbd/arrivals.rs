@@ -1,15 +1,12 @@
 //! Clients that come, and who goes for them where there is no room.
 
 use super::connection::Connection;
-use super::{CONNECTIONS, Door, Nbd};
+use super::door::Door;
+use super::{CONNECTIONS, Nbd};
 use evenkeel_core::Nanos;
 use evenkeel_os::{self, Interest, Poller, Socket};
 use std::io;
 
-/// Most clients at a time; more wait to be accepted.
-const CLIENTS_MAX: usize = 1_000;
-/// Descriptors that are kept from clients: for disks, metrics, the bus and files of configuration.
-const DESCRIPTORS_KEPT: usize = 32;
 /// Of the places for clients, those that each place of arrival has for itself, however many come elsewhere.
 const RESERVED: usize = 16;
 /// Clients accepted before those who are in have their turn again.
@@ -18,13 +15,6 @@ const ACCEPTS: usize = 64;
 const ROOM: usize = 2 << 20;
 /// After this time the system is asked again for what it was short of, because it has no event for that.
 const AGAIN: Nanos = Nanos::from_millis(1_000);
-
-/// How many clients there may be at a time, by the descriptors that this process may have.
-pub(super) fn most_clients() -> usize {
-    evenkeel_os::allow_descriptors();
-    let descriptors = usize::try_from(evenkeel_os::open_files()).unwrap_or(usize::MAX);
-    descriptors.saturating_sub(DESCRIPTORS_KEPT).clamp(1, CLIENTS_MAX)
-}
 
 impl Nbd {
     pub(super) fn accept(&mut self, poller: &Poller) {

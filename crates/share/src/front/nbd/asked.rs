@@ -1,6 +1,8 @@
 //! What a client has asked for and not been answered.
 
 use super::memory::Held;
+use crate::holes::EXTENTS_BYTES;
+use evenkeel_wire::nbd::{Command, EXTENT_BYTES, Request};
 
 /// Bytes that a request counts for at most: trims and zeroes are not moved one by one.
 const COUNTED_MAX: u32 = 1 << 20;
@@ -70,5 +72,15 @@ impl List {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
+    }
+}
+
+/// Bytes of the buffer that a request needs, if it needs one.
+pub(super) fn wanted(request: &Request) -> usize {
+    match request.command {
+        Command::Holes { one: true } => EXTENT_BYTES,
+        Command::Holes { one: false } => EXTENTS_BYTES,
+        Command::Read | Command::Write { .. } => request.length as usize,
+        _ => 0,
     }
 }

@@ -5,9 +5,8 @@ mod pass;
 mod requests;
 
 pub(crate) use pass::Guest;
-use requests::wanted;
 
-use super::asked::List;
+use super::asked::{List, wanted};
 use super::memory::Memory;
 use super::output::{Output, Sent};
 use super::patience::{Backlog, Owes, Watch};

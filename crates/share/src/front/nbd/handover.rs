@@ -1,44 +1,17 @@
 //! All clients and the places where they arrive, from one process to another.
 
 use super::connection::Connection;
-use super::{CONNECTIONS, Door, Nbd};
+use super::door::Door;
+use super::{CONNECTIONS, Frozen, Nbd};
 use crate::handover::{Handed, HandedDoor};
-use crate::{ListenAddress, NbdPlan, ShareError};
+use crate::{NbdPlan, ShareError};
 use evenkeel_core::Nanos;
-use evenkeel_os::address::Address;
 use evenkeel_os::{Interest, Listener, Poller};
 use evenkeel_wire::nbd::Export;
 use std::io;
 
 /// How long clients may go on that have not chosen a disk yet: as long as several answers and questions take.
 const CHOICE: Nanos = Nanos::from_millis(1_000);
-
-/// Nothing is taken from clients.
-pub(super) struct Frozen {
-    /// Those that have something to be taken.
-    aside: Vec<usize>,
-    /// Who has not chosen by now is not waited for.
-    late: bool,
-}
-
-impl Frozen {
-    pub fn look(&mut self) {
-        self.late = true;
-    }
-}
-
-impl Door {
-    pub fn new(listener: Listener, address: Address, disk: Option<usize>) -> Self {
-        Self { listener, address, disk, clients: 0, knocks: false }
-    }
-
-    pub fn bind(place: &ListenAddress) -> Result<Self, ShareError> {
-        match Listener::bind_for(&place.address, place.access) {
-            Ok(listener) => Ok(Self::new(listener, place.address.clone(), place.disk)),
-            Err(source) => Err(ShareError::Listen { address: place.address.clone(), source }),
-        }
-    }
-}
 
 impl Nbd {
     /// As [`Nbd::bind`], with the sockets of a predecessor. Until [`Nbd::own`] it can be dropped, and the other one goes on.

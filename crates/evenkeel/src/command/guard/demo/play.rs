@@ -1,8 +1,8 @@
 //! The acts: load, a sample each second, a picture or a line of it.
 
-use super::super::super::{Session, console_size};
+use super::flags::DemoArgs;
 use super::stage::Stage;
-use super::{DemoArgs, is_live};
+use crate::command::{Session, console_size};
 use crate::guard::child::{Child, Spec};
 use crate::guard::show::{self, Act, Guarded, Sample, Show};
 use crate::out;
@@ -31,7 +31,7 @@ pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Show> {
         args,
         stage,
         control: Control::connect(&stage.target())?,
-        screen: is_live(args).then(Screen::enter).transpose()?,
+        screen: args.is_live().then(Screen::enter).transpose()?,
         show: Show { server: stage.version.clone(), planned: 4 * args.seconds as usize, ..Show::default() },
     };
     // The load, not the guard, has to settle: a quarter of the time, and two seconds at most.

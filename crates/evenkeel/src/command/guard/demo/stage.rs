@@ -1,16 +1,19 @@
 //! What the demo needs: a private server with the tables of the flash sale.
 
-use super::super::super::{Session, profile, sandbox as server};
-use super::{DemoArgs, NAME};
+use super::flags::DemoArgs;
+use crate::command::{Session, mode, sandbox as server};
 use crate::config::workload as workload_file;
 use crate::failure::Stopped;
 use crate::progress::{ProgressEvent, View};
 use anyhow::{Context, Result};
 use evenkeel_lab::workload::Workload;
 use evenkeel_lab::workload::user::{NoColumns, UserWorkload};
-use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
+use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use std::sync::Arc;
+
+/// The private server's name; two demos in one home would be in each other's way.
+const NAME: &str = "guard-demo";
 
 const SCHEMA: &str = include_str!("../../../../../../examples/workloads/collapse/schema.sql");
 const FLASH_SALE: &str = include_str!("../../../../../../examples/workloads/collapse/flash_sale.toml");
@@ -35,7 +38,7 @@ pub struct Stage {
 impl Stage {
     /// Starts the server and fills it.
     pub fn build(session: &Session, args: &DemoArgs) -> Result<Self> {
-        let mut view = View::new(profile::mode(session, false));
+        let mut view = View::new(mode(session, false));
         let mut spec = SandboxSpec::new(&session.home, NAME);
         spec.server_binary.clone_from(&args.server_binary);
         spec.settings.extend(SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -51,6 +54,14 @@ impl Stage {
     /// The server itself.
     pub fn target(&self) -> Target {
         Target { database: Some(DATABASE.to_owned()), ..self.sandbox.tcp_target() }
+    }
+}
+
+/// Removes the private server's files, where there are any.
+pub fn remove(session: &Session) -> Result<()> {
+    match sandbox::clean(&session.home, &[NAME.to_owned()]) {
+        Ok(_) | Err(SandboxError::Unknown { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! `evenkeel share knee --costs`: what I/Os cost.
 
-use super::{KneeArgs, interrupted, on_engine};
-use crate::command::Session;
-use crate::command::profile::mode;
+use super::engine::{interrupted, on_engine};
+use super::flags::KneeArgs;
+use crate::command::{Session, mode};
 use crate::config::units;
 use crate::failure::{NOT_VALID, WithHint};
 use crate::out;
@@ -21,32 +21,6 @@ const ROUNDS_LEAST: u32 = 4;
 
 /// Standard errors that can be asked for, in percent.
 const ERRORS: RangeInclusive<f64> = 0.1..=50.0;
-
-/// Flags of `evenkeel share knee --costs`.
-#[derive(Debug, clap::Args)]
-pub struct CostsFlags {
-    /// With --costs: writes too. DESTROYS what is on the storage
-    #[arg(long, requires = "costs")]
-    overwrite: bool,
-    /// With --costs: sizes that are measured; 16k, whose read is the unit, is among them in any case
-    #[arg(
-        long,
-        value_name = "SIZE,...",
-        requires = "costs",
-        default_value = "4k,16k,64k,256k",
-        value_delimiter = ','
-    )]
-    sizes: Vec<String>,
-    /// With --costs: standard error of each throughput that is good enough
-    #[arg(long, value_name = "PERCENT", requires = "costs", default_value_t = 2.0)]
-    error: f64,
-    /// With --costs: longest time for reads, and for writes
-    #[arg(long, value_name = "TIME", requires = "costs", default_value = "60s")]
-    limit: String,
-    /// With --overwrite: writes for so long before it measures, so that a cache is full; longer than yours takes
-    #[arg(long, value_name = "TIME", requires = "overwrite", default_value = "5s")]
-    fill: String,
-}
 
 /// Measures, and says what I/Os cost.
 pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {

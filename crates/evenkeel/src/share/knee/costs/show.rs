@@ -1,6 +1,6 @@
 //! What came of costs that were measured, for people and for programs.
 
-use super::{CostsPlan, Found, Kind};
+use super::figures::{CostsPlan, Found, Measured, name};
 use crate::config::costs::text as table_text;
 use crate::format::{fixed, percent, significant};
 use crate::share::knee::label;
@@ -10,17 +10,6 @@ use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::share::knee::RISE_MOST;
 use evenkeel_study::store::Caveats;
 use serde_json::{Value, json as object};
-
-/// `read of 16k`.
-pub fn name(kind: Kind) -> String {
-    let way = if kind.write { "write" } else { "read" };
-    format!("{way} of {}", size(kind.bytes))
-}
-
-fn size(bytes: u32) -> String {
-    let text = table_text(&[(bytes, 1.0)]);
-    text.split('=').next().unwrap_or_default().to_owned()
-}
 
 /// The table, the flags and the lines of a file that take it over, and the doubts.
 ///
@@ -124,7 +113,7 @@ fn no_writes(plan: &CostsPlan) -> Option<Caveat> {
 pub fn json(found: &Found, plan: &CostsPlan, caveats: &[Caveat], backing: Value) -> Result<Value> {
     let (tables, error) = found.tables()?;
     let (reads, writes) = (table_text(&tables.reads), table_text(&tables.writes));
-    let kind = |(place, measured): (usize, &super::Measured)| {
+    let kind = |(place, measured): (usize, &Measured)| {
         let cost = found.cost(place);
         object!({
             "io": if measured.kind.write { "write" } else { "read" }, "bytes": measured.kind.bytes,

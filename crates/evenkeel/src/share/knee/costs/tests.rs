@@ -1,8 +1,13 @@
 //! Costs of a simulated array of which the measurement knows nothing.
 
+use super::figures::{Found, Measured, UNIT};
 use super::*;
+use crate::share::knee::client::Kind;
 use crate::table::Look;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
 use evenkeel_core::share::{ArrayPlan, Cache, Cost, Costs, Io, Service};
+use evenkeel_os::stop::Stop;
 use evenkeel_share::backing::simulated::{self, Simulated};
 use evenkeel_share::backing::{FileBacking, FileOptions};
 use evenkeel_share::{DiskPlan, Engine, Plan};

@@ -53,14 +53,6 @@ impl Generator {
         row.end();
     }
 
-    /// Appends line `line` (from 1 to [`Generator::lines`]) of an order to `out`.
-    pub fn write_line(&self, order: u64, line: u64, out: &mut Vec<u8>) {
-        let mut random = self.random(Table::OrderLine, order * (LINES_MAX + 1) + line);
-        let mut row = Row::new(out, &mut random);
-        self.order_line(order, line, &mut row);
-        row.end();
-    }
-
     /// The randomness of one row.
     fn random(&self, table: Table, number: u64) -> Random {
         Random::new(self.seed.child(table.name()).numbered(number))

@@ -1,21 +1,10 @@
 //! What a client asks for becomes work of the engine.
 
 use super::{Connection, Context, Phase, REQUESTS_MAX, WEIGHT_MAX};
-use crate::front::nbd::asked::{Asked, Kind, weight};
+use crate::front::nbd::asked::{Asked, Kind, wanted, weight};
 use crate::front::nbd::payload::{Filled, Payload};
-use crate::holes::EXTENTS_BYTES;
 use crate::{Reply, Request, Work};
-use evenkeel_wire::nbd::{self, Command, EXTENT_BYTES};
-
-/// Bytes of the buffer that a request needs, if it needs one.
-pub(super) fn wanted(request: &nbd::Request) -> usize {
-    match request.command {
-        Command::Holes { one: true } => EXTENT_BYTES,
-        Command::Holes { one: false } => EXTENTS_BYTES,
-        Command::Read | Command::Write { .. } => request.length as usize,
-        _ => 0,
-    }
-}
+use evenkeel_wire::nbd::{self, Command};
 
 impl Connection {
     /// Whether it may have one more that is not answered, or whose answer is not sent.

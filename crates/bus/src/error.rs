@@ -1,0 +1,104 @@
+//! Why a bus does not open, or does not carry, and what an operator can do about it.
+
+use super::slot::SLOTS_MAX;
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+/// Why a bus does not open, or does not carry.
+#[derive(Debug, thiserror::Error)]
+pub enum BusError {
+    /// This is not a name that a member or an array may have.
+    #[error(
+        "\"{0}\" is no name of a member or an array: letters, digits, - and _, a member's also with dots, at most 64"
+    )]
+    Name(String),
+    /// Another live member has this name.
+    #[error("another member of the name {0} is live")]
+    Twin(String),
+    /// The file cannot be used.
+    #[error("slot file {path}: {error}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system answered.
+        error: std::io::Error,
+    },
+    /// The file is something else.
+    #[error("{path} is no slot file: {why}")]
+    NotSlots {
+        /// The file.
+        path: PathBuf,
+        /// What in it shows that it is something else.
+        why: &'static str,
+    },
+    /// The block device is not a slot file yet.
+    #[error("block device {0} is no slot file")]
+    Device(PathBuf),
+    /// A slot file cannot have so many slots.
+    #[error("a slot file has 1 to {max} slots, and not {0}", max = SLOTS_MAX)]
+    Slots(usize),
+    /// Every slot belongs to a live member.
+    #[error("all {slots} slots of {path} are taken by live members")]
+    Full {
+        /// The slot file.
+        path: PathBuf,
+        /// How many slots it has.
+        slots: usize,
+    },
+    /// Somebody else holds the lock on the claims of slots.
+    #[error("the lock of slot file {0} is held by somebody else for too long")]
+    Locked(PathBuf),
+    /// Another member writes to this member's slot, and no other slot is free.
+    #[error("the slot of this member in {0} was taken by another one, and none is free")]
+    Lost(PathBuf),
+    /// This is not an address of a NATS server.
+    #[error("\"{0}\" is no address of NATS")]
+    Address(String),
+    /// What to log in with cannot be read.
+    #[error("cannot read what to log in with from {path}: {error}")]
+    Login {
+        /// The file.
+        path: PathBuf,
+        /// What the system answered.
+        error: std::io::Error,
+    },
+    /// The carrier does not work, for this reason.
+    #[error("{0}")]
+    Down(String),
+    /// The carrier did not answer within its bound.
+    #[error("the bus does not answer")]
+    Slow,
+    /// This member's own report did not come back.
+    #[error("the own report was not heard")]
+    Unheard,
+}
+
+impl BusError {
+    /// What an operator can do about it.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Twin(_) => "give this host a name of its own (--name), or end the other one".into(),
+            Self::Full { .. } => "end a member, or all of them and make another file with more slots".into(),
+            Self::NotSlots { .. } => {
+                "name a file that is missing: it is made; one that is there stays as it is".into()
+            }
+            Self::Device(device) => {
+                let device = device.display();
+                format!("`evenkeel share slots {device}` makes one of it where it is empty; wipefs and blkdiscard -z empty it")
+                    .into()
+            }
+            Self::Locked(path) => {
+                format!("find out who holds it (`lslocks | grep {}`), or name another file", path.display())
+                    .into()
+            }
+            Self::Address(_) => {
+                "nats://HOST:PORT or tls://HOST:PORT; what to log in with goes into a file (--bus-login)"
+                    .into()
+            }
+            Self::Down(_) | Self::Slow => {
+                "is it running, and is what to log in with right (--bus-login, --bus-ca)?".into()
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,262 @@
+//! A member: it listens before it joins, reports, hears the others, and says that it leaves.
+
+use super::bounded::Bounded;
+use super::message;
+use super::roster::Roster;
+use super::{BusError, Carrier, Dropped, Heard, Identity, Message};
+use evenkeel_core::Nanos;
+use evenkeel_core::share::Report;
+use evenkeel_os::clock::Clock;
+use std::time::Duration;
+
+/// A member listens for so many periods at most before its first report.
+const LISTEN_PERIODS: u64 = 2;
+/// Longest wait for a report to be carried or to come back: a quarter of a period, between these.
+const PATIENCE: (Nanos, Nanos) = (Nanos::from_millis(250), Nanos::from_secs(2));
+/// Pause between two looks while listening, and while the own report has not come back.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A member's way to the others.
+pub struct Bus {
+    carrier: Box<dyn Carrier>,
+    own: Identity,
+    roster: Roster,
+    period: Nanos,
+    sequence: u64,
+    /// Mark of this member's table of costs.
+    costs: u64,
+    /// The report that was sent last.
+    last: Report,
+    /// Whether the others have to hear at the end that this member leaves.
+    joined: bool,
+    note: Option<String>,
+    clock: Clock,
+    /// The longest wait for the carrier, by the length of a period.
+    patience: fn(Nanos) -> Nanos,
+}
+
+impl Bus {
+    /// Goes on as the member that a predecessor was, in its place and without listening before. `message` is the one that the
+    /// predecessor would have sent next.
+    ///
+    /// # Errors
+    /// The message is not one of this member, or its place cannot be taken.
+    pub fn resume(
+        carrier: Box<dyn Carrier>,
+        (name, message): (&str, &[u8]),
+        period: Nanos,
+        clock: Clock,
+    ) -> Result<Self, BusError> {
+        let message = Message::decode(message).ok().filter(|message| message.member == name);
+        let message = message.ok_or_else(|| BusError::Name(name.to_owned()))?;
+        let own = Identity { name: message.member, incarnation: message.incarnation };
+        let mut this = Self::with(carrier, own, (period, patience), clock)?;
+        (this.sequence, this.costs, this.last) = (message.sequence, message.costs, message.report);
+        let hello = this.next(message.window, &this.last.clone(), false);
+        this.carrier.join(&hello)?;
+        this.joined = true;
+        Ok(this)
+    }
+
+    /// Ends without a word to the others, and gives the message that would have been the next one, for a successor.
+    pub fn hand_over(mut self, window: f64) -> Vec<u8> {
+        self.joined = false;
+        self.next(window, &self.last.clone(), false)
+    }
+
+    /// Joins as the member `name`, which reports once a `period`. Listens for up to two periods before. Messages arrive by
+    /// `clock`, which later calls have to use too.
+    ///
+    /// # Errors
+    /// The name is taken by a live member, or the carrier has no place left.
+    pub fn open(
+        carrier: Box<dyn Carrier>,
+        name: &str,
+        period: Nanos,
+        clock: Clock,
+    ) -> Result<Self, BusError> {
+        Self::open_with(carrier, name, (period, patience), clock)
+    }
+
+    /// As [`Bus::open`], with another bound on waits.
+    pub fn open_with(
+        carrier: Box<dyn Carrier>,
+        name: &str,
+        (period, patience): (Nanos, fn(Nanos) -> Nanos),
+        clock: Clock,
+    ) -> Result<Self, BusError> {
+        if !message::is_name(name) {
+            return Err(BusError::Name(name.to_owned()));
+        }
+        let mut this = Self::with(carrier, Identity::new(name), (period, patience), clock)?;
+        this.listen()?;
+        let hello = this.next(0.0, &Report::default(), false);
+        this.carrier.join(&hello)?;
+        this.joined = true;
+        Ok(this)
+    }
+
+    fn with(
+        carrier: Box<dyn Carrier>,
+        own: Identity,
+        (period, patience): (Nanos, fn(Nanos) -> Nanos),
+        clock: Clock,
+    ) -> Result<Self, BusError> {
+        let roster = Roster::new(own.clone(), period);
+        let note = carrier.note();
+        let carrier: Box<dyn Carrier> = if carrier.keeps() {
+            Box::new(Bounded::start(carrier, patience(period).into())?)
+        } else {
+            carrier
+        };
+        Ok(Self {
+            carrier,
+            own,
+            roster,
+            period,
+            sequence: 0,
+            costs: 0,
+            last: Report::default(),
+            joined: false,
+            note,
+            clock,
+            patience,
+        })
+    }
+
+    /// Listens for who is there, and whether this member's name is free.
+    fn listen(&mut self) -> Result<(), BusError> {
+        let end = self.clock.now() + Nanos(LISTEN_PERIODS.saturating_mul(self.period.0));
+        let mut is_first = self.carrier.keeps();
+        loop {
+            let now = self.clock.now();
+            match self.carrier.hear(LOOK) {
+                Ok(pieces) => {
+                    let at = (!is_first).then_some(now);
+                    pieces.iter().for_each(|piece| self.roster.take(piece, at));
+                    is_first = false;
+                }
+                // Storage may be slow just because it needs windows.
+                Err(BusError::Slow) => {}
+                Err(error) => return Err(error),
+            }
+            if self.roster.twin(now).is_some() {
+                return Err(BusError::Twin(self.own.name.clone()));
+            }
+            let is_clear = self.carrier.keeps() && !is_first && self.roster.all_have_moved();
+            if now >= end || is_clear {
+                return Ok(());
+            }
+            if self.carrier.keeps() {
+                std::thread::sleep(LOOK.min(Duration::from(end - now)));
+            }
+        }
+    }
+
+    fn next(&mut self, window: f64, report: &Report, leaves: bool) -> Vec<u8> {
+        self.sequence += 1;
+        self.roster.sent(self.sequence);
+        let message = Message {
+            member: self.own.name.clone(),
+            incarnation: self.own.incarnation,
+            sequence: self.sequence,
+            period: self.period,
+            leaves,
+            window,
+            costs: self.costs,
+            report: report.clone(),
+        };
+        message.encode()
+    }
+
+    /// Sends a report to the others, with the window in force. An elder member of the same name silences this one.
+    pub fn send(&mut self, window: f64, report: &Report, now: Nanos) -> Result<(), BusError> {
+        if self.roster.elder(self.sequence, now).is_some() {
+            return Err(BusError::Twin(self.own.name.clone()));
+        }
+        self.last.clone_from(report);
+        let bytes = self.next(window, report, false);
+        self.carrier.send(&bytes)
+    }
+
+    /// Takes in the messages of the others, and waits a little until this member's own one has come back.
+    pub fn hear(&mut self, now: Nanos) -> Result<(), BusError> {
+        let end = self.clock.now() + (self.patience)(self.period);
+        loop {
+            for piece in self.carrier.hear(LOOK)? {
+                self.roster.take(&piece, Some(now));
+            }
+            if self.roster.echo() == Some(self.sequence) {
+                return Ok(());
+            }
+            if self.clock.now() >= end {
+                return Err(BusError::Unheard);
+            }
+            if self.carrier.keeps() {
+                std::thread::sleep(LOOK);
+            }
+        }
+    }
+
+    /// The live members by name, this one among them where its reports come back.
+    pub fn live(&self, now: Nanos) -> Vec<Heard> {
+        self.roster.live(now)
+    }
+
+    /// Whether this start of this member sent the message.
+    pub fn is_own(&self, message: &Message) -> bool {
+        self.own.has_sent(message)
+    }
+
+    /// Whether another start of this member is live.
+    pub fn has_twin(&self, now: Nanos) -> bool {
+        self.roster.twin(now).is_some()
+    }
+
+    /// This member's name.
+    pub fn name(&self) -> &str {
+        &self.own.name
+    }
+
+    /// Sets another period, which holds from the next report on.
+    pub fn set_period(&mut self, period: Nanos) {
+        self.period = period;
+        self.roster.set_period(period);
+    }
+
+    /// Sets the mark of the table of costs, which goes with messages from the next one on.
+    pub fn set_costs(&mut self, mark: u64) {
+        self.costs = mark;
+    }
+
+    /// Reports dropped so far, by reason.
+    pub fn dropped(&self) -> [(Dropped, u64); Dropped::ALL.len()] {
+        self.roster.dropped()
+    }
+
+    /// What an operator should know of how it carries.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+}
+
+fn patience(period: Nanos) -> Nanos {
+    Nanos(period.0 / 4).clamp(PATIENCE.0, PATIENCE.1)
+}
+
+impl Drop for Bus {
+    fn drop(&mut self) {
+        if !self.joined {
+            return;
+        }
+        let last = self.next(0.0, &Report::default(), true);
+        // The others find out by the silence too.
+        let _ = self.carrier.send(&last);
+    }
+}
+
+/// Waits of tests in which the bus works: no machine stands still for as long.
+#[cfg(any(test, feature = "fixture"))]
+pub fn patient(_: Nanos) -> Nanos {
+    Nanos::from_secs(60)
+}

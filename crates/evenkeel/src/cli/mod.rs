@@ -1,0 +1,9 @@
+//! The command line: what stands on it, and who does what it asks for.
+
+mod commands;
+mod line;
+
+#[cfg(test)]
+pub use commands::Command;
+pub use commands::{parse, run};
+pub use line::{Cli, FIRST_STEPS};

@@ -1,0 +1,45 @@
+//! What standard output, the error stream and the terminal can show.
+
+use super::Session;
+use crate::progress::Mode;
+use crate::table::Look;
+use std::io::IsTerminal;
+
+/// Where nobody looks at a terminal, no column is dropped.
+const WIDE: usize = 200;
+
+/// What standard output can show.
+pub fn look() -> Look {
+    let terminal = std::io::stdout().is_terminal();
+    let width = if terminal { console_width() } else { WIDE };
+    Look { width, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+}
+
+/// What the error stream can show.
+pub fn look_at_errors() -> Look {
+    let colour = std::io::stderr().is_terminal();
+    Look { width: WIDE, colour: colour && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+}
+
+/// How progress is shown.
+pub fn mode(session: &Session, json: bool) -> Mode {
+    match (json, session.quiet, std::io::stderr().is_terminal()) {
+        (true, ..) => Mode::Json,
+        (_, true, _) => Mode::Quiet,
+        (.., true) => Mode::Live,
+        (.., false) => Mode::Lines,
+    }
+}
+
+fn console_width() -> usize {
+    console_size().0
+}
+
+/// Columns and rows of the terminal; 80 and 24 where nobody says.
+pub fn console_size() -> (usize, usize) {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: TIOCGWINSZ writes one winsize to the address given.
+    let told = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) } == 0;
+    let told = told && size.ws_col > 0 && size.ws_row > 0;
+    if told { (usize::from(size.ws_col), usize::from(size.ws_row)) } else { (80, 24) }
+}

@@ -1,0 +1,40 @@
+//! Flags of `evenkeel guard demo`.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// Flags of `evenkeel guard demo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A private MariaDB is started and filled. Act 1: 8 clients buy, then 256, straight at the server.
+Act 2: the same 256 through a guard. Server and guard listen at free ports of 127.0.0.1, and all is
+removed at the end, also after Ctrl-C.
+
+Examples:
+  evenkeel guard demo
+  evenkeel guard demo --clients 400 --seconds 30
+  evenkeel guard demo --plain > demo.txt")]
+pub struct DemoArgs {
+    /// Clients that are too many
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=450))]
+    pub clients: u32,
+    /// Seconds of each load; the guard's takes twice as long, and its figures are those of the second half
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(3..=600))]
+    pub seconds: u32,
+    /// Seed of who buys what
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// A line each second instead of a picture
+    #[arg(long)]
+    pub plain: bool,
+    /// Another mariadbd than the system's
+    #[arg(long, value_name = "PATH")]
+    pub server_binary: Option<PathBuf>,
+}
+
+impl DemoArgs {
+    /// Whether there is a picture, and not a line each second.
+    pub fn is_live(&self) -> bool {
+        !self.plain && std::io::stdout().is_terminal()
+    }
+}

@@ -1,0 +1,35 @@
+//! A command line of `evenkeel profile`: the one of this process, one that a study has kept, or one made of a study's file.
+
+use super::flags::Args;
+use crate::cli::Cli;
+use clap::{ArgMatches, CommandFactory, Parser, Subcommand, error};
+
+/// The one command that such a line may name.
+#[derive(Debug, Subcommand)]
+enum Only {
+    /// Sweep the arrival rate on a server
+    Profile(Box<Args>),
+}
+
+/// The flags of a line, whose words are those behind the program's name.
+///
+/// # Errors
+/// Words that are no flags of a profile, or another command.
+pub fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> error::Result<Box<Args>> {
+    let line = std::iter::once("evenkeel").chain(words);
+    let Only::Profile(args) = Cli::try_parse_from(line)?.command;
+    Ok(args)
+}
+
+/// What this process was given.
+///
+/// # Errors
+/// It is no profile.
+pub fn own() -> error::Result<ArgMatches> {
+    command().try_get_matches()
+}
+
+/// The command that reads such a line.
+pub fn command() -> clap::Command {
+    Cli::<Only>::command()
+}

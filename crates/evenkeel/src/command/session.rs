@@ -1,0 +1,31 @@
+//! What every command gets.
+
+use evenkeel_os::stop::Stop;
+use std::path::PathBuf;
+
+/// What every command gets.
+pub struct Session {
+    /// Folder for sandboxes and studies.
+    pub home: PathBuf,
+    /// Results and errors only.
+    pub quiet: bool,
+    /// Set by Ctrl-C and SIGTERM.
+    pub stop: Stop,
+}
+
+impl Session {
+    /// Folder for studies.
+    pub fn runs_dir(&self, output: Option<&PathBuf>) -> PathBuf {
+        output.cloned().unwrap_or_else(|| self.home.join("runs"))
+    }
+
+    /// Where published studies were kept before all studies had one folder.
+    pub fn studies_before(&self) -> PathBuf {
+        self.home.join("studies")
+    }
+
+    /// Folder for dumps of data that is reloaded.
+    pub fn dumps_dir(&self) -> PathBuf {
+        self.home.join("dumps")
+    }
+}

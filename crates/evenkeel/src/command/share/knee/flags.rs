@@ -1,0 +1,207 @@
+//! Flags of `evenkeel share knee`, and the storage and the steps that they ask for.
+
+use crate::command::share::backing;
+use crate::config::share::{DiskConfig, ShareConfig};
+use crate::config::units;
+use crate::failure::WithHint;
+use crate::format;
+use crate::share::knee::{DEPTH_MOST, Storage, SweepPlan};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_sense::memory::MemoryBounds;
+use evenkeel_share::backing::FileError;
+use evenkeel_share::{ALIGNMENT, DiskPlan};
+use serde_json::{Value, json as object};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// Depths below 4 have no curve.
+const DEPTH_LEAST: u32 = 4;
+/// Reads are whole sectors of any disk.
+const SECTOR: u64 = 512;
+/// Largest read.
+const BLOCK_MOST: u64 = 16 << 20;
+/// Buffers of all reads that are outstanding.
+const MEMORY_MOST: u64 = 1 << 30;
+/// Most rounds.
+const ROUNDS_MOST: u32 = 100;
+
+/// Flags of `evenkeel share knee`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel share knee --backing /dev/sdb --direct
+  evenkeel share knee --backing /dev/nvme1n1 --direct --depth-max 256 --seconds 3s --rounds 5
+  evenkeel share knee --backing disk.img --direct --block 4k --json
+  evenkeel share array test.sim && evenkeel share knee --backing disk.img --simulated test.sim
+  evenkeel share knee --backing /dev/sdb --direct --costs                   what reads cost, by size
+  evenkeel share knee --backing /dev/sdb --direct --costs --overwrite       and writes: DESTROYS what is there
+
+Reads at random places with 1, 2, 4 ... outstanding, in rounds up and down the depths, and takes the
+latency at which the storage does 0.9 of its peak throughput, with its range over the rounds. It only
+reads, unless --overwrite is given. With --costs it measures instead how many I/Os of each size full
+storage does in a second, and prints the flags by which hosts divide its time, and not its I/Os. The storage may hold data, and may not be served or mounted meanwhile. Measure what hosts have
+in common from one of them, while the others leave it alone.
+
+Exit codes: 0 found; 2 wrong use; 3 there is no threshold, rounds disagree, or a cost is not
+known to the error asked for (the figures are shown all the same); 130, 143 stopped by Ctrl-C,
+SIGTERM, with nothing judged.")]
+pub struct KneeArgs {
+    /// File or block device to read; as large as the data that will be there
+    #[arg(long, value_name = "PATH")]
+    pub backing: PathBuf,
+    /// Past the page cache
+    #[arg(long)]
+    pub direct: bool,
+    /// Takes as long as the simulated array of this file would (`evenkeel share array`)
+    #[arg(long, value_name = "FILE")]
+    pub simulated: Option<PathBuf>,
+    /// Bytes of a read: what the database reads, 16k for InnoDB's pages
+    #[arg(long, value_name = "SIZE", default_value = "16k")]
+    pub block: String,
+    /// Most reads outstanding, a power of two
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    pub depth_max: u32,
+    /// Measured time at each depth of each round; of each size with --costs, at least
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub seconds: String,
+    /// How often each depth is measured; each size at least
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub rounds: u32,
+    /// Measure what I/Os of different sizes cost, instead of the threshold
+    #[arg(long, conflicts_with = "block")]
+    pub costs: bool,
+    /// What --costs takes
+    #[command(flatten)]
+    pub more: CostsFlags,
+    /// Seed of the places that are read
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Flags of `evenkeel share knee --costs`.
+#[derive(Debug, clap::Args)]
+pub struct CostsFlags {
+    /// With --costs: writes too. DESTROYS what is on the storage
+    #[arg(long, requires = "costs")]
+    pub overwrite: bool,
+    /// With --costs: sizes that are measured; 16k, whose read is the unit, is among them in any case
+    #[arg(
+        long,
+        value_name = "SIZE,...",
+        requires = "costs",
+        default_value = "4k,16k,64k,256k",
+        value_delimiter = ','
+    )]
+    pub sizes: Vec<String>,
+    /// With --costs: standard error of each throughput that is good enough
+    #[arg(long, value_name = "PERCENT", requires = "costs", default_value_t = 2.0)]
+    pub error: f64,
+    /// With --costs: longest time for reads, and for writes
+    #[arg(long, value_name = "TIME", requires = "costs", default_value = "60s")]
+    pub limit: String,
+    /// With --overwrite: writes for so long before it measures, so that a cache is full; longer than yours takes
+    #[arg(long, value_name = "TIME", requires = "overwrite", default_value = "5s")]
+    pub fill: String,
+}
+
+impl KneeArgs {
+    /// What is measured, if it can be.
+    pub fn plan(&self) -> Result<SweepPlan> {
+        let measure = self.step()?;
+        let depths = (0..=self.depth_max.ilog2()).map(|power| 1 << power).collect();
+        let block = self.block(&self.block, "--block")?;
+        Ok(SweepPlan { depths, rounds: self.rounds, measure, block, seed: Seed(self.seed) })
+    }
+
+    /// The length of a step, if it, the depth and the rounds are possible.
+    pub fn step(&self) -> Result<Nanos> {
+        if !self.depth_max.is_power_of_two() || !(DEPTH_LEAST..=DEPTH_MOST).contains(&self.depth_max) {
+            let near = self.depth_max.clamp(DEPTH_LEAST, DEPTH_MOST);
+            let near = 1 << near.ilog2();
+            return Err(anyhow!(
+                "--depth-max {} is no power of two between {DEPTH_LEAST} and {DEPTH_MOST}",
+                self.depth_max
+            ))
+            .hint(format!("depths are doubled: --depth-max {near}"));
+        }
+        if !(1..=ROUNDS_MOST).contains(&self.rounds) {
+            return Err(anyhow!("--rounds must be between 1 and {ROUNDS_MOST}, and is {}", self.rounds))
+                .hint("3 show how far rounds agree");
+        }
+        let measure = units::duration(&self.seconds).context("--seconds")?;
+        if !(Nanos::from_millis(50)..=Nanos::from_secs(600)).contains(&measure) {
+            return Err(anyhow!("--seconds must be between 50ms and 10m, and is {:?}", self.seconds))
+                .hint("1s does for flash, 3s for disks");
+        }
+        Ok(measure)
+    }
+
+    /// Bytes of an I/O, if such can be made.
+    pub fn block(&self, text: &str, flag: &'static str) -> Result<u64> {
+        let block = units::bytes(text).context(flag)?;
+        let least = if self.direct { ALIGNMENT as u64 } else { SECTOR };
+        if !block.is_multiple_of(least) || !(least..=BLOCK_MOST).contains(&block) {
+            let past = if self.direct { " with --direct" } else { "" };
+            let most = format::bytes(BLOCK_MOST);
+            return Err(anyhow!("{flag} {text:?}: up to {most}, a multiple of {least} bytes{past}"))
+                .hint("what the database reads: 16k for InnoDB");
+        }
+        if block * u64::from(self.depth_max) > MEMORY_MOST {
+            return Err(anyhow!("{} reads of {text} hold too much memory", self.depth_max))
+                .hint(format!("{flag} times --depth-max is up to {}", format::bytes(MEMORY_MOST)));
+        }
+        Ok(block)
+    }
+
+    /// Opens the storage; nothing is made where there is none.
+    pub fn open(&self, block: u64, read_only: bool) -> Result<DiskPlan> {
+        let mut disk = DiskConfig::new("knee", &self.backing);
+        (disk.read_only, disk.direct, disk.simulated) = (read_only, self.direct, self.simulated.clone());
+        let opened = backing::open(&ShareConfig::new("knee", vec![disk]));
+        let is_missing = |error: &anyhow::Error| {
+            let is = |cause: Option<&FileError>| {
+                matches!(cause, Some(FileError::Missing(_) | FileError::NotAFile(_)))
+            };
+            error.chain().any(|cause| is(cause.downcast_ref()))
+        };
+        let disks = match opened {
+            Err(error) if is_missing(&error) => {
+                Err(error).hint("name a file or block device that is there; it is only read")?
+            }
+            opened => opened?.0,
+        };
+        let disk = disks.into_iter().next().context("there is one disk")?;
+        let (blocks, deepest) = (disk.backing.bytes() / block, u64::from(self.depth_max));
+        if blocks < deepest {
+            let path = self.backing.display();
+            return Err(anyhow!("too small: {path} has {blocks} blocks, for {deepest} reads outstanding"))
+                .hint("a larger file, or a smaller --depth-max or --block");
+        }
+        Ok(disk)
+    }
+
+    pub fn storage(&self, disk: &DiskPlan) -> Storage {
+        let found = std::fs::metadata(&self.backing).ok().filter(std::fs::Metadata::is_file);
+        Storage {
+            bytes: disk.backing.bytes(),
+            // The unit of st_blocks, whatever the file system's blocks are.
+            allocated: found.map(|found| found.blocks() * 512),
+            direct: self.direct,
+            simulated: self.simulated.is_some(),
+            executor: disk.backing.executor(),
+            free: MemoryBounds::of_process(std::process::id()).free(),
+        }
+    }
+
+    pub fn as_json(&self, storage: &Storage) -> Value {
+        object!({
+            "path": self.backing, "bytes": storage.bytes, "direct": storage.direct, "simulated": self.simulated,
+            "executor": storage.executor,
+        })
+    }
+}

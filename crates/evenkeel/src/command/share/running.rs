@@ -1,0 +1,276 @@
+//! A host that serves its disks: what runs, what of a new configuration it heeds, and its end.
+
+use super::backing::{self, Made};
+use super::inherited::Inherited;
+use super::{bus, listening, reload};
+use crate::clock::unix_time;
+use crate::config::costs::CostTables;
+use crate::config::share::{DiskConfig, ShareConfig};
+use crate::out;
+use crate::share::{log, serve};
+use crate::view::http::Server;
+use crate::view::log::{Form, line};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_os::clock::Clock;
+use evenkeel_os::latest::Latest;
+use evenkeel_share::control::{Loop, Order, Settings};
+use evenkeel_share::event::{Event, Listener};
+use evenkeel_share::handover::Bell;
+use evenkeel_share::{
+    self as gate, Access, Address, DiskPlan, Doors, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan,
+    Plan, serve_file_systems,
+};
+use serde_json::json;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+/// A disk that is about to be served, and all that it takes.
+struct Ready {
+    disk: DiskConfig,
+    place: usize,
+    plan: DiskPlan,
+    made: Made,
+    size: (u64, bool),
+    places: Vec<(Address, Access)>,
+    doors: Doors,
+    fuse: Option<FuseFront>,
+}
+
+/// A host that serves its disks; what clients see comes down first.
+pub(super) struct Running {
+    /// Bytes of each disk, and whether it may only be read.
+    pub sizes: Vec<(u64, bool)>,
+    /// Who does the I/O of each disk.
+    executors: Vec<String>,
+    pub(super) fuse: Vec<FuseFront>,
+    pub(super) engine: Engine,
+    pub(super) orders: mpsc::Sender<Order>,
+    pub(super) looping: JoinHandle<Option<Vec<u8>>>,
+    pub(super) listener: Arc<dyn Listener>,
+    pub(super) names: Vec<String>,
+    pub(super) metrics: Option<Server>,
+    /// Where a successor asks.
+    pub(super) bell: Option<Bell>,
+    /// The configuration that it was started with, and what of later ones holds.
+    pub(super) started: ShareConfig,
+}
+
+impl Running {
+    /// Serves the disks with the sockets and clients of a predecessor, if there was one.
+    pub(super) fn start_with(config: &ShareConfig, mut inherited: Inherited) -> Result<Self> {
+        // Where it may not, a machine without memory can stand still when it writes to its own disk.
+        let _ = serve_file_systems();
+        let names: Vec<String> = config.disks.iter().map(|disk| disk.name.clone()).collect();
+        let (disks, made) = backing::open(config)?;
+        let sizes: Vec<(u64, bool)> =
+            disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
+        let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
+        let (window, costs, memory) = (config.initial_window, config.costs.costs()?, config.memory as usize);
+        // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
+        let nbd = NbdPlan { listen: listening::of(config)?, tls: listening::tls(config)? };
+        let listening = match inherited.handed.take() {
+            None => Listening::bind(&nbd, &disks, memory)?,
+            Some(handed) => Listening::adopt(&nbd, &disks, memory, handed)?,
+        };
+        let plan = Plan { disks, window, costs, memory };
+        let clock = Clock::start();
+        let bus = bus::open(config, inherited.report.as_deref(), clock)?;
+        let (form, latest) = (config.log, Latest::new());
+        let metrics = config.metrics.as_ref();
+        let metrics = metrics.map(|address| serve::serve(address, latest.clone(), clock)).transpose()?;
+        let bell = config.handover.as_deref().map(bell_at).transpose()?;
+        // Up to here a predecessor would go on if something failed.
+        inherited.take()?;
+        made.keep();
+        let engine = Engine::start_listening(plan, listening)?;
+        let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| log_event(event, form));
+        let looped = Loop::new(
+            (engine.handle(), names.clone()),
+            (bus, clock),
+            settings(config)?,
+            (Arc::clone(&listener), latest),
+        );
+        let looped = if inherited.report.is_some() { looped.resumed() } else { looped };
+        let fuse = mount(config, &engine, &sizes)?;
+        let (orders, inbox) = mpsc::channel();
+        let looping = std::thread::Builder::new().name("window".into()).spawn(move || looped.run(&inbox))?;
+        let started = config.clone();
+        let running =
+            Self { sizes, executors, fuse, engine, orders, looping, listener, names, metrics, bell, started };
+        running.log_where(config, &nbd.listen);
+        Ok(running)
+    }
+
+    /// Where clients find the disks, with the ports that the system chose.
+    fn log_where(&self, config: &ShareConfig, places: &[gate::ListenAddress]) {
+        warn_of_open(config, places);
+        let nbd = listening::found(places.iter().map(|place| &place.address), self.engine.ports());
+        let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
+        let fields = json!({
+            "disks": self.names.join(", "),
+            "by": self.executors.join(", "),
+            "nbd": list(&nbd),
+            "files": files.join(", "),
+            "metrics": self.metrics_address(),
+        });
+        write(&line(("info", "serving", fields), unix_time().as_millis(), config.log));
+        warn_of_assumed_costs(config);
+    }
+
+    /// The disk has a file system and is mounted.
+    pub fn log_mounted(&self, at: &Path, form: Form) {
+        let fields = json!({ "at": at.display().to_string(), "metrics": self.metrics_address() });
+        write(&line(("info", "mounted", fields), unix_time().as_millis(), form));
+    }
+
+    fn metrics_address(&self) -> Option<String> {
+        self.metrics.as_ref().map(|server| server.address().to_string())
+    }
+
+    /// Heeds what it can; says what it could not, and which disks it has `added`, also where it fails behind them.
+    pub(super) fn reload(&mut self, config: &ShareConfig, added: &mut Vec<String>) -> Result<Vec<String>> {
+        let settings = settings(config)?;
+        let disks = reload::added(&self.started, config).into_iter().zip(self.names.len()..);
+        // All of them are ready before clients see the first one: what fails leaves everything as it was.
+        let ready: Vec<Ready> =
+            disks.map(|(disk, place)| self.prepare(disk, place, config)).collect::<Result<_>>()?;
+        for one in ready {
+            added.push(self.add(one, config)?);
+        }
+        let send =
+            |order: Order| self.orders.send(order).map_err(|_| anyhow!("the thread of the window has ended"));
+        send(Order::Set(Box::new(settings)))?;
+        for (place, name) in self.names.iter().enumerate() {
+            if let Some(disk) = config.disks.iter().find(|disk| disk.name == *name) {
+                send(Order::Shares(place, disk.share))?;
+            }
+        }
+        reload::heed(&mut self.started, config);
+        Ok(reload::ignored(&self.started, config))
+    }
+
+    /// A disk that will have this place.
+    fn prepare(&self, disk: &DiskConfig, place: usize, config: &ShareConfig) -> Result<Ready> {
+        let mut made = Made::default();
+        let plan = backing::open_one(disk, config, &mut made)?;
+        let size = (plan.backing.bytes(), plan.backing.is_read_only());
+        let places = listening::of_disk(disk, config)?;
+        let doors = Doors::bind(&places).with_context(|| format!("adding disk `{}`", disk.name))?;
+        let fuse = show(disk, place, &self.engine, size)?;
+        Ok(Ready { disk: disk.clone(), place, plan, made, size, places, doors, fuse })
+    }
+
+    /// Serves it; its name.
+    fn add(&mut self, ready: Ready, config: &ShareConfig) -> Result<String> {
+        let Ready { disk, place, plan, made, size, places, doors, fuse } = ready;
+        let (name, ports) = (disk.name.clone(), doors.ports());
+        let served = self.engine.add(plan, doors).with_context(|| format!("adding disk `{name}`"))?;
+        made.keep();
+        // Whatever fails from here on: it is served, and has its place.
+        self.sizes.push(size);
+        self.names.push(name.clone());
+        self.started.disks.push(disk);
+        self.fuse.extend(fuse);
+        // A loop that has ended says so itself.
+        let _ = self.orders.send(Order::Add(served, name.clone()));
+        debug_assert_eq!(place, served, "nobody else adds disks");
+        let own = places.into_iter();
+        let own: Vec<gate::ListenAddress> = own
+            .map(|(address, access)| gate::ListenAddress { address, disk: Some(served), access })
+            .collect();
+        warn_of_open(config, &own);
+        let nbd = listening::found(own.iter().map(|place| &place.address), &ports);
+        let fields = json!({ "disk": name, "nbd": list(&nbd) });
+        write(&line(("info", "disk_added", fields), unix_time().as_millis(), config.log));
+        Ok(name)
+    }
+
+    /// A way to the engine for a front of somebody else's.
+    pub fn handle(&self) -> Handle {
+        self.engine.handle()
+    }
+
+    /// Whether the disks are served.
+    pub fn is_well(&self) -> bool {
+        !self.engine.has_failed()
+    }
+
+    pub fn stop(mut self) -> Result<ExitCode> {
+        let unmounted: Result<Vec<()>, _> = self.fuse.iter_mut().map(FuseFront::unmount).collect();
+        // A loop that has ended already needs no order.
+        let _ = self.orders.send(Order::Stop);
+        let _ = self.looping.join();
+        self.engine.stop()?;
+        unmounted?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The disks that are to appear as files.
+fn mount(config: &ShareConfig, engine: &Engine, sizes: &[(u64, bool)]) -> Result<Vec<FuseFront>> {
+    let disks = config.disks.iter().zip(sizes).enumerate();
+    let shown: Vec<Option<FuseFront>> =
+        disks.map(|(place, (disk, &size))| show(disk, place, engine, size)).collect::<Result<_>>()?;
+    Ok(shown.into_iter().flatten().collect())
+}
+
+/// One disk, if it is to appear as a file.
+fn show(
+    disk: &DiskConfig,
+    place: usize,
+    engine: &Engine,
+    (bytes, read_only): (u64, bool),
+) -> Result<Option<FuseFront>> {
+    let Some(at) = &disk.fuse else { return Ok(None) };
+    let file = FuseDisk { disk: place, name: disk.name.clone(), bytes, read_only };
+    let mounted = FuseFront::mount(engine.handle(), file, at);
+    mounted.with_context(|| format!("showing disk `{}` as a file", disk.name)).map(Some)
+}
+
+/// Warns of places where every machine may write.
+fn warn_of_open(config: &ShareConfig, places: &[gate::ListenAddress]) {
+    for address in listening::open_to_all(config, places) {
+        let why = "every machine that reaches this one may write to the disks";
+        let hint = "name one address, or give [tls] certificate, key and clients";
+        let fields = json!({ "address": address, "why": why, "hint": hint });
+        write(&line(("warn", "open_to_all", fields), unix_time().as_millis(), config.log));
+    }
+}
+
+/// Warns where hosts divide the device by costs that nobody has measured.
+fn warn_of_assumed_costs(config: &ShareConfig) {
+    if config.bus.address.is_none() || config.costs != CostTables::default() {
+        return;
+    }
+    let why = "nobody has said what I/Os cost: 256 KB are taken for 1.4 times 16 KB, and a write for a read";
+    let hint =
+        "shares are of the device's time as far as that is right: `evenkeel share knee --costs` measures it";
+    let fields = json!({ "why": why, "hint": hint });
+    write(&line(("warn", "costs_assumed", fields), unix_time().as_millis(), config.log));
+}
+
+fn list(addresses: &[Address]) -> String {
+    addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn settings(config: &ShareConfig) -> Result<Settings> {
+    Ok(Settings { period: config.period, law: config.law()?, costs: config.costs.costs()? })
+}
+
+fn log_event(event: &Event, form: Form) {
+    if !event.is_routine() {
+        write(&log::line(event, unix_time().as_millis(), form));
+    }
+}
+
+/// To stderr; one that is gone stops no disk.
+pub(super) fn write(line: &str) {
+    out::tell(&format!("{line}\n"));
+}
+
+/// The socket at which a successor asks.
+fn bell_at(path: &Path) -> Result<Bell> {
+    Bell::bind(path).with_context(|| format!("listening for a successor at {}", path.display()))
+}

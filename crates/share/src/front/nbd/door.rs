@@ -1,0 +1,31 @@
+//! Where clients arrive.
+
+use crate::{ListenAddress, ShareError};
+use evenkeel_os::Listener;
+use evenkeel_os::address::Address;
+
+/// A socket at which clients arrive.
+pub(super) struct Door {
+    pub listener: Listener,
+    /// As it was asked for.
+    pub address: Address,
+    /// The only disk that is there.
+    pub disk: Option<usize>,
+    /// Clients that came here and are still there.
+    pub clients: usize,
+    /// Somebody came since this was looked at.
+    pub knocks: bool,
+}
+
+impl Door {
+    pub fn new(listener: Listener, address: Address, disk: Option<usize>) -> Self {
+        Self { listener, address, disk, clients: 0, knocks: false }
+    }
+
+    pub fn bind(place: &ListenAddress) -> Result<Self, ShareError> {
+        match Listener::bind_for(&place.address, place.access) {
+            Ok(listener) => Ok(Self::new(listener, place.address.clone(), place.disk)),
+            Err(source) => Err(ShareError::Listen { address: place.address.clone(), source }),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The disks that are served, how, and how clients see them.
+
+use super::{Backing, ShareError};
+use evenkeel_core::share::Costs;
+use evenkeel_os::Access;
+use evenkeel_os::address::Address;
+use evenkeel_wire::nbd::{Export, NAME_MAX};
+use rustls::ServerConfig;
+use std::sync::Arc;
+
+/// A virtual disk.
+pub struct DiskPlan {
+    /// Its name in figures and at fronts.
+    pub name: String,
+    /// Shares of the disk, above zero.
+    pub shares: f64,
+    /// The backing, which does its I/Os.
+    pub backing: Box<dyn Backing>,
+}
+
+/// The disks that an engine serves, and how.
+pub struct Plan {
+    /// The disks in their order.
+    pub disks: Vec<DiskPlan>,
+    /// The initial window; an infinite one holds nothing back.
+    pub window: f64,
+    /// What I/Os cost.
+    pub costs: Costs,
+    /// Bytes of buffers that requests of sockets may hold. One request at a time is taken beyond that.
+    pub memory: usize,
+}
+
+/// How disks are served over the NBD protocol.
+pub struct NbdPlan {
+    /// Where clients arrive; whoever can connect may write.
+    pub listen: Vec<ListenAddress>,
+    /// TLS for those who come over TCP; unix sockets do without.
+    pub tls: Option<Arc<ServerConfig>>,
+}
+
+/// An address or a unix socket at which clients arrive.
+#[derive(Clone, Debug)]
+pub struct ListenAddress {
+    /// The address or the path of the socket.
+    pub address: Address,
+    /// Number of the only disk that is served there; `None` for all of them, each under its name.
+    pub disk: Option<usize>,
+    /// Mode and group of the file of a unix socket.
+    pub access: Access,
+}
+
+impl From<Address> for ListenAddress {
+    fn from(address: Address) -> Self {
+        Self { address, disk: None, access: Access::default() }
+    }
+}
+
+/// The disks as clients see them.
+pub(super) fn exports(disks: &[DiskPlan]) -> Result<Vec<Export>, ShareError> {
+    let mut exports: Vec<Export> = Vec::new();
+    for disk in disks {
+        let export = export(disk, |name| exports.iter().any(|export| export.name == name))?;
+        exports.push(export);
+    }
+    Ok(exports)
+}
+
+/// One disk as clients see it.
+pub(super) fn export(disk: &DiskPlan, is_taken: impl Fn(&str) -> bool) -> Result<Export, ShareError> {
+    let DiskPlan { name, backing, .. } = disk;
+    if !(1..=NAME_MAX).contains(&name.len()) || is_taken(name) {
+        return Err(ShareError::Name { name: name.clone() });
+    }
+    Ok(Export { name: name.clone(), bytes: backing.bytes(), read_only: backing.is_read_only() })
+}
