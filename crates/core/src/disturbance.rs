@@ -3,12 +3,8 @@
 //! Nothing here looks at response times: a run is repeated, and an attempt at it set aside, for what happened around
 //! it and never for what it brought. Otherwise the repeats would choose the result.
 
-use crate::caveat::OTHER_LOAD_MAX;
+use crate::caveat::threshold::{OTHER_LOAD_MAX, STEAL_REPEATED};
 use std::fmt;
-
-/// Stolen CPU time in percent from which on a run is measured once more: twice what raises a caveat, since below
-/// 2 % (20 ms in each second) a second attempt on the same machine is rarely any quieter.
-pub const STEAL_REPEATED: f64 = 2.0;
 
 /// Of so many runs of a study one may be measured again: more would make a study on a noisy machine much longer
 /// than it was said to be, and a machine that disturbs more than a third of the runs disturbs the repeats as well.

@@ -32,25 +32,10 @@
 //!
 //! At a utilisation just below 1, no run of this length can tell; at exactly 1 there is no right answer.
 
+use crate::caveat::threshold::{ARRIVALS_MIN, GIVEN_UP_MAX, GROWTH_FEW, GROWTH_MIN, SECONDS_MIN};
 use crate::statistics::Sample;
 use crate::time::Nanos;
 use std::ops::Range;
-
-/// Growth, in units of what chance brings, up to which a queue counts as settled in any run.
-pub const GROWTH_MIN: f64 = 0.3;
-
-/// The same times the root of the number of arrivals, for short runs.
-pub const GROWTH_FEW: f64 = 16.5;
-
-/// Share of arrivals given up (timed out or never sent) above which a queue counts as unstable: giving up caps
-/// the backlog, so that its growth no longer shows.
-pub const GIVEN_UP_MAX: f64 = 0.01;
-
-/// Seconds below which nothing but an instability that shows can be said.
-pub const SECONDS_MIN: usize = 8;
-
-/// Arrivals below which nothing but an instability that shows can be said.
-pub const ARRIVALS_MIN: u64 = 100;
 
 /// One second of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -19,14 +19,11 @@ mod reason;
 mod tolerance;
 
 pub use reason::{Reason, Untrusted};
-pub use tolerance::{CONFIDENCE, LOST_MAX, Tolerance};
+pub use tolerance::{CONFIDENCE, Tolerance};
 
+use crate::caveat::threshold::{LOST_MAX, LOW_LOAD};
 use crate::statistics::{Estimate, standard_error_bound};
 use std::fmt;
-
-/// Utilisation in percent below which a failure that more load does not confirm is taken for noise: the study
-/// saw variation begin at 50 % at the earliest, and never go away again as load rose.
-pub const LOW_LOAD: f64 = 50.0;
 
 /// What one rate brought on all targets and in all runs.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,15 +5,13 @@ pub use super::run::FULL_MIN;
 use super::carried::Carried;
 use super::range::{Range, ratio};
 use super::run::{Clear, RunAt, taken};
+use crate::caveat::threshold::NEIGHBOURS_MIN;
 
 /// Share of a run that has to be free of disturbance for the free part to speak for it.
 pub const CLEAR_MIN: f64 = 0.1;
 
 /// No more than this is believed to have been taken in stretches that count as free.
 const TAKEN_UNSEEN_MAX: f64 = 0.3;
-
-/// CPU time in percent below which neighbours are no matter.
-pub const NEIGHBOURS_MIN: f64 = 1.0;
 
 /// How the figure was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

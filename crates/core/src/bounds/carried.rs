@@ -1,9 +1,8 @@
 //! Which rates were carried, and which were not.
 
-pub use super::range::RUNS_MIN;
-
 use super::range::{Spread, ratio};
 use super::run::{RunAt, taken};
+use crate::caveat::threshold::RUNS_MIN_COUNT as RUNS_MIN;
 use crate::statistics::Sample;
 
 /// Share of the arrivals by which completions have to stay behind at a rate that counts as not carried. A queue that

@@ -1,9 +1,7 @@
 //! Intervals, and the one of a rate over several runs.
 
+use crate::caveat::threshold::RUNS_MIN_COUNT as RUNS_MIN;
 use crate::statistics::{Sample, student_quantile};
-
-/// Runs below which nothing is certain: one may settle, or fail to, by chance.
-pub const RUNS_MIN: usize = 3;
 
 /// Confidence of each bound by itself: both together are wrong in 5 % of cases.
 const CONFIDENCE_ONE_SIDED: f64 = 0.975;

@@ -1,7 +1,7 @@
 //! A run as bounds see it.
 
+use crate::caveat::threshold::LOST_MAX;
 use crate::stability::Stability;
-use crate::trust::LOST_MAX;
 
 /// Share of its CPUs that server and neighbours together use where CPU is what limits the server.
 pub const FULL_MIN: f64 = 0.9;

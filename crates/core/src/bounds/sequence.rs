@@ -1,7 +1,7 @@
 //! Which run tightens the bounds most.
 
-use super::range::RUNS_MIN;
 use super::{Answer, Fate, Rate, RunAt};
+use crate::caveat::threshold::RUNS_MIN_COUNT as RUNS_MIN;
 
 /// An undecided rate is given so many runs at most before others are tried around it.
 const RUNS_UNDECIDED: usize = 5;

@@ -2,12 +2,11 @@
 //!
 //! Chosen by what happened around the run alone, never by what it brought: otherwise the choice would be the result.
 
+use crate::caveat::threshold::TAKEN_MAX;
+
 /// Length of a stretch, seconds: short enough that a neighbour's burst spoils little, long enough for the kernel's
 /// counters, which tick every 10 ms on some machines.
 pub const SECONDS: f64 = 0.1;
-
-/// Share of its CPU time that may be stolen or used by others in a stretch that counts as free.
-pub const TAKEN_MAX: f64 = 0.03;
 
 /// A pause of the generator from this on spoils a stretch, seconds.
 pub const PAUSE_MAX: f64 = 0.005;

@@ -1,10 +1,8 @@
 //! Work per request, and where a resource ends by the utilisation law.
 
 use super::Range;
+use crate::caveat::threshold::RUNS_MIN_COUNT as RUNS_MIN;
 use crate::statistics::{Sample, student_quantile};
-
-/// Runs below which there is no interval.
-const RUNS_MIN: usize = 3;
 
 /// Share of the highest throughput from which runs speak about the work of a request. At lower rates what a server does for
 /// itself counts as work of the few requests that there are, and each of them wakes it up by itself.

@@ -1,4 +1,5 @@
-//! From where on a doubt is stated.
+//! From where on a doubt is stated: every bound that decides it, each with its reason. A bound on the same thing stands once;
+//! where two differ, they answer two questions, and say which.
 
 use crate::time::Nanos;
 
@@ -37,13 +38,34 @@ pub const GENERATOR_CPU_MAX: f64 = 90.0;
 /// three 4.3.
 pub const RUNS_MIN: u64 = 3;
 
+/// The same as a number of things in memory.
+pub const RUNS_MIN_COUNT: usize = RUNS_MIN as usize;
+
 /// Stolen CPU time in percent from which on the hypervisor shapes the response times: 1 % are 10 ms in each
 /// second, in pieces that one request each has to bear.
 pub const STEAL_MAX: f64 = 1.0;
 
+/// Stolen CPU time in percent from which on a run is measured once more. That is another question than whether it is doubted
+/// ([`STEAL_MAX`]), and the bound is twice as high: below 2 % (20 ms in each second) a second attempt on the same machine is rarely
+/// any quieter.
+pub const STEAL_REPEATED: f64 = 2.0 * STEAL_MAX;
+
+/// CPU time of the server in percent below which what all neighbours took, the hypervisor among them, is called no matter: as much
+/// as the hypervisor alone may take without a doubt.
+pub const NEIGHBOURS_MIN: f64 = STEAL_MAX;
+
 /// CPU time of the machine in percent that neither server nor generator may use: 5 % of two cores are one tenth of
 /// a core, which daemons of an idle machine do not reach.
 pub const OTHER_LOAD_MAX: f64 = 5.0;
+
+/// Share of CPU time that may be stolen or used by others in a stretch of a tenth of a second that counts as free, and in the look
+/// that `doctor` takes at a machine. It is above [`STEAL_MAX`], which is about a whole run: kernels count so short a stretch coarsely.
+pub const TAKEN_MAX: f64 = 0.03;
+
+/// CPU time of the machine in percent that others used, beyond which a published finding is not judged without saying so in the
+/// first sentence: with a fifth of the machine taken, throughput may fall by more than the
+/// fall that is looked for.
+pub const OTHER_LOAD_MUCH: f64 = 20.0;
 
 /// Requests under way at the end that are always tolerated: some always are.
 pub const BACKLOG_ALWAYS_TOLERATED: u64 = 10;
@@ -64,3 +86,40 @@ pub const FAILURES_FOUND: f64 = 0.5;
 /// Share of the arrivals up to which failures are a note: they cannot move the mean by more than that, unless
 /// they are very slow.
 pub const FAILURES_NOTED: f64 = 0.001;
+
+/// Fewest reads of a step of `share knee`: fewer give its mean latency to no better than a tenth (standard error of exponential
+/// latencies).
+pub const READS_MIN: u64 = 100;
+
+/// Least mean latency of a read in seconds that is one of storage: no disk or flash ends a read in less; memory does.
+pub const READ_LEAST_S: f64 = 20e-6;
+
+/// Share of a file that is at least on the storage: one of which less is has holes, or is compressed; file systems round a
+/// little.
+pub const ALLOCATED_LEAST: f64 = 0.95;
+
+/// Arrivals in percent that may be lost (failed, timed out or never sent) at a rate that is trusted or counts as carried: a server
+/// that answers only some of its requests looks fast to these.
+pub const LOST_MAX: f64 = 1.0;
+
+/// Share of the arrivals given up (timed out or never sent) above which a queue counts as unstable: giving up caps the backlog,
+/// so that its growth no longer shows. Errors are not among them, and else it is what may be lost ([`LOST_MAX`]).
+pub const GIVEN_UP_MAX: f64 = LOST_MAX / 100.0;
+
+/// Growth of the backlog, in units of what chance brings, up to which a queue counts as settled in any run; [`crate::stability`]
+/// has the reason, as of the two below.
+pub const GROWTH_MIN: f64 = 0.3;
+
+/// The same times the root of the number of arrivals, for short runs.
+pub const GROWTH_FEW: f64 = 16.5;
+
+/// Seconds below which nothing but an instability that shows can be said.
+pub const SECONDS_MIN: usize = 8;
+
+/// Arrivals below which nothing but an instability that shows can be said: the number of fewer
+/// scatters by more than a tenth by chance alone.
+pub const ARRIVALS_MIN: u64 = 100;
+
+/// Utilisation in percent below which a failure that more load does not confirm is taken for noise: the variation study saw
+/// variation begin at 50 % at the earliest, and never go away again as load rose.
+pub const LOW_LOAD: f64 = 50.0;

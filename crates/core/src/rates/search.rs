@@ -1,14 +1,12 @@
 //! Finds the highest arrival rate that a server carries, with few short probes.
 
 use crate::arrivals::RATE_MAX;
+use crate::caveat::threshold::LOST_MAX;
 use std::fmt;
 
 /// Share of what was offered that must be completed in the same time for a rate to count as carried; what is
 /// under way at the end of a short probe is missing.
 const CARRIED_MIN: f64 = 0.93;
-
-/// Share of the arrivals that may be lost at a rate that counts as carried.
-const LOST_MAX: f64 = 0.01;
 
 /// The search ends where the highest rate carried and the lowest not carried are this close.
 const BRACKET: f64 = 1.05;
@@ -48,7 +46,7 @@ pub struct ProbeOutcome {
 impl ProbeOutcome {
     /// Whether the server carries the rate.
     pub fn carried(&self) -> bool {
-        self.settled && self.lost <= LOST_MAX && self.throughput >= CARRIED_MIN * self.offered
+        self.settled && 100.0 * self.lost <= LOST_MAX && self.throughput >= CARRIED_MIN * self.offered
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a point is not trusted, and what is said of it.
 
-use super::tolerance::{CONFIDENCE, LOST_MAX};
+use super::tolerance::CONFIDENCE;
+use crate::caveat::threshold::LOST_MAX;
 use std::fmt;
 
 /// Why a point is not trusted.

@@ -12,9 +12,6 @@ pub struct Tolerance {
 /// Confidence with which the standard error over runs keeps its tolerance, where a point is trusted.
 pub const CONFIDENCE: f64 = 0.9;
 
-/// Arrivals in percent that may be lost: a server that answers only some of its requests looks fast to these.
-pub const LOST_MAX: f64 = 1.0;
-
 impl Default for Tolerance {
     fn default() -> Self {
         Self { standard_error: 10.0, spread: 40.0 }

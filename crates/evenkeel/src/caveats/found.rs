@@ -1,38 +1,15 @@
-//! Caveats as they were found: how grave each is, and where it holds.
+//! Caveats as they were found: each once, with the numbers behind it and where it holds.
 
 use crate::format;
-use evenkeel_study::store::format::{CaveatRecord, CellSummary, PlanFile, SeverityRecord, SummaryFile};
-
-/// How grave a caveat is, the gravest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// The measurement must not be used.
-    Invalid,
-    /// It is to be used with care.
-    Doubt,
-    /// It is to be understood.
-    Note,
-}
-
-impl Severity {
-    /// All, the gravest first.
-    pub const ALL: [Self; 3] = [Self::Invalid, Self::Doubt, Self::Note];
-
-    /// Of a stored caveat.
-    pub fn of(caveat: &CaveatRecord) -> Self {
-        match caveat.severity {
-            SeverityRecord::Invalid => Self::Invalid,
-            SeverityRecord::Doubt => Self::Doubt,
-            SeverityRecord::Note => Self::Note,
-        }
-    }
-}
+use evenkeel_core::caveat::Caveat;
+use evenkeel_study::store::format::{CellSummary, PlanFile, SummaryFile};
+use std::cmp::Reverse;
 
 /// A caveat and where it holds.
 #[derive(Clone, Debug)]
 pub struct Found<'a> {
     /// The caveat, with the figures of the first cell.
-    pub caveat: &'a CaveatRecord,
+    pub caveat: &'a Caveat,
     /// Names of cells; empty for the whole.
     pub cells: Vec<String>,
     /// Whether other cells have it with other figures.
@@ -49,6 +26,12 @@ impl Found<'_> {
             _ => self.cells.join(", "),
         }
     }
+}
+
+/// The numbers behind a caveat in a line: `lag_mean_s 0.00021, tolerated_s 0.0001`. Empty where none are kept.
+pub fn numbers(caveat: &Caveat) -> String {
+    let number = |(name, value): (&String, &f64)| format!("{name} {}", format::short(*value));
+    caveat.evidence.iter().map(number).collect::<Vec<_>>().join(", ")
 }
 
 /// All caveats, the gravest first, otherwise in the order of the records.
@@ -71,7 +54,7 @@ pub fn gather<'a>(plan: &PlanFile, summary: &'a SummaryFile) -> Vec<Found<'a>> {
             }
         }
     }
-    all.sort_by_key(|found| Severity::of(found.caveat));
+    all.sort_by_key(|found| Reverse(found.caveat.severity));
     all
 }
 
@@ -88,21 +71,29 @@ pub fn cell_name(plan: &PlanFile, cell: &CellSummary) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use evenkeel_core::caveat::Severity;
 
-    fn caveat(severity: SeverityRecord, text: &str) -> CaveatRecord {
-        CaveatRecord { code: "code".to_owned(), severity, text: text.to_owned() }
+    fn caveat(severity: Severity, text: &str) -> Caveat {
+        Caveat::new("code", severity, text)
     }
 
     #[test]
     fn the_gravest_come_first_and_nothing_is_said_twice() {
         let mut fixture = fixture::demo();
-        fixture.summary.caveats = vec![caveat(SeverityRecord::Note, "a"), caveat(SeverityRecord::Doubt, "b")];
-        fixture.summary.cells[0].caveats = vec![caveat(SeverityRecord::Invalid, "c")];
-        fixture.summary.cells[1].caveats = vec![caveat(SeverityRecord::Invalid, "c with other figures")];
+        fixture.summary.caveats = vec![caveat(Severity::Note, "a"), caveat(Severity::Doubt, "b")];
+        fixture.summary.cells[0].caveats = vec![caveat(Severity::Invalid, "c")];
+        fixture.summary.cells[1].caveats = vec![caveat(Severity::Invalid, "c with other figures")];
         fixture.summary.cells[5].caveats.clear();
         let found = gather(&fixture.plan, &fixture.summary);
         let texts: Vec<_> = found.iter().map(|found| found.caveat.text.as_str()).collect();
         assert_eq!(texts, ["c", "b", "a"]);
         assert_eq!(found[0].places(), "10/s; likewise, with figures of their own, 20/s");
+    }
+
+    #[test]
+    fn the_numbers_behind_a_caveat_stand_in_a_line() {
+        let late = caveat(Severity::Invalid, "Late.").with("tolerated_s", 0.0001).with("lag_mean_s", 0.00021);
+        assert_eq!(numbers(&late), "lag_mean_s 0.00021, tolerated_s 0.0001");
+        assert_eq!(numbers(&caveat(Severity::Note, "Of a folder of before.")), "");
     }
 }

@@ -1,9 +1,12 @@
 //! Caveats put together by their cause.
 
-use super::causes::{Cause, badness, cause, evidence, own_remedy};
-use super::found::{Severity, cell_name};
+use super::found::cell_name;
+use super::text::{badness, own_remedy, seen};
 use crate::format;
-use evenkeel_study::store::format::{CaveatRecord, CellSummary, PlanFile, RunFile, SummaryFile};
+use evenkeel_core::caveat::{Cause, Caveat, Severity, cause};
+use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
+use std::borrow::Cow;
+use std::cmp::Reverse;
 
 /// All caveats of one cause.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,20 +16,20 @@ pub struct Doubt {
     /// That of the gravest.
     pub severity: Severity,
     /// Codes of the caveats, each once.
-    pub codes: Vec<String>,
+    pub codes: Vec<Cow<'static, str>>,
     /// What it touches: `5 of 18 runs, in 2 of 6 cells (20/s, 40/s)`, or `the whole study`.
     pub touches: String,
     /// Where of several cells the worst was seen; empty where there is nothing to choose.
     pub worst_at: String,
     /// What was seen there.
-    pub evidence: String,
+    pub seen: String,
     /// What to do; empty where nobody knows.
     pub remedy: String,
 }
 
 /// A caveat at its place.
 struct Seen<'a> {
-    caveat: &'a CaveatRecord,
+    caveat: &'a Caveat,
     /// The cell; `None` for the whole study.
     cell: Option<&'a CellSummary>,
     /// Its run; `None` for all of the cell.
@@ -37,7 +40,7 @@ struct Seen<'a> {
 pub fn doubts(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Vec<Doubt> {
     let mut groups: Vec<(&str, Vec<Seen<'_>>)> = Vec::new();
     for seen in all(summary, runs) {
-        let code = seen.caveat.code.as_str();
+        let code: &str = &seen.caveat.code;
         let name = cause(code).map_or(code, |(cause, _)| cause.name);
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, group)) => group.push(seen),
@@ -48,7 +51,7 @@ pub fn doubts(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Vec<D
         .iter()
         .filter_map(|(_, group)| Some((runs_touched(group), doubt(plan, summary, group)?)))
         .collect();
-    found.sort_by_key(|(runs, doubt)| (doubt.severity, std::cmp::Reverse(*runs)));
+    found.sort_by_key(|(runs, doubt)| Reverse((doubt.severity, *runs)));
     found.into_iter().map(|(_, doubt)| doubt).collect()
 }
 
@@ -74,7 +77,7 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
         .iter()
         .min_by(|one, other| weight(one).partial_cmp(&weight(other)).unwrap_or(std::cmp::Ordering::Equal))?;
     let known = cause(&worst.caveat.code).map(|(cause, _)| cause);
-    let mut codes: Vec<String> = Vec::new();
+    let mut codes: Vec<Cow<'static, str>> = Vec::new();
     for seen in group {
         if !codes.contains(&seen.caveat.code) {
             codes.push(seen.caveat.code.clone());
@@ -82,22 +85,22 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
     }
     Some(Doubt {
         name: name(known, &worst.caveat.code),
-        severity: group.iter().map(|seen| Severity::of(seen.caveat)).min()?,
+        severity: group.iter().map(|seen| seen.caveat.severity).max()?,
         codes,
         touches: touches(plan, summary, group),
         worst_at: worst
             .cell
             .filter(|_| cells_of(group).len() > 1)
             .map_or_else(String::new, |cell| cell_name(plan, cell)),
-        evidence: evidence(&worst.caveat.text).to_owned(),
+        seen: seen(&worst.caveat.text).to_owned(),
         remedy: known.map_or_else(|| own_remedy(&worst.caveat.text), |cause| cause.remedy).to_owned(),
     })
 }
 
 /// The least is the worst: the gravest, of these the most telling code, of these the worst figure.
-fn weight(seen: &Seen<'_>) -> (Severity, usize, f64) {
-    let CaveatRecord { code, text, .. } = seen.caveat;
-    (Severity::of(seen.caveat), cause(code).map_or(0, |(_, place)| place), -badness(code, text))
+fn weight(seen: &Seen<'_>) -> (Reverse<Severity>, usize, f64) {
+    let Caveat { code, text, .. } = seen.caveat;
+    (Reverse(seen.caveat.severity), cause(code).map_or(0, |(_, place)| place), -badness(code, text))
 }
 
 /// Of a cause that nobody has described, its code in words.
@@ -163,17 +166,16 @@ fn touches(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> String
 mod tests {
     use super::*;
     use crate::fixture::{self, Fixture};
-    use evenkeel_study::store::format::SeverityRecord;
 
-    fn caveat(code: &str, severity: SeverityRecord, text: &str) -> CaveatRecord {
-        CaveatRecord { code: code.to_owned(), severity, text: text.to_owned() }
+    fn caveat(code: &'static str, severity: Severity, text: &str) -> Caveat {
+        Caveat::new(code, severity, text)
     }
 
-    fn steal(percent: f64) -> CaveatRecord {
+    fn steal(percent: f64) -> Caveat {
         let text = format!(
             "The hypervisor took {percent} % of the CPU time away; the figures lie. Measure elsewhere."
         );
-        caveat("steal", SeverityRecord::Doubt, &text)
+        caveat("steal", Severity::Doubt, &text)
     }
 
     fn found(fixture: &Fixture) -> Vec<Doubt> {
@@ -185,20 +187,16 @@ mod tests {
         let mut fixture = fixture::demo();
         fixture.runs[0].caveats = vec![steal(3.5)];
         fixture.runs[1].caveats = vec![
-            caveat(
-                "other-load",
-                SeverityRecord::Doubt,
-                "Something else used 41 % of the machine's CPU. Stop it.",
-            ),
+            caveat("other-load", Severity::Doubt, "Something else used 41 % of the machine's CPU. Stop it."),
             steal(2.5),
         ];
         fixture.runs[4].caveats = vec![steal(12.25)];
         let doubts = found(&fixture);
-        let one = doubts.iter().find(|doubt| doubt.codes.contains(&"steal".to_owned())).unwrap();
+        let one = doubts.iter().find(|doubt| doubt.codes.contains(&Cow::Borrowed("steal"))).unwrap();
         assert_eq!(one.name, "Others used the CPUs");
         assert_eq!(one.touches, "3 of 18 runs, in 2 of 6 cells (10/s, 20/s)");
         assert_eq!(
-            (one.worst_at.as_str(), one.evidence.as_str()),
+            (one.worst_at.as_str(), one.seen.as_str()),
             ("10/s", "Something else used 41 % of the machine's CPU")
         );
         assert!(one.remedy.contains("quieter"), "{}", one.remedy);
@@ -209,11 +207,8 @@ mod tests {
     fn the_gravest_cause_comes_first_and_what_is_of_the_whole_is_said_so() {
         let mut fixture = fixture::demo();
         fixture.runs[0].caveats = vec![steal(3.0)];
-        fixture.runs[5].caveats = vec![caveat(
-            "lag-too-large",
-            SeverityRecord::Invalid,
-            "The generator was 2 ms late. Give it CPUs.",
-        )];
+        fixture.runs[5].caveats =
+            vec![caveat("lag-too-large", Severity::Invalid, "The generator was 2 ms late. Give it CPUs.")];
         let doubts = found(&fixture);
         let told: Vec<_> = doubts.iter().map(|doubt| (doubt.severity, doubt.name.as_str())).collect();
         assert_eq!(
@@ -234,11 +229,11 @@ mod tests {
         let mut fixture = fixture::demo();
         fixture.summary.caveats = vec![caveat(
             "server-throttled",
-            SeverityRecord::Doubt,
+            Severity::Doubt,
             "A quota of 1 CPU held it back. Lift the quota.",
         )];
         let doubt = &found(&fixture)[0];
         assert_eq!((doubt.name.as_str(), doubt.remedy.as_str()), ("Server throttled", "Lift the quota."));
-        assert_eq!(doubt.evidence, "A quota of 1 CPU held it back");
+        assert_eq!(doubt.seen, "A quota of 1 CPU held it back");
     }
 }

@@ -1,8 +1,8 @@
 //! All doubts of a study, by cause: how many runs each touches, its worst evidence, and what to do.
 
-mod causes;
 mod found;
 mod group;
+mod text;
 
-pub use found::{Found, Severity, cell_name, gather};
+pub use found::{Found, cell_name, gather, numbers};
 pub use group::{Doubt, doubts};

@@ -60,7 +60,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             out::write(&format!("{finding}{}", show::text(&plan, &result, &caveats)))?;
         }
     }
-    let invalid = caveats.iter().any(|caveat| caveat.severity() == Severity::Invalid);
+    let invalid = caveats.iter().any(|caveat| caveat.severity == Severity::Invalid);
     Ok(match (result.stopped, finding, invalid) {
         (true, ..) => signals::exit_code(),
         // What the server said is the finding, however well the generator kept its schedule.
@@ -126,7 +126,7 @@ pub fn caveats(plan: &LoadPlan, result: &LoadResult) -> Vec<Caveat> {
     let counts = &result.counts;
     let found = [
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
-        Caveat::failures(FailedBy::all(&counts.failed, &result.error_texts), counts.arrivals),
+        Caveat::failures(&FailedBy::all(&counts.failed, &result.error_texts), counts.arrivals),
         Caveat::backlog(result.backlog_at_end, counts.arrivals),
         Caveat::reconnects(result.reconnects),
         Caveat::stopped(result.measured, plan.measure),

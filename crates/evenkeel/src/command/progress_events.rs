@@ -6,7 +6,7 @@ use evenkeel_core::Nanos;
 use evenkeel_lab::data::DataProgress;
 use evenkeel_lab::load::{LoadPhase, LoadProgress};
 use evenkeel_study::profile::{StudyEvent, StudySpec};
-use evenkeel_study::store::format::{RunFile, SeverityRecord};
+use evenkeel_study::store::format::{RunFile, Severity};
 
 /// Translates events of the lab, and remembers what several of them need.
 pub struct ProgressEvents {
@@ -149,8 +149,8 @@ impl ProgressEvents {
             caveats: run
                 .caveats
                 .iter()
-                .filter(|caveat| caveat.severity != SeverityRecord::Note)
-                .map(|caveat| caveat.code.clone())
+                .filter(|caveat| caveat.severity != Severity::Note)
+                .map(|caveat| caveat.code.to_string())
                 .collect(),
         }
     }

@@ -119,9 +119,7 @@ fn of_published(session: &Session, folder: &StudyFolder) -> Result<Option<Listed
 mod tests {
     use crate::fixture;
     use evenkeel_study::profile::summarise;
-    use evenkeel_study::store::format::{
-        CaveatRecord, CountsRecord, SeverityRecord, SweepRecord, TimesRecord, Verdict,
-    };
+    use evenkeel_study::store::format::{Caveat, CountsRecord, Severity, SweepRecord, TimesRecord, Verdict};
 
     #[test]
     fn the_summary_of_a_profile_names_capacity_and_trust() {
@@ -187,11 +185,7 @@ mod tests {
         let mut fixture = fixture::demo();
         fixture.runs.iter_mut().for_each(|run| run.stability = Verdict::TooShort);
         let short = summarise(&fixture.plan, &fixture.runs).headlines[0].clone();
-        let late = CaveatRecord {
-            code: "lag-too-large".to_owned(),
-            severity: SeverityRecord::Invalid,
-            text: "The generator sent its requests late.".to_owned(),
-        };
+        let late = Caveat::new("lag-too-large", Severity::Invalid, "The generator sent its requests late.");
         for run in &mut fixture.runs {
             (run.stability, run.caveats) = (Verdict::Settled, vec![late.clone()]);
         }
@@ -221,11 +215,8 @@ mod tests {
             "{before:?}"
         );
         for run in fixture.runs.iter_mut().filter(|run| run.cell == last) {
-            run.caveats.push(CaveatRecord {
-                code: "lag-too-large".to_owned(),
-                severity: SeverityRecord::Invalid,
-                text: "The generator sent its requests late.".to_owned(),
-            });
+            let late = "The generator sent its requests late.";
+            run.caveats.push(Caveat::new("lag-too-large", Severity::Invalid, late));
         }
         let after = &summarise(&fixture.plan, &fixture.runs).headlines[0];
         assert_eq!((after.bounds.at_most_per_s, after.bounds.left_out), (None, 3), "{after:?}");

@@ -3,6 +3,7 @@
 use super::finding::{Finding, State};
 use crate::format::{counted, percent};
 use evenkeel_core::Nanos;
+use evenkeel_core::caveat::threshold::TAKEN_MAX;
 use evenkeel_os::clock::Clock;
 use evenkeel_sense::counters::Counters;
 use evenkeel_sense::cpu::{CpuUse, Domain};
@@ -22,8 +23,6 @@ pub const ALL: [fn() -> Finding; 11] =
 const EVENTS: usize = 4;
 /// For how long neighbours are watched.
 const WATCHED: Duration = Duration::from_millis(1_500);
-/// Share of the CPUs, percent, above which neighbours disturb.
-const NEIGHBOURS_MAX: f64 = 3.0;
 /// Descriptors below which a profile may want for sessions: two for each of a thousand.
 const DESCRIPTORS_MIN: u64 = 2_048;
 /// The major number of miscellaneous devices and the minor number of FUSE among them (Linux, devices.txt).
@@ -88,7 +87,7 @@ fn neighbours() -> Finding {
             "what the hypervisor gives to others looks like a slow server",
             "measure where the guest is shown its stolen time",
         ),
-        () if taken > NEIGHBOURS_MAX => Finding::less(
+        () if taken > 100.0 * TAKEN_MAX => Finding::less(
             "neighbours",
             State::Limited,
             seen,

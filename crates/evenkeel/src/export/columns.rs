@@ -1,7 +1,8 @@
 //! Named columns of a table, each a function from a record to a field.
 
+use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::csv::field;
-use evenkeel_study::store::format::{CaveatRecord, CountsRecord, EstimateRecord, TimesRecord};
+use evenkeel_study::store::format::{CountsRecord, EstimateRecord, TimesRecord};
 use std::collections::BTreeSet;
 
 /// A part of a record by name.
@@ -74,9 +75,9 @@ impl<'a, T: 'a> Columns<'a, T> {
     }
 
     /// Codes, each once.
-    pub fn caveats(&mut self, of: fn(&T) -> &Vec<CaveatRecord>) {
+    pub fn caveats(&mut self, of: fn(&T) -> &Vec<Caveat>) {
         self.text("caveats", move |row| {
-            let codes: BTreeSet<&str> = of(row).iter().map(|caveat| caveat.code.as_str()).collect();
+            let codes: BTreeSet<&str> = of(row).iter().map(|caveat| &*caveat.code).collect();
             codes.into_iter().collect::<Vec<_>>().join(" ")
         });
     }

@@ -2,6 +2,7 @@
 
 use super::Published;
 use evenkeel_study::harness::{Cell, Finding, Reference, Run};
+use evenkeel_study::store::Caveats;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ pub fn results(view: &Published<'_>) -> Value {
         "sentences": said.sentences.iter().map(|(part, text)| json!({ "part": part, "text": text })).collect::<Vec<_>>(),
         "cells": view.cells.iter().map(cell).collect::<Vec<_>>(),
         "series": view.runs.iter().filter(|run| !run.series.columns.is_empty()).map(series).collect::<Vec<_>>(),
-        "caveats": said.caveats,
+        "caveats": Caveats(&said.caveats),
     })
 }
 

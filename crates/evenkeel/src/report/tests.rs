@@ -3,7 +3,7 @@
 use super::html;
 use super::markup::check::fault;
 use crate::fixture::{self, Fixture};
-use evenkeel_study::store::format::{BoundsRecord, CaveatRecord, EstimateRecord, SeverityRecord};
+use evenkeel_study::store::format::{BoundsRecord, Caveat, EstimateRecord, Severity};
 use std::collections::BTreeSet;
 
 fn page(fixture: &Fixture) -> String {
@@ -241,7 +241,7 @@ fn no_text_of_a_study_becomes_markup() {
     const EVIL: &str = "</title></script><script>alert(1)</script>\"'><evil>&";
     let mut fixture = fixture::factors();
     let evil = || EVIL.to_owned();
-    let caveat = CaveatRecord { code: evil(), severity: SeverityRecord::Note, text: evil() };
+    let caveat = Caveat { code: evil().into(), ..Caveat::new("", Severity::Note, evil()).with(EVIL, 1.0) };
     (fixture.plan.id, fixture.plan.kind, fixture.plan.tool, fixture.plan.rate) =
         (evil(), evil(), evil(), evil());
     fixture.plan.command = vec![evil()];
@@ -378,6 +378,7 @@ fn caveats_and_outcomes_are_told() {
     {
         assert!(page.contains(part), "{part}");
     }
+    assert!(page.contains("<br><small>runs 3</small></li>"), "the numbers behind a doubt");
     let mut fixture = fixture::demo();
     fixture.summary.valid = false;
     fixture.summary.complete = false;

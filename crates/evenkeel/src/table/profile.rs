@@ -3,10 +3,11 @@
 use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint, wrap};
-use crate::caveats::{Doubt, Severity, doubts};
+use crate::caveats::{Doubt, doubts};
 use crate::columns::{Column, columns};
 use crate::failed;
 use crate::format::{self, plain};
+use evenkeel_core::caveat::Severity;
 use evenkeel_study::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFile, SummaryFile, Verdict};
 
 /// Longest line of prose, however wide the terminal.
@@ -101,7 +102,7 @@ fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
 }
 
 fn verdict(cell: &CellSummary) -> Place {
-    let doubted = cell.caveats.iter().any(|caveat| Severity::of(caveat) == Severity::Doubt);
+    let doubted = cell.caveats.iter().any(|caveat| caveat.severity == Severity::Doubt);
     match (cell.valid, cell.stability, doubted) {
         (false, stability, _) => Place::new(format!("{stability}, not valid"), Ink::Bad),
         (true, Verdict::Settled, false) => Place::new(Verdict::Settled.word(), Ink::Good),
@@ -126,7 +127,7 @@ fn caveats(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look)
     doubts(plan, summary, runs).iter().map(|doubt| one_doubt(doubt, look)).collect()
 }
 
-/// A cause, what it touches, its worst evidence, and what to do.
+/// A cause, what it touches, its worst that was seen, and what to do.
 fn one_doubt(doubt: &Doubt, look: Look) -> String {
     let (name, ink) = match doubt.severity {
         Severity::Invalid => ("not valid", Ink::Bad),
@@ -135,7 +136,7 @@ fn one_doubt(doubt: &Doubt, look: Look) -> String {
     };
     let worst =
         if doubt.worst_at.is_empty() { String::new() } else { format!("worst at {}: ", doubt.worst_at) };
-    let text = format!("{name}: {}: {}; {worst}{}.", doubt.name, doubt.touches, doubt.evidence);
+    let text = format!("{name}: {}: {}; {worst}{}.", doubt.name, doubt.touches, doubt.seen);
     let width = look.width.min(PROSE);
     let text = wrap(&text, width, 2);
     let rest = text.strip_prefix(name).unwrap_or_default();

@@ -5,6 +5,7 @@ use super::{NAMES, PARDA, PUBLISHED_MOST, Published, THRESHOLD_S, UNCONTROLLED, 
 use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
 use crate::shares::{way, words};
+use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_core::statistics::paired_ratio;
 use std::fmt;
@@ -178,19 +179,29 @@ fn reference(part: &Part, way: Way, published: &Published) -> Reference {
     Reference { part: part.name.clone(), words: words(way).to_owned(), figures }
 }
 
-fn caveats(runs: &[Run]) -> Vec<String> {
+fn caveats(runs: &[Run]) -> Vec<Caveat> {
     let fixed = [
-        "Databases, clients, hosts and the array's clock shared the CPUs of one machine: orders per minute are of this machine \
-         and not comparable in absolute terms, and where CPUs are short the array is not all that both wait for.",
-        "The array is a model: no cache, no cost of seeks, no other load. It was chosen slower than the published one for the \
-         reason above.",
-        "Beta is computed from what hosts say of themselves once a period; the law does so with the same figures.",
+        (
+            "one-machine",
+            "Databases, clients, hosts and the array's clock shared the CPUs of one machine: orders per minute are of this \
+             machine and not comparable in absolute terms, and where CPUs are short the array is not all that both wait for.",
+        ),
+        (
+            "array-is-a-model",
+            "The array is a model: no cache, no cost of seeks, no other load. It was chosen slower than the published one for \
+             the reason above.",
+        ),
+        (
+            "beta-is-computed",
+            "Beta is computed from what hosts say of themselves once a period; the law does so with the same figures.",
+        ),
     ];
     let of_run = |run: &Run| {
-        let place = format!("{}, {}, round {}", run.part, run.levels.join(" "), run.repeat);
-        run.caveats.iter().map(|caveat| format!("{place}, {caveat}")).collect::<Vec<_>>()
+        let place = format!("{}, {}, round {}, ", run.part, run.levels.join(" "), run.repeat);
+        run.caveats.iter().map(|caveat| caveat.clone().of(&place)).collect::<Vec<_>>()
     };
-    fixed.map(str::to_owned).into_iter().chain(runs.iter().flat_map(of_run)).collect()
+    let fixed = fixed.map(|(code, text)| Caveat::new(code, Severity::Note, text));
+    fixed.into_iter().chain(runs.iter().flat_map(of_run)).collect()
 }
 
 #[cfg(test)]

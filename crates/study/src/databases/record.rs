@@ -1,5 +1,6 @@
 //! What is to be run, and what a run brought.
 
+use evenkeel_core::caveat::Caveat;
 use evenkeel_core::share::experiment::Treatment as Way;
 use evenkeel_core::share::simulation::Stretch;
 use serde::{Deserialize, Serialize};
@@ -49,7 +50,7 @@ pub struct Run {
     /// When host b asked for less, since both loads began.
     pub lull: Option<Stretch>,
     /// Doubts of the load generator, each once, with the host.
-    pub caveats: Vec<String>,
+    pub caveats: Vec<Caveat>,
 }
 
 /// What a host made in the measured time of a run.

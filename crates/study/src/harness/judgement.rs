@@ -1,5 +1,7 @@
 //! What a study says: of the published finding, and of its own runs.
 
+use evenkeel_core::caveat::Caveat;
+
 /// All that a study says of its runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
@@ -17,8 +19,8 @@ pub struct Judgement {
     pub findings: Vec<Finding>,
     /// Further sentences, by the name of the part that they are about.
     pub sentences: Vec<(String, String)>,
-    /// Doubts, each a sentence.
-    pub caveats: Vec<String>,
+    /// Doubts about the whole and about single runs.
+    pub caveats: Vec<Caveat>,
     /// Where it was measured: name and value.
     pub place: Vec<(&'static str, String)>,
     /// Published figures, to stand beside ours.

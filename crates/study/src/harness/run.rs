@@ -2,6 +2,7 @@
 
 use super::plan::FORMAT;
 use crate::store::{StoreError, StudyFolder, Table};
+use evenkeel_core::caveat::Caveat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,9 +25,9 @@ pub struct Run {
     /// What is no number, by name: why there are no counters, say.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
-    /// Doubts about this run, each a sentence.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub caveats: Vec<String>,
+    /// Doubts about this run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::store::caveats")]
+    pub caveats: Vec<Caveat>,
     /// What was watched over time; in a file of its own.
     #[serde(skip)]
     pub series: Series,

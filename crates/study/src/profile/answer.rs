@@ -2,13 +2,13 @@
 
 use super::judge::REFUSALS;
 use crate::store::format::{
-    BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile,
-    SeverityRecord, Verdict, WorkRecord,
+    BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile, Severity,
+    Verdict, WorkRecord,
 };
 use crate::store::run_name;
 use evenkeel_core::bounds::alone::Way;
 use evenkeel_core::bounds::{Alone, Answer, Carried, Clear, Fate, Range, RunAt, Work};
-use evenkeel_core::trust::LOST_MAX;
+use evenkeel_core::caveat::threshold::LOST_MAX;
 
 /// The bounds of series that differ in the target alone: what each of them carries at least, and at most.
 pub(super) fn of_group(
@@ -124,7 +124,7 @@ fn clear(around: &NeighboursRecord) -> Clear {
 pub(super) fn is_valid(run: &RunFile) -> bool {
     let failed = run.counts.failed.iter().filter(|(code, _)| !REFUSALS.contains(code));
     let failed: u64 = failed.map(|(_, count)| count).sum();
-    run.caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid)
+    run.caveats.iter().all(|caveat| caveat.severity != Severity::Invalid)
         && 100.0 * failed as f64 <= LOST_MAX * run.counts.arrivals as f64
 }
 

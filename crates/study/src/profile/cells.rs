@@ -4,11 +4,10 @@ use super::figures::{add_counts, estimate};
 use super::pooled::CellRuns;
 use super::server;
 use crate::store::format::{
-    AttemptRecord, CaveatRecord, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
-    SeverityRecord, Verdict,
+    AttemptRecord, Caveat, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
+    Severity, Verdict,
 };
 use crate::store::run_name;
-use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::disturbance::Disturbance;
 
 /// Every cell that has a run, in the order of series and rate.
@@ -72,7 +71,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         server: server::over_runs(&runs),
         target_spread_ms: None,
         counts,
-        valid: caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid),
+        valid: caveats.iter().all(|caveat| caveat.severity != Severity::Invalid),
         caveats,
         probe_wait_ms: some(|run| run.probe_wait_ms.as_ref().map(|wait| wait.mean)),
     })
@@ -87,14 +86,14 @@ pub(super) fn standing<'a>(runs: &[&'a RunFile]) -> Vec<&'a RunFile> {
 
 /// Whether a run speaks about the server, because its generator did not fail.
 pub fn stands(run: &RunFile) -> bool {
-    run.caveats.iter().all(|caveat| caveat.severity != SeverityRecord::Invalid)
+    run.caveats.iter().all(|caveat| caveat.severity != Severity::Invalid)
 }
 
 /// The runs that do not, by their names.
-fn left_out(all: &[&RunFile], standing: &[&RunFile]) -> Option<CaveatRecord> {
+fn left_out(all: &[&RunFile], standing: &[&RunFile]) -> Option<Caveat> {
     let is_left = |run: &&&RunFile| !standing.iter().any(|other| other.repeat == run.repeat);
     let runs: Vec<String> = all.iter().filter(is_left).map(|run| run_name(run.cell, run.repeat)).collect();
-    (!runs.is_empty()).then(|| record(&Caveat::RunsLeftOut { runs, of: all.len() }))
+    Caveat::runs_left_out(&runs, all.len())
 }
 
 /// Pages that the buffer pool read from disk, per request.
@@ -109,25 +108,29 @@ fn stability(runs: &[&RunFile]) -> Verdict {
 }
 
 /// The runs' caveats, each code once with its first text and how many runs share it.
-fn caveats(runs: &[&RunFile]) -> Vec<CaveatRecord> {
-    let mut found: Vec<(CaveatRecord, usize)> = Vec::new();
+fn caveats(runs: &[&RunFile]) -> Vec<Caveat> {
+    let mut found: Vec<(Caveat, usize)> = Vec::new();
     for caveat in runs.iter().flat_map(|run| &run.caveats) {
         match found.iter_mut().find(|(known, _)| known.code == caveat.code) {
             Some((_, count)) => *count += 1,
             None => found.push((caveat.clone(), 1)),
         }
     }
-    let several = |(mut caveat, count): (CaveatRecord, usize)| {
-        if runs.len() > 1 {
-            caveat.text = format!("{} (in {count} of {} runs)", caveat.text, runs.len());
-        }
-        caveat
+    let several = |(caveat, count): (Caveat, usize)| match runs.len() {
+        1 => caveat,
+        of => in_runs(caveat, count, of),
     };
-    let mut caveats: Vec<CaveatRecord> = found.into_iter().map(several).collect();
+    let mut caveats: Vec<Caveat> = found.into_iter().map(several).collect();
     let again = Caveat::measured_again(&set_aside(runs));
     let over_runs = [Caveat::runs(runs.len() as u64), first_differs(runs), again];
-    caveats.extend(over_runs.iter().flatten().map(record));
+    caveats.extend(over_runs.into_iter().flatten());
     caveats
+}
+
+/// A run's caveat as that of a cell, of whose runs so many have it.
+fn in_runs(caveat: Caveat, count: usize, of: usize) -> Caveat {
+    let text = format!("{caveat} (in {count} of {of} runs)");
+    Caveat { text, ..caveat }.with("in_runs", count as f64).with("of_runs", of as f64)
 }
 
 /// What reached the attempts that were set aside.
@@ -142,19 +145,6 @@ fn first_differs(runs: &[&RunFile]) -> Option<Caveat> {
     let taus: Vec<f64> =
         by_repeat.iter().filter_map(|run| Some(run.response.measured()?.mean_ms / 1e3)).collect();
     Caveat::first_repeat(&taus)
-}
-
-/// A caveat for the store.
-pub fn record(caveat: &Caveat) -> CaveatRecord {
-    CaveatRecord {
-        code: caveat.code().to_owned(),
-        severity: match caveat.severity() {
-            Severity::Note => SeverityRecord::Note,
-            Severity::Doubt => SeverityRecord::Doubt,
-            Severity::Invalid => SeverityRecord::Invalid,
-        },
-        text: caveat.to_string(),
-    }
 }
 
 /// The difference between the largest and the smallest tau of targets, where series differ in the target
@@ -233,14 +223,14 @@ mod tests {
         let good = summary(&four[..3]);
         four[3].response.mean_ms *= 9.0;
         four[3].stability = Verdict::TooShort;
-        let late = Caveat::GeneratorSaturated { utilisation: 99.0 };
-        four[3].caveats.push(record(&late));
+        let late = Caveat::generator(99.0).unwrap();
+        four[3].caveats.push(late.clone());
         let cell = summary(&four);
         assert!(cell.valid && cell.runs == 4 && cell.tau_ms == good.tau_ms, "{cell:?}");
         let named = cell.caveats.iter().find(|caveat| caveat.code == "runs-left-out");
         assert!(named.is_some_and(|caveat| caveat.text.ends_with(": c00-r4.")), "{:?}", cell.caveats);
         for run in &mut four {
-            run.caveats = vec![record(&late)];
+            run.caveats = vec![late.clone()];
         }
         let none = summary(&four);
         assert!(!none.valid && none.tau_ms.n == 4, "{none:?}");

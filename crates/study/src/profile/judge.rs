@@ -1,13 +1,13 @@
 //! What a run's record says of the run: settled or not, how independent its parts are, which doubts it raises.
 //! Asked after the last response, never while measuring.
 
-use super::cells::record;
 use super::figures::times;
 use super::observe::Observation;
-use crate::store::format::{CaveatRecord, NeighboursRecord, RunFile, Verdict};
+use crate::store::format::{NeighboursRecord, RunFile, Verdict};
 use evenkeel_core::Nanos;
+use evenkeel_core::caveat::threshold::GIVEN_UP_MAX;
 use evenkeel_core::caveat::{Caveat, FailedBy};
-use evenkeel_core::stability::{GIVEN_UP_MAX, Second, Stability};
+use evenkeel_core::stability::{Second, Stability};
 use evenkeel_core::statistics::{BATCHES, BatchMeans};
 use evenkeel_lab::load::{Interval, LoadResult};
 
@@ -54,16 +54,15 @@ pub(super) fn caveats(
     seen: Option<&Observation>,
     stability: &Stability,
     batches: Option<&BatchMeans>,
-) -> Vec<CaveatRecord> {
+) -> Vec<Caveat> {
     let counts = &load.counts;
     let errors = FailedBy::all(&counts.failed, &load.error_texts);
     let [lag, lag_tail, session_wait] = generator_caveats(load);
     let whole = seen.and_then(|seen| seen.sense.whole.as_ref());
-    let unseen =
-        whole.is_none().then(|| Caveat::NotAvailable { what: "CPU utilisation of the server".into() });
+    let unseen = whole.is_none().then(|| Caveat::not_available("CPU utilisation of the server"));
     let no_status = seen
         .is_none_or(|seen| seen.server.status.is_none())
-        .then(|| Caveat::NotAvailable { what: "status of the server".into() });
+        .then(|| Caveat::not_available("status of the server"));
     let found = [
         lag,
         lag_tail,
@@ -71,7 +70,7 @@ pub(super) fn caveats(
         Caveat::generator(busiest_percent(load)),
         Caveat::stability(stability),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
-        Caveat::failures(errors, counts.arrivals),
+        Caveat::failures(&errors, counts.arrivals),
         Caveat::backlog(load.backlog_at_end, counts.arrivals),
         Caveat::reconnects(load.reconnects),
         run.steal_percent().and_then(Caveat::steal),
@@ -81,7 +80,7 @@ pub(super) fn caveats(
         unseen,
         no_status,
     ];
-    found.iter().flatten().map(record).collect()
+    found.into_iter().flatten().collect()
 }
 
 fn throttled(around: &NeighboursRecord) -> Option<Caveat> {

@@ -5,7 +5,7 @@ use super::run::Study;
 use super::spec::Budget;
 use crate::store::format::{CellRecord, ProbeRecord};
 use evenkeel_core::Nanos;
-use evenkeel_core::stability::{ARRIVALS_MIN, SECONDS_MIN};
+use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, SECONDS_MIN};
 use evenkeel_core::statistics::pooled::length;
 
 /// Beyond this share of the saturation a queue has no length to plan with, only an end.

@@ -1,9 +1,8 @@
 //! Where a study is measured: machine, servers, plans.
 
 use super::StudyError;
-use super::cells::record;
 use super::site::Ready;
-use crate::store::format::{CaveatRecord, ManifestFile, PlanFile, ServerRecord, TargetRecord};
+use crate::store::format::{ManifestFile, PlanFile, ServerRecord, TargetRecord};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::data::{Stamp, tables_size};
 use evenkeel_os::stop::Stop;
@@ -93,16 +92,15 @@ fn stamp_words(stamp: &Stamp) -> BTreeMap<String, String> {
 }
 
 /// Doubts that follow from where it is measured, and so hold for every run.
-pub(super) fn caveats(plan: &PlanFile, found: &ManifestFile) -> Vec<CaveatRecord> {
+pub(super) fn caveats(plan: &PlanFile, found: &ManifestFile) -> Vec<Caveat> {
     let generator = &plan.settings.generator_cpus;
     let shared = |target: &TargetRecord| target.cpus.iter().filter(|cpu| generator.contains(cpu)).count();
     let shared_cpus = plan.targets.iter().map(shared).max().and_then(Caveat::shared_cpus);
     let page_cache = found.servers.iter().find_map(|server| {
         let method = server.variables.get("innodb_flush_method")?;
-        let flush_method = method.clone();
-        (!method.contains("DIRECT")).then_some(Caveat::PageCache { flush_method })
+        (!method.contains("DIRECT")).then(|| Caveat::page_cache(method))
     });
-    [shared_cpus, page_cache].iter().flatten().map(record).collect()
+    [shared_cpus, page_cache].into_iter().flatten().collect()
 }
 
 /// Runs of two servers must not be averaged: a study goes on where it began, or not at all.

@@ -6,7 +6,7 @@ use super::observe::Observation;
 use super::pooled;
 use super::site::Ready;
 use super::spec::{Process, StudySpec};
-use super::{StudyError, StudyEvent, around, cells, judge, preflight, stretch};
+use super::{StudyError, StudyEvent, around, judge, preflight, stretch};
 use crate::store::SenseRow;
 use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile};
 use evenkeel_core::Nanos;
@@ -123,7 +123,7 @@ fn add_sight(run: &mut RunFile, sight: Option<elsewhere::Sight>, seen: Option<&O
     let sensed = sight.sensed;
     if let Some(missing) = sensed.missing.as_ref().filter(|_| run.theta.is_none() && whole.is_some()) {
         let what = format!("the CPU use of the server: who was to tell it ({}) {missing}", sensed.by);
-        run.caveats.push(cells::record(&Caveat::NotAvailable { what }));
+        run.caveats.push(Caveat::not_available(&what));
     }
     run.sensed = Some(sensed);
 }

@@ -4,7 +4,7 @@ use super::site::Site;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent, order, summary};
 use crate::store::StudyFolder;
-use crate::store::format::{CaveatRecord, CellRecord, PlanFile, RunFile, SummaryFile};
+use crate::store::format::{Caveat, CellRecord, PlanFile, RunFile, SummaryFile};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
@@ -56,7 +56,7 @@ pub(super) struct Study<'a> {
     /// Those that stand, with the attempts that were set aside for them.
     pub runs: Vec<RunFile>,
     /// Doubts that hold for every run.
-    pub caveats: Vec<CaveatRecord>,
+    pub caveats: Vec<Caveat>,
     /// Cells when the plan was told last.
     cells_told: usize,
 }

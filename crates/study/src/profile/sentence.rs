@@ -2,7 +2,7 @@
 
 use super::summary::trust_reason;
 use crate::store::format::{BoundsRecord, PlanFile};
-use evenkeel_core::bounds::alone::NEIGHBOURS_MIN;
+use evenkeel_core::caveat::threshold::NEIGHBOURS_MIN;
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, TrustLimit};

@@ -7,7 +7,7 @@ use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
 use evenkeel_core::bounds::{RATES_FIRST, RunAt, Sequence, Step, Wanted};
-use evenkeel_core::stability::SECONDS_MIN;
+use evenkeel_core::caveat::threshold::SECONDS_MIN;
 
 /// A rate at which so many more runs failed than held, by their own generator, is given up, and the sequence with it:
 /// further runs would fail as well.

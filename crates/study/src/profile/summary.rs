@@ -1,14 +1,13 @@
 //! What follows from the finished runs: cells, trust limit, capacity, the one sentence.
 
 use super::answer;
-use super::cells::{self, record};
+use super::cells;
 use super::figures::{add_counts, estimate_record};
 use super::sentence::Findings;
 use crate::store::format::{
-    CaveatRecord, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord,
-    RunFile, SeverityRecord, SummaryFile, SweepRecord, Verdict,
+    Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord,
+    RunFile, Severity, SummaryFile, SweepRecord, Verdict,
 };
-use evenkeel_core::caveat::Caveat;
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::trust::{Capacity, Point, Settling, Tolerance, TrustLimit};
 
@@ -149,8 +148,8 @@ fn point(
 
 /// The first doubt that makes a cell's figures be about the generator instead of the server, by its code.
 fn invalid(cell: &CellSummary) -> Option<String> {
-    let found = cell.caveats.iter().find(|caveat| caveat.severity == SeverityRecord::Invalid)?;
-    Some(found.code.clone())
+    let found = cell.caveats.iter().find(|caveat| caveat.severity == Severity::Invalid)?;
+    Some(found.code.to_string())
 }
 
 fn settling(runs: &[&RunFile]) -> Settling {
@@ -219,12 +218,12 @@ fn group_label(plan: &PlanFile, group: &[usize]) -> String {
 }
 
 /// Doubts that belong to no single cell.
-fn caveats(plan: &PlanFile, done: u32, planned: u32) -> Vec<CaveatRecord> {
+fn caveats(plan: &PlanFile, done: u32, planned: u32) -> Vec<Caveat> {
     let incomplete = Caveat::incomplete(done, planned, plan.rates_known, &plan.id);
-    let not_reset = (plan.settings.reset == ResetRecord::Nothing).then_some(Caveat::NotReset);
-    let rises = first_block_rises(plan).then_some(Caveat::FirstBlockRises);
+    let not_reset = (plan.settings.reset == ResetRecord::Nothing).then(Caveat::not_reset);
+    let rises = first_block_rises(plan).then(Caveat::first_block_rises);
     let ends = plan.sweeps.iter().filter_map(|sweep| not_measured(plan, sweep));
-    incomplete.into_iter().chain(not_reset).chain(ends).chain(rises).map(|found| record(&found)).collect()
+    incomplete.into_iter().chain(not_reset).chain(ends).chain(rises).collect()
 }
 
 /// Whether sweeps were gone through upwards, and were more than one rate long.
@@ -237,9 +236,6 @@ fn first_block_rises(plan: &PlanFile) -> bool {
 
 fn not_measured(plan: &PlanFile, sweep: &SweepRecord) -> Option<Caveat> {
     let several = groups(plan).len() > 1;
-    (!sweep.not_measured_per_s.is_empty()).then(|| Caveat::RatesNotMeasured {
-        series: if several { group_label(plan, &sweep.series) } else { String::new() },
-        rates: sweep.not_measured_per_s.clone(),
-        reason: sweep.reason.clone(),
-    })
+    let series = if several { group_label(plan, &sweep.series) } else { String::new() };
+    Caveat::rates_not_measured(&series, &sweep.not_measured_per_s, &sweep.reason)
 }

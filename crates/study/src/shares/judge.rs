@@ -3,6 +3,7 @@
 use super::{Setting, signed, words};
 use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
+use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::share::experiment::{Experiment, Published, Treatment as Way, published};
 
 /// Latency counts as at the threshold within this, percent.
@@ -170,7 +171,7 @@ fn threshold(part: &Part, experiment: &Experiment) -> (String, &'static str, f64
     (part.name.clone(), "latency_ms", ms, format!("threshold {ms:.0} ms"))
 }
 
-fn caveats(live: bool) -> Vec<String> {
+fn caveats(live: bool) -> Vec<Caveat> {
     let last = match live {
         true => {
             "One run each. Hosts, clients and the array's clock shared the CPUs of one machine, so that latencies hold its \
@@ -181,16 +182,28 @@ fn caveats(live: bool) -> Vec<String> {
         }
     };
     [
-        "The array is a model: no cache, no cost of seeks, no other load. It was calibrated on the uncontrolled run of \
-         table 3, and the six disks of table 7 on that table's own, and on nothing else: these figures agree because they \
-         were made to.",
-        "Latencies that were published for the published law in figures 8, 9 and 11 and table 6 are read as \u{201c}near\u{201d} the \
-         threshold.",
-        "Mail and web servers of the publication's table 6 are clients that keep 32 reads outstanding.",
-        "Shares are not judged where they cannot be met or are not wanted. Below the threshold counts only while windows \
-         hold somebody back.",
-        last,
+        (
+            "array-is-a-model",
+            "The array is a model: no cache, no cost of seeks, no other load. It was calibrated on the uncontrolled run of \
+             table 3, and the six disks of table 7 on that table's own, and on nothing else: these figures agree because \
+             they were made to.",
+        ),
+        (
+            "published-latencies-are-read-as-near",
+            "Latencies that were published for the published law in figures 8, 9 and 11 and table 6 are read as \
+             \u{201c}near\u{201d} the threshold.",
+        ),
+        (
+            "clients-are-models",
+            "Mail and web servers of the publication's table 6 are clients that keep 32 reads outstanding.",
+        ),
+        (
+            "shares-not-judged",
+            "Shares are not judged where they cannot be met or are not wanted. Below the threshold counts only while windows \
+             hold somebody back.",
+        ),
+        ("one-run-each", last),
     ]
-    .map(str::to_owned)
+    .map(|(code, text)| Caveat::new(code, Severity::Note, text))
     .to_vec()
 }

@@ -9,9 +9,9 @@ pub use super::stretch::StretchRecord;
 pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
 pub use super::times::TimesRecord;
 pub use super::words::{
-    ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, SeverityRecord,
-    Verdict,
+    ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, Verdict,
 };
+pub use evenkeel_core::caveat::{Caveat, Severity};
 pub use evenkeel_site::elsewhere::{SensedBy, SensedRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -373,7 +373,8 @@ pub struct RunFile {
     /// Errors by code with one text each.
     pub error_texts: BTreeMap<u16, String>,
     /// Doubts about this run.
-    pub caveats: Vec<CaveatRecord>,
+    #[serde(with = "super::caveats")]
+    pub caveats: Vec<Caveat>,
     /// Where the CPU figures come from; absent in folders from before others than this machine could bring them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensed: Option<SensedRecord>,
@@ -433,15 +434,4 @@ pub struct KindRecord {
     pub lost: u64,
     /// Times.
     pub times: TimesRecord,
-}
-
-/// A doubt about a run, a cell or the whole.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CaveatRecord {
-    /// Name, for example `dispatch-lag`.
-    pub code: String,
-    /// How much it weighs.
-    pub severity: SeverityRecord,
-    /// A sentence with its evidence.
-    pub text: String,
 }

@@ -18,6 +18,7 @@
 mod attempts;
 mod batches;
 mod bounds;
+pub(crate) mod caveats;
 mod error;
 mod estimates;
 mod folder;
@@ -33,6 +34,7 @@ mod times;
 mod words;
 
 pub use attempts::add;
+pub use caveats::Caveats;
 pub use error::StoreError;
 pub use folder::{Listed, StudyFolder, list, resolve, run_name};
 pub use readers::{Distribution, IntervalRow, RunFolder, Table};

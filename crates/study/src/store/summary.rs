@@ -2,7 +2,7 @@
 
 use super::bounds::BoundsRecord;
 use super::estimates::EstimateInFile;
-use super::format::{CaveatRecord, CountsRecord, Verdict};
+use super::format::{Caveat, CountsRecord, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ pub struct SummaryFile {
     /// Cells in the order of series and rate.
     pub cells: Vec<CellSummary>,
     /// Doubts about the whole.
-    pub caveats: Vec<CaveatRecord>,
+    #[serde(with = "super::caveats")]
+    pub caveats: Vec<Caveat>,
     /// Runs finished.
     pub runs_done: u32,
     /// Runs planned, as far as known.
@@ -136,7 +137,8 @@ pub struct CellSummary {
     /// Whether it is valid (no caveat says otherwise).
     pub valid: bool,
     /// Doubts about the cell and, without repetition, its runs.
-    pub caveats: Vec<CaveatRecord>,
+    #[serde(with = "super::caveats")]
+    pub caveats: Vec<Caveat>,
     /// The part of `mu_ms` in which the threads of the probe waited for a CPU, ms.
     #[serde(default)]
     pub probe_wait_ms: EstimateRecord,

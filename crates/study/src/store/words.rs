@@ -19,19 +19,6 @@ words! {
 }
 
 words! {
-    /// How much a doubt weighs, the lightest first.
-    #[derive(PartialOrd, Ord)]
-    SeverityRecord {
-        /// Good to know; the figures stand.
-        Note = "note",
-        /// The figures may be off, or wider than they look.
-        Doubt = "doubt",
-        /// The measurement itself failed.
-        Invalid = "invalid",
-    }
-}
-
-words! {
     /// Whose CPU time theta counts.
     #[derive(Default)]
     DomainRecord {

@@ -307,7 +307,7 @@ fn a_list_ends_where_the_server_carries_no_more_also_after_a_stop() {
     let cells: Vec<(f64, u32)> = summary.cells.iter().map(|cell| (cell.rate_per_s, cell.runs)).collect();
     assert_eq!(cells, [(50.0, 2), (1_000_000.0, 2)]);
     assert_eq!((summary.runs_done, summary.runs_planned, summary.complete), (4, 4, true));
-    let told: Vec<&str> = summary.caveats.iter().map(|caveat| caveat.code.as_str()).collect();
+    let told: Vec<&str> = summary.caveats.iter().map(|caveat| &*caveat.code).collect();
     assert_eq!(told, ["rates-not-measured", "first-block-rises"]);
     assert!(summary.caveats[0].text.contains("2000000, 3000000 per second"), "{}", summary.caveats[0].text);
 }

@@ -5,6 +5,7 @@ use crate::format;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadResult};
 use evenkeel_study::profile::{kinds, orders_per_minute, times};
+use evenkeel_study::store::Caveats;
 use evenkeel_study::store::format::{KindRecord, TimesRecord};
 use std::fmt::Write as _;
 
@@ -33,8 +34,7 @@ pub fn json(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> serde_j
         "kinds": kinds(&result.kinds), "steps": kinds(&result.steps), "statements": kinds(&result.statements),
         "errors": result.error_texts,
         "series": stretches(plan, result),
-        "caveats": caveats.iter().map(|caveat| serde_json::json!({"code": caveat.code(), "text": caveat.to_string()}))
-            .collect::<Vec<_>>(),
+        "caveats": Caveats(caveats),
     })
 }
 

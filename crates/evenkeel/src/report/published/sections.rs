@@ -6,7 +6,8 @@ use crate::published::{Published, against, hosts, shown};
 use crate::report::legend::swatch;
 use crate::report::markup::Text;
 use crate::report::page::figure;
-use crate::report::sections::{section, table};
+use crate::report::sections::{evidence, section, table};
+use evenkeel_core::caveat::Caveat;
 use evenkeel_study::harness::{Cell, Figure, Part};
 use std::fmt::Write as _;
 
@@ -147,8 +148,12 @@ fn row(cell: &Cell<'_>, figures: &[&Figure], host: &str, (is_first, has_hosts): 
 
 /// What to know before relying on it.
 pub fn caveats(view: &Published<'_>) -> String {
-    let items: String = view.said.caveats.iter().map(|text| format!("<li>{}</li>\n", Text(text))).collect();
+    let items: String = view.said.caveats.iter().map(item).collect();
     section("caveats", "Caveats", "", &format!("<div class=\"caveats doubt\"><ul>{items}</ul></div>"))
+}
+
+fn item(caveat: &Caveat) -> String {
+    format!("<li>{}{}</li>\n", Text(&caveat.text), evidence(caveat))
 }
 
 /// Where it was measured, and how to measure it again.

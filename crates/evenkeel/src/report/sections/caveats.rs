@@ -1,16 +1,17 @@
 //! Every doubt by its cause, the gravest first; below, folded away, each in full.
 
 use super::section;
-use crate::caveats::{Doubt, Found, Severity, doubts, gather};
+use crate::caveats::{Doubt, Found, doubts, gather, numbers};
 use crate::report::markup::Text;
 use crate::report::study::Study;
+use evenkeel_core::caveat::{Caveat, Severity};
 use std::fmt::Write as _;
 
 /// All caveats, by severity and cause.
 pub fn caveats(study: &Study<'_>) -> String {
     let doubts = doubts(study.plan, study.summary, study.runs);
     let mut inner = String::new();
-    for severity in Severity::ALL {
+    for severity in Severity::GRAVEST_FIRST {
         let of_severity = doubts.iter().filter(|doubt| doubt.severity == severity);
         let items: String = of_severity.map(item).collect();
         if !items.is_empty() {
@@ -49,7 +50,7 @@ fn item(doubt: &Doubt) -> String {
         Text(&doubt.name),
         Text(&doubt.touches),
         Text(&place),
-        Text(&doubt.evidence)
+        Text(&doubt.seen)
     )
 }
 
@@ -80,5 +81,14 @@ fn one(found: &Found<'_>) -> String {
     if !found.cells.is_empty() {
         let _ = write!(cells, " <span class=\"where\">{}</span>", Text(&found.places()));
     }
-    format!("<li>{}{cells} <code>{}</code></li>\n", Text(&found.caveat.text), Text(&found.caveat.code))
+    let Caveat { code, text, .. } = found.caveat;
+    format!("<li>{}{cells} <code>{}</code>{}</li>\n", Text(text), Text(code), evidence(found.caveat))
+}
+
+/// The numbers behind a caveat, on a line of their own below it; nothing where none are kept.
+pub fn evidence(caveat: &Caveat) -> String {
+    match numbers(caveat) {
+        none if none.is_empty() => none,
+        numbers => format!("<br><small>{}</small>", Text(&numbers)),
+    }
 }

@@ -4,7 +4,7 @@ use crate::failed;
 use crate::format;
 use crate::report::markup::Text;
 use crate::report::study::Study;
-use evenkeel_core::bounds::alone::NEIGHBOURS_MIN;
+use evenkeel_core::caveat::threshold::NEIGHBOURS_MIN;
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
 use evenkeel_study::store::format::{
     BoundsRecord, CellSummary, EstimateRecord, HeadlineRecord, RangeRecord, Verdict,

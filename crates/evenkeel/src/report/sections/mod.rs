@@ -11,7 +11,7 @@ mod server;
 mod split;
 mod timelines;
 
-pub use caveats::caveats;
+pub use caveats::{caveats, evidence};
 pub use cells::cells;
 pub use environment::{TELLING, environment, settings, spoken};
 pub use guide::guide;

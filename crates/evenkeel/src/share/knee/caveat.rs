@@ -2,14 +2,8 @@
 
 use super::Sweep;
 use crate::format;
-use std::fmt;
+use evenkeel_core::caveat::{ALLOCATED_LEAST, Caveat, READ_LEAST_S, READS_MIN, Severity};
 
-/// A step with fewer reads gives its mean latency to no better than a tenth (standard error of exponential latencies).
-const READS_LEAST: u64 = 100;
-/// No disk or flash ends a read in less; memory does.
-const MEMORY_S: f64 = 20e-6;
-/// A file of which less is on the storage has holes, or is compressed; file systems round a little.
-const ALLOCATED_LEAST: f64 = 0.95;
 /// Threads of a backing without io_uring.
 const THREADS: u32 = 16;
 
@@ -30,106 +24,80 @@ pub struct Storage {
     pub free: Option<u64>,
 }
 
-/// A doubt about a knee, with its evidence.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Caveat {
-    /// It is a knee of these reads only.
-    ReadsOnly {
-        /// Bytes of each.
-        block: u64,
-    },
-    /// Who else used the storage meanwhile is not known.
-    OthersUnknown,
-    /// The page cache may have answered.
-    PageCache {
-        /// Whether all of the storage fits into free memory; `None` where that is not known.
-        fits: Option<bool>,
-    },
-    /// Parts of the file are nowhere on the storage, and read at once.
-    Holes {
-        /// Bytes of it that are.
-        allocated: u64,
-        /// Its size in bytes.
-        bytes: u64,
-    },
-    /// Answers came faster than storage gives them.
-    Memory {
-        /// Mean latency at the least depth, in seconds.
-        latency_s: f64,
-    },
-    /// A depth was measured with too few reads.
-    FewReads {
-        /// The depth at which it was seen.
-        depth: u32,
-        /// Reads of its shortest step.
-        reads: u64,
-    },
-    /// Fewer reads reached the storage at once than were outstanding.
-    Threads,
+/// It is a knee of these reads only.
+pub fn reads_only(block: u64) -> Caveat {
+    let text = format!("a knee of reads of {}: writes and larger ones may cost more", format::bytes(block));
+    Caveat::new("reads-only", Severity::Note, text).with("block_bytes", block as f64)
 }
 
-impl Caveat {
-    /// A word for programs.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::ReadsOnly { .. } => "reads-only",
-            Self::OthersUnknown => "others-unknown",
-            Self::PageCache { .. } => "page-cache",
-            Self::Holes { .. } => "holes",
-            Self::Memory { .. } => "memory",
-            Self::FewReads { .. } => "few-reads",
-            Self::Threads => "threads",
-        }
-    }
-
-    /// Whether it goes with every knee, and says nothing of this one.
-    pub fn is_general(&self) -> bool {
-        matches!(self, Self::ReadsOnly { .. } | Self::OthersUnknown)
-    }
+/// Who else used the storage meanwhile is not known.
+fn others_unknown() -> Caveat {
+    let text = "what other hosts did on the storage meanwhile is in the figures: measure it alone";
+    Caveat::new("others-unknown", Severity::Note, text)
 }
 
-impl fmt::Display for Caveat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ReadsOnly { block } => {
-                write!(
-                    f,
-                    "a knee of reads of {}: writes and larger ones may cost more",
-                    format::bytes(*block)
-                )
-            }
-            Self::OthersUnknown => f.write_str(
-                "what other hosts did on the storage meanwhile is in the figures: measure it alone",
-            ),
-            Self::PageCache { fits } => {
-                let size = match fits {
-                    Some(true) => "and all of it fits into free memory",
-                    Some(false) => "as far as memory goes",
-                    None => "as far as it goes",
-                };
-                write!(f, "the page cache answers, {size}: --direct measures the storage")
-            }
-            Self::Holes { allocated, bytes } => {
-                let (allocated, bytes) = (format::bytes(*allocated), format::bytes(*bytes));
-                write!(
-                    f,
-                    "of {bytes} the file has {allocated} on the storage: holes are read at once, fill it"
-                )
-            }
-            Self::Memory { latency_s } => {
-                let time = format::time(latency_s * 1e3);
-                write!(f, "one read takes {time}: memory answers so fast, not storage")
-            }
-            Self::FewReads { depth, reads } => {
-                let reads = format::counted(*reads as usize, "read");
-                write!(f, "{reads} in a step with {depth} outstanding: measure for longer, --seconds")
-            }
-            Self::Threads => write!(
-                f,
-                "threads did the I/O, {THREADS} at once: the kernel allows no io_uring, and deeper is not measured"
-            ),
-        }
-    }
+/// The page cache may have answered. Where the free memory is not known, nobody knows whether all of the storage fits into it.
+pub fn page_cache(bytes: u64, free: Option<u64>) -> Caveat {
+    let size = match free.map(|free| bytes <= free) {
+        Some(true) => "and all of it fits into free memory",
+        Some(false) => "as far as memory goes",
+        None => "as far as it goes",
+    };
+    let text = format!("the page cache answers, {size}: --direct measures the storage");
+    Caveat::new("page-cache", Severity::Doubt, text)
+        .with("storage_bytes", bytes as f64)
+        .with("free_bytes", free.map(|free| free as f64))
+}
+
+/// Parts of the file are nowhere on the storage, and read at once.
+fn holes(allocated: u64, bytes: u64) -> Option<Caveat> {
+    let least = ALLOCATED_LEAST * bytes as f64;
+    let text = format!(
+        "of {} the file has {} on the storage: holes are read at once, fill it",
+        format::bytes(bytes),
+        format::bytes(allocated)
+    );
+    ((allocated as f64) < least).then(|| {
+        Caveat::new("holes", Severity::Doubt, text)
+            .with("allocated_bytes", allocated as f64)
+            .with("file_bytes", bytes as f64)
+            .with("least_bytes", least)
+    })
+}
+
+/// Answers came faster than storage gives them: from the mean latency at the least depth.
+fn memory(latency_s: f64) -> Option<Caveat> {
+    let text =
+        format!("one read takes {}: memory answers so fast, not storage", format::time(latency_s * 1e3));
+    (latency_s < READ_LEAST_S).then(|| {
+        Caveat::new("memory", Severity::Doubt, text)
+            .with("latency_s", latency_s)
+            .with("least_s", READ_LEAST_S)
+    })
+}
+
+/// A depth was measured with too few reads: from those of its shortest step.
+fn few_reads(depth: u32, reads: u64) -> Option<Caveat> {
+    let counted = format::counted(reads as usize, "read");
+    let text = format!("{counted} in a step with {depth} outstanding: measure for longer, --seconds");
+    (reads < READS_MIN).then(|| {
+        Caveat::new("few-reads", Severity::Doubt, text)
+            .with("depth", f64::from(depth))
+            .with("reads", reads as f64)
+            .with("least_reads", READS_MIN as f64)
+    })
+}
+
+/// Fewer reads reached the storage at once than were outstanding.
+fn threads(depth_max: u32) -> Option<Caveat> {
+    let text = format!(
+        "threads did the I/O, {THREADS} at once: the kernel allows no io_uring, and deeper is not measured"
+    );
+    (depth_max > THREADS).then(|| {
+        Caveat::new("threads", Severity::Doubt, text)
+            .with("threads", f64::from(THREADS))
+            .with("depth_max", f64::from(depth_max))
+    })
 }
 
 /// All that there is to doubt, the general last.
@@ -139,48 +107,37 @@ pub fn caveats(storage: &Storage, sweep: &Sweep, block: u64) -> Vec<Caveat> {
         found.extend(of_storage(storage));
         found.extend(of_speed(storage, sweep));
     }
-    found.extend(few_reads(sweep));
-    found.extend([Caveat::ReadsOnly { block }, Caveat::OthersUnknown]);
+    let least = sweep.rounds.iter().flatten().min_by_key(|step| step.reads);
+    found.extend(least.and_then(|step| few_reads(step.point.depth, step.reads)));
+    found.extend([reads_only(block), others_unknown()]);
     found
 }
 
 /// What there is to doubt about costs, whatever was measured.
 pub fn storage_caveats(storage: &Storage) -> Vec<Caveat> {
     let mut found = if storage.simulated { Vec::new() } else { of_storage(storage) };
-    found.push(Caveat::OthersUnknown);
+    found.push(others_unknown());
     found
 }
 
 fn of_storage(storage: &Storage) -> Vec<Caveat> {
-    let mut found = Vec::new();
-    if !storage.direct {
-        found.push(Caveat::PageCache { fits: storage.free.map(|free| storage.bytes <= free) });
-    }
-    let sparse = |&allocated: &u64| (allocated as f64) < ALLOCATED_LEAST * storage.bytes as f64;
-    if let Some(allocated) = storage.allocated.filter(sparse) {
-        found.push(Caveat::Holes { allocated, bytes: storage.bytes });
-    }
-    found
+    let cached = (!storage.direct).then(|| page_cache(storage.bytes, storage.free));
+    let holes = storage.allocated.and_then(|allocated| holes(allocated, storage.bytes));
+    cached.into_iter().chain(holes).collect()
 }
 
 fn of_speed(storage: &Storage, sweep: &Sweep) -> Vec<Caveat> {
     let firsts = sweep.rounds.iter().filter_map(|round| round.first());
     let latency_s = firsts.map(|step| step.point.latency_s).fold(f64::INFINITY, f64::min);
     let depths = sweep.rounds.iter().flatten().map(|step| step.point.depth);
-    let mut found = Vec::new();
-    if latency_s < MEMORY_S {
-        found.push(Caveat::Memory { latency_s });
-    }
-    if storage.executor.contains("threads") && depths.max().is_some_and(|depth| depth > THREADS) {
-        found.push(Caveat::Threads);
-    }
-    found
+    let by_threads = storage.executor.contains("threads");
+    let depth_max = depths.max().filter(|_| by_threads);
+    memory(latency_s).into_iter().chain(depth_max.and_then(threads)).collect()
 }
 
-fn few_reads(sweep: &Sweep) -> Option<Caveat> {
-    let least = sweep.rounds.iter().flatten().min_by_key(|step| step.reads)?;
-    let few = Caveat::FewReads { depth: least.point.depth, reads: least.reads };
-    (least.reads < READS_LEAST).then_some(few)
+/// How a caveat begins in the terminal: whether it goes with every measurement, or speaks against this one.
+pub fn label(caveat: &Caveat) -> &'static str {
+    if caveat.severity == Severity::Note { "note" } else { "warning" }
 }
 
 #[cfg(test)]
@@ -188,6 +145,7 @@ mod tests {
     use super::*;
     use crate::share::knee::Step;
     use evenkeel_core::share::knee::Point;
+    use std::borrow::Cow;
 
     fn storage() -> Storage {
         Storage {
@@ -205,10 +163,14 @@ mod tests {
         Sweep { rounds: vec![vec![step(1), step(32)]], latencies: Vec::new() }
     }
 
-    fn codes(storage: &Storage, sweep: &Sweep) -> Vec<&'static str> {
+    fn codes(storage: &Storage, sweep: &Sweep) -> Vec<Cow<'static, str>> {
         let found = caveats(storage, sweep, 16_384);
         assert!(found.iter().all(|caveat| !caveat.to_string().is_empty()));
-        found.iter().filter(|caveat| !caveat.is_general()).map(Caveat::code).collect()
+        found
+            .into_iter()
+            .filter(|caveat| caveat.severity > Severity::Note)
+            .map(|caveat| caveat.code)
+            .collect()
     }
 
     #[test]
@@ -233,5 +195,17 @@ mod tests {
     fn a_simulated_array_gives_its_times_whatever_is_behind_it() {
         let simulated = Storage { simulated: true, direct: false, allocated: Some(0), ..storage() };
         assert_eq!(codes(&simulated, &measured(1_000, 9e-6)), [""; 0]);
+    }
+
+    #[test]
+    fn the_numbers_behind_a_doubt_stand_beside_their_bounds() {
+        let found = caveats(&storage(), &measured(99, 9e-6), 16_384);
+        let of = |code: &str, name: &str| {
+            let caveat = found.iter().find(|caveat| caveat.code == code)?;
+            caveat.evidence.get(name).copied()
+        };
+        assert_eq!((of("memory", "latency_s"), of("memory", "least_s")), (Some(9e-6), Some(READ_LEAST_S)));
+        assert_eq!((of("few-reads", "reads"), of("few-reads", "least_reads")), (Some(99.0), Some(100.0)));
+        assert_eq!(of("reads-only", "block_bytes"), Some(16_384.0));
     }
 }

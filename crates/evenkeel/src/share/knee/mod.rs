@@ -12,7 +12,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use caveat::{Caveat, Storage, caveats, storage_caveats};
+pub use caveat::{Storage, caveats, label, storage_caveats};
 pub use client::Step;
 pub use show::{DEPTH_MOST, Measurement, json, text};
 pub use sweep::{Sweep, SweepPlan, sweep};

@@ -1,9 +1,11 @@
 //! What came of a sweep, for people and for programs.
 
-use super::{Caveat, Sweep, SweepPlan};
+use super::{Sweep, SweepPlan, label};
 use crate::format::{TimeUnit, count, fixed, percent, significant, time};
 use crate::table::{GridColumn, Ink, Look, Place, lines};
+use evenkeel_core::caveat::Caveat;
 use evenkeel_core::share::knee::{Judgment, PART_OF_PEAK, Verdict};
+use evenkeel_study::store::Caveats;
 use serde_json::{Value, json};
 
 /// Quantile that is shown of latencies.
@@ -74,8 +76,7 @@ pub fn text(measured: &Measurement<'_>, look: Look) -> String {
     let mut text = lines(columns(measured), &[], look);
     text.push_str(&format!("\n{}\nnext: {}\n", sentence(measured), measured.next()));
     for caveat in measured.caveats {
-        let kind = if caveat.is_general() { "note" } else { "warning" };
-        text.push_str(&format!("{kind}: {caveat}\n"));
+        text.push_str(&format!("{}: {caveat}\n", label(caveat)));
     }
     text
 }
@@ -176,8 +177,7 @@ pub fn json(measured: &Measurement<'_>, backing: Value) -> Value {
         "backing": backing,
         "depths": (0..judgment.curve.len()).map(depth).collect::<Vec<_>>(),
         "next": measured.next(),
-        "caveats": measured.caveats.iter().map(|caveat| json!({"code": caveat.code(), "text": caveat.to_string()}))
-            .collect::<Vec<_>>(),
+        "caveats": Caveats(measured.caveats),
     })
 }
 

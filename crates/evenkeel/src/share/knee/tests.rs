@@ -1,5 +1,6 @@
 //! Sweeps over toy storage, and what is said of curves whose formula is known.
 
+use super::caveat::{page_cache, reads_only};
 use super::*;
 use crate::table::Look;
 use evenkeel_core::Nanos;
@@ -166,7 +167,7 @@ fn shown(rounds: &[f64], throughput: impl Fn(f64) -> f64) -> (String, Value) {
     let plan = plan(&depths, rounds.len() as u32);
     let sweep = Sweep { rounds, latencies };
     let judgment = judge(&sweep.points()).unwrap();
-    let caveats = [Caveat::PageCache { fits: Some(true) }, Caveat::ReadsOnly { block: 16_384 }];
+    let caveats = [page_cache(1 << 30, Some(1 << 34)), reads_only(16_384)];
     let measured = Measurement { plan: &plan, sweep: &sweep, judgment: &judgment, caveats: &caveats };
     (text(&measured, Look { width: 100, colour: false }), json(&measured, object!({"path": "/dev/sdb"})))
 }
@@ -197,6 +198,7 @@ fn a_threshold_stands_with_its_range_and_with_what_to_type() {
     let (least, most) = (json["threshold_ms_least"].as_f64(), json["threshold_ms_most"].as_f64());
     assert!(least < json["threshold_ms"].as_f64() && json["threshold_ms"].as_f64() < most, "{json}");
     assert_eq!(json["caveats"][0]["code"], "page-cache");
+    assert_eq!(json["caveats"][1]["evidence"]["block_bytes"], 16_384.0);
 }
 
 #[test]

@@ -5,9 +5,10 @@ use crate::harness::{Cell, Plan, Run, cells};
 use crate::throttling::figures::{SETTLED, SETTLED_AT, WAITED};
 use crate::throttling::record::{Setting, Settle, Way};
 use crate::throttling::verdict::settled;
+use evenkeel_core::caveat::{Caveat, Severity};
 
 /// Whether points of the published rule were measured where it came to rest.
-pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<String> {
+pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     let has_rule = |part: &crate::harness::Part| {
         part.factors
             .iter()
@@ -18,23 +19,35 @@ pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<String> {
         return Vec::new();
     }
     let Some(settle) = setting.settle else {
-        return vec!["The points of the study's rule did not wait until its limit had settled.".to_owned()];
+        let text = "The points of the study's rule did not wait until its limit had settled.";
+        return vec![Caveat::new("rule-not-waited-for", Severity::Doubt, text)];
     };
     let (span, most) = (format::seconds(settle.span_s), format::seconds(settle.most_s));
-    let mut found = vec![format!(
+    let text = format!(
         "A point of the study's rule begins when its limit has not moved for {span}, the span of its means, or after {most}: \
          then it has not settled. {}.",
         came_to_rest(plan, runs)
-    )];
-    if settle.span_s < Settle::PUBLISHED_S {
-        found.push(format!(
-            "The span of the study's rule is {span} instead of the published {}, and all of the rule with it: it decides \
-             sixty times in a span, and throughput of a shorter span scatters more.",
-            format::seconds(Settle::PUBLISHED_S)
-        ));
-    }
-    found.push("After the step nothing waits for the study's rule: that is to show how it moves.".to_owned());
-    found
+    );
+    let waits = Caveat::new("rule-waited-for", Severity::Note, text)
+        .with("span_s", settle.span_s)
+        .with("waited_at_most_s", settle.most_s);
+    let text = "After the step nothing waits for the study's rule: that is to show how it moves.";
+    let moves = Caveat::new("step-not-waited-for", Severity::Note, text);
+    [Some(waits), short_span(settle.span_s), Some(moves)].into_iter().flatten().collect()
+}
+
+fn short_span(span_s: f64) -> Option<Caveat> {
+    let text = format!(
+        "The span of the study's rule is {} instead of the published {}, and all of the rule with it: it decides \
+         sixty times in a span, and throughput of a shorter span scatters more.",
+        format::seconds(span_s),
+        format::seconds(Settle::PUBLISHED_S)
+    );
+    (span_s < Settle::PUBLISHED_S).then(|| {
+        Caveat::new("rule-of-a-short-span", Severity::Doubt, text)
+            .with("span_s", span_s)
+            .with("published_s", Settle::PUBLISHED_S)
+    })
 }
 
 /// `Settled: 1 client after 60 s to 63 s at a limit of 8; not settled: 64 clients in 3 of 3 runs`.
@@ -97,7 +110,9 @@ mod tests {
 
     #[test]
     fn points_of_the_published_rule_say_when_it_settled_or_that_it_did_not() {
-        let said = |setting: &Setting, runs: &[Run]| caveats(&plan(), setting, runs).join("\n");
+        let said = |setting: &Setting, runs: &[Run]| -> String {
+            caveats(&plan(), setting, runs).iter().map(|caveat| format!("{caveat}\n")).collect()
+        };
         let mut runs = falling();
         let full = said(&setting(), &runs);
         for part in [

@@ -3,10 +3,12 @@
 use super::figures::{CostsPlan, Found, Measured, name};
 use crate::config::costs::text as table_text;
 use crate::format::{fixed, percent, significant};
-use crate::share::knee::Caveat;
+use crate::share::knee::label;
 use crate::table::{GridColumn, Ink, Look, Place, lines};
 use anyhow::Result;
+use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::share::knee::RISE_MOST;
+use evenkeel_study::store::Caveats;
 use serde_json::{Value, json as object};
 
 /// The table, the flags and the lines of a file that take it over, and the doubts.
@@ -26,12 +28,8 @@ pub fn text(found: &Found, plan: &CostsPlan, caveats: &[Caveat], look: Look) -> 
     text.push_str(&format!("or in a file: [costs] read = \"{reads}\""));
     text.push_str(&if writes.is_empty() { "\n".to_owned() } else { format!("  write = \"{writes}\"\n") });
     text.push_str("note: all hosts of the storage have to take the same; a host that does not is told of\n");
-    for doubt in doubts(found, plan, error) {
-        text.push_str(&format!("warning: {doubt}\n"));
-    }
-    for caveat in caveats.iter().filter(|caveat| !matches!(caveat, Caveat::ReadsOnly { .. })) {
-        let kind = if caveat.is_general() { "note" } else { "warning" };
-        text.push_str(&format!("{kind}: {caveat}\n"));
+    for caveat in doubts(found, plan, error).iter().chain(caveats) {
+        text.push_str(&format!("{}: {caveat}\n", label(caveat)));
     }
     Ok(text)
 }
@@ -69,30 +67,43 @@ fn columns(found: &Found) -> Vec<GridColumn> {
 }
 
 /// What there is to doubt about these figures.
-fn doubts(found: &Found, plan: &CostsPlan, error: f64) -> Vec<String> {
-    let mut doubts = Vec::new();
+fn doubts(found: &Found, plan: &CostsPlan, error: f64) -> Vec<Caveat> {
+    [not_known(plan, error), rises(found), filling(found), no_writes(plan)].into_iter().flatten().collect()
+}
+
+fn not_known(plan: &CostsPlan, error: f64) -> Option<Caveat> {
     // Of a quotient of two means that are known as well as was asked for.
-    if error > std::f64::consts::SQRT_2 * plan.error {
-        doubts.push("not all are known as well as they should be: measure for longer (--limit)".to_owned());
-    }
-    if found.rise > RISE_MOST {
-        doubts.push(format!(
-            "throughput still rises with {} outstanding: what hosts add to a latency is in the costs (--depth-max)",
-            found.depth
-        ));
-    }
-    if found.filling {
-        doubts.push(
-            "throughput of writes kept falling while a cache was filled: measure later in the filling (--fill)".to_owned(),
-        );
-    }
-    if plan.writes.is_empty() {
-        doubts.push(
-            "writes were not measured and are taken to cost what reads cost: --overwrite does, and destroys what is there"
-                .to_owned(),
-        );
-    }
-    doubts
+    let tolerated = std::f64::consts::SQRT_2 * plan.error;
+    let text = "not all are known as well as they should be: measure for longer (--limit)";
+    (error > tolerated).then(|| {
+        Caveat::new("costs-uncertain", Severity::Doubt, text)
+            .with("worst_standard_error_percent", 100.0 * error)
+            .with("tolerated_percent", 100.0 * tolerated)
+    })
+}
+
+fn rises(found: &Found) -> Option<Caveat> {
+    let text = format!(
+        "throughput still rises with {} outstanding: what hosts add to a latency is in the costs (--depth-max)",
+        found.depth
+    );
+    (found.rise > RISE_MOST).then(|| {
+        Caveat::new("throughput-rises", Severity::Doubt, text)
+            .with("rise_percent", 100.0 * found.rise)
+            .with("tolerated_percent", 100.0 * RISE_MOST)
+            .with("depth", f64::from(found.depth))
+    })
+}
+
+fn filling(found: &Found) -> Option<Caveat> {
+    let text =
+        "throughput of writes kept falling while a cache was filled: measure later in the filling (--fill)";
+    found.filling.then(|| Caveat::new("cache-filling", Severity::Doubt, text))
+}
+
+fn no_writes(plan: &CostsPlan) -> Option<Caveat> {
+    let text = "writes were not measured and are taken to cost what reads cost: --overwrite does, and destroys what is there";
+    plan.writes.is_empty().then(|| Caveat::new("writes-not-measured", Severity::Doubt, text))
 }
 
 /// One object with everything.
@@ -110,12 +121,14 @@ pub fn json(found: &Found, plan: &CostsPlan, caveats: &[Caveat], backing: Value)
             "throughput_per_s": measured.throughputs, "ios": measured.ios, "latency_ms": 1e3 * measured.latency_s,
         })
     };
+    // Those of before read their texts alone, beside the doubts about what was measured.
+    let doubts = doubts(found, plan, error);
+    let warnings: Vec<String> = doubts.iter().map(ToString::to_string).collect();
+    let all: Vec<Caveat> = doubts.into_iter().chain(caveats.iter().cloned()).collect();
     Ok(object!({
         "cost_read": reads, "cost_write": (!writes.is_empty()).then_some(&writes), "flags": flags(&reads, &writes),
         "outstanding": found.depth, "worst_relative_error": error, "filling": found.filling,
         "kinds": found.kinds.iter().enumerate().map(kind).collect::<Vec<_>>(),
-        "warnings": doubts(found, plan, error), "backing": backing, "seed": plan.seed.0,
-        "caveats": caveats.iter().map(|caveat| object!({"code": caveat.code(), "text": caveat.to_string()}))
-            .collect::<Vec<_>>(),
+        "warnings": warnings, "backing": backing, "seed": plan.seed.0, "caveats": Caveats(&all),
     }))
 }

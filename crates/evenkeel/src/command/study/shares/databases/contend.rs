@@ -189,8 +189,8 @@ fn outcome(setting: &Setting, key: Key, watch: Watch, measured: &Loaded, lull: O
         hosts[host] = figures(result, watch.figures(host, within(setting)));
         // Clients that do not think are always under way.
         let found = command::caveats(plan, result);
-        let doubts = found.iter().filter(|caveat| !matches!(caveat, Caveat::BacklogAtEnd { .. }));
-        caveats.extend(doubts.map(|caveat| format!("host {}: {caveat}", NAMES[host])));
+        let doubts = found.into_iter().filter(|caveat| caveat.code != "backlog-at-end");
+        caveats.extend(doubts.map(|caveat: Caveat| caveat.of(&format!("host {}: ", NAMES[host]))));
     }
     Run { key, hosts, periods: watch.periods, lull, caveats }
 }

@@ -85,87 +85,10 @@ pub fn cause(code: &str) -> Option<(&'static Cause, usize)> {
     CAUSES.iter().find_map(|cause| Some((cause, cause.codes.iter().position(|known| known.contains(&code))?)))
 }
 
-/// Codes whose figure is the worse the smaller it is.
-const LESS_IS_WORSE: [&str; 2] = ["too-few-runs", "stability-unknown"];
-
-/// How bad a caveat is among those of its code: its first number, which texts of one code have at one place.
-pub fn badness(code: &str, text: &str) -> f64 {
-    let number = first_number(text).unwrap_or(0.0);
-    if LESS_IS_WORSE.contains(&code) { -number } else { number }
-}
-
-fn first_number(text: &str) -> Option<f64> {
-    let start = text.find(|character: char| character.is_ascii_digit())?;
-    let rest = &text[start..];
-    let end = rest.find(|character: char| !character.is_ascii_digit() && character != '.');
-    rest[..end.unwrap_or(rest.len())].trim_end_matches('.').parse().ok()
-}
-
-/// What was seen, without what it means: the first sentence up to its semicolon.
-pub fn evidence(text: &str) -> &str {
-    let first = sentences(text).into_iter().next().unwrap_or_default();
-    parted(first, "; ")[0].trim_end_matches("; ").trim_end_matches('.')
-}
-
-/// What to do: the last sentence of several.
-pub fn own_remedy(text: &str) -> &str {
-    sentences(text).into_iter().skip(1).next_back().unwrap_or_default()
-}
-
-/// Sentences without how many runs of a cell share them. A point within a number or a name ends none.
-fn sentences(text: &str) -> Vec<&str> {
-    let shared = text.rfind(" (in ").filter(|_| text.ends_with(" runs)"));
-    parted(&text[..shared.unwrap_or(text.len())], ". ").into_iter().map(str::trim).collect()
-}
-
-/// The parts of a text, each with the mark at its end; at least one. A mark between “ and ” is a server's, and parts nothing.
-fn parted<'a>(text: &'a str, mark: &str) -> Vec<&'a str> {
-    let (mut parts, mut start, mut quoted) = (Vec::new(), 0, false);
-    for (at, letter) in text.char_indices() {
-        quoted = match letter {
-            '“' => true,
-            '”' => false,
-            _ => quoted,
-        };
-        if !quoted && at >= start && text[at..].starts_with(mark) {
-            parts.push(&text[start..at + mark.len()]);
-            start = at + mark.len();
-        }
-    }
-    if start < text.len() || parts.is_empty() {
-        parts.push(&text[start..]);
-    }
-    parts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::caveat::Caveat;
-
-    #[test]
-    fn a_text_is_parted_into_what_was_seen_and_what_to_do() {
-        let text = "The hypervisor took 6.9 % of the CPU time away; the figures depend on the neighbours. Measure \
-                    elsewhere. (in 2 of 3 runs)";
-        assert_eq!(evidence(text), "The hypervisor took 6.9 % of the CPU time away");
-        assert_eq!(own_remedy(text), "Measure elsewhere.");
-        assert_eq!((evidence("One."), own_remedy("One.")), ("One", ""));
-        assert_eq!((evidence(""), own_remedy("")), ("", ""));
-    }
-
-    #[test]
-    fn the_words_of_a_server_are_not_parted() {
-        let text = "2 failed, by error 1064 “Wrong; see a. b. c (in 2 of 3 runs)”; errors are fast. Mend it. (in 1 of 2 runs)";
-        assert_eq!(evidence(text), "2 failed, by error 1064 “Wrong; see a. b. c (in 2 of 3 runs)”");
-        assert_eq!(own_remedy(text), "Mend it.");
-    }
-
-    #[test]
-    fn more_is_worse_but_for_what_there_should_be_more_of() {
-        assert!(badness("steal", "took 12.5 % away") > badness("steal", "took 6.9. Then"));
-        assert!(badness("too-few-runs", "With 2 runs") > badness("too-few-runs", "With 4 runs"));
-        assert_eq!(badness("steal", "nothing"), 0.0);
-    }
+    use crate::caveat::Caveat;
 
     #[test]
     fn no_code_has_two_causes_and_each_is_one_that_caveats_have() {
@@ -174,11 +97,12 @@ mod tests {
         for (at, code) in codes.iter().enumerate() {
             assert!(!codes[..at].contains(code), "{code}");
         }
-        for caveat in [Caveat::Steal { percent: 3.0 }, Caveat::TooFewRuns { runs: 2 }, Caveat::NotReset] {
-            assert!(cause(caveat.code()).is_some(), "{}", caveat.code());
+        let few = [Caveat::steal(3.0), Caveat::runs(2), Some(Caveat::not_reset())];
+        for caveat in few.into_iter().flatten() {
+            assert!(cause(&caveat.code).is_some(), "{}", caveat.code);
         }
-        let fewer = Caveat::FewerSessions { sessions: 6, asked: 9, limit: String::new() };
-        let [(one, first), (other, second)] = ["session-wait", fewer.code()].map(|code| cause(code).unwrap());
+        let fewer = Caveat::fewer_sessions(6, 9, "").unwrap();
+        let [(one, first), (other, second)] = ["session-wait", &fewer.code].map(|code| cause(code).unwrap());
         assert!(one == other && first < second, "{one:?} {other:?}");
         assert_eq!(cause("never-heard-of"), None);
     }

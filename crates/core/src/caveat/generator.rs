@@ -1,0 +1,108 @@
+//! Doubts about the load generator: whether it sent requests when they were due, and what it shared with the server.
+
+use super::Severity::{Doubt, Invalid, Note};
+use super::{
+    Caveat, GENERATOR_CPU_MAX, LAG_ALWAYS_TOLERATED, LAG_SHARE_MAX, LAG_TAIL_ALWAYS_TOLERATED,
+    LAG_TAIL_SHARE_MAX, SESSION_WAIT_ALWAYS_TOLERATED, SESSION_WAIT_SHARE_MAX, plural,
+};
+use crate::time::Nanos;
+
+impl Caveat {
+    /// The generator sent its requests late: from the means of the dispatch lag, which is the error of the mean response
+    /// time, and of the response time of the run.
+    pub fn lag(lag_mean: Nanos, tau: Nanos) -> Option<Self> {
+        let tolerated = tolerated(tau, LAG_SHARE_MAX, LAG_ALWAYS_TOLERATED);
+        let text = format!(
+            "The generator sent its requests {:.3} ms late in the mean, where {:.3} ms are tolerated; the response \
+             times are partly its own. Give it CPUs of its own by --generator-cpus (a thread for each), or a lower rate.",
+            lag_mean.as_millis_f64(),
+            tolerated.as_millis_f64()
+        );
+        (lag_mean > tolerated).then(|| {
+            Self::new("lag-too-large", Invalid, text)
+                .with("lag_mean_s", lag_mean.as_secs_f64())
+                .with("tolerated_s", tolerated.as_secs_f64())
+                .with("tau_s", tau.as_secs_f64())
+        })
+    }
+
+    /// A few requests were sent so late that it shows in the highest percentiles: from the p99 of the dispatch lag and of the
+    /// response time of the run.
+    pub fn lag_tail(lag_p99: Nanos, response_p99: Nanos) -> Option<Self> {
+        let tolerated = tolerated(response_p99, LAG_TAIL_SHARE_MAX, LAG_TAIL_ALWAYS_TOLERATED);
+        let text = format!(
+            "The generator sent one request in a hundred {:.3} ms late or more, beside a p99 of {:.3} ms; the \
+             highest percentiles are partly its own, the mean is not. Measure on a quieter machine.",
+            lag_p99.as_millis_f64(),
+            response_p99.as_millis_f64()
+        );
+        (lag_p99 > tolerated).then(|| {
+            Self::new("lag-tail", Doubt, text)
+                .with("lag_p99_s", lag_p99.as_secs_f64())
+                .with("tolerated_s", tolerated.as_secs_f64())
+                .with("response_p99_s", response_p99.as_secs_f64())
+        })
+    }
+
+    /// Requests waited for a session for a notable part of their response time: from the mean wait over all requests, the mean
+    /// response time, and the most sessions that were open at once.
+    pub fn session_wait(wait: Nanos, tau: Nanos, sessions: u32) -> Option<Self> {
+        let tolerated = tolerated(tau, SESSION_WAIT_SHARE_MAX, SESSION_WAIT_ALWAYS_TOLERATED);
+        let text = format!(
+            "Requests waited {:.3} ms for a session in the mean, {:.0} % of their {:.3} ms: all of {} were at work, and \
+             that part is the pool's and not the server's. Allow more by --max-sessions, or take a lower rate.",
+            wait.as_millis_f64(),
+            100.0 * wait.0 as f64 / tau.0.max(1) as f64,
+            tau.as_millis_f64(),
+            plural(sessions.into(), "session", "sessions")
+        );
+        (wait > tolerated).then(|| {
+            Self::new("session-wait", Doubt, text)
+                .with("wait_mean_s", wait.as_secs_f64())
+                .with("tolerated_s", tolerated.as_secs_f64())
+                .with("tau_s", tau.as_secs_f64())
+                .with("sessions", f64::from(sessions))
+        })
+    }
+
+    /// Fewer sessions can be opened than were asked for; `limit` says by what they are limited, as a part of a sentence.
+    pub fn fewer_sessions(sessions: u32, asked: u32, limit: &str) -> Option<Self> {
+        let text = format!(
+            "Of {asked} sessions that were asked for {sessions} can be opened at once: {limit}. Raise that, or ask \
+             for fewer by --max-sessions."
+        );
+        (sessions < asked).then(|| {
+            Self::new("fewer-sessions", Doubt, text)
+                .with("sessions", f64::from(sessions))
+                .with("asked", f64::from(asked))
+        })
+    }
+
+    /// The CPU of the generator was saturated: from the CPU use of its busiest thread in percent.
+    pub fn generator(utilisation: f64) -> Option<Self> {
+        let text = format!(
+            "A thread of the generator used {utilisation:.0} % of its CPU, so that the generator was the limit \
+             and not the server. Name more CPUs by --generator-cpus (a thread for each), or take a lower rate."
+        );
+        (utilisation > GENERATOR_CPU_MAX).then(|| {
+            Self::new("generator-saturated", Invalid, text)
+                .with("busiest_thread_percent", utilisation)
+                .with("tolerated_percent", GENERATOR_CPU_MAX)
+        })
+    }
+
+    /// Server and generator ran on the same CPUs: from the number of CPUs that they have in common.
+    pub fn shared_cpus(cpus: usize) -> Option<Self> {
+        let text = format!(
+            "Server and generator shared {}, so that the generator took CPU time from the server. Give each \
+             CPUs of its own.",
+            plural(cpus as u64, "CPU", "CPUs")
+        );
+        (cpus > 0).then(|| Self::new("shared-cpus", Note, text).with("cpus", cpus as f64))
+    }
+}
+
+/// A share of a time, and at least what is always tolerated.
+fn tolerated(of: Nanos, share: f64, always: Nanos) -> Nanos {
+    Nanos((of.0 as f64 * share) as u64).max(always)
+}

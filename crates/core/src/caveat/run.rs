@@ -1,0 +1,168 @@
+//! Doubts about one run: whether its queue settled, what became of its arrivals, whether it lasted long enough.
+
+use super::Severity::{Doubt, Note};
+use super::{
+    BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, Caveat, FAILURES_NOTED, FailedBy, GIVEN_UP_MAX,
+    INDEPENDENT_BATCHES_MIN, plural, share,
+};
+use crate::stability::{Instability, Stability};
+use crate::statistics::BatchMeans;
+use crate::time::Nanos;
+
+impl Caveat {
+    /// The backlog grew as long as the run went on, or the run is too short to tell: from the verdict on it.
+    pub fn stability(verdict: &Stability) -> Option<Self> {
+        match *verdict {
+            Stability::Settled => None,
+            Stability::Unstable(found) => Some(unstable(&found)),
+            Stability::TooShort { seconds, arrivals } => Some(too_short(seconds, arrivals)),
+        }
+    }
+
+    /// Requests were under way when the measured phase ended: from how many, and the arrivals of the run.
+    pub fn backlog(requests: u64, arrivals: u64) -> Option<Self> {
+        let many = requests > BACKLOG_ALWAYS_TOLERATED && share(requests, arrivals) > BACKLOG_SHARE_MAX;
+        let text = format!(
+            "{} ({:.1} % of {arrivals} arrivals) were still under way when measuring ended, so that the \
+             throughput may be too low by as much. Measure for longer or at a lower rate.",
+            plural(requests, "request", "requests"),
+            100.0 * share(requests, arrivals)
+        );
+        many.then(|| {
+            Self::new("backlog-at-end", Doubt, text)
+                .with("requests", requests as f64)
+                .with("arrivals", arrivals as f64)
+                .with("tolerated_percent", 100.0 * BACKLOG_SHARE_MAX)
+        })
+    }
+
+    /// Response times are lower bounds, where any request of the run timed out or was never sent.
+    pub fn lower_bound(timed_out: u64, unsent: u64, arrivals: u64) -> Option<Self> {
+        let text = format!(
+            "{timed_out} requests timed out and {unsent} were never sent, of {arrivals} arrivals; they count at \
+             the age they had reached, and the mean response time is a lower bound. Raise the timeout or the \
+             number of sessions, or lower the rate."
+        );
+        (timed_out + unsent > 0).then(|| {
+            Self::new("lower-bound", Doubt, text)
+                .with("timed_out", timed_out as f64)
+                .with("unsent", unsent as f64)
+                .with("arrivals", arrivals as f64)
+        })
+    }
+
+    /// Requests of the run were answered by these errors. The evidence counts each by its number: `error_1146`.
+    pub fn failures(errors: &[FailedBy], arrivals: u64) -> Option<Self> {
+        let failed = errors.iter().map(|error| error.count).sum();
+        let severity = if share(failed, arrivals) <= FAILURES_NOTED { Note } else { Doubt };
+        let text = format!(
+            "{failed} of {arrivals} arrivals ({:.2} %) failed, {}; errors are often faster than answers. Mend what the \
+             server names, and repeat.",
+            100.0 * share(failed, arrivals),
+            FailedBy::words(errors)
+        );
+        let found = || {
+            Self::new("failures", severity, text)
+                .with("failed", failed as f64)
+                .with("arrivals", arrivals as f64)
+        };
+        let with_error =
+            |found: Self, error: &FailedBy| found.with(&format!("error_{}", error.code), error.count as f64);
+        (failed > 0).then(|| errors.iter().fold(found(), with_error))
+    }
+
+    /// Connections were lost in the run, because the server was restarted or dropped them: from how many were opened again.
+    pub fn reconnects(reconnects: u64) -> Option<Self> {
+        let text = format!(
+            "{} had to be opened again in the run: the server was restarted or dropped them. Look at the log \
+             of the server and repeat.",
+            plural(reconnects, "connection", "connections")
+        );
+        (reconnects > 0)
+            .then(|| Self::new("connections-lost", Doubt, text).with("reconnects", reconnects as f64))
+    }
+
+    /// The run is too short for how long its response times depend on one another: from its batch means.
+    pub fn batches(means: &BatchMeans) -> Option<Self> {
+        let (independent, lag1) = (means.independent, means.lag1.unwrap_or(0.0));
+        (independent < INDEPENDENT_BATCHES_MIN).then(|| {
+            Self::new("few-independent-batches", Doubt, few_batches(independent, lag1))
+                .with("independent_batches", independent)
+                .with("least_batches", INDEPENDENT_BATCHES_MIN)
+                .with("lag1_correlation", lag1)
+        })
+    }
+
+    /// A clock or counter could not be read; `what` names it.
+    pub fn not_available(what: &str) -> Self {
+        let text = format!("Not available: {what}. The figures that need it are missing.");
+        Self::new("not-available", Note, text)
+    }
+
+    /// The run was stopped before its end.
+    pub fn stopped(measured: Nanos, planned: Nanos) -> Option<Self> {
+        let (measured_s, planned_s) = (measured.as_secs_f64(), planned.as_secs_f64());
+        let text = format!(
+            "The run was stopped after {measured_s:.0} of {planned_s:.0} s. Its figures are those of the time measured."
+        );
+        (measured < planned).then(|| {
+            Self::new("stopped-early", Note, text).with("measured_s", measured_s).with("planned_s", planned_s)
+        })
+    }
+}
+
+fn unstable(found: &Instability) -> Caveat {
+    let text = if found.given_up > GIVEN_UP_MAX {
+        format!(
+            "The server could not keep up: {:.1} % of the arrivals were given up. No mean response time exists at \
+             this rate; measure at a lower one.",
+            100.0 * found.given_up
+        )
+    } else {
+        format!(
+            "The server could not keep up: the backlog grew from {:.0} to {:.0} requests, {:.1} times what chance brings \
+             where {:.1} times are tolerated. The mean response time grows with the length of the run; measure at a \
+             lower rate.",
+            found.backlog_low, found.backlog_end, found.growth, found.tolerated
+        )
+    };
+    Caveat::new("queue-unstable", Doubt, text)
+        .with("given_up_percent", 100.0 * found.given_up)
+        .with("tolerated_given_up_percent", 100.0 * GIVEN_UP_MAX)
+        .with("backlog_low", found.backlog_low)
+        .with("backlog_end", found.backlog_end)
+        .with("growth", found.growth)
+        .with("tolerated_growth", found.tolerated)
+}
+
+fn too_short(seconds: usize, arrivals: u64) -> Caveat {
+    let text = format!(
+        "A run of {seconds} s with {arrivals} arrivals is too short to tell whether the queue settles. \
+         Measure for longer."
+    );
+    Caveat::new("stability-unknown", Note, text)
+        .with("measured_s", seconds as f64)
+        .with("arrivals", arrivals as f64)
+}
+
+/// The least correlation that two decimals show as one.
+const LAG1_SHOWN: f64 = 0.005;
+
+pub(super) fn few_batches(independent: f64, lag1: f64) -> String {
+    // Neither "-0.00" nor "NaN".
+    let lag1 = if lag1.abs() >= LAG1_SHOWN { lag1 } else { 0.0 };
+    let resemble = lag1 > 0.0;
+    // The inverse of how batches are counted as independent ones.
+    let batches = if resemble { independent * (1.0 + lag1) / (1.0 - lag1) } else { independent };
+    if resemble && batches >= INDEPENDENT_BATCHES_MIN {
+        return format!(
+            "The response times of the run depend on one another for so long (correlation {lag1:.2} from batch to \
+             batch) that it is worth {independent:.1} independent batches only. Measure for longer."
+        );
+    }
+    format!(
+        "The run is worth {independent:.1} independent batches only: it has few of them, {} (correlation {lag1:.2} \
+         from one to the next). Measure for longer.",
+        if resemble { "and they depend on one another" } else { "though they do not depend on one another" }
+    )
+}

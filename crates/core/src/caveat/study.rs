@@ -1,0 +1,141 @@
+//! Doubts about a cell over its runs, and about a whole study.
+
+use super::Severity::{Doubt, Note};
+use super::{Caveat, FIRST_REPEAT_SHARE, RUNS_MIN, plural};
+use crate::disturbance::Disturbance;
+use crate::statistics::{Sample, student_quantile};
+use crate::time::Nanos;
+
+impl Caveat {
+    /// Too few runs of a cell for an interval worth its name.
+    pub fn runs(runs: u64) -> Option<Self> {
+        let text = format!(
+            "With {} the figures have {}. Repeat the cell more often.",
+            plural(runs, "run", "runs"),
+            if runs < 2 { "no interval" } else { "an interval too wide to be of use" }
+        );
+        (runs < RUNS_MIN).then(|| {
+            Self::new("too-few-runs", Doubt, text)
+                .with("runs", runs as f64)
+                .with("least_runs", RUNS_MIN as f64)
+        })
+    }
+
+    /// The first repeat differs from the later ones: from the mean response times in seconds of the repeats of a cell, in the
+    /// order they were run.
+    ///
+    /// With `m` and `s` the mean and standard deviation of the `n` later ones, the first differs where
+    /// `|x - m| > t s sqrt(1 + 1/n)`, `t` the 99.5 % point of Student's t with `n - 1` degrees of freedom
+    /// (prediction interval of one more value: one false alarm in a hundred cells), and by more than
+    /// [`FIRST_REPEAT_SHARE`] of `m`. At least three later ones are needed.
+    pub fn first_repeat(taus: &[f64]) -> Option<Self> {
+        let (&first, later) = taus.split_first()?;
+        if later.len() < 3 {
+            return None;
+        }
+        let sample: Sample = later.iter().copied().collect();
+        let (mean, deviation) = (sample.mean()?, sample.standard_deviation()?);
+        let n = later.len() as f64;
+        let half = student_quantile(0.995, n - 1.0) * deviation * (1.0 + 1.0 / n).sqrt();
+        let tolerated = half.max(FIRST_REPEAT_SHARE * mean);
+        ((first - mean).abs() > tolerated).then(|| first_repeat_differs(first, mean, tolerated))
+    }
+
+    /// Runs whose generator failed take no part in the figures of their cell: from their names in the study's folder and the
+    /// number of all runs of the cell.
+    pub fn runs_left_out(runs: &[String], of: usize) -> Option<Self> {
+        let text = format!("Left out of {of} runs, since the generator failed in them: {}.", runs.join(", "));
+        (!runs.is_empty()).then(|| {
+            Self::new("runs-left-out", Doubt, text)
+                .with("left_out", runs.len() as f64)
+                .with("runs", of as f64)
+        })
+    }
+
+    /// Attempts at runs were set aside for others that were disturbed less: from what reached those that were set aside.
+    pub fn measured_again(set_aside: &[Disturbance]) -> Option<Self> {
+        let worst = set_aside.iter().max_by(|one, other| one.weight().total_cmp(&other.weight()))?;
+        let attempts = if set_aside.len() == 1 { "attempt was" } else { "attempts were" };
+        let text = format!(
+            "{} {attempts} set aside after measuring again ({worst} in the worst); of the attempts at a run the \
+             one that was disturbed least stands, whatever its response time. The others are kept beside it.",
+            set_aside.len()
+        );
+        Some(
+            Self::new("measured-again", Note, text)
+                .with("set_aside", set_aside.len() as f64)
+                .with("worst_steal_percent", worst.steal)
+                .with("worst_other_load_percent", worst.other_load),
+        )
+    }
+
+    /// Rates above the end of a sweep were not measured: from the series (empty where there is one kind only), these rates per
+    /// second, and why the sweep ended below them.
+    pub fn rates_not_measured(series: &str, rates: &[f64], reason: &str) -> Option<Self> {
+        let named = rates.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+        let of = if series.is_empty() { String::new() } else { format!(" of {series}") };
+        let text = format!(
+            "{}{of} above the end of the sweep {} not measured ({named} per second): {reason}. Measure every rate by \
+             --whole-sweep.",
+            plural(rates.len() as u64, "rate", "rates"),
+            if rates.len() == 1 { "was" } else { "were" }
+        );
+        let lowest = rates.iter().copied().reduce(f64::min)?;
+        Some(
+            Self::new("rates-not-measured", Note, text)
+                .with("rates", rates.len() as f64)
+                .with("lowest_rate_per_s", lowest)
+                .with("highest_rate_per_s", rates.iter().copied().reduce(f64::max)),
+        )
+    }
+
+    /// The first block went through the rates upwards instead of in random order.
+    pub fn first_block_rises() -> Self {
+        Self::new(
+            "first-block-rises",
+            Note,
+            "The first block went through the rates upwards, to find where they end, and later ones in random order; in the \
+             first one a drift over time looks like an effect of the rate. A list of rates is measured in random order from \
+             the start by --whole-sweep.",
+        )
+    }
+
+    /// The server was not restarted between runs.
+    pub fn not_reset() -> Self {
+        Self::new(
+            "no-reset",
+            Note,
+            "The server was not restarted between runs, so that a run inherits the buffer pool of the one before. Have it \
+             restarted by --reset-command.",
+        )
+    }
+
+    /// Runs of the study, by its name, are still to be measured: fewer are finished than planned, or not all cells are known.
+    pub fn incomplete(done: u32, planned: u32, rates_known: bool, study: &str) -> Option<Self> {
+        let text = format!(
+            "Of {} {done} {} finished. Go on with `evenkeel profile --resume {study}`.",
+            plural(u64::from(planned), "run", "runs"),
+            if done == 1 { "is" } else { "are" }
+        );
+        (!rates_known || done < planned).then(|| {
+            Self::new("incomplete", Note, text)
+                .with("runs_done", f64::from(done))
+                .with("runs_planned", f64::from(planned))
+        })
+    }
+}
+
+/// All three in seconds.
+fn first_repeat_differs(first: f64, later: f64, tolerated: f64) -> Caveat {
+    let ms = |seconds: f64| Nanos::from_secs_f64(seconds).as_millis_f64();
+    let text = format!(
+        "The first repeat took {:.3} ms in the mean and the later ones {:.3} ms; they may not have started \
+         from the same state. Lengthen the warm-up, or look at what the first one left behind.",
+        ms(first),
+        ms(later)
+    );
+    Caveat::new("first-repeat-differs", Doubt, text)
+        .with("first_s", first)
+        .with("later_s", later)
+        .with("tolerated_difference_s", tolerated)
+}

@@ -1,0 +1,117 @@
+//! A caveat as it stands in a file and in JSON: that of core, field for field. Core derives no serde, so its form is
+//! declared here; the compiler holds the two together.
+
+use evenkeel_core::caveat::{Caveat, Severity};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Severity", rename_all = "lowercase")]
+enum SeverityInFile {
+    Note,
+    Doubt,
+    Invalid,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Caveat")]
+struct CaveatInFile {
+    code: Cow<'static, str>,
+    #[serde(with = "SeverityInFile")]
+    severity: Severity,
+    text: String,
+    /// Absent in folders from before it was kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    evidence: BTreeMap<String, f64>,
+}
+
+/// Caveats for [`serde_json::json`]: `[{"code", "severity", "text", "evidence"}]`, as they are stored.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Caveats<'a>(#[serde(with = "self")] pub &'a [Caveat]);
+
+/// Writes a list; for `#[serde(with)]`.
+///
+/// # Errors
+/// Those of the writer.
+pub fn serialize<S: Serializer>(caveats: &[Caveat], out: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct One<'a>(#[serde(with = "CaveatInFile")] &'a Caveat);
+    out.collect_seq(caveats.iter().map(One))
+}
+
+/// Reads a list; for `#[serde(with)]`. Published studies of before kept sentences alone: each is a doubt without a name.
+///
+/// # Errors
+/// What is neither, such as a severity that nobody knows.
+pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Caveat>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum One {
+        Sentence(String),
+        Whole(#[serde(with = "CaveatInFile")] Caveat),
+    }
+    let whole = |one| match one {
+        One::Sentence(text) => Caveat::new(UNNAMED, Severity::Doubt, text),
+        One::Whole(caveat) => caveat,
+    };
+    Ok(Vec::deserialize(from)?.into_iter().map(whole).collect())
+}
+
+/// Code of what was kept as a sentence alone.
+const UNNAMED: &str = "unnamed";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::format::RunFile;
+    use evenkeel_core::Nanos;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct File(#[serde(with = "super")] Vec<Caveat>);
+
+    #[test]
+    fn a_caveat_is_stored_with_its_evidence_and_read_back() {
+        let late = Caveat::lag(Nanos::from_micros(210), Nanos::from_millis(2)).unwrap();
+        let text = serde_json::to_string(&File(vec![late.clone(), Caveat::not_reset()])).unwrap();
+        for part in [
+            "\"code\":\"lag-too-large\",\"severity\":\"invalid\",\"text\":\"The generator sent",
+            "\"lag_mean_s\":0.00021",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert_eq!(text.matches("evidence").count(), 1, "there is none of what was not counted: {text}");
+        assert_eq!(serde_json::from_str::<File>(&text).unwrap(), File(vec![late, Caveat::not_reset()]));
+        assert_eq!(serde_json::to_string(&Caveats(&[])).unwrap(), "[]");
+    }
+
+    #[test]
+    fn a_severity_that_nobody_knows_is_refused() {
+        let text = r#"[{"code":"steal","severity":"dire","text":"A neighbour."}]"#;
+        assert!(serde_json::from_str::<File>(text).is_err());
+    }
+
+    #[test]
+    fn a_run_of_before_evidence_was_kept_is_read_with_its_doubts_and_written_back_the_same() {
+        let golden = include_str!("../../tests/golden/run-before-evidence.json");
+        let run: RunFile = serde_json::from_str(golden).unwrap();
+        let codes: Vec<_> = run.caveats.iter().map(|caveat| (&*caveat.code, caveat.severity)).collect();
+        assert_eq!(
+            codes,
+            [("lag-tail", Severity::Doubt), ("steal", Severity::Doubt), ("page-cache", Severity::Note)]
+        );
+        assert!(run.caveats.iter().all(|caveat| caveat.evidence.is_empty()));
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(value(&serde_json::to_string(&run).unwrap())["caveats"], value(golden)["caveats"]);
+    }
+
+    #[test]
+    fn a_run_of_a_published_study_of_before_kept_sentences() {
+        let golden = include_str!("../../tests/golden/published-run-before-evidence.json");
+        let run: crate::harness::Run = serde_json::from_str(golden).unwrap();
+        let [one] = run.caveats.as_slice() else { panic!("{:?}", run.caveats) };
+        assert_eq!((&*one.code, one.severity), ("unnamed", Severity::Doubt));
+        assert!(one.text.starts_with("host b: The generator sent one request in a hundred 1.310 ms late"));
+    }
+}
