@@ -1,10 +1,12 @@
 //! One run on a cold server, and one more attempt at it where something from outside disturbed it.
 
-use super::measure::{Measured, RunOrder, SENSE_COLUMNS, arrivals, measure};
-use super::run::{Study, Tell};
+use super::event::Tell;
+use super::measure::{Measured, SENSE_COLUMNS, measure};
+use super::run::Study;
+use super::run_order::{RunOrder, arrivals};
 use super::site::{self, Ready};
 use super::spec::Reset;
-use super::{StudyError, StudyEvent, preflight, summary};
+use super::{StudyError, StudyEvent, summary};
 use crate::store::format::{CellRecord, RunFile};
 use crate::store::{self, RunTables};
 use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
@@ -159,7 +161,7 @@ impl Study<'_> {
                 site.down(tell)?;
             }
         }
-        let writes = preflight::writes(series.workload.as_ref());
+        let writes = series.writes();
         let site = &mut self.sites[series.site];
         site.reset(&self.spec.reset, writes, self.stop, tell)?;
         let ready = site.up(self.plan.series[cell.series].pool_bytes, self.stop, tell)?;

@@ -1,6 +1,7 @@
 //! What happens once before the rates are known: data, manifest, sizes of pools, preflight.
 
-use super::run::{Study, Tell};
+use super::event::Tell;
+use super::run::Study;
 use super::site::Ready;
 use super::spec::SeriesSpec;
 use super::{StudyError, StudyEvent, manifest, plans, pool, preflight};
@@ -33,7 +34,7 @@ impl Study<'_> {
     ) -> Result<(), StudyError> {
         let series: Vec<&SeriesSpec> =
             self.spec.series.iter().filter(|series| series.site == index).collect();
-        let writes = series.iter().any(|series| preflight::writes(series.workload.as_ref()));
+        let writes = series.iter().any(|series| series.writes());
         self.sites[index].prepare(&self.plan.id, writes, self.stop, tell)?;
         let ready = self.sites[index].up(None, self.stop, tell)?;
         let statements = series.iter().flat_map(|series| series.workload.statements());

@@ -1,8 +1,9 @@
 //! The rates of a study: searched, laid out, and gone through upwards until the server carries no more.
 
-use super::run::{Study, Tell};
+use super::event::Tell;
+use super::run::Study;
 use super::search::Search;
-use super::{StudyError, StudyEvent, judge, order, preflight, site, summary};
+use super::{StudyError, StudyEvent, judge, order, site, summary};
 use crate::store::format::{CellRecord, ProbeRecord, RunFile, SweepRecord};
 use evenkeel_core::rates::{CellOutcome, RatePlan, Sweep, SweepEnd};
 use std::sync::Arc;
@@ -147,9 +148,9 @@ impl Study<'_> {
         let label = self.plan.series[series].label.clone();
         tell(StudyEvent::Preparing(format!("searching the saturation of {label}")));
         let site = &mut self.sites[spec.site];
-        site.reset(&self.spec.reset, preflight::writes(spec.workload.as_ref()), self.stop, tell)?;
+        site.reset(&self.spec.reset, spec.writes(), self.stop, tell)?;
         let ready = site.up(self.plan.series[series].pool_bytes, self.stop, tell)?;
-        if preflight::writes(spec.workload.as_ref()) {
+        if spec.writes() {
             site::mark_written(&ready.target, self.stop)?;
         }
         let mut search = Search {

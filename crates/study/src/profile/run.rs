@@ -1,5 +1,6 @@
 //! From the first server to the last run.
 
+use super::event::Tell;
 use super::site::Site;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent, order, summary};
@@ -60,8 +61,6 @@ pub(super) struct Study<'a> {
     /// Cells when the plan was told last.
     cells_told: usize,
 }
-
-pub(super) type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
 
 impl Study<'_> {
     fn all(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {

@@ -1,6 +1,7 @@
 //! Runs one by one, each where it tightens the bounds most, until they are as tight as was wanted or the time is up.
 
-use super::run::{Study, Tell};
+use super::event::Tell;
+use super::run::Study;
 use super::spec::Budget;
 use super::{StudyError, StudyEvent, answer, length, order, summary};
 use crate::store::format::CellRecord;

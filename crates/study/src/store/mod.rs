@@ -18,6 +18,7 @@
 mod attempts;
 mod batches;
 mod bounds;
+mod counts;
 mod error;
 mod estimates;
 mod folder;

@@ -2,7 +2,7 @@
 //!
 //! Columns are found by name, so that a study of another version is read as far as it says the same.
 
-use super::error::StoreError;
+use super::error::{BESIDE, StoreError};
 use super::folder::read;
 use super::format::RunFile;
 use super::histogram;
@@ -128,9 +128,6 @@ fn empty() -> Histogram<u64> {
     histogram.auto(true);
     histogram
 }
-
-/// Files that every finished run has beside `run.json`.
-pub(super) const BESIDE: [&str; 3] = ["intervals.csv", "sense.csv", "response.hdr"];
 
 /// The folder of one run, to be read.
 #[derive(Clone, Debug)]
