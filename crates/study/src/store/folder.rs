@@ -78,11 +78,12 @@ impl StudyFolder {
 
     /// Reads the `plan.json` of a profile.
     pub fn plan(&self) -> Result<PlanFile, StoreError> {
-        let head = self.head()?;
-        if head.is_published() {
-            return Err(StoreError::Published { path: self.path.clone(), kind: head.kind });
+        let path = self.path.join("plan.json");
+        let (head, text) = read_head(&path)?;
+        match head.is_published() {
+            true => Err(StoreError::Published { path: self.path.clone(), kind: head.kind }),
+            false => parsed(&path, &text),
         }
-        self.read("plan.json")
     }
 
     /// Reads a file of the folder that has a format and is JSON.
@@ -297,13 +298,21 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    parsed(path, &read_head(path)?.1)
+}
+
+/// The text of a file, and what all files have; one of a later version is refused.
+fn read_head(path: &Path) -> Result<(Head, Vec<u8>), StoreError> {
     let text = read(path)?;
-    let damaged = |source| StoreError::Damaged { path: path.to_owned(), source };
-    let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
-    if head.format > FORMAT {
-        return Err(StoreError::Newer { path: path.to_owned(), found: head.format });
+    let head: Head = parsed(path, &text)?;
+    match head.format > FORMAT {
+        true => Err(StoreError::Newer { path: path.to_owned(), found: head.format }),
+        false => Ok((head, text)),
     }
-    serde_json::from_slice(&text).map_err(damaged)
+}
+
+fn parsed<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(text).map_err(|source| StoreError::Damaged { path: path.to_owned(), source })
 }
 
 /// As [`replace_json`], and makes the name durable too.
