@@ -8,7 +8,7 @@ use super::site::{self, Ready};
 use super::spec::Reset;
 use super::{StudyError, StudyEvent, summary};
 use crate::store::format::{CellRecord, RunFile};
-use crate::store::{self, RunTables};
+use crate::store::{self, RunTables, attempt_name, run_name};
 use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ impl Study<'_> {
         let measured = self.measured(cell, (repeat, attempt, order), tell);
         let kept = measured.and_then(|measured| self.keep(measured, tell));
         if kept.is_err() {
-            self.folder.abandon_run(cell.id, repeat, attempt);
+            self.folder.abandon_run(&attempt_name(&run_name(cell.id, repeat), attempt));
         }
         kept
     }
@@ -125,7 +125,7 @@ impl Study<'_> {
     ) -> Result<Measured, StudyError> {
         let site = self.spec.series[cell.series].site;
         let ready = self.cold_server(cell, tell)?;
-        let part = self.folder.begin_run(cell.id, repeat, attempt)?;
+        let part = self.folder.begin_run(&attempt_name(&run_name(cell.id, repeat), attempt))?;
         let phases = self.phases(cell);
         let order = RunOrder {
             cell,
@@ -175,7 +175,8 @@ impl Study<'_> {
         let Measured { mut run, load, rows } = measured;
         run.caveats.extend_from_slice(&self.caveats);
         let tables = RunTables { load: &load, sense_columns: SENSE_COLUMNS.to_vec(), sense: rows };
-        self.folder.finish_run(&run, &tables)?;
+        let name = attempt_name(&run_name(run.cell, run.repeat), run.attempt);
+        self.folder.finish_run(&name, &run, |dir| tables.write(dir))?;
         store::add(&mut self.runs, run.clone());
         self.folder.write_summary(&summary::summarise(&self.plan, &self.runs))?;
         tell(StudyEvent::RunEnds(Box::new(run.clone())));

@@ -33,8 +33,9 @@ mod tables;
 mod times;
 mod words;
 
-pub use attempts::add;
+pub use attempts::{Attempt, add};
 pub use error::StoreError;
-pub use folder::{Listed, StudyFolder, list, resolve, run_name};
+pub use folder::{Listed, StudyFolder, attempt_name, list, resolve, run_name};
 pub use readers::{Distribution, IntervalRow, RunFolder, Table};
+pub(crate) use tables::write_text;
 pub use tables::{RunTables, SenseRow};

@@ -213,7 +213,7 @@ fn response_of(log: &[u8]) -> Result<Distribution, String> {
 impl super::StudyFolder {
     /// The folder of a finished run.
     pub fn run_folder(&self, run: &RunFile) -> RunFolder {
-        RunFolder::new(self.run_dir(run.cell, run.repeat, run.attempt))
+        RunFolder::new(self.run_dir(run))
     }
 
     /// Files beside `run.json` of any finished run that are not there or empty: a look at names alone, for a list of studies.
