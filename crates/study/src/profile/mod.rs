@@ -9,6 +9,7 @@ mod answer;
 mod around;
 mod attempt;
 mod cells;
+mod climb;
 mod error;
 mod event;
 mod eyes;
@@ -36,6 +37,7 @@ mod site;
 mod spec;
 mod stretch;
 mod summary;
+mod turns;
 mod watch;
 
 pub use answer::overload_throughputs;
