@@ -1,6 +1,7 @@
 //! Which series of one side is held against which of the other.
 
-use super::{CompareError, Side};
+use super::error::CompareError;
+use super::side::Side;
 
 /// The series of both: of whole studies those with the same label, whatever their order; where no label is in both, as between two
 /// levels of a factor, those at the same place. With a label where there are several. What has no partner is left out by its name.

@@ -1,6 +1,7 @@
 //! One side of a comparison: a study, or one of its cells.
 
-use super::{CompareError, Figure};
+use super::error::CompareError;
+use super::figure::Figure;
 use crate::profile::{self, overload_throughputs, stands, summarise};
 use crate::store::format::{CellSummary, PlanFile, RunFile, SummaryFile, Verdict};
 use crate::store::{StoreError, StudyFolder};

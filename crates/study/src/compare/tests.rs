@@ -1,7 +1,7 @@
 //! Comparisons of studies made by hand.
 
 use super::*;
-use crate::store::format::{CountsRecord, PlanFile, TimesRecord};
+use crate::store::format::{CountsRecord, PlanFile, RunFile, TimesRecord};
 use evenkeel_core::experiment::Verdict as Judged;
 
 const PLAN: &str = r#"{"format":1,"id":"one","kind":"profile","created_unix_s":1,"tool":"0","command":[],"seed":1,

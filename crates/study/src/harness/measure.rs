@@ -1,97 +1,13 @@
-//! From the first run to the last: what is missing is measured, and each run is kept as soon as it is whole.
+//! A published study from its first run to its last: what is missing is measured, and each run is kept as soon as it is whole.
 
-use super::figure::Figure;
-use super::judgement::Judgement;
+use super::course::{Block, Course, go_through};
 use super::plan::{Part, Plan};
 use super::run::{Run, keep, read};
-use crate::store::{StoreError, StudyFolder};
-use evenkeel_lab::data::DataProgress;
+use super::study::{Event, Next, Order, Study, Tell};
+use crate::store::{Attempt, StudyFolder, add};
+use evenkeel_core::Nanos;
+use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
 use evenkeel_os::stop::Stop;
-
-/// A published study.
-pub trait Study {
-    /// Why it cannot go on.
-    type Error: From<StoreError>;
-
-    /// Its figures, in the order of columns.
-    fn figures(&self) -> &'static [Figure];
-
-    /// Whether a part is measured, by what is known before it. A part that was passed over is asked of again in a resume.
-    fn wants(&self, part: &Part, runs: &[Run]) -> bool {
-        let _ = (part, runs);
-        true
-    }
-
-    /// How long a run takes at most, seconds; for the time that is told.
-    fn takes_s(&self, part: &Part, levels: &[String]) -> f64;
-
-    /// Puts up what the runs of a part need. It is called before the first run of a part that is missing.
-    ///
-    /// # Errors
-    /// A server does not start, say.
-    fn prepare(&mut self, part: &Part, tell: Tell<'_>) -> Result<(), Self::Error>;
-
-    /// Makes a run; `None` where somebody asked to stop. The harness says which run it is.
-    ///
-    /// # Errors
-    /// It cannot be measured.
-    fn run(&mut self, order: &Order<'_>, tell: Tell<'_>) -> Result<Option<Run>, Self::Error>;
-
-    /// What the runs say, of the published finding too.
-    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement;
-}
-
-/// Who is told what goes on.
-pub type Tell<'a> = &'a mut dyn FnMut(Event);
-
-/// Which run.
-#[derive(Clone, Copy, Debug)]
-pub struct Order<'a> {
-    /// Its part.
-    pub part: &'a Part,
-    /// Level of each factor of the part.
-    pub levels: &'a [String],
-    /// Repeat, from 1.
-    pub repeat: u32,
-}
-
-impl Order<'_> {
-    /// The level of a factor; empty where the part has no such factor.
-    pub fn level(&self, factor: &str) -> &str {
-        self.part.place(factor).and_then(|place| self.levels.get(place)).map_or("", String::as_str)
-    }
-
-    /// Its name, as that of its folder.
-    pub fn name(&self) -> String {
-        Run::name(&self.part.name, self.levels, self.repeat)
-    }
-}
-
-/// What goes on.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    /// Something begins that has no measure.
-    Step(String),
-    /// Data is being written.
-    Data(DataProgress),
-    /// A run begins.
-    RunBegins {
-        /// Its name.
-        run: String,
-        /// Place among the missing runs of its part, from 1.
-        number: usize,
-        /// How many of them there are.
-        of: usize,
-        /// For all that is still to come, at most, seconds.
-        left_s: f64,
-    },
-}
-
-/// Runs that are not there yet, in their order.
-pub fn missing(part: &Part, seed: u64, runs: &[Run]) -> Vec<(Vec<String>, u32)> {
-    let is_there = |levels: &[String], repeat| runs.iter().any(|run| run.is(&part.name, levels, repeat));
-    part.order(seed).into_iter().filter(|(levels, repeat)| !is_there(levels, *repeat)).collect()
-}
 
 /// Measures what is missing in a folder; whether all came to its end, or somebody asked to stop. Finished runs stay whatever
 /// becomes of the rest.
@@ -105,38 +21,123 @@ pub fn measure<S: Study + ?Sized>(
     tell: Tell<'_>,
 ) -> Result<bool, S::Error> {
     let plan: Plan = folder.read("plan.json")?;
-    let mut runs = read(folder)?;
-    for (place, part) in plan.parts.iter().enumerate() {
-        let orders = missing(part, plan.seed, &runs);
-        if orders.is_empty() || !study.wants(part, &runs) {
-            continue;
-        }
-        if stop.is_set() {
-            return Ok(false);
-        }
-        study.prepare(part, tell)?;
-        for (number, (levels, repeat)) in orders.iter().enumerate() {
-            if stop.is_set() {
-                return Ok(false);
-            }
-            let order = Order { part, levels, repeat: *repeat };
-            let here = orders[number..].iter().map(|(levels, _)| study.takes_s(part, levels));
-            let left_s = here.sum::<f64>() + later_s(study, &plan, &plan.parts[place + 1..], &runs);
-            tell(Event::RunBegins { run: order.name(), number: number + 1, of: orders.len(), left_s });
-            let Some(run) = study.run(&order, tell)? else { return Ok(false) };
-            let run = Run { part: part.name.clone(), levels: levels.clone(), repeat: *repeat, ..run };
-            keep(folder, &run)?;
-            runs.push(run);
-        }
-    }
-    Ok(true)
+    let runs = read(folder)?;
+    let mut parts = Parts { study, plan: &plan, folder, runs, tell, at: 0, blocks: None, prepared: None };
+    go_through(&mut parts, stop)
 }
 
-/// Of parts that come later, as far as they are wanted by what is known now.
-fn later_s<S: Study + ?Sized>(study: &S, plan: &Plan, parts: &[Part], runs: &[Run]) -> f64 {
-    let of = |part: &Part| {
-        let missing = missing(part, plan.seed, runs);
-        missing.iter().map(|(levels, _)| study.takes_s(part, levels)).sum::<f64>()
-    };
-    parts.iter().filter(|part| study.wants(part, runs)).map(of).sum()
+/// A study under way, part by part.
+struct Parts<'a, S: ?Sized> {
+    study: &'a mut S,
+    plan: &'a Plan,
+    folder: &'a StudyFolder,
+    runs: Vec<Run>,
+    tell: Tell<'a>,
+    /// Place of the part under way.
+    at: usize,
+    /// How many of its blocks were begun, once it is known to be wanted.
+    blocks: Option<u32>,
+    /// Place of the part that is prepared, and how many of its runs were missing then.
+    prepared: Option<(usize, usize)>,
+}
+
+/// Place of the part, level of each factor, repeat.
+type Key = (usize, Vec<String>, u32);
+
+impl<S: Study + ?Sized> Parts<'_, S> {
+    /// The next runs of the part under way.
+    fn next_of_part(&mut self, part: &Part, blocks: u32) -> Option<Vec<Key>> {
+        let at = self.at;
+        match self.study.next(part, &self.runs) {
+            Next::Block if blocks < part.repeats => {
+                self.blocks = Some(blocks + 1);
+                let block = part.block(self.plan.seed, blocks + 1);
+                Some(block.into_iter().map(|levels| (at, levels, blocks + 1)).collect())
+            }
+            Next::Run(levels) if part.combinations().contains(&levels) => {
+                let mut repeats = (1..=part.repeats).map(|repeat| (at, levels.clone(), repeat));
+                repeats.find(|key| self.finished(key).is_none()).map(|key| vec![key])
+            }
+            Next::Block | Next::Run(_) | Next::Enough => None,
+        }
+    }
+
+    /// As many as may be made again by the end of this repeat of the part.
+    fn retries_in_all(&self, part: &Part, repeat: u32) -> u32 {
+        let runs = u32::try_from(part.runs()).unwrap_or(u32::MAX);
+        let own = self.runs.iter().filter(|run| run.part == part.name);
+        let set_aside = own.map(|run| u32::try_from(run.attempts_set_aside()).unwrap_or(u32::MAX));
+        repeats_allowed(runs, repeat, part.repeats).saturating_sub(set_aside.sum())
+    }
+
+    /// For all that is still to come, at most: later parts as far as they are wanted by what is known now.
+    fn left_s(&self) -> f64 {
+        let later = self.plan.parts.iter().enumerate().skip(self.at);
+        let wanted = later.filter(|(at, part)| *at == self.at || self.study.wants(part, &self.runs));
+        self.left(wanted.flat_map(|(at, part)| self.keys(at, part))).as_secs_f64()
+    }
+
+    /// All runs of a part.
+    fn keys(&self, at: usize, part: &Part) -> impl Iterator<Item = Key> {
+        part.order(self.plan.seed).into_iter().map(move |(levels, repeat)| (at, levels, repeat))
+    }
+}
+
+impl<S: Study + ?Sized> Course for Parts<'_, S> {
+    type Error = S::Error;
+    type Key = Key;
+    type Run = Run;
+
+    fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    fn is(&self, run: &Run, (at, levels, repeat): &Key) -> bool {
+        run.is(&self.plan.parts[*at].name, levels, *repeat)
+    }
+
+    fn takes(&self, (at, levels, _): &Key) -> Nanos {
+        Nanos::from_secs_f64(self.study.takes_s(&self.plan.parts[*at], levels))
+    }
+
+    fn next(&mut self) -> Result<Option<Block<Key>>, S::Error> {
+        let plan = self.plan;
+        while let Some(part) = plan.parts.get(self.at) {
+            // Whether it is wanted is asked once, by what is known before it.
+            let blocks = self.blocks.or_else(|| self.study.wants(part, &self.runs).then_some(0));
+            self.blocks = blocks;
+            if let Some(keys) = blocks.and_then(|blocks| self.next_of_part(part, blocks)) {
+                let repeat = keys.first().map_or(0, |(.., repeat)| *repeat);
+                let retries_in_all = self.retries_in_all(part, repeat);
+                return Ok(Some(Block { keys, retries: self.study.retries(), retries_in_all }));
+            }
+            (self.at, self.blocks) = (self.at + 1, None);
+        }
+        Ok(None)
+    }
+
+    fn make(&mut self, (at, levels, repeat): &Key, attempt: u32) -> Result<bool, S::Error> {
+        let part = &self.plan.parts[*at];
+        let missing = self.keys(*at, part).filter(|key| self.finished(key).is_none()).count();
+        if self.prepared.is_none_or(|(prepared, _)| prepared != *at) {
+            self.study.prepare(part, self.tell)?;
+            self.prepared = Some((*at, missing));
+        }
+        let order = Order { part, levels, repeat: *repeat, attempt };
+        if attempt == 1 {
+            let of = self.prepared.map_or(0, |(_, of)| of);
+            let left_s = self.left_s();
+            (self.tell)(Event::RunBegins { run: order.name(), number: of + 1 - missing, of, left_s });
+        }
+        let Some(run) = self.study.run(&order, self.tell)? else { return Ok(false) };
+        let run = Run { part: part.name.clone(), levels: levels.clone(), repeat: *repeat, attempt, ..run };
+        keep(self.folder, &run)?;
+        add(&mut self.runs, run);
+        Ok(true)
+    }
+
+    fn again(&mut self, (at, levels, repeat): &Key, attempt: u32, because: Disturbance) {
+        let run = Run::name(&self.plan.parts[*at].name, levels, *repeat);
+        (self.tell)(Event::Step(format!("{run}: attempt {attempt}, since it was disturbed ({because})")));
+    }
 }

@@ -6,18 +6,22 @@
 //! repeats (`cells`), and what is said of the published finding (`judgement`).
 
 mod cells;
+mod course;
 mod figure;
 mod judgement;
 mod measure;
 mod plan;
 mod run;
+mod study;
 
 pub use cells::{Cell, Moment, cells, moments};
+pub(crate) use course::{Block, Course, go_through};
 pub use figure::{Chart, Figure, Scale, Unit};
 pub use judgement::{Finding, Judgement, Number, Outcome, Reference};
-pub use measure::{Event, Order, Study, Tell, measure, missing};
+pub use measure::measure;
 pub use plan::{FORMAT, Factor, Level, Part, Plan};
 pub use run::{Run, Series, keep, read};
+pub use study::{Event, Next, Order, Study, Tell};
 
 #[cfg(test)]
 mod tests;

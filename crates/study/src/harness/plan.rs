@@ -112,11 +112,13 @@ impl Part {
 
     /// All runs, by levels and repeat: repeat by repeat, in random order within each.
     pub fn order(&self, seed: u64) -> Vec<(Vec<String>, u32)> {
-        let block = |repeat: u32| {
-            let seed = Seed(seed).child(&self.name).numbered(u64::from(repeat));
-            shuffled(self.combinations(), seed).into_iter().map(move |levels| (levels, repeat))
-        };
+        let block = |repeat: u32| self.block(seed, repeat).into_iter().map(move |levels| (levels, repeat));
         (1..=self.repeats).flat_map(block).collect()
+    }
+
+    /// The levels of the runs of one repeat, in their order.
+    pub fn block(&self, seed: u64, repeat: u32) -> Vec<Vec<String>> {
+        shuffled(self.combinations(), Seed(seed).child(&self.name).numbered(u64::from(repeat)))
     }
 
     /// Place of a factor.

@@ -1,11 +1,13 @@
 //! A run of a published study, and its folder: `run.json`, and `series.csv` where something was watched over time.
 
 use super::plan::FORMAT;
-use crate::store::{StoreError, StudyFolder, Table};
+use crate::store::{Attempt, StoreError, StudyFolder, Table, add, attempt_name, write_text};
 use evenkeel_core::caveat::Caveat;
+use evenkeel_core::disturbance::Disturbance;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// A run. What was not available is absent, and never zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,12 @@ pub struct Run {
     /// Doubts about this run.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "crate::store::caveats")]
     pub caveats: Vec<Caveat>,
+    /// Attempt at it, from 1; above where an earlier one was disturbed from outside.
+    #[serde(default = "first_attempt", skip_serializing_if = "is_first")]
+    pub attempt: u32,
+    /// What reached other attempts at it, which were set aside. Each stands in a folder of its own.
+    #[serde(skip)]
+    pub set_aside: Vec<Disturbance>,
     /// What was watched over time; in a file of its own.
     #[serde(skip)]
     pub series: Series,
@@ -40,6 +48,14 @@ pub struct Series {
     pub columns: Vec<String>,
     /// An instant in seconds from the start, and a value for each column.
     pub rows: Vec<(f64, Vec<Option<f64>>)>,
+}
+
+fn first_attempt() -> u32 {
+    1
+}
+
+fn is_first(attempt: &u32) -> bool {
+    *attempt <= 1
 }
 
 impl Run {
@@ -100,19 +116,49 @@ impl Series {
     }
 }
 
+impl Attempt for Run {
+    fn is_same_run(&self, other: &Self) -> bool {
+        self.is(&other.part, &other.levels, other.repeat)
+    }
+
+    fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// By figures of these names, percent of CPU time.
+    fn disturbance(&self) -> Disturbance {
+        Disturbance { steal: self.figure("steal_percent"), other_load: self.figure("other_load_percent") }
+    }
+
+    fn attempts_set_aside(&self) -> usize {
+        self.set_aside.len()
+    }
+
+    fn set_aside(&mut self, mut other: Self) {
+        self.set_aside.push(other.disturbance());
+        self.set_aside.append(&mut other.set_aside);
+    }
+
+    /// As they come.
+    fn sort(_: &mut [Self]) {}
+}
+
 /// Keeps a finished run.
 ///
 /// # Errors
 /// The disk refuses.
 pub fn keep(folder: &StudyFolder, run: &Run) -> Result<(), StoreError> {
     let run = Run { format: FORMAT, ..run.clone() };
-    let csv = run.series.csv();
-    let texts = [("series.csv", csv.as_str())];
-    let texts = if run.series.columns.is_empty() { &texts[..0] } else { &texts[..] };
-    folder.finish_named(&Run::name(&run.part, &run.levels, run.repeat), &run, texts).map(drop)
+    let name = attempt_name(&Run::name(&run.part, &run.levels, run.repeat), run.attempt);
+    folder.begin_run(&name)?;
+    let series = |dir: &Path| match run.series.columns.is_empty() {
+        true => Ok(()),
+        false => write_text(&dir.join("series.csv"), &run.series.csv()),
+    };
+    folder.finish_run(&name, &run, series).map(drop)
 }
 
-/// All finished runs of a folder.
+/// All finished runs of a folder; of several attempts at one the least disturbed, which says so.
 ///
 /// # Errors
 /// A damaged file, by name.
@@ -123,7 +169,10 @@ pub fn read(folder: &StudyFolder) -> Result<Vec<Run>, StoreError> {
         if series.exists() {
             run.series = Series::of(&Table::read(&series)?);
         }
-        runs.push(run);
+        add(&mut runs, run);
+    }
+    for run in &mut runs {
+        run.caveats.extend(Caveat::measured_again(&run.set_aside));
     }
     Ok(runs)
 }

@@ -4,6 +4,8 @@ use super::*;
 use crate::store::{StoreError, StudyFolder};
 use evenkeel_os::stop::Stop;
 
+mod again;
+
 /// Whether work that is shared by more workers ends sooner.
 struct Workers {
     prepared: usize,

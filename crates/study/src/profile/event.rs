@@ -5,7 +5,11 @@ use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::Disturbance;
 use evenkeel_lab::data::DataProgress;
 use evenkeel_lab::load::LoadProgress;
+use evenkeel_site::sandbox::SandboxEvent;
 use std::path::PathBuf;
+
+/// Who is told.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
 
 /// One step of a study.
 #[derive(Clone, Debug)]
@@ -85,4 +89,16 @@ pub enum StudyEvent {
     },
     /// All is done, or as far as it got.
     Ends(Box<SummaryFile>),
+}
+
+/// Tells what becomes of a private server.
+pub(super) fn tell_sandbox(event: SandboxEvent, tell: Tell<'_>) {
+    let text = match event {
+        SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
+        SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),
+        SandboxEvent::Ready { .. } => return,
+        SandboxEvent::Stopping { pid } => format!("stopping the server (process {pid})"),
+        SandboxEvent::Note(text) => text,
+    };
+    tell(StudyEvent::Preparing(text));
 }

@@ -1,8 +1,8 @@
 //! Who watches a run while its load goes on.
 
 use super::StudyError;
-use super::measure::{RunOrder, sense_plan};
 use super::observe::{Glance, Heard, Observer};
+use super::run_order::RunOrder;
 use super::site::Ready;
 use super::spec::StudySpec;
 use evenkeel_core::Nanos;
@@ -10,6 +10,7 @@ use evenkeel_lab::load::{LoadPhase, LoadProgress};
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
+use evenkeel_sense::sampler::SensePlan;
 use evenkeel_site::elsewhere;
 use evenkeel_site::server::TargetError;
 
@@ -71,4 +72,18 @@ impl<'a> Eyes<'a> {
 fn far_watch(ready: &Ready, warm_up: Nanos, measure: Nanos) -> Option<elsewhere::Watch> {
     let begins = monotonic() + warm_up;
     Some(ready.elsewhere.as_ref()?.watch(begins, begins + measure))
+}
+
+fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
+    let cpus = spec.generator_cpus.iter().filter_map(|&cpu| u32::try_from(cpu).ok());
+    SensePlan {
+        domain: ready.domain.clone(),
+        server_pid: ready.server_pid,
+        generator_cpus: Some(cpus.collect()),
+        data_dir: ready.data_dir.clone(),
+        delay: Nanos::ZERO,
+        duration: Nanos::ZERO,
+        // Counters of the CPUs mean the server only where it has CPUs to itself.
+        counters: matches!(ready.domain, Some(Domain::Cpus(_))),
+    }
 }

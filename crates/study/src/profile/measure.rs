@@ -4,24 +4,22 @@ use super::eyes::Eyes;
 use super::figures::{counts, kinds, orders_per_minute, times};
 use super::observe::Observation;
 use super::pooled;
+use super::run_order::RunOrder;
 use super::site::Ready;
-use super::spec::{Process, StudySpec};
+use super::spec::StudySpec;
 use super::{StudyError, StudyEvent, around, judge, preflight, stretch};
 use crate::store::SenseRow;
-use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile};
+use crate::store::format::{CpuRecord, DomainRecord, FORMAT, RunFile};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
-use evenkeel_core::random::Seed;
-use evenkeel_lab::load::{self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
-use evenkeel_lab::workload::Workload;
+use evenkeel_lab::load::{self, LoadPlan, LoadProgress, LoadResult, SessionPolicy};
 use evenkeel_os::clock::{Clock, unix_time};
 use evenkeel_os::stop::Stop;
-use evenkeel_sense::cpu::{CpuUse, Domain};
-use evenkeel_sense::sampler::{SensePlan, SenseSample};
+use evenkeel_sense::cpu::CpuUse;
+use evenkeel_sense::sampler::SenseSample;
 use evenkeel_site::elsewhere;
 use evenkeel_site::server::{Control, Target, TargetError};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// After the last arrival, what is under way is awaited for this long at most; a queue that is longer is no
@@ -31,41 +29,11 @@ const DRAIN_MAX: Nanos = Nanos::from_secs(5);
 /// CPU time of the server in a run over the requests that it completed, microseconds.
 const SERVER_CPU: &str = "server_cpu_us_per_request";
 
-/// What one run asks.
-pub(super) struct RunOrder<'a> {
-    pub cell: &'a CellRecord,
-    pub repeat: u32,
-    pub attempt: u32,
-    pub order: u32,
-    pub workload: Arc<dyn Workload>,
-    pub arrivals: ArrivalPlan,
-    pub warm_up: Nanos,
-    pub measure: Nanos,
-    /// Where the request log goes, if one is kept.
-    pub request_log: Option<PathBuf>,
-}
-
 /// What one run brought.
 pub(super) struct Measured {
     pub run: RunFile,
     pub load: LoadResult,
     pub rows: Vec<SenseRow>,
-}
-
-impl RunOrder<'_> {
-    /// The seed of this run: its own for each cell, repeat and attempt, so that no two runs ask the same rows.
-    fn seed(&self, spec: &StudySpec) -> Seed {
-        let seed = spec.seed.child("run").numbered(u64::from(self.cell.id)).numbered(u64::from(self.repeat));
-        if self.attempt > 1 { seed.child("attempt").numbered(u64::from(self.attempt)) } else { seed }
-    }
-}
-
-/// The arrivals of a cell.
-pub(super) fn arrivals(process: Process, rate: f64) -> ArrivalPlan {
-    match process {
-        Process::Poisson => ArrivalPlan::Poisson(rate),
-        Process::Constant => ArrivalPlan::Constant(rate),
-    }
 }
 
 /// Runs the load on a server that is up and says what it brought; `None` where somebody asked to stop.
@@ -159,20 +127,6 @@ fn load_plan(spec: &StudySpec, order: &RunOrder<'_>, ready: &Ready, sessions: Se
         cpus: spec.generator_cpus.clone(),
         busy_poll: false,
         request_log: order.request_log.clone(),
-    }
-}
-
-pub(super) fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
-    let cpus = spec.generator_cpus.iter().filter_map(|&cpu| u32::try_from(cpu).ok());
-    SensePlan {
-        domain: ready.domain.clone(),
-        server_pid: ready.server_pid,
-        generator_cpus: Some(cpus.collect()),
-        data_dir: ready.data_dir.clone(),
-        delay: Nanos::ZERO,
-        duration: Nanos::ZERO,
-        // Counters of the CPUs mean the server only where it has CPUs to itself.
-        counters: matches!(ready.domain, Some(Domain::Cpus(_))),
     }
 }
 

@@ -1,10 +1,10 @@
 //! What runs need of a server, asked before the first of them.
 
 use super::StudyError;
-use super::spec::{Reset, StudySpec};
+use super::spec::{Reset, StudySpec, writes};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::{Protocol, SessionPolicy};
-use evenkeel_lab::workload::{Workload, sql};
+use evenkeel_lab::workload::Workload;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Needs, Problem, Target, capacity, preflight};
 
@@ -69,9 +69,4 @@ fn needs(spec: &StudySpec, sessions: SessionPolicy, workload: &dyn Workload, tar
         database: target.database.clone(),
         privileges,
     }
-}
-
-/// Whether a workload changes the database.
-pub fn writes(workload: &dyn Workload) -> bool {
-    workload.statements().iter().any(|statement| sql::parse(&statement.sql).may_write())
 }

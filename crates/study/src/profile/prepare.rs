@@ -1,6 +1,6 @@
 //! What happens once before the rates are known: data, manifest, sizes of pools, preflight.
 
-use super::run::{Study, Tell};
+use super::run::Study;
 use super::site::Ready;
 use super::spec::SeriesSpec;
 use super::{StudyError, StudyEvent, manifest, plans, pool, preflight};
@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 
 impl Study<'_> {
     /// Data, manifest, sizes of pools, preflight: once for each site.
-    pub(super) fn prepare(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
+    pub(super) fn prepare(&mut self) -> Result<(), StudyError> {
         let mut found = ManifestFile { format: FORMAT, ..ManifestFile::default() };
         for index in 0..self.sites.len() {
-            self.prepare_site(index, &mut found, tell)?;
+            self.prepare_site(index, &mut found)?;
         }
         self.caveats = manifest::caveats(&self.plan, &found);
         let before = self.folder.manifest()?;
@@ -25,23 +25,18 @@ impl Study<'_> {
         Ok(self.folder.write_plan(&self.plan)?)
     }
 
-    fn prepare_site(
-        &mut self,
-        index: usize,
-        found: &mut ManifestFile,
-        tell: Tell<'_>,
-    ) -> Result<(), StudyError> {
+    fn prepare_site(&mut self, index: usize, found: &mut ManifestFile) -> Result<(), StudyError> {
         let series: Vec<&SeriesSpec> =
             self.spec.series.iter().filter(|series| series.site == index).collect();
-        let writes = series.iter().any(|series| preflight::writes(series.workload.as_ref()));
-        self.sites[index].prepare(&self.plan.id, writes, self.stop, tell)?;
-        let ready = self.sites[index].up(None, self.stop, tell)?;
+        let writes = series.iter().any(|series| series.writes());
+        self.sites[index].prepare(&self.plan.id, writes, self.stop, self.tell)?;
+        let ready = self.sites[index].up(None, self.stop, self.tell)?;
         let statements = series.iter().flat_map(|series| series.workload.statements());
         let tables: BTreeSet<String> =
             statements.flat_map(|statement| statement.tables.iter().cloned()).collect();
         let server = manifest::server(&ready, &tables.into_iter().collect::<Vec<_>>(), self.stop)?;
         for series in &series {
-            self.look_at(series, &ready, found, tell)?;
+            self.look_at(series, &ready, found)?;
         }
         // What was explained by then is not all, and a manifest is written once.
         if self.stop.is_set() {
@@ -53,10 +48,10 @@ impl Study<'_> {
         if let Some(elsewhere) = &ready.elsewhere {
             found.sensed.insert(self.spec.sites[index].target_label.clone(), elsewhere.words());
             if let Some(doubt) = elsewhere.doubt() {
-                tell(StudyEvent::Warning(doubt));
+                (self.tell)(StudyEvent::Warning(doubt));
             }
         }
-        self.sites[index].down(tell)?;
+        self.sites[index].down(self.tell)?;
         self.size_pools(index, server.tables_bytes)?;
         // One record for each target, in their order, though a target has a site for each layout.
         if series.first().is_some_and(|series| series.target == found.servers.len()) {
@@ -67,23 +62,22 @@ impl Study<'_> {
 
     /// Preflight and plans of one series.
     fn look_at(
-        &self,
+        &mut self,
         series: &SeriesSpec,
         ready: &Ready,
         found: &mut ManifestFile,
-        tell: Tell<'_>,
     ) -> Result<(), StudyError> {
         let workload = series.workload.as_ref();
         for problem in preflight::check(self.spec, workload, &ready.target, self.stop)? {
             let Problem { subject, text, hint, .. } = problem;
-            tell(StudyEvent::Warning(format!("{subject}: {text}; {hint}")));
+            (self.tell)(StudyEvent::Warning(format!("{subject}: {text}; {hint}")));
         }
         let statements: Vec<&str> =
             workload.statements().iter().map(|statement| statement.name.as_str()).collect();
         if found.plans.iter().any(|plan| statements.contains(&plan.statement.as_str())) {
             return Ok(());
         }
-        tell(StudyEvent::Preparing(format!("explaining {}", workload.name())));
+        (self.tell)(StudyEvent::Preparing(format!("explaining {}", workload.name())));
         let mut control = Control::connect_until(&ready.target, self.stop)?;
         let effort = explain::Effort { seed: self.spec.seed.child("explain"), ..explain::Effort::default() };
         found.plans.extend(plans::statement_plans(&mut control, workload, &effort, self.stop)?.all()?);

@@ -1,48 +1,69 @@
 //! The rates of a study: searched, laid out, and gone through upwards until the server carries no more.
 
-use super::run::{Study, Tell};
+use super::climb::{Climb, Climbs, fails};
+use super::run::Study;
 use super::search::Search;
-use super::{StudyError, StudyEvent, judge, order, preflight, site, summary};
+use super::{StudyError, StudyEvent, order, site, summary};
+use crate::harness::Course;
 use crate::store::format::{CellRecord, ProbeRecord, RunFile, SweepRecord};
-use evenkeel_core::rates::{CellOutcome, RatePlan, Sweep, SweepEnd};
+use evenkeel_core::rates::{RatePlan, Sweep, SweepEnd};
 use std::sync::Arc;
 
-/// The way up of series that differ in the target alone: targets are compared rate by rate, so they share their
-/// rates, and where one of them carries no more the sweep ends for all.
-struct Climb {
-    series: Vec<usize>,
-    sweep: Sweep,
-}
-
 impl Study<'_> {
-    /// The cells of every series. Found rates stand in the plan before those of the next series are searched, so
-    /// that a kill loses one search at most.
-    pub(super) fn find_rates(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
-        let mut climbs = Vec::new();
+    /// The next run on the way up; `None` where all rates are known. Each is a repeat of its cell, so that the way up is the
+    /// first block.
+    pub(super) fn next_of_climb(&mut self) -> Result<Option<(CellRecord, u32)>, StudyError> {
+        if self.plan.rates_known {
+            return Ok(None);
+        }
+        let mut climbs = match self.climbs.take() {
+            Some(climbs) => climbs,
+            None => self.lay_out()?,
+        };
+        loop {
+            let cells = self.cells_of_step(&climbs)?;
+            if cells.is_empty() {
+                break;
+            }
+            if let Some(next) = cells.iter().find_map(|cell| Some((cell.clone(), self.deciding(cell).err()?)))
+            {
+                self.climbs = Some(climbs);
+                return Ok(Some(next));
+            }
+            self.end_of_step(&mut climbs, cells)?;
+        }
+        self.plan.rates_known = true;
+        self.folder.write_plan(&self.plan)?;
+        Ok(None)
+    }
+
+    /// The cells of every series, and those series that go up through them. Found rates stand in the plan before those of the
+    /// next series are searched, so that a kill loses one search at most.
+    fn lay_out(&mut self) -> Result<Climbs, StudyError> {
+        let mut open = Vec::new();
         for series in summary::groups(&self.plan) {
             if self.plan.sweeps.iter().any(|ended| ended.series == series) {
                 continue;
             }
-            let sweep = self.sweep(&series, tell)?;
+            let sweep = self.sweep(&series)?;
             for &rate in sweep.left() {
                 for one in &series {
                     order::cell_of(&mut self.plan, *one, rate);
                 }
             }
             self.folder.write_plan(&self.plan)?;
-            climbs.push(Climb { series, sweep });
+            open.push(Climb { series, sweep });
         }
         // Steps have no last rate but the one that ends them.
-        if !self.spec.whole_sweep || matches!(self.spec.rates, RatePlan::Steps { .. }) {
-            self.tell_plan(tell);
-            self.climb(climbs, tell)?;
+        match self.spec.whole_sweep && !matches!(self.spec.rates, RatePlan::Steps { .. }) {
+            true => open.clear(),
+            false => self.tell_plan(),
         }
-        self.plan.rates_known = true;
-        Ok(self.folder.write_plan(&self.plan)?)
+        Ok(Climbs { open, step: 1 })
     }
 
     /// A sweep from its lowest rate. Rates that were laid out before a stop are taken from the plan.
-    fn sweep(&mut self, series: &[usize], tell: Tell<'_>) -> Result<Sweep, StudyError> {
+    fn sweep(&mut self, series: &[usize]) -> Result<Sweep, StudyError> {
         let (rates, ceiling) = (&self.spec.rates, self.spec.theta_ceiling_percent);
         let cells = self.plan.cells.iter().filter(|cell| series.contains(&cell.series));
         let known: Vec<f64> = cells.map(|cell| cell.rate_per_s).collect();
@@ -51,74 +72,61 @@ impl Study<'_> {
             return Ok(rates.sweep_through(&known, ceiling)?);
         }
         let saturation = match rates.needs_saturation() {
-            true => Some(self.lowest_saturation(series, tell)?),
+            true => Some(self.lowest_saturation(series)?),
             false => None,
         };
         Ok(rates.sweep(saturation, ceiling)?)
     }
 
-    pub(super) fn lowest_saturation(&mut self, series: &[usize], tell: Tell<'_>) -> Result<f64, StudyError> {
+    pub(super) fn lowest_saturation(&mut self, series: &[usize]) -> Result<f64, StudyError> {
         let mut lowest = f64::INFINITY;
         for one in series {
-            lowest = lowest.min(self.search(*one, tell)?);
+            lowest = lowest.min(self.search(*one)?);
         }
         Ok(lowest)
     }
 
-    /// Goes up rate by rate, through all series side by side, so that what drifts with time meets them alike; the
-    /// cells of a step are in random order. Each run is the first repeat of its cell, so that this is the first
-    /// block.
-    fn climb(&mut self, mut climbs: Vec<Climb>, tell: Tell<'_>) -> Result<(), StudyError> {
-        for step in 1.. {
-            let cells = self.cells_of_step(&climbs);
-            if cells.is_empty() {
-                break;
-            }
-            self.folder.write_plan(&self.plan)?;
-            let mut outcomes = Vec::new();
-            for cell in order::block(&cells, self.spec.seed.child("climb"), step) {
-                outcomes.push((cell.series, self.outcome(&cell, tell)?));
-            }
-            for climb in &mut climbs {
-                let own = outcomes.iter().filter(|(series, _)| climb.series.contains(series));
-                if let Some(outcome) = own.map(|(_, outcome)| *outcome).reduce(worse) {
-                    climb.sweep.observe(&outcome);
-                }
-                if let Some(end) = climb.sweep.end() {
-                    self.end(climb, end, tell)?;
-                }
-            }
-            climbs.retain(|climb| climb.sweep.end().is_none());
+    /// The cells of the rate that is gone through, in random order.
+    fn cells_of_step(&mut self, climbs: &Climbs) -> Result<Vec<CellRecord>, StudyError> {
+        let known = self.plan.cells.len();
+        let mut cells = Vec::new();
+        for climb in &climbs.open {
+            let Some(rate) = climb.sweep.rate() else { continue };
+            cells.extend(climb.series.iter().map(|series| order::cell_of(&mut self.plan, *series, rate)));
         }
+        if self.plan.cells.len() > known {
+            self.folder.write_plan(&self.plan)?;
+        }
+        Ok(order::block(&cells, self.spec.seed.child("climb"), climbs.step))
+    }
+
+    /// The run that says how a cell ended, or the repeat that is to be made before. One run may be called unstable by chance, so
+    /// a second one has to agree.
+    fn deciding(&self, cell: &CellRecord) -> Result<&RunFile, u32> {
+        let run = |repeat| self.finished(&(cell.clone(), repeat)).ok_or(repeat);
+        match run(1)? {
+            first if fails(first) && self.spec.repeats > 1 => run(2),
+            first => Ok(first),
+        }
+    }
+
+    /// All runs of a step are made: where a sweep goes on, and where it ends.
+    fn end_of_step(&mut self, climbs: &mut Climbs, cells: Vec<CellRecord>) -> Result<(), StudyError> {
+        let deciding = |cell: CellRecord| Some((cell.clone(), self.deciding(&cell).ok()?));
+        let runs: Vec<_> = cells.into_iter().filter_map(deciding).collect();
+        climbs.open.iter_mut().for_each(|climb| climb.observe(&runs));
+        for climb in &climbs.open {
+            if let Some(end) = climb.sweep.end() {
+                self.end(climb, end)?;
+            }
+        }
+        climbs.open.retain(|climb| climb.sweep.end().is_none());
+        climbs.step += 1;
         Ok(())
     }
 
-    fn cells_of_step(&mut self, climbs: &[Climb]) -> Vec<CellRecord> {
-        let mut cells = Vec::new();
-        for climb in climbs {
-            let Some(rate) = climb.sweep.rate() else { continue };
-            let own = climb.series.iter().map(|series| order::cell_of(&mut self.plan, *series, rate));
-            cells.extend(own);
-        }
-        cells
-    }
-
-    /// One run may be called unstable by chance, so a second one has to agree.
-    fn outcome(&mut self, cell: &CellRecord, tell: Tell<'_>) -> Result<CellOutcome, StudyError> {
-        let fails = |run: &RunFile| !judge::kept_up(run) || judge::refused(run);
-        let mut run = self.cell(cell, 1, tell)?;
-        if fails(&run) && self.spec.repeats > 1 {
-            run = self.cell(cell, 2, tell)?;
-        }
-        Ok(CellOutcome {
-            utilisation: run.theta.as_ref().map(|theta| theta.total_percent),
-            settled: judge::kept_up(&run),
-            refused: judge::refused(&run),
-        })
-    }
-
     /// The cell that ended the sweep stays with all its repeats; those above leave the plan.
-    fn end(&mut self, climb: &Climb, end: SweepEnd, tell: Tell<'_>) -> Result<(), StudyError> {
+    fn end(&mut self, climb: &Climb, end: SweepEnd) -> Result<(), StudyError> {
         let above = climb.sweep.left().to_vec();
         let is_above = |cell: &CellRecord| {
             climb.series.contains(&cell.series)
@@ -133,7 +141,7 @@ impl Study<'_> {
         self.folder.write_plan(&self.plan)?;
         if end != SweepEnd::AllMeasured {
             let labels = climb.series.iter().map(|one| self.plan.series[*one].label.clone());
-            tell(StudyEvent::SweepEnds {
+            (self.tell)(StudyEvent::SweepEnds {
                 series: labels.collect::<Vec<_>>().join(", "),
                 reason: end.to_string(),
                 not_measured: above,
@@ -142,14 +150,14 @@ impl Study<'_> {
         Ok(())
     }
 
-    fn search(&mut self, series: usize, tell: Tell<'_>) -> Result<f64, StudyError> {
+    fn search(&mut self, series: usize) -> Result<f64, StudyError> {
         let spec = &self.spec.series[series];
         let label = self.plan.series[series].label.clone();
-        tell(StudyEvent::Preparing(format!("searching the saturation of {label}")));
+        (self.tell)(StudyEvent::Preparing(format!("searching the saturation of {label}")));
         let site = &mut self.sites[spec.site];
-        site.reset(&self.spec.reset, preflight::writes(spec.workload.as_ref()), self.stop, tell)?;
-        let ready = site.up(self.plan.series[series].pool_bytes, self.stop, tell)?;
-        if preflight::writes(spec.workload.as_ref()) {
+        site.reset(&self.spec.reset, spec.writes(), self.stop, self.tell)?;
+        let ready = site.up(self.plan.series[series].pool_bytes, self.stop, self.tell)?;
+        if spec.writes() {
             site::mark_written(&ready.target, self.stop)?;
         }
         let mut search = Search {
@@ -159,24 +167,15 @@ impl Study<'_> {
             workload: Arc::clone(&spec.workload),
             ready: &ready,
             stop: self.stop,
-            tell,
+            tell: self.tell,
             probes: Vec::new(),
         };
         let found = search.saturation();
         let probes: Vec<ProbeRecord> = std::mem::take(&mut search.probes);
         self.plan.probes.extend(probes);
-        let down = self.sites[spec.site].down(tell);
+        let down = self.sites[spec.site].down(self.tell);
         let saturation = found?;
         down?;
         Ok(saturation)
-    }
-}
-
-/// What two targets brought at one rate, as what ends the sweep for both.
-fn worse(one: CellOutcome, other: CellOutcome) -> CellOutcome {
-    CellOutcome {
-        utilisation: one.utilisation.into_iter().chain(other.utilisation).reduce(f64::max),
-        settled: one.settled && other.settled,
-        refused: one.refused || other.refused,
     }
 }

@@ -1,11 +1,16 @@
 //! From the first server to the last run.
 
+use super::climb::Climbs;
+use super::event::Tell;
 use super::site::Site;
 use super::spec::StudySpec;
+use super::turns::Turns;
 use super::{StudyError, StudyEvent, order, summary};
+use crate::harness::{Block, Course, go_through};
 use crate::store::StudyFolder;
 use crate::store::format::{Caveat, CellRecord, PlanFile, RunFile, SummaryFile};
 use evenkeel_core::Nanos;
+use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 
@@ -26,21 +31,25 @@ pub fn run(
         plan: folder.plan()?,
         runs: folder.runs()?,
         cells_told: 0,
+        blocks: 0,
+        climbs: None,
+        turns: None,
         caveats: Vec::new(),
         spec,
         folder,
         stop,
+        tell,
     };
-    let outcome = study.all(tell);
-    let down = study.all_down(tell);
+    let outcome = study.prepare().and_then(|()| go_through(&mut study, stop));
+    let down = study.all_down();
     match outcome {
-        Ok(()) => down?,
+        Ok(_) => down?,
         Err(error) if error.is_stop() => down?,
         Err(error) => return Err(error),
     }
     let summary = summary::summarise(&study.plan, &study.runs);
     folder.write_summary(&summary)?;
-    tell(StudyEvent::Ends(Box::new(summary.clone())));
+    (study.tell)(StudyEvent::Ends(Box::new(summary.clone())));
     Ok(summary)
 }
 
@@ -49,6 +58,7 @@ pub(super) struct Study<'a> {
     pub spec: &'a StudySpec,
     pub folder: &'a StudyFolder,
     pub stop: &'a Stop,
+    pub tell: Tell<'a>,
     pub sites: Vec<Site<'a>>,
     pub plan: PlanFile,
     /// Since the start, or the resume.
@@ -59,32 +69,33 @@ pub(super) struct Study<'a> {
     pub caveats: Vec<Caveat>,
     /// Cells when the plan was told last.
     cells_told: usize,
+    /// Blocks that were begun.
+    blocks: u32,
+    /// Where rates are being found, how far that is.
+    pub climbs: Option<Climbs>,
+    /// Where runs are chosen one by one, whose turn it is.
+    pub turns: Option<Turns>,
 }
 
-pub(super) type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
-
 impl Study<'_> {
-    fn all(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
-        self.prepare(tell)?;
-        if let Some(budget) = self.spec.budget {
-            return self.sequence(budget, tell);
+    /// The next block of all cells; `None` after the last.
+    fn next_block(&mut self) -> Option<Block<(CellRecord, u32)>> {
+        self.tell_plan();
+        if self.blocks >= self.spec.repeats {
+            return None;
         }
-        if !self.plan.rates_known {
-            self.find_rates(tell)?;
-        }
-        self.tell_plan(tell);
-        for block in 1..=self.spec.repeats {
-            let cells = order::block(&self.plan.cells, self.spec.seed, block);
-            for cell in &cells {
-                self.cell(cell, block, tell)?;
-            }
-            self.measure_again(&cells, block, tell)?;
-        }
-        Ok(())
+        self.blocks += 1;
+        let cells = order::block(&self.plan.cells, self.spec.seed, self.blocks);
+        let allowed = repeats_allowed(self.runs_planned(), self.blocks, self.spec.repeats);
+        Some(Block {
+            keys: cells.into_iter().map(|cell| (cell, self.blocks)).collect(),
+            retries: self.spec.retries,
+            retries_in_all: allowed.saturating_sub(self.attempts_set_aside()),
+        })
     }
 
-    fn all_down(&mut self, tell: Tell<'_>) -> Result<(), StudyError> {
-        self.sites.iter_mut().map(|site| site.leave(&self.plan.id, tell)).fold(Ok(()), Result::and)
+    fn all_down(&mut self) -> Result<(), StudyError> {
+        self.sites.iter_mut().map(|site| site.leave(&self.plan.id, self.tell)).fold(Ok(()), Result::and)
     }
 
     pub(super) fn runs_planned(&self) -> u32 {
@@ -101,12 +112,11 @@ impl Study<'_> {
             let left = u64::from(self.runs_planned()).saturating_sub(self.runs.len() as u64);
             return Nanos(self.run_cost().0.saturating_mul(left));
         }
-        let left = |cell: &CellRecord| {
-            let done = self.runs.iter().filter(|run| run.cell == cell.id).count() as u64;
-            let cost = self.cell_cost(cell);
-            Nanos(cost.0.saturating_mul(u64::from(self.spec.repeats).saturating_sub(done)))
+        let runs = |cell: &CellRecord| {
+            let cell = cell.clone();
+            (1..=self.spec.repeats).map(move |repeat| (cell.clone(), repeat))
         };
-        self.plan.cells.iter().fold(Nanos::ZERO, |sum, cell| sum + left(cell))
+        self.left(self.plan.cells.iter().flat_map(runs))
     }
 
     /// How long a run of a cell takes, roughly.
@@ -121,17 +131,56 @@ impl Study<'_> {
     }
 
     /// Tells the plan where it has changed since it was told last.
-    pub(super) fn tell_plan(&mut self, tell: Tell<'_>) {
+    pub(super) fn tell_plan(&mut self) {
         if self.cells_told == self.plan.cells.len() {
             return;
         }
         self.cells_told = self.plan.cells.len();
-        tell(StudyEvent::Planned {
+        let (runs, time_left) = (self.runs_planned(), self.time_left());
+        (self.tell)(StudyEvent::Planned {
             folder: self.folder.path().to_owned(),
             cells: self.plan.cells.len(),
-            runs: self.runs_planned(),
+            runs,
             done: u32::try_from(self.runs.len()).unwrap_or(u32::MAX),
-            time_left: self.time_left(),
+            time_left,
         });
+    }
+}
+
+impl Course for Study<'_> {
+    type Error = StudyError;
+    /// A cell and the repeat of it.
+    type Key = (CellRecord, u32);
+    type Run = RunFile;
+
+    fn runs(&self) -> &[RunFile] {
+        &self.runs
+    }
+
+    fn is(&self, run: &RunFile, (cell, repeat): &Self::Key) -> bool {
+        (run.cell, run.repeat) == (cell.id, *repeat)
+    }
+
+    fn takes(&self, (cell, _): &Self::Key) -> Nanos {
+        self.cell_cost(cell)
+    }
+
+    fn next(&mut self) -> Result<Option<Block<Self::Key>>, StudyError> {
+        if let Some(budget) = self.spec.budget {
+            return Ok(self.next_of_sequence(budget)?.map(Block::one));
+        }
+        let climbing = self.next_of_climb()?.map(Block::one);
+        Ok(climbing.or_else(|| self.next_block()))
+    }
+
+    fn make(&mut self, (cell, repeat): &Self::Key, attempt: u32) -> Result<bool, StudyError> {
+        self.attempt(cell, *repeat, attempt).map(|()| true)
+    }
+
+    fn again(&mut self, (cell, repeat): &Self::Key, attempt: u32, because: Disturbance) {
+        let series = self.plan.series[cell.series].label.clone();
+        let (cell, repeat, order, runs) =
+            (cell.clone(), *repeat, self.next_order(), self.runs_in_all(attempt));
+        (self.tell)(StudyEvent::MeasuredAgain { cell, series, repeat, attempt, order, runs, because });
     }
 }

@@ -1,7 +1,8 @@
 //! Finding the saturation of a series before its rates are laid around it.
 
 use super::judge;
-use super::measure::{Measured, RunOrder, arrivals, measure};
+use super::measure::{Measured, measure};
+use super::run_order::{RunOrder, arrivals};
 use super::site::Ready;
 use super::spec::StudySpec;
 use super::{StudyError, StudyEvent};

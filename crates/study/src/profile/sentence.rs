@@ -1,6 +1,5 @@
 //! What a study says first: the bounds in one sentence, and in a second how far its response times can be trusted.
 
-use super::summary::trust_reason;
 use crate::store::format::{BoundsRecord, PlanFile};
 use evenkeel_core::caveat::threshold::NEIGHBOURS_MIN;
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
@@ -170,4 +169,11 @@ fn interval(estimate: &Estimate) -> String {
         (Some(low), Some(high)) => format!("{mean} ({} to {})", nearest(low), nearest(high)),
         _ => format!("{mean} (one run, no interval)"),
     }
+}
+
+/// Why trust ends where it does, and what was overlooked on the way there.
+pub(super) fn trust_reason(limit: &TrustLimit) -> String {
+    let overlooked = limit.overlooked.iter().map(|untrusted| format!("overlooked: {untrusted}"));
+    let parts: Vec<String> = limit.end.iter().map(ToString::to_string).chain(overlooked).collect();
+    parts.join("; ")
 }

@@ -1,13 +1,15 @@
 //! Runs one by one, each where it tightens the bounds most, until they are as tight as was wanted or the time is up.
 
-use super::run::{Study, Tell};
+use super::run::Study;
 use super::spec::Budget;
+use super::turns::{End, Turns};
 use super::{StudyError, StudyEvent, answer, length, order, summary};
 use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
 use evenkeel_core::bounds::{RATES_FIRST, RunAt, Sequence, Step, Wanted};
 use evenkeel_core::caveat::threshold::SECONDS_MIN;
+use std::collections::VecDeque;
 
 /// A rate at which so many more runs failed than held, by their own generator, is given up, and the sequence with it:
 /// further runs would fail as well.
@@ -19,77 +21,49 @@ const RUNS_MAX: usize = 2_000;
 /// Runs of the two rates that a study begins with: what the first bounds cost.
 const RUNS_FIRST: u32 = 6;
 
-/// Why a sequence ended; of several series, the one that weighs most, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
-    Enough,
-    Exhausted,
-    TooFewArrivals,
-    GeneratorFails,
-    TooMany,
-    TimeIsUp,
-}
-
-impl End {
-    fn words(self) -> &'static str {
-        match self {
-            Self::Enough => "the bounds are as tight as was wanted",
-            Self::TimeIsUp => "the time is up",
-            Self::Exhausted => "no further run of this length tightens the bounds",
-            Self::TooFewArrivals => {
-                "the server carries so little that a run has too few arrivals to tell: give runs more by --duration, and all by --within"
-            }
-            Self::GeneratorFails => "the generator fails at the rate that would tell more",
-            Self::TooMany => "2,000 runs are made",
-        }
-    }
-}
-
 impl Study<'_> {
-    /// The whole sequence; what the folder has already counts.
-    pub(super) fn sequence(&mut self, budget: Budget, tell: Tell<'_>) -> Result<(), StudyError> {
+    /// The next run; `None` at the end of the sequence. What the folder has already counts.
+    pub(super) fn next_of_sequence(
+        &mut self,
+        budget: Budget,
+    ) -> Result<Option<(CellRecord, u32)>, StudyError> {
+        let mut turns = match self.turns.take() {
+            Some(turns) => turns,
+            None => self.begin(budget)?,
+        };
+        let end = loop {
+            if let Some((series, rate)) = turns.runs.pop_front() {
+                if self.time_is_up(budget, series, rate) {
+                    break End::TimeIsUp;
+                }
+                self.turns = Some(turns);
+                return self.once_more(series, rate).map(Some);
+            }
+            let Some(group) = turns.groups.pop_front() else { break turns.end };
+            match self.next_rate(&group, budget) {
+                Ok(rate) => {
+                    turns.runs.extend(group.iter().map(|series| (*series, rate)));
+                    turns.groups.push_back(group);
+                }
+                Err(end) => turns.end = turns.end.max(end),
+            }
+        };
+        self.plan.ended = Some(end.words().to_owned());
+        self.folder.write_plan(&self.plan)?;
+        Ok(None)
+    }
+
+    /// The rates that every group begins with.
+    fn begin(&mut self, budget: Budget) -> Result<Turns, StudyError> {
         let groups = summary::groups(&self.plan);
         for group in &groups {
-            self.first_rates(group, tell)?;
+            self.first_rates(group)?;
         }
         self.plan.rates_known = true;
         self.folder.write_plan(&self.plan)?;
-        self.tell_plan(tell);
-        self.warn_of_little_time(budget, tell);
-        let end = self.through(groups, budget, tell)?;
-        self.plan.ended = Some(end.words().to_owned());
-        Ok(self.folder.write_plan(&self.plan)?)
-    }
-
-    /// Goes round the groups, so that what drifts with time meets them alike.
-    fn through(
-        &mut self,
-        mut open: Vec<Vec<usize>>,
-        budget: Budget,
-        tell: Tell<'_>,
-    ) -> Result<End, StudyError> {
-        let mut last = End::Enough;
-        while !open.is_empty() {
-            let mut going_on = Vec::new();
-            for group in open {
-                let rate = match self.next_rate(&group, budget) {
-                    Ok(rate) => rate,
-                    Err(end) => {
-                        last = last.max(end);
-                        continue;
-                    }
-                };
-                for series in &group {
-                    if self.time_is_up(budget, *series, rate) {
-                        return Ok(End::TimeIsUp);
-                    }
-                    self.once_more(*series, rate, tell)?;
-                }
-                going_on.push(group);
-            }
-            open = going_on;
-        }
-        Ok(last)
+        self.tell_plan();
+        self.warn_of_little_time(budget);
+        Ok(Turns { groups: groups.into(), runs: VecDeque::new(), end: End::Enough })
     }
 
     /// The rate of the next run; an end where there is none.
@@ -132,22 +106,23 @@ impl Study<'_> {
         })
     }
 
-    fn once_more(&mut self, series: usize, rate: f64, tell: Tell<'_>) -> Result<(), StudyError> {
+    /// One more run of the cell of this series and rate.
+    fn once_more(&mut self, series: usize, rate: f64) -> Result<(CellRecord, u32), StudyError> {
         let known = self.plan.cells.len();
         let cell = order::cell_of(&mut self.plan, series, rate);
         if self.plan.cells.len() > known {
             self.folder.write_plan(&self.plan)?;
         }
         let done = self.runs.iter().filter(|run| run.cell == cell.id).count();
-        self.cell(&cell, u32::try_from(done + 1).unwrap_or(u32::MAX), tell).map(drop)
+        Ok((cell, u32::try_from(done + 1).unwrap_or(u32::MAX)))
     }
 
     /// Rates to begin with, the same for all series of a group.
-    fn first_rates(&mut self, group: &[usize], tell: Tell<'_>) -> Result<(), StudyError> {
+    fn first_rates(&mut self, group: &[usize]) -> Result<(), StudyError> {
         if self.plan.cells.iter().any(|cell| group.contains(&cell.series)) {
             return Ok(());
         }
-        let saturation = self.lowest_saturation(group, tell)?;
+        let saturation = self.lowest_saturation(group)?;
         for rate in sequence(self.spec.budget.unwrap_or_default(), self.spec.duration).first(saturation) {
             for series in group {
                 order::cell_of(&mut self.plan, *series, rate);
@@ -171,16 +146,16 @@ impl Study<'_> {
         done.saturating_add(fit.max(at_least))
     }
 
-    fn warn_of_little_time(&self, budget: Budget, tell: Tell<'_>) {
+    fn warn_of_little_time(&mut self, budget: Budget) {
         if self.spec.duration < Nanos::from_secs(SECONDS_MIN as u64) {
-            tell(StudyEvent::Warning(format!(
+            (self.tell)(StudyEvent::Warning(format!(
                 "runs of less than {SECONDS_MIN} s are too short to tell whether a rate is carried: give them more by --duration"
             )));
         }
         let fit = self.runs_expected(budget);
         let needed = RUNS_FIRST * u32::try_from(self.plan.series.len()).unwrap_or(u32::MAX);
         if budget.within.is_some() && fit < needed {
-            tell(StudyEvent::Warning(format!(
+            (self.tell)(StudyEvent::Warning(format!(
                 "there is time for {fit} runs, and bounds need {needed}: give it more by --within, or shorter runs by --duration"
             )));
         }

@@ -1,6 +1,5 @@
 //! What a study is to measure, as plain types; the edge reads it from flags and files.
 
-use super::preflight::writes;
 use crate::store::format::LayoutRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -8,7 +7,7 @@ use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
 use evenkeel_lab::data::DataSpec;
 use evenkeel_lab::load::{Protocol, SessionPolicy};
-use evenkeel_lab::workload::Workload;
+use evenkeel_lab::workload::{Workload, sql};
 use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::Target;
@@ -77,7 +76,7 @@ impl StudySpec {
         let restores = |series: &SeriesSpec| {
             let place = self.sites.get(series.site).map(|site| &site.place);
             let has_copy = matches!(place, Some(Place::Named { .. } | Place::Sandbox { data: Some(_), .. }));
-            has_copy && writes(series.workload.as_ref())
+            has_copy && series.writes()
         };
         self.reset == Reset::Full && self.series.iter().any(restores)
     }
@@ -165,6 +164,18 @@ pub struct SeriesSpec {
     pub layout: LayoutRecord,
     /// Level of each factor of a study file.
     pub levels: BTreeMap<String, String>,
+}
+
+impl SeriesSpec {
+    /// Whether its runs change the database.
+    pub(super) fn writes(&self) -> bool {
+        writes(self.workload.as_ref())
+    }
+}
+
+/// Whether a workload changes the database.
+pub fn writes(workload: &dyn Workload) -> bool {
+    workload.statements().iter().any(|statement| sql::parse(&statement.sql).may_write())
 }
 
 /// Size of the buffer pool.

@@ -3,7 +3,7 @@
 use super::answer;
 use super::cells;
 use super::figures::{add_counts, estimate_record};
-use super::sentence::Findings;
+use super::sentence::{Findings, trust_reason};
 use crate::store::format::{
     Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord,
     RunFile, Severity, SummaryFile, SweepRecord, Verdict,
@@ -162,13 +162,6 @@ fn over_answered(runs: &[&RunFile], value: fn(&RunFile) -> f64) -> Estimate {
     let answered = runs.iter().filter(|run| run.response.count > 0);
     let values: Vec<f64> = answered.map(|run| value(run)).collect();
     Estimate::of(&values).unwrap_or(Estimate { n: 0, mean: f64::NAN, error: None })
-}
-
-/// Why trust ends where it does, and what was overlooked on the way there.
-pub(super) fn trust_reason(limit: &TrustLimit) -> String {
-    let overlooked = limit.overlooked.iter().map(|untrusted| format!("overlooked: {untrusted}"));
-    let parts: Vec<String> = limit.end.iter().map(ToString::to_string).chain(overlooked).collect();
-    parts.join("; ")
 }
 
 /// The figure of a rate's only cell, with its own interval: it knows how requests of a run depend on one another. A lower bound

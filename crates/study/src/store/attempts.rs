@@ -3,6 +3,27 @@
 use super::format::{AttemptRecord, RunFile};
 use evenkeel_core::disturbance::Disturbance;
 
+/// A run as it was measured once, perhaps one of several times; that which was least disturbed stands for it.
+pub trait Attempt: Sized {
+    /// Whether both are of the same run.
+    fn is_same_run(&self, other: &Self) -> bool;
+
+    /// Its number among the attempts at its run, from 1.
+    fn attempt(&self) -> u32;
+
+    /// What reached it from outside.
+    fn disturbance(&self) -> Disturbance;
+
+    /// How many others were set aside for it.
+    fn attempts_set_aside(&self) -> usize;
+
+    /// Sets another one aside for it, with those that were for that one.
+    fn set_aside(&mut self, other: Self);
+
+    /// Brings runs into their order, whatever it is.
+    fn sort(runs: &mut [Self]);
+}
+
 impl RunFile {
     /// What reached the run from outside.
     pub fn disturbance(&self) -> Disturbance {
@@ -33,29 +54,50 @@ impl AttemptRecord {
     }
 }
 
-/// Adds an attempt to the runs. Where there is one at the same repeat already, the less disturbed of the two stands
-/// and carries the other in its list; of two alike the earlier. The same attempts give the same runs, by order, however
-/// they come: sums over them are the same to the last bit, right after the last run and in a later resume.
-pub fn add(runs: &mut Vec<RunFile>, mut run: RunFile) {
-    let same = |other: &&mut RunFile| (other.cell, other.repeat) == (run.cell, run.repeat);
-    let Some(standing) = runs.iter_mut().find(same) else {
-        runs.push(run);
-        sort(runs);
-        return;
-    };
-    let key = |run: &RunFile| (run.disturbance().weight(), run.attempt);
-    if key(&run) < key(standing) {
-        std::mem::swap(standing, &mut run);
+impl Attempt for RunFile {
+    fn is_same_run(&self, other: &Self) -> bool {
+        (self.cell, self.repeat) == (other.cell, other.repeat)
     }
-    standing.set_aside.append(&mut run.set_aside);
-    standing.set_aside.push(run.attempt_record());
-    standing.set_aside.sort_by_key(|attempt| attempt.attempt);
-    sort(runs);
+
+    fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    fn disturbance(&self) -> Disturbance {
+        self.disturbance()
+    }
+
+    fn attempts_set_aside(&self) -> usize {
+        self.set_aside.len()
+    }
+
+    fn set_aside(&mut self, mut other: Self) {
+        self.set_aside.append(&mut other.set_aside);
+        self.set_aside.push(other.attempt_record());
+        self.set_aside.sort_by_key(|attempt| attempt.attempt);
+    }
+
+    /// By order; where a run was taken away and measured again, two may have one.
+    fn sort(runs: &mut [Self]) {
+        runs.sort_by_key(|run| (run.order, run.cell, run.repeat));
+    }
 }
 
-/// By order; where a run was taken away and measured again, two may have one.
-fn sort(runs: &mut [RunFile]) {
-    runs.sort_by_key(|run| (run.order, run.cell, run.repeat));
+/// Adds an attempt to the runs. Where there is one at the same run already, the less disturbed of the two stands
+/// and carries the other in its list; of two alike the earlier. The same attempts give the same runs, by order, however
+/// they come: sums over them are the same to the last bit, right after the last run and in a later resume.
+pub fn add<A: Attempt>(runs: &mut Vec<A>, mut run: A) {
+    match runs.iter_mut().find(|other| other.is_same_run(&run)) {
+        None => runs.push(run),
+        Some(standing) => {
+            let key = |run: &A| (run.disturbance().weight(), run.attempt());
+            if key(&run) < key(standing) {
+                std::mem::swap(standing, &mut run);
+            }
+            standing.set_aside(run);
+        }
+    }
+    A::sort(runs);
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Why a study folder cannot be used.
 
 use super::format::FORMAT;
-use super::readers::BESIDE;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Files that every finished run has beside `run.json`.
+pub(super) const BESIDE: [&str; 3] = ["intervals.csv", "sense.csv", "response.hdr"];
 
 /// Why a study folder cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -1,10 +1,35 @@
 //! A mean as the files have it: null where nothing was measured.
 
-use super::summary::EstimateRecord;
 use serde::{Deserialize, Serialize};
 
+/// A mean with its uncertainty: over runs, or where a run holds it, over what the run took of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "EstimateInFile", into = "EstimateInFile")]
+pub struct EstimateRecord {
+    /// Runs, or values.
+    pub n: u32,
+    /// Mean; says nothing where `n` is zero, and is null in files then.
+    pub mean: f64,
+    /// Standard error; absent below two.
+    pub se: Option<f64>,
+    /// Lower end of the 95 % interval. Alone, without an upper end, it is a lower bound, and nothing is known of how much
+    /// higher the figure is.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Degrees of freedom of the standard error; absent where there is none, and in older folders.
+    pub degrees: Option<f64>,
+}
+
+impl EstimateRecord {
+    /// What the figure is at least, where that is all that is known.
+    pub fn at_least(&self) -> Option<f64> {
+        self.low.filter(|low| self.high.is_none() && low.is_finite())
+    }
+}
+
 #[derive(Serialize, Deserialize)]
-pub(super) struct EstimateInFile {
+struct EstimateInFile {
     n: u32,
     mean: Option<f64>,
     se: Option<f64>,

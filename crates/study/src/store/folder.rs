@@ -3,7 +3,6 @@
 use super::attempts;
 use super::error::StoreError;
 use super::format::{FORMAT, Head, ManifestFile, PlanFile, RunFile, SummaryFile};
-use super::tables::RunTables;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
@@ -78,11 +77,12 @@ impl StudyFolder {
 
     /// Reads the `plan.json` of a profile.
     pub fn plan(&self) -> Result<PlanFile, StoreError> {
-        let head = self.head()?;
-        if head.is_published() {
-            return Err(StoreError::Published { path: self.path.clone(), kind: head.kind });
+        let path = self.path.join("plan.json");
+        let (head, text) = read_head(&path)?;
+        match head.is_published() {
+            true => Err(StoreError::Published { path: self.path.clone(), kind: head.kind }),
+            false => parsed(&path, &text),
         }
-        self.read("plan.json")
     }
 
     /// Reads a file of the folder that has a format and is JSON.
@@ -131,9 +131,9 @@ impl StudyFolder {
         Ok(read_dir(&self.runs_dir())?.into_iter().filter(|entry| is_finished(entry)).collect())
     }
 
-    /// Makes the unfinished folder of a run in progress, for its request log.
-    pub fn begin_run(&self, cell: u32, repeat: u32, attempt: u32) -> Result<PathBuf, StoreError> {
-        let part = part(&self.run_dir(cell, repeat, attempt));
+    /// Makes the unfinished folder of a run in progress, with this name, for what is written while it goes on.
+    pub fn begin_run(&self, name: &str) -> Result<PathBuf, StoreError> {
+        let part = part(&self.runs_dir().join(name));
         if part.exists() {
             fs::remove_dir_all(&part).map_err(StoreError::io("remove", &part))?;
         }
@@ -142,25 +142,20 @@ impl StudyFolder {
     }
 
     /// Takes away what a run left that did not come to its end; what cannot be removed goes at the next resume.
-    pub fn abandon_run(&self, cell: u32, repeat: u32, attempt: u32) {
-        let _ = fs::remove_dir_all(part(&self.run_dir(cell, repeat, attempt)));
+    pub fn abandon_run(&self, name: &str) {
+        let _ = fs::remove_dir_all(part(&self.runs_dir().join(name)));
     }
 
-    /// Writes a finished run and makes it count.
-    pub fn finish_run(&self, run: &RunFile, tables: &RunTables<'_>) -> Result<PathBuf, StoreError> {
-        let whole = self.run_dir(run.cell, run.repeat, run.attempt);
-        self.finish(&whole, run, |part| tables.write(part))
-    }
-
-    /// Writes the files of a run beside, makes them durable, and gives them their name: a run that has its name is whole, also
-    /// after a power cut.
-    fn finish(
+    /// Writes the files of a run that was begun beside, makes them durable, and gives them their name: a run that has its
+    /// name is whole, also after a power cut.
+    pub fn finish_run(
         &self,
-        whole: &Path,
+        name: &str,
         run: &impl Serialize,
         others: impl FnOnce(&Path) -> Result<(), StoreError>,
     ) -> Result<PathBuf, StoreError> {
-        let part = part(whole);
+        let whole = self.runs_dir().join(name);
+        let part = part(&whole);
         others(&part)?;
         replace_json(&part.join("run.json"), run)?;
         // Tables and the request log too, and their names.
@@ -168,27 +163,9 @@ impl StudyFolder {
             sync(&file)?;
         }
         sync(&part)?;
-        fs::rename(&part, whole).map_err(StoreError::io("rename", &part))?;
+        fs::rename(&part, &whole).map_err(StoreError::io("rename", &part))?;
         sync(&self.runs_dir())?;
-        Ok(whole.to_owned())
-    }
-
-    /// Writes a finished run under a name of its own, with further files as text.
-    pub fn finish_named(
-        &self,
-        name: &str,
-        run: &impl Serialize,
-        texts: &[(&str, &str)],
-    ) -> Result<PathBuf, StoreError> {
-        let whole = self.runs_dir().join(name);
-        let unfinished = part(&whole);
-        fs::create_dir_all(&unfinished).map_err(StoreError::io("make", &unfinished))?;
-        self.finish(&whole, run, |part| {
-            texts.iter().try_for_each(|(name, text)| {
-                let path = part.join(name);
-                fs::write(&path, text).map_err(StoreError::io("write", &path))
-            })
-        })
+        Ok(whole)
     }
 
     /// The finished runs by name, each with its folder; one that cannot be read is an error that names it, not a gap.
@@ -197,15 +174,19 @@ impl StudyFolder {
         self.finished()?.into_iter().map(read).collect()
     }
 
-    pub(super) fn run_dir(&self, cell: u32, repeat: u32, attempt: u32) -> PathBuf {
-        let again = if attempt > 1 { format!("{ATTEMPT}{attempt}") } else { String::new() };
-        self.runs_dir().join(run_name(cell, repeat) + &again)
+    pub(super) fn run_dir(&self, run: &RunFile) -> PathBuf {
+        self.runs_dir().join(attempt_name(&run_name(run.cell, run.repeat), run.attempt))
     }
 }
 
 /// The name of a run in its study.
 pub fn run_name(cell: u32, repeat: u32) -> String {
     format!("c{cell:02}-r{repeat}")
+}
+
+/// The name of the folder of an attempt at the run of this name, from 1.
+pub fn attempt_name(run: &str, attempt: u32) -> String {
+    if attempt > 1 { format!("{run}{ATTEMPT}{attempt}") } else { run.to_owned() }
 }
 
 /// Between the name of a run and the number of an attempt after the first.
@@ -218,8 +199,12 @@ fn part(whole: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// What has another ending was moved away by somebody, or is unfinished; the name of a level may have a point too.
 fn is_finished(entry: &Path) -> bool {
-    entry.extension().is_none_or(|extension| extension.to_string_lossy().starts_with(&ATTEMPT[1..]))
+    let name = file_name(entry);
+    let (_, repeat) = name.rsplit_once("-r").unwrap_or_default();
+    let is_run = !repeat.is_empty() && repeat.bytes().all(|letter| letter.is_ascii_digit());
+    is_run || entry.extension().is_none_or(|extension| extension.to_string_lossy().starts_with(&ATTEMPT[1..]))
 }
 
 /// A folder in a list of studies.
@@ -297,13 +282,21 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, StoreError> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    parsed(path, &read_head(path)?.1)
+}
+
+/// The text of a file, and what all files have; one of a later version is refused.
+fn read_head(path: &Path) -> Result<(Head, Vec<u8>), StoreError> {
     let text = read(path)?;
-    let damaged = |source| StoreError::Damaged { path: path.to_owned(), source };
-    let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
-    if head.format > FORMAT {
-        return Err(StoreError::Newer { path: path.to_owned(), found: head.format });
+    let head: Head = parsed(path, &text)?;
+    match head.format > FORMAT {
+        true => Err(StoreError::Newer { path: path.to_owned(), found: head.format }),
+        false => Ok((head, text)),
     }
-    serde_json::from_slice(&text).map_err(damaged)
+}
+
+fn parsed<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(text).map_err(|source| StoreError::Damaged { path: path.to_owned(), source })
 }
 
 /// As [`replace_json`], and makes the name durable too.

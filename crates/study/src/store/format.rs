@@ -3,10 +3,12 @@
 
 pub use super::batches::BatchRecord;
 pub use super::bounds::{BoundsRecord, NeighboursRecord, RangeRecord, WorkRecord};
+pub use super::counts::CountsRecord;
+pub use super::estimates::EstimateRecord;
 pub use super::orders::PerMinuteRecord;
 pub use super::readings::{CpuRecord, GaugeRecord};
 pub use super::stretch::StretchRecord;
-pub use super::summary::{CellSummary, EstimateRecord, HeadlineRecord, SummaryFile};
+pub use super::summary::{CellSummary, HeadlineRecord, SummaryFile};
 pub use super::times::TimesRecord;
 pub use super::words::{
     ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, Verdict,
@@ -406,21 +408,6 @@ pub struct AttemptRecord {
     pub other_load_percent: Option<f64>,
     /// Mean response time, where anything was answered; it has no part in which attempt stands.
     pub tau_ms: Option<f64>,
-}
-
-/// What became of the arrivals.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CountsRecord {
-    /// Scheduled.
-    pub arrivals: u64,
-    /// Answered.
-    pub completed: u64,
-    /// Answered by an error, by code.
-    pub failed: BTreeMap<u16, u64>,
-    /// Given up.
-    pub timed_out: u64,
-    /// Never sent.
-    pub unsent: u64,
 }
 
 /// One kind of request or statement.

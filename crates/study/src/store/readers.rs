@@ -2,7 +2,7 @@
 //!
 //! Columns are found by name, so that a study of another version is read as far as it says the same.
 
-use super::error::StoreError;
+use super::error::{BESIDE, StoreError};
 use super::folder::read;
 use super::format::RunFile;
 use super::histogram;
@@ -129,9 +129,6 @@ fn empty() -> Histogram<u64> {
     histogram
 }
 
-/// Files that every finished run has beside `run.json`.
-pub(super) const BESIDE: [&str; 3] = ["intervals.csv", "sense.csv", "response.hdr"];
-
 /// The folder of one run, to be read.
 #[derive(Clone, Debug)]
 pub struct RunFolder(PathBuf);
@@ -216,7 +213,7 @@ fn response_of(log: &[u8]) -> Result<Distribution, String> {
 impl super::StudyFolder {
     /// The folder of a finished run.
     pub fn run_folder(&self, run: &RunFile) -> RunFolder {
-        RunFolder::new(self.run_dir(run.cell, run.repeat, run.attempt))
+        RunFolder::new(self.run_dir(run))
     }
 
     /// Files beside `run.json` of any finished run that are not there or empty: a look at names alone, for a list of studies.

@@ -1,8 +1,10 @@
 //! What stands in `summary.json`.
 
 use super::bounds::BoundsRecord;
-use super::estimates::EstimateInFile;
-use super::format::{Caveat, CountsRecord, Verdict};
+use super::counts::CountsRecord;
+use super::estimates::EstimateRecord;
+use super::format::Caveat;
+use super::words::Verdict;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -55,32 +57,6 @@ pub struct HeadlineRecord {
     pub trust_ended: bool,
     /// Why it ends there.
     pub trust_reason: String,
-}
-
-/// A mean with its uncertainty: over runs, or where a run holds it, over what the run took of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "EstimateInFile", into = "EstimateInFile")]
-pub struct EstimateRecord {
-    /// Runs, or values.
-    pub n: u32,
-    /// Mean; says nothing where `n` is zero, and is null in files then.
-    pub mean: f64,
-    /// Standard error; absent below two.
-    pub se: Option<f64>,
-    /// Lower end of the 95 % interval. Alone, without an upper end, it is a lower bound, and nothing is known of how much
-    /// higher the figure is.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-    /// Degrees of freedom of the standard error; absent where there is none, and in older folders.
-    pub degrees: Option<f64>,
-}
-
-impl EstimateRecord {
-    /// What the figure is at least, where that is all that is known.
-    pub fn at_least(&self) -> Option<f64> {
-        self.low.filter(|low| self.high.is_none() && low.is_finite())
-    }
 }
 
 /// One cell over its runs.

@@ -31,7 +31,11 @@ pub struct RunTables<'a> {
 }
 
 impl RunTables<'_> {
-    pub(super) fn write(&self, dir: &Path) -> Result<(), StoreError> {
+    /// Writes them to the unfinished folder of a run.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn write(&self, dir: &Path) -> Result<(), StoreError> {
         write_text(&dir.join("intervals.csv"), &self.intervals())?;
         write_text(&dir.join("sense.csv"), &self.sense_table())?;
         let histograms = [
@@ -97,6 +101,7 @@ impl RunTables<'_> {
     }
 }
 
-fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
+/// A file of a run that is text.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
     fs::write(path, text).map_err(StoreError::io("write", path))
 }

@@ -3,8 +3,8 @@
 //! The data is the user's, and may have changed since a study that was killed. So a note beside the copy says whose
 //! write runs the copy is for: that study goes on with it, another one does not start.
 
-use super::super::{StudyError, StudyEvent};
-use super::{Tell, tell_sandbox};
+use crate::profile::error::StudyError;
+use crate::profile::event::{StudyEvent, Tell, tell_sandbox};
 use crate::store::StoreError;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::copy::Snapshot;

@@ -5,6 +5,7 @@ mod keepsake;
 
 pub use keepsake::recover;
 
+use super::event::{Tell, tell_sandbox};
 use super::spec::{Place, Reset, SiteSpec};
 use super::{StudyError, StudyEvent};
 use evenkeel_core::Nanos;
@@ -14,7 +15,7 @@ use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
 use evenkeel_site::copy::{CopyError, Snapshot};
 use evenkeel_site::elsewhere::Elsewhere;
-use evenkeel_site::sandbox::{self, Sandbox, SandboxEvent, SandboxSpec};
+use evenkeel_site::sandbox::{self, Sandbox, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use keepsake::Keepsake;
 use std::collections::BTreeMap;
@@ -55,8 +56,6 @@ pub(super) struct Ready {
     /// Who sees it instead of this machine.
     pub elsewhere: Option<Elsewhere>,
 }
-
-type Tell<'a> = &'a mut dyn FnMut(StudyEvent);
 
 impl<'a> Site<'a> {
     pub(super) fn new(spec: &'a SiteSpec) -> Self {
@@ -303,17 +302,6 @@ fn fill(
 fn database_exists(control: &mut Control, wanted: &DataSpec) -> Result<bool, StudyError> {
     let sql = format!("SHOW DATABASES LIKE '{}'", wanted.set.name());
     Ok(control.query_value(&sql)?.is_some())
-}
-
-fn tell_sandbox(event: SandboxEvent, tell: Tell<'_>) {
-    let text = match event {
-        SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
-        SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),
-        SandboxEvent::Ready { .. } => return,
-        SandboxEvent::Stopping { pid } => format!("stopping the server (process {pid})"),
-        SandboxEvent::Note(text) => text,
-    };
-    tell(StudyEvent::Preparing(text));
 }
 
 /// A private server: CPUs of its own are its domain, with what waits for disks and what is stolen;

@@ -1,6 +1,7 @@
 //! What a power cut leaves of what was written.
 
 use super::*;
+use crate::store::RunTables;
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::nothing_measured;
 use std::cell::RefCell;
@@ -36,11 +37,11 @@ fn all_of_a_run_is_durable_before_it_has_its_name_and_the_name_when_it_is_finish
     let home = tempfile::tempdir().unwrap();
     let folder = StudyFolder { path: home.path().to_owned(), _lock: None };
     fs::create_dir(folder.runs_dir()).unwrap();
-    let unfinished = folder.begin_run(1, 2, 1).unwrap();
+    let unfinished = folder.begin_run("c01-r2").unwrap();
     fs::write(unfinished.join("requests.csv.zst"), "a log").unwrap();
     let run = RunFile { cell: 1, repeat: 2, attempt: 1, ..RunFile::default() };
     let tables = RunTables { load: &nothing_measured(), sense_columns: Vec::new(), sense: Vec::new() };
-    let whole = folder.finish_run(&run, &tables).unwrap();
+    let whole = folder.finish_run("c01-r2", &run, |dir| tables.write(dir)).unwrap();
 
     // It was made durable under the name that it had before: what comes after the rename comes too late.
     let files = read_dir(&whole).unwrap();
@@ -81,8 +82,8 @@ fn what_is_written_beside_a_run_is_read_again() {
     let sense = vec![super::super::SenseRow { at_s: 0.5, values: vec![Some(12.5), None] }];
     let tables = RunTables { load: &load, sense_columns: vec!["theta_percent", "steal_percent"], sense };
     let run = RunFile { cell: 3, repeat: 1, attempt: 2, ..RunFile::default() };
-    folder.begin_run(3, 1, 2).unwrap();
-    folder.finish_run(&run, &tables).unwrap();
+    folder.begin_run("c03-r1.attempt-2").unwrap();
+    folder.finish_run("c03-r1.attempt-2", &run, |dir| tables.write(dir)).unwrap();
 
     let read = folder.run_folder(&run);
     let interval = read.intervals().unwrap()[0];
@@ -127,4 +128,13 @@ fn a_folder_in_the_place_of_a_file_is_damage_and_a_lock_that_leads_elsewhere_is_
     fs::create_dir(folder.join("plan.json")).unwrap();
     let error = StudyFolder::open(&folder).unwrap_err().to_string();
     assert!(error.contains("plan.json") && error.contains("a pipe or a device"), "{error}");
+}
+
+#[test]
+fn a_run_is_known_by_its_name_and_one_that_somebody_moved_away_is_not() {
+    let runs = ["c01-r2", "c01-r2.attempt-2", "work-0.5-small-r1", "work-0.5-small-r1.attempt-3"];
+    assert!(runs.iter().all(|name| is_finished(Path::new(name))));
+    let none =
+        ["c01-r2.part", "c01-r2.attempt-2.part", "work-0.5-r1.part", "c01-r2.damaged", "work-0.5-r1.old"];
+    assert!(none.iter().all(|name| !is_finished(Path::new(name))));
 }

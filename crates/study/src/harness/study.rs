@@ -1,0 +1,113 @@
+//! What a published study says of itself, and what is told of it while it goes on.
+
+use super::figure::Figure;
+use super::judgement::Judgement;
+use super::plan::{Part, Plan};
+use super::run::Run;
+use crate::store::StoreError;
+use evenkeel_lab::data::DataProgress;
+
+/// A published study.
+pub trait Study {
+    /// Why it cannot go on.
+    type Error: From<StoreError>;
+
+    /// Its figures, in the order of columns.
+    fn figures(&self) -> &'static [Figure];
+
+    /// Whether a part is measured, by what is known before it. A part that was passed over is asked of again in a resume.
+    fn wants(&self, part: &Part, runs: &[Run]) -> bool {
+        let _ = (part, runs);
+        true
+    }
+
+    /// What comes next in a part: its blocks, unless a study chooses its runs one by one, by what is known so far.
+    fn next(&self, part: &Part, runs: &[Run]) -> Next {
+        let _ = (part, runs);
+        Next::Block
+    }
+
+    /// How often a run that something from outside disturbed is measured again at most, at the end of its block; of its attempts the
+    /// least disturbed stands. What disturbed it are its figures `steal_percent` and `other_load_percent`. Of all runs of a part
+    /// a third is measured again at most.
+    fn retries(&self) -> u32 {
+        0
+    }
+
+    /// How long a run takes at most, seconds; for the time that is told.
+    fn takes_s(&self, part: &Part, levels: &[String]) -> f64;
+
+    /// Puts up what the runs of a part need. It is called before the first run of a part that is missing.
+    ///
+    /// # Errors
+    /// A server does not start, say.
+    fn prepare(&mut self, part: &Part, tell: Tell<'_>) -> Result<(), Self::Error>;
+
+    /// Makes a run; `None` where somebody asked to stop. The harness says which run it is.
+    ///
+    /// # Errors
+    /// It cannot be measured.
+    fn run(&mut self, order: &Order<'_>, tell: Tell<'_>) -> Result<Option<Run>, Self::Error>;
+
+    /// What the runs say, of the published finding too.
+    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement;
+}
+
+/// Who is told what goes on.
+pub type Tell<'a> = &'a mut dyn FnMut(Event);
+
+/// What comes next in a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The next repeat of every combination of levels, in random order.
+    Block,
+    /// The next repeat of this combination; it ends the part where all of its repeats are made, or there is none such.
+    Run(Vec<String>),
+    /// Nothing: enough is known.
+    Enough,
+}
+
+/// Which run.
+#[derive(Clone, Copy, Debug)]
+pub struct Order<'a> {
+    /// Its part.
+    pub part: &'a Part,
+    /// Level of each factor of the part.
+    pub levels: &'a [String],
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// Attempt at it, from 1.
+    pub attempt: u32,
+}
+
+impl Order<'_> {
+    /// The level of a factor; empty where the part has no such factor.
+    pub fn level(&self, factor: &str) -> &str {
+        self.part.place(factor).and_then(|place| self.levels.get(place)).map_or("", String::as_str)
+    }
+
+    /// Its name, as that of its folder.
+    pub fn name(&self) -> String {
+        Run::name(&self.part.name, self.levels, self.repeat)
+    }
+}
+
+/// What goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Something begins that has no measure.
+    Step(String),
+    /// Data is being written.
+    Data(DataProgress),
+    /// A run begins.
+    RunBegins {
+        /// Its name.
+        run: String,
+        /// Place among the missing runs of its part, from 1.
+        number: usize,
+        /// How many of them there are.
+        of: usize,
+        /// For all that is still to come, at most, seconds.
+        left_s: f64,
+    },
+}

@@ -1,0 +1,39 @@
+//! Where a study is whose runs are chosen one by one, and why it ends.
+
+use std::collections::VecDeque;
+
+/// Why a sequence ended; of several series, the one that weighs most, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum End {
+    Enough,
+    Exhausted,
+    TooFewArrivals,
+    GeneratorFails,
+    TooMany,
+    TimeIsUp,
+}
+
+/// Groups of series, each in its turn, so that what drifts with time meets them alike.
+pub(super) struct Turns {
+    /// Those that go on, the next one first.
+    pub groups: VecDeque<Vec<usize>>,
+    /// Runs that are left of the group whose turn it is: series and rate.
+    pub runs: VecDeque<(usize, f64)>,
+    /// Why others ended.
+    pub end: End,
+}
+
+impl End {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Enough => "the bounds are as tight as was wanted",
+            Self::TimeIsUp => "the time is up",
+            Self::Exhausted => "no further run of this length tightens the bounds",
+            Self::TooFewArrivals => {
+                "the server carries so little that a run has too few arrivals to tell: give runs more by --duration, and all by --within"
+            }
+            Self::GeneratorFails => "the generator fails at the rate that would tell more",
+            Self::TooMany => "2,000 runs are made",
+        }
+    }
+}
