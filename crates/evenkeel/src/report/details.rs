@@ -92,8 +92,8 @@ impl RunDetails {
         // A thousandth of a second before, as starts are sums of lengths.
         let within = |at: f64| at >= from - 1e-3 && at < until - 1e-3;
         let own: Vec<&IntervalRow> = intervals.iter().filter(|row| within(row.start_s)).collect();
-        let arrivals: f64 = own.iter().map(|row| row.arrivals).sum();
-        let waited: f64 = own.iter().map(|row| row.arrivals * row.response_mean_ms).sum();
+        let responses: f64 = own.iter().map(|row| row.responses).sum();
+        let waited: f64 = own.iter().map(|row| row.responses * row.response_mean_ms).sum();
         let completed: f64 = own.iter().map(|row| row.completed).sum();
         let length =
             length_of(intervals).map_or(until - from, |each| (each * own.len() as f64).min(until - from));
@@ -103,7 +103,7 @@ impl RunDetails {
         Second {
             at_s: f64::midpoint(from, until),
             throughput_per_s: (!own.is_empty() && length > 0.0).then(|| completed / length),
-            response_ms: (arrivals > 0.0).then(|| waited / arrivals),
+            response_ms: (responses > 0.0).then(|| waited / responses),
             backlog: own.last().map(|row| row.backlog),
             theta_percent,
             stolen_percent: self.sensed("steal_percent", from, until),
@@ -134,6 +134,7 @@ mod tests {
         let row = |at: usize| IntervalRow {
             start_s: at as f64 * step_s,
             arrivals: 2.0,
+            responses: 2.0,
             completed: 10.0 * step_s,
             response_mean_ms: at as f64,
             backlog: at as f64,
@@ -145,6 +146,17 @@ mod tests {
             )),
             response: Err("response.hdr is missing".to_owned()),
         }
+    }
+
+    #[test]
+    fn a_second_in_which_all_failed_has_no_response_and_one_in_which_some_did_has_that_of_the_others() {
+        let mut found = details(0.5, 4);
+        let rows = found.intervals.as_mut().unwrap();
+        (rows[0].responses, rows[0].response_mean_ms, rows[1].responses) = (0.0, 0.0, 0.0);
+        (rows[2].responses, rows[2].response_mean_ms) = (1.0, 8.0);
+        (rows[3].responses, rows[3].response_mean_ms) = (3.0, 4.0);
+        let seconds: Vec<_> = found.seconds(2.0).iter().map(|second| second.response_ms).collect();
+        assert_eq!(seconds, [None, Some(5.0)]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::chart::Marker;
 use super::details::Details;
 use super::palette::HUES;
+use evenkeel_study::profile::standing;
 use evenkeel_study::store::format::{
     CellSummary, HeadlineRecord, ManifestFile, PlanFile, RunFile, SeriesRecord, SummaryFile,
 };
@@ -46,6 +47,11 @@ impl<'a> Study<'a> {
         let mut runs: Vec<_> = self.runs.iter().filter(|run| run.cell == cell).collect();
         runs.sort_by_key(|run| run.repeat);
         runs
+    }
+
+    /// Those of them that the figures of the cell are of: where the generator failed in some, the others.
+    pub fn standing_of(&self, cell: u32) -> Vec<&'a RunFile> {
+        standing(&self.runs_of(cell))
     }
 
     /// Whether there is more than one series, so that they must be told apart.

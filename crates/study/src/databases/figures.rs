@@ -3,6 +3,7 @@
 use super::NAMES;
 use super::record::{Figures, Period, Run, Setting};
 use crate::harness::{self, Chart, Figure, Scale, Series, Unit};
+use crate::shares::figures::{beta, window};
 
 /// All of them, in the order of columns. Without control there is no window, and beta says nothing.
 pub const FIGURES: [Figure; 16] = [
@@ -26,26 +27,12 @@ pub const FIGURES: [Figure; 16] = [
             Scale::Logarithmic,
         ),
     ),
-    Figure::drawn(
-        "window",
-        ["window", ""],
-        Chart::new("Windows", "window", "Most I/Os that a host may have under way.", Unit::Plain, Scale::Linear)
-            .without("uncontrolled"),
-    ),
+    window("Most I/Os that a host may have under way."),
     Figure::plain("wanted", ["wanted", ""]),
     Figure::plain("outstanding", ["under way", ""]),
-    Figure::drawn(
-        "beta",
-        ["beta", ""],
-        Chart::new(
-            "Beta",
-            "beta",
-            "Shares as far as they are used: a host's share times min(wanted / window, 1), K = 1, computed here from what \
-             the host says of wanted I/Os and its window. The published law adds it to the window; ours does not use it.",
-            Unit::Plain,
-            Scale::Linear,
-        )
-        .without("uncontrolled"),
+    beta(
+        "Shares as far as they are used: a host's share times min(wanted / window, 1), K = 1, computed here from what \
+         the host says of wanted I/Os and its window. The published law adds it to the window; ours does not use it.",
     ),
     Figure::plain("orders_per_minute_se", ["se", "within a run"]),
     Figure::plain("rolled_back", ["no stock", ""]),

@@ -3,7 +3,7 @@
 use super::course::{Block, Course, go_through};
 use super::plan::{Part, Plan};
 use super::run::{Run, keep, read};
-use super::study::{Event, Next, Order, Study, Tell};
+use super::study::{Event, Order, Study, Tell};
 use crate::store::{Attempt, StudyFolder, add};
 use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
@@ -45,21 +45,11 @@ struct Parts<'a, S: ?Sized> {
 type Key = (usize, Vec<String>, u32);
 
 impl<S: Study + ?Sized> Parts<'_, S> {
-    /// The next runs of the part under way.
-    fn next_of_part(&mut self, part: &Part, blocks: u32) -> Option<Vec<Key>> {
-        let at = self.at;
-        match self.study.next(part, &self.runs) {
-            Next::Block if blocks < part.repeats => {
-                self.blocks = Some(blocks + 1);
-                let block = part.block(self.plan.seed, blocks + 1);
-                Some(block.into_iter().map(|levels| (at, levels, blocks + 1)).collect())
-            }
-            Next::Run(levels) if part.combinations().contains(&levels) => {
-                let mut repeats = (1..=part.repeats).map(|repeat| (at, levels.clone(), repeat));
-                repeats.find(|key| self.finished(key).is_none()).map(|key| vec![key])
-            }
-            Next::Block | Next::Run(_) | Next::Enough => None,
-        }
+    /// The next block of the part under way: every combination of levels once.
+    fn next_block(&mut self, part: &Part) -> Option<Vec<Key>> {
+        let repeat = self.blocks.filter(|blocks| *blocks < part.repeats)? + 1;
+        self.blocks = Some(repeat);
+        Some(part.block(self.plan.seed, repeat).into_iter().map(|levels| (self.at, levels, repeat)).collect())
     }
 
     /// As many as may be made again by the end of this repeat of the part.
@@ -104,11 +94,9 @@ impl<S: Study + ?Sized> Course for Parts<'_, S> {
         let plan = self.plan;
         while let Some(part) = plan.parts.get(self.at) {
             // Whether it is wanted is asked once, by what is known before it.
-            let blocks = self.blocks.or_else(|| self.study.wants(part, &self.runs).then_some(0));
-            self.blocks = blocks;
-            if let Some(keys) = blocks.and_then(|blocks| self.next_of_part(part, blocks)) {
-                let repeat = keys.first().map_or(0, |(.., repeat)| *repeat);
-                let retries_in_all = self.retries_in_all(part, repeat);
+            self.blocks = self.blocks.or_else(|| self.study.wants(part, &self.runs).then_some(0));
+            if let Some(keys) = self.next_block(part) {
+                let retries_in_all = self.retries_in_all(part, self.blocks.unwrap_or(0));
                 return Ok(Some(Block { keys, retries: self.study.retries(), retries_in_all }));
             }
             (self.at, self.blocks) = (self.at + 1, None);

@@ -21,12 +21,6 @@ pub trait Study {
         true
     }
 
-    /// What comes next in a part: its blocks, unless a study chooses its runs one by one, by what is known so far.
-    fn next(&self, part: &Part, runs: &[Run]) -> Next {
-        let _ = (part, runs);
-        Next::Block
-    }
-
     /// How often a run that something from outside disturbed is measured again at most, at the end of its block; of its attempts the
     /// least disturbed stands. What disturbed it are its figures `steal_percent` and `other_load_percent`. Of all runs of a part
     /// a third is measured again at most.
@@ -55,17 +49,6 @@ pub trait Study {
 
 /// Who is told what goes on.
 pub type Tell<'a> = &'a mut dyn FnMut(Event);
-
-/// What comes next in a part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// The next repeat of every combination of levels, in random order.
-    Block,
-    /// The next repeat of this combination; it ends the part where all of its repeats are made, or there is none such.
-    Run(Vec<String>),
-    /// Nothing: enough is known.
-    Enough,
-}
 
 /// Which run.
 #[derive(Clone, Copy, Debug)]

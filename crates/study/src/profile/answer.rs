@@ -63,7 +63,7 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
         by_itself_per_s: answer.alone.map(|alone| range(alone.range)),
         by_itself_from: answer.alone.map_or_else(String::new, |alone| way(&alone).to_owned()),
         by_itself_coverage_percent: answer.alone.map(|alone| 100.0 * alone.coverage),
-        work: work(&valid, capacity(&at)),
+        work: work(&valid, capacity(&valid)),
         taken_percent: answer.taken_percent,
         runs: u32::try_from(at.len() - answer.left_out).unwrap_or(u32::MAX),
         left_out: u32::try_from(answer.left_out).unwrap_or(u32::MAX),
@@ -157,9 +157,12 @@ fn record(resource: &str, work: Work, capacity: Option<f64>) -> WorkRecord {
     }
 }
 
-/// CPUs that the server may use, where they are seen.
-fn capacity(runs: &[RunAt]) -> Option<f64> {
-    runs.iter().filter_map(|run| run.cpus).reduce(f64::max)
+/// CPUs that the server may use, where they are seen: those of its set, or as much of them as its quota allows.
+fn capacity(runs: &[&RunFile]) -> Option<f64> {
+    let around = runs.iter().filter_map(|run| run.neighbours.as_ref());
+    around
+        .map(|around| around.quota_cpus.map_or(around.cpus, |quota| quota.min(around.cpus)))
+        .reduce(f64::max)
 }
 
 fn range(range: Range) -> RangeRecord {
@@ -213,5 +216,23 @@ fn work_hull(
         range: one.range.zip(other.range).map(|(a, b)| wide(a, b)),
         runs: one.runs + other.runs,
         ends_at_per_s: one.ends_at_per_s.zip(other.ends_at_per_s).map(|(a, b)| wide(a, b)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_ends_before_the_cpus_of_the_set_do() {
+        let run = |cpus: f64, quota_cpus: Option<f64>| RunFile {
+            neighbours: Some(NeighboursRecord { cpus, quota_cpus, ..NeighboursRecord::default() }),
+            ..RunFile::default()
+        };
+        let capacity = |run: RunFile| capacity(&[&run]);
+        assert_eq!(capacity(run(4.0, None)), Some(4.0));
+        assert_eq!(capacity(run(4.0, Some(0.5))), Some(0.5));
+        assert_eq!(capacity(run(2.0, Some(8.0))), Some(2.0));
+        assert_eq!(capacity(RunFile::default()), None);
     }
 }

@@ -79,7 +79,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
 
 /// The runs that speak about the server: those in which the generator did not fail. Where it failed in all of them, all, and the
 /// cell is not valid.
-pub(super) fn standing<'a>(runs: &[&'a RunFile]) -> Vec<&'a RunFile> {
+pub fn standing<'a>(runs: &[&'a RunFile]) -> Vec<&'a RunFile> {
     let some: Vec<&RunFile> = runs.iter().filter(|run| stands(run)).copied().collect();
     if some.is_empty() { runs.to_vec() } else { some }
 }

@@ -37,26 +37,21 @@ impl Study<'_> {
     }
 }
 
-/// The lowest rate per second at which a run of such a sequence has arrivals enough; zero where runs are too short to tell anything
-/// whatever the rate.
+/// The lowest rate per second at which a run of such a sequence has arrivals enough.
 pub(super) fn rate_min(duration: Nanos, budget: Budget) -> f64 {
-    if duration < Nanos::from_secs(SECONDS_MIN as u64) {
-        0.0
-    } else {
-        ARRIVALS / waits(duration, budget).as_secs_f64()
-    }
+    ARRIVALS / waits(duration, budget).as_secs_f64()
 }
 
 /// `duration`, or longer at a rate that has too few arrivals within it.
 fn for_arrivals(duration: Nanos, budget: Budget, rate: f64) -> Nanos {
-    if duration < Nanos::from_secs(SECONDS_MIN as u64) {
-        return duration;
-    }
     Nanos::from_secs_f64((ARRIVALS / rate).ceil()).clamp(duration, waits(duration, budget))
 }
 
-/// How long a run waits for arrivals at most.
+/// How long a run waits for arrivals at most. One that is too short to tell anything, whatever its rate, does not wait.
 fn waits(duration: Nanos, budget: Budget) -> Nanos {
+    if duration < Nanos::from_secs(SECONDS_MIN as u64) {
+        return duration;
+    }
     let part = budget.within.map_or(WAITS_MOST, |within| Nanos(within.0 / WAITS_PART));
     part.min(WAITS_MOST).max(duration)
 }
@@ -118,7 +113,7 @@ mod tests {
         assert_eq!(seconds(Some(1), 2.0), 10.0);
         let open = Budget::default();
         assert!((rate_min(Nanos::from_secs(10), open) - 130.0 / 120.0).abs() < 1e-9);
-        assert_eq!(rate_min(Nanos::from_secs(1), open), 0.0);
+        assert_eq!(rate_min(Nanos::from_secs(1), open), 130.0);
         assert_eq!(for_arrivals(Nanos::from_secs(1), open, 2.0), Nanos::from_secs(1));
     }
 

@@ -41,7 +41,7 @@ mod turns;
 mod watch;
 
 pub use answer::overload_throughputs;
-pub use cells::stands;
+pub use cells::{standing, stands};
 pub use error::StudyError;
 pub use event::StudyEvent;
 pub use figures::{kinds, orders_per_minute, times};

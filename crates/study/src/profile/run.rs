@@ -125,9 +125,13 @@ impl Study<'_> {
         phases.warm_up + phases.measure + OVERHEAD
     }
 
-    /// How long a run takes that lasts as long as was asked, roughly.
+    /// How long a run takes, roughly: the mean over the cells, and before there are any, one that lasts as long as was asked.
     pub(super) fn run_cost(&self) -> Nanos {
-        self.spec.warm_up + self.spec.duration + OVERHEAD
+        let sum: Nanos = self.plan.cells.iter().fold(Nanos::ZERO, |sum, cell| sum + self.cell_cost(cell));
+        match self.plan.cells.len() as u64 {
+            0 => self.spec.warm_up + self.spec.duration + OVERHEAD,
+            cells => Nanos(sum.0 / cells),
+        }
     }
 
     /// Tells the plan where it has changed since it was told last.

@@ -3,7 +3,7 @@
 //! `parts` is a part for each published experiment, `record` turns the trace of a run into figures and series, `judge` says what the
 //! runs come to beside the published figures.
 
-mod figures;
+pub(crate) mod figures;
 mod judge;
 mod parts;
 mod record;

@@ -40,7 +40,7 @@ pub struct RangeRecord {
     pub high: f64,
 }
 
-/// What one request takes of a resource, by regression over all valid runs at all rates.
+/// What one request takes of a resource: the mean over the valid runs that complete at least half as much as the busiest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkRecord {
     /// `cpu_ms`, `disk_reads`, `read_bytes`, `write_bytes`, `disk_busy_ms`.

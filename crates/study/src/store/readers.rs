@@ -23,7 +23,9 @@ pub struct IntervalRow {
     pub arrivals: f64,
     /// Completions in it.
     pub completed: f64,
-    /// Mean response time of those arrivals, ms.
+    /// Arrivals that the mean is over: all that have ended, but for those that failed.
+    pub responses: f64,
+    /// Mean response time of these, ms; zero where there are none.
     pub response_mean_ms: f64,
     /// Arrived and not ended at its end.
     pub backlog: f64,
@@ -76,13 +78,17 @@ impl Table {
             columns.map(|name| self.column(name).map(Iterator::collect::<Vec<_>>));
         let (start, arrivals, completed) = (start?, arrivals?, completed?);
         let (response, backlog) = (response?, backlog?);
+        // Folders of before spread the sum of response times over all arrivals.
+        let responses =
+            self.column("responses").map_or_else(|| arrivals.clone(), Iterator::collect::<Vec<_>>);
         (0..self.rows.len())
             .map(|at| {
                 Some(IntervalRow {
                     start_s: start[at]?,
                     arrivals: arrivals[at]?,
                     completed: completed[at]?,
-                    response_mean_ms: response[at]?,
+                    responses: responses[at]?,
+                    response_mean_ms: if responses[at]? > 0.0 { response[at]? } else { 0.0 },
                     backlog: backlog[at]?,
                 })
             })
@@ -253,6 +259,22 @@ mod tests {
         assert_eq!((rows.len(), rows[1].start_s, rows[1].backlog), (2, 0.25, 2.0));
         assert_eq!(Table::parse(&format!("{head}0,30,32")).intervals(), None);
         assert_eq!(Table::parse("").intervals(), None);
+        assert_eq!(rows[1].responses, 45.0, "folders of before spread it over all arrivals");
+    }
+
+    #[test]
+    fn a_mean_is_over_the_requests_that_have_a_response_and_may_be_of_none() {
+        let head = "start_s,arrivals,completed,lost,responses,response_mean_ms,lag_max_ms,in_flight\n";
+        let rows = Table::parse(&format!("{head}0,30,20,10,20,5.9,2.7,0\n1,45,0,45,0,,0.07,2\n"))
+            .intervals()
+            .unwrap();
+        assert_eq!((rows[0].responses, rows[0].response_mean_ms), (20.0, 5.9));
+        assert_eq!((rows[1].responses, rows[1].response_mean_ms), (0.0, 0.0));
+        assert_eq!(
+            Table::parse(&format!("{head}0,30,20,10,20,,2.7,0\n")).intervals(),
+            None,
+            "a mean is missing"
+        );
     }
 
     #[test]

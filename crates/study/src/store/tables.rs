@@ -50,16 +50,21 @@ impl RunTables<'_> {
 
     fn intervals(&self) -> String {
         let mut text =
-            String::from("start_s,arrivals,completed,lost,response_mean_ms,lag_max_ms,in_flight\n");
+            String::from("start_s,arrivals,completed,lost,responses,response_mean_ms,lag_max_ms,in_flight\n");
         for interval in &self.load.intervals {
-            let mean = interval.response_sum.as_millis_f64() / interval.arrivals.max(1) as f64;
+            // Where nothing was answered there is no mean.
+            let mean = match interval.responses {
+                0 => String::new(),
+                responses => format!("{:.6}", interval.response_sum.as_millis_f64() / responses as f64),
+            };
             let _ = writeln!(
                 text,
-                "{},{},{},{},{mean:.6},{:.6},{}",
+                "{},{},{},{},{},{mean},{:.6},{}",
                 interval.start.as_secs_f64(),
                 interval.arrivals,
                 interval.completed,
                 interval.lost,
+                interval.responses,
                 interval.lag_max.as_millis_f64(),
                 interval.in_flight
             );

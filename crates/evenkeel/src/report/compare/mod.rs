@@ -7,7 +7,7 @@ mod ratios;
 use super::markup::Text;
 use super::page::{banner, document, figure, small};
 use super::plots;
-use super::sections::guide;
+use super::sections::{guide, trust_text};
 use super::study::Study;
 use super::{Records, legend};
 use crate::format;
@@ -112,9 +112,12 @@ fn card(study: &Study<'_>, side: usize) -> String {
     let sentence = |text: &str| format!("<p>{}</p>", Text(&text.replace(" %", "\u{a0}%")));
     let sentences: String = headlines
         .iter()
-        .map(|headline| match headline.label.as_str() {
-            "" => sentence(&headline.text),
-            label => sentence(&format!("{label}: {}", headline.text)),
+        .map(|headline| {
+            let first = match headline.label.as_str() {
+                "" => sentence(&headline.text),
+                label => sentence(&format!("{label}: {}", headline.text)),
+            };
+            first + &trust_text(headline)
         })
         .collect();
     let untold = || "<p>What was measured does not tell yet what this server carries.</p>".to_owned();

@@ -59,7 +59,7 @@ pub fn section(
 }
 
 fn row(studies: [&Study<'_>; 2], pair: &[&CellSummary; 2]) -> String {
-    let runs = [0, 1].map(|side| studies[side].runs_of(pair[side].cell));
+    let runs = [0, 1].map(|side| studies[side].standing_of(pair[side].cell));
     let fields: String = FIGURES.iter().map(|figure| field(figure, pair, &runs)).collect();
     format!(
         "<tr><th scope=\"row\">{}</th><td>{}, {}</td>{fields}</tr>\n",

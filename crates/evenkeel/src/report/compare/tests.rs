@@ -3,6 +3,7 @@
 use super::{Unlike, compare};
 use crate::fixture::{self, Fixture};
 use crate::report::markup::check::fault;
+use evenkeel_study::store::format::{Caveat, Severity};
 
 /// The demonstration again, on a server that takes half as long again.
 fn slower() -> Fixture {
@@ -40,6 +41,27 @@ fn both_headlines_curves_and_ratios_stand_on_one_page() {
     assert!(page.contains(
         "Settings, server version, data, the variables that mostly matter and the machine are the same."
     ));
+}
+
+#[test]
+fn both_sentences_of_each_study_stand_on_the_page() {
+    let (mut one, mut other) = (fixture::demo(), slower());
+    one.summary.headlines[0].trust_text = "Response times repeat up to 31 %".to_owned();
+    other.summary.headlines[0].trust_text = "No rate is trusted".to_owned();
+    let page = compare(&one, &other).unwrap();
+    assert!(page.contains("repeat up to 31\u{a0}%.") && page.contains("No rate is trusted."), "{page}");
+}
+
+#[test]
+fn a_run_whose_generator_failed_takes_no_part_in_the_ratios() {
+    let (one, mut other) = (fixture::demo(), slower());
+    let cell = other.runs[0].cell;
+    let all = other.runs.iter().filter(|run| run.cell == cell).count();
+    let late = Caveat::new("generator-saturated", Severity::Invalid, "The generator fell behind.");
+    (other.runs[0].response.mean_ms, other.runs[0].caveats) = (1e6, vec![late]);
+    let page = compare(&one, &other).unwrap();
+    let rows = page.split("id=\"ratios-0\"").nth(1).unwrap();
+    assert!(rows.contains(&format!("<td>{all}, {}</td><td><b>1.49 (", all - 1)), "{rows}");
 }
 
 #[test]

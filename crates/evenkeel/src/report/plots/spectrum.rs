@@ -96,10 +96,10 @@ fn traces(study: &Study<'_>, series: usize) -> (Vec<Trace>, Vec<String>) {
     (traces, missing)
 }
 
-/// All runs of a cell together, and those that cannot be read.
+/// All runs of a cell that its figures are of together, and those that cannot be read.
 pub fn of_cell(study: &Study<'_>, cell: &CellSummary) -> (Option<Distribution>, Vec<String>) {
     let (mut all, mut missing): (Option<Distribution>, Vec<String>) = (None, Vec::new());
-    for run in study.runs_of(cell.cell) {
+    for run in study.standing_of(cell.cell) {
         match study.details.of(run).map(|details| &details.response) {
             Some(Ok(own)) => all = Some(all.map_or_else(|| own.clone(), |all| all.and(own))),
             Some(Err(why)) => missing.push(format!("{}, run {}: {why}", study.cell_name(cell), run.repeat)),

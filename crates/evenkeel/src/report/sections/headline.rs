@@ -116,7 +116,7 @@ fn chips(study: &Study<'_>) -> String {
 }
 
 /// The second sentence, where there is one.
-fn trust_text(headline: &HeadlineRecord) -> String {
+pub fn trust_text(headline: &HeadlineRecord) -> String {
     match headline.trust_text.as_str() {
         "" => String::new(),
         text => format!("<p class=\"trust\">{}.</p>\n", Text(&unbroken(text.trim_end_matches('.')))),
@@ -158,7 +158,9 @@ fn bounds(bounds: &BoundsRecord) -> Vec<Tile> {
     let apart = |range: RangeRecord| between(range.low, range.high);
     let cpu = bounds.work_of("cpu_ms");
     let ends = cpu.and_then(|work| work.ends_at_per_s);
-    let ends = ends.map_or_else(String::new, |range| format!("; all CPUs are used at {} /s", apart(range)));
+    let ends = ends.map_or_else(String::new, |range| {
+        format!("; all CPU that it may use is used at {} /s", apart(range))
+    });
     let taken = match bounds.taken_percent {
         Some(taken) if taken < NEIGHBOURS_MIN => {
             "requests; neighbours took less than 1 % of its CPUs".to_owned()
@@ -277,10 +279,7 @@ fn variant(study: &Study<'_>, headline: &HeadlineRecord, with_figures: bool) -> 
         "<article class=\"variant s{hue}\"><h2>{}</h2><p>{}</p>\n{}</article>\n",
         Text(&headline.label),
         Text(&unbroken(&headline.text)),
-        if with_figures {
-            format!("{}{}{}", trust_text(headline), figures(study, headline), trust(headline))
-        } else {
-            String::new()
-        }
+        trust_text(headline)
+            + &if with_figures { figures(study, headline) + &trust(headline) } else { String::new() }
     )
 }

@@ -15,7 +15,7 @@ pub use caveats::{caveats, evidence};
 pub use cells::cells;
 pub use environment::{TELLING, environment, settings, spoken};
 pub use guide::guide;
-pub use headline::headline;
+pub use headline::{headline, trust_text};
 pub use outcomes::outcomes;
 pub use plans::plans;
 pub use server::server;

@@ -24,8 +24,12 @@ const PARTS: [(&str, &str); 4] =
     [("generator's wait", "w0"), ("session wait", "w1"), ("service", "w2"), ("given up", "w3")];
 
 impl Parts {
-    /// Over the runs of a cell; every request weighs the same. `None` without a request.
+    /// Over the runs of a cell; every request weighs the same. `None` without a request, and where more than 1 % failed: their
+    /// waits are counted, and their responses are not.
     pub fn of(runs: &[&RunFile]) -> Option<Self> {
+        if runs.iter().any(|run| has_failures(run)) {
+            return None;
+        }
         let requests: f64 = runs.iter().map(|run| run.response.count as f64).sum();
         let sum = |of: fn(&RunFile) -> &TimesRecord| {
             let sums = runs.iter().map(|run| of(run).mean_ms * of(run).count as f64);
@@ -47,11 +51,20 @@ impl Parts {
     }
 }
 
+/// Share of the arrivals that may fail before it shows in a bar.
+const FAILURES_UNSEEN: f64 = 0.01;
+
+fn has_failures(run: &RunFile) -> bool {
+    let failed: u64 = run.counts.failed.values().sum();
+    failed as f64 > FAILURES_UNSEEN * run.counts.arrivals as f64
+}
+
 /// A bar for each cell; all are of the same length, so that small rates are not hidden by large ones.
 pub fn split(study: &Study<'_>) -> String {
-    let cells = (0..study.plan.series.len()).flat_map(|series| study.cells_of(series));
+    let cells: Vec<&CellSummary> =
+        (0..study.plan.series.len()).flat_map(|series| study.cells_of(series)).collect();
     let parted: Vec<(&CellSummary, Parts)> =
-        cells.filter_map(|cell| Some((cell, Parts::of(&study.runs_of(cell.cell))?))).collect();
+        cells.iter().filter_map(|cell| Some((*cell, Parts::of(&study.standing_of(cell.cell))?))).collect();
     if parted.is_empty() {
         return String::new();
     }
@@ -72,7 +85,13 @@ pub fn split(study: &Study<'_>) -> String {
     let table = table("What the response time is made of", &head, &format!("<tbody>\n{rows}</tbody>"));
     let words = "The mean response time τ in parts, over all requests of a cell. The generator's wait is our own error; a \
                  session wait says that more sessions were needed than there were; the rest is the server and the way.";
-    section("split", "What τ is made of", words, &table)
+    let failed = cells.iter().any(|cell| study.standing_of(cell.cell).iter().any(|run| has_failures(run)));
+    let left = if failed {
+        " Rates at which more than 1 % of the requests failed are left out: an error has waits and no response time."
+    } else {
+        ""
+    };
+    section("split", "What τ is made of", &format!("{words}{left}"), &table)
 }
 
 fn row(name: &str, parts: Parts, shown: &[usize]) -> String {
@@ -118,6 +137,20 @@ mod tests {
         assert!((parts.lag - 0.875).abs() < 1e-9 && (parts.session - 2.625).abs() < 1e-9, "{parts:?}");
         assert!((parts.whole() - 17.5).abs() < 1e-9 && parts.rest.abs() < 1e-9, "{parts:?}");
         assert_eq!(Parts::of(&[&RunFile::default()]), None);
+    }
+
+    #[test]
+    fn where_requests_failed_waits_and_responses_are_of_different_requests_and_nothing_is_parted() {
+        let mut run = RunFile {
+            response: times(10, 10.0),
+            session_wait: times(100, 200.0),
+            service: times(10, 10.0),
+            ..RunFile::default()
+        };
+        assert!(Parts::of(&[&run]).is_some());
+        run.counts.arrivals = 100;
+        run.counts.failed.insert(1205, 90);
+        assert_eq!(Parts::of(&[&run]), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Disturbed runs are made again within bounds, and a study may choose its runs one by one.
+//! Disturbed runs are made again within bounds.
 
 use super::*;
 use crate::store::Attempt;
@@ -8,7 +8,6 @@ struct Noisy {
     /// Stolen CPU time of an attempt at a run, percent, by name of the run and number of the attempt.
     steal: fn(&str, u32) -> f64,
     retries: u32,
-    next: fn(&[Run]) -> Next,
     /// All attempts, in their order.
     made: Vec<(String, u32)>,
     /// Ends after so many, as a kill does.
@@ -17,11 +16,7 @@ struct Noisy {
 
 impl Noisy {
     fn new(retries: u32, steal: fn(&str, u32) -> f64) -> Self {
-        Self { steal, retries, next: |_| Next::Block, made: Vec::new(), left: usize::MAX }
-    }
-
-    fn choosing(next: fn(&[Run]) -> Next) -> Self {
-        Self { next, ..Self::new(0, |_, _| 0.0) }
+        Self { steal, retries, made: Vec::new(), left: usize::MAX }
     }
 }
 
@@ -30,10 +25,6 @@ impl Study for Noisy {
 
     fn figures(&self) -> &'static [Figure] {
         &[]
-    }
-
-    fn next(&self, _: &Part, runs: &[Run]) -> Next {
-        (self.next)(runs)
     }
 
     fn retries(&self) -> u32 {
@@ -139,28 +130,4 @@ fn a_study_that_was_killed_before_it_made_a_disturbed_run_again_makes_up_for_it(
     study.left = usize::MAX;
     assert_eq!(outcome(&mut study, root.path()).0.len(), 6);
     assert_eq!(study.made[2], ("work-0.5-r1".to_owned(), 2), "{:?}", study.made);
-}
-
-#[test]
-fn a_study_may_choose_each_run_by_those_before_it_and_ends_when_it_knows_enough() {
-    let root = tempfile::tempdir().unwrap();
-    let mut study = Noisy::choosing(|runs| match runs.len() {
-        0 | 2 => Next::Run(vec!["2".to_owned()]),
-        1 => Next::Run(vec!["0.5".to_owned()]),
-        _ => Next::Enough,
-    });
-    assert_eq!(outcome(&mut study, root.path()).0.len(), 3);
-    let made: Vec<&str> = study.made.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(made, ["work-2-r1", "work-0.5-r1", "work-2-r2"]);
-}
-
-#[test]
-fn a_study_that_never_knows_enough_ends_with_the_repeats_of_its_part_and_one_that_asks_for_the_impossible_at_once()
- {
-    let [greedy, lost]: [fn(&[Run]) -> Next; 2] =
-        [|_| Next::Run(vec!["2".to_owned()]), |_| Next::Run(vec!["7".to_owned()])];
-    for (next, runs) in [(greedy, 3), (lost, 0)] {
-        let root = tempfile::tempdir().unwrap();
-        assert_eq!(outcome(&mut Noisy::choosing(next), root.path()).0.len(), runs);
-    }
 }

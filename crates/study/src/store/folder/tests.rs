@@ -75,6 +75,7 @@ fn what_is_written_beside_a_run_is_read_again() {
     load.intervals.push(evenkeel_lab::load::Interval {
         arrivals: 4,
         completed: 3,
+        responses: 4,
         response_sum: Nanos::from_millis(10),
         in_flight: 1,
         ..evenkeel_lab::load::Interval::default()
