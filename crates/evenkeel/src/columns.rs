@@ -50,6 +50,9 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
             cell.target_spread_ms.map_or_else(absent, |ms| format::significant(ms, 3))
         }));
     }
+    if cells.iter().any(was_disturbed) {
+        columns.push(undisturbed(cells));
+    }
     columns.push(column(("runs", "runs", "", 6), |cell| cell.runs.to_string()));
     if cells.iter().any(|cell| cell.attempts_set_aside > 0) {
         columns.push(column(("set aside", "set aside", "attempts", 6), |cell| {
@@ -92,6 +95,24 @@ fn probe_wait(cells: &[CellSummary]) -> Column {
     let scale = unit.per_ms();
     column(("CPU wait", "of it waited for a CPU", unit.symbol(), 9), move |cell| {
         mean(Some(&cell.probe_wait_ms), scale)
+    })
+}
+
+/// Whether neighbours took enough to show beside the raw figure what is left without them.
+fn was_disturbed(cell: &CellSummary) -> bool {
+    cell.undisturbed.as_ref().is_some_and(|record| record.coverage_percent < 99.5)
+}
+
+/// Tau of the stretches that nobody disturbed, and the share of the time that they cover; in the unit of tau.
+fn undisturbed(cells: &[CellSummary]) -> Column {
+    let unit = unit(cells, |cell| &cell.tau_ms);
+    let scale = unit.per_ms();
+    column(("tau undisturbed", "τ undisturbed", unit.symbol(), 5), move |cell| {
+        let text = cell.undisturbed.as_ref().map(|record| {
+            let share = format::percent(record.coverage_percent);
+            format!("{} in {share} of the time", format::estimate(&record.tau_ms, scale))
+        });
+        text.unwrap_or_else(absent)
     })
 }
 
@@ -140,6 +161,7 @@ pub fn unit(cells: &[CellSummary], of: fn(&CellSummary) -> &EstimateRecord) -> T
 mod tests {
     use super::*;
     use crate::fixture;
+    use evenkeel_study::store::format::UndisturbedRecord;
 
     fn text(cells: &[CellSummary], word: &str, row: usize) -> String {
         let columns = columns(cells);
@@ -196,6 +218,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn tau_without_neighbours_stands_beside_the_raw_one_with_its_share_of_the_time() {
+        let mut cells = fixture::demo().summary.cells;
+        let tau_ms = EstimateRecord { n: 3, mean: 20.0, ..EstimateRecord::default() };
+        cells[0].undisturbed = Some(UndisturbedRecord { tau_ms, coverage_percent: 62.0 });
+        let shown = text(&cells, "tau undisturbed", 0);
+        assert!(shown.starts_with("20") && shown.ends_with("in 62 % of the time ms"), "{shown}");
+        assert_eq!(text(&cells, "tau undisturbed", 1), "not available ms");
+        cells[0].undisturbed.as_mut().unwrap().coverage_percent = 100.0;
+        assert!(
+            columns(&cells).iter().all(|column| column.word != "tau undisturbed"),
+            "it would say the same twice"
+        );
     }
 
     #[test]

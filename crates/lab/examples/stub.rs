@@ -23,9 +23,6 @@ const COM_STMT_EXECUTE: u8 = 0x17;
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 const END: &[u8] = &[0xfe, 0, 0, 2, 0, 0, 0];
 
-/// For control connections, whose client knows no other.
-const OLD_END: &[u8] = &[0xfe, 0, 0, 2, 0];
-
 trait Stream: Read + Write + AsRawFd {}
 impl<T: Read + Write + AsRawFd> Stream for T {}
 
@@ -124,8 +121,8 @@ impl Stub {
         let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         let stub = Self {
             answer: packets(1, &[&[1], &definition, &row, END]),
-            version: packets(1, &[&[1], &definition, OLD_END, &text(VERSION), OLD_END]),
-            number: packets(1, &[&[1], &definition, OLD_END, &text(NUMBER), OLD_END]),
+            version: packets(1, &[&[1], &definition, &text(VERSION), END]),
+            number: packets(1, &[&[1], &definition, &text(NUMBER), END]),
             prepared: packets(1, &[&[0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], &definition, &definition]),
             listener,
             epoll,

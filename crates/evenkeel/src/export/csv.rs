@@ -53,6 +53,8 @@ fn cell_columns<'a>(plan: &'a PlanFile, cells: &'a [CellSummary]) -> Columns<'a,
     columns.text("attempts_set_aside", |cell| cell.attempts_set_aside.to_string());
     columns.estimate("session_wait_ms", |cell| Some(&cell.session_wait_ms));
     columns.estimate("probe_wait_ms", |cell| Some(&cell.probe_wait_ms));
+    columns.estimate("tau_undisturbed_ms", |cell| Some(&cell.undisturbed.as_ref()?.tau_ms));
+    columns.number("undisturbed_percent", |cell| Some(cell.undisturbed.as_ref()?.coverage_percent));
     columns
 }
 

@@ -97,17 +97,14 @@ impl RunDetails {
         let completed: f64 = own.iter().map(|row| row.completed).sum();
         let length =
             length_of(intervals).map_or(until - from, |each| (each * own.len() as f64).min(until - from));
-        let theta_percent = self.sensed("theta_percent", from, until);
-        // All that the CPUs of the domain did, less what the server did.
-        let whole = self.sensed("domain_percent", from, until);
         Second {
             at_s: f64::midpoint(from, until),
             throughput_per_s: (!own.is_empty() && length > 0.0).then(|| completed / length),
             response_ms: (responses > 0.0).then(|| waited / responses),
             backlog: own.last().map(|row| row.backlog),
-            theta_percent,
+            theta_percent: self.sensed("theta_percent", from, until),
             stolen_percent: self.sensed("steal_percent", from, until),
-            others_percent: whole.zip(theta_percent).map(|(whole, own)| (whole - own).max(0.0)),
+            others_percent: self.sensed("other_load_percent", from, until),
         }
     }
 
@@ -142,7 +139,7 @@ mod tests {
         RunDetails {
             intervals: Ok((0..count).map(row).collect()),
             sense: Ok(Table::parse(
-                "at_s,theta_percent,steal_percent,domain_percent\n0.5,10,1,15\n1.0,20,,25\n1.5,40,3,39\n",
+                "at_s,theta_percent,steal_percent,other_load_percent\n0.5,10,1,4\n1.0,20,,6\n1.5,40,3,0\n",
             )),
             response: Err("response.hdr is missing".to_owned()),
         }

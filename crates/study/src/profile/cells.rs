@@ -5,7 +5,7 @@ use super::pooled::CellRuns;
 use super::server;
 use crate::store::format::{
     AttemptRecord, Caveat, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
-    Severity, Verdict,
+    Severity, UndisturbedRecord, Verdict,
 };
 use crate::store::run_name;
 use evenkeel_core::disturbance::Disturbance;
@@ -74,6 +74,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
         valid: caveats.iter().all(|caveat| caveat.severity != Severity::Invalid),
         caveats,
         probe_wait_ms: some(|run| run.probe_wait_ms.as_ref().map(|wait| wait.mean)),
+        undisturbed: undisturbed(&runs),
     })
 }
 
@@ -99,6 +100,16 @@ fn left_out(all: &[&RunFile], standing: &[&RunFile]) -> Option<Caveat> {
 /// Pages that the buffer pool read from disk, per request.
 fn pool_reads_per_request(run: &RunFile) -> Option<f64> {
     server::server_measures(run).get("pool_reads_per_request").copied()
+}
+
+/// What the runs brought while nobody disturbed them; a run whose neighbours nobody saw covers nothing.
+fn undisturbed(runs: &[&RunFile]) -> Option<UndisturbedRecord> {
+    let taus: Vec<f64> = runs.iter().filter_map(|run| run.neighbours.as_ref()?.clear_tau_ms).collect();
+    let clear_s: f64 = runs.iter().filter_map(|run| Some(run.neighbours.as_ref()?.clear_s)).sum();
+    let measured_s: f64 = runs.iter().map(|run| run.measured_s).sum();
+    let coverage_percent = (100.0 * clear_s / measured_s).clamp(0.0, 100.0);
+    (!taus.is_empty() && coverage_percent > 0.0)
+        .then(|| UndisturbedRecord { tau_ms: estimate(&taus), coverage_percent })
 }
 
 /// The runs' common verdict, or `mixed`.
@@ -182,7 +193,7 @@ pub fn to_core(record: &EstimateRecord) -> Option<evenkeel_core::statistics::Est
 mod tests {
     use super::*;
     use crate::profile::pooled::tests::runs;
-    use crate::store::format::TimesRecord;
+    use crate::store::format::{NeighboursRecord, TimesRecord};
 
     fn summary(runs: &[RunFile]) -> CellSummary {
         of_cell(&CellRecord { id: 0, series: 0, rate_per_s: 125.0 }, runs).unwrap()
@@ -234,6 +245,19 @@ mod tests {
         }
         let none = summary(&four);
         assert!(!none.valid && none.tau_ms.n == 4, "{none:?}");
+    }
+
+    #[test]
+    fn tau_without_neighbours_covers_the_share_of_all_runs_that_nobody_disturbed() {
+        let mut three = runs(0.5, 20.0, 3);
+        three.iter_mut().for_each(|run| run.measured_s = 20.0);
+        assert_eq!(summary(&three).undisturbed, None, "nobody saw the neighbours");
+        for (run, tau_ms) in three.iter_mut().zip([Some(5.0), Some(7.0), None]) {
+            let clear_s = if tau_ms.is_some() { 15.0 } else { 0.0 };
+            run.neighbours = Some(NeighboursRecord { clear_s, clear_tau_ms: tau_ms, ..Default::default() });
+        }
+        let found = summary(&three).undisturbed.unwrap();
+        assert_eq!((found.tau_ms.n, found.tau_ms.mean, found.coverage_percent), (2, 6.0, 50.0));
     }
 
     #[test]

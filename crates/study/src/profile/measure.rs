@@ -265,7 +265,7 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
 }
 
 /// Columns of `sense.csv`.
-pub(super) const SENSE_COLUMNS: [&str; 9] = [
+pub(super) const SENSE_COLUMNS: [&str; 10] = [
     "theta_percent",
     "user_percent",
     "system_percent",
@@ -275,6 +275,7 @@ pub(super) const SENSE_COLUMNS: [&str; 9] = [
     "generator_percent",
     "psi_cpu_some_percent",
     "psi_io_some_percent",
+    "other_load_percent",
 ];
 
 fn sense_row(sample: &SenseSample) -> SenseRow {
@@ -291,6 +292,7 @@ fn sense_row(sample: &SenseSample) -> SenseRow {
             sample.generator_cpus.as_ref().map(|used| used.total),
             sample.pressure.cpu.some.as_ref().map(|stall| stall.share),
             sample.pressure.io.some.as_ref().map(|stall| stall.share),
+            sample.other_load,
         ],
     }
 }

@@ -8,7 +8,7 @@ pub use super::estimates::EstimateRecord;
 pub use super::orders::PerMinuteRecord;
 pub use super::readings::{CpuRecord, GaugeRecord};
 pub use super::stretch::StretchRecord;
-pub use super::summary::{CellSummary, HeadlineRecord, SummaryFile};
+pub use super::summary::{CellSummary, HeadlineRecord, SummaryFile, UndisturbedRecord};
 pub use super::times::TimesRecord;
 pub use super::words::{
     ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, Verdict,

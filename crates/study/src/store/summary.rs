@@ -59,6 +59,15 @@ pub struct HeadlineRecord {
     pub trust_reason: String,
 }
 
+/// What the runs of a cell brought in the stretches that nobody disturbed, guard bands left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UndisturbedRecord {
+    /// Mean response time of the requests that arrived in them, ms, over the runs that have such requests.
+    pub tau_ms: EstimateRecord,
+    /// Share of the measured time that they cover, percent, over all runs.
+    pub coverage_percent: f64,
+}
+
 /// One cell over its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellSummary {
@@ -118,4 +127,8 @@ pub struct CellSummary {
     /// The part of `mu_ms` in which the threads of the probe waited for a CPU, ms.
     #[serde(default)]
     pub probe_wait_ms: EstimateRecord,
+    /// Tau while nobody took anything of the server's CPUs; absent where neighbours cannot be seen, or where no request arrived in such
+    /// a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undisturbed: Option<UndisturbedRecord>,
 }
