@@ -35,10 +35,11 @@ pub(super) fn neighbours(load: &LoadResult, seen: &NeighbourRecord) -> Option<Ne
 }
 
 /// What neighbours took of another machine, from its CPUs and its server's over a whole run: no stretch is known to be free
-/// there, so that what was taken can be handed back and nothing else.
+/// there, so that what was taken can be handed back and nothing else. Interrupts are not called taken: on a machine whose clients
+/// are elsewhere most of them carry the server's own requests, and what the server needs nobody can hand back.
 pub(super) fn of_machine(whole: &SenseSample) -> Option<NeighboursRecord> {
     let (machine, server) = (whole.domain.as_ref()?, whole.server.as_ref()?);
-    let used = machine.total + machine.steal.unwrap_or(0.0);
+    let used = machine.total - machine.irq.unwrap_or(0.0) + machine.steal.unwrap_or(0.0);
     let own = server.total * server.capacity / machine.capacity;
     let taken_percent = (used - own).clamp(0.0, 100.0);
     let found = NeighboursRecord { cpus: machine.capacity, taken_percent, ..NeighboursRecord::default() };
@@ -99,7 +100,7 @@ mod tests {
             capacity,
             ..CpuUse::default()
         };
-        let whole = SenseSample {
+        let mut whole = SenseSample {
             domain: Some(used(60.0, 5.0, 4.0)),
             server: Some(used(100.0, 0.0, 2.0)),
             ..SenseSample::default()
@@ -107,5 +108,8 @@ mod tests {
         let found = of_machine(&whole).unwrap();
         assert!((found.taken_percent - 15.0).abs() < 1e-9 && found.cpus == 4.0, "{found:?}");
         assert_eq!(of_machine(&SenseSample::default()), None);
+        whole.domain.as_mut().unwrap().irq = Some(9.0);
+        let found = of_machine(&whole).unwrap();
+        assert!((found.taken_percent - 6.0).abs() < 1e-9, "interrupts are the server's own: {found:?}");
     }
 }
