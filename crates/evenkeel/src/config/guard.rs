@@ -2,8 +2,12 @@
 
 mod changes;
 mod distinct;
+mod flags;
+mod old_flags;
 
 pub use changes::Changes;
+pub use flags::Flags;
+pub use old_flags::OldFlags;
 
 use super::fields::{Fields, load, set};
 use super::old_keys;

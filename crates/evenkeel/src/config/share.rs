@@ -1,5 +1,7 @@
 //! The configuration of a host that shares storage: `examples/share.toml` shows every key.
 
+mod flags;
+mod old_flags;
 mod sockets;
 
 use super::costs::{CostTables, table};
@@ -16,6 +18,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
+pub use flags::Flags;
 pub use sockets::{SocketConfig, TlsConfig, mode_of};
 
 /// Names of the laws that set a window; the last is ours and the default.

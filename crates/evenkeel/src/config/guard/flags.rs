@@ -1,8 +1,8 @@
 //! Flags of a running guard, over its configuration file.
 
 use super::old_flags::OldFlags;
+use super::{GuardConfig, backend_mode, tls_mode};
 use crate::config::fields::can_be_read_again;
-use crate::config::guard::{GuardConfig, backend_mode, tls_mode};
 use crate::config::units;
 use crate::failure::WithHint;
 use crate::guard::decisions::LoggedDecisions;

@@ -1,9 +1,9 @@
 //! Flags of `evenkeel share disk`, over its configuration file.
 
 use super::old_flags::OldFlags;
+use super::{DiskConfig, LAWS, ShareConfig, mode_of};
 use crate::config::costs::table;
 use crate::config::fields::can_be_read_again;
-use crate::config::share::{DiskConfig, LAWS, ShareConfig, mode_of};
 use crate::config::units;
 use crate::failure::WithHint;
 use crate::view::log::Form;
