@@ -4,8 +4,8 @@ mod flags;
 mod old_flags;
 mod sockets;
 
-use super::costs::{CostTables, table};
-use super::fields::{Fields, load, set};
+use super::costs::CostTables;
+use super::fields::{Fields, load};
 use super::old_keys;
 use crate::view::log::Form;
 use anyhow::{Result, bail};
@@ -16,10 +16,10 @@ use evenkeel_core::share::law::{Parameters, Settings};
 use evenkeel_guard::proxy::Address;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use toml::{Table, Value};
+use toml::Value;
 
 pub use flags::Flags;
-pub use sockets::{SocketConfig, TlsConfig, mode_of};
+pub use sockets::{SocketConfig, TlsConfig};
 
 /// Names of the laws that set a window; the last is ours and the default.
 pub const LAWS: [&str; 3] = ["fixed", "parda", "evenkeel"];
@@ -141,16 +141,10 @@ impl DiskConfig {
         fields.rename(format!("disk `{name}`"));
         let backing: String = fields.required("backing")?;
         let mut disk = Self::new(name, backing);
-        set(&mut disk.share, fields.optional("share")?);
-        disk.size = fields.bytes("size")?;
-        set(&mut disk.read_only, fields.optional("read_only")?);
-        set(&mut disk.direct, fields.optional("direct")?);
         disk.nbd = sockets::addresses(&mut fields)?;
-        disk.socket = SocketConfig::parse(&mut fields)?;
-        disk.fuse = fields.optional::<String>("fuse")?.map(PathBuf::from);
-        disk.simulated = fields.optional::<String>("simulated")?.map(PathBuf::from);
-        set(&mut disk.volatile, fields.optional("volatile")?);
-        fields.finish()?;
+        let mut table = DiskTable { disk: fields };
+        disk.take(&mut table)?;
+        table.disk.finish()?;
         Ok(disk)
     }
 
@@ -202,59 +196,18 @@ impl ShareConfig {
     /// # Errors
     /// As [`ShareConfig::load`].
     pub fn parse(text: &str) -> Result<Self> {
-        let table: Table = text.parse()?;
-        let mut fields = Fields::new("share", table);
-        let name = fields.required::<String>("name")?;
-        let disks = fields.optional::<Vec<Value>>("disk")?.unwrap_or_default();
+        let mut file = Tables::of(text)?;
+        let name = file.share.required::<String>("name")?;
+        let disks = file.share.optional::<Vec<Value>>("disk")?.unwrap_or_default();
         let numbered = disks.into_iter().enumerate();
         let disks =
             numbered.map(|(number, value)| DiskConfig::parse(number + 1, value)).collect::<Result<_>>()?;
         let mut config = Self::new(name, disks);
-        config.nbd = sockets::addresses(&mut fields)?;
-        config.socket = SocketConfig::parse(&mut fields)?;
-        config.tls = TlsConfig::parse(fields.section("tls")?)?;
-        config.metrics = fields.optional("metrics")?;
-        set(&mut config.memory, fields.bytes("memory")?);
-        config.handover = fields.optional::<String>("handover")?.map(PathBuf::from);
-        match fields.optional::<String>("log")?.as_deref() {
-            None | Some("text") => {}
-            Some("json") => config.log = Form::Json,
-            Some(other) => bail!("share: `log` is {other:?}, and must be \"text\" or \"json\""),
-        }
-        config.window(fields.section("window")?)?;
-        config.costs(fields.section("costs")?)?;
-        config.bus(fields.section("bus")?)?;
-        fields.finish()?;
+        config.nbd = sockets::addresses(&mut file.share)?;
+        config.take(&mut file)?;
+        file.finish()?;
         config.check()?;
         Ok(config)
-    }
-
-    fn window(&mut self, mut fields: Fields) -> Result<()> {
-        fields.take_old(&old_keys::WINDOW)?;
-        set(&mut self.law, fields.optional("law")?);
-        set(&mut self.latency, fields.time("latency")?);
-        set(&mut self.period, fields.time("period")?);
-        set(&mut self.initial_window, fields.optional("initial_window")?);
-        set(&mut self.max_window, fields.optional("max_window")?);
-        fields.finish()
-    }
-
-    fn costs(&mut self, mut fields: Fields) -> Result<()> {
-        let read = |text: Option<String>| text.as_deref().map(table).transpose();
-        set(&mut self.costs.reads, read(fields.optional("read")?)?);
-        set(&mut self.costs.writes, read(fields.optional("write")?)?);
-        fields.finish()
-    }
-
-    fn bus(&mut self, mut fields: Fields) -> Result<()> {
-        let bus = &mut self.bus;
-        bus.address = fields.optional("address")?;
-        set(&mut bus.array, fields.optional("array")?);
-        set(&mut bus.slots, fields.optional::<u64>("slots")?.map(|slots| slots as usize));
-        bus.login = fields.optional::<String>("login")?.map(PathBuf::from);
-        bus.authorities = fields.optional::<String>("authorities")?.map(PathBuf::from);
-        set(&mut bus.require, fields.optional("require")?);
-        fields.finish()
     }
 
     /// Checks what no single key shows.
@@ -314,6 +267,38 @@ impl ShareConfig {
             other => bail!("`law` is {other:?}, and must be \"fixed\", \"parda\" or \"evenkeel\""),
         }
     }
+}
+
+/// The tables of a file.
+struct Tables {
+    share: Fields,
+    tls: Fields,
+    window: Fields,
+    costs: Fields,
+    bus: Fields,
+}
+
+impl Tables {
+    fn of(text: &str) -> Result<Self> {
+        let mut share = Fields::new("share", text.parse()?);
+        let tls = share.section("tls")?;
+        let mut window = share.section("window")?;
+        window.take_old(&old_keys::WINDOW)?;
+        let costs = share.section("costs")?;
+        let bus = share.section("bus")?;
+        Ok(Self { share, tls, window, costs, bus })
+    }
+
+    /// Refuses keys that nobody asked for.
+    fn finish(self) -> Result<()> {
+        let Self { share, tls, window, costs, bus } = self;
+        [tls, window, costs, bus, share].into_iter().try_for_each(Fields::finish)
+    }
+}
+
+/// The table of one disk.
+struct DiskTable {
+    disk: Fields,
 }
 
 #[cfg(test)]

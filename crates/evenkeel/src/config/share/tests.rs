@@ -65,3 +65,35 @@ fn what_is_wrong_is_named() {
         assert!(error.contains(expected), "{text}: {error}");
     }
 }
+
+#[test]
+fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: Flags,
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("share.toml");
+    let text = "memory = '3M'\nnbd = '/run/a'\nsocket_mode = '0600'\n[window]\nlaw = 'parda'\nperiod = '3s'\n\
+                [costs]\nwrite = '16k=3'\n[bus]\nrequire = true\narray = 'a'";
+    std::fs::write(&path, SHORT.replace("[[disk]]", &format!("{text}\n[[disk]]"))).unwrap();
+    let read = |flags: &[&str]| {
+        let line = [&["share", "--config", path.to_str().unwrap()], flags].concat();
+        <Line as clap::Parser>::parse_from(line).flags.read().unwrap()
+    };
+    let file = read(&[]);
+    assert_eq!((file.memory, file.socket.mode, file.law.as_str()), (3 << 20, Some(0o600), "parda"));
+    let flags =
+        ["--memory=4M", "--socket-mode=0660", "--period=4s", "--window=8", "--array=b", "--name=web2"];
+    let expected = ShareConfig {
+        name: "web2".to_owned(),
+        memory: 4 << 20,
+        socket: SocketConfig { mode: Some(0o660), group: None },
+        period: Nanos::from_secs(4),
+        initial_window: 8.0,
+        bus: BusConfig { array: "b".to_owned(), ..file.bus.clone() },
+        ..file
+    };
+    assert_eq!(read(&flags), expected);
+}
