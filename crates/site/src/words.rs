@@ -12,7 +12,7 @@ macro_rules! words {
 
         impl $name {
             /// As it is stored and shown.
-            pub fn word(self) -> &'static str {
+            pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
                 }

@@ -4,6 +4,7 @@ use crate::workload::Workload;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_site::server::Target;
+use evenkeel_site::words;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -67,13 +68,14 @@ impl SessionPolicy {
 /// pile up to is then the server's doing. Beyond a thousand a server on one machine does nothing but switch between them.
 pub const SESSIONS_DEFAULT: u32 = 1_000;
 
-/// How statements travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// Prepared once per session, executed in binary.
-    Prepared,
-    /// Text with the parameters written in.
-    Text,
+words! {
+    /// How statements travel.
+    Protocol {
+        /// Prepared once per session, executed in binary.
+        Prepared = "prepared",
+        /// Text with the parameters written in.
+        Text = "text",
+    }
 }
 
 /// One run of load.

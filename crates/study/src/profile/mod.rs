@@ -54,5 +54,5 @@ pub use preflight::prepared_statements;
 pub use run::run;
 pub use server::{COUNTERS_PER_REQUEST, server_measures};
 pub use site::recover;
-pub use spec::{Budget, Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudySpec, writes};
+pub use spec::{Budget, Place, PoolSize, Reset, SeriesSpec, SiteSpec, StudySpec, writes};
 pub use summary::summarise;

@@ -10,10 +10,9 @@ pub use super::readings::{CpuRecord, GaugeRecord};
 pub use super::stretch::StretchRecord;
 pub use super::summary::{CellSummary, HeadlineRecord, SummaryFile, UndisturbedRecord};
 pub use super::times::TimesRecord;
-pub use super::words::{
-    ArrivalsRecord, ClassRecord, DomainRecord, LayoutRecord, ProtocolRecord, ResetRecord, Verdict,
-};
+pub use super::words::{ClassRecord, DomainRecord, LayoutRecord, Process, ResetRecord, Verdict};
 pub use evenkeel_core::caveat::{Caveat, Severity};
+pub use evenkeel_lab::load::Protocol;
 pub use evenkeel_site::elsewhere::{SensedBy, SensedRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -99,7 +98,7 @@ pub struct SweepRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SettingsRecord {
     /// Process of the arrivals.
-    pub arrivals: ArrivalsRecord,
+    pub arrivals: Process,
     /// Repeats of each cell.
     pub repeats: u32,
     /// Measured phase, seconds.
@@ -111,7 +110,7 @@ pub struct SettingsRecord {
     /// `pooled:N` or `per-request:N`.
     pub sessions: String,
     /// How statements travel.
-    pub protocol: ProtocolRecord,
+    pub protocol: Protocol,
     /// What happens before each run.
     pub reset: ResetRecord,
     /// Utilisation at which a sweep ends, percent.

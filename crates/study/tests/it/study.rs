@@ -14,12 +14,10 @@ use evenkeel_sense::waits::ThreadWaits;
 use evenkeel_site::copy::Snapshot;
 use evenkeel_site::sandbox::{self, Lifetime, Sandbox, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
-use evenkeel_study::profile::{
-    self, Place, PoolSize, Process, Reset, SeriesSpec, SiteSpec, StudyEvent, StudySpec,
-};
+use evenkeel_study::profile::{self, Place, PoolSize, Reset, SeriesSpec, SiteSpec, StudyEvent, StudySpec};
 use evenkeel_study::store::format::{
-    ArrivalsRecord, ClassRecord, LayoutRecord, PlanFile, ProtocolRecord, ResetRecord, RunFile,
-    SettingsRecord, SummaryFile, TargetRecord,
+    ClassRecord, LayoutRecord, PlanFile, Process, ResetRecord, RunFile, SettingsRecord, SummaryFile,
+    TargetRecord,
 };
 use evenkeel_study::store::{StoreError, StudyFolder};
 use std::collections::BTreeSet;
@@ -79,13 +77,13 @@ fn data_spec() -> DataSpec {
 
 fn settings(spec: &StudySpec) -> SettingsRecord {
     SettingsRecord {
-        arrivals: ArrivalsRecord::Poisson,
+        arrivals: Process::Poisson,
         repeats: spec.repeats,
         duration_s: spec.duration.as_secs_f64(),
         warm_up_s: spec.warm_up.as_secs_f64(),
         timeout_s: spec.timeout.as_secs_f64(),
         sessions: "pooled:16".into(),
-        protocol: ProtocolRecord::Prepared,
+        protocol: Protocol::Prepared,
         reset: ResetRecord::Restart,
         theta_ceiling_percent: spec.theta_ceiling_percent,
         objective_p95_ms: None,

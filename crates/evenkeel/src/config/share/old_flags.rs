@@ -1,6 +1,6 @@
 //! Flags of a shared disk that were called otherwise before. They are still taken.
 
-use crate::config::share::LAWS;
+use super::LAWS;
 use crate::old_names::either;
 
 /// The law and its windows under their old names.
