@@ -91,6 +91,9 @@ impl BusError {
                 format!("find out who holds it (`lslocks | grep {}`), or name another file", path.display())
                     .into()
             }
+            Self::Address(address) if !address.is_ascii() => {
+                "write the host's name in ASCII, as DNS has it: it begins with xn--".into()
+            }
             Self::Address(_) => {
                 "nats://HOST:PORT or tls://HOST:PORT; what to log in with goes into a file (--bus-login)"
                     .into()
