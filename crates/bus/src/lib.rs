@@ -6,7 +6,7 @@
 //!
 //! A member is a name, and each start of it is an incarnation. Before its first report a member listens: where its name is
 //! live already it does not start. Should two of one name meet later, the younger one falls silent.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod alone;
 mod bounded;

@@ -7,6 +7,7 @@ mod alone;
 mod buffer;
 mod channel;
 pub mod clock;
+pub mod cpu;
 mod exclusive;
 pub mod file;
 pub mod latest;
@@ -17,7 +18,9 @@ mod listener;
 mod lock;
 mod mount;
 mod pass;
+mod perf;
 mod poller;
+pub mod process;
 mod shared;
 mod socket;
 mod space;
@@ -26,6 +29,7 @@ pub mod tls;
 pub mod tools;
 mod torn;
 mod uring;
+pub mod usage;
 mod wake;
 mod whole;
 mod work;
@@ -39,6 +43,7 @@ pub use listener::Listener;
 pub use lock::{try_lock, unlock};
 pub use mount::unmount;
 pub use pass::{receive_with, send_with};
+pub use perf::open_event;
 pub use poller::{Interest, Poller, Ready};
 pub use shared::SharedWords;
 pub use socket::{Endpoint, PARTS, Socket};
@@ -59,16 +64,6 @@ use direct;
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
-}
-
-/// How often this thread has stopped by itself to wait for something; not counted is when others took its CPU.
-pub fn waits() -> i64 {
-    // SAFETY: all zeroes are a valid rusage; the call writes it and nothing else.
-    unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
-        usage.ru_nvcsw
-    }
 }
 
 /// Asks for as many descriptors as the system allows: every session has two. Where it refuses, sessions

@@ -7,7 +7,8 @@
 
 use crate::cpu::CpuSet;
 use crate::error::SenseError;
-use crate::{system, text};
+use crate::text;
+use evenkeel_os::{open_event, user};
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -181,7 +182,7 @@ fn open(event: Event, cpus: &CpuSet) -> io::Result<Vec<File>> {
     if cpus.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
     }
-    cpus.iter().map(|cpu| system::open_event(kind, config, cpu)).collect()
+    cpus.iter().map(|cpu| open_event(kind, config, cpu)).collect()
 }
 
 /// Whether this process may count on whole CPUs, asked before the kernel is, so that nothing is tried
@@ -190,7 +191,7 @@ fn permitted() -> Result<(), SenseError> {
     let paranoid = text::read_line("/proc/sys/kernel/perf_event_paranoid").and_then(|line| line.parse().ok());
     let paranoid: i64 = paranoid.ok_or(SenseError::CountersAbsent)?;
     let status = text::read("/proc/self/status").unwrap_or_default();
-    match paranoid <= 0 || system::is_root() || is_capable(&status) {
+    match paranoid <= 0 || user().0 == 0 || is_capable(&status) {
         true => Ok(()),
         false => Err(SenseError::CountersForbidden { paranoid }),
     }
@@ -265,7 +266,7 @@ mod tests {
         const SOFTWARE: u32 = 1;
         const CPU_CLOCK: u64 = 0;
         let cpu = crate::cpu::online().expect("CPUs").iter().next().expect("a CPU");
-        match system::open_event(SOFTWARE, CPU_CLOCK, cpu) {
+        match open_event(SOFTWARE, CPU_CLOCK, cpu) {
             Err(error) => assert!(error.raw_os_error().is_some(), "{error}"),
             Ok(file) => {
                 let counters = Counters([Some(vec![file]), None, None, None]);

@@ -2,8 +2,9 @@
 
 use super::reading::CpuReading;
 use super::set::CpuSet;
-use crate::{system, text};
+use crate::text;
 use evenkeel_core::Nanos;
+use evenkeel_os::usage::tick;
 
 /// What /proc/stat says of CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub struct CpuTimes {
 impl StatFile {
     /// Reads /proc/stat.
     pub fn read() -> Option<Self> {
-        Some(Self::parse(&text::read("/proc/stat")?, system::tick()))
+        Some(Self::parse(&text::read("/proc/stat")?, tick()))
     }
 
     /// Parses the text of /proc/stat, whose numbers are ticks of the given length.
@@ -126,7 +127,7 @@ impl CpuTimes {
 pub(crate) fn online() -> Option<CpuSet> {
     text::read_line("/sys/devices/system/cpu/online")
         .and_then(|line| line.parse().ok())
-        .or_else(|| system::affinity(std::process::id()))
+        .or_else(|| CpuSet::of_process(std::process::id()))
 }
 
 #[cfg(test)]

@@ -6,16 +6,16 @@ mod process;
 mod reading;
 mod set;
 
-pub use crate::system::Affinity;
 pub use cgroup::Cgroup;
 pub(crate) use host::online;
 pub use host::{CpuTimes, StatFile};
 pub use process::ProcessStat;
 pub use reading::CpuReading;
-pub use set::{CPUS_MAX, CpuSet};
+pub use set::CpuSet;
 
-use crate::{system, text};
+use crate::text;
 use evenkeel_core::Nanos;
+pub use evenkeel_os::cpu::{Affinity, CPUS_MAX};
 
 /// Where a server runs, as far as CPU time is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Domain {
             Self::Host => online(),
             Self::Cpus(cpus) => Some(online()?.intersection(cpus)),
             Self::Cgroup(group) => group.cpus(),
-            Self::Process(pid) => system::affinity(*pid),
+            Self::Process(pid) => CpuSet::of_process(*pid),
         }
         .filter(|cpus| !cpus.is_empty())
     }

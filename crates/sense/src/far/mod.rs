@@ -11,8 +11,9 @@ use crate::cpu::{CpuReading, Domain, StatFile};
 use crate::disk::{DeviceIo, ProcessIo};
 use crate::memory;
 use crate::pressure::PressureReading;
-use crate::{system, text};
+use crate::text;
 use evenkeel_core::Nanos;
+use evenkeel_os::usage::tick;
 
 /// Disks in a reading at most.
 pub const DISKS_MAX: usize = 32;
@@ -31,7 +32,7 @@ pub fn host_name() -> Option<String> {
 
 /// Ticks in a second: the step in which the kernel counts the time of CPUs.
 pub fn ticks_per_s() -> u64 {
-    1_000_000_000 / system::tick().0.max(1)
+    1_000_000_000 / tick().0.max(1)
 }
 
 /// One instant of a machine. What it does not tell is `None`.

@@ -15,9 +15,10 @@ pub use schedule::Schedule;
 use crate::cpu::{CpuSet, Domain};
 use crate::error::SenseError;
 use crate::own::{self, OwnReading};
-use crate::system::{self, Affinity, Whose};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::cpu::Affinity;
+use evenkeel_os::usage::{self, Whose};
 use probe::{Probe, Reading};
 use std::error::Error;
 use std::path::PathBuf;
@@ -104,7 +105,7 @@ fn run(plan: &SensePlan, clock: &Clock, stopped: &Receiver<()>) -> SenseRecord {
     record.device = probe.device().cloned();
     record.memory_bytes = own::memory_bytes();
     record.memory_max_bytes = OwnReading::process().map(|own| own.memory_max_bytes);
-    record.price = system::own_cpu(Whose::Thread);
+    record.price = usage::own_cpu(Whose::Thread);
     record
 }
 
