@@ -35,7 +35,7 @@ mod whole;
 mod work;
 
 pub use access::{Access, group_id};
-pub use alone::alone;
+pub use alone::{Birth, alone};
 pub use buffer::{ALIGNMENT, Buffer};
 pub use channel::{Cable, Channel};
 pub use exclusive::{exclusive, open_busy};
@@ -107,6 +107,12 @@ pub fn serve_file_systems() -> io::Result<()> {
 pub fn user() -> (u32, u32) {
     // SAFETY: system calls without arguments that cannot fail.
     unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+/// The user who started this process, also where it acts as another one.
+pub fn real_user() -> u32 {
+    // SAFETY: a system call without arguments that cannot fail.
+    unsafe { libc::getuid() }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! `server` is how to reach one and what it can bear, `sandbox` a private one, `copy` a copy of the data directory of one that is
 //! stopped, `elsewhere` sees one on another machine.
+#![forbid(unsafe_code)]
 
 #[macro_use]
 mod words;
