@@ -3,9 +3,10 @@
 use super::bounds::Bounds;
 use super::page::Page;
 use evenkeel_core::Nanos;
+use evenkeel_os::Awaited;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsFd;
 
 /// Longest request that is read; what a scraper sends has some hundred bytes.
 pub const REQUEST_MAX: usize = 8 << 10;
@@ -50,12 +51,12 @@ impl Connection {
         Ok(Self { stream, state: State::Asking(Vec::new()), since: now })
     }
 
-    /// What to wait for: the descriptor, if any, and whether for room to write.
-    pub fn interest(&self) -> Option<(RawFd, bool)> {
+    /// What to wait for: nothing while its answer is made.
+    pub fn awaited(&self) -> Awaited<'_> {
         match self.state {
-            State::Waiting => None,
-            State::Answering { .. } => Some((self.stream.as_raw_fd(), true)),
-            State::Asking(_) | State::Leaving => Some((self.stream.as_raw_fd(), false)),
+            State::Waiting => Awaited::Nothing,
+            State::Answering { .. } => Awaited::Write(self.stream.as_fd()),
+            State::Asking(_) | State::Leaving => Awaited::Read(self.stream.as_fd()),
         }
     }
 
