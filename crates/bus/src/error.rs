@@ -18,7 +18,7 @@ pub enum BusError {
     /// The file cannot be used.
     #[error("slot file {path}: {error}")]
     File {
-        /// The file.
+        /// The slot file as the command line named it.
         path: PathBuf,
         /// What the system answered.
         error: std::io::Error,
@@ -26,7 +26,7 @@ pub enum BusError {
     /// The file is something else.
     #[error("{path} is no slot file: {why}")]
     NotSlots {
-        /// The file.
+        /// The file or device that was taken for a slot file.
         path: PathBuf,
         /// What in it shows that it is something else.
         why: &'static str,
@@ -57,7 +57,7 @@ pub enum BusError {
     /// What to log in with cannot be read.
     #[error("cannot read what to log in with from {path}: {error}")]
     Login {
-        /// The file.
+        /// The file that was to hold the account, the token or the key.
         path: PathBuf,
         /// What the system answered.
         error: std::io::Error,

@@ -9,9 +9,9 @@ use std::str::FromStr;
 pub enum Address {
     /// Host name or number, and port.
     Tcp {
-        /// Host.
+        /// Name of the host or its number, without brackets.
         host: String,
-        /// Port.
+        /// Number of the TCP port.
         port: u16,
     },
     /// File of the socket.

@@ -15,7 +15,7 @@ use std::io::{self, Read};
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// CPU cycles.
+    /// Cycles of the CPUs, which stand still while a CPU sleeps.
     Cycles,
     /// Instructions that retired.
     Instructions,
@@ -105,13 +105,13 @@ pub struct CountersReading([Option<Vec<Count>>; 4]);
 /// Events between two readings, of everything that ran on the CPUs, the kernel included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CountersUse {
-    /// CPU cycles.
+    /// Cycles that the CPUs worked for.
     pub cycles: Option<Estimate>,
     /// Instructions that retired.
     pub instructions: Option<Estimate>,
     /// Loads that missed the first-level translation buffer.
     pub dtlb_load_misses: Option<Estimate>,
-    /// Cache misses.
+    /// Cache misses, of which [`Event::CacheMisses`] says more.
     pub cache_misses: Option<Estimate>,
 }
 

@@ -23,7 +23,7 @@ pub enum CopyError {
     File {
         /// What was being done.
         doing: &'static str,
-        /// With what.
+        /// The file or folder that it was done with.
         path: PathBuf,
         /// The system's word.
         source: io::Error,

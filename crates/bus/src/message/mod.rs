@@ -88,7 +88,7 @@ pub enum Dropped {
 }
 
 impl Dropped {
-    /// All reasons.
+    /// All reasons, in the order in which they are counted.
     pub const ALL: [Self; 9] = [
         Self::Malformed,
         Self::Checksum,

@@ -42,7 +42,7 @@ impl Server {
         }
     }
 
-    /// Kills it.
+    /// Kills the server and waits until it is gone.
     pub fn end(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().and_then(|()| child.wait()).expect("it was ours");

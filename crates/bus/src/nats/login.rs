@@ -18,7 +18,7 @@ pub enum Login {
     Key(String),
     /// A user and a password.
     User(String, String),
-    /// A token.
+    /// A token alone, without a name.
     Token(String),
 }
 

@@ -22,7 +22,7 @@ pub enum Cgroup {
     },
     /// Version 2: one folder.
     V2 {
-        /// That folder.
+        /// The group's folder, as an absolute path.
         path: PathBuf,
     },
 }
@@ -123,7 +123,7 @@ fn parse_v1(usage: Option<&str>, stat: &str, tick: Nanos) -> Option<CpuReading> 
     Some(CpuReading { busy: exact.or_else(sum)?, user, system, resolution, ..CpuReading::default() })
 }
 
-/// cpu.stat (microseconds).
+/// Reads the group's cpu.stat, which counts in microseconds.
 fn parse_v2(stat: &str) -> Option<CpuReading> {
     const MICRO: Nanos = Nanos::from_micros(1);
     let time = |key| text::number(stat, key).map(|micros| text::times(micros, MICRO));

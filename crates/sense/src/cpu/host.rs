@@ -21,13 +21,13 @@ pub struct StatFile {
 /// `user` and `nice` already and is not counted again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// User code.
+    /// Time in user code of ordinary priority.
     pub user: u64,
     /// User code of lowered priority.
     pub nice: u64,
-    /// Kernel.
+    /// Time in the kernel, without interrupts.
     pub system: u64,
-    /// Idle.
+    /// Time in which nothing ran and no disk was waited for.
     pub idle: u64,
     /// Idle, a disk was waited for (2.5.41).
     pub iowait: Option<u64>,
@@ -40,7 +40,7 @@ pub struct CpuTimes {
 }
 
 impl StatFile {
-    /// Reads /proc/stat.
+    /// Reads /proc/stat; `None` where it cannot be read.
     pub fn read() -> Option<Self> {
         Some(Self::parse(&text::read("/proc/stat")?, tick()))
     }

@@ -71,13 +71,13 @@ pub struct CpuUse {
     pub nice: Option<f64>,
     /// In the kernel.
     pub system: Option<f64>,
-    /// In interrupts.
+    /// In interrupts, hard and soft.
     pub irq: Option<f64>,
     /// Idle, a disk was waited for.
     pub iowait: Option<f64>,
     /// Ready to run, the hypervisor ran somebody else.
     pub steal: Option<f64>,
-    /// Idle.
+    /// Idle, and no disk was waited for.
     pub idle: Option<f64>,
     /// Number of CPUs that 100 percent stands for.
     pub capacity: f64,

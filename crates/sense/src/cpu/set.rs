@@ -17,7 +17,7 @@ impl CpuSet {
         Affinity::of_process(pid).map(|affinity| affinity.cpus().collect())
     }
 
-    /// How many.
+    /// How many CPUs are in it.
     pub fn len(&self) -> usize {
         self.0.len()
     }

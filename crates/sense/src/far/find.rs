@@ -28,7 +28,7 @@ pub enum Wanted {
 pub enum NotFound {
     /// None is called mysqld or mariadbd.
     None,
-    /// Several are.
+    /// Several processes could be it; their numbers.
     Several(Vec<u32>),
     /// None of them listens on the port.
     Port(u16),

@@ -55,7 +55,7 @@ pub struct FarReading {
 /// The server's process at one instant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerReading {
-    /// Its number.
+    /// Number of the process on its own machine.
     pub pid: u32,
     /// Its CPU time.
     pub cpu: CpuReading,

@@ -14,7 +14,7 @@ use std::path::Path;
 /// The machine that we run on. What it does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// Its processors.
+    /// Its processors: model, sockets, cores.
     pub processor: Processor,
     /// CPUs that run.
     pub cpus: Option<CpuSet>,

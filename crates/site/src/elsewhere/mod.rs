@@ -67,7 +67,7 @@ enum Watching {
 /// What was seen of a run besides what stands in its samples.
 #[derive(Clone, Debug, Default)]
 pub struct Sight {
-    /// By whom.
+    /// Who saw it, and how finely.
     pub sensed: SensedRecord,
     /// CPU time of the server by its own account, in a second.
     pub cpu_per_s: Option<f64>,

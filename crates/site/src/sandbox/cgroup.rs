@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct Cgroup {
     /// `cpuset`, `memory`, `cpuacct`; all of them at once in version 2.
     pub controllers: Vec<String>,
-    /// Its directory.
+    /// Folder of the group, as an absolute path.
     pub path: PathBuf,
 }
 
@@ -38,7 +38,7 @@ impl Limits<'_> {
 pub enum Limited {
     /// The CPUs of a private server.
     Cpus,
-    /// Its memory.
+    /// The memory of a private server.
     Memory,
 }
 

@@ -42,7 +42,7 @@ use std::path::PathBuf;
 pub enum Lifetime {
     /// As long as the [`Sandbox`] value, and at most as long as this process, however it ends.
     Ephemeral,
-    /// Until [`Sandbox::down`].
+    /// Until [`Sandbox::down`], whatever becomes of this process.
     Detached,
 }
 
@@ -93,19 +93,19 @@ pub enum SandboxEvent {
     },
     /// The server was started and does not answer yet.
     Starting {
-        /// Its process.
+        /// Process of the server.
         pid: i32,
     },
     /// The server answers.
     Ready {
-        /// Its process.
+        /// Process of the server.
         pid: i32,
         /// Its TCP port on 127.0.0.1.
         port: u16,
     },
     /// The server was asked to end.
     Stopping {
-        /// Its process.
+        /// Process of the server.
         pid: i32,
     },
     /// Something worth knowing: a stale pid file was removed, the server adjusted a setting.

@@ -24,7 +24,7 @@ pub fn default_home() -> Result<PathBuf, SandboxError> {
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     pub name: String,
-    /// `HOME/sandboxes/NAME`, absolute.
+    /// `HOME/sandboxes/NAME`, as an absolute path.
     pub dir: PathBuf,
 }
 

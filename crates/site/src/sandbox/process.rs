@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A process: its number, and when it started, because numbers are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessId {
-    /// Number.
+    /// Number of the process.
     pub pid: i32,
     /// Start in clock ticks since the machine started (field 22 of /proc/PID/stat).
     pub start_time: u64,

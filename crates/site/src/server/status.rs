@@ -3,7 +3,7 @@
 use super::{Control, Flavor, TargetError};
 use std::collections::BTreeMap;
 
-/// Whose status.
+/// Whose status is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusOf {
     /// The whole server's.

@@ -14,7 +14,7 @@ pub const REQUEST_MAX: usize = 8 << 10;
 /// answer's last bytes too.
 const FAREWELL: Nanos = Nanos::from_secs(1);
 
-/// A client.
+/// A client, and how far its request and its answer are.
 pub struct Connection {
     stream: TcpStream,
     state: State,
@@ -36,7 +36,7 @@ enum State {
 
 /// What a look at a connection came to.
 pub enum Step {
-    /// Nothing yet.
+    /// Nothing can be done for it yet.
     Wait,
     /// It asks for this path; a request that is no GET has none.
     Asks(Option<String>),
@@ -92,7 +92,7 @@ impl Connection {
         (self.state, self.since) = (State::Waiting, now);
     }
 
-    /// Its answer.
+    /// Gives it its answer, which is sent from now on.
     pub fn tell(&mut self, page: &Page, now: Nanos) {
         let mut bytes = page.head().into_bytes();
         bytes.extend_from_slice(page.body.as_bytes());

@@ -26,7 +26,7 @@ const BACKLOG_WAIT: Nanos = Nanos::from_millis(1);
 
 /// CR_CONN_HOST_ERROR, what clients report where they cannot connect.
 const CODE_CONNECT: u16 = 2003;
-/// CR_SERVER_HANDSHAKE_ERR.
+/// CR_SERVER_HANDSHAKE_ERR, what clients report where the login fails.
 const CODE_LOGIN: u16 = 2012;
 
 /// Why a connection did not come to be.

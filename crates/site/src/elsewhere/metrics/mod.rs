@@ -24,7 +24,7 @@ pub(super) struct Metrics {
     addresses: Vec<SocketAddr>,
     /// What it said of the machine.
     pub host: Option<String>,
-    /// Its kernel.
+    /// Release of its kernel, where the page has it.
     pub kernel: Option<String>,
     /// CPUs that it has.
     pub cpus: f64,

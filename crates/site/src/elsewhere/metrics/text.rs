@@ -17,7 +17,7 @@ pub(super) struct Page {
     pub reading: FarReading,
     /// Name of the host.
     pub host: Option<String>,
-    /// Its kernel.
+    /// Release of its kernel, where the page has it.
     pub kernel: Option<String>,
     /// The time of all CPUs in all states: where it stands still, so do the counters.
     pub elapsed: Nanos,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 impl Sandbox {
-    /// Name.
+    /// Name, unique within the root directory of sandboxes.
     pub fn name(&self) -> &str {
         &self.paths.name
     }
