@@ -1,4 +1,4 @@
-//! Why a bus does not open, or does not carry, and what an operator can do about it.
+//! An error says why a bus does not open or does not carry, and what an operator can do about it.
 
 use super::slot::SLOTS_MAX;
 use std::borrow::Cow;

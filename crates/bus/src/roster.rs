@@ -1,4 +1,4 @@
-//! Which members were heard, what they reported, and how long ago.
+//! The roster knows which members were heard, what they reported, and how long ago.
 
 use super::Piece;
 use super::message::{Dropped, Message, token};

@@ -1,4 +1,4 @@
-//! Where a guard listens, and where its server does.
+//! An address says where somebody listens: at a TCP port of a machine, or at a unix socket.
 
 use std::fmt;
 use std::path::PathBuf;

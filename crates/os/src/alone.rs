@@ -1,4 +1,4 @@
-//! What a new process does before it becomes the program that it is started for.
+//! A new process can be told what to do before it becomes the program that it is started for.
 
 use super::check;
 use crate::cpu::Affinity;

@@ -1,4 +1,4 @@
-//! The command line of this process as other users of the machine see it.
+//! Other users of the machine see the command line of this process; here it can be changed.
 
 use std::fs;
 

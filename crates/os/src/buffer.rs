@@ -1,4 +1,4 @@
-//! Memory for the bytes of an I/O.
+//! A buffer is the memory that the bytes of an I/O lie in, aligned as direct I/O wants it.
 
 /// Buffers begin at a multiple of this, which direct I/O on any disk takes.
 pub const ALIGNMENT: usize = 4_096;

@@ -1,4 +1,4 @@
-//! CPUs: which ones a process may run on, on which a thread stays, and whose guest they are.
+//! A process may run on some CPUs, and a thread may stay on fewer; a guest can find out its hypervisor.
 
 use super::usage::process_id;
 use std::io;

@@ -1,4 +1,4 @@
-//! Files and block devices: what std has no words for.
+//! Files and block devices can do more than std has words for: holes, space, locks, direct I/O.
 
 use super::check;
 use std::ffi::CString;

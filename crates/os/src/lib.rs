@@ -1,5 +1,9 @@
-//! System calls behind safe types: sockets without waiting, one that waits (`Channel`), and their TLS, epoll, a way to wake a thread, files by io_uring,
-//! memory that processes share, clocks. It knows nothing of databases.
+//! All system calls stand here behind safe types, and all unsafe code with them.
+//!
+//! There are sockets that never wait and one that does (`Channel`), their TLS, ways to wait for them (`Poller`, `poll`) and to wake
+//! who waits (`Wake`); files by io_uring (`Ring`), locks and memory that processes share; other processes (`process`) and what a child
+//! does first (`Birth`); CPUs, accounts and counters of the kernel (`cpu`, `usage`, `open_event`); the terminal and the clocks. It knows
+//! nothing of databases.
 
 mod access;
 pub mod address;

@@ -1,4 +1,4 @@
-//! Counters of the processor and of the kernel (`perf_event_open`).
+//! The processor and the kernel count events (`perf_event_open`).
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Waiting for some descriptors at once (`poll`), where a [`super::Poller`] would be too much.
+//! Some descriptors at once are waited for by `poll`, where a [`super::Poller`] would be too much.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Waiting for sockets: epoll, edge-triggered, so that nothing is changed between requests.
+//! A poller waits for sockets by epoll, edge-triggered, so that nothing is changed between requests.
 //!
 //! Time comes from a timer that is one more descriptor and stays armed while sockets wake the thread: a
 //! time-out of the wait itself would start and cancel a timer for every request.

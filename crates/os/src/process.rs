@@ -1,4 +1,4 @@
-//! Other processes: signals that reach the one that is meant, whether a child has ended, who listens at a socket.
+//! Other processes can be signalled without mistaking one for another, seen to have ended, and found by a socket.
 
 use super::check;
 use std::io;

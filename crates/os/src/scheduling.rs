@@ -1,4 +1,4 @@
-//! What a thread asks of the scheduler for itself.
+//! A thread asks the scheduler for short slices, so that it wakes promptly.
 
 use std::mem;
 

@@ -1,4 +1,4 @@
-//! Numbers in a file that several processes have in memory at the same time.
+//! Several processes have the numbers of one file in memory at the same time.
 
 use super::torn;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Stream sockets without waiting.
+//! These stream sockets never wait: whoever uses them waits for all of them at once, by a poller.
 
 use super::{check, direct};
 use crate::address::Address;

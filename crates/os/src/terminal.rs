@@ -1,4 +1,4 @@
-//! The terminal of this process: its size, and keys that are read without Enter.
+//! The terminal of this process has a size, and its keys can be read without Enter.
 
 use std::mem;
 

@@ -1,4 +1,4 @@
-//! TLS on either side, each by itself.
+//! TLS is set up for the side of the clients and for that of the server, each by itself.
 
 mod certificate;
 #[cfg(test)]

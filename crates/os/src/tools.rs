@@ -1,4 +1,4 @@
-//! Programs of the system that know devices and file systems.
+//! Programs of the system are run that know devices and file systems.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,4 +1,4 @@
-//! What the kernel accounts to processes and threads: CPU time, context switches, memory; and the units in which it counts.
+//! The kernel accounts CPU time, context switches and memory to processes and threads, in units of its own.
 
 use evenkeel_core::Nanos;
 use std::mem::MaybeUninit;

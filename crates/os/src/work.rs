@@ -1,4 +1,4 @@
-//! What is asked of a file or a disk.
+//! A work is one thing that is asked of a file or a disk.
 
 use crate::Buffer;
 

@@ -1,9 +1,9 @@
-//! Hardware counters, always of whole CPUs.
+//! Hardware counters are always those of whole CPUs.
 //!
 //! Per process they would have to be saved and restored at every context switch, and in a guest each
 //! of these steps leaves for the hypervisor: one event cost 30 % of a server's throughput, three 60 %,
-//! while three counted on whole CPUs cost nothing that could be measured and nine 12 %. Hence whole CPUs,
-//! and never more than the four events below.
+//! while three counted on whole CPUs cost nothing that could be measured and nine 12 %. So they are of whole
+//! CPUs, and never more than the four events below.
 
 use crate::cpu::CpuSet;
 use crate::error::SenseError;

@@ -1,4 +1,4 @@
-//! What sense refuses. What it merely cannot find is `None` instead.
+//! These are refusals; what sense merely cannot find is `None` instead.
 
 use std::io;
 

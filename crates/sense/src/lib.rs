@@ -1,4 +1,4 @@
-//! What the machine and the server say: CPU, pressure, counters, I/O, server status. Changes nothing.
+//! The machine and the server are read here: CPU, pressure, counters, I/O, server status. Nothing is changed.
 //!
 //! Every source is read as text, parsed by a pure function into a *reading* (what had been counted at
 //! one instant), and two readings make a *use* (what happened between them). What a kernel, a missing

@@ -1,4 +1,4 @@
-//! Memory that a process holds, and that it may still take: of the machine, and of the control groups it is in.
+//! A process holds memory, and may still take what the machine and the control groups that it is in have left.
 
 use crate::cpu::cgroup::{upwards, v1_folder, v2_folder};
 use crate::mounts::Mount;

@@ -1,4 +1,4 @@
-//! /proc/self/mountinfo: what is mounted where.
+//! /proc/self/mountinfo says what is mounted where.
 
 use crate::text;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
-//! What others took of the server's CPUs, in short stretches of a run.
+//! Neighbours take some of the server's CPUs; how much is read in short stretches of a run.
 //!
 //! The kernel counts the time of a whole CPU in ticks, on most machines of 10 ms, and that of a process in nanoseconds.
-//! So the share of a single stretch of 100 ms errs by some 15 % of one CPU, which tells a burst from rest and no more; the
+//! So the share of a single stretch of 100 ms errs by some 15 % of one CPU, by which a burst differs from rest and no more; the
 //! errors of neighbouring stretches cancel, so that their mean is as fine as wanted.
 
 use crate::cpu::{CpuSet, StatFile};

@@ -1,4 +1,4 @@
-//! What this process itself costs: the load generator must know how much of the machine it takes.
+//! The load generator must know how much of the machine it takes itself.
 
 use crate::{memory, text};
 use evenkeel_core::Nanos;

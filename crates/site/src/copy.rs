@@ -1,4 +1,4 @@
-//! A copy of a stopped server's data directory, and the way back to it.
+//! The data directory of a stopped server is copied, and brought back to that copy later.
 //!
 //! A write run changes a few of many files. The way back compares size and time of modification of each file
 //! with the copy's and copies only what differs, sharing blocks where the file system can.

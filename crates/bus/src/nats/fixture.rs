@@ -1,4 +1,4 @@
-//! A real server of NATS for tests, on a port of this host.
+//! Tests have a real server of NATS, on a port of this host.
 
 use super::{Login, Nats, Plan};
 use crate::{Bus, BusError, patient};

@@ -1,6 +1,6 @@
-//! NATS: each member publishes on a subject of its own, `evenkeel.share.ARRAY.NAME`, and hears all of its array.
+//! By NATS each member publishes on a subject of its own, `evenkeel.share.ARRAY.NAME`, and hears all of its array.
 //!
-//! Core publish and subscribe, nothing is stored: a report is of no use after a period. The client has a thread of its own
+//! This is core publish and subscribe, by which nothing is stored: a report is of no use after a period. The client has a thread of its own
 //! with a runtime; it reconnects by itself and then subscribes again. While it is not connected nothing is handed to it,
 //! so that no old reports are carried when it comes back.
 

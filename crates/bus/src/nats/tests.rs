@@ -1,4 +1,4 @@
-//! Members on a real server that dies, stops, comes late, and asks who they are.
+//! Members are on a real server, which dies, stops, comes late, and asks who they are.
 
 use super::super::message::tests::message;
 use super::super::{Bus, Dropped, patient};

@@ -1,4 +1,4 @@
-//! Control groups, version 1 and 2: CPU time and the CPUs that they grant.
+//! Control groups of version 1 and 2 account CPU time, and say which CPUs they grant.
 
 use super::reading::CpuReading;
 use super::set::CpuSet;

@@ -1,4 +1,4 @@
-//! /proc/stat: CPU time of the machine and of each of its CPUs.
+//! /proc/stat has the CPU time of the machine and of each of its CPUs.
 
 use super::reading::CpuReading;
 use super::set::CpuSet;

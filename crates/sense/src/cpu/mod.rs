@@ -1,4 +1,4 @@
-//! CPU time that a domain has used, and its utilisation theta between two readings.
+//! A domain uses CPU time; its utilisation theta follows from two readings of it.
 
 pub(crate) mod cgroup;
 mod host;

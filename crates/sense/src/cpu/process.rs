@@ -1,4 +1,4 @@
-//! /proc/PID/stat: CPU time of a process over all its threads.
+//! /proc/PID/stat has the CPU time of a process over all its threads.
 
 use super::CpuSet;
 use super::reading::CpuReading;

@@ -1,4 +1,4 @@
-//! Sets of CPUs, in the kernel's own notation.
+//! A set of CPUs is written in the kernel's own notation.
 
 use crate::error::SenseError;
 use evenkeel_os::cpu::{Affinity, CPUS_MAX};

@@ -1,4 +1,4 @@
-//! Disk I/O: of a process, and of the device that holds a path.
+//! Disk I/O is counted for a process, and for the device that holds a path.
 
 mod device;
 

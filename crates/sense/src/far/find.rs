@@ -1,4 +1,4 @@
-//! Which process is the server.
+//! The server is found among the processes of this machine by its port, its number or its name.
 
 use crate::cpu::ProcessStat;
 use crate::text;

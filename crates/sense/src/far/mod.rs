@@ -1,4 +1,4 @@
-//! What a machine tells of itself to somebody elsewhere: what had been counted there until one instant.
+//! A machine reports to somebody elsewhere what had been counted on it until one instant.
 //!
 //! Whoever asks makes differences of two readings, so that a reading that is lost on the way loses nothing but its own
 //! place in time.

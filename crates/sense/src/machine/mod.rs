@@ -1,4 +1,4 @@
-//! The environment of a run, for its manifest: what somebody needs who wants the same figures again.
+//! The manifest describes the environment of a run, for somebody who wants the same figures again.
 
 mod processor;
 mod storage;

@@ -1,9 +1,9 @@
-//! Samples everything during a run, in a thread of its own.
+//! A thread of its own samples everything during a run.
 //!
-//! Design: readings at absolute instants, so that one that came late does not move the next; every
-//! figure is the difference of two readings over the time measured between them, so that lateness
-//! costs no truth. Benefit: the load threads know nothing of it. Price: some 0.3 ms of CPU a reading
-//! and 30 us more for each thread of the server, measured and recorded with the run.
+//! It reads at absolute instants, so that a reading that came late does not move the next, and every figure is the difference
+//! of two readings over the time measured between them, so that lateness costs no truth. The load threads know nothing of
+//! it. It costs some 0.3 ms of CPU a reading and 30 us more for each thread of the server, which is measured and recorded
+//! with the run.
 
 mod probe;
 mod record;

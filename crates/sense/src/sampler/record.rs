@@ -1,4 +1,4 @@
-//! What the sampler brings home.
+//! A record is what the sampler hands back when a run is over.
 
 use super::probe::Reading;
 use crate::counters::CountersUse;

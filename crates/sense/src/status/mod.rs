@@ -1,4 +1,4 @@
-//! What the server says of itself: SHOW GLOBAL STATUS, as differences of two readings.
+//! The server reports its status by SHOW GLOBAL STATUS; figures are differences of two readings.
 //!
 //! Sense opens no connection; who holds one hands the rows in.
 

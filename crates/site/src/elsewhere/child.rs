@@ -1,4 +1,4 @@
-//! The process behind a command: a group of its own that does not outlive us.
+//! The process behind a command leads a group of its own, which does not outlive us.
 
 use super::keeper::Keeper;
 use super::tail::Tail;

@@ -1,4 +1,4 @@
-//! Why a server cannot be seen from elsewhere.
+//! An error says why a server cannot be seen from elsewhere.
 
 use std::io;
 

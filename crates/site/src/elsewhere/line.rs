@@ -1,4 +1,4 @@
-//! What `evenkeel sense` says, line by line: the serialized counterpart of a machine's readings. Times are nanoseconds of
+//! `evenkeel sense` writes line by line, as the serialized counterpart of a machine's readings. Times are nanoseconds of
 //! the far machine's monotonic clock; whatever counts has counted since that machine's boot.
 
 use evenkeel_core::Nanos;

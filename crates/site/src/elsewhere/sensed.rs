@@ -1,4 +1,4 @@
-//! By whom the server was seen, as the files have it.
+//! The files of a study say by whom the server was seen.
 
 use serde::{Deserialize, Serialize};
 

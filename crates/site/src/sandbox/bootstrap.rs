@@ -1,4 +1,4 @@
-//! A new data directory.
+//! A new data directory is made by the server's own script.
 
 use super::SandboxError;
 use super::binary::ServerBinary;

@@ -1,4 +1,4 @@
-//! Limits on CPUs and memory by control groups, version 1 or 2.
+//! CPUs and memory of a sandbox are limited by control groups, of version 1 or 2.
 //!
 //! The sandbox's groups stand under `evenkeel` inside the group that this process is in itself, so that a
 //! sandbox never escapes a limit that holds for its user. Version 2 allows no processes in a group that

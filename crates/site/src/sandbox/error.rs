@@ -1,4 +1,4 @@
-//! What can go wrong with a sandbox, and what to do about it.
+//! An error says what went wrong with a sandbox, and what to do about it.
 
 use crate::server::TargetError;
 use std::borrow::Cow;

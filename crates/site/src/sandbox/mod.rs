@@ -1,8 +1,8 @@
-//! Private servers: a mariadbd of our own on its own data directory, socket and loopback port.
+//! A sandbox is a private server: a mariadbd of our own on its own data directory, socket and loopback port.
 //!
 //! It reads no configuration but its own my.cnf and never touches the system's service. An ephemeral
 //! sandbox ends with the process that holds it, whatever ends that process: the kernel kills the server
-//! (its parent-death signal), a janitor process removes what is left. A detached one stays until
+//! (its parent-death signal), and a janitor process removes what is left. A detached one stays until
 //! somebody says `down`.
 //!
 //! `binary` finds and checks the server, `config` writes its my.cnf, `bootstrap` its data directory;

@@ -1,4 +1,4 @@
-//! Where a sandbox keeps its things.
+//! A sandbox keeps its files in a folder of its own.
 
 use super::SandboxError;
 use evenkeel_os::real_user;

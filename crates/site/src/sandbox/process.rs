@@ -1,4 +1,4 @@
-//! A process that cannot be mistaken for another one of the same number.
+//! A process is known by its number and its start, so that it is not mistaken for another one of the same number.
 
 use evenkeel_os::clock::Clock;
 use evenkeel_os::process::{self, ProcessHandle};

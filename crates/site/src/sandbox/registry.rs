@@ -1,4 +1,4 @@
-//! What sandboxes there are.
+//! The registry lists the sandboxes that are on disk.
 
 use super::binary::{ServerBinary, client};
 use super::cgroup::Groups;

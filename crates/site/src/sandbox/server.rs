@@ -1,4 +1,4 @@
-//! Starting the server's process and hearing of its end.
+//! The server's process is started, and its end is noticed.
 
 use super::paths::Paths;
 use super::process::ProcessId;

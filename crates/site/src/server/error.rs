@@ -1,4 +1,4 @@
-//! What can be wrong with a target, and what to do about it.
+//! An error says what is wrong with a target, and what to do about it.
 
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::unix_time;

@@ -1,4 +1,4 @@
-//! What SHOW GRANTS says an account may do.
+//! SHOW GRANTS lists what an account may do, and is read here.
 
 /// Privileges of an account, read from its grants.
 #[derive(Default, Debug)]

@@ -1,4 +1,4 @@
-//! The server under test: where it is, how to log in, and whether it carries what a run asks for.
+//! The server under test has a place and a login, and is checked before a run whether it carries what that asks for.
 
 mod capacity;
 mod connect;

@@ -1,4 +1,4 @@
-//! Whether a server (and this process) carries what a run asks for, said before the run.
+//! Before a run it is checked whether the server, and this process, carry what the run asks for.
 
 use super::grants::Grants;
 use super::{Control, Flavor, TargetError};

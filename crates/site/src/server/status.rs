@@ -1,4 +1,4 @@
-//! Server status asked for again and again, so that the asking can be told from what is asked about.
+//! Server status is read again and again, in a way that can be told from the load.
 
 use super::{Control, Flavor, TargetError};
 use std::collections::BTreeMap;

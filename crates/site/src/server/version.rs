@@ -1,4 +1,4 @@
-//! Which server, and how old.
+//! A server is of a line, MariaDB or MySQL, and of a version.
 
 use std::fmt;
 

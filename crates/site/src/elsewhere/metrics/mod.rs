@@ -1,4 +1,4 @@
-//! The counters of node_exporter: of the machine as a whole, in ticks of 10 ms, looked at once a second during runs.
+//! The counters of node_exporter are of the machine as a whole, in ticks of 10 ms, and are read once a second during runs.
 
 mod http;
 mod text;

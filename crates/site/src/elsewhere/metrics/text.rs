@@ -1,4 +1,4 @@
-//! The text of node_exporter, as far as it tells of CPUs, disks, memory and pressure.
+//! The text of node_exporter is read as far as it has CPUs, disks, memory and pressure.
 
 use evenkeel_core::Nanos;
 use evenkeel_sense::CpuReading;

@@ -1,4 +1,4 @@
-//! What others need to know of a running sandbox.
+//! Others read here what they need to know of a running sandbox.
 
 use super::Sandbox;
 use crate::sandbox::Domain;

@@ -1,4 +1,4 @@
-//! What is made of an answer while it comes.
+//! An answer of the server is taken apart while it comes.
 
 use super::SessionError;
 use super::prepared::Handle;

@@ -1,4 +1,4 @@
-//! From a connected channel to a session.
+//! A login makes a session of a connected channel.
 
 use super::{PIECE, ROW_MAX, Session, SessionError, receive, send};
 use crate::server::{Address, Target, TlsMode};
