@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::process::ExitCode;
 
-/// A finding.
+/// Exit code of a finding: the command did what it was asked, and the answer is a bad one.
 pub const FINDING: u8 = 1;
 /// Wrong use or configuration.
 pub const WRONG_USE: u8 = 2;

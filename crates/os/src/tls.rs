@@ -1,4 +1,4 @@
-//! TLS on either side, each by itself.
+//! TLS is set up for the side of the clients and for that of the server, each by itself.
 
 mod certificate;
 #[cfg(test)]
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Whether a side uses TLS, in the clients' own words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsMode {
-    /// No.
+    /// No TLS, also where the other side offers it.
     Disabled,
     /// Where the other side can and wants to.
     #[default]
@@ -33,7 +33,7 @@ pub enum Identity {
     Files {
         /// The certificate, and those that lead from it to an authority.
         certificate: PathBuf,
-        /// Its key.
+        /// Private key of the certificate.
         key: PathBuf,
     },
     /// A key and a certificate of its own, made at the start and kept in memory.
@@ -52,7 +52,7 @@ pub struct ClientTls {
 /// What the guard asks of its server, in the clients' own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackendMode {
-    /// No TLS.
+    /// No TLS, also where the server offers it.
     Disabled,
     /// TLS where the client has it too and the server offers it; any certificate. Whoever sits between guard and server
     /// can take the offer away.
@@ -115,7 +115,7 @@ pub enum TlsError {
     /// A file cannot be read or has not what is needed in it.
     #[error("{path}: {source}", path = path.display())]
     File {
-        /// The file.
+        /// The file that was to be read.
         path: PathBuf,
         /// What is wrong.
         source: io::Error,

@@ -1,4 +1,4 @@
-//! Words of files that are one of a few.
+//! A macro makes enums whose variants are stored and shown as words.
 
 /// An enum that is stored and shown as one word for each variant.
 #[macro_export]

@@ -41,7 +41,7 @@ pub struct ShareConfig {
     pub tls: TlsConfig,
     /// Name of the law that sets the window.
     pub law: String,
-    /// Latency threshold.
+    /// Latency above which the law closes the window.
     pub latency: Nanos,
     /// Time from one window to the next.
     pub period: Nanos,

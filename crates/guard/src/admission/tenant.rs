@@ -43,7 +43,7 @@ pub(super) struct Waiter {
     pub since: Nanos,
 }
 
-/// All tenants.
+/// All tenants that were seen, each with its queue and its weight.
 #[derive(Debug, Default)]
 pub(super) struct Tenants {
     all: Vec<Tenant>,
@@ -58,7 +58,7 @@ impl Tenants {
     /// Tenants beyond this number share the last one: a client may choose its database's name, and
     /// memory must not grow with that.
     pub const MAX: usize = 1_024;
-    /// Greatest weight.
+    /// Greatest weight that a tenant can have.
     pub const WEIGHT_MAX: u32 = 1_000_000;
     /// Name of the tenant that the rest share.
     pub const REST: &str = "(rest)";

@@ -24,7 +24,7 @@ pub enum ArrivalPlan {
     },
     /// So many clients, each waiting for its answer and then thinking (exponential with this mean).
     Closed {
-        /// Clients.
+        /// How many clients there are.
         clients: u32,
         /// Mean think time; zero for none.
         think: Nanos,
@@ -81,11 +81,11 @@ words! {
 /// One run of load.
 #[derive(Clone)]
 pub struct LoadPlan {
-    /// Server.
+    /// The server that is asked.
     pub target: Target,
     /// What is asked.
     pub workload: Arc<dyn Workload>,
-    /// When.
+    /// When requests arrive.
     pub arrivals: ArrivalPlan,
     /// Load before measuring begins; arrivals in it are not counted.
     pub warm_up: Nanos,
@@ -97,9 +97,9 @@ pub struct LoadPlan {
     pub timeout: Nanos,
     /// Randomness of arrivals, kinds and parameters.
     pub seed: Seed,
-    /// Connections.
+    /// How sessions are opened and kept.
     pub sessions: SessionPolicy,
-    /// Statements.
+    /// Whether statements are prepared or sent as text.
     pub protocol: Protocol,
     /// Threads; each drives many sessions.
     pub threads: usize,

@@ -1,4 +1,4 @@
-//! Handshakes between a guard and a server, without sockets.
+//! A guard and a server shake hands here without sockets.
 
 use super::*;
 

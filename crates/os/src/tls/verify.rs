@@ -1,4 +1,4 @@
-//! What the guard makes of its server's certificate.
+//! The certificate of a server is checked as the setup asks: not at all, by its authority, or by its name too.
 
 use super::{BackendMode, BackendTls, TlsError, file, read_chain};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

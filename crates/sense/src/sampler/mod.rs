@@ -1,9 +1,9 @@
-//! Samples everything during a run, in a thread of its own.
+//! A thread of its own samples everything during a run.
 //!
-//! Design: readings at absolute instants, so that one that came late does not move the next; every
-//! figure is the difference of two readings over the time measured between them, so that lateness
-//! costs no truth. Benefit: the load threads know nothing of it. Price: some 0.3 ms of CPU a reading
-//! and 30 us more for each thread of the server, measured and recorded with the run.
+//! It reads at absolute instants, so that a reading that came late does not move the next, and every figure is the difference
+//! of two readings over the time measured between them, so that lateness costs no truth. The load threads know nothing of
+//! it. It costs some 0.3 ms of CPU a reading and 30 us more for each thread of the server, which is measured and recorded
+//! with the run.
 
 mod probe;
 mod record;
@@ -15,9 +15,10 @@ pub use schedule::Schedule;
 use crate::cpu::{CpuSet, Domain};
 use crate::error::SenseError;
 use crate::own::{self, OwnReading};
-use crate::system::{self, Affinity, Whose};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::cpu::Affinity;
+use evenkeel_os::usage::{self, Whose};
 use probe::{Probe, Reading};
 use std::error::Error;
 use std::path::PathBuf;
@@ -104,7 +105,7 @@ fn run(plan: &SensePlan, clock: &Clock, stopped: &Receiver<()>) -> SenseRecord {
     record.device = probe.device().cloned();
     record.memory_bytes = own::memory_bytes();
     record.memory_max_bytes = OwnReading::process().map(|own| own.memory_max_bytes);
-    record.price = system::own_cpu(Whose::Thread);
+    record.price = usage::own_cpu(Whose::Thread);
     record
 }
 

@@ -1,4 +1,4 @@
-//! One reading of everything.
+//! A probe reads everything once.
 
 use super::SensePlan;
 use crate::counters::{Counters, CountersReading};

@@ -30,7 +30,7 @@ pub enum Expect {
     Text,
     /// An execution of a prepared statement: rows in binary.
     Binary,
-    /// A preparation.
+    /// The preparation of a statement.
     Prepared,
 }
 

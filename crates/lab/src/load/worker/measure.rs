@@ -1,9 +1,9 @@
 //! What the thread itself uses during the measured phase, and what it tells while it runs.
 
 use super::Worker;
-use crate::load::thread::context_switches;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::thread_cpu;
+use evenkeel_os::usage::context_switches;
 
 /// CPU time and context switches between the first loop after the start of the measured phase and the first
 /// after its end.

@@ -172,7 +172,7 @@ fn write_line(line: u64, order: u64, act: Act, random: &mut Random, fill: &mut F
     fill.double(cents(random, 0, 30)).text(|buffer| astring(buffer, random, 20, 100));
 }
 
-/// `img17/image_417.gif`
+/// Writes the path of a picture, as `img17/image_417.gif`.
 fn picture_path(buffer: &mut Vec<u8>, kind: &str, picture: u64) {
     use std::io::Write;
     // Writing to memory cannot fail.

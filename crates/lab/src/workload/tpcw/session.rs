@@ -170,7 +170,7 @@ impl Session {
     }
 }
 
-/// Sales tax.
+/// Sales tax, as a part of the price.
 const TAX: f64 = 0.0825;
 /// Shipping of an order, and more for each unit.
 const SHIPPING: f64 = 3.0;

@@ -1,4 +1,4 @@
-//! A session with a server that waits for each answer: the protocol of `wire` on a channel of `os`.
+//! A session with a server waits for each answer; it speaks the protocol of `wire` on a channel of `os`.
 //!
 //! One statement at a time, whose answer is read to its end before the next; a session that cannot be trusted to be at such an
 //! end is hung up, so that whatever is asked of it afterwards fails. Memory is bounded whatever a server sends: rows are

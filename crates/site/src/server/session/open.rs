@@ -1,4 +1,4 @@
-//! From a connected channel to a session.
+//! A login makes a session of a connected channel.
 
 use super::{PIECE, ROW_MAX, Session, SessionError, receive, send};
 use crate::server::{Address, Target, TlsMode};
@@ -6,7 +6,7 @@ use evenkeel_os::Channel;
 use evenkeel_wire::{Account, CapabilityFlags, Encryption, Login, LoginStep, ResponseReader, login};
 
 impl Session {
-    /// Logs in.
+    /// Logs in over a channel that is connected.
     pub fn open(mut channel: Channel, target: &Target) -> Result<Self, SessionError> {
         let mut login = Login::new(account(target), reach(target), encryption(target)).with_local_files();
         let (mut inbox, mut out) = (vec![0; PIECE].into_boxed_slice(), Vec::new());

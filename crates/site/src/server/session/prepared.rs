@@ -1,4 +1,4 @@
-//! Statements that the server keeps for a session.
+//! The server keeps prepared statements for a session.
 
 use super::answer::Taking;
 use super::{EachRow, Outcome, Session, SessionError};
