@@ -4,16 +4,23 @@
 //! one array, whose windows a law sets by shares of 1 and 4; their redo logs are on another one that nothing bounds. Here is
 //! what a run is (`record`), which runs there are and what of them is kept (`parts`, `figures`), and what they come to (`judge`): pure.
 
+mod contend;
 mod figures;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+mod images;
 mod judge;
+pub mod needs;
+mod pair;
 mod parts;
 pub mod record;
+mod study;
+mod watch;
 
 pub use figures::{FIGURES, kept};
 pub use judge::judge;
 pub use parts::{most, parts};
+pub use study::Databases;
 
 /// Its name.
 pub const NAME: &str = "databases";

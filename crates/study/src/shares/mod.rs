@@ -4,15 +4,21 @@
 //! runs come to beside the published figures.
 
 pub(crate) mod figures;
+pub mod fio;
 mod judge;
+mod live;
 mod parts;
 mod record;
+mod study;
 
 pub use figures::FIGURES;
 pub use judge::judge;
 pub use parts::{Setting, parts, scaled};
 pub use record::record;
+pub use study::Shares;
 
+use crate::harness::Order;
+use crate::published::{PublishedError, Result};
 use evenkeel_core::share::experiment::{Division, Outcome, Treatment as Way};
 
 /// Its name.
@@ -33,6 +39,15 @@ pub fn words(way: Way) -> &'static str {
 /// The way of this name.
 pub fn way(name: &str) -> Option<Way> {
     Way::ALL.into_iter().find(|way| way.name() == name)
+}
+
+/// The way of a run.
+///
+/// # Errors
+/// The plan names none that is known.
+pub(crate) fn way_of(order: &Order<'_>) -> Result<Way> {
+    let unknown = || PublishedError::wrong("plan.json has a run whose way cannot be read");
+    way(order.level("way")).ok_or_else(unknown)
 }
 
 /// Periods to shares and the error of a share, in words.

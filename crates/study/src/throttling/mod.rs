@@ -8,14 +8,22 @@ pub mod figures;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 mod judge;
+mod observe;
 pub mod old;
 pub mod parts;
+mod point;
 pub mod record;
+mod server;
+mod settle;
 pub mod settling;
+mod step;
+mod study;
 pub mod verdict;
 pub mod words;
 
 pub use judge::judge;
+pub use server::REREAD_TOML;
+pub use study::Throttling;
 
 /// Its name.
 pub const NAME: &str = "throttling";

@@ -1,8 +1,6 @@
 //! Published studies: begun, gone on with and shown, whatever they are of.
 
-use super::shares::Shares;
-use super::shares::databases::Databases;
-use super::throttling::Throttling;
+use super::program::ThisProgram;
 use crate::command::progress_events::ProgressEvents;
 use crate::command::{self, Session, look};
 use crate::failure::WithHint;
@@ -11,11 +9,12 @@ use crate::published::{Published, results, table};
 use crate::report::published::html;
 use crate::{format, out, signals};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, keep, measure, read};
+use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, measure, read};
+use evenkeel_study::published::{PublishedError, Workplace, of_plan};
 use evenkeel_study::store::{self, StudyFolder};
 use evenkeel_study::throttling::{self, old};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// How a study is shown.
@@ -26,21 +25,9 @@ pub struct Show<'a> {
     pub out: Option<&'a PathBuf>,
 }
 
-/// A study by its plan.
-pub type AnyStudy<'a> = Box<dyn Study<Error = anyhow::Error> + 'a>;
-
-/// The study that made a plan.
-///
-/// # Errors
-/// There is none of this name, or its setting is not its own.
-pub fn of_plan<'a>(session: &'a Session, plan: &Plan) -> Result<AnyStudy<'a>> {
-    match plan.kind.as_str() {
-        throttling::NAME => Ok(Box::new(Throttling::of(session, plan)?)),
-        evenkeel_study::databases::NAME => Ok(Box::new(Databases::of(session, plan)?)),
-        evenkeel_study::shares::NAME => Ok(Box::new(Shares::of(session, plan)?)),
-        kind => Err(anyhow!("there is no study named {kind:?}"))
-            .hint("`evenkeel study --list` names those of this version; another one may know it"),
-    }
+/// Where studies work.
+fn workplace(session: &Session) -> Workplace<'_> {
+    Workplace { home: &session.home, stop: &session.stop, program: &ThisProgram }
 }
 
 /// The plan of a new study.
@@ -68,7 +55,7 @@ pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -
 /// # Errors
 /// It cannot be measured; what was finished stays.
 pub fn start(session: &Session, plan: &Plan, show: &Show<'_>) -> Result<ExitCode> {
-    let mut study = of_plan(session, plan)?;
+    let mut study = of_plan(workplace(session), plan)?;
     let folder = StudyFolder::create_for(&session.runs_dir(None), &plan.id, plan)?;
     let outcome = measured(session, &mut *study, &folder, show);
     if read(&folder)?.is_empty() {
@@ -87,11 +74,11 @@ pub fn start(session: &Session, plan: &Plan, show: &Show<'_>) -> Result<ExitCode
 pub fn resume(session: &Session, kind: &str, name: &str, show: &Show<'_>) -> Result<ExitCode> {
     let path = find(session, kind, name)?;
     if old::is_one(&path) {
-        bring_forward(&path)?;
+        old::bring_forward(&path)?;
     }
     let folder = StudyFolder::resume(&path)?;
     let plan: Plan = folder.read("plan.json")?;
-    let mut study = of_plan(session, &plan)?;
+    let mut study = of_plan(workplace(session), &plan)?;
     let outcome = measured(session, &mut *study, &folder, show);
     finish(session, &folder, &plan, &*study, outcome, show)
 }
@@ -122,33 +109,9 @@ fn find(session: &Session, kind: &str, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Gives a study of before the form of today, beside what it had.
-fn bring_forward(path: &Path) -> Result<()> {
-    let (plan, runs) = old::read(path)?;
-    let doing = || format!("bringing {} forward", path.display());
-    std::fs::create_dir_all(path.join("runs")).with_context(doing)?;
-    let before = path.join(old::PLAN_BEFORE);
-    if !before.exists() {
-        out::file(&before, &std::fs::read_to_string(path.join("plan.json")).with_context(doing)?)
-            .with_context(doing)?;
-    }
-    {
-        let folder = StudyFolder::resume(path)?;
-        runs.iter().try_for_each(|run| keep_new(&folder, run))?;
-        folder.write("plan.json", &plan)?;
-    }
-    std::fs::rename(path.join("points"), path.join("points.before")).with_context(doing)
-}
-
-/// A kill in the middle leaves some of them kept already.
-fn keep_new(folder: &StudyFolder, run: &Run) -> Result<()> {
-    let whole = folder.path().join("runs").join(Run::name(&run.part, &run.levels, run.repeat));
-    if whole.exists() { Ok(()) } else { Ok(keep(folder, run)?) }
-}
-
 fn measured(
     session: &Session,
-    study: &mut dyn Study<Error = anyhow::Error>,
+    study: &mut dyn Study<Error = PublishedError>,
     folder: &StudyFolder,
     show: &Show<'_>,
 ) -> Result<bool> {
@@ -175,7 +138,7 @@ fn finish(
     session: &Session,
     folder: &StudyFolder,
     plan: &Plan,
-    study: &dyn Study<Error = anyhow::Error>,
+    study: &dyn Study<Error = PublishedError>,
     outcome: Result<bool>,
     show: &Show<'_>,
 ) -> Result<ExitCode> {
@@ -197,21 +160,6 @@ fn finish(
     Ok(if finished { ExitCode::SUCCESS } else { signals::exit_code() })
 }
 
-/// A study that was made, also one of before, with its runs; `None` of a profile.
-///
-/// # Errors
-/// A damaged file, by name.
-pub fn stored(path: &Path) -> Result<Option<(Plan, Vec<Run>)>> {
-    if old::is_one(path) {
-        return Ok(Some(old::read(path)?));
-    }
-    let folder = StudyFolder::open(path)?;
-    if !folder.head()?.is_published() {
-        return Ok(None);
-    }
-    Ok(Some((folder.read("plan.json")?, read(&folder)?)))
-}
-
 /// Shows a study that was made.
 ///
 /// # Errors
@@ -222,6 +170,6 @@ pub fn view<T>(
     runs: &[Run],
     show: impl FnOnce(&Published<'_>) -> T,
 ) -> Result<T> {
-    let study = of_plan(session, plan)?;
+    let study = of_plan(workplace(session), plan)?;
     Ok(show(&Published::new(plan, runs, study.figures(), study.judge(plan, runs))))
 }

@@ -1,6 +1,6 @@
 //! The server during the measured phase of a point: the machine by a sampler, the server's status at both ends.
 
-use anyhow::Result;
+use crate::published::{Result, While};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
@@ -46,8 +46,9 @@ impl Observer {
             let after = read(&mut control);
             Some(StatusUse::between(&before?, &after?, clock.now() - began))
         };
-        let status = std::thread::Builder::new().name("status".into()).spawn(watch)?;
-        Ok(Self { sampler: Sampler::start(plan)?, status, stop })
+        let status =
+            std::thread::Builder::new().name("status".into()).spawn(watch).doing(|| "starting a thread")?;
+        Ok(Self { sampler: Sampler::start(plan).doing(|| "starting a sampler")?, status, stop })
     }
 
     /// Ends both, early if need be.
