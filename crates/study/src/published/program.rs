@@ -55,6 +55,9 @@ pub trait Guard {
     /// Where clients connect: `127.0.0.1:port`.
     fn address(&self) -> &str;
 
+    /// Its process, for its CPU time.
+    fn process(&self) -> u32;
+
     /// The ticks since the last call, or since it started.
     ///
     /// # Errors

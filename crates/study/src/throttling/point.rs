@@ -131,7 +131,7 @@ impl Bench<'_> {
         let mut run = Run { started_unix_s: unix_time().as_secs(), ..Run::default() };
         let mut began_s = 0.0;
         let (load, seen) = match self.setting.settle_of(way) {
-            None => self.observed(&plan, &mut |_| {})?,
+            None => self.observed(&plan, front.guard_process(), &mut |_| {})?,
             Some(settle) => {
                 let Some(settled) = self.settled(&mut front, &plan, settle)? else { return Ok(None) };
                 run.set(SETTLED, f64::from(u8::from(settled.settling.settled)));
@@ -168,13 +168,15 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Runs a load and looks at the server meanwhile; `begun` is told once how long the load has run.
+    /// Runs a load and looks at the server meanwhile, and at the guard in front of it; `begun` is told once how long the load has
+    /// run.
     ///
     /// # Errors
     /// Load or server fail.
     pub fn observed(
         &self,
         plan: &LoadPlan,
+        guard: Option<u32>,
         begun: &mut dyn FnMut(Nanos),
     ) -> Result<(LoadResult, Option<Seen>)> {
         let pid = self.server.pid()?;
@@ -191,7 +193,8 @@ impl Bench<'_> {
         let load = load::run(plan, self.stop, &mut |progress| {
             if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
                 begun(progress.elapsed);
-                match Observer::start(sense.clone(), &target, plan.warm_up - progress.elapsed, plan.measure) {
+                let times = (plan.warm_up - progress.elapsed, plan.measure);
+                match Observer::start(sense.clone(), &target, guard, times) {
                     Ok(started) => observer = Some(started),
                     Err(error) => {
                         failed = Some(error);
@@ -216,6 +219,11 @@ impl Bench<'_> {
 }
 
 impl Front {
+    /// The process of the guard.
+    pub fn guard_process(&self) -> Option<u32> {
+        self.guard.as_ref().map(|guard| guard.process())
+    }
+
     /// The ticks of the guard since the last call; none without one.
     ///
     /// # Errors
@@ -266,6 +274,7 @@ fn outcome(run: &mut Run, load: &LoadResult) {
 
 /// What the server spent on each commit; `in_flight` is how many requests were at the server in the mean.
 fn server_figures(run: &mut Run, load: &LoadResult, seen: &Seen, in_flight: f64) {
+    run.set("other_load_percent", seen.other_load_percent);
     let commits = run.figure("completed").unwrap_or(0.0);
     let per_commit = |value: f64| (commits > 0.0).then_some(value / commits);
     if let Some(whole) = &seen.sense.whole {

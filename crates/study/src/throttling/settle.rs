@@ -77,7 +77,7 @@ impl Bench<'_> {
         }
         let (mut began_s, mut unread) = (0.0, None);
         let started_unix_s = unix_time().as_secs();
-        let (load, seen) = self.observed(plan, &mut |elapsed| {
+        let (load, seen) = self.observed(plan, front.guard_process(), &mut |elapsed| {
             enough.set();
             match front.ticks() {
                 Ok(ticks) => {

@@ -10,6 +10,9 @@ use crate::harness::{Event, Figure, Judgement, Order, Part, Plan, Run, Study, Te
 use crate::published::{PublishedError, Result, Scratch, While, Workplace};
 use evenkeel_core::random::Seed;
 
+/// How often a point is measured again that the hypervisor or others on the machine disturbed: as often as those of a profile.
+const RETRIES: u32 = 1;
+
 /// The study, whose server starts when the first run needs it.
 pub struct Throttling<'a> {
     workplace: Workplace<'a>,
@@ -55,6 +58,10 @@ impl Study for Throttling<'_> {
     fn wants(&self, part: &Part, runs: &[Run]) -> bool {
         part.name != Load::Reread.name()
             || verdict::wants_second(self.setting.second, &cells(&self.plan, runs))
+    }
+
+    fn retries(&self) -> u32 {
+        RETRIES
     }
 
     fn takes_s(&self, part: &Part, levels: &[String]) -> f64 {

@@ -81,6 +81,10 @@ impl Guard for ChildGuard {
         self.child.address()
     }
 
+    fn process(&self) -> u32 {
+        self.child.pid().unsigned_abs()
+    }
+
     fn ticks(&mut self) -> Result<Vec<Tick>> {
         self.new_ticks().map(ticks).map_err(outside)
     }

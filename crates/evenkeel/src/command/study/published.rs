@@ -14,6 +14,7 @@ use evenkeel_study::published::{PublishedError, Workplace, of_plan};
 use evenkeel_study::store::{self, StudyFolder};
 use evenkeel_study::throttling::{self, old};
 use serde::Serialize;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -134,6 +135,7 @@ fn measured(
     measure(study, folder, &session.stop, &mut tell).with_context(doing)
 }
 
+/// Writes what there is to say, also of a study that failed, and shows it where it did not.
 fn finish(
     session: &Session,
     folder: &StudyFolder,
@@ -142,22 +144,51 @@ fn finish(
     outcome: Result<bool>,
     show: &Show<'_>,
 ) -> Result<ExitCode> {
-    let finished = outcome?;
-    let runs = read(folder)?;
-    let view = Published::new(plan, &runs, study.figures(), study.judge(plan, &runs));
-    let found = results(&view);
-    folder.write("results.json", &found)?;
-    let report = show.out.cloned().unwrap_or_else(|| folder.path().join("report.html"));
-    out::file(&report, &html(&view)).with_context(|| format!("writing {}", report.display()))?;
+    let written = write(folder, plan, study, show);
+    let finished = match outcome {
+        Ok(finished) => finished,
+        Err(error) => {
+            // What failed first is what is told, even where nothing could be written.
+            if let Ok(written) = &written
+                && !session.quiet
+            {
+                out::tell(&format!("report of what is finished: {}\n", written.report.display()));
+            }
+            return Err(error);
+        }
+    };
+    let written = written?;
     if show.json {
-        out::line(serde_json::to_string_pretty(&found)?)?;
+        out::line(serde_json::to_string_pretty(&written.results)?)?;
     } else {
-        out::write(&table(&view, look()))?;
+        out::write(&written.table)?;
         if !session.quiet {
-            out::line(format!("\nreport: {}", report.display()))?;
+            out::line(format!("\nreport: {}", written.report.display()))?;
         }
     }
     Ok(if finished { ExitCode::SUCCESS } else { signals::exit_code() })
+}
+
+/// What a study comes to, for programs, for a terminal, and as a page.
+struct Written {
+    results: Value,
+    table: String,
+    report: PathBuf,
+}
+
+fn write(
+    folder: &StudyFolder,
+    plan: &Plan,
+    study: &dyn Study<Error = PublishedError>,
+    show: &Show<'_>,
+) -> Result<Written> {
+    let runs = read(folder)?;
+    let view = Published::new(plan, &runs, study.figures(), study.judge(plan, &runs));
+    let results = results(&view);
+    folder.write("results.json", &results)?;
+    let report = show.out.cloned().unwrap_or_else(|| folder.path().join("report.html"));
+    out::file(&report, &html(&view)).with_context(|| format!("writing {}", report.display()))?;
+    Ok(Written { results, table: table(&view, look()), report })
 }
 
 /// Shows a study that was made.
@@ -172,4 +203,29 @@ pub fn view<T>(
 ) -> Result<T> {
     let study = of_plan(workplace(session), plan)?;
     Ok(show(&Published::new(plan, runs, study.figures(), study.judge(plan, runs))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_os::stop::Stop;
+    use evenkeel_study::harness::keep;
+    use evenkeel_study::throttling::fixture;
+
+    #[test]
+    fn a_study_that_failed_leaves_a_page_of_what_is_finished_and_tells_why_it_failed() {
+        let home = tempfile::tempdir().unwrap();
+        let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
+        let plan = fixture::plan();
+        let study = of_plan(workplace(&session), &plan).unwrap();
+        let folder = StudyFolder::create_for(&session.runs_dir(None), &plan.id, &plan).unwrap();
+        fixture::falling()[..3].iter().for_each(|run| keep(&folder, run).unwrap());
+        let failed = Err(anyhow!("the guard has ended"));
+        let show = Show { json: false, out: None };
+        let error = finish(&session, &folder, &plan, &*study, failed, &show).unwrap_err();
+        assert_eq!(error.to_string(), "the guard has ended");
+        let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+        assert!(page.contains("Unfinished: 3 of 36 points"), "{page}");
+        assert!(folder.path().join("results.json").is_file());
+    }
 }
