@@ -28,7 +28,7 @@ impl ProcessId {
     }
 
     /// Sends a signal to this very process; `false` if it is gone.
-    pub(super) fn signal(&self, signal: i32) -> bool {
+    pub fn signal(&self, signal: i32) -> bool {
         // The descriptor refers to one process for ever, so that the check below holds while we signal.
         // SAFETY: pidfd_open takes two numbers and returns a new descriptor or -1.
         let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) };

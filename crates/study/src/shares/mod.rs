@@ -1,6 +1,7 @@
-//! The study of hosts that share storage, as data: what is planned, and what its runs come to.
+//! The study of hosts that share storage: the published experiments, on the virtual clock or in real time.
 //!
-//! `parts` is a part for each published experiment, `record` turns the trace of a run into figures and series, `judge` says what the
+//! `study` is what the harness makes; `live` is a run in real time, with a process for each host and `fio` as their clients. All else is
+//! pure: `parts` is a part for each published experiment, `record` turns the trace of a run into figures and series, `judge` says what the
 //! runs come to beside the published figures.
 
 pub(crate) mod figures;
