@@ -45,7 +45,7 @@ pub use cells::{standing, stands};
 pub use error::StudyError;
 pub use event::StudyEvent;
 pub use figures::{kinds, orders_per_minute, times};
-pub use judge::generator_caveats;
+pub use judge::load_caveats;
 pub use order::is_same_rate;
 pub use plan::new_plan;
 pub use plans::{StatementPlans, statement_plans};

@@ -2,16 +2,13 @@
 //!
 //! They are made once, of a server on plain files that ended in order; every run works on copies.
 
-use crate::command::Session;
-use crate::command::data::spec as data_spec;
-use anyhow::{Context, Result};
+use super::record::Setting;
+use crate::harness::{Event, Tell};
+use crate::published::{Result, While, Workplace, fill};
 use evenkeel_lab::data::dvdstore::{self, Size};
-use evenkeel_lab::data::{Stamp, Via, populate};
 use evenkeel_os::tools;
 use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
-use evenkeel_site::server::{Control, Target};
-use evenkeel_study::databases::record::Setting;
-use evenkeel_study::harness::{Event, Tell};
+use evenkeel_site::server::Target;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -49,18 +46,18 @@ impl Images {
     ///
     /// # Errors
     /// The server does not start or cannot be filled, no room, or Ctrl-C.
-    pub fn make(session: &Session, folder: &Path, setting: &Setting, tell: Tell<'_>) -> Result<Self> {
+    pub fn make(workplace: &Workplace<'_>, folder: &Path, setting: &Setting, tell: Tell<'_>) -> Result<Self> {
         let fill = folder.join("fill");
         let logs = fill.join("logs");
-        fs::create_dir_all(&logs).with_context(|| format!("making {}", logs.display()))?;
-        let store = filled(session, &fill, setting, tell)?;
+        fs::create_dir_all(&logs).doing(|| format!("making {}", logs.display()))?;
+        let store = filled(workplace, &fill, setting, tell)?;
         tell(Event::Step("making file systems of it".to_owned()));
         let mut images = Self { files: ["data", "logs"].map(|name| folder.join(name)), bytes: [0; 2] };
         for (place, contents) in [store.as_path(), logs.as_path()].into_iter().enumerate() {
             images.bytes[place] = rounded(2 * size_of(contents)? + ROOM[place]);
             format(&images.files[place], images.bytes[place], contents)?;
         }
-        fs::remove_dir_all(&fill).with_context(|| format!("removing {}", fill.display()))?;
+        fs::remove_dir_all(&fill).doing(|| format!("removing {}", fill.display()))?;
         Ok(images)
     }
 
@@ -70,7 +67,7 @@ impl Images {
     /// No room.
     pub fn copy(&self, place: usize, to: &Path) -> Result<()> {
         let arguments = [OsStr::new("--sparse=always"), self.files[place].as_os_str(), to.as_os_str()];
-        tools::run("cp", &arguments).with_context(|| format!("making {}", to.display())).map(drop)
+        tools::run("cp", &arguments).doing(|| format!("making {}", to.display())).map(drop)
     }
 }
 
@@ -83,22 +80,12 @@ pub fn spec(home: &Path, logs: &Path, more: &[(&str, &str)]) -> SandboxSpec {
 }
 
 /// The folder of a filled store that has ended in order.
-fn filled(session: &Session, home: &Path, setting: &Setting, tell: Tell<'_>) -> Result<PathBuf> {
+fn filled(workplace: &Workplace<'_>, home: &Path, setting: &Setting, tell: Tell<'_>) -> Result<PathBuf> {
     tell(Event::Step(format!("filling a store of {}", setting.size)));
-    let sandbox = Sandbox::up(&spec(home, &home.join("logs"), &FILL), &session.stop, &mut |_| {})?;
+    let sandbox = Sandbox::up(&spec(home, &home.join("logs"), &FILL), workplace.stop, &mut |_| {})?;
     let target = Target { database: Some(dvdstore::NAME.to_owned()), ..sandbox.target() };
-    let size: Size = setting.size.parse()?;
-    let mut filled = |progress| tell(Event::Data(progress));
-    populate(
-        &target,
-        &data_spec(size, ROWS, Via::Load, None),
-        &session.dumps_dir(),
-        &session.stop,
-        &mut filled,
-    )?;
-    let mut control = Control::connect(&target)?;
-    // Every run writes.
-    Stamp::mark_written(&mut control)?;
+    let size: Size = setting.size.parse().doing(|| "reading the size of the plan")?;
+    let mut control = fill(workplace, &target, size, ROWS, tell)?;
     // Nothing is left for the first seconds of a run.
     control.exec("SET GLOBAL innodb_fast_shutdown = 0")?;
     drop(control);
@@ -109,24 +96,24 @@ fn filled(session: &Session, home: &Path, setting: &Setting, tell: Tell<'_>) -> 
 
 fn format(file: &Path, bytes: u64, contents: &Path) -> Result<()> {
     let made = File::create(file).and_then(|file| file.set_len(bytes));
-    made.with_context(|| format!("making {}", file.display()))?;
+    made.doing(|| format!("making {}", file.display()))?;
     // What the kernel would make later it would make while something is measured.
     let options = ["-q", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-d"];
     let mut arguments: Vec<&OsStr> = options.iter().map(OsStr::new).collect();
     arguments.extend([contents.as_os_str(), file.as_os_str()]);
     tools::run("mkfs.ext4", &arguments)
-        .with_context(|| format!("making a file system in {}", file.display()))
+        .doing(|| format!("making a file system in {}", file.display()))
         .map(drop)
 }
 
 /// Bytes of all files below a folder.
 fn size_of(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
-    let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
+    let reading = || format!("reading {}", folder.display());
+    let entries = fs::read_dir(folder).doing(reading)?;
     for entry in entries {
-        let entry = entry?;
-        let found = entry.metadata()?;
-        bytes += if found.is_dir() { size_of(&entry.path())? } else { found.len() };
+        let (entry, found) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))).doing(reading)?;
+        bytes += if found.is_dir() { size_of(&entry)? } else { found.len() };
     }
     Ok(bytes)
 }

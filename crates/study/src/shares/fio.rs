@@ -1,7 +1,6 @@
 //! fio as a client that always wants the same number of I/Os outstanding.
 
-use crate::failure::WithHint;
-use anyhow::{Context, Result, anyhow, bail};
+use crate::published::{PublishedError, Result, While};
 use evenkeel_core::share::simulation::DiskPlan;
 use evenkeel_os::alone;
 use std::fs::File;
@@ -23,10 +22,12 @@ pub struct Fio {
 pub fn check() -> Result<()> {
     let hint = "install a fio with the engine nbd (Debian: apt install fio), or leave --live out";
     let said = Command::new("fio").arg("--enghelp").stdin(Stdio::null()).output();
-    let said = said.context("starting fio").hint(hint)?;
+    let outside =
+        |error: std::io::Error| PublishedError::Outside { source: error.into(), hint: Some(hint.to_owned()) };
+    let said = said.map_err(outside).doing(|| "starting fio")?;
     match String::from_utf8_lossy(&said.stdout).lines().any(|line| line.trim() == "nbd") {
         true => Ok(()),
-        false => Err(anyhow!("this fio has no engine nbd")).hint(hint),
+        false => Err(PublishedError::with_hint("this fio has no engine nbd", hint)),
     }
 }
 
@@ -49,13 +50,13 @@ impl Fio {
             format!("--iodepth={}", plan.depth),
         ]);
         command.args([format!("--runtime={}ms", time.as_millis()), format!("--randseed={seed}")]);
-        let said = File::create(log).with_context(|| format!("making {}", log.display()))?;
-        command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
+        let said = File::create(log).doing(|| format!("making {}", log.display()))?;
+        command.stdin(Stdio::null()).stdout(said.try_clone().doing(|| "starting fio")?).stderr(said);
         if let Some(folder) = log.parent() {
             command.current_dir(folder);
         }
         alone(&mut command);
-        Ok(Self { process: command.spawn().context("starting fio")?, log: log.to_owned() })
+        Ok(Self { process: command.spawn().doing(|| "starting fio")?, log: log.to_owned() })
     }
 
     /// Whether it still runs.
@@ -63,12 +64,13 @@ impl Fio {
     /// # Errors
     /// It has failed; with what it said.
     pub fn runs(&mut self) -> Result<bool> {
-        match self.process.try_wait()? {
+        match self.process.try_wait().doing(|| "waiting for fio")? {
             None => Ok(true),
             Some(status) if status.success() => Ok(false),
             Some(status) => {
                 let said = std::fs::read_to_string(&self.log).unwrap_or_default();
-                bail!("fio ended with {status}: {}", said.lines().take(5).collect::<Vec<_>>().join("; "))
+                let said = said.lines().take(5).collect::<Vec<_>>().join("; ");
+                Err(PublishedError::wrong(format!("fio ended with {status}: {said}")))
             }
         }
     }

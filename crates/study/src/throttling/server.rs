@@ -1,26 +1,23 @@
 //! The private server of a study: filled, given other settings for the second workload, and removed in the end.
 
-use crate::command::data::spec;
-use crate::command::{Session, place};
-use crate::config::workload as user_workload;
-use anyhow::{Context, Result};
+use super::record::Setting;
+use crate::harness::{Event, Tell};
+use crate::published::{PublishedError, Result, While, Workplace, fill, workload};
+use evenkeel_lab::data::DataSpec;
 use evenkeel_lab::data::tpcw::Scale;
-use evenkeel_lab::data::{DataSpec, Stamp, Via, populate};
-use evenkeel_lab::workload::user::UserWorkload;
-use evenkeel_lab::workload::{Workload, plan_think};
-use evenkeel_os::stop::Stop;
+use evenkeel_lab::workload::Workload;
+use evenkeel_lab::workload::user::{Definition, UserWorkload};
 use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
-use evenkeel_study::harness::{Event, Tell};
-use evenkeel_study::throttling::record::{Load, Setting};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where the second workload's table is.
 const SECOND_DATABASE: &str = "collapse";
-const REREAD_SQL: &str = include_str!("../../../../../../examples/workloads/collapse/reread.sql");
-const REREAD_TOML: &str = include_str!("../../../../../../examples/workloads/collapse/reread.toml");
+const REREAD_SQL: &str = include_str!("../../../../examples/workloads/collapse/reread.sql");
+/// The second workload, as users write workloads.
+pub const REREAD_TOML: &str = include_str!("../../../../examples/workloads/collapse/reread.toml");
 /// A pool that holds all data of the shopping mix, and one that holds few ranges of the second workload.
 const SHOPPING_POOL: &str = "512M";
 const REREAD_POOL: &str = "16M";
@@ -31,7 +28,8 @@ pub struct Server {
     sandbox: Option<Sandbox>,
     home: PathBuf,
     name: String,
-    load: Load,
+    /// The second workload, where it has been turned to that.
+    second: Option<Definition>,
     own_pool: bool,
 }
 
@@ -40,45 +38,50 @@ impl Server {
     ///
     /// # Errors
     /// It does not start, or cannot be filled.
-    pub fn start(session: &Session, id: &str, seed: u64, setting: &Setting, tell: Tell<'_>) -> Result<Self> {
+    pub fn start(
+        workplace: &Workplace<'_>,
+        id: &str,
+        seed: u64,
+        setting: &Setting,
+        tell: Tell<'_>,
+    ) -> Result<Self> {
         let place = &setting.place;
         // What a killed study left is not trusted.
-        clean(&session.home, id)?;
-        let mut sandbox = SandboxSpec::new(&session.home, id);
+        clean(workplace.home, id)?;
+        let mut sandbox = SandboxSpec::new(workplace.home, id);
         sandbox.server_binary = place.server_binary.clone().map(PathBuf::from);
         sandbox.settings = settings(&place.settings);
-        sandbox.cpus = Some(place.server_cpus.parse().context("reading the CPUs of the plan")?);
+        sandbox.cpus = Some(place.server_cpus.parse().doing(|| "reading the CPUs of the plan")?);
         sandbox.memory = place.memory_bytes;
         let own_pool = sandbox.settings.contains_key(POOL);
         sandbox.settings.entry(POOL.to_owned()).or_insert(SHOPPING_POOL.to_owned());
         tell(Event::Step("starting a private server".to_owned()));
-        let home = session.home.clone();
-        let mut server = Self { sandbox: None, home, name: id.to_owned(), load: Load::Shopping, own_pool };
-        server.sandbox = Some(Sandbox::up(&sandbox, &session.stop, &mut |_| {})?);
-        let wanted = spec(Scale::new(setting.ebs, setting.items)?, seed, Via::Load, None);
-        let mut filled = |progress| tell(Event::Data(progress));
-        populate(&server.target()?, &wanted, &session.dumps_dir(), &session.stop, &mut filled)?;
-        Stamp::mark_written(&mut Control::connect(&server.target()?)?)?;
+        let home = workplace.home.to_owned();
+        let mut server = Self { sandbox: None, home, name: id.to_owned(), second: None, own_pool };
+        server.sandbox = Some(Sandbox::up(&sandbox, workplace.stop, &mut |_| {})?);
+        let scale = Scale::new(setting.ebs, setting.items).doing(|| "reading the scale of the plan")?;
+        fill(workplace, &server.target()?, scale, seed, tell)?;
         Ok(server)
     }
 
     fn sandbox(&self) -> Result<&Sandbox> {
-        self.sandbox.as_ref().context("the private server is not running")
+        self.sandbox.as_ref().ok_or_else(not_running)
     }
 
     /// Starts it anew with a small buffer pool, and makes the second workload's table.
     ///
     /// # Errors
     /// It does not start again, or refuses the table.
-    pub fn turn_to_second(&mut self, session: &Session, tell: Tell<'_>) -> Result<()> {
-        if self.load == Load::Reread {
+    pub fn turn_to_second(&mut self, workplace: &Workplace<'_>, tell: Tell<'_>) -> Result<()> {
+        if self.second.is_some() {
             return Ok(());
         }
+        let definition = workplace.program.workload("reread.toml", REREAD_TOML)?;
         tell(Event::Step("restarting it with a small buffer pool".to_owned()));
         let pool = if self.own_pool { None } else { Some((POOL.to_owned(), REREAD_POOL.to_owned())) };
         let changes: BTreeMap<String, String> = pool.into_iter().collect();
-        let sandbox = self.sandbox.as_mut().context("the private server is not running")?;
-        sandbox.restart(&changes, &session.stop, &mut |_| {})?;
+        let sandbox = self.sandbox.as_mut().ok_or_else(not_running)?;
+        sandbox.restart(&changes, workplace.stop, &mut |_| {})?;
         let mut control = Control::connect(&Target { database: None, ..sandbox.target() })?;
         control.exec(&format!("CREATE DATABASE IF NOT EXISTS {SECOND_DATABASE}"))?;
         control.exec(&format!("USE {SECOND_DATABASE}"))?;
@@ -86,15 +89,12 @@ impl Server {
         for statement in statements(REREAD_SQL) {
             control.exec(&statement)?;
         }
-        self.load = Load::Reread;
+        self.second = Some(definition);
         Ok(())
     }
 
     fn database(&self) -> String {
-        match self.load {
-            Load::Shopping => DataSpec::DATABASE.to_owned(),
-            Load::Reread => SECOND_DATABASE.to_owned(),
-        }
+        if self.second.is_some() { SECOND_DATABASE.to_owned() } else { DataSpec::DATABASE.to_owned() }
     }
 
     /// By its socket, for looking at it.
@@ -120,7 +120,7 @@ impl Server {
     pub fn pid(&self) -> Result<u32> {
         let sandbox = self.sandbox()?;
         sandbox.check()?;
-        u32::try_from(sandbox.pid()).context("the private server has no process")
+        u32::try_from(sandbox.pid()).doing(|| "looking for the process of the private server")
     }
 
     /// What is asked of it now, as its data are now.
@@ -129,17 +129,15 @@ impl Server {
     /// It does not answer.
     pub fn workload(&self) -> Result<Arc<dyn Workload>> {
         let target = self.target()?;
-        match self.load {
-            Load::Shopping => Ok(plan_think(place::workload(
-                "tpcw.shopping",
-                place::database(&target, "", &Stop::default())?,
-            )?)),
-            Load::Reread => {
-                let definition = user_workload::parse("reread.toml", REREAD_TOML)?;
-                Ok(Arc::new(UserWorkload::new(&definition, &mut Control::connect(&target)?)?))
-            }
-        }
+        let Some(definition) = &self.second else { return workload("tpcw.shopping", &target) };
+        let made = UserWorkload::new(definition, &mut Control::connect(&target)?);
+        Ok(Arc::new(made.doing(|| "reading reread.toml")?))
     }
+}
+
+/// There is no server to ask.
+pub fn not_running() -> PublishedError {
+    PublishedError::wrong("the private server is not running")
 }
 
 impl Drop for Server {
@@ -150,7 +148,7 @@ impl Drop for Server {
     }
 }
 
-fn clean(home: &std::path::Path, name: &str) -> Result<()> {
+fn clean(home: &Path, name: &str) -> Result<()> {
     match sandbox::clean(home, &[name.to_owned()]) {
         Ok(_) | Err(SandboxError::Unknown { .. }) => Ok(()),
         Err(error) => Err(error.into()),
@@ -171,13 +169,9 @@ fn statements(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_lab::workload::user::NoColumns;
 
     #[test]
-    fn the_second_workload_is_built_in_and_whole() {
-        let definition = user_workload::parse("reread.toml", REREAD_TOML).unwrap();
-        let workload = UserWorkload::new(&definition, &mut NoColumns).unwrap();
-        assert_eq!(workload.kinds(), ["reread"]);
+    fn the_statements_of_the_second_workload_are_built_in() {
         let statements = statements(REREAD_SQL);
         assert_eq!(statements.len(), 2);
         assert!(

@@ -1,7 +1,6 @@
 //! What this machine must have, before anything starts.
 
-use crate::failure::WithHint;
-use anyhow::{Result, anyhow};
+use crate::published::{PublishedError, Result};
 use evenkeel_os::tools;
 use evenkeel_site::sandbox;
 use std::fs::{self, OpenOptions};
@@ -32,8 +31,8 @@ pub fn check() -> Result<()> {
     }
     let (what, mut remedies): (Vec<String>, Vec<String>) = missing.into_iter().unzip();
     remedies.dedup();
-    Err(anyhow!("databases on mounted disks are not possible here: {}", what.join("; ")))
-        .hint(remedies.join("; "))
+    let what = format!("databases on mounted disks are not possible here: {}", what.join("; "));
+    Err(PublishedError::with_hint(what, remedies.join("; ")))
 }
 
 /// What is missing of the system, and what to do.

@@ -1,10 +1,11 @@
 //! Both stores ordered from at the same time, and what came of it.
 
+use super::NAMES;
 use super::pair::Pair;
+use super::record::{Figures, Key, Phase, Run, Setting};
 use super::watch::Watch;
-use crate::clock::Clock;
-use crate::command::{Session, load as command, place};
-use anyhow::{Result, anyhow};
+use crate::profile::{load_caveats, orders_per_minute, times};
+use crate::published::{PublishedError, Result, Workplace, workload};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::random::Seed;
@@ -13,11 +14,8 @@ use evenkeel_lab::data::dvdstore;
 use evenkeel_lab::load::{
     self, ArrivalPlan, LoadError, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy,
 };
-use evenkeel_lab::workload::plan_think;
+use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
-use evenkeel_study::databases::NAMES;
-use evenkeel_study::databases::record::{Figures, Key, Phase, Run, Setting};
-use evenkeel_study::profile::{orders_per_minute, times};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -33,7 +31,7 @@ const NAP: Duration = Duration::from_millis(100);
 
 /// A run at work.
 struct Contest<'a> {
-    session: &'a Session,
+    workplace: &'a Workplace<'a>,
     pair: &'a Pair,
     setting: &'a Setting,
     watch: Watch,
@@ -53,13 +51,13 @@ struct Loaded {
 /// # Errors
 /// A load does not begin, a host or a server ends.
 pub fn contend(
-    session: &Session,
+    workplace: &Workplace<'_>,
     pair: &Pair,
     setting: &Setting,
     seed: Seed,
     key: Key,
 ) -> Result<Option<Run>> {
-    let mut contest = Contest { session, pair, setting, watch: Watch::default(), clock: None };
+    let mut contest = Contest { workplace, pair, setting, watch: Watch::default(), clock: None };
     let mut done = Vec::new();
     for (number, phase) in setting.phases().iter().enumerate() {
         let seed = seed.numbered(u64::from(key.round)).child("phase").numbered(number as u64);
@@ -80,19 +78,19 @@ impl Contest<'_> {
         let (watched, ended) = std::thread::scope(|scope| {
             let loads: Vec<_> = plans.iter().map(|plan| start(scope, plan, &stop, &begun)).collect();
             let watched = self.watch(phase, &loads, &begun);
-            if self.session.stop.is_set() || watched.is_err() {
+            if self.workplace.stop.is_set() || watched.is_err() {
                 stop.set();
             }
             let ended: Vec<_> = loads.into_iter().map(ScopedJoinHandle::join).collect();
             (watched, ended)
         });
-        if self.session.stop.is_set() {
+        if self.workplace.stop.is_set() {
             return Ok(None);
         }
         let from_s = watched?;
         let mut results = Vec::new();
         for result in ended {
-            results.push(result.map_err(|_| anyhow!("a load ended badly"))??);
+            results.push(result.map_err(|_| PublishedError::wrong("a load ended badly"))??);
         }
         Ok(Some(Loaded { from_s, plans, results }))
     }
@@ -100,8 +98,8 @@ impl Contest<'_> {
     /// Asks the hosts until a load has ended: where it is the first, the other one no longer has a rival. Says from when on
     /// both ran.
     fn watch(&mut self, phase: &Phase, loads: &[Loading<'_>], begun: &AtomicUsize) -> Result<f64> {
-        let session = self.session;
-        let is_over = || session.stop.is_set() || loads.iter().any(ScopedJoinHandle::is_finished);
+        let stop = self.workplace.stop;
+        let is_over = || stop.is_set() || loads.iter().any(ScopedJoinHandle::is_finished);
         while begun.load(Ordering::Relaxed) < loads.len() && !is_over() {
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -112,7 +110,7 @@ impl Contest<'_> {
             std::thread::sleep(nap);
         }
         // What is under way is awaited; with a lull that is a part of what is drawn.
-        while !session.stop.is_set() && !loads.iter().all(ScopedJoinHandle::is_finished) {
+        while !stop.is_set() && !loads.iter().all(ScopedJoinHandle::is_finished) {
             self.pair.check()?;
             if self.setting.lull_s > 0.0 {
                 self.look()?;
@@ -138,11 +136,10 @@ impl Contest<'_> {
 
 fn plan(pair: &Pair, phase: &Phase, host: usize, seed: Seed) -> Result<LoadPlan> {
     let target = pair.store(host);
-    let workload =
-        place::workload(dvdstore::NAME, place::database(&target, dvdstore::NAME, &Stop::default())?)?;
+    let workload = workload(dvdstore::NAME, &target)?;
     Ok(LoadPlan {
         target,
-        workload: plan_think(workload),
+        workload,
         arrivals: ArrivalPlan::Closed { clients: phase.clients[host], think: Nanos::ZERO },
         warm_up: Nanos::from_secs_f64(phase.warm_up_s),
         measure: Nanos::from_secs_f64(phase.duration_s),
@@ -188,7 +185,7 @@ fn outcome(setting: &Setting, key: Key, watch: Watch, measured: &Loaded, lull: O
     for (host, (plan, result)) in measured.plans.iter().zip(&measured.results).enumerate() {
         hosts[host] = figures(result, watch.figures(host, within(setting)));
         // Clients that do not think are always under way.
-        let found = command::caveats(plan, result);
+        let found = load_caveats(plan, result);
         let doubts = found.into_iter().filter(|caveat| caveat.code != "backlog-at-end");
         caveats.extend(doubts.map(|caveat: Caveat| caveat.of(&format!("host {}: ", NAMES[host]))));
     }

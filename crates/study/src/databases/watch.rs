@@ -1,9 +1,9 @@
 //! What the hosts say of their periods while both stores are ordered from.
 
-use crate::share::status::Status;
-use evenkeel_study::databases::beta;
-use evenkeel_study::databases::record::{Figures, Period};
-use evenkeel_study::databases::{NAMES, SHARES};
+use super::beta;
+use super::record::{Figures, Period};
+use super::{NAMES, SHARES};
+use crate::published::HostStatus;
 
 /// What hosts have said.
 #[derive(Debug, Default)]
@@ -26,10 +26,10 @@ struct Counted {
 
 impl Watch {
     /// Adds a period of a host that is new; it ended just before `now_s`. Measured time is `within`.
-    pub fn look(&mut self, host: usize, status: &Status, now_s: f64, within: (f64, f64)) {
+    pub fn look(&mut self, host: usize, status: &HostStatus, now_s: f64, within: (f64, f64)) {
         let counted = Counted {
             at_s: status.at_s,
-            ios: status.disks.iter().map(|disk| disk.reads + disk.writes).sum(),
+            ios: status.disks.iter().map(|disk| disk.ios).sum(),
             window: status.window,
         };
         let before = self.last[host].replace(counted);
@@ -47,7 +47,7 @@ impl Watch {
             wanted,
             // As the law counts it; by its formula where another one sets the window, and has none.
             beta: status.beta.unwrap_or_else(|| beta(SHARES[host], wanted, window)),
-            ios_per_s: status.throughput,
+            ios_per_s: status.ios_per_s,
             latency_s: status.latency_s,
         });
         if now_s > within.0 && now_s <= within.1 {
@@ -90,12 +90,11 @@ fn latency_ms(periods: &[&Period]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::share::fixture::snapshot;
+    use crate::published::DiskStatus;
 
-    fn status(at_s: f64, ios: u64, window: f64) -> Status {
-        let mut status = Status { at_s, window, throughput: 100.0, ..Status::from(&snapshot()) };
-        (status.disks[0].reads, status.disks[0].writes, status.disks[0].wanted) = (ios, 0, 8.0);
-        status
+    fn status(at_s: f64, ios: u64, window: f64) -> HostStatus {
+        let disk = DiskStatus { shares: 1.0, wanted: 8.0, ios };
+        HostStatus { at_s, window, ios_per_s: 100.0, disks: vec![disk], ..HostStatus::default() }
     }
 
     #[test]
@@ -128,7 +127,7 @@ mod tests {
     #[test]
     fn beta_is_the_laws_own_where_it_has_one() {
         let mut watch = Watch::default();
-        watch.look(1, &Status { beta: Some(3.0), ..status(1.0, 0, 16.0) }, 0.1, (0.0, 1.0));
+        watch.look(1, &HostStatus { beta: Some(3.0), ..status(1.0, 0, 16.0) }, 0.1, (0.0, 1.0));
         assert_eq!(watch.periods[0].beta, 3.0);
     }
 }

@@ -1,5 +1,6 @@
-//! Flags, and the plan that they make.
+//! `evenkeel study throttling`: its flags, and the plan that they make.
 
+use super::published::{self, Show};
 use crate::command::Session;
 use crate::command::sandbox::ServerArgs;
 use crate::config::units;
@@ -8,12 +9,10 @@ use anyhow::{Context, Result, anyhow};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evenkeel_sense::{CpuSet, Domain, Machine};
 use evenkeel_study::harness::{Part, Plan};
-use evenkeel_study::throttling::parts::{self, Sweep};
+use evenkeel_study::throttling::parts::{self, CLIENTS_MAX, Sweep};
 use evenkeel_study::throttling::record::{Load, Place, Second, Setting, Settle, StepPlan, Times, Way};
 use std::path::PathBuf;
-
-/// Most clients: a private server has 2,000 connections.
-pub const CLIENTS_MAX: u32 = 1_900;
+use std::process::ExitCode;
 
 /// A value of a flag: its name, what it means, and what it is.
 type Named<T> = (&'static str, &'static str, T);
@@ -97,11 +96,20 @@ pub struct Args {
     pub json: bool,
 }
 
+/// Makes the study, or goes on with one, and prints what came out.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let show = Show { json: args.json, out: args.out.as_ref() };
+    match &args.resume {
+        Some(name) => published::resume(session, evenkeel_study::throttling::NAME, name, &show),
+        None => published::start(session, &plan(session, args)?, &show),
+    }
+}
+
 /// The plan that the flags make.
 ///
 /// # Errors
 /// Names the flag and what to do.
-pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
+fn plan(session: &Session, args: &Args) -> Result<Plan> {
     let mut clients = args.clients.clone();
     clients.sort_unstable();
     clients.dedup();
@@ -117,7 +125,7 @@ pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
         place: place(session, args)?,
     };
     let parts = parts(args, &setting, &clients);
-    crate::command::study::published::plan(evenkeel_study::throttling::NAME, args.seed, parts, &setting)
+    published::plan(evenkeel_study::throttling::NAME, args.seed, parts, &setting)
 }
 
 /// The step is watched on the data of the shopping mix, and comes before the second workload takes its place.

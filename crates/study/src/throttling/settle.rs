@@ -4,20 +4,19 @@
 //! there are twice as many, of which the guard lets no more run than before. Where the server has no connections for twice as
 //! many, they come when the others have gone.
 
-use super::flags::CLIENTS_MAX;
 use super::observe::Seen;
+use super::parts::CLIENTS_MAX;
 use super::point::{Bench, Front};
-use crate::clock::unix_time;
-use crate::guard::journal::Follower;
-use anyhow::{Result, anyhow, bail};
+use super::record::Settle;
+use super::settling::{Settling, Watch};
+use crate::published::{PublishedError, Result};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::{self, LoadPlan, LoadResult};
+use evenkeel_os::clock::unix_time;
 use evenkeel_os::stop::Stop;
-use evenkeel_study::throttling::record::Settle;
-use evenkeel_study::throttling::settling::{Settling, Watch};
 use std::time::Duration;
 
-/// The journal is read this often.
+/// The guard is asked for its ticks this often.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The load before outlives the longest wait by this.
 const SPARE_S: f64 = 60.0;
@@ -42,7 +41,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// Guard, load or server fail.
-    pub fn settled(&self, front: &Front, plan: &LoadPlan, settle: Settle) -> Result<Option<Settled>> {
+    pub fn settled(&self, front: &mut Front, plan: &LoadPlan, settle: Settle) -> Result<Option<Settled>> {
         let mut before = plan.clone();
         before.warm_up = Nanos::ZERO;
         before.measure = Nanos::from_secs_f64(settle.most_s + SPARE_S);
@@ -53,7 +52,8 @@ impl Bench<'_> {
             let first = scope.spawn(|| load::run(&before, &enough, &mut |_| {}));
             let found = self.wait_and_measure(front, plan, settle, &enough, &|| first.is_finished());
             enough.set();
-            let first = first.join().map_err(|_| anyhow!("the load before a point ended badly"))?;
+            let first =
+                first.join().map_err(|_| PublishedError::wrong("the load before a point ended badly"))?;
             // What ended the first load early is the reason for whatever came after.
             first?;
             found
@@ -62,14 +62,13 @@ impl Bench<'_> {
 
     fn wait_and_measure(
         &self,
-        front: &Front,
+        front: &mut Front,
         plan: &LoadPlan,
         settle: Settle,
         enough: &Stop,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Option<Settled>> {
-        let mut journal = Follower::open(&front.journal)?;
-        let Some(settling) = self.rest(&mut journal, settle, is_over)? else { return Ok(None) };
+        let Some(settling) = self.rest(front, settle, is_over)? else { return Ok(None) };
         if 2 * plan.sessions.max() > CLIENTS_MAX {
             enough.set();
             while !is_over() {
@@ -78,9 +77,9 @@ impl Bench<'_> {
         }
         let (mut began_s, mut unread) = (0.0, None);
         let started_unix_s = unix_time().as_secs();
-        let (load, seen) = self.observed(plan, &mut |elapsed| {
+        let (load, seen) = self.observed(plan, front.guard_process(), &mut |elapsed| {
             enough.set();
-            match journal.ticks() {
+            match front.ticks() {
                 Ok(ticks) => {
                     let now_s = ticks.last().map_or(0.0, |tick| tick.sample.end.as_secs_f64());
                     began_s = now_s - elapsed.as_secs_f64();
@@ -97,14 +96,14 @@ impl Bench<'_> {
     /// Waits until the limit has settled or will not.
     fn rest(
         &self,
-        journal: &mut Follower,
+        front: &mut Front,
         settle: Settle,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Option<Settling>> {
         let mut watch = Watch::new(settle);
         let mut is_busy = false;
         while !self.stop.is_set() {
-            for tick in journal.ticks()? {
+            for tick in front.ticks()? {
                 is_busy |= tick.sample.completions > 0;
                 let at_s = tick.sample.end.as_secs_f64();
                 if let Some(settling) = is_busy.then(|| watch.look(at_s, tick.decided)).flatten() {
@@ -112,7 +111,8 @@ impl Bench<'_> {
                 }
             }
             if is_over() {
-                bail!("the load before a point ended before its limit had settled");
+                let what = "the load before a point ended before its limit had settled";
+                return Err(PublishedError::wrong(what));
             }
             std::thread::sleep(LOOK_EVERY);
         }

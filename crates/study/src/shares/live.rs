@@ -1,16 +1,11 @@
 //! An experiment in real time: a process for each host, in front of one simulated array, with fio as its clients.
 
 use super::fio::Fio;
-use crate::clock::Clock;
-use crate::command::Session;
-use crate::failure::Stopped;
-use crate::share::file::{DiskFile, HostFile, WindowFile};
-use crate::share::host::Host;
-use crate::share::status::Status;
-use anyhow::{Context, Result};
+use crate::published::{DiskFile, Host, HostFile, HostStatus, Result, While, WindowFile, Workplace};
 use evenkeel_core::share::experiment::{Experiment, Treatment as Way};
 use evenkeel_core::share::simulation::{DiskPlan, HostPlan, Row, Stretch, Trace};
 use evenkeel_core::share::{DiskUse, Period};
+use evenkeel_os::clock::Clock;
 use evenkeel_share::backing::simulated;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,13 +19,13 @@ const LOOKS: f64 = 5.0;
 /// Time that clients have to end after the experiment.
 const PATIENCE_S: f64 = 10.0;
 
-/// A run under one way. Its files go to `folder`, which must be new.
+/// A run under one way. Its files go to `folder`, which must be empty.
 pub struct Live<'a> {
     pub experiment: &'a Experiment,
     pub way: Way,
     pub period_s: f64,
     pub seed: u64,
-    pub folder: PathBuf,
+    pub folder: &'a Path,
 }
 
 /// A client and when it is there.
@@ -43,27 +38,15 @@ struct Visit {
 }
 
 impl Live<'_> {
-    /// Runs it; its files go in any case.
+    /// Runs it; `None` where somebody asked to stop.
     ///
     /// # Errors
-    /// A host or fio fails, or Ctrl-C.
-    pub fn run(&self, session: &Session) -> Result<Trace> {
-        std::fs::create_dir_all(&self.folder).with_context(|| format!("making {}", self.folder.display()))?;
-        let trace = self.made(session);
-        std::fs::remove_dir_all(&self.folder)
-            .with_context(|| format!("removing {}", self.folder.display()))?;
-        // Those of the study and of all studies go where they are empty.
-        for above in self.folder.ancestors().skip(1).take(2) {
-            let _ = std::fs::remove_dir(above);
-        }
-        trace
-    }
-
-    fn made(&self, session: &Session) -> Result<Trace> {
-        simulated::create(&self.array(), &self.experiment.array)?;
-        let hosts = self.start()?;
-        let trace = self.play(session, &hosts)?;
-        hosts.into_iter().try_for_each(Host::stop)?;
+    /// A host or fio fails.
+    pub fn run(&self, workplace: &Workplace<'_>) -> Result<Option<Trace>> {
+        simulated::create(&self.array(), &self.experiment.array).doing(|| "making the array")?;
+        let hosts = self.start(workplace)?;
+        let trace = self.play(workplace, &hosts)?;
+        hosts.into_iter().try_for_each(|host| host.stop())?;
         Ok(trace)
     }
 
@@ -71,11 +54,11 @@ impl Live<'_> {
         self.folder.join("array.sim")
     }
 
-    fn start(&self) -> Result<Vec<Host>> {
+    fn start(&self, workplace: &Workplace<'_>) -> Result<Vec<Box<dyn Host>>> {
         let started = self.experiment.hosts.iter().enumerate().map(|(place, plan)| {
             let path = self.folder.join(format!("host{place}.toml"));
             self.config(place, plan).write(&path)?;
-            Host::start(&path)
+            workplace.program.host(&path)
         });
         started.collect()
     }
@@ -123,15 +106,15 @@ impl Live<'_> {
         visits
     }
 
-    fn play(&self, session: &Session, hosts: &[Host]) -> Result<Trace> {
+    fn play(&self, workplace: &Workplace<'_>, hosts: &[Box<dyn Host>]) -> Result<Option<Trace>> {
         let mut watch = Watch::new(hosts.len(), self.period_s, self.experiment.k);
         let (mut visits, mut clients) = (self.visits(), Vec::new());
         let nap = Duration::from_secs_f64(self.period_s / LOOKS);
         let clock = Clock::start();
         loop {
             let now_s = clock.now().as_secs_f64();
-            if session.stop.is_set() {
-                return Err(Stopped(format!("in {} under {}", self.experiment.name, self.way.name())).into());
+            if workplace.stop.is_set() {
+                return Ok(None);
             }
             while let Some(visit) = visits.pop_if(|visit| visit.stretch.0 <= now_s) {
                 clients.push(self.visit(&visit, hosts, now_s, clients.len())?);
@@ -145,13 +128,13 @@ impl Live<'_> {
             }
             let over_s = now_s - self.experiment.duration_s;
             if over_s > 0.0 && (!any || over_s > PATIENCE_S) {
-                return Ok(watch.trace);
+                return Ok(Some(watch.trace));
             }
             std::thread::sleep(nap);
         }
     }
 
-    fn visit(&self, visit: &Visit, hosts: &[Host], now_s: f64, number: usize) -> Result<Fio> {
+    fn visit(&self, visit: &Visit, hosts: &[Box<dyn Host>], now_s: f64, number: usize) -> Result<Fio> {
         let until_s = visit.stretch.1.min(self.experiment.duration_s);
         let uri = format!("nbd://{}/disk{}", hosts[visit.host].nbd(), visit.disk);
         let disk = &self.experiment.hosts[visit.host].disks[visit.disk];
@@ -161,7 +144,7 @@ impl Live<'_> {
     }
 
     fn log(&self, number: usize) -> PathBuf {
-        Path::join(&self.folder, format!("fio{number}.log"))
+        self.folder.join(format!("fio{number}.log"))
     }
 }
 
@@ -181,8 +164,8 @@ impl Watch {
     }
 
     /// Adds a period that is new. It ended at most one look ago.
-    fn look(&mut self, host: usize, status: Option<Status>, now_s: f64) {
-        let is_new = |status: &Status| self.last[host].is_none_or(|(at_s, _)| at_s != status.at_s);
+    fn look(&mut self, host: usize, status: Option<HostStatus>, now_s: f64) {
+        let is_new = |status: &HostStatus| self.last[host].is_none_or(|(at_s, _)| at_s != status.at_s);
         let Some(status) = status.filter(is_new) else { return };
         let before = self.last[host].replace((status.at_s, status.window));
         let period = period(&status);
@@ -200,10 +183,10 @@ impl Watch {
             wanted: period.wanted(),
             // What was wanted in a period met the window that was set at its beginning.
             used: period.used_shares(before.map_or(status.window, |(_, window)| window)) / self.k,
-            completions: (status.throughput * seconds).round() as u64,
+            completions: (status.ios_per_s * seconds).round() as u64,
             latency_s: status.latency_s,
             // Every client here has I/Os of cost 1.
-            cost_per_s: status.throughput,
+            cost_per_s: status.ios_per_s,
             device_s: 0.0,
             seconds,
         });
@@ -211,7 +194,7 @@ impl Watch {
 }
 
 /// What a host says that its disks wanted.
-fn period(status: &Status) -> Period {
+fn period(status: &HostStatus) -> Period {
     let disks = status.disks.iter().map(|disk| DiskUse { shares: disk.shares, wanted: disk.wanted });
     Period { disks: disks.collect(), ..Period::default() }
 }
@@ -219,32 +202,29 @@ fn period(status: &Status) -> Period {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::share::ShareConfig;
-    use crate::share::fixture::snapshot;
+    use crate::published::DiskStatus;
     use evenkeel_core::share::experiment::published;
 
     fn live(experiment: &Experiment, way: Way) -> Live<'_> {
-        Live { experiment, way, period_s: 0.5, seed: 1, folder: "/a \"b\"".into() }
+        Live { experiment, way, period_s: 0.5, seed: 1, folder: Path::new("/a \"b\"") }
     }
 
     #[test]
     fn a_host_is_told_its_law_its_disks_and_the_common_array() {
         let experiment = published().swap_remove(4);
         let file = live(&experiment, Way::Parda).config(0, &experiment.hosts[0]);
-        let config = ShareConfig::parse(&file.to_string()).unwrap();
-        assert_eq!((config.law.as_str(), config.max_window, config.disks.len()), ("parda", 64.0, 2));
-        assert!((config.disks[0].share - 4.0).abs() < 1e-9, "K = 0.2 of 20 shares");
-        assert_eq!(config.disks[0].simulated.as_deref(), Some(Path::new("/a \"b\"/array.sim")));
-        assert_eq!(config.bus.address.as_deref(), Some("slot:/a \"b\"/slots"));
+        assert_eq!((file.window.law, file.window.most, file.disks.len()), ("parda", 64.0, 2));
+        assert!((file.disks[0].share - 4.0).abs() < 1e-9, "K = 0.2 of 20 shares");
+        assert_eq!(file.disks[0].array, Path::new("/a \"b\"/array.sim"));
+        assert_eq!(file.slots.as_deref(), Some(Path::new("/a \"b\"/slots")));
     }
 
     #[test]
     fn who_keeps_to_no_law_is_not_held_back_and_tells_nobody() {
         let experiment = published().swap_remove(3);
         let file = live(&experiment, Way::Evenkeel).config(5, &experiment.hosts[5]);
-        let config = ShareConfig::parse(&file.to_string()).unwrap();
-        assert_eq!((config.law.as_str(), config.bus.address), ("fixed", None));
-        assert!(config.initial_window >= f64::from(experiment.hosts[5].disks[0].depth));
+        assert_eq!((file.window.law, file.slots), ("fixed", None));
+        assert!(file.window.initial >= f64::from(experiment.hosts[5].disks[0].depth));
     }
 
     #[test]
@@ -259,7 +239,7 @@ mod tests {
     #[test]
     fn a_period_is_counted_once_however_often_a_host_is_asked() {
         let mut watch = Watch::new(1, 0.5, 0.2);
-        let status = |at_s| Some(Status { at_s, throughput: 100.0, ..Status::from(&snapshot()) });
+        let status = |at_s| Some(HostStatus { at_s, ios_per_s: 100.0, ..HostStatus::default() });
         for (at_s, now_s) in [(1.0, 0.1), (1.0, 0.2), (1.5, 0.6), (9.0, 8.1)] {
             watch.look(0, status(at_s), now_s);
         }
@@ -284,9 +264,8 @@ mod tests {
     fn shares_are_used_as_far_as_the_window_that_the_period_had_was_filled() {
         let mut watch = Watch::new(1, 0.5, 0.2);
         let status = |at_s, window| {
-            let mut status = Status { at_s, window, ..Status::from(&snapshot()) };
-            (status.disks[0].shares, status.disks[0].wanted) = (0.8, 8.0);
-            Some(status)
+            let disk = DiskStatus { shares: 0.8, wanted: 8.0, ios: 0 };
+            Some(HostStatus { at_s, window, disks: vec![disk], ..HostStatus::default() })
         };
         watch.look(0, status(1.0, 16.0), 0.1);
         watch.look(0, status(1.5, 8.0), 0.6);

@@ -1,18 +1,15 @@
 //! Two hosts with a database each, up for one run: disks on the arrays, mounted, and servers on them.
 
 use super::images::{Images, SANDBOX, spec};
-use crate::command::Session;
-use crate::share::file::{DiskFile, HostFile, WindowFile};
-use crate::share::host::Host;
-use anyhow::{Context, Result};
+use super::record::{Key, Setting};
+use super::{NAMES, SHARES, THRESHOLD_S};
+use crate::published::{DiskFile, Host, HostFile, Result, Scratch, While, WindowFile, Workplace};
 use evenkeel_core::share::ArrayPlan;
 use evenkeel_core::share::experiment::{ARRAY, Treatment as Way};
 use evenkeel_lab::data::dvdstore;
 use evenkeel_share::backing::simulated;
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::Target;
-use evenkeel_study::databases::record::{Key, Setting};
-use evenkeel_study::databases::{NAMES, SHARES, THRESHOLD_S};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -39,46 +36,48 @@ type Told = (WindowFile, Option<PathBuf>);
 /// Both, in the order in which they come down: servers, then disks with their mounts, then the folder.
 pub struct Pair {
     servers: Vec<Sandbox>,
-    data: Vec<Host>,
-    logs: Vec<Host>,
-    folder: Folder,
+    data: Vec<Box<dyn Host>>,
+    logs: Vec<Box<dyn Host>>,
+    scratch: Scratch,
 }
 
-/// Removed when dropped.
-struct Folder(PathBuf);
-
 impl Pair {
-    /// Puts both up in `folder`, which must be new, on copies of the images.
+    /// Puts both up in a folder of their own, on copies of the images.
     ///
     /// # Errors
     /// A host or a server does not start; what was started is down again.
     pub fn up(
-        session: &Session,
-        folder: PathBuf,
+        workplace: &Workplace<'_>,
+        scratch: Scratch,
         images: &Images,
         setting: &Setting,
         key: Key,
     ) -> Result<Self> {
-        fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-        let mut pair = Self { servers: vec![], data: vec![], logs: vec![], folder: Folder(folder) };
-        simulated::create(&pair.path("data.sim"), &DATA)?;
-        simulated::create(&pair.path("logs.sim"), &ARRAY)?;
+        let mut pair = Self { servers: vec![], data: vec![], logs: vec![], scratch };
+        for (name, plan) in [("data.sim", &DATA), ("logs.sim", &ARRAY)] {
+            simulated::create(&pair.path(name), plan).doing(|| format!("making {name}"))?;
+        }
         for (host, name) in NAMES.iter().enumerate() {
             let (home, logs) = (pair.path(name), pair.path(&format!("logs-{name}")));
             let data = home.join("sandboxes").join(SANDBOX);
-            let up = pair.disk(images, 0, host, &data, pair.data_window(setting, key))?;
+            let up = pair.disk(workplace, images, (0, host), &data, pair.data_window(setting, key))?;
             pair.data.push(up);
-            let up =
-                pair.disk(images, 1, host, &logs, (window("fixed", FREE, FREE, setting.period_s), None))?;
+            let up = pair.disk(
+                workplace,
+                images,
+                (1, host),
+                &logs,
+                (window("fixed", FREE, FREE, setting.period_s), None),
+            )?;
             pair.logs.push(up);
-            let server = Sandbox::up(&spec(&home, &logs, &SETTINGS), &session.stop, &mut |_| {})?;
+            let server = Sandbox::up(&spec(&home, &logs, &SETTINGS), workplace.stop, &mut |_| {})?;
             pair.servers.push(server);
         }
         Ok(pair)
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.0.join(name)
+        self.scratch.path().join(name)
     }
 
     /// How the window of the data is set, and where hosts speak with each other.
@@ -94,14 +93,21 @@ impl Pair {
     }
 
     /// Copies image `kind` for a host, and mounts it.
-    fn disk(&self, images: &Images, kind: usize, host: usize, at: &Path, told: Told) -> Result<Host> {
+    fn disk(
+        &self,
+        workplace: &Workplace<'_>,
+        images: &Images,
+        (kind, host): (usize, usize),
+        at: &Path,
+        told: Told,
+    ) -> Result<Box<dyn Host>> {
         let name = NAMES[host];
         let config = self.path(&format!("{}-{name}.toml", KINDS[kind]));
         let file = self.file(kind, host, told);
         images.copy(kind, &file.disks[0].backing)?;
-        fs::create_dir_all(at).with_context(|| format!("making {}", at.display()))?;
+        fs::create_dir_all(at).doing(|| format!("making {}", at.display()))?;
         file.write(&config)?;
-        Host::mount(&config, at).with_context(|| format!("mounting the {} of host {name}", KINDS[kind]))
+        workplace.program.mount(&config, at).doing(|| format!("mounting the {} of host {name}", KINDS[kind]))
     }
 
     fn file(&self, kind: usize, host: usize, (window, slots): Told) -> HostFile {
@@ -117,7 +123,7 @@ impl Pair {
     }
 
     /// The hosts of the data disks, by place.
-    pub fn hosts(&self) -> &[Host] {
+    pub fn hosts(&self) -> &[Box<dyn Host>] {
         &self.data
     }
 
@@ -131,7 +137,7 @@ impl Pair {
     /// # Errors
     /// One has ended; with what it said. Of a host and its server it is the host, which the server cannot do without.
     pub fn check(&self) -> Result<()> {
-        self.data.iter().chain(&self.logs).try_for_each(Host::check)?;
+        self.data.iter().chain(&self.logs).try_for_each(|host| host.check())?;
         Ok(self.servers.iter().try_for_each(Sandbox::check)?)
     }
 
@@ -140,18 +146,11 @@ impl Pair {
     /// # Errors
     /// A host had ended badly, or had to be killed.
     pub fn down(self) -> Result<()> {
-        let Self { servers, data, logs, folder } = self;
+        let Self { servers, data, logs, scratch } = self;
         drop(servers);
-        let stopped: Vec<Result<()>> = data.into_iter().chain(logs).map(Host::stop).collect();
-        drop(folder);
+        let stopped: Vec<Result<()>> = data.into_iter().chain(logs).map(|host| host.stop()).collect();
+        drop(scratch);
         stopped.into_iter().collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed goes with the study's folder of work.
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -161,28 +160,27 @@ fn window(law: &'static str, initial: f64, most: f64, period_s: f64) -> WindowFi
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::setting;
     use super::*;
-    use crate::config::share::ShareConfig;
-    use evenkeel_study::databases::fixture::setting;
 
-    fn config(way: Way, most: u32) -> ShareConfig {
-        let folder = Folder("/no/such folder".into());
-        let pair = Pair { servers: vec![], data: vec![], logs: vec![], folder };
+    fn file(way: Way, most: u32) -> HostFile {
+        let scratch = Scratch::nowhere("/no/such folder");
+        let pair = Pair { servers: vec![], data: vec![], logs: vec![], scratch };
         let told = pair.data_window(&setting(), Key { way, most, round: 1 });
-        ShareConfig::parse(&pair.file(0, 1, told).to_string()).unwrap()
+        pair.file(0, 1, told)
     }
 
     #[test]
     fn laws_begin_small_and_tell_each_other_what_they_measure() {
-        let config = config(Way::Parda, 64);
-        assert_eq!((config.law.as_str(), config.initial_window, config.max_window), ("parda", 16.0, 64.0));
-        assert_eq!(config.bus.address.as_deref(), Some("slot:/no/such folder/slots"));
-        assert_eq!((config.latency.as_secs_f64(), config.period.as_secs_f64()), (0.015, 0.5));
+        let file = file(Way::Parda, 64);
+        assert_eq!((file.window.law, file.window.initial, file.window.most), ("parda", 16.0, 64.0));
+        assert_eq!(file.slots.as_deref(), Some(Path::new("/no/such folder/slots")));
+        assert_eq!((file.window.threshold_s, file.window.period_s), (0.015, 0.5));
     }
 
     #[test]
     fn uncontrolled_is_the_most_window_all_the_time() {
-        let config = config(Way::Uncontrolled, 32);
-        assert_eq!((config.law.as_str(), config.initial_window, config.bus.address), ("fixed", 32.0, None));
+        let file = file(Way::Uncontrolled, 32);
+        assert_eq!((file.window.law, file.window.initial, file.slots), ("fixed", 32.0, None));
     }
 }

@@ -1,14 +1,13 @@
 //! A step: few clients, and from one instant on many. Two loads at a time, whose intervals are added second by second.
 
 use super::point::{Bench, during};
-use crate::clock::{Clock, unix_time};
-use crate::guard::journal::Recorded;
-use anyhow::{Result, anyhow};
+use super::record::{StepPlan, Way};
+use crate::harness::{Run, Series};
+use crate::published::{PublishedError, Result, Tick};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::{self, LoadError, LoadPhase, LoadPlan, LoadResult};
+use evenkeel_os::clock::{Clock, unix_time};
 use evenkeel_os::stop::Stop;
-use evenkeel_study::harness::{Run, Series};
-use evenkeel_study::throttling::record::{StepPlan, Way};
 use std::time::Duration;
 
 /// A load, and when it started on the common clock.
@@ -38,15 +37,16 @@ impl Bench<'_> {
     }
 
     fn both(&self, few: LoadPlan, more: Option<LoadPlan>, before_s: f64) -> Result<Vec<Started>> {
-        let clock = Clock::start();
+        let (clock, stop) = (Clock::start(), self.stop);
         std::thread::scope(|scope| {
-            let first = scope.spawn(|| timed(&few, &self.stop, &clock));
+            let first = scope.spawn(|| timed(&few, stop, &clock));
             let until = Nanos::from_secs_f64(before_s);
-            while clock.now() < until && !self.stop.is_set() && !first.is_finished() {
+            while clock.now() < until && !stop.is_set() && !first.is_finished() {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            let second = more.filter(|_| !self.stop.is_set()).map(|more| timed(&more, &self.stop, &clock));
-            let first = first.join().map_err(|_| anyhow!("the load of few clients ended badly"))?;
+            let second = more.filter(|_| !stop.is_set()).map(|more| timed(&more, stop, &clock));
+            let first =
+                first.join().map_err(|_| PublishedError::wrong("the load of few clients ended badly"))?;
             let all = [Some(first), second].into_iter().flatten();
             Ok(all.collect::<Result<Vec<Started>, LoadError>>()?)
         })
@@ -64,7 +64,7 @@ fn timed(plan: &LoadPlan, stop: &Stop, clock: &Clock) -> Result<Started, LoadErr
 }
 
 /// Second by second: what both loads completed and the limit, with the step where it was planned.
-fn seconds(plan: &StepPlan, loads: &[Started], ticks: &[Recorded]) -> Series {
+fn seconds(plan: &StepPlan, loads: &[Started], ticks: &[Tick]) -> Series {
     let origin = loads.first().map_or(Nanos::ZERO, |(_, start)| *start);
     let length = (plan.before_s + plan.after_s).floor() as usize;
     let mut completed = vec![0_u64; length];
@@ -87,7 +87,7 @@ fn seconds(plan: &StepPlan, loads: &[Started], ticks: &[Recorded]) -> Series {
     }
 }
 
-fn mean_limit(ticks: &[&Recorded]) -> Option<f64> {
+fn mean_limit(ticks: &[&Tick]) -> Option<f64> {
     let sum: f64 = ticks.iter().map(|tick| f64::from(tick.decided)).sum();
     (!ticks.is_empty()).then(|| sum / ticks.len() as f64)
 }

@@ -1,25 +1,23 @@
 //! One point: a fresh guard, closed clients, and what came of it.
 
+use super::COUNTERS_REFUSED;
+use super::figures::{SETTLED, SETTLED_AT, WAITED};
 use super::observe::{Observer, Seen};
+use super::record::{Setting, Times, Way};
 use super::server::Server;
-use crate::clock::unix_time;
-use crate::guard::child::{Child, Spec};
-use crate::guard::journal::{self, Recorded};
-use anyhow::{Context, Result};
+use crate::harness::Run;
+use crate::profile::times;
+use crate::published::{Guard, GuardPlan, Program, PublishedError, Result, Tick};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy};
+use evenkeel_os::clock::unix_time;
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Affinity;
 use evenkeel_sense::sampler::SensePlan;
 use evenkeel_sense::{CpuSet, Domain};
 use evenkeel_site::server::{Address, Target};
-use evenkeel_study::harness::Run;
-use evenkeel_study::profile::times;
-use evenkeel_study::throttling::COUNTERS_REFUSED;
-use evenkeel_study::throttling::figures::{SETTLED, SETTLED_AT, WAITED};
-use evenkeel_study::throttling::record::{Setting, Times, Way};
-use std::path::PathBuf;
+use std::path::Path;
 
 /// A request that takes longer is given up.
 const TIMEOUT: Nanos = Nanos::from_secs(60);
@@ -42,16 +40,16 @@ pub struct Bench<'a> {
     /// CPUs of clients and guard.
     pub generator_cpus: CpuSet,
     /// For the journals of guards; removed by whoever made it.
-    pub scratch: PathBuf,
+    pub scratch: &'a Path,
     /// Ctrl-C.
-    pub stop: Stop,
+    pub stop: &'a Stop,
+    /// Who starts guards.
+    pub program: &'a dyn Program,
 }
 
 /// A guard in front of the server, or nothing.
 pub struct Front {
-    child: Option<Child>,
-    /// Ticks of the guard.
-    pub journal: PathBuf,
+    guard: Option<Box<dyn Guard>>,
     /// Where clients go.
     pub target: Target,
 }
@@ -66,32 +64,26 @@ impl Bench<'_> {
         let journal = self.scratch.join("guard.jsonl");
         let _ = std::fs::remove_file(&journal);
         let Some(controller) = way.controller() else {
-            return Ok(Front { child: None, journal, target: server });
+            return Ok(Front { guard: None, target: server });
         };
-        let mut extra = Vec::new();
-        if way == Way::Unlimited {
-            extra.push(format!("--max-limit={NO_LIMIT}"));
-        }
-        if let Some(settle) = self.setting.settle_of(way) {
-            extra.push(format!("--reflection-span={:.0}ms", 1e3 * settle.span_s));
-        }
-        let spec = Spec {
+        let plan = GuardPlan {
             backend: server.address.to_string(),
-            controller: controller.to_owned(),
-            initial_limit: (way == Way::Unlimited).then_some(NO_LIMIT),
-            journal: Some(journal.clone()),
+            controller,
+            limit: (way == Way::Unlimited).then_some(NO_LIMIT),
+            span_s: self.setting.settle_of(way).map(|settle| settle.span_s),
+            journal,
             // They see whole CPUs, and this server has its own.
             counters: self.has_own_cpus(),
-            extra,
         };
         // A child inherits where its parent may run; we ourselves go back to where we were.
         let own = Domain::Process(std::process::id()).cpus();
         let _ = Affinity::of(&self.generator_cpus).apply();
-        let child = Child::start(&spec);
+        let guard = self.program.guard(&plan);
         let _ = own.map(|own| Affinity::of(&own).apply());
-        let child = child?;
-        let address = address(child.address()).context("the guard's address is none")?;
-        Ok(Front { child: Some(child), journal, target: Target { address, ..server } })
+        let guard = guard?;
+        let address = address(guard.address());
+        let address = address.ok_or_else(|| PublishedError::wrong("the guard's address is none"))?;
+        Ok(Front { guard: Some(guard), target: Target { address, ..server } })
     }
 
     /// Whether nobody else is meant to run on the server's CPUs.
@@ -133,15 +125,15 @@ impl Bench<'_> {
     /// # Errors
     /// Guard, load or server fail.
     pub fn point(&self, name: &str, way: Way, clients: u32, times: Times) -> Result<Option<Run>> {
-        let front = self.front(way)?;
+        let mut front = self.front(way)?;
         let plan =
             self.load(&front.target, clients, self.seed.child(name), (times.warm_up_s, times.duration_s))?;
         let mut run = Run { started_unix_s: unix_time().as_secs(), ..Run::default() };
         let mut began_s = 0.0;
         let (load, seen) = match self.setting.settle_of(way) {
-            None => self.observed(&plan, &mut |_| {})?,
+            None => self.observed(&plan, front.guard_process(), &mut |_| {})?,
             Some(settle) => {
-                let Some(settled) = self.settled(&front, &plan, settle)? else { return Ok(None) };
+                let Some(settled) = self.settled(&mut front, &plan, settle)? else { return Ok(None) };
                 run.set(SETTLED, f64::from(u8::from(settled.settling.settled)));
                 run.set(WAITED, settled.settling.waited_s);
                 run.set(SETTLED_AT, f64::from(settled.settling.limit));
@@ -172,17 +164,19 @@ impl Bench<'_> {
     pub fn warm_up(&self, clients: u32, warm_up_s: f64) -> Result<()> {
         let seed = self.seed.child("warm up");
         let plan = self.load(&self.server.tcp_target()?, clients.max(4), seed, (0.0, warm_up_s))?;
-        load::run(&plan, &self.stop, &mut |_| {})?;
+        load::run(&plan, self.stop, &mut |_| {})?;
         Ok(())
     }
 
-    /// Runs a load and looks at the server meanwhile; `begun` is told once how long the load has run.
+    /// Runs a load and looks at the server meanwhile, and at the guard in front of it; `begun` is told once how long the load has
+    /// run.
     ///
     /// # Errors
     /// Load or server fail.
     pub fn observed(
         &self,
         plan: &LoadPlan,
+        guard: Option<u32>,
         begun: &mut dyn FnMut(Nanos),
     ) -> Result<(LoadResult, Option<Seen>)> {
         let pid = self.server.pid()?;
@@ -196,10 +190,11 @@ impl Bench<'_> {
         let target = self.server.target()?;
         let (mut observer, mut failed) = (None, None);
         let inner = self.stop.clone();
-        let load = load::run(plan, &self.stop, &mut |progress| {
+        let load = load::run(plan, self.stop, &mut |progress| {
             if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
                 begun(progress.elapsed);
-                match Observer::start(sense.clone(), &target, plan.warm_up - progress.elapsed, plan.measure) {
+                let times = (plan.warm_up - progress.elapsed, plan.measure);
+                match Observer::start(sense.clone(), &target, guard, times) {
                     Ok(started) => observer = Some(started),
                     Err(error) => {
                         failed = Some(error);
@@ -224,14 +219,25 @@ impl Bench<'_> {
 }
 
 impl Front {
+    /// The process of the guard.
+    pub fn guard_process(&self) -> Option<u32> {
+        self.guard.as_ref().map(|guard| guard.process())
+    }
+
+    /// The ticks of the guard since the last call; none without one.
+    ///
+    /// # Errors
+    /// Its journal cannot be read.
+    pub fn ticks(&mut self) -> Result<Vec<Tick>> {
+        self.guard.as_mut().map_or_else(|| Ok(Vec::new()), |guard| guard.ticks())
+    }
+
     /// Ends the guard and hands out its ticks.
     ///
     /// # Errors
     /// It ended badly, or left no journal.
-    pub fn end(self) -> Result<Vec<Recorded>> {
-        let Some(child) = self.child else { return Ok(Vec::new()) };
-        child.stop()?;
-        journal::read(&self.journal)
+    pub fn end(self) -> Result<Vec<Tick>> {
+        self.guard.map_or_else(|| Ok(Vec::new()), |guard| guard.end())
     }
 }
 
@@ -268,6 +274,7 @@ fn outcome(run: &mut Run, load: &LoadResult) {
 
 /// What the server spent on each commit; `in_flight` is how many requests were at the server in the mean.
 fn server_figures(run: &mut Run, load: &LoadResult, seen: &Seen, in_flight: f64) {
+    run.set("other_load_percent", seen.other_load_percent);
     let commits = run.figure("completed").unwrap_or(0.0);
     let per_commit = |value: f64| (commits > 0.0).then_some(value / commits);
     if let Some(whole) = &seen.sense.whole {
@@ -299,31 +306,31 @@ fn server_figures(run: &mut Run, load: &LoadResult, seen: &Seen, in_flight: f64)
     }
 }
 
-fn mean(measured: &[&Recorded], of: impl Fn(&Recorded) -> f64) -> Option<f64> {
+fn mean(measured: &[&Tick], of: impl Fn(&Tick) -> f64) -> Option<f64> {
     let sum: f64 = measured.iter().map(|tick| of(tick)).sum();
     (!measured.is_empty()).then(|| sum / measured.len() as f64)
 }
 
 /// Requests at the server in the mean: as many as there are clients, or as the guard lets in.
-fn in_flight(measured: &[&Recorded], clients: u32) -> f64 {
+fn in_flight(measured: &[&Tick], clients: u32) -> f64 {
     let guarded = mean(measured, |tick| tick.sample.in_flight_mean).filter(|in_flight| *in_flight > 0.0);
     guarded.unwrap_or(f64::from(clients))
 }
 
 /// What the guard did while it was measured.
-fn limits(run: &mut Run, measured: &[&Recorded]) {
+fn limits(run: &mut Run, measured: &[&Tick]) {
     run.set("limit_last", measured.last().map(|tick| f64::from(tick.decided)));
     run.set("limit_mean", mean(measured, |tick| f64::from(tick.sample.limit)));
 }
 
 /// The ticks between two instants of a load, in seconds from its start. The guard's clock is its own; the load
 /// begins with its first transaction, which the tick tells to a tenth of a second.
-pub fn during(ticks: &[Recorded], from_s: f64, to_s: f64) -> Vec<&Recorded> {
-    let is_busy = |tick: &&Recorded| tick.sample.completions > 0 || tick.sample.in_flight_max > 0;
+pub fn during(ticks: &[Tick], from_s: f64, to_s: f64) -> Vec<&Tick> {
+    let is_busy = |tick: &&Tick| tick.sample.completions > 0 || tick.sample.in_flight_max > 0;
     let Some(start) = ticks.iter().find(is_busy).map(|tick| tick.sample.start.as_secs_f64()) else {
         return Vec::new();
     };
-    let is_within = |tick: &&Recorded| {
+    let is_within = |tick: &&Tick| {
         let end = tick.sample.end.as_secs_f64() - start;
         end > from_s && end <= to_s
     };
@@ -335,15 +342,15 @@ mod tests {
     use super::*;
     use evenkeel_core::control::Sample;
 
-    fn tick(tenth: u64, in_flight_max: u32, decided: u32) -> Recorded {
+    fn tick(tenth: u64, in_flight_max: u32, decided: u32) -> Tick {
         let (start, end) = (Nanos::from_millis(100 * tenth), Nanos::from_millis(100 * tenth + 100));
         let sample = Sample { start, end, in_flight_max, limit: decided, ..Sample::default() };
-        Recorded { sample, decided, why: String::new() }
+        Tick { sample, decided }
     }
 
     #[test]
     fn ticks_count_from_the_first_transaction() {
-        let ticks: Vec<Recorded> = (0..30).map(|at| tick(at, u32::from(at >= 10), at as u32)).collect();
+        let ticks: Vec<Tick> = (0..30).map(|at| tick(at, u32::from(at >= 10), at as u32)).collect();
         let found: Vec<u32> = during(&ticks, 0.45, 0.75).iter().map(|tick| tick.decided).collect();
         assert_eq!(found, [14, 15, 16]);
         assert!(during(&ticks[..5], 0.0, 9.0).is_empty(), "nothing ever ran");
