@@ -13,6 +13,7 @@ mod census;
 mod cost;
 mod exempt;
 mod failover;
+mod ids;
 #[cfg(test)]
 mod loan_tests;
 mod loans;
@@ -26,9 +27,9 @@ mod tests;
 
 pub use census::{Census, TenantCensus, WaitReason};
 pub use cost::Costs;
+pub use ids::{SessionId, TenantId};
 pub use meter::Interval;
-pub use tenant::TenantId;
-pub use terms::{Admission, Caller, Ended, Loan, Notice, Options, Outcome, Rejection, SessionId};
+pub use terms::{Admission, Caller, Ended, Loan, Notice, Options, Outcome, Rejection};
 
 use crate::numbers::NumberMap;
 use evenkeel_core::Nanos;
