@@ -4,14 +4,10 @@
 //! waiting tenant with the smallest tag is served next. A tenant that was away starts at the tag served
 //! last, so that absence saves up no claim.
 
-use super::SessionId;
+use super::ids::{SessionId, TenantId};
 use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// A user or database whose sessions share a queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TenantId(u32);
 
 /// Place in a queue; also the order of arrival over all tenants.
 pub(super) type Ticket = u64;

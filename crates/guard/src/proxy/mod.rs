@@ -8,6 +8,7 @@
 
 mod account;
 mod arrivals;
+mod backend;
 mod kinds;
 mod link;
 mod names;

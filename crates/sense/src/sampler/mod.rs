@@ -5,14 +5,15 @@
 //! it. It costs some 0.3 ms of CPU a reading and 30 us more for each thread of the server, which is measured and recorded
 //! with the run.
 
+mod plan;
 mod probe;
 mod record;
 mod schedule;
 
+pub use plan::SensePlan;
 pub use record::{SenseRecord, SenseSample};
 pub use schedule::Schedule;
 
-use crate::cpu::{CpuSet, Domain};
 use crate::error::SenseError;
 use crate::own::{self, OwnReading};
 use evenkeel_core::Nanos;
@@ -21,28 +22,8 @@ use evenkeel_os::cpu::Affinity;
 use evenkeel_os::usage::{self, Whose};
 use probe::{Probe, Reading};
 use std::error::Error;
-use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-
-/// What to sample, and when.
-#[derive(Clone, Debug, Default)]
-pub struct SensePlan {
-    /// Domain of the server; `None` where it runs on another machine.
-    pub domain: Option<Domain>,
-    /// Process of the server, where it is known.
-    pub server_pid: Option<u32>,
-    /// CPUs that the generator is kept on; the sampling thread stays there too.
-    pub generator_cpus: Option<CpuSet>,
-    /// Data directory of the server, where it is on this machine.
-    pub data_dir: Option<PathBuf>,
-    /// From the start of the sampler to the start of the measured phase: the warm-up.
-    pub delay: Nanos,
-    /// Length of the measured phase.
-    pub duration: Nanos,
-    /// Whether to open hardware counters on the CPUs of the domain.
-    pub counters: bool,
-}
 
 /// A sampler at work. Dropping it ends its thread too, and throws the samples away.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 
 mod answer;
 mod error;
+mod execute;
 mod open;
 mod prepared;
 
@@ -34,8 +35,8 @@ pub(super) struct Session {
     reader: ResponseReader,
     inbox: Box<[u8]>,
     out: Vec<u8>,
-    /// Statements that the server keeps, the one used last at the end.
-    prepared: Vec<Prepared>,
+    /// Statements that the server keeps.
+    prepared: Prepared,
     warnings: u16,
     /// Whether it was hung up.
     is_over: bool,

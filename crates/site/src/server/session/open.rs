@@ -1,5 +1,6 @@
 //! A login makes a session of a connected channel.
 
+use super::prepared::Prepared;
 use super::{PIECE, ROW_MAX, Session, SessionError, receive, send};
 use crate::server::{Address, Target, TlsMode};
 use evenkeel_os::Channel;
@@ -33,7 +34,7 @@ impl Session {
             reader: ResponseReader::new(deprecate_eof, ROW_MAX).with_names(),
             inbox,
             out: Vec::new(),
-            prepared: Vec::new(),
+            prepared: Prepared::default(),
             warnings: 0,
             is_over: false,
         }

@@ -1,6 +1,5 @@
-//! What the thread itself uses during the measured phase, and what it tells while it runs.
+//! What the thread itself uses during the measured phase.
 
-use super::Worker;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::thread_cpu;
 use evenkeel_os::usage::context_switches;
@@ -28,12 +27,5 @@ impl Usage {
         let Some(first) = self.first else { return (Nanos::ZERO, 0) };
         let last = self.last.unwrap_or_else(|| (thread_cpu(), context_switches()));
         (last.0 - first.0, last.1.saturating_sub(first.1))
-    }
-}
-
-impl Worker<'_> {
-    /// Tells the gauges what there is to see.
-    pub(super) fn publish(&self) {
-        self.gauges.in_flight((self.busy + self.waiting.len()) as u64);
     }
 }
