@@ -13,8 +13,8 @@
 //! tmp_disk_tables, sort_merge_passes`, each with `_per_request`, and `threads_running_mean,
 //! threads_running_max`, by name; `attempts_set_aside`, how many attempts at its runs were disturbed more than those
 //! that stand; four columns for `session_wait_ms`, the mean over all requests of a run, and for `probe_wait_ms`, the part of
-//! the probe delay `mu_ms` that its threads waited for a CPU; four columns for `tau_undisturbed_ms`, over the stretches in which
-//! neighbours took nothing, and `undisturbed_percent`, the share of the measured time that these cover.
+//! the probe delay `mu_ms` that its threads waited for a CPU; four columns for `tau_undisturbed_ms`, of the requests that arrived
+//! outside of the neighbours' bursts, and `undisturbed_percent`, the share of the measured time that these cover.
 //!
 //! # Columns of the table of runs
 //!

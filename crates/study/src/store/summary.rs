@@ -127,7 +127,7 @@ pub struct CellSummary {
     /// The part of `mu_ms` in which the threads of the probe waited for a CPU, ms.
     #[serde(default)]
     pub probe_wait_ms: EstimateRecord,
-    /// Tau while nobody took anything of the server's CPUs; absent where neighbours cannot be seen, or where no request arrived in such
+    /// Tau of the requests that arrived outside of the bursts in which neighbours took of the server's CPUs; absent where neighbours cannot be seen, or where no request arrived in such
     /// a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undisturbed: Option<UndisturbedRecord>,
