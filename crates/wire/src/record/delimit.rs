@@ -12,13 +12,18 @@ impl Layout {
     pub fn delimit(&self, record: &[u8], out: &mut Vec<u8>) -> Result<usize, Reject> {
         let unknown = Reject { record_type: None, field: None, what: What::UnknownType };
         let index = self.type_of(record).ok_or(unknown)?;
+        self.delimit_as(index, record, out).map(|()| index)
+    }
+
+    /// The same of a record whose type is known by its index.
+    pub fn delimit_as(&self, index: usize, record: &[u8], out: &mut Vec<u8>) -> Result<(), Reject> {
         let before = out.len();
         let refused = |(field, what)| Reject { record_type: Some(index), field, what };
         let done = self.fields(&self.types()[index], record, out).map_err(refused);
         if done.is_err() {
             out.truncate(before);
         }
-        done.map(|()| index)
+        done
     }
 
     fn fields(&self, of: &RecordType, record: &[u8], out: &mut Vec<u8>) -> Result<(), (Option<usize>, What)> {

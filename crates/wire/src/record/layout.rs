@@ -108,13 +108,23 @@ impl Layout {
         self.delimiter
     }
 
+    /// What its text may hold.
+    pub fn charset(&self) -> Charset {
+        self.charset
+    }
+
+    /// Whether a record may end within its last field.
+    pub fn is_ragged(&self) -> bool {
+        self.ragged
+    }
+
     /// Bytes of the longest record.
     pub fn longest(&self) -> usize {
         self.types.iter().map(RecordType::length).max().unwrap_or(0)
     }
 
     /// Place of the bytes that tell a record's type.
-    pub(super) fn tell(&self) -> Option<Range<usize>> {
+    pub fn tell(&self) -> Option<Range<usize>> {
         self.tell.clone()
     }
 
