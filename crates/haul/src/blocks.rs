@@ -4,9 +4,9 @@ use memchr::memrchr;
 use std::io::{self, Read};
 
 /// Bytes of a block, about: large enough that handing over costs nothing, small enough that many fit into a cache.
-pub const BLOCK: usize = 1 << 20;
+pub const BLOCK: usize = if cfg!(test) { 1 << 16 } else { 1 << 20 };
 /// A record that is longer than this is cut; no layout has such records, so that its pieces are refused.
-const LONGEST: usize = 8 << 20;
+const LONGEST: usize = 8 * BLOCK;
 
 /// How records are parted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

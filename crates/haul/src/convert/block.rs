@@ -4,6 +4,7 @@ use crate::blocks::records;
 use crate::input::Input;
 use crate::keys::{KeysOfBlock, Place, Repeat};
 use crate::layout::LayoutFile;
+use evenkeel_wire::record::Reject;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -69,9 +70,19 @@ impl Converted {
     }
 }
 
+/// Which way records go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Records of fixed width become delimited lines.
+    Delimit,
+    /// Delimited lines become records of fixed width, of the type with this index.
+    Widen(usize),
+}
+
 /// What all blocks of an input have in common.
 pub(super) struct Context<'a> {
     pub file: &'a LayoutFile,
+    pub direction: Direction,
     /// All inputs, to name the one where a record was before.
     pub inputs: &'a [Input],
     /// Number of this input among them.
@@ -88,20 +99,26 @@ impl Context<'_> {
         for (at, record) in records(block, self.file.separator) {
             let place = offset + at as u64;
             into.tally.records += 1;
-            let index = layout.type_of(record);
             if let Some(repeat) = repeats.next_if(|repeat| repeat.offset == place) {
                 self.repeat(repeat, record, into);
                 continue;
             }
-            let lines = &mut into.lines[index.unwrap_or(0)];
-            let done = match index {
-                Some(index) => layout.delimit_as(index, record, lines).map(|()| index),
-                None => layout.delimit(record, lines),
-            };
-            match done {
+            match self.line(record, &mut into.lines) {
                 Ok(index) => into.tally.lines[index] += 1,
                 Err(reject) => self.reject(place, &reject.explain(layout), record, into),
             }
+        }
+    }
+
+    /// Makes a line of a record, among those of its type, whose index it says.
+    fn line(&self, record: &[u8], lines: &mut [Vec<u8>]) -> Result<usize, Reject> {
+        let layout = &self.file.layout;
+        match (self.direction, layout.type_of(record)) {
+            (Direction::Widen(index), _) => layout.widen(index, record, &mut lines[index]).map(|()| index),
+            (Direction::Delimit, Some(index)) => {
+                layout.delimit_as(index, record, &mut lines[index]).map(|()| index)
+            }
+            (Direction::Delimit, None) => layout.delimit(record, &mut lines[0]),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A conversion of many inputs into a folder.
 
-use super::block::{Context, Converted};
-use super::output::{self, Output};
+use super::block::{Context, Converted, Direction};
+use super::output::{self, Output, Told};
 use super::pool::{self, Sink, Work};
 use super::{Done, Progress, Step};
 use crate::HaulError;
@@ -29,7 +29,9 @@ pub enum Duplicates {
 pub struct Job<'a> {
     /// Where the fields are.
     pub file: &'a LayoutFile,
-    /// What is read. Pipes are to be kept in files first.
+    /// Which way.
+    pub direction: Direction,
+    /// What is read: files, since a rerun and the search for duplicates read them again.
     pub inputs: Vec<Input>,
     /// The folder of the outputs.
     pub into: &'a Path,
@@ -80,20 +82,22 @@ impl Job<'_> {
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Done, HaulError> {
         let identity = Identity::of(input.path());
-        let Opened { stream, read, identity: opened, .. } = {
-            let mut nobody = |_: &_| {};
-            let at = Output::open(self.into, input, self.file, (identity, rules), &mut nobody)?.offset();
-            input::open(input, at)?
-        };
+        let mut output = Output::open(
+            self.into,
+            input,
+            &output::names(input, self.file, self.direction),
+            (identity, rules),
+        )?;
+        let Opened { stream, read, identity: opened, .. } = input::open(input, output.offset())?;
         if opened != identity {
-            return Err(self.changed(input, 0));
+            return Err(self.changed(input, output.offset()));
         }
-        let mut told = |tally: &_| tell(&output::sum(before, tally, read.load(Ordering::Relaxed)));
-        let mut output = Output::open(self.into, input, self.file, (identity, rules), &mut told)?;
+        let mut tell = |tally: &_| tell(&output::sum(before, tally, read.load(Ordering::Relaxed)));
         let blocks = Blocks::new(stream, self.file.separator, output.offset());
-        let context = Context { file: self.file, inputs: &self.inputs, input: number };
-        let work = Lines { context, repeated };
-        let done = pool::run(blocks, input.path(), &work, &mut output, self.stop);
+        let context =
+            Context { file: self.file, direction: self.direction, inputs: &self.inputs, input: number };
+        let mut told = Told { output: &mut output, tell: &mut tell };
+        let done = pool::run(blocks, input.path(), &Lines { context, repeated }, &mut told, self.stop);
         if done.is_err() {
             output.note()?;
         }
@@ -113,7 +117,7 @@ impl Job<'_> {
     /// Which records came before; `None` where nobody asks.
     fn repeated(&self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Option<Repeated>, HaulError> {
         let has_key = self.file.layout.types().iter().any(|each| !each.key.is_empty());
-        if self.duplicates == Duplicates::Keep || !has_key {
+        if self.duplicates == Duplicates::Keep || !has_key || self.direction != Direction::Delimit {
             return Ok(None);
         }
         let mut keys = Keys::new(self.into)?;
@@ -121,7 +125,8 @@ impl Job<'_> {
         let mut longest = 0;
         for (number, input) in (0_u16..).zip(&self.inputs) {
             let Opened { stream, read, .. } = input::open(input, 0)?;
-            let context = Context { file: self.file, inputs: &self.inputs, input: number };
+            let context =
+                Context { file: self.file, direction: self.direction, inputs: &self.inputs, input: number };
             let blocks = Blocks::new(stream, self.file.separator, 0);
             let before = progress.read;
             let mut sink = KeySink {
@@ -143,7 +148,14 @@ impl Job<'_> {
 
     /// What decides what becomes of a record, as a number.
     fn rules(&self) -> u64 {
-        let text = format!("{:?} {:?} {}", self.duplicates, self.file.separator, self.file.text);
+        let text = format!(
+            "{:?} {:?} {:?} {:?} {}",
+            self.direction,
+            self.duplicates,
+            self.file.layout.is_ragged(),
+            self.file.separator,
+            self.file.text
+        );
         xxh3_64(text.as_bytes())
     }
 

@@ -8,8 +8,11 @@ mod pool;
 mod progress;
 mod stream;
 
-pub use block::Tally;
+pub use block::{Direction, Tally};
 pub use done::Done;
 pub use job::{Duplicates, Job};
 pub use progress::{Progress, Step};
 pub use stream::to_stream;
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The files that an input becomes, under hidden names until they are whole.
 
-use super::block::Converted;
+use super::block::{Converted, Direction};
 use super::done::{self, Checkpoint, Done};
 use super::pool::Sink;
 use super::{Progress, Tally};
@@ -13,7 +13,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Bytes of the input from one checkpoint to the next: what a kill costs at most.
-const CHECKPOINT: u64 = 64 << 20;
+const CHECKPOINT: u64 = if cfg!(test) { 1 << 18 } else { 64 << 20 };
 
 /// One output file.
 struct Part {
@@ -24,23 +24,27 @@ struct Part {
 }
 
 /// All outputs of an input: one for each record type, and the rejects.
-pub(super) struct Output<'a> {
+pub(super) struct Output {
     parts: Vec<Part>,
     checkpoint: PathBuf,
     done: PathBuf,
     /// How far it is.
     at: Checkpoint,
     next_checkpoint: u64,
-    /// Told after every block.
+}
+
+/// Outputs, and who is told after every block what became of the records.
+pub(super) struct Told<'a> {
+    pub output: &'a mut Output,
     pub tell: &'a mut (dyn FnMut(&Tally) + Send),
 }
 
 /// Names of the outputs of an input in a folder: lines by record type, then the rejects.
-pub(super) fn names(input: &Input, file: &LayoutFile) -> Vec<String> {
-    let stem = input.stem();
+pub(super) fn names(input: &Input, file: &LayoutFile, direction: Direction) -> Vec<String> {
+    let (stem, ending) = (input.stem(), if direction == Direction::Delimit { "csv" } else { "fixed" });
     let lines = match file.layout.types() {
-        [_] => vec![format!("{stem}.csv")],
-        types => types.iter().map(|each| format!("{stem}.{}.csv", each.name)).collect(),
+        [_] => vec![format!("{stem}.{ending}")],
+        types => types.iter().map(|each| format!("{stem}.{}.{ending}", each.name)).collect(),
     };
     lines.into_iter().chain([format!("{stem}.rejects")]).collect()
 }
@@ -54,16 +58,14 @@ pub(super) fn finished(into: &Path, input: &Input, rules: u64) -> Option<Done> {
     (same && found.rules == rules && found.outputs.iter().all(there)).then_some(found)
 }
 
-impl<'a> Output<'a> {
+impl Output {
     /// Opens the outputs, and goes on where an earlier run was ended.
     pub fn open(
         into: &Path,
         input: &Input,
-        file: &LayoutFile,
+        names: &[String],
         (identity, rules): (Option<Identity>, u64),
-        tell: &'a mut (dyn FnMut(&Tally) + Send),
     ) -> Result<Self, HaulError> {
-        let names = names(input, file);
         let mut parts = names.iter().map(|name| Part::open(into, name)).collect::<Result<Vec<_>, _>>()?;
         let checkpoint = into.join(format!(".{}.progress", input.stem()));
         let fresh = Checkpoint {
@@ -81,7 +83,7 @@ impl<'a> Output<'a> {
         }
         let next_checkpoint = at.offset + CHECKPOINT;
         let done = into.join(format!("{}.done", input.stem()));
-        Ok(Self { parts, checkpoint, done, at, next_checkpoint, tell })
+        Ok(Self { parts, checkpoint, done, at, next_checkpoint })
     }
 
     /// Bytes of the input that are done, unpacked.
@@ -114,8 +116,8 @@ impl<'a> Output<'a> {
     }
 }
 
-impl Sink<Converted> for Output<'_> {
-    fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
+impl Output {
+    fn add(&mut self, block: &Converted) -> Result<(), HaulError> {
         for (part, bytes) in self.parts.iter_mut().zip(block.lines.iter().chain([&block.rejects])) {
             part.write(bytes)?;
         }
@@ -126,7 +128,14 @@ impl Sink<Converted> for Output<'_> {
             self.next_checkpoint = block.end + CHECKPOINT;
             self.note()?;
         }
-        (self.tell)(&self.at.tally);
+        Ok(())
+    }
+}
+
+impl Sink<Converted> for Told<'_> {
+    fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
+        self.output.add(block)?;
+        (self.tell)(&self.output.at.tally);
         Ok(())
     }
 }

@@ -18,8 +18,6 @@ pub struct Progress {
 /// A step of a conversion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Step {
-    /// What a pipe says is kept in a file, since it has to be read twice.
-    Keeping,
     /// Records that come twice are looked for.
     Keys,
     /// Records become lines.

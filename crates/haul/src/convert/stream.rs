@@ -1,6 +1,6 @@
 //! A conversion of one input into streams: for pipes. Nothing is looked for twice and nothing goes on.
 
-use super::block::{Context, Converted};
+use super::block::{Context, Converted, Direction};
 use super::pool::{self, Sink, Work};
 use super::{Progress, Step, Tally};
 use crate::HaulError;
@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 /// # Errors
 /// Anything that cannot be read or written.
 pub fn to_stream(
-    file: &LayoutFile,
+    (file, direction): (&LayoutFile, Direction),
     input: &Input,
     (lines, lines_path): (&mut (dyn Write + Send), &Path),
     (rejects, rejects_path): (&mut (dyn Write + Send), &Path),
@@ -26,7 +26,7 @@ pub fn to_stream(
 ) -> Result<Tally, HaulError> {
     let Opened { stream, size, read, .. } = input::open(input, 0)?;
     let inputs = [input.clone()];
-    let work = Plain(Context { file, inputs: &inputs, input: 0 });
+    let work = Plain(Context { file, direction, inputs: &inputs, input: 0 });
     let mut progress = Progress { step: Step::Lines, total: size, ..Progress::default() };
     let mut told = |tally: &Tally| {
         progress.read = read.load(Ordering::Relaxed);
@@ -34,6 +34,7 @@ pub fn to_stream(
         tell(&progress);
     };
     let mut sink = Streams {
+        index: if let Direction::Widen(index) = direction { index } else { 0 },
         outs: [(lines, lines_path.to_owned()), (rejects, rejects_path.to_owned())],
         tally: Tally::default(),
         tell: &mut told,
@@ -57,6 +58,8 @@ impl Work for Plain<'_> {
 }
 
 struct Streams<'a> {
+    /// Index of the type whose lines are written.
+    index: usize,
     /// Lines and rejects, with their names.
     outs: [(&'a mut (dyn Write + Send), PathBuf); 2],
     tally: Tally,
@@ -65,7 +68,7 @@ struct Streams<'a> {
 
 impl Sink<Converted> for Streams<'_> {
     fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
-        for ((out, path), bytes) in self.outs.iter_mut().zip([&block.lines[0], &block.rejects]) {
+        for ((out, path), bytes) in self.outs.iter_mut().zip([&block.lines[self.index], &block.rejects]) {
             out.write_all(bytes).map_err(HaulError::io("write", path))?;
         }
         self.tally.add(&block.tally);
