@@ -1,4 +1,4 @@
-//! The bus of a host that is alone: its own messages come back to it.
+//! A host that is alone has this bus, on which its own messages come back to it.
 
 use super::{BusError, Carrier, Piece};
 use std::time::Duration;

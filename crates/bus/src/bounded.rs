@@ -1,4 +1,4 @@
-//! A carrier that may hang, as storage does, behind a thread that waits for it.
+//! A carrier that may hang, as storage does, stands behind a thread, so that nobody else waits for it without a bound.
 
 use super::{BusError, Carrier, Piece};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};

@@ -1,4 +1,4 @@
-//! What carries messages between members, whatever it is.
+//! A carrier takes messages from member to member; this is what a bus asks of any of them.
 
 use super::BusError;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Why a bus does not open, or does not carry, and what an operator can do about it.
+//! An error says why a bus does not open or does not carry, and what an operator can do about it.
 
 use super::slot::SLOTS_MAX;
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ pub enum BusError {
     /// The file cannot be used.
     #[error("slot file {path}: {error}")]
     File {
-        /// The file.
+        /// The slot file as the command line named it.
         path: PathBuf,
         /// What the system answered.
         error: std::io::Error,
@@ -26,7 +26,7 @@ pub enum BusError {
     /// The file is something else.
     #[error("{path} is no slot file: {why}")]
     NotSlots {
-        /// The file.
+        /// The file or device that was taken for a slot file.
         path: PathBuf,
         /// What in it shows that it is something else.
         why: &'static str,
@@ -57,7 +57,7 @@ pub enum BusError {
     /// What to log in with cannot be read.
     #[error("cannot read what to log in with from {path}: {error}")]
     Login {
-        /// The file.
+        /// The file that was to hold the account, the token or the key.
         path: PathBuf,
         /// What the system answered.
         error: std::io::Error,
@@ -90,6 +90,9 @@ impl BusError {
             Self::Locked(path) => {
                 format!("find out who holds it (`lslocks | grep {}`), or name another file", path.display())
                     .into()
+            }
+            Self::Address(address) if !address.is_ascii() => {
+                "write the host's name in ASCII, as DNS has it: it begins with xn--".into()
             }
             Self::Address(_) => {
                 "nats://HOST:PORT or tls://HOST:PORT; what to log in with goes into a file (--bus-login)"

@@ -1,4 +1,4 @@
-//! What hosts report to each other, period by period, with no host above them.
+//! Hosts report to each other, period by period, and there is no host above them.
 //!
 //! A [`Bus`] sends this member's reports and knows the latest of every other member, with its age by this host's clock: a
 //! [`Message`] has a sequence number and no instant. A [`Carrier`] takes it to the others: a file of slots ([`slot`]), which
@@ -6,7 +6,7 @@
 //!
 //! A member is a name, and each start of it is an incarnation. Before its first report a member listens: where its name is
 //! live already it does not start. Should two of one name meet later, the younger one falls silent.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod alone;
 mod bounded;

@@ -1,4 +1,4 @@
-//! A member: it listens before it joins, reports, hears the others, and says that it leaves.
+//! A member listens before it joins, reports, hears the others, and says when it leaves.
 
 use super::bounded::Bounded;
 use super::message;

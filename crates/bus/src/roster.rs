@@ -1,4 +1,4 @@
-//! Which members were heard, what they reported, and how long ago.
+//! The roster knows which members were heard, what they reported, and how long ago.
 
 use super::Piece;
 use super::message::{Dropped, Message, token};
@@ -44,7 +44,7 @@ impl Identity {
 /// The latest message of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heard {
-    /// The message.
+    /// The message as it came.
     pub message: Message,
     /// How long ago it was heard here.
     pub age: Nanos,

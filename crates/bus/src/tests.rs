@@ -1,4 +1,4 @@
-//! Members on one slot file, and two of one name.
+//! Members meet on one slot file, two of them under one name.
 
 use super::message::tests::message;
 use super::slot::Slots;

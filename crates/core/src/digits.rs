@@ -1,6 +1,6 @@
 //! Numbers as people read them: three significant digits, and all digits of whole numbers from 1,000.
 
-/// The nearest.
+/// Rounded to the nearest, for an estimate.
 pub fn nearest(value: f64) -> String {
     rounded(value, f64::round)
 }

@@ -15,12 +15,12 @@ impl Nanos {
     /// The largest value; used as "never".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// From microseconds.
+    /// A duration of whole microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// From milliseconds.
+    /// A duration of whole milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
@@ -35,17 +35,17 @@ impl Nanos {
         Self((secs * 1e9).round() as u64)
     }
 
-    /// In seconds.
+    /// The duration in seconds, with their fraction.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// In milliseconds.
+    /// The duration in milliseconds, with their fraction.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// In microseconds.
+    /// The duration in microseconds, with their fraction.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }

@@ -89,7 +89,7 @@ impl Child {
         }
     }
 
-    /// Its process.
+    /// The process, which no other one of its number is taken for.
     pub fn id(&self) -> ProcessId {
         self.id
     }

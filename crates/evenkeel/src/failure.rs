@@ -13,12 +13,13 @@ use evenkeel_site::elsewhere::ElsewhereError;
 use evenkeel_site::sandbox::SandboxError;
 use evenkeel_site::server::TargetError;
 use evenkeel_study::profile::StudyError;
+use evenkeel_study::published::PublishedError;
 use evenkeel_study::store::StoreError;
 use std::borrow::Cow;
 use std::fmt;
 use std::process::ExitCode;
 
-/// A finding.
+/// Exit code of a finding: the command did what it was asked, and the answer is a bad one.
 pub const FINDING: u8 = 1;
 /// Wrong use or configuration.
 pub const WRONG_USE: u8 = 2;
@@ -84,17 +85,9 @@ fn stopped(error: &anyhow::Error) -> Option<String> {
 
 /// `error:` the cause, `while:` what was going on, `hint:` the way out.
 fn render(error: &anyhow::Error) -> String {
-    let hint = error.downcast_ref::<Hint>().map(ToString::to_string).or_else(|| known_hint(error));
-    let chain: Vec<String> =
-        error.chain().map(ToString::to_string).filter(|text| hint.as_ref() != Some(text)).collect();
-    // A typed error often repeats its source at its end; the longer of the two says more.
-    let mut told: Vec<&String> = Vec::new();
-    for text in &chain {
-        if !told.iter().any(|before| before.ends_with(text.as_str())) {
-            told.push(text);
-        }
-    }
-    let cause = told.pop().map_or("unknown", String::as_str);
+    let hint = hint(error);
+    let mut told = told(error, hint.as_ref());
+    let cause = told.pop().unwrap_or_else(|| "unknown".to_owned());
     let mut text = format!("error: {cause}\n");
     for context in told {
         text.push_str(&format!("  while: {context}\n"));
@@ -103,6 +96,28 @@ fn render(error: &anyhow::Error) -> String {
         text.push_str(&format!("  hint: {hint}\n"));
     }
     text
+}
+
+/// The same in one line, without the way out.
+pub fn line(error: &anyhow::Error) -> String {
+    told(error, hint(error).as_ref()).join(": ")
+}
+
+/// What an error and its causes say, the last cause at the end.
+fn told(error: &anyhow::Error, hint: Option<&String>) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for text in error.chain().map(ToString::to_string).filter(|text| hint != Some(text)) {
+        // A typed error often repeats its source at its end; the longer of the two says more.
+        if !told.iter().any(|before| before.ends_with(text.as_str())) {
+            told.push(text);
+        }
+    }
+    told
+}
+
+/// The way out, where somebody has named one or the library knows it.
+pub fn hint(error: &anyhow::Error) -> Option<String> {
+    error.downcast_ref::<Hint>().map(ToString::to_string).or_else(|| known_hint(error))
 }
 
 /// What the libraries' own errors know about the way out.
@@ -114,6 +129,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<CopyError>().and_then(CopyError::hint),
             cause.downcast_ref::<LoadError>().and_then(LoadError::hint),
             cause.downcast_ref::<StoreError>().and_then(StoreError::hint),
+            cause.downcast_ref::<PublishedError>().and_then(PublishedError::hint),
             cause.downcast_ref::<FileError>().and_then(FileError::hint),
             cause.downcast_ref::<FuseError>().and_then(FuseError::hint),
             cause.downcast_ref::<ElsewhereError>().and_then(ElsewhereError::hint),
@@ -167,5 +183,6 @@ mod tests {
     fn a_source_that_is_told_already_is_not_told_twice() {
         let error = anyhow!("no such file").context("cannot read x: no such file");
         assert_eq!(render(&error), "error: cannot read x: no such file\n");
+        assert_eq!(line(&error.context("measuring")), "measuring: cannot read x: no such file");
     }
 }

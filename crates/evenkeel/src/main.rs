@@ -2,6 +2,7 @@
 //!
 //! The only place that prints and ends the process. Exit codes: 0 done, 1 a finding, 2 wrong use or configuration, 3 the
 //! measurement is not valid, 130 or 143 stopped by Ctrl-C or SIGTERM (`signals`).
+#![forbid(unsafe_code)]
 
 mod arguments;
 mod caveats;

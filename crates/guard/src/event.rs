@@ -35,7 +35,7 @@ pub enum Event {
     },
     /// The controller or a sensor failed. This comes once, until all is well again.
     Fault {
-        /// What failed.
+        /// What failed, and how.
         fault: Fault,
         /// The limit that is kept.
         limit: u32,

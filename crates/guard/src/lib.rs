@@ -1,5 +1,5 @@
 //! Holds transactions back; it never loses, reorders or alters what passes.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod admission;
 pub mod control;

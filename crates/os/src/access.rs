@@ -1,4 +1,4 @@
-//! Who may connect to a unix socket: its mode and its group.
+//! Mode and group of a unix socket decide who may connect to it.
 
 use super::check;
 use std::ffi::CString;

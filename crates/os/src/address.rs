@@ -1,4 +1,4 @@
-//! Where a guard listens, and where its server does.
+//! An address says where somebody listens: at a TCP port of a machine, or at a unix socket.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,9 +9,9 @@ use std::str::FromStr;
 pub enum Address {
     /// Host name or number, and port.
     Tcp {
-        /// Host.
+        /// Name of the host or its number, without brackets.
         host: String,
-        /// Port.
+        /// Number of the TCP port.
         port: u16,
     },
     /// File of the socket.

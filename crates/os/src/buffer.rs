@@ -1,4 +1,4 @@
-//! Memory for the bytes of an I/O.
+//! A buffer is the memory that the bytes of an I/O lie in, aligned as direct I/O wants it.
 
 /// Buffers begin at a multiple of this, which direct I/O on any disk takes.
 pub const ALIGNMENT: usize = 4_096;
@@ -12,7 +12,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Zeroes.
+    /// A buffer of so many bytes, all of them zero.
     pub fn zeroed(length: usize) -> Self {
         if length == 0 {
             return Self::default();
@@ -32,7 +32,7 @@ impl Buffer {
         self.bytes.len().saturating_sub(ALIGNMENT)
     }
 
-    /// A copy.
+    /// A buffer with a copy of these bytes.
     pub fn from_slice(bytes: &[u8]) -> Self {
         let mut buffer = Self::zeroed(bytes.len());
         buffer.as_mut_slice().copy_from_slice(bytes);
@@ -49,7 +49,7 @@ impl Buffer {
         self.length == 0
     }
 
-    /// The bytes.
+    /// The bytes up to [`Buffer::len`].
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[self.start..self.start + self.length]
     }

@@ -1,4 +1,4 @@
-//! A stream socket that waits, with TLS on it or without: for one conversation at a time.
+//! A channel is a stream socket that waits, with TLS on it or without, for one conversation at a time.
 
 use super::check;
 use crate::tls::TlsSetup;

@@ -1,5 +1,5 @@
-//! The one place that reads clocks. In whole nanoseconds, which need no normalising as `Instant`s do: they are read several times
-//! a request.
+//! This is the one place that reads clocks. They count whole nanoseconds, which need no normalising as `Instant`s do: they are read
+//! several times a request.
 #![allow(clippy::disallowed_methods)]
 
 use evenkeel_core::Nanos;

@@ -1,4 +1,4 @@
-//! Locks between processes.
+//! A lock or a device that somebody else holds for a moment only is tried again for half a second.
 
 use crate::try_lock;
 use std::fs::File;

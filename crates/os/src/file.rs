@@ -1,4 +1,4 @@
-//! Files and block devices: what std has no words for.
+//! Files and block devices can do more than std has words for: holes, space, locks, direct I/O.
 
 use super::check;
 use std::ffi::CString;
@@ -86,6 +86,22 @@ fn set_lock(file: &File, kind: libc::c_int) -> io::Result<()> {
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     // SAFETY: the lock lives through the call.
     check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) }).map(|_| ())
+}
+
+/// Whether another process holds a write lock (`fcntl`) on any part of the file.
+pub fn is_locked(file: &File) -> bool {
+    // SAFETY: all zeroes are a valid flock: the whole file, from its start.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_RDLCK as libc::c_short;
+    // SAFETY: the descriptor is open, and F_GETLK fills in the lock that the pointer leads to.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
+    asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
+}
+
+/// Lets both files share their blocks until one is written; false where the file system cannot.
+pub fn share_blocks(from: &File, to: &File) -> bool {
+    // SAFETY: both descriptors are open while they are borrowed, and FICLONE takes a descriptor as its only argument.
+    unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONE, from.as_raw_fd()) == 0 }
 }
 
 /// What direct I/O asks for; `None` where the kernel does not say.

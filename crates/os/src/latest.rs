@@ -1,4 +1,4 @@
-//! The latest value of something that changes, from the loop that has it to the threads that show it.
+//! A loop puts the latest value of something that changes here, and the threads that show it take it from here.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

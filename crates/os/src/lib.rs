@@ -1,12 +1,18 @@
-//! System calls behind safe types: sockets without waiting, one that waits (`Channel`), and their TLS, epoll, a way to wake a thread, files by io_uring,
-//! memory that processes share, clocks. It knows nothing of databases.
+//! All system calls stand here behind safe types, and all unsafe code with them.
+//!
+//! There are sockets that never wait and one that does (`Channel`), their TLS, ways to wait for them (`Poller`, `poll`) and to wake
+//! who waits (`Wake`); files by io_uring (`Ring`), locks and memory that processes share; other processes (`process`) and what a child
+//! does first (`Birth`); CPUs, accounts and counters of the kernel (`cpu`, `usage`, `open_event`); the terminal and the clocks. It knows
+//! nothing of databases.
 
 mod access;
 pub mod address;
 mod alone;
+mod arguments;
 mod buffer;
 mod channel;
 pub mod clock;
+pub mod cpu;
 mod exclusive;
 pub mod file;
 pub mod latest;
@@ -17,21 +23,28 @@ mod listener;
 mod lock;
 mod mount;
 mod pass;
+mod perf;
+mod poll;
 mod poller;
+pub mod process;
+mod scheduling;
 mod shared;
 mod socket;
 mod space;
 pub mod stop;
+pub mod terminal;
 pub mod tls;
 pub mod tools;
 mod torn;
 mod uring;
+pub mod usage;
 mod wake;
 mod whole;
 mod work;
 
 pub use access::{Access, group_id};
-pub use alone::alone;
+pub use alone::{Birth, alone};
+pub use arguments::change_arguments;
 pub use buffer::{ALIGNMENT, Buffer};
 pub use channel::{Cable, Channel};
 pub use exclusive::{exclusive, open_busy};
@@ -39,7 +52,10 @@ pub use listener::Listener;
 pub use lock::{try_lock, unlock};
 pub use mount::unmount;
 pub use pass::{receive_with, send_with};
+pub use perf::open_event;
+pub use poll::{Awaited, poll};
 pub use poller::{Interest, Poller, Ready};
+pub use scheduling::wake_promptly;
 pub use shared::SharedWords;
 pub use socket::{Endpoint, PARTS, Socket};
 pub use space::{free_bytes, is_control_groups};
@@ -59,16 +75,6 @@ use direct;
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
-}
-
-/// How often this thread has stopped by itself to wait for something; not counted is when others took its CPU.
-pub fn waits() -> i64 {
-    // SAFETY: all zeroes are a valid rusage; the call writes it and nothing else.
-    unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
-        usage.ru_nvcsw
-    }
 }
 
 /// Asks for as many descriptors as the system allows: every session has two. Where it refuses, sessions
@@ -112,6 +118,12 @@ pub fn serve_file_systems() -> io::Result<()> {
 pub fn user() -> (u32, u32) {
     // SAFETY: system calls without arguments that cannot fail.
     unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+/// The user who started this process, also where it acts as another one.
+pub fn real_user() -> u32 {
+    // SAFETY: a system call without arguments that cannot fail.
+    unsafe { libc::getuid() }
 }
 
 #[cfg(test)]

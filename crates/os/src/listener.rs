@@ -1,4 +1,4 @@
-//! Where clients arrive.
+//! A listener is where clients arrive, at a TCP port or a unix socket.
 
 use super::socket::{Endpoint, Socket};
 use super::{Access, check, try_lock};

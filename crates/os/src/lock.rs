@@ -1,4 +1,4 @@
-//! A lock on a file between processes.
+//! One process at a time can have the lock on a file.
 
 use super::check;
 use std::io;

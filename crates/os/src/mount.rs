@@ -1,4 +1,4 @@
-//! Taking file systems down.
+//! File systems that were mounted can be taken down again.
 
 use super::check;
 use std::ffi::CString;

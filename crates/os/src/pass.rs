@@ -1,4 +1,4 @@
-//! Descriptors on their way from one process to another.
+//! One process can send open descriptors to another, beside bytes.
 
 use super::{Socket, check};
 use std::io::{self, ErrorKind, Read};

@@ -1,4 +1,4 @@
-//! Waiting for sockets: epoll, edge-triggered, so that nothing is changed between requests.
+//! A poller waits for sockets by epoll, edge-triggered, so that nothing is changed between requests.
 //!
 //! Time comes from a timer that is one more descriptor and stays armed while sockets wake the thread: a
 //! time-out of the wait itself would start and cancel a timer for every request.
@@ -62,7 +62,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// One whose timer, under the token `timer`, fires that often; for zero it waits for [`Poller::fire_in`].
+    /// One whose timer, under the token `timer`, fires that often; for zero it waits for [`Poller::fire_in`] or [`Poller::fire_at`].
     pub fn new(every: Nanos, timer: u64) -> io::Result<Self> {
         // SAFETY: system calls without pointers; the descriptors they give are owned by nobody else.
         let (epoll, clock) = unsafe {
@@ -83,15 +83,27 @@ impl Poller {
         self.set(if off { Nanos::ZERO } else { after.max(Nanos(1)) }, Nanos::ZERO)
     }
 
+    /// Lets the timer fire once, at this instant on the monotonic clock, and not when it would have fired before. It need not be read
+    /// afterwards: setting it again clears it.
+    pub fn fire_at(&self, due: Nanos) -> io::Result<()> {
+        self.set_timer(libc::TFD_TIMER_ABSTIME, due, Nanos::ZERO)
+    }
+
     /// Zero as the first instant stops it.
     fn set(&self, first: Nanos, every: Nanos) -> io::Result<()> {
+        self.set_timer(0, first, every)
+    }
+
+    fn set_timer(&self, flags: libc::c_int, first: Nanos, every: Nanos) -> io::Result<()> {
         let time = |time: Nanos| libc::timespec {
             tv_sec: (time.0 / 1_000_000_000) as libc::time_t,
             tv_nsec: (time.0 % 1_000_000_000) as libc::c_long,
         };
         let time = libc::itimerspec { it_interval: time(every), it_value: time(first) };
         // SAFETY: the time lives through the call; the old one is not asked for.
-        check(unsafe { libc::timerfd_settime(self.timer.as_raw_fd(), 0, &raw const time, ptr::null_mut()) })?;
+        check(unsafe {
+            libc::timerfd_settime(self.timer.as_raw_fd(), flags, &raw const time, ptr::null_mut())
+        })?;
         Ok(())
     }
 

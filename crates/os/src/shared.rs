@@ -1,4 +1,4 @@
-//! Numbers in a file that several processes have in memory at the same time.
+//! Several processes have the numbers of one file in memory at the same time.
 
 use super::torn;
 use std::fs::File;
@@ -49,7 +49,7 @@ impl SharedWords {
         self.file.metadata().is_ok_and(|found| found.len() >= bytes)
     }
 
-    /// The words.
+    /// The words, which other processes may change at any time.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is that long, page-aligned, and lives as long as self; any bytes are a valid AtomicU64.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.words) }

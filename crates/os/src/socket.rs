@@ -1,4 +1,4 @@
-//! Stream sockets without waiting.
+//! These stream sockets never wait: whoever uses them waits for all of them at once, by a poller.
 
 use super::{check, direct};
 use crate::address::Address;
@@ -165,11 +165,27 @@ impl Socket {
         if endpoint.family() != libc::AF_UNIX {
             socket.prompt()?;
         }
+        socket.reach(endpoint)?;
+        Ok(socket)
+    }
+
+    /// As [`Socket::connect`], and whether it is connected already; it sends at once what is sent, and never asks whether the other
+    /// machine is there.
+    pub fn dial(endpoint: &Endpoint) -> io::Result<(Self, bool)> {
+        let socket = endpoint.socket()?;
+        if endpoint.family() != libc::AF_UNIX {
+            socket.set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+        }
+        let connected = socket.reach(endpoint)?;
+        Ok((socket, connected))
+    }
+
+    fn reach(&self, endpoint: &Endpoint) -> io::Result<bool> {
         let address = (&raw const endpoint.storage).cast();
         // SAFETY: the address lives through the call and `length` bytes of it are initialised.
-        match check(unsafe { libc::connect(socket.as_raw_fd(), address, endpoint.length) }) {
-            Ok(_) => Ok(socket),
-            Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket),
+        match check(unsafe { libc::connect(self.as_raw_fd(), address, endpoint.length) }) {
+            Ok(_) => Ok(true),
+            Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -1,4 +1,4 @@
-//! Room on a file system, and what kind it is.
+//! A file system is asked how much room it has left, and whether it is one of control groups.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! One switch that ends long work early and in good order.
+//! One switch ends long work early and in good order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Programs of the system that know devices and file systems.
+//! Programs of the system are run that know devices and file systems.
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,7 +14,7 @@ pub enum ToolError {
     /// It could not be started.
     #[error("starting {program}")]
     Start {
-        /// Its name.
+        /// The program as it was asked for.
         program: String,
         /// What the system says.
         source: io::Error,
@@ -22,7 +22,7 @@ pub enum ToolError {
     /// It ended with an error.
     #[error("{program}: {said}")]
     Failed {
-        /// Its name.
+        /// The program as it was asked for.
         program: String,
         /// What it said, or that it said nothing.
         said: String,

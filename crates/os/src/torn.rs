@@ -1,4 +1,4 @@
-//! Memory of files that somebody else makes shorter.
+//! Files that are mapped into memory may be made shorter by somebody else.
 //!
 //! To touch a page that a file no longer has is SIGBUS, which ends the process. Within the mappings that are known here it puts
 //! an empty page there instead, which belongs to this process alone; whoever uses them looks at the file's size and finds

@@ -1,4 +1,4 @@
-//! Reads, writes and flushes of one file by io_uring: started in one call, done by the kernel.
+//! Reads, writes and flushes of one file go by io_uring: many are started in one call, and the kernel does them.
 
 use super::Wake;
 use crate::Work;

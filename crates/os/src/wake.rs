@@ -1,4 +1,4 @@
-//! Wakes a thread that waits for its sockets.
+//! A thread that waits for its sockets can be woken by any other one.
 
 use super::check;
 use std::io;

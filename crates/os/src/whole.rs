@@ -1,4 +1,4 @@
-//! Whole files: read without waiting for anybody, written without losing what was there.
+//! Whole files are read without waiting for anybody, and written without losing what was there.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};

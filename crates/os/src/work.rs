@@ -1,4 +1,4 @@
-//! What is asked of a file or a disk.
+//! A work is one thing that is asked of a file or a disk.
 
 use crate::Buffer;
 
@@ -7,16 +7,16 @@ use crate::Buffer;
 pub enum Work {
     /// Fills the buffer.
     Read {
-        /// Where.
+        /// Where the read begins, in bytes from the start of the disk.
         offset: u64,
         /// As long as what is to be read.
         buffer: Buffer,
     },
     /// Writes the buffer.
     Write {
-        /// Where.
+        /// Where the write begins, in bytes from the start of the disk.
         offset: u64,
-        /// What.
+        /// The bytes to write, all of them.
         buffer: Buffer,
         /// It must be on the disk before the answer (FUA).
         durable: bool,
@@ -25,16 +25,16 @@ pub enum Work {
     Flush,
     /// The bytes are needed no more; what they read as afterwards is open.
     Trim {
-        /// Where.
+        /// Where the range begins, in bytes from the start of the disk.
         offset: u64,
-        /// How many.
+        /// Length of the range in bytes.
         bytes: u64,
     },
     /// The bytes read as zero afterwards.
     Zero {
-        /// Where.
+        /// Where the range begins, in bytes from the start of the disk.
         offset: u64,
-        /// How many.
+        /// Length of the range in bytes.
         bytes: u64,
         /// Space may not be given back.
         allocate: bool,
@@ -43,9 +43,9 @@ pub enum Work {
     },
     /// Says which parts of a range are holes. A write that was answered before is in none of them.
     Holes {
-        /// Where.
+        /// Where the range begins, in bytes from the start of the disk.
         offset: u64,
-        /// How many.
+        /// Length of the range in bytes.
         bytes: u64,
         /// As long as the extents of an answer may be; whose form is that of NBD.
         buffer: Buffer,

@@ -1,20 +1,21 @@
-//! Hardware counters, always of whole CPUs.
+//! Hardware counters are always those of whole CPUs.
 //!
 //! Per process they would have to be saved and restored at every context switch, and in a guest each
 //! of these steps leaves for the hypervisor: one event cost 30 % of a server's throughput, three 60 %,
-//! while three counted on whole CPUs cost nothing that could be measured and nine 12 %. Hence whole CPUs,
-//! and never more than the four events below.
+//! while three counted on whole CPUs cost nothing that could be measured and nine 12 %. So they are of whole
+//! CPUs, and never more than the four events below.
 
 use crate::cpu::CpuSet;
 use crate::error::SenseError;
-use crate::{system, text};
+use crate::text;
+use evenkeel_os::{open_event, user};
 use std::fs::File;
 use std::io::{self, Read};
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// CPU cycles.
+    /// Cycles of the CPUs, which stand still while a CPU sleeps.
     Cycles,
     /// Instructions that retired.
     Instructions,
@@ -104,13 +105,13 @@ pub struct CountersReading([Option<Vec<Count>>; 4]);
 /// Events between two readings, of everything that ran on the CPUs, the kernel included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CountersUse {
-    /// CPU cycles.
+    /// Cycles that the CPUs worked for.
     pub cycles: Option<Estimate>,
     /// Instructions that retired.
     pub instructions: Option<Estimate>,
     /// Loads that missed the first-level translation buffer.
     pub dtlb_load_misses: Option<Estimate>,
-    /// Cache misses.
+    /// Cache misses, of which [`Event::CacheMisses`] says more.
     pub cache_misses: Option<Estimate>,
 }
 
@@ -181,7 +182,7 @@ fn open(event: Event, cpus: &CpuSet) -> io::Result<Vec<File>> {
     if cpus.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
     }
-    cpus.iter().map(|cpu| system::open_event(kind, config, cpu)).collect()
+    cpus.iter().map(|cpu| open_event(kind, config, cpu)).collect()
 }
 
 /// Whether this process may count on whole CPUs, asked before the kernel is, so that nothing is tried
@@ -190,7 +191,7 @@ fn permitted() -> Result<(), SenseError> {
     let paranoid = text::read_line("/proc/sys/kernel/perf_event_paranoid").and_then(|line| line.parse().ok());
     let paranoid: i64 = paranoid.ok_or(SenseError::CountersAbsent)?;
     let status = text::read("/proc/self/status").unwrap_or_default();
-    match paranoid <= 0 || system::is_root() || is_capable(&status) {
+    match paranoid <= 0 || user().0 == 0 || is_capable(&status) {
         true => Ok(()),
         false => Err(SenseError::CountersForbidden { paranoid }),
     }
@@ -265,7 +266,7 @@ mod tests {
         const SOFTWARE: u32 = 1;
         const CPU_CLOCK: u64 = 0;
         let cpu = crate::cpu::online().expect("CPUs").iter().next().expect("a CPU");
-        match system::open_event(SOFTWARE, CPU_CLOCK, cpu) {
+        match open_event(SOFTWARE, CPU_CLOCK, cpu) {
             Err(error) => assert!(error.raw_os_error().is_some(), "{error}"),
             Ok(file) => {
                 let counters = Counters([Some(vec![file]), None, None, None]);

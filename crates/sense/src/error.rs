@@ -1,8 +1,8 @@
-//! What sense refuses. What it merely cannot find is `None` instead.
+//! These are refusals; what sense merely cannot find is `None` instead.
 
 use std::io;
 
-/// A refusal.
+/// What sense refuses to read or to begin.
 #[derive(Debug, thiserror::Error)]
 pub enum SenseError {
     /// Not a list of CPUs as the kernel writes it.
@@ -16,7 +16,7 @@ pub enum SenseError {
     /// The sampling thread did not start.
     #[error("cannot start the sampling thread")]
     Thread {
-        /// Why.
+        /// What the system answered.
         source: io::Error,
     },
     /// Counting on a whole CPU is not permitted to this process.

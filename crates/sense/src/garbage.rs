@@ -1,4 +1,4 @@
-//! Damaged text for tests: no parser may panic on any of it.
+//! Tests get damaged text from here: no parser may panic on any of it.
 
 use evenkeel_core::random::{Random, Seed};
 

@@ -1,10 +1,10 @@
-//! What the machine and the server say: CPU, pressure, counters, I/O, server status. Changes nothing.
+//! The machine and the server are read here: CPU, pressure, counters, I/O, server status. Nothing is changed.
 //!
 //! Every source is read as text, parsed by a pure function into a *reading* (what had been counted at
 //! one instant), and two readings make a *use* (what happened between them). What a kernel, a missing
 //! privilege or a dead process does not say is `None`, "not available", never zero. Nothing here needs
 //! root, pressure stall information, control groups or performance counters; each is used where it is.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod counters;
 pub mod cpu;
@@ -28,7 +28,6 @@ mod garbage;
 #[cfg(test)]
 #[path = "../../../tests/left_out.rs"]
 mod left_out;
-mod system;
 mod text;
 
 pub use cpu::{Cgroup, CpuReading, CpuSet, CpuUse, Domain};

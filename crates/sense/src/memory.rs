@@ -1,8 +1,9 @@
-//! Memory that a process holds, and that it may still take: of the machine, and of the control groups it is in.
+//! A process holds memory, and may still take what the machine and the control groups that it is in have left.
 
 use crate::cpu::cgroup::{upwards, v1_folder, v2_folder};
 use crate::mounts::Mount;
-use crate::{system, text};
+use crate::text;
+use evenkeel_os::usage::page_size;
 use std::path::PathBuf;
 
 /// Limits from here on are none: version 1 writes its absence as the largest multiple of a page.
@@ -63,7 +64,7 @@ impl MemoryBounds {
 
 /// Bytes that a process holds now; `None` where it is gone.
 pub fn resident(pid: u32) -> Option<u64> {
-    parse_statm(&text::read(format!("/proc/{pid}/statm"))?, system::page_size())
+    parse_statm(&text::read(format!("/proc/{pid}/statm"))?, page_size())
 }
 
 /// The second column of statm, in pages.

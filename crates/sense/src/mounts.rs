@@ -1,9 +1,9 @@
-//! /proc/self/mountinfo: what is mounted where.
+//! /proc/self/mountinfo says what is mounted where.
 
 use crate::text;
 use std::path::{Path, PathBuf};
 
-/// One mount.
+/// One mount, as a line of /proc/self/mountinfo has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// Number of the device, major and minor; major 0 where no block device is behind it (or the file

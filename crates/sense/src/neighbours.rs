@@ -1,15 +1,16 @@
-//! What others took of the server's CPUs, in short stretches of a run.
+//! Neighbours take some of the server's CPUs; how much is read in short stretches of a run.
 //!
 //! The kernel counts the time of a whole CPU in ticks, on most machines of 10 ms, and that of a process in nanoseconds.
-//! So the share of a single stretch of 100 ms errs by some 15 % of one CPU, which tells a burst from rest and no more; the
+//! So the share of a single stretch of 100 ms errs by some 15 % of one CPU, by which a burst differs from rest and no more; the
 //! errors of neighbouring stretches cancel, so that their mean is as fine as wanted.
 
 use crate::cpu::{CpuSet, StatFile};
 use crate::error::SenseError;
-use crate::system::{self, Affinity, Whose};
 use crate::throttle::{ThrottleReading, Throttling};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::cpu::Affinity;
+use evenkeel_os::usage::{self, Whose};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 
@@ -129,10 +130,10 @@ impl NeighbourPlan {
 
     fn read(&self, clock: &Clock) -> Option<Reading> {
         let cpus = StatFile::read()?.some(&self.cpus)?;
-        let server = system::process_cpu(self.server_pid)?;
+        let server = usage::process_cpu(self.server_pid)?;
         let beside =
             self.generator_cpus.is_empty() || !self.generator_cpus.intersection(&self.cpus).is_empty();
-        let own = if beside { system::own_cpu(Whose::Process)? } else { Nanos::ZERO };
+        let own = if beside { usage::own_cpu(Whose::Process)? } else { Nanos::ZERO };
         Some(Reading {
             at: clock.now(),
             used: cpus.busy + cpus.steal.unwrap_or_default(),
@@ -155,7 +156,7 @@ impl NeighbourPlan {
         let mut read = readings.iter().flatten();
         let ends = read.next().zip(read.next_back());
         NeighbourRecord {
-            error: 1.5 * system::tick().as_secs_f64() / (self.stretch.as_secs_f64() * cpus.sqrt()).max(1e-9),
+            error: 1.5 * usage::tick().as_secs_f64() / (self.stretch.as_secs_f64() * cpus.sqrt()).max(1e-9),
             taken: ends.and_then(|(first, last)| share(first, last)).map(|taken| taken.max(0.0)),
             stretches,
             cpus,

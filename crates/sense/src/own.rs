@@ -1,8 +1,8 @@
-//! What this process itself costs: the load generator must know how much of the machine it takes.
+//! The load generator must know how much of the machine it takes itself.
 
-use crate::system::{self, Whose};
 use crate::{memory, text};
 use evenkeel_core::Nanos;
+use evenkeel_os::usage::{self, Whose};
 
 /// Account of this process or of one of its threads since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,16 +46,16 @@ impl OwnReading {
     }
 
     fn read(whose: Whose) -> Option<Self> {
-        let usage = system::usage(whose)?;
+        let used = usage::usage(whose)?;
         let time =
             |time: libc::timeval| Nanos::from_micros(count(time.tv_sec) * 1_000_000 + count(time.tv_usec));
         Some(Self {
-            busy: system::own_cpu(whose)?,
-            user: time(usage.ru_utime),
-            system: time(usage.ru_stime),
-            voluntary: count(usage.ru_nvcsw),
-            involuntary: count(usage.ru_nivcsw),
-            memory_max_bytes: count(usage.ru_maxrss) * 1024,
+            busy: usage::own_cpu(whose)?,
+            user: time(used.ru_utime),
+            system: time(used.ru_stime),
+            voluntary: count(used.ru_nvcsw),
+            involuntary: count(used.ru_nivcsw),
+            memory_max_bytes: count(used.ru_maxrss) * 1024,
         })
     }
 }

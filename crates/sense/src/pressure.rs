@@ -1,4 +1,4 @@
-//! Pressure stall information (Linux 4.20, control groups version 2): time lost for want of CPU, memory or I/O.
+//! Pressure stall information (Linux 4.20, control groups version 2) is the time lost for want of CPU, memory or I/O.
 
 use crate::cpu::Cgroup;
 use crate::text;

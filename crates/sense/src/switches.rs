@@ -1,4 +1,4 @@
-//! Context switches of a process over all its threads.
+//! Context switches of a process are counted over all its threads.
 
 use crate::text;
 use std::collections::BTreeMap;

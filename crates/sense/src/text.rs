@@ -1,4 +1,4 @@
-//! Small steps that all parsers share.
+//! All parsers share these small steps.
 
 use evenkeel_core::Nanos;
 use std::fs::File;

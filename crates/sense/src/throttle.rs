@@ -1,7 +1,7 @@
-//! Whether the server was held back: by a quota of its control group, by heat, or by a slow clock.
+//! A server can be held back by a quota of its control group, by heat, or by a slow clock.
 //!
 //! A quota hides well: the CPUs look idle while the server waits for its next period, and neither stolen time nor other
-//! processes tell of it.
+//! processes show it.
 
 use crate::cpu::{Cgroup, CpuSet};
 use crate::text;

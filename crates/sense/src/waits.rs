@@ -1,4 +1,4 @@
-//! How long a thread that could run waited for a CPU.
+//! A thread that could run may wait for a CPU; the kernel says how long it did.
 
 use crate::text;
 use evenkeel_core::Nanos;

@@ -14,7 +14,7 @@ pub enum ShareError {
     /// The port or the path is taken, say.
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// The address.
+        /// The address that was to be listened at.
         address: Address,
         /// The error of the system.
         source: io::Error,

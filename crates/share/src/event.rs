@@ -28,7 +28,7 @@ pub enum Event {
     },
     /// The last window is kept because something failed. This comes once, until all is well again.
     Fault {
-        /// What failed.
+        /// What failed, and how.
         fault: Fault,
         /// The window that is kept.
         window: f64,

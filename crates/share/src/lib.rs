@@ -9,7 +9,7 @@
 //!                                   ^ window      | Measured
 //!                                  control: law, and the bus to other hosts
 //! ```
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod backing;
 mod check;

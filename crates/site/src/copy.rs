@@ -1,12 +1,12 @@
-//! A copy of a stopped server's data directory, and the way back to it.
+//! The data directory of a stopped server is copied, and brought back to that copy later.
 //!
 //! A write run changes a few of many files. The way back compares size and time of modification of each file
 //! with the copy's and copies only what differs, sharing blocks where the file system can.
 
+use evenkeel_os::file::{is_locked, share_blocks};
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub enum CopyError {
     File {
         /// What was being done.
         doing: &'static str,
-        /// With what.
+        /// The file or folder that it was done with.
         path: PathBuf,
         /// The system's word.
         source: io::Error,
@@ -157,13 +157,6 @@ fn copy_file(from: &Path, metadata: &fs::Metadata, to: &Path) -> Result<(), Copy
     keep_owner(from, to)
 }
 
-/// Lets both files share their blocks until one is written; false where the file system cannot.
-fn share_blocks(from: &File, to: &File) -> bool {
-    // SAFETY: both descriptors are open while they are borrowed, and FICLONE takes a descriptor as its
-    // only argument.
-    unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONE, from.as_raw_fd()) == 0 }
-}
-
 fn keep_owner(from: &Path, to: &Path) -> Result<(), CopyError> {
     let (from, is) = (metadata(from)?, metadata(to)?);
     if (from.uid(), from.gid()) == (is.uid(), is.gid()) {
@@ -182,16 +175,6 @@ fn refuse_running(data_directory: &Path) -> Result<(), CopyError> {
         }
     }
     Ok(())
-}
-
-/// Whether another process holds a write lock (`fcntl`) on any part of the file.
-fn is_locked(file: &File) -> bool {
-    // SAFETY: all-zero bytes are a valid `flock`: whole file, from its start.
-    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    lock.l_type = libc::F_RDLCK as libc::c_short;
-    // SAFETY: the descriptor is open and F_GETLK fills in the `flock` that the pointer leads to.
-    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
-    asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
 }
 
 fn entries(directory: &Path) -> Result<BTreeSet<std::ffi::OsString>, CopyError> {

@@ -1,4 +1,4 @@
-//! Words of files that are one of a few.
+//! A macro makes enums whose variants are stored and shown as words.
 
 /// An enum that is stored and shown as one word for each variant.
 #[macro_export]
@@ -12,7 +12,7 @@ macro_rules! words {
 
         impl $name {
             /// As it is stored and shown.
-            pub fn word(self) -> &'static str {
+            pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
                 }

@@ -1,7 +1,9 @@
 //! What is compared, how often and in which order, and what is found. It never prints.
 //!
-//! `profile` walks cells and repeats over arrival rates, `harness` is what all published studies share, `store` keeps what was
-//! measured, `compare` says which of two is better, `format` writes numbers as people read them.
+//! `profile` walks cells and repeats over arrival rates, `harness` goes from run to run, `throttling`, `shares` and `databases` are the
+//! published studies, `published` what these have in common, `store` keeps what was measured, `compare` says which of two is better,
+//! `format` writes numbers as people read them.
+#![forbid(unsafe_code)]
 
 pub mod compare;
 pub mod databases;

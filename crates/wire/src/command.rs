@@ -8,7 +8,7 @@ use crate::packet;
 /// One parameter of a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Parameter<'a> {
-    /// SQL NULL.
+    /// SQL NULL, of any type.
     Null,
     /// A whole number.
     Int(i64),

@@ -20,7 +20,7 @@ pub enum ProtocolError {
     /// A packet that had to be kept whole is larger than the limit.
     #[error("packet above the limit of {limit} bytes")]
     TooLarge {
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
     /// The server asks for a local file, which nobody offered.

@@ -51,7 +51,7 @@ impl Column {
 /// One value of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Field<'a> {
-    /// SQL NULL.
+    /// SQL NULL, which is not the empty text.
     Null,
     /// A whole number.
     Int(i64),

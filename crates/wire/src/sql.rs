@@ -30,7 +30,7 @@ pub enum TemplateError {
     Count {
         /// Placeholders in the text.
         expected: usize,
-        /// Parameters given.
+        /// Parameters that were given.
         found: usize,
     },
     /// SQL has no words for it.
@@ -60,7 +60,7 @@ impl Template {
         Self { pieces }
     }
 
-    /// Placeholders.
+    /// How many parameters the statement takes.
     pub fn parameters(&self) -> usize {
         self.pieces.len() - 1
     }

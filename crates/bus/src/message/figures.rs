@@ -1,4 +1,4 @@
-//! Which figures of a report can be.
+//! Figures of a report lie within bounds.
 //!
 //! A sender brings its figures into these bounds, and a reader drops a message that is outside: one bound, written
 //! once, so that no figure that a host measures keeps its reports from being heard.

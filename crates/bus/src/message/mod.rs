@@ -1,6 +1,6 @@
-//! A message between hosts: a member's report, and what the others need to know to place it.
+//! A message between hosts has a member's report, and what the others need to know to place it.
 //!
-//! Little-endian, of a length of its own, the same bytes in a slot and in a message of NATS:
+//! Its numbers are little-endian, it has its own length in it, and its bytes are the same in a slot and in a message of NATS:
 //!
 //! ```text
 //!    0  magic      "EKSR"                     40  window       f64, I/Os: what the member has in force
@@ -88,7 +88,7 @@ pub enum Dropped {
 }
 
 impl Dropped {
-    /// All reasons.
+    /// All reasons, in the order in which they are counted.
     pub const ALL: [Self; 9] = [
         Self::Malformed,
         Self::Checksum,

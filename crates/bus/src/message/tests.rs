@@ -1,4 +1,4 @@
-//! Messages that are sent and heard, and those that are dropped.
+//! Messages are sent and heard, and those that cannot be right are dropped.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! A real server of NATS for tests, on a port of this host.
+//! Tests have a real server of NATS, on a port of this host.
 
 use super::{Login, Nats, Plan};
 use crate::{Bus, BusError, patient};
@@ -42,7 +42,7 @@ impl Server {
         }
     }
 
-    /// Kills it.
+    /// Kills the server and waits until it is gone.
     pub fn end(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().and_then(|()| child.wait()).expect("it was ours");

@@ -1,4 +1,4 @@
-//! How a member logs in: by a file, so that no secret stands in a command line, a log or an error.
+//! A member logs in by a file, so that no secret stands in a command line, a log or an error.
 
 use super::super::BusError;
 use async_nats::ConnectOptions;
@@ -18,7 +18,7 @@ pub enum Login {
     Key(String),
     /// A user and a password.
     User(String, String),
-    /// A token.
+    /// A token alone, without a name.
     Token(String),
 }
 

@@ -1,6 +1,6 @@
-//! NATS: each member publishes on a subject of its own, `evenkeel.share.ARRAY.NAME`, and hears all of its array.
+//! By NATS each member publishes on a subject of its own, `evenkeel.share.ARRAY.NAME`, and hears all of its array.
 //!
-//! Core publish and subscribe, nothing is stored: a report is of no use after a period. The client has a thread of its own
+//! This is core publish and subscribe, by which nothing is stored: a report is of no use after a period. The client has a thread of its own
 //! with a runtime; it reconnects by itself and then subscribes again. While it is not connected nothing is handed to it,
 //! so that no old reports are carried when it comes back.
 
@@ -33,7 +33,8 @@ const PAUSE_MAX_MS: u64 = 1_000;
 /// How NATS is reached.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Servers of one cluster: `nats://HOST:PORT` or `tls://HOST:PORT`.
+    /// Servers of one cluster: `nats://HOST:PORT` or `tls://HOST:PORT`, in ASCII: an internationalised name by its form that begins
+    /// with `xn--`.
     pub servers: Vec<String>,
     /// Name of the array that members share.
     pub array: String,
@@ -158,7 +159,13 @@ fn address(text: &str) -> Result<ServerAddr, BusError> {
     let shown = || text.rsplit('@').next().unwrap_or_default().to_owned();
     let address: ServerAddr = text.parse().map_err(|_| BusError::Address(shown()))?;
     let is_known = matches!(address.scheme(), "nats" | "tls");
-    if !is_known || address.has_user_pass() || text.contains('@') || address.host().is_empty() {
+    // Of other letters the client makes escapes, which no resolver knows.
+    if !text.is_ascii()
+        || !is_known
+        || address.has_user_pass()
+        || text.contains('@')
+        || address.host().is_empty()
+    {
         return Err(BusError::Address(shown()));
     }
     Ok(address)

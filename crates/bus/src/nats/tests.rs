@@ -1,4 +1,4 @@
-//! Members on a real server that dies, stops, comes late, and asks who they are.
+//! Members are on a real server, which dies, stops, comes late, and asks who they are.
 
 use super::super::message::tests::message;
 use super::super::{Bus, Dropped, patient};
@@ -223,4 +223,17 @@ fn no_secret_stands_in_an_address_and_no_array_reaches_into_another() {
         let error = Nats::open(&Plan { array: array.into(), ..plan.clone() }).err().unwrap();
         assert!(matches!(error, BusError::Name(_)), "{array}");
     }
+}
+
+#[test]
+fn a_host_name_is_ascii_and_an_error_says_how_another_one_is_written() {
+    for scheme in ["nats", "tls"] {
+        let error = address(&format!("{scheme}://bücher.example:4222")).err().unwrap();
+        assert!(matches!(&error, BusError::Address(told) if told.contains("bücher.example")), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("xn--")), "{error}");
+        let ascii = address(&format!("{scheme}://xn--bcher-kva.example:4222")).unwrap();
+        assert_eq!((ascii.host(), ascii.port()), ("xn--bcher-kva.example", 4222));
+    }
+    // A scheme whose hosts the parser itself looks up in tables, which are left out of this build.
+    assert!(address("https://bücher.example").is_err());
 }

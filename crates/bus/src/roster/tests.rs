@@ -1,4 +1,4 @@
-//! Who is heard, who is not, and for how long.
+//! These tests say who is heard, who is not, and for how long.
 
 use super::super::message::tests::message;
 use super::*;

@@ -1,4 +1,4 @@
-//! An open slot file: read as a whole, written block by block.
+//! A slot file is open here: it is read as a whole and written block by block.
 
 use super::layout::{BLOCK, slots_in};
 use super::make;

@@ -1,4 +1,4 @@
-//! What stands in a slot file: a header block, then a block for each member.
+//! A slot file has a header block, and then a block for each member.
 
 /// Bytes of a block.
 pub const BLOCK: usize = 4_096;

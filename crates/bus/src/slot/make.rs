@@ -1,4 +1,4 @@
-//! Making slot files: whole or not at all, and over nothing that may be somebody's.
+//! Slot files are made whole or not at all, and over nothing that may be somebody's.
 
 use super::layout::{BLOCK, SLOTS_MAX, header};
 use crate::BusError;

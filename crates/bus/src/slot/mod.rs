@@ -1,4 +1,4 @@
-//! A file of slots that every host can read and write: no service to run, and it may lie on the storage that is shared.
+//! Every host can read and write the file of slots: there is no service to run, and it may lie on the storage that is shared.
 //!
 //! A member writes its own block of 4 KiB and reads the whole file at once, past the caches of its host where the file
 //! system lets it. A slot is claimed under a lock; where the file system has none, or one that other hosts do not see, the

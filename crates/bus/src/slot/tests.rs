@@ -1,4 +1,4 @@
-//! The file itself: what it takes for a slot file, who gets which slot, and what is torn.
+//! These tests are of the file itself: what is taken for a slot file, who gets which slot, and what becomes of a torn block.
 
 use super::super::message::tests::message;
 use super::*;

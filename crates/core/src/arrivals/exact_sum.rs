@@ -6,7 +6,7 @@
 /// and with the number of terms. Here only the fraction, which is below 1, is ever rounded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ExactSum {
-    /// Whole part.
+    /// Whole part; the fraction is below 1.
     pub(super) whole: u64,
     /// What is above it, `0 <= fraction < 1`.
     fraction: f64,

@@ -23,7 +23,7 @@ pub struct Ramp {
     from: f64,
     /// `(b - a) / D`, in arrivals per second squared.
     slope: f64,
-    /// `L(D)`.
+    /// `L(D)`: the arrivals expected in all of the ramp.
     expected: f64,
     duration: Nanos,
     sum: ExactSum,

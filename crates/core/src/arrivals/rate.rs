@@ -13,9 +13,9 @@ pub enum RateError {
     NotFinite(f64),
     /// Zero, where arrivals never come.
     Zero,
-    /// Below zero.
+    /// The rate, which is below zero.
     Negative(f64),
-    /// Above [`RATE_MAX`].
+    /// The rate, which is above [`RATE_MAX`].
     TooHigh(f64),
     /// A ramp that takes no time.
     NoDuration,

@@ -32,7 +32,7 @@ pub enum Fate {
 pub struct Rate {
     /// Arrival rate asked for, per second.
     pub rate: f64,
-    /// Valid runs.
+    /// Valid runs at this rate, whatever became of them.
     pub runs: usize,
     /// What is known about it.
     pub fate: Fate,
@@ -40,7 +40,7 @@ pub struct Rate {
     pub throughput_low: Option<f64>,
 }
 
-/// The bounds.
+/// What the server carries by all runs: the rates one by one, and the bounds that follow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Carried {
     /// All rates, rising.

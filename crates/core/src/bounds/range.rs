@@ -9,9 +9,9 @@ const CONFIDENCE_ONE_SIDED: f64 = 0.975;
 /// An interval of rates or of work; the lower end is never negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Lower end.
+    /// Lower end, zero at least.
     pub low: f64,
-    /// Upper end.
+    /// Upper end, not below the lower one.
     pub high: f64,
 }
 

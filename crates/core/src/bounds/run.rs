@@ -72,7 +72,7 @@ impl RunAt {
     }
 }
 
-/// For [`RunAt::settled`].
+/// What [`RunAt::settled`] is for this judgement; a run that was too short to tell is neither.
 pub fn settled(stability: &Stability) -> Option<bool> {
     match stability {
         Stability::Settled => Some(true),

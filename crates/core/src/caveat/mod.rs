@@ -6,6 +6,7 @@
 //! `None` where there is nothing to doubt; [`threshold`] has all the figures that decide it. [`cause`] puts codes together
 //! that have one remedy.
 
+mod badness;
 mod cause;
 mod failed;
 mod generator;

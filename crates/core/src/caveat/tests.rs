@@ -6,7 +6,7 @@ use crate::stability::{Second, Stability};
 use crate::statistics::BatchMeans;
 use crate::time::Nanos;
 
-fn all() -> Vec<Caveat> {
+pub(super) fn all() -> Vec<Caveat> {
     let growing: Vec<Second> = (1..=30)
         .map(|second| Second { arrivals: 100, completed: 50, in_flight: 50 * second, response_sum: Nanos(0) })
         .collect();

@@ -10,7 +10,7 @@ use crate::random::Random;
 pub struct NuRand {
     /// Skew: one less than a power of two.
     pub a: u64,
-    /// Lowest value.
+    /// Lowest value that is drawn.
     pub x: u64,
     /// Highest value; not below `x`.
     pub y: u64,

@@ -12,7 +12,7 @@ pub enum WeightError {
     Unfit {
         /// Its place, from 0.
         index: usize,
-        /// Its value.
+        /// The weight as it was given.
         weight: f64,
     },
     /// They add up to nothing, or to more than a number holds.

@@ -83,7 +83,7 @@ pub enum Verdict {
     /// Neither; with the runs that would most likely tell, more on each side and under each condition. `None` where one run does
     /// not tell how much runs differ, or where more than 10,000 would be needed.
     NotKnown {
-        /// These.
+        /// Runs to add on each side and under each condition.
         runs_more: Option<u64>,
     },
 }
@@ -93,7 +93,7 @@ pub enum Verdict {
 pub struct Comparison {
     /// Ratio of geometric means; over several pairs the geometric mean of theirs.
     pub ratio: Ratio,
-    /// What follows.
+    /// What follows from the ratio, its interval and the margin.
     pub verdict: Verdict,
 }
 

@@ -102,7 +102,7 @@ impl<T> Admission<T> {
         self.queue.len()
     }
 
-    /// Cost outstanding.
+    /// Cost of what was let through to the array and has not come back.
     pub fn outstanding(&self) -> f64 {
         self.pacer.outstanding()
     }

@@ -2,7 +2,7 @@
 
 use crate::random::{Random, Seed};
 
-/// One I/O.
+/// One I/O as an array sees it: its offset does not matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
     /// Bytes that it moves.
@@ -43,7 +43,7 @@ impl Cost {
 pub enum Service {
     /// Uniform within this share around the mean: 0.6 for 0.4 to 1.6 of it.
     Uniform(f64),
-    /// Negative exponential.
+    /// Negative exponential, with mean 1.
     Exponential,
 }
 

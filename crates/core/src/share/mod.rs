@@ -54,7 +54,7 @@ pub struct Period {
     pub met: f64,
     /// Mean latency in seconds from sent to completed; `None` where nothing completed.
     pub latency: Option<f64>,
-    /// I/Os completed.
+    /// I/Os completed in the period.
     pub completions: u64,
     /// Sums over these I/Os.
     pub done: Done,

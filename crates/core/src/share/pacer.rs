@@ -36,12 +36,12 @@ impl Pacer {
         }
     }
 
-    /// The window.
+    /// The window, in units of cost.
     pub fn window(&self) -> f64 {
         self.window
     }
 
-    /// Cost outstanding.
+    /// Cost of what was sent and has not come back.
     pub fn outstanding(&self) -> f64 {
         self.outstanding
     }

@@ -89,13 +89,13 @@ impl CoveragePlan {
 /// What came of all tries of a figure of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
-    /// Utilisation.
+    /// Utilisation of the simulated server, from 0 to 1.
     pub load: f64,
     /// Runs of a try.
     pub repeats: usize,
     /// One of [`FIGURES`].
     pub figure: &'static str,
-    /// Tries.
+    /// Tries that were made, also those without an interval.
     pub tries: u64,
     /// Those that showed an interval with two ends.
     pub shown: u64,

@@ -10,11 +10,11 @@ use crate::time::Nanos;
 /// A profile within a budget of runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TryPlan {
-    /// The server.
+    /// The simulated server, alone or beside a neighbour.
     pub shared: Shared,
     /// A probe of the search.
     pub probe: Phases,
-    /// A run.
+    /// Phases of a run of the profile itself.
     pub run: Phases,
     /// Runs at most, beside the probes.
     pub runs: usize,
@@ -25,7 +25,7 @@ pub struct TryPlan {
 /// What it brought.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Try {
-    /// The bounds.
+    /// The bounds that the profile ended with.
     pub answer: Answer,
     /// Runs that were made.
     pub runs: usize,

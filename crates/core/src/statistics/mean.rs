@@ -84,7 +84,7 @@ impl FromIterator<f64> for Sample {
 pub struct Estimate {
     /// Values behind it.
     pub n: u64,
-    /// Mean.
+    /// The mean, in the unit of what was measured.
     pub mean: f64,
     /// How far it can be off; `None` where a single value says nothing about that.
     pub error: Option<ErrorBar>,
@@ -93,7 +93,7 @@ pub struct Estimate {
 /// The standard error of a mean and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorBar {
-    /// Standard error.
+    /// Standard error, in the unit of the mean.
     pub standard_error: f64,
     /// Lower end of the interval.
     pub low: f64,

@@ -55,7 +55,7 @@ impl Spectrum {
         &self.pairs
     }
 
-    /// Values.
+    /// Values in all buckets together.
     pub fn count(&self) -> u64 {
         self.count
     }

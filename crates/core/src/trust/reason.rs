@@ -70,7 +70,7 @@ impl fmt::Display for Reason {
 pub struct Untrusted {
     /// Arrival rate, per second.
     pub rate: f64,
-    /// Utilisation, percent.
+    /// Utilisation in percent; `None` where it was not available.
     pub utilisation: Option<f64>,
     /// Why it is not trusted.
     pub reason: Reason,

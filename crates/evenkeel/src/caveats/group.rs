@@ -1,7 +1,7 @@
 //! Caveats put together by their cause.
 
 use super::found::cell_name;
-use super::text::{badness, own_remedy, seen};
+use super::text::{own_remedy, seen};
 use crate::format;
 use evenkeel_core::caveat::{Cause, Caveat, Severity, cause};
 use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
@@ -99,8 +99,8 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
 
 /// The least is the worst: the gravest, of these the most telling code, of these the worst figure.
 fn weight(seen: &Seen<'_>) -> (Reverse<Severity>, usize, f64) {
-    let Caveat { code, text, .. } = seen.caveat;
-    (Reverse(seen.caveat.severity), cause(code).map_or(0, |(_, place)| place), -badness(code, text))
+    let place = cause(&seen.caveat.code).map_or(0, |(_, place)| place);
+    (Reverse(seen.caveat.severity), place, -seen.caveat.badness().unwrap_or(f64::NEG_INFINITY))
 }
 
 /// Of a cause that nobody has described, its code in words.
@@ -175,7 +175,7 @@ mod tests {
         let text = format!(
             "The hypervisor took {percent} % of the CPU time away; the figures lie. Measure elsewhere."
         );
-        caveat("steal", Severity::Doubt, &text)
+        caveat("steal", Severity::Doubt, &text).with("steal_percent", percent)
     }
 
     fn found(fixture: &Fixture) -> Vec<Doubt> {
@@ -187,7 +187,8 @@ mod tests {
         let mut fixture = fixture::demo();
         fixture.runs[0].caveats = vec![steal(3.5)];
         fixture.runs[1].caveats = vec![
-            caveat("other-load", Severity::Doubt, "Something else used 41 % of the machine's CPU. Stop it."),
+            caveat("other-load", Severity::Doubt, "Something else used 41 % of the machine's CPU. Stop it.")
+                .with("other_load_percent", 41.0),
             steal(2.5),
         ];
         fixture.runs[4].caveats = vec![steal(12.25)];

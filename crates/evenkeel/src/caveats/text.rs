@@ -1,20 +1,4 @@
-//! The text of a caveat in its parts: what was seen, how bad it is, what to do.
-
-/// Codes whose figure is the worse the smaller it is.
-const LESS_IS_WORSE: [&str; 2] = ["too-few-runs", "stability-unknown"];
-
-/// How bad a caveat is among those of its code: its first number, which texts of one code have at one place.
-pub fn badness(code: &str, text: &str) -> f64 {
-    let number = first_number(text).unwrap_or(0.0);
-    if LESS_IS_WORSE.contains(&code) { -number } else { number }
-}
-
-fn first_number(text: &str) -> Option<f64> {
-    let start = text.find(|character: char| character.is_ascii_digit())?;
-    let rest = &text[start..];
-    let end = rest.find(|character: char| !character.is_ascii_digit() && character != '.');
-    rest[..end.unwrap_or(rest.len())].trim_end_matches('.').parse().ok()
-}
+//! The text of a caveat in its parts: what was seen, and what to do.
 
 /// What was seen, without what it means: the first sentence up to its semicolon.
 pub fn seen(text: &str) -> &str {
@@ -72,12 +56,5 @@ mod tests {
         let text = "2 failed, by error 1064 “Wrong; see a. b. c (in 2 of 3 runs)”; errors are fast. Mend it. (in 1 of 2 runs)";
         assert_eq!(seen(text), "2 failed, by error 1064 “Wrong; see a. b. c (in 2 of 3 runs)”");
         assert_eq!(own_remedy(text), "Mend it.");
-    }
-
-    #[test]
-    fn more_is_worse_but_for_what_there_should_be_more_of() {
-        assert!(badness("steal", "took 12.5 % away") > badness("steal", "took 6.9. Then"));
-        assert!(badness("too-few-runs", "With 2 runs") > badness("too-few-runs", "With 4 runs"));
-        assert_eq!(badness("steal", "nothing"), 0.0);
     }
 }

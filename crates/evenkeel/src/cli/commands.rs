@@ -12,7 +12,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The commands.
+/// The commands, in the order in which the help lists them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Sweep the arrival rate on a server: response, percentiles, CPU, and how far to trust them
@@ -49,7 +49,7 @@ pub enum Command {
     Sense(sense::Args),
     /// Print shell completions
     Completions {
-        /// Shell
+        /// Shell that they are for
         shell: clap_complete::Shell,
     },
     /// Write the man pages, one for each command, for who makes a package

@@ -3,6 +3,7 @@
 use super::Session;
 use crate::progress::Mode;
 use crate::table::Look;
+use evenkeel_os::terminal::size;
 use std::io::IsTerminal;
 
 /// Where nobody looks at a terminal, no column is dropped.
@@ -37,9 +38,5 @@ fn console_width() -> usize {
 
 /// Columns and rows of the terminal; 80 and 24 where nobody says.
 pub fn console_size() -> (usize, usize) {
-    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: TIOCGWINSZ writes one winsize to the address given.
-    let told = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) } == 0;
-    let told = told && size.ws_col > 0 && size.ws_row > 0;
-    if told { (usize::from(size.ws_col), usize::from(size.ws_row)) } else { (80, 24) }
+    size().unwrap_or((80, 24))
 }

@@ -9,6 +9,7 @@ use crate::published::{Published, cells_csv, results, runs_csv};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use evenkeel_study::profile;
+use evenkeel_study::published::stored as stored_published;
 use evenkeel_study::store::StudyFolder;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,7 +45,7 @@ pub struct Args {
 /// Writes the export to a file or to standard output.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let path = args.study.path(session)?;
-    if let Some((plan, runs)) = published::stored(&path)? {
+    if let Some((plan, runs)) = stored_published(&path)? {
         let text = published::view(session, &plan, &runs, |view: &Published<'_>| match args.format {
             Format::Cells => cells_csv(view),
             Format::Runs => runs_csv(view),

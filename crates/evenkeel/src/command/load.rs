@@ -14,14 +14,14 @@ use crate::progress::View;
 use crate::signals;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
-use evenkeel_core::caveat::{Caveat, FailedBy, Severity};
+use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::Stamp;
-use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadResult, Protocol};
+use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, Protocol};
 use evenkeel_lab::workload::plan_think;
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
-use evenkeel_study::profile::{StudyEvent, generator_caveats, writes};
+use evenkeel_study::profile::{StudyEvent, load_caveats, writes};
 use std::process::ExitCode;
 
 pub use flags::Args;
@@ -46,7 +46,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         }
     })?;
     drop(view);
-    let caveats: Vec<Caveat> = fewer.into_iter().chain(caveats(&plan, &result)).collect();
+    let caveats: Vec<Caveat> = fewer.into_iter().chain(load_caveats(&plan, &result)).collect();
     let finding = failed::of_load(&result.counts, &result.error_texts);
     match args.json {
         true => {
@@ -119,17 +119,4 @@ fn arrivals(args: &Args) -> Result<ArrivalPlan> {
         (Some(rate), _) => ArrivalPlan::Poisson(rate),
         (None, rate) => ArrivalPlan::Constant(rate.unwrap_or_default()),
     })
-}
-
-/// What makes a run doubtful.
-pub fn caveats(plan: &LoadPlan, result: &LoadResult) -> Vec<Caveat> {
-    let counts = &result.counts;
-    let found = [
-        Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
-        Caveat::failures(&FailedBy::all(&counts.failed, &result.error_texts), counts.arrivals),
-        Caveat::backlog(result.backlog_at_end, counts.arrivals),
-        Caveat::reconnects(result.reconnects),
-        Caveat::stopped(result.measured, plan.measure),
-    ];
-    generator_caveats(result).into_iter().chain(found).flatten().collect()
 }

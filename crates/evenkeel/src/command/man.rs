@@ -33,9 +33,9 @@ pub fn run(args: &Args, program: Command) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One page.
+/// One man page, of one command.
 struct Page {
-    /// As evenkeel-guard-demo.1.
+    /// Name of the file, as evenkeel-guard-demo.1.
     file: String,
     text: Vec<u8>,
 }

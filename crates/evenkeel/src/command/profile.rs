@@ -22,7 +22,7 @@ use evenkeel_study::store::format::{PlanFile, RunFile, SummaryFile};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub use flags::{Args, Arrivals, ProtocolName};
+pub use flags::Args;
 
 /// Profiles, or goes on with a profile, and prints what came out.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {

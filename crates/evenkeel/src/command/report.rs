@@ -7,6 +7,7 @@ use crate::failure::{FINDING, WithHint};
 use crate::out;
 use crate::report::{Records, compare, html};
 use anyhow::{Context, Result, anyhow};
+use evenkeel_study::published::stored as stored_published;
 use evenkeel_study::store::StudyFolder;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,7 +35,7 @@ pub struct Args {
 /// Writes the report and names its path.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let path = stored::path(session, args.output.as_ref(), &args.study)?;
-    if let Some((plan, runs)) = published::stored(&path)? {
+    if let Some((plan, runs)) = stored_published(&path)? {
         if args.other.is_some() {
             return Err(anyhow!("{} is a published study, which has a page of its own alone", plan.id))
                 .hint("name one study, or two profiles");

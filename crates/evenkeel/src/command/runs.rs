@@ -8,6 +8,7 @@ use crate::table::{ListedPublished, ListedStudy};
 use crate::{export, failure, out, table};
 use anyhow::Result;
 use evenkeel_study::profile;
+use evenkeel_study::published::stored as stored_published;
 use evenkeel_study::store::{self, Listed, StudyFolder};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,7 +38,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 fn show(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
     let json = args.json;
     let path = stored::path(session, args.output.as_ref(), name)?;
-    if let Some((plan, runs)) = published::stored(&path)? {
+    if let Some((plan, runs)) = stored_published(&path)? {
         let shown = |view: &Published<'_>| match json {
             true => format!("{:#}\n", results(view)),
             false => published_table(view, super::look()),
@@ -84,7 +85,7 @@ fn read(session: &Session, listed: Listed) -> ListedStudy {
                 return study;
             }
             Err(error) => {
-                study.damaged = Some(table::Damage { text: format!("{error:#}"), hint: None });
+                study.damaged = Some(table::Damage { text: failure::line(&error), hint: None });
                 return study;
             }
         }
@@ -101,7 +102,7 @@ fn read(session: &Session, listed: Listed) -> ListedStudy {
 
 /// What a published study came to; `None` of a profile.
 fn of_published(session: &Session, folder: &StudyFolder) -> Result<Option<ListedPublished>> {
-    let Some((plan, runs)) = published::stored(folder.path())? else { return Ok(None) };
+    let Some((plan, runs)) = stored_published(folder.path())? else { return Ok(None) };
     let headline = published::view(session, &plan, &runs, |view| view.said.headline.clone())?;
     // A part that was not wanted has no runs, and is not missing.
     let begun = plan.parts.iter().filter(|part| runs.iter().any(|run| run.part == part.name));

@@ -57,7 +57,7 @@ pub struct Args {
 pub enum Action {
     /// Start a private server and leave it running; one that runs as the flags ask is used as it is
     Up {
-        /// Name
+        /// Name of the sandbox
         #[arg(default_value = "default")]
         name: String,
         /// What it is like
@@ -75,7 +75,7 @@ pub enum Action {
     },
     /// Stop it; its data stays
     Down {
-        /// Name
+        /// Name of the sandbox
         #[arg(default_value = "default")]
         name: String,
     },
@@ -87,7 +87,7 @@ pub enum Action {
     },
     /// Open the mariadb client on it
     Shell {
-        /// Name
+        /// Name of the sandbox
         #[arg(default_value = "default")]
         name: String,
         /// Further arguments for the client, after `--`
@@ -96,7 +96,7 @@ pub enum Action {
     },
     /// Print the server's log
     Logs {
-        /// Name
+        /// Name of the sandbox
         #[arg(default_value = "default")]
         name: String,
         /// Lines from the end

@@ -24,7 +24,7 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// Reads `--factor`.
+    /// Reads all texts of `--factor`.
     pub fn read(texts: &[String]) -> Result<Self> {
         let (mut pools, mut layouts) = (vec![None], vec![None]);
         for text in texts {

@@ -1,7 +1,7 @@
 //! From the flags of `evenkeel profile` to what the lab is to do.
 
 use super::cpus::generator_cpus;
-use super::profile::{Args, Arrivals, ProtocolName};
+use super::profile::Args;
 use super::servers::{self, Factors};
 use super::{Session, place};
 use crate::config::{rate, units};
@@ -11,12 +11,10 @@ use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_core::trust::Tolerance;
-use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
+use evenkeel_lab::load::{SESSIONS_DEFAULT, SessionPolicy};
 use evenkeel_site::sandbox;
-use evenkeel_study::profile::{Budget, Process, Reset, StudySpec};
-use evenkeel_study::store::format::{
-    ArrivalsRecord, ProtocolRecord, ResetRecord, SettingsRecord, TargetRecord,
-};
+use evenkeel_study::profile::{Budget, Reset, StudySpec};
+use evenkeel_study::store::format::{ResetRecord, SettingsRecord, TargetRecord};
 use std::path::PathBuf;
 
 /// Time for the runs of one series where nothing is said: thirty to forty of the default length on a private server.
@@ -57,10 +55,7 @@ pub fn study(
         kind: "profile".to_owned(),
         command,
         seed: Seed(args.seed),
-        process: match args.arrivals {
-            Arrivals::Poisson => Process::Poisson,
-            Arrivals::Constant => Process::Constant,
-        },
+        process: args.arrivals,
         rates,
         rate_text: match budget {
             Some(_) => "one by one".to_owned(),
@@ -76,10 +71,7 @@ pub fn study(
             false => SessionPolicy::Pooled { max: most },
         },
         sessions_fit: args.max_sessions.is_none(),
-        protocol: match args.protocol {
-            ProtocolName::Prepared => Protocol::Prepared,
-            ProtocolName::Text => Protocol::Text,
-        },
+        protocol: args.protocol,
         reset,
         theta_ceiling_percent: ceiling(args.theta_ceiling)?,
         objective_p95: args.objective.as_deref().map(|text| positive(text, "--objective")).transpose()?,
@@ -213,19 +205,13 @@ fn settings(spec: &StudySpec) -> SettingsRecord {
         SessionPolicy::PerRequest { max } => ("per-request", max),
     };
     SettingsRecord {
-        arrivals: match spec.process {
-            Process::Poisson => ArrivalsRecord::Poisson,
-            Process::Constant => ArrivalsRecord::Constant,
-        },
+        arrivals: spec.process,
         repeats: spec.repeats,
         duration_s: spec.duration.as_secs_f64(),
         warm_up_s: spec.warm_up.as_secs_f64(),
         timeout_s: spec.timeout.as_secs_f64(),
         sessions: format!("{name}:{max}"),
-        protocol: match spec.protocol {
-            Protocol::Prepared => ProtocolRecord::Prepared,
-            Protocol::Text => ProtocolRecord::Text,
-        },
+        protocol: spec.protocol,
         reset: match &spec.reset {
             Reset::Full if spec.restores() => ResetRecord::Restore,
             Reset::Full => ResetRecord::Restart,

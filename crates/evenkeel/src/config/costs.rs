@@ -4,13 +4,16 @@ use super::units;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::share::{Costs, UNIT_BYTES};
 
+/// Costs by size in bytes.
+pub type Table = Vec<(u32, f64)>;
+
 /// Costs of reads and of writes by size in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostTables {
     /// Costs of reads, in units of a read of 16 KB.
-    pub reads: Vec<(u32, f64)>,
+    pub reads: Table,
     /// Costs of writes; where there are none they cost as much as reads.
-    pub writes: Vec<(u32, f64)>,
+    pub writes: Table,
 }
 
 impl Default for CostTables {
@@ -34,7 +37,7 @@ impl CostTables {
 ///
 /// # Errors
 /// The text is not a table of costs.
-pub fn table(text: &str) -> Result<Vec<(u32, f64)>> {
+pub fn table(text: &str) -> Result<Table> {
     let entry = |entry: &str| {
         let (size, cost) = entry.split_once('=').ok_or_else(|| anyhow!("no `=` in {entry:?}"))?;
         let bytes = units::bytes(size.trim())?;

@@ -17,7 +17,7 @@ pub enum Factor {
 pub enum Pool {
     /// Percent of the tables and indexes that the workload uses.
     Percent(f64),
-    /// Bytes.
+    /// This many bytes.
     Bytes(u64),
 }
 

@@ -3,9 +3,10 @@
 use super::units;
 use crate::old_names::{self, Renamed};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::ValueEnum;
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::similar;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// A table under the name that errors call it by.
@@ -88,6 +89,15 @@ impl Fields {
         units::bytes(&text).map(Some).map_err(|error| anyhow!("{}: `{key}`: {error}", self.entry))
     }
 
+    /// The word of a flag that takes one of a few.
+    pub fn word_of_flag<T: ValueEnum>(&mut self, key: &'static str) -> Result<Option<T>> {
+        let values = T::value_variants().iter().filter_map(T::to_possible_value);
+        let names: Vec<String> = values.map(|value| format!("{:?}", value.get_name())).collect();
+        let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
+        let unknown = |_| anyhow!("{}: `{key}` is {text:?}, and must be {}", self.entry, names.join(" or "));
+        T::from_str(&text, false).map(Some).map_err(unknown)
+    }
+
     /// A text, or a list of them; empty where it is missing.
     pub fn texts(&mut self, key: &'static str) -> Result<Vec<String>> {
         let values = match self.optional::<Value>(key)? {
@@ -114,6 +124,19 @@ impl Fields {
         };
         bail!("{}: unknown key `{unknown}`, {hint}", self.entry)
     }
+}
+
+/// What reads a key whose text is one of a few words: `read` says what is wrong with another one.
+pub fn word<T>(read: fn(&str) -> Result<T>) -> impl Fn(&mut Fields, &'static str) -> Result<Option<T>> {
+    move |fields, key| {
+        let word = fields.optional::<String>(key)?.as_deref().map(read).transpose();
+        word.map_err(|error| anyhow!("{}: `{key}` {error}", fields.entry))
+    }
+}
+
+/// What reads a key whose text has a form of its own.
+pub fn text<T>(read: fn(&str) -> Result<T>) -> impl Fn(&mut Fields, &'static str) -> Result<Option<T>> {
+    move |fields, key| fields.optional::<String>(key)?.as_deref().map(read).transpose()
 }
 
 /// Names in backticks, separated by commas.
@@ -190,10 +213,24 @@ impl FromToml for i64 {
     }
 }
 
-impl FromToml for u64 {
-    const KIND: &'static str = "a whole number from 0 up";
+/// Whole numbers that cannot be negative.
+macro_rules! whole_numbers {
+    ($($number:ty),*) => {$(
+        impl FromToml for $number {
+            const KIND: &'static str = "a whole number from 0 up";
+            fn from_toml(value: Value) -> Option<Self> {
+                value.as_integer()?.try_into().ok()
+            }
+        }
+    )*};
+}
+
+whole_numbers!(u32, u64, usize);
+
+impl FromToml for PathBuf {
+    const KIND: &'static str = "a text";
     fn from_toml(value: Value) -> Option<Self> {
-        value.as_integer()?.try_into().ok()
+        String::from_toml(value).map(Self::from)
     }
 }
 

@@ -2,10 +2,15 @@
 
 mod changes;
 mod distinct;
+mod flags;
+mod old_flags;
+mod words;
 
 pub use changes::Changes;
+pub use flags::Flags;
+pub use old_flags::OldFlags;
 
-use super::fields::{Fields, load, set};
+use super::fields::{Fields, load};
 use super::old_keys;
 use super::simulate::{fitted, memory, named, with_memory};
 use crate::guard::decisions::LoggedDecisions;
@@ -15,13 +20,13 @@ use evenkeel_core::Nanos;
 use evenkeel_core::control::{Bounds, ControllerSettings, algorithm, evenkeel};
 use evenkeel_guard::admission::Options;
 use evenkeel_guard::control::Settings;
-use evenkeel_guard::proxy::{Address, BackendMode, BackendTls, ClientTls, Identity, Plan, TenantBy, TlsMode};
+use evenkeel_guard::proxy::{Address, Identity, Plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use toml::{Table, Value};
+use toml::Value;
 
 /// Greatest limit that makes sense: as many as a server has connections.
-const LIMIT_MAX: u64 = 100_000;
+const LIMIT_MAX: u32 = 100_000;
 
 /// Everything that a file or flags may set.
 #[derive(Clone, Debug)]
@@ -96,94 +101,18 @@ impl GuardConfig {
     /// # Errors
     /// As [`GuardConfig::load`].
     pub fn parse(text: &str) -> Result<Self> {
-        let table: Table = text.parse()?;
-        let mut fields = Fields::new("guard", table);
-        let listen = addresses(&mut fields)?;
-        let backend: String = fields.required("backend")?;
+        let mut file = Tables::of(text)?;
+        let listen = addresses(&mut file.guard)?;
+        let backend: String = file.guard.required("backend")?;
         let mut config = Self::new(listen[0].clone(), backend.parse()?);
         config.plan.listen = listen;
-        config.top(&mut fields)?;
-        config.control(fields.section("control")?)?;
-        config.queue(fields.section("queue")?)?;
-        config.idle(fields.section("idle")?)?;
-        config.tls(fields.section("client_tls")?, fields.section("backend_tls")?)?;
-        config.weights = weights(fields.optional("weights")?)?;
-        fields.finish()?;
+        config.take(&mut file)?;
+        config.memory = memory(&mut file.control)?;
+        config.plan.client_tls.identity = identity(&mut file.client_tls)?;
+        config.weights = weights(file.guard.optional("weights")?)?;
+        file.finish()?;
         config.check()?;
         Ok(config)
-    }
-
-    fn top(&mut self, fields: &mut Fields) -> Result<()> {
-        set(&mut self.plan.threads, fields.optional::<u64>("threads")?.map(|threads| threads as usize));
-        set(&mut self.plan.administrators, fields.optional("administrators")?);
-        self.metrics = fields.optional("metrics")?;
-        set(&mut self.drain, fields.time("drain")?);
-        set(&mut self.plan.login_max, fields.time("login_max")?);
-        self.plan.clients_max = fields.optional::<u64>("clients_max")?.map(|most| most as usize);
-        set(&mut self.plan.silence_max, fields.time("backend_silence")?);
-        set(&mut self.plan.proxy_protocol, fields.optional("proxy_protocol")?);
-        set(&mut self.plan.refuse_host_accounts, fields.optional("refuse_host_accounts")?);
-        match fields.optional::<String>("log")?.as_deref() {
-            None => {}
-            Some("text") => self.log = Form::Text,
-            Some("json") => self.log = Form::Json,
-            Some(other) => bail!("guard: `log` is {other:?}, and must be \"text\" or \"json\""),
-        }
-        match fields.optional::<String>("log_decisions")?.as_deref() {
-            None => {}
-            Some("decisive") => self.log_decisions = LoggedDecisions::Decisive,
-            Some("all") => self.log_decisions = LoggedDecisions::All,
-            Some(other) => {
-                bail!("guard: `log_decisions` is {other:?}, and must be \"decisive\" or \"all\"")
-            }
-        }
-        Ok(())
-    }
-
-    fn control(&mut self, mut fields: Fields) -> Result<()> {
-        fields.take_old(&old_keys::CONTROL)?;
-        set(&mut self.controller, fields.optional("controller")?);
-        set(&mut self.fitted, fields.optional("fitted")?);
-        set(&mut self.reflection_span, fields.time("reflection_span")?);
-        set(&mut self.initial_limit, limit(&mut fields, "initial_limit")?);
-        set(&mut self.max_limit, limit(&mut fields, "max_limit")?);
-        set(&mut self.tick, fields.time("tick")?);
-        set(&mut self.counters, fields.optional("counters")?);
-        self.memory = memory(&mut fields)?;
-        set(&mut self.plan.options.dry_run, fields.optional("dry_run")?);
-        self.monitor = fields.optional("monitor")?;
-        self.journal = fields.optional::<String>("journal")?.map(PathBuf::from);
-        fields.finish()
-    }
-
-    fn queue(&mut self, mut fields: Fields) -> Result<()> {
-        let options = &mut self.plan.options;
-        options.queue_max = fields.optional::<u64>("length")?.map(|length| length as usize);
-        options.wait_max = fields.time("wait")?;
-        set(&mut options.named_max, fields.optional::<u64>("named_max")?.map(|most| most as usize));
-        match fields.optional::<String>("by")?.as_deref() {
-            None | Some("user") => {}
-            Some("database") => self.plan.tenants = TenantBy::Database,
-            Some(other) => bail!("queue: `by` is {other:?}, and must be \"user\" or \"database\""),
-        }
-        fields.finish()
-    }
-
-    fn idle(&mut self, mut fields: Fields) -> Result<()> {
-        set(&mut self.plan.lend_after, fields.time("lend_after")?);
-        let options = &mut self.plan.options;
-        set(&mut options.lent_max, fields.optional::<u64>("lent_max")?.map(|most| most as usize));
-        options.close_after = fields.time("close_after")?;
-        fields.finish()
-    }
-
-    fn tls(&mut self, mut client: Fields, mut backend: Fields) -> Result<()> {
-        let clients = mode(&mut client, tls_mode)?.unwrap_or_default();
-        self.plan.client_tls = ClientTls { mode: clients, identity: identity(&mut client)? };
-        let authorities = backend.optional::<String>("authorities")?.map(PathBuf::from);
-        self.plan.backend_tls = BackendTls { mode: mode(&mut backend, backend_mode)?, authorities };
-        client.finish()?;
-        backend.finish()
     }
 
     /// Checks what no single key shows.
@@ -191,6 +120,10 @@ impl GuardConfig {
     /// # Errors
     /// Names the keys that contradict each other.
     pub fn check(&self) -> Result<()> {
+        let limits = [("initial_limit", self.initial_limit), ("max_limit", self.max_limit)];
+        if let Some((key, limit)) = limits.iter().find(|(_, limit)| !(1..=LIMIT_MAX).contains(limit)) {
+            bail!("control: `{key}` must be between 1 and {LIMIT_MAX}, and is {limit}");
+        }
         if self.initial_limit > self.max_limit {
             bail!("`initial_limit` {} is above `max_limit` {}", self.initial_limit, self.max_limit);
         }
@@ -256,11 +189,32 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(4))
 }
 
-fn limit(fields: &mut Fields, key: &'static str) -> Result<Option<u32>> {
-    match fields.optional::<u64>(key)? {
-        None => Ok(None),
-        Some(value @ 1..=LIMIT_MAX) => Ok(Some(value as u32)),
-        Some(value) => bail!("{}: `{key}` must be between 1 and {LIMIT_MAX}, and is {value}", fields.entry()),
+/// The tables of a file.
+struct Tables {
+    guard: Fields,
+    control: Fields,
+    queue: Fields,
+    idle: Fields,
+    client_tls: Fields,
+    backend_tls: Fields,
+}
+
+impl Tables {
+    fn of(text: &str) -> Result<Self> {
+        let mut guard = Fields::new("guard", text.parse()?);
+        let mut control = guard.section("control")?;
+        control.take_old(&old_keys::CONTROL)?;
+        let queue = guard.section("queue")?;
+        let idle = guard.section("idle")?;
+        let client_tls = guard.section("client_tls")?;
+        let backend_tls = guard.section("backend_tls")?;
+        Ok(Self { guard, control, queue, idle, client_tls, backend_tls })
+    }
+
+    /// Refuses keys that nobody asked for.
+    fn finish(self) -> Result<()> {
+        let Self { guard, control, queue, idle, client_tls, backend_tls } = self;
+        [control, queue, idle, client_tls, backend_tls, guard].into_iter().try_for_each(Fields::finish)
     }
 }
 
@@ -283,35 +237,6 @@ fn weights(value: Option<Value>) -> Result<BTreeMap<String, u32>> {
         _ => Err(anyhow!("weights: `{name}` must be a whole number between 1 and 1000000")),
     };
     table.into_iter().map(weight).collect()
-}
-
-fn mode<T>(fields: &mut Fields, read: fn(&str) -> Result<T>) -> Result<Option<T>> {
-    let entry = fields.entry().to_owned();
-    let text = fields.optional::<String>("mode")?;
-    text.map(|text| read(&text).map_err(|error| anyhow!("{entry}: `mode` {error}"))).transpose()
-}
-
-/// Reads a mode of TLS in the clients' own words.
-///
-/// # Errors
-/// The text is not one of these modes.
-pub fn tls_mode(text: &str) -> Result<TlsMode> {
-    match text {
-        "required" => Ok(TlsMode::Required),
-        "preferred" => Ok(TlsMode::Preferred),
-        "disabled" => Ok(TlsMode::Disabled),
-        other => bail!("is {other:?}, and must be \"required\", \"preferred\" or \"disabled\""),
-    }
-}
-
-/// Reads a mode of TLS towards the server, in the words of clients and of the lab.
-///
-/// # Errors
-/// The text is not one of these modes.
-pub fn backend_mode(text: &str) -> Result<BackendMode> {
-    let found = BackendMode::NAMES.iter().find(|(name, _)| *name == text);
-    let names = || BackendMode::NAMES.map(|(name, _)| format!("{name:?}")).join(", ");
-    found.map(|(_, mode)| *mode).ok_or_else(|| anyhow!("is {text:?}, and must be one of {}", names()))
 }
 
 fn identity(fields: &mut Fields) -> Result<Option<Identity>> {

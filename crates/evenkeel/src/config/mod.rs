@@ -7,6 +7,7 @@ mod generator;
 pub mod guard;
 mod old_keys;
 pub mod rate;
+mod settings;
 pub mod share;
 pub mod simulate;
 pub mod study;

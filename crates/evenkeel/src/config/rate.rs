@@ -12,7 +12,7 @@ const HOW: &str =
 /// Rates are cells, each measured several times; more than this is a slip of the pen.
 const RATES_MAX: usize = 1_000;
 
-/// Reads `--rate`.
+/// Reads the text of `--rate`.
 pub fn parse(text: &str) -> Result<RatePlan> {
     read(text).map_err(|reason| anyhow!("cannot use the rates {text:?}: {reason}")).hint(HOW)
 }

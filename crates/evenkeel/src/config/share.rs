@@ -1,9 +1,11 @@
 //! The configuration of a host that shares storage: `examples/share.toml` shows every key.
 
+mod flags;
+mod old_flags;
 mod sockets;
 
-use super::costs::{CostTables, table};
-use super::fields::{Fields, load, set};
+use super::costs::CostTables;
+use super::fields::{Fields, load};
 use super::old_keys;
 use crate::view::log::Form;
 use anyhow::{Result, bail};
@@ -14,9 +16,10 @@ use evenkeel_core::share::law::{Parameters, Settings};
 use evenkeel_guard::proxy::Address;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use toml::{Table, Value};
+use toml::Value;
 
-pub use sockets::{SocketConfig, TlsConfig, mode_of};
+pub use flags::Flags;
+pub use sockets::{SocketConfig, TlsConfig};
 
 /// Names of the laws that set a window; the last is ours and the default.
 pub const LAWS: [&str; 3] = ["fixed", "parda", "evenkeel"];
@@ -38,7 +41,7 @@ pub struct ShareConfig {
     pub tls: TlsConfig,
     /// Name of the law that sets the window.
     pub law: String,
-    /// Latency threshold.
+    /// Latency above which the law closes the window.
     pub latency: Nanos,
     /// Time from one window to the next.
     pub period: Nanos,
@@ -138,16 +141,10 @@ impl DiskConfig {
         fields.rename(format!("disk `{name}`"));
         let backing: String = fields.required("backing")?;
         let mut disk = Self::new(name, backing);
-        set(&mut disk.share, fields.optional("share")?);
-        disk.size = fields.bytes("size")?;
-        set(&mut disk.read_only, fields.optional("read_only")?);
-        set(&mut disk.direct, fields.optional("direct")?);
         disk.nbd = sockets::addresses(&mut fields)?;
-        disk.socket = SocketConfig::parse(&mut fields)?;
-        disk.fuse = fields.optional::<String>("fuse")?.map(PathBuf::from);
-        disk.simulated = fields.optional::<String>("simulated")?.map(PathBuf::from);
-        set(&mut disk.volatile, fields.optional("volatile")?);
-        fields.finish()?;
+        let mut table = DiskTable { disk: fields };
+        disk.take(&mut table)?;
+        table.disk.finish()?;
         Ok(disk)
     }
 
@@ -199,59 +196,18 @@ impl ShareConfig {
     /// # Errors
     /// As [`ShareConfig::load`].
     pub fn parse(text: &str) -> Result<Self> {
-        let table: Table = text.parse()?;
-        let mut fields = Fields::new("share", table);
-        let name = fields.required::<String>("name")?;
-        let disks = fields.optional::<Vec<Value>>("disk")?.unwrap_or_default();
+        let mut file = Tables::of(text)?;
+        let name = file.share.required::<String>("name")?;
+        let disks = file.share.optional::<Vec<Value>>("disk")?.unwrap_or_default();
         let numbered = disks.into_iter().enumerate();
         let disks =
             numbered.map(|(number, value)| DiskConfig::parse(number + 1, value)).collect::<Result<_>>()?;
         let mut config = Self::new(name, disks);
-        config.nbd = sockets::addresses(&mut fields)?;
-        config.socket = SocketConfig::parse(&mut fields)?;
-        config.tls = TlsConfig::parse(fields.section("tls")?)?;
-        config.metrics = fields.optional("metrics")?;
-        set(&mut config.memory, fields.bytes("memory")?);
-        config.handover = fields.optional::<String>("handover")?.map(PathBuf::from);
-        match fields.optional::<String>("log")?.as_deref() {
-            None | Some("text") => {}
-            Some("json") => config.log = Form::Json,
-            Some(other) => bail!("share: `log` is {other:?}, and must be \"text\" or \"json\""),
-        }
-        config.window(fields.section("window")?)?;
-        config.costs(fields.section("costs")?)?;
-        config.bus(fields.section("bus")?)?;
-        fields.finish()?;
+        config.nbd = sockets::addresses(&mut file.share)?;
+        config.take(&mut file)?;
+        file.finish()?;
         config.check()?;
         Ok(config)
-    }
-
-    fn window(&mut self, mut fields: Fields) -> Result<()> {
-        fields.take_old(&old_keys::WINDOW)?;
-        set(&mut self.law, fields.optional("law")?);
-        set(&mut self.latency, fields.time("latency")?);
-        set(&mut self.period, fields.time("period")?);
-        set(&mut self.initial_window, fields.optional("initial_window")?);
-        set(&mut self.max_window, fields.optional("max_window")?);
-        fields.finish()
-    }
-
-    fn costs(&mut self, mut fields: Fields) -> Result<()> {
-        let read = |text: Option<String>| text.as_deref().map(table).transpose();
-        set(&mut self.costs.reads, read(fields.optional("read")?)?);
-        set(&mut self.costs.writes, read(fields.optional("write")?)?);
-        fields.finish()
-    }
-
-    fn bus(&mut self, mut fields: Fields) -> Result<()> {
-        let bus = &mut self.bus;
-        bus.address = fields.optional("address")?;
-        set(&mut bus.array, fields.optional("array")?);
-        set(&mut bus.slots, fields.optional::<u64>("slots")?.map(|slots| slots as usize));
-        bus.login = fields.optional::<String>("login")?.map(PathBuf::from);
-        bus.authorities = fields.optional::<String>("authorities")?.map(PathBuf::from);
-        set(&mut bus.require, fields.optional("require")?);
-        fields.finish()
     }
 
     /// Checks what no single key shows.
@@ -313,71 +269,37 @@ impl ShareConfig {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The tables of a file.
+struct Tables {
+    share: Fields,
+    tls: Fields,
+    window: Fields,
+    costs: Fields,
+    bus: Fields,
+}
 
-    const SHORT: &str = "name = 'web1'\n[[disk]]\nname = 'data'\nbacking = '/dev/sdb'\n";
-
-    #[test]
-    fn a_name_and_a_disk_are_enough() {
-        let config = ShareConfig::parse(SHORT).unwrap();
-        assert_eq!(config, ShareConfig::new("web1", vec![DiskConfig::new("data", "/dev/sdb")]));
-        assert_eq!(config.law().unwrap(), Law::Evenkeel(Settings::new(0.015)));
+impl Tables {
+    fn of(text: &str) -> Result<Self> {
+        let mut share = Fields::new("share", text.parse()?);
+        let tls = share.section("tls")?;
+        let mut window = share.section("window")?;
+        window.take_old(&old_keys::WINDOW)?;
+        let costs = share.section("costs")?;
+        let bus = share.section("bus")?;
+        Ok(Self { share, tls, window, costs, bus })
     }
 
-    #[test]
-    fn keys_are_taken_under_their_old_names() {
-        let read = |window: &str| ShareConfig::parse(&format!("{SHORT}[window]\n{window}")).unwrap();
-        let old = read("controller = 'parda'\ninitial = 8\nmost = 32");
-        assert_eq!((old.law.as_str(), old.initial_window, old.max_window), ("parda", 8.0, 32.0));
-        assert_eq!(old, read("law = 'parda'\ninitial_window = 8\nmax_window = 32"));
-    }
-
-    #[test]
-    fn the_example_shows_every_key() {
-        let text = include_str!("../../../../examples/share.toml");
-        assert_eq!(ShareConfig::parse(text).unwrap().disks.len(), 2);
-        // The keys that are commented out, because they are no defaults, can be read as well.
-        let all: String =
-            text.lines().map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line))).collect();
-        let full = ShareConfig::parse(&all).unwrap();
-        let disk = &full.disks[0];
-        assert!(
-            disk.size.is_some()
-                && disk.nbd.len() == 1
-                && disk.socket.mode == Some(0o660)
-                && disk.fuse.is_some()
-                && disk.simulated.is_some()
-                && full.metrics.is_some()
-        );
-    }
-
-    #[test]
-    fn what_is_wrong_is_named() {
-        for (text, expected) in [
-            (SHORT.replace("name = 'web1'\n", ""), "`name` is missing"),
-            ("name = 'web1'".to_owned(), "1 to 64 disks, and here are 0"),
-            (SHORT.replace("backing", "baking"), "is `baking` meant to be it?"),
-            (format!("{SHORT}share = 0"), "`share` must be between"),
-            (format!("{SHORT}share = 'much'"), "`share` must be a number"),
-            (format!("{SHORT}size = 'big'"), "`size`"),
-            (format!("{SHORT}[[disk]]\nname = 'data'\nbacking = 'x'"), "two disks are called `data`"),
-            (SHORT.replace("'data'", "'a/b'"), "no slash"),
-            (format!("{SHORT}[window]\nlatency = '1h'"), "`latency` must be between"),
-            (format!("{SHORT}[window]\nperiod = '1ms'"), "`period` must be between"),
-            (format!("{SHORT}[window]\ninitial_window = 300"), "300 and 256"),
-            (format!("{SHORT}[window]\nlaw = 'pard'"), "`law` is \"pard\""),
-            (format!("{SHORT}[window]\nmost = 9\nmax_window = 9"), "`most` is the old name of `max_window`"),
-            (format!("{SHORT}[costs]\nread = '16k'"), "no list of sizes and costs"),
-            (format!("{SHORT}[costs]\nread = '16k=3'"), "the unit of costs is a read of 16k"),
-            (format!("{SHORT}[costs]\nwrite = '16k=0'"), "a cost lies between"),
-            (format!("{SHORT}[bus]\nadress = 'x'"), "did you mean `address`?"),
-            (format!("{SHORT}socket_mode = 'rw'"), "in octal digits"),
-            (format!("{SHORT}[tls]\ncertificate = 'x'"), "a certificate and its key"),
-        ] {
-            let error = ShareConfig::parse(&text).unwrap_err().to_string();
-            assert!(error.contains(expected), "{text}: {error}");
-        }
+    /// Refuses keys that nobody asked for.
+    fn finish(self) -> Result<()> {
+        let Self { share, tls, window, costs, bus } = self;
+        [tls, window, costs, bus, share].into_iter().try_for_each(Fields::finish)
     }
 }
+
+/// The table of one disk.
+struct DiskTable {
+    disk: Fields,
+}
+
+#[cfg(test)]
+mod tests;

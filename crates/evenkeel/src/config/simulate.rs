@@ -17,7 +17,7 @@ use toml::{Table, Value};
 pub struct ScenarioFile {
     /// The name of the scenario.
     pub name: String,
-    /// The controller.
+    /// The controller that is tried, with its settings.
     pub controller: ControllerSettings,
     /// What is simulated.
     pub scenario: Scenario,
@@ -30,7 +30,7 @@ pub struct ScenarioFile {
 pub struct Instead {
     /// Name of the controller.
     pub controller: Option<String>,
-    /// The seed.
+    /// Seed of all that is drawn.
     pub seed: Option<u64>,
 }
 

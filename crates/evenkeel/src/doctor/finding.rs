@@ -9,7 +9,7 @@ pub enum State {
     Ok,
     /// Something, and less than is needed.
     Limited,
-    /// Nothing.
+    /// Nothing of it is there.
     Missing,
 }
 

@@ -5,7 +5,7 @@ use evenkeel_study::profile::{COUNTERS_PER_REQUEST, server_measures};
 use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SeriesRecord, SummaryFile};
 use std::collections::BTreeSet;
 
-/// Which table.
+/// What a line of the table stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A line for each cell.

@@ -77,7 +77,6 @@ impl Child {
     }
 
     /// Its process, for its CPU time.
-    #[allow(dead_code, reason = "the study of throttling reads it")]
     pub fn pid(&self) -> i32 {
         self.child.id().pid
     }

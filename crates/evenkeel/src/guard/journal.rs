@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result, bail};
 use evenkeel_core::Nanos;
-use evenkeel_core::control::{Response, Sample};
+use evenkeel_core::control::{Response, Sample, Signals};
 use evenkeel_guard::control::{Entry, Journal, Sensor, values};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,11 +15,26 @@ use std::path::{Path, PathBuf};
 /// Bytes of one file; two are kept. An hour at ten ticks a second takes some 15 MB.
 pub const FILE_MAX: u64 = 64 << 20;
 
-/// A tick as a line.
+/// A tick as a line has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Line {
-    start_ns: u64,
-    end_ns: u64,
+pub struct Recorded {
+    /// What the controller got to see.
+    #[serde(flatten, with = "SampleFields")]
+    pub sample: Sample,
+    /// The limit that was decided.
+    pub decided: u32,
+    /// The reason for it, in words.
+    pub why: String,
+}
+
+/// The fields of a [`Sample`], which has no serde of its own, as they stand in a line.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Sample")]
+struct SampleFields {
+    #[serde(rename = "start_ns", with = "NanosNumber")]
+    start: Nanos,
+    #[serde(rename = "end_ns", with = "NanosNumber")]
+    end: Nanos,
     limit: u32,
     in_flight_mean: f64,
     in_flight_max: u32,
@@ -32,77 +47,65 @@ struct Line {
     overload: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     rolled_back: u64,
-    /// Mean, shortest, longest in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    response: Option<[f64; 3]>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    signals: BTreeMap<String, f64>,
-    /// The limit from then on.
-    decided: u32,
-    why: String,
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "triple")]
+    response: Option<Response>,
+    #[serde(default, skip_serializing_if = "is_blind", with = "by_name")]
+    signals: Signals,
 }
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Nanos")]
+struct NanosNumber(u64);
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-impl From<&Entry> for Line {
-    fn from(entry: &Entry) -> Self {
-        let sample = &entry.sample;
-        let named = Sensor::ALL.iter().zip(values(&sample.signals));
-        Self {
-            start_ns: sample.start.0,
-            end_ns: sample.end.0,
-            limit: sample.limit,
-            in_flight_mean: sample.in_flight_mean,
-            in_flight_max: sample.in_flight_max,
-            queued: sample.queued,
-            completions: sample.completions,
-            work: sample.work,
-            rejected: sample.rejected,
-            overload: sample.overload,
-            rolled_back: sample.rolled_back,
-            response: sample.response.map(|r| [r.mean, r.min, r.max]),
-            signals: named.filter_map(|(sensor, value)| Some((sensor.name().to_owned(), value?))).collect(),
-            decided: entry.verdict.limit,
-            why: entry.verdict.to_string(),
-        }
+fn is_blind(signals: &Signals) -> bool {
+    *signals == Signals::default()
+}
+
+/// Mean, shortest, longest in seconds.
+mod triple {
+    use super::{Response, Serialize};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(response: &Option<Response>, out: S) -> Result<S::Ok, S::Error> {
+        response.map(|r| [r.mean, r.min, r.max]).serialize(out)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(text: D) -> Result<Option<Response>, D::Error> {
+        let response = Option::<[f64; 3]>::deserialize(text)?;
+        Ok(response.map(|[mean, min, max]| Response { mean, min, max }))
     }
 }
 
-impl Line {
-    fn sample(&self) -> Sample {
-        let mut sample = Sample {
-            start: Nanos(self.start_ns),
-            end: Nanos(self.end_ns),
-            limit: self.limit,
-            in_flight_mean: self.in_flight_mean,
-            in_flight_max: self.in_flight_max,
-            queued: self.queued,
-            completions: self.completions,
-            work: self.work,
-            rejected: self.rejected,
-            overload: self.overload,
-            rolled_back: self.rolled_back,
-            response: self.response.map(|[mean, min, max]| Response { mean, min, max }),
-            ..Sample::default()
-        };
+/// Readings by the names of their sensors; one that is not available is left out.
+mod by_name {
+    use super::{BTreeMap, Sensor, Signals, values};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(signals: &Signals, out: S) -> Result<S::Ok, S::Error> {
+        let named = Sensor::ALL.iter().zip(values(signals));
+        let there = named.filter_map(|(sensor, value)| Some((sensor.name(), value?)));
+        there.collect::<BTreeMap<_, _>>().serialize(out)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(text: D) -> Result<Signals, D::Error> {
+        let named = BTreeMap::<String, f64>::deserialize(text)?;
+        let mut signals = Signals::default();
         for sensor in Sensor::ALL {
-            *sensor.of(&mut sample.signals) = self.signals.get(sensor.name()).copied();
+            *sensor.of(&mut signals) = named.get(sensor.name()).copied();
         }
-        sample
+        Ok(signals)
     }
 }
 
-/// A tick that was read back.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
-    /// What the controller got to see.
-    pub sample: Sample,
-    /// The limit that was decided.
-    pub decided: u32,
-    /// The reason for it, in words.
-    pub why: String,
+impl From<&Entry> for Recorded {
+    fn from(entry: &Entry) -> Self {
+        let Entry { sample, verdict } = entry;
+        Self { sample: sample.clone(), decided: verdict.limit, why: verdict.to_string() }
+    }
 }
 
 /// Writes entries.
@@ -127,7 +130,7 @@ impl Writer {
         if self.written >= self.most {
             self.turn_over()?;
         }
-        let mut line = serde_json::to_string(&Line::from(entry))?;
+        let mut line = serde_json::to_string(&Recorded::from(entry))?;
         line.push('\n');
         self.file.write_all(line.as_bytes())?;
         self.file.flush()?;
@@ -148,7 +151,7 @@ impl Writer {
 pub fn text(journal: &Journal) -> Result<String> {
     let mut text = String::new();
     for entry in journal.entries() {
-        text.push_str(&serde_json::to_string(&Line::from(entry))?);
+        text.push_str(&serde_json::to_string(&Recorded::from(entry))?);
         text.push('\n');
     }
     Ok(text)
@@ -161,8 +164,8 @@ pub fn read(path: &Path) -> Result<Vec<Recorded>> {
     let last = lines.len();
     let mut read = Vec::with_capacity(last);
     for (number, text) in lines.iter().enumerate().map(|(index, text)| (index + 1, text)) {
-        match serde_json::from_str::<Line>(text) {
-            Ok(line) => read.push(Recorded { sample: line.sample(), decided: line.decided, why: line.why }),
+        match serde_json::from_str(text) {
+            Ok(tick) => read.push(tick),
             Err(_) if number == last => {}
             Err(error) => bail!("{}: line {number}: {error}", path.display()),
         }
@@ -194,9 +197,8 @@ impl Follower {
     pub fn ticks(&mut self) -> Result<Vec<Recorded>> {
         let mut ticks = Vec::new();
         while self.file.read_line(&mut self.part)? > 0 && self.part.ends_with('\n') {
-            let line: Line = serde_json::from_str(&self.part).context("reading a tick of a journal")?;
+            ticks.push(serde_json::from_str(&self.part).context("reading a tick of a journal")?);
             self.part.clear();
-            ticks.push(Recorded { sample: line.sample(), decided: line.decided, why: line.why });
         }
         Ok(ticks)
     }
@@ -225,12 +227,29 @@ mod tests {
         assert_eq!((read[0].decided, read[0].why.as_str()), (4, "limit 4, because it is fixed"));
     }
 
+    /// Journals of earlier versions are read, and programs of others read ours.
+    #[test]
+    fn a_line_stays_as_it_is() {
+        let line = concat!(
+            r#"{"start_ns":100000000,"end_ns":200000000,"limit":4,"in_flight_mean":3.5,"in_flight_max":4,"queued":2.0,"#,
+            r#""completions":10,"work":9.5,"rolled_back":1,"response":[0.02,0.01,0.05],"signals":{"cpu_per_commit":0.002},"#,
+            r#""decided":4,"why":"limit 4, because it is fixed"}"#
+        );
+        let mut tick: Recorded = serde_json::from_str(line).unwrap();
+        assert_eq!((tick.sample.start, tick.sample.rejected), (Nanos::from_millis(100), 0));
+        assert_eq!(serde_json::to_string(&tick).unwrap(), line);
+        (tick.sample.rolled_back, tick.sample.response, tick.sample.signals) = (0, None, Signals::default());
+        let short = serde_json::to_string(&tick).unwrap();
+        assert!(short.contains(r#""work":9.5,"decided":4"#), "{short}");
+        assert_eq!(serde_json::from_str::<Recorded>(&short).unwrap(), tick);
+    }
+
     #[test]
     fn a_journal_is_followed_tick_by_tick_and_a_part_of_a_line_waits_for_its_rest() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
         assert!(Follower::open(&path).is_err());
-        let line = format!("{}\n", serde_json::to_string(&Line::from(&entry())).unwrap());
+        let line = format!("{}\n", serde_json::to_string(&Recorded::from(&entry())).unwrap());
         let append = |text: &str| {
             let mut file = File::options().create(true).append(true).open(&path).unwrap();
             file.write_all(text.as_bytes()).unwrap();
@@ -260,7 +279,7 @@ mod tests {
     fn a_line_that_was_cut_off_is_passed_over_and_a_wrong_one_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
-        let line = serde_json::to_string(&Line::from(&entry())).unwrap();
+        let line = serde_json::to_string(&Recorded::from(&entry())).unwrap();
         std::fs::write(&path, format!("{line}\n{}", &line[..40])).unwrap();
         assert_eq!(read(&path).unwrap().len(), 1);
         std::fs::write(&path, format!("{line}\nrubbish\n{line}\n")).unwrap();

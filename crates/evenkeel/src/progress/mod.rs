@@ -23,7 +23,7 @@ pub enum ProgressEvent {
     },
     /// Data is being written.
     Populating {
-        /// Table.
+        /// Name of the table that is worked on.
         table: String,
         /// Rows written, of all tables.
         rows: u64,
@@ -36,20 +36,20 @@ pub enum ProgressEvent {
     },
     /// All data is written.
     Populated {
-        /// Rows.
+        /// Rows of all tables.
         rows: u64,
         /// How long it took.
         took_s: f64,
     },
     /// A short run of the search for the saturation ended.
     Probed {
-        /// Series.
+        /// Label of the series.
         series: String,
         /// Arrival rate; absent for a closed probe.
         rate_per_s: Option<f64>,
         /// Completions per second.
         throughput_per_s: f64,
-        /// Utilisation.
+        /// Utilisation in percent; absent where it is not available.
         theta_percent: Option<f64>,
         /// Whether the response settled.
         settled: bool,
@@ -58,7 +58,7 @@ pub enum ProgressEvent {
     Planned {
         /// Folder of the study.
         folder: String,
-        /// Cells.
+        /// Cells of the plan: rates of all series.
         cells: usize,
         /// Runs in all.
         runs: u32,
@@ -69,7 +69,7 @@ pub enum ProgressEvent {
     },
     /// A run is measured now; shown again and again.
     Running {
-        /// The run.
+        /// The run that is measured.
         run: RunName,
         /// `warm-up`, `measure` or `drain`.
         phase: String,
@@ -82,7 +82,7 @@ pub enum ProgressEvent {
     },
     /// A run ended.
     RunFinished {
-        /// The run.
+        /// The run that ended.
         run: RunName,
         /// Mean response time; none where nothing was answered.
         tau_ms: Option<f64>,
@@ -92,7 +92,7 @@ pub enum ProgressEvent {
         lower_bound: bool,
         /// Completions per second.
         throughput_per_s: f64,
-        /// Utilisation.
+        /// Utilisation in percent; absent where it is not available.
         theta_percent: Option<f64>,
         /// `settled`, `unstable` or `too-short`.
         stability: String,
@@ -141,7 +141,7 @@ pub enum ProgressEvent {
     },
     /// All is done, or it was stopped.
     Finished {
-        /// Runs finished.
+        /// Runs finished, of all that were planned.
         runs: u32,
         /// Whether that is all of them.
         complete: bool,
@@ -157,7 +157,7 @@ pub struct RunName {
     pub total: u32,
     /// Label of the series; the workload where there is only one.
     pub series: String,
-    /// Arrival rate.
+    /// Arrival rate asked for, per second.
     pub rate_per_s: f64,
     /// Repeat, from 1.
     pub repeat: u32,

@@ -21,7 +21,7 @@ pub struct Published<'a> {
     pub runs: &'a [Run],
     /// The same over repeats.
     pub cells: Vec<Cell<'a>>,
-    /// Its figures.
+    /// The figures that its runs have, in the order of the tables.
     pub figures: &'static [Figure],
     /// What it says.
     pub said: Judgement,

@@ -27,11 +27,11 @@ pub struct Second {
 /// What lies beside one run; where it cannot be had, why not.
 #[derive(Clone, Debug)]
 pub struct RunDetails {
-    /// Of `intervals.csv`.
+    /// The lines of `intervals.csv`.
     pub intervals: Result<Vec<IntervalRow>, String>,
-    /// Of `sense.csv`.
+    /// The table of `sense.csv`.
     pub sense: Result<Table, String>,
-    /// Of `response.hdr`.
+    /// The distribution of `response.hdr`.
     pub response: Result<Distribution, String>,
 }
 

@@ -30,11 +30,11 @@ use evenkeel_study::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile
 pub struct Records {
     /// What was to be measured.
     pub plan: PlanFile,
-    /// Where.
+    /// Where it was measured: machine, servers, versions.
     pub manifest: ManifestFile,
-    /// What follows.
+    /// What follows from the runs.
     pub summary: SummaryFile,
-    /// Finished runs.
+    /// Finished runs, each by the attempt that stands.
     pub runs: Vec<RunFile>,
     /// What lies beside them.
     pub details: Details,

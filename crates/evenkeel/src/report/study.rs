@@ -13,11 +13,11 @@ use evenkeel_study::store::format::{
 pub struct Study<'a> {
     /// What was to be measured.
     pub plan: &'a PlanFile,
-    /// Where.
+    /// Where it was measured: machine, servers, versions.
     pub manifest: &'a ManifestFile,
-    /// What follows.
+    /// What follows from the runs.
     pub summary: &'a SummaryFile,
-    /// Finished runs.
+    /// Finished runs, each by the attempt that stands.
     pub runs: &'a [RunFile],
     /// What lies beside them.
     pub details: &'a Details,

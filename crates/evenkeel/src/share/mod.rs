@@ -1,6 +1,5 @@
 //! What an operator sees of a host that shares storage: metrics, logs, the live view; a host as a child; and its storage measured.
 
-pub mod file;
 pub mod host;
 pub mod knee;
 pub mod log;

@@ -34,7 +34,7 @@ pub struct Status {
     /// Nobody has said what I/Os cost: what stands here as device time is made of figures that fit no storage in particular.
     #[serde(default)]
     pub assumed: bool,
-    /// Latency threshold.
+    /// Latency above which the law closes the window; absent where the law has none.
     pub threshold_s: Option<f64>,
     /// From one report to the next.
     pub period_s: f64,
@@ -42,7 +42,7 @@ pub struct Status {
     pub window: f64,
     /// Window of all hosts together.
     pub total: f64,
-    /// Mean outstanding.
+    /// Mean outstanding at the device, in units of cost.
     pub outstanding: f64,
     /// I/Os held back now.
     pub waiting: usize,
@@ -104,7 +104,7 @@ pub struct Member {
     pub shares: f64,
     /// The window that it has in force.
     pub window: f64,
-    /// Mean outstanding.
+    /// Mean outstanding at the device, in units of cost.
     pub outstanding: f64,
     /// Mean wanted outstanding.
     pub wanted: f64,

@@ -10,9 +10,9 @@ const GAP: usize = 2;
 /// One place of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// Text.
+    /// The text, without colour.
     pub text: String,
-    /// Meaning.
+    /// What the text means.
     pub ink: Ink,
 }
 

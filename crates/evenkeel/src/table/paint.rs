@@ -5,7 +5,7 @@ use crate::format::plain;
 /// What a text means, not how it looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ink {
-    /// Nothing special.
+    /// Text like any other.
     #[default]
     Plain,
     /// What matters most.

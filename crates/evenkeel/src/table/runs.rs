@@ -27,11 +27,11 @@ pub struct ListedStudy {
 /// A published study in the list.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ListedPublished {
-    /// Its name.
+    /// Name of the published study, as `throttling`.
     pub kind: String,
     /// Seconds since 1970.
     pub created_unix_s: u64,
-    /// Finished runs.
+    /// Runs that are finished.
     pub runs: usize,
     /// Runs of the parts that have begun.
     pub planned: usize,

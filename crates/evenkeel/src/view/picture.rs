@@ -3,9 +3,9 @@
 /// What the terminal shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// Columns.
+    /// Columns of the terminal.
     pub width: usize,
-    /// Rows.
+    /// Rows of the terminal.
     pub height: usize,
 }
 

@@ -60,7 +60,7 @@ impl Text {
         self.value(&format!("{name}_count"), labels, histogram.count() as f64);
     }
 
-    /// The text.
+    /// The whole text, when all metrics are in it.
     pub fn done(self) -> String {
         self.text
     }

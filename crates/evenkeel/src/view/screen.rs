@@ -1,6 +1,7 @@
 //! The terminal as a picture that is drawn anew, and keys that are read without Enter.
 
 use crate::out;
+use evenkeel_os::terminal::SingleKeys;
 use std::io::{self, IsTerminal, Read};
 
 /// Another screen without a cursor, and back.
@@ -13,7 +14,7 @@ const CLEAR_REST: &str = "\x1b[K\x1b[J";
 
 /// The terminal while pictures are drawn; dropping it gives the terminal back as it was.
 pub struct Screen {
-    before: Option<libc::termios>,
+    keys: Option<SingleKeys>,
 }
 
 impl Screen {
@@ -22,7 +23,7 @@ impl Screen {
     /// # Errors
     /// The terminal is gone.
     pub fn enter() -> io::Result<Self> {
-        let screen = Self { before: io::stdin().is_terminal().then(single_keys).flatten() };
+        let screen = Self { keys: io::stdin().is_terminal().then(SingleKeys::begin).flatten() };
         out::raw(ENTER)?;
         Ok(screen)
     }
@@ -40,31 +41,15 @@ impl Screen {
     pub fn is_left(&self) -> bool {
         let mut keys = [0; 64];
         // Without a terminal nothing is read: what was piped in is not for us.
-        let count = if self.before.is_some() { io::stdin().read(&mut keys).unwrap_or(0) } else { 0 };
+        let count = if self.keys.is_some() { io::stdin().read(&mut keys).unwrap_or(0) } else { 0 };
         keys[..count].iter().any(|key| matches!(key, b'q' | b'Q'))
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        if let Some(before) = &self.before {
-            // SAFETY: the pointer is to a termios that tcgetattr filled in.
-            unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, before) };
-        }
+        drop(self.keys.take());
         // A terminal that is gone needs nothing back.
         let _ = out::raw(LEAVE);
     }
-}
-
-/// Keys come one by one, are not shown, and reading does not wait; Ctrl-C stays a signal. Gives what was before.
-fn single_keys() -> Option<libc::termios> {
-    // SAFETY: all zeroes are a valid termios.
-    let mut before: libc::termios = unsafe { std::mem::zeroed() };
-    // SAFETY: tcgetattr writes one termios to the address given.
-    (unsafe { libc::tcgetattr(libc::STDIN_FILENO, &raw mut before) } == 0).then_some(())?;
-    let mut now = before;
-    now.c_lflag &= !(libc::ICANON | libc::ECHO);
-    (now.c_cc[libc::VMIN], now.c_cc[libc::VTIME]) = (0, 0);
-    // SAFETY: the pointer is to a termios of this function.
-    (unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, &raw const now) } == 0).then_some(before)
 }

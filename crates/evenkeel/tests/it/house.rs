@@ -66,6 +66,19 @@ fn crates_use_only_the_crates_below_them() {
 }
 
 #[test]
+fn unsafe_code_stands_in_os_alone() {
+    for entry in fs::read_dir(root().join("crates")).expect("crates are there") {
+        let source = entry.expect("crates can be listed").path().join("src");
+        let heads =
+            ["lib.rs", "main.rs"].map(|name| fs::read_to_string(source.join(name)).unwrap_or_default());
+        // The study signals a process of a reset command by its number.
+        let may = ["crates/os", "crates/study"].iter().any(|path| source.starts_with(root().join(path)));
+        let forbids = heads.iter().any(|head| head.contains("#![forbid(unsafe_code)]"));
+        assert!(may || forbids, "{} does not forbid unsafe code", source.display());
+    }
+}
+
+#[test]
 fn core_is_pure() {
     let banned = [
         "std::fs",

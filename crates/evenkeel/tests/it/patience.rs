@@ -9,7 +9,7 @@ const NAP: Duration = Duration::from_millis(10);
 const LOOKS: usize = 6_000;
 /// Looks that take long themselves are so many at least, and then no more than ten minutes.
 const LEAST: usize = 10;
-/// See there.
+/// The ten minutes of [`LEAST`].
 const LONG: Nanos = Nanos::from_secs(600);
 
 /// What is found in the end.

@@ -4,6 +4,7 @@ use crate::cli::{evenkeel, refused};
 use crate::patience::eventually;
 use serde_json::Value;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 const TINY: [&str; 16] = [
     "--clients",
@@ -161,6 +162,47 @@ fn a_point_of_the_published_rule_begins_when_its_limit_has_stood_still_or_says_t
     assert!(figure("reflection", "limit_mean").is_some_and(|limit| limit >= 1.0));
 }
 
+/// Uses an eighth of the machine's CPUs until it is dropped.
+struct Neighbours(Vec<Child>);
+
+impl Neighbours {
+    fn move_in() -> Self {
+        let cpus = std::thread::available_parallelism().expect("CPUs").get();
+        let busy = || Command::new("/bin/sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
+        Self((0..cpus.div_ceil(8)).map(|_| busy()).collect())
+    }
+}
+
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        for one in &mut self.0 {
+            one.kill().and_then(|()| one.wait()).expect("it runs until now");
+        }
+    }
+}
+
+#[test]
+fn a_point_that_others_disturbed_is_measured_again_within_bounds_and_the_study_says_so() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let neighbours = Neighbours::move_in();
+    let mut arguments = [&["-q", "study", "throttling", "--json", "--second", "never"], &TINY[..]].concat();
+    let place = arguments.iter().position(|text| *text == "1,3").expect("numbers of clients");
+    arguments[place] = "2";
+    let results: Value = serde_json::from_str(&done(home.path(), &arguments)).expect("JSON");
+    drop(neighbours);
+    let folder = home.path().join("runs").join(results["id"].as_str().expect("a name"));
+    let runs = std::fs::read_dir(folder.join("runs")).expect("runs").flatten();
+    let names: Vec<String> = runs.map(|run| run.file_name().to_string_lossy().into_owned()).collect();
+    let again: Vec<&String> = names.iter().filter(|name| name.ends_with(".attempt-2")).collect();
+    assert_eq!(again.len(), 1, "a third of two points, and one at least: {names:?}");
+    assert!(again[0].starts_with("shopping-"), "{names:?}");
+    let caveats = results["caveats"].as_array().expect("caveats");
+    let told = caveats.iter().find(|caveat| caveat["code"] == "measured-again");
+    let told = told.unwrap_or_else(|| panic!("nothing is said of it: {caveats:#?}"));
+    assert!(told["evidence"]["worst_other_load_percent"].as_f64().is_some_and(|worst| worst > 5.0), "{told}");
+    assert_eq!(points(&results).len(), 2, "each point stands once");
+}
+
 #[test]
 fn studies_are_listed_and_wrong_use_is_refused_before_anything_starts() {
     let home = tempfile::tempdir().expect("a temporary directory");
@@ -228,9 +270,9 @@ fn windows(results: &Value, way: &str) -> Vec<[f64; 2]> {
 #[test]
 fn a_live_study_that_is_stopped_leaves_no_host_and_no_client() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-    command.arg("--home").arg(home.path()).args(LIVE).stderr(std::process::Stdio::null());
-    let mut study = command.stdout(std::process::Stdio::null()).spawn().expect("the binary can be started");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command.arg("--home").arg(home.path()).args(LIVE).stderr(Stdio::null());
+    let mut study = command.stdout(Stdio::null()).spawn().expect("the binary can be started");
     let ours = || {
         let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
         let wanted = home.path().to_string_lossy().into_owned();
@@ -239,9 +281,7 @@ fn a_live_study_that_is_stopped_leaves_no_host_and_no_client() {
     };
     eventually("hosts", || ours() >= 3);
     let pid = study.id().to_string();
-    assert!(
-        std::process::Command::new("kill").args(["-INT", &pid]).status().expect("kill is there").success()
-    );
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill is there").success());
     assert_ne!(study.wait().expect("it ends").code(), Some(0));
     assert_eq!(ours(), 0);
     let studies = std::fs::read_dir(home.path().join("runs")).expect("studies");

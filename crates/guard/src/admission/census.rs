@@ -144,7 +144,7 @@ impl TenantCensus {
 /// Why sessions wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitReason {
-    /// Nobody waits.
+    /// Nobody waits now.
     #[default]
     Nobody,
     /// As many transactions run as the limit allows.

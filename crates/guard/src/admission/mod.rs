@@ -13,73 +13,32 @@ mod census;
 mod cost;
 mod exempt;
 mod failover;
+mod ids;
 #[cfg(test)]
 mod loan_tests;
 mod loans;
 mod meter;
 #[cfg(test)]
 mod properties;
+mod session;
 mod tenant;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod ticks;
 
 pub use census::{Census, TenantCensus, WaitReason};
 pub use cost::Costs;
+pub use ids::{SessionId, TenantId};
 pub use meter::Interval;
-pub use tenant::TenantId;
-pub use terms::{Admission, Caller, Ended, Loan, Notice, Options, Outcome, Rejection, SessionId};
+pub use terms::{Admission, Caller, Ended, Loan, Notice, Options, Outcome, Rejection};
 
 use crate::numbers::NumberMap;
 use evenkeel_core::Nanos;
 use meter::Meter;
+use session::{Entrance, Session, Stage};
 use std::collections::{BTreeSet, VecDeque};
 use tenant::{Tenants, Ticket, Waiter};
-
-/// The liveness rule waits for this many times the 99th percentile of response times.
-const LIVENESS_P99: u64 = 5;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entrance {
-    Permit,
-    Unqueued,
-    Liveness,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Stage {
-    Waiting(Ticket),
-    Running,
-    /// Idle since this moment with its permit lent, or asked to close.
-    Lent {
-        since: Nanos,
-        asked_to_close: bool,
-    },
-    /// Its permit is lent while a statement that began then is at the server.
-    OnLoan {
-        since: Nanos,
-    },
-    /// The same while a statement sleeps there, as its text says.
-    Asleep {
-        since: Nanos,
-    },
-}
-
-impl Stage {
-    fn is_lent(self) -> bool {
-        matches!(self, Self::Lent { .. } | Self::OnLoan { .. } | Self::Asleep { .. })
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Session {
-    tenant: TenantId,
-    stage: Stage,
-    entrance: Entrance,
-    admitted: Nanos,
-    /// Its transaction was on loan at the server once: its time says nothing about others.
-    was_on_loan: bool,
-}
 
 /// The gate: who runs, who waits, and in which order.
 #[derive(Debug)]
@@ -298,25 +257,6 @@ impl Gate {
         }
     }
 
-    /// What time alone brings about: waits that end, sessions to close, the liveness rule. Call it some
-    /// ten times a second.
-    pub fn tick(&mut self, now: Nanos) {
-        self.reject_overdue(now);
-        self.close_idle(now);
-        let stuck = self.tenants.waiting() > 0 && self.running >= self.limit;
-        if stuck && now - self.progress >= self.liveness_after() {
-            self.progress = now;
-            self.liveness_total += 1;
-            self.admit_next(now, Entrance::Liveness);
-        }
-    }
-
-    /// Time without any end of a transaction after which the liveness rule admits one more.
-    pub fn liveness_after(&self) -> Nanos {
-        let p99 = self.meter.p99().unwrap_or(Nanos::ZERO);
-        self.options.liveness_min.max(Nanos(p99.0.saturating_mul(LIVENESS_P99)))
-    }
-
     /// Takes out the next notice; after every call all of them have to be taken out.
     pub fn notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
@@ -409,20 +349,5 @@ impl Gate {
         self.start(now, waiter.session, tenant, entrance, wait);
         self.notices.push_back(Notice::Admitted(waiter.session, wait));
         true
-    }
-
-    fn reject_overdue(&mut self, now: Nanos) {
-        let Some(bound) = self.options.wait_max else { return };
-        for session in self.tenants.overdue(now, bound) {
-            let Some(Session { stage: Stage::Waiting(ticket), tenant, .. }) = self.sessions.remove(&session)
-            else {
-                continue;
-            };
-            self.tenants.remove(tenant, ticket);
-            self.tenants.get(tenant).rejected += 1;
-            self.meter.rejected();
-            self.notices.push_back(Notice::Rejected(session, Rejection::WaitedTooLong { bound }));
-        }
-        self.measure(now);
     }
 }

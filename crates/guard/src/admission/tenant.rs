@@ -4,14 +4,10 @@
 //! waiting tenant with the smallest tag is served next. A tenant that was away starts at the tag served
 //! last, so that absence saves up no claim.
 
-use super::SessionId;
+use super::ids::{SessionId, TenantId};
 use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// A user or database whose sessions share a queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TenantId(u32);
 
 /// Place in a queue; also the order of arrival over all tenants.
 pub(super) type Ticket = u64;
@@ -43,7 +39,7 @@ pub(super) struct Waiter {
     pub since: Nanos,
 }
 
-/// All tenants.
+/// All tenants that were seen, each with its queue and its weight.
 #[derive(Debug, Default)]
 pub(super) struct Tenants {
     all: Vec<Tenant>,
@@ -58,7 +54,7 @@ impl Tenants {
     /// Tenants beyond this number share the last one: a client may choose its database's name, and
     /// memory must not grow with that.
     pub const MAX: usize = 1_024;
-    /// Greatest weight.
+    /// Greatest weight that a tenant can have.
     pub const WEIGHT_MAX: u32 = 1_000_000;
     /// Name of the tenant that the rest share.
     pub const REST: &str = "(rest)";

@@ -1,10 +1,7 @@
 //! What the gate and its callers say to each other.
 
+use super::ids::{SessionId, TenantId};
 use evenkeel_core::Nanos;
-
-/// A session, by a number that its owner never uses for another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionId(pub u64);
 
 /// The session that a call is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +9,7 @@ pub struct Caller {
     /// The number of the session.
     pub session: SessionId,
     /// Its user or database.
-    pub tenant: super::TenantId,
+    pub tenant: TenantId,
     /// The server that its connection leads to ([`Gate::server`](super::Gate::server) when it was made).
     /// Calls for another one than the present change nothing: it is admitted, and not counted.
     pub server: u32,

@@ -1,8 +1,7 @@
 //! Finds the process of the backend, where it runs on this machine.
 
-use std::io;
+use evenkeel_os::process::peer_process;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -22,28 +21,12 @@ const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];
 /// another user who has several servers here, where we may not see whose socket it is).
 pub fn find(address: &ServerAddress) -> Option<u32> {
     match address {
-        ServerAddress::Unix(path) => peer(&UnixStream::connect(path).ok()?).ok(),
+        ServerAddress::Unix(path) => peer_process(&UnixStream::connect(path).ok()?).ok(),
         ServerAddress::Tcp(address) if is_local(address.ip()) => {
             let sockets = listening(address.port());
             owner(&sockets).or_else(|| only_server(Path::new("/proc"), &sockets))
         }
         ServerAddress::Tcp(_) => None,
-    }
-}
-
-/// Who made the socket listen, as the kernel noted it then.
-#[allow(unsafe_code)]
-fn peer(stream: &UnixStream) -> io::Result<u32> {
-    let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
-    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the descriptor is open for the duration of the call, and `who` is as long as `length` says.
-    let done = unsafe {
-        let out = (&raw mut who).cast();
-        libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, out, &raw mut length)
-    };
-    match done {
-        0 => u32::try_from(who.pid).ok().filter(|pid| *pid > 0).ok_or_else(|| io::ErrorKind::NotFound.into()),
-        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -10,7 +10,7 @@ use super::token::{Token, Tokens};
 pub enum Act {
     /// BEGIN, START TRANSACTION.
     Begin,
-    /// COMMIT.
+    /// COMMIT, which ends the transaction and keeps its work.
     Commit,
     /// ROLLBACK of the whole transaction.
     Rollback,
@@ -18,7 +18,7 @@ pub enum Act {
     LockTables,
     /// FLUSH TABLES WITH READ LOCK.
     LockGlobal,
-    /// UNLOCK TABLES.
+    /// UNLOCK TABLES, which gives back what LOCK TABLES took.
     UnlockTables,
     /// BACKUP STAGE, BACKUP LOCK, LOCK INSTANCE FOR BACKUP, LOCK BINLOG FOR BACKUP.
     LockBackup,
@@ -36,11 +36,11 @@ pub enum Act {
     UnlockName(u64),
     /// RELEASE_LOCK of a name that is not in the text.
     UnlockSome,
-    /// RELEASE_ALL_LOCKS.
+    /// RELEASE_ALL_LOCKS, which gives back all names at once.
     UnlockNames,
-    /// XA START.
+    /// XA START, which begins a branch of a distributed transaction.
     XaStart,
-    /// XA PREPARE.
+    /// XA PREPARE, the first of the two phases of a commit.
     XaPrepare,
     /// XA COMMIT, XA ROLLBACK.
     XaEnd,

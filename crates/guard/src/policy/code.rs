@@ -5,7 +5,7 @@ use crate::admission::Outcome;
 /// A command, as far as holds differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Code {
-    /// SQL text.
+    /// SQL text, which has to be read to know what it does.
     Query,
     /// Prepares a statement; takes no lock that outlives it, and its EXECUTE asks.
     Prepare,

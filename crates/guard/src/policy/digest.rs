@@ -5,7 +5,7 @@ use super::token::Token;
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// FNV-1a.
+/// FNV-1a over some bytes, going on from `start`.
 pub(super) fn hash(start: u64, bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }

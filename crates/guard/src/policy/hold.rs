@@ -19,7 +19,7 @@ pub struct Hold {
     pub global: bool,
     /// BACKUP STAGE or the like.
     pub backup: bool,
-    /// Open handlers.
+    /// Handlers that HANDLER OPEN opened and nothing has closed.
     handlers: u16,
     /// GET_LOCK: hash of the name, and how often it was taken.
     pub(super) names: Vec<(u64, u16)>,

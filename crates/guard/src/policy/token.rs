@@ -5,7 +5,7 @@
 pub(super) enum Token<'a> {
     /// A keyword or a name without quotes; also a variable with its `@`.
     Word(&'a [u8]),
-    /// A number.
+    /// A number, whatever its value.
     Number,
     /// A string, without its quotes, escapes as they stand.
     Text(&'a [u8]),

@@ -1,7 +1,7 @@
 //! Who may come in: as many clients as there is room for, and a few administrators beyond.
 
 use super::refusal::Refusal;
-use super::shared::Shared;
+use super::stats::Stats;
 use evenkeel_os::Socket;
 
 /// Descriptors that are kept for what is not a client: 64 scrapers of metrics, files, the monitor's connection.
@@ -45,7 +45,7 @@ pub fn room(clients: u64, bound: usize, administrators: bool) -> Room {
 }
 
 /// Sends a client the reason why it cannot come in, in the words of a server that is full.
-pub fn turn_away(client: &Socket, why: Refused, shared: &Shared) {
+pub fn turn_away(client: &Socket, why: Refused, stats: &Stats) {
     let refusal = match why {
         Refused::TooMany => Refusal::TooManyClients,
         Refused::NoDescriptors => Refusal::NoDescriptors,
@@ -55,8 +55,8 @@ pub fn turn_away(client: &Socket, why: Refused, shared: &Shared) {
     // A new connection has room for a few words; who has left already needs none.
     let _ = client.send(&out);
     client.end();
-    shared.stats.clients_refused.add();
-    shared.stats.closed.add();
+    stats.clients_refused.add();
+    stats.closed.add();
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 mod account;
 mod arrivals;
+mod backend;
 mod kinds;
 mod link;
 mod names;
@@ -48,7 +49,7 @@ pub enum GuardError {
     /// The port or the path is taken, say.
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// The address.
+        /// The address that the guard was told to listen at.
         address: Address,
         /// The error of the system.
         source: io::Error,
@@ -56,7 +57,7 @@ pub enum GuardError {
     /// The name of the server has no address.
     #[error("server {address}: {source}")]
     Backend {
-        /// The server.
+        /// The address of the server as it was given.
         address: Address,
         /// What is wrong with it.
         source: io::Error,

@@ -21,7 +21,7 @@ pub enum TenantBy {
 pub struct Plan {
     /// Where clients arrive.
     pub listen: Vec<Address>,
-    /// The server.
+    /// Where the server listens.
     pub backend: Address,
     /// Threads that carry sessions, 1 to 64.
     pub threads: usize,

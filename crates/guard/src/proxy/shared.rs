@@ -1,8 +1,8 @@
 //! What the threads of a guard share: the gate, the way to one another, and what was planned.
 
 use super::arrivals::{self, Room};
+use super::backend::Backend;
 use super::link::Link;
-use super::names::Backend;
 use super::pair::Attempt;
 use super::plan::Plan;
 use super::seat::Door;

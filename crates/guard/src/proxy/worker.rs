@@ -190,10 +190,10 @@ impl Worker {
             arrivals::Room::Free => false,
             _ if self.has_made_room() => false,
             arrivals::Room::Spare => true,
-            arrivals::Room::None => return arrivals::turn_away(&client, Refused::TooMany, &shared),
+            arrivals::Room::None => return arrivals::turn_away(&client, Refused::TooMany, &shared.stats),
         };
         let Ok(server) = shared.backend.socket() else {
-            return arrivals::turn_away(&client, Refused::NoDescriptors, &shared);
+            return arrivals::turn_away(&client, Refused::NoDescriptors, &shared.stats);
         };
         let place = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());

@@ -10,7 +10,7 @@ use super::set::Table;
 /// one misses two rows of equal length that swap fields: a CRC is linear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Content {
-    /// Rows.
+    /// Rows of the whole table.
     pub rows: u64,
     /// Sum of CRC-32 over rows; below 2^63 for any table that fits.
     pub crc_sum: u64,

@@ -18,7 +18,7 @@ pub enum DataError {
     /// Another data set is there.
     #[error("database {database} holds another data set: {}", differences.join(", "))]
     Differs {
-        /// Database.
+        /// The database that was to be filled.
         database: String,
         /// What differs, for example `seed 1 instead of 2`.
         differences: Vec<String>,
@@ -26,57 +26,57 @@ pub enum DataError {
     /// A data set whose making was cut short.
     #[error("the data set in database {database} is half finished")]
     HalfFinished {
-        /// Database.
+        /// The database that the data set was to be made in.
         database: String,
     },
     /// A data set whose reload was cut short.
     #[error("the reload of database {database} was interrupted")]
     ReloadInterrupted {
-        /// Database.
+        /// The database that was being reloaded.
         database: String,
     },
     /// Rows were changed since the data set was made.
     #[error("the rows of the data set in database {database} have been changed since it was made")]
     Written {
-        /// Database.
+        /// The database with the changed rows.
         database: String,
     },
     /// Tables that are not ours.
     #[error("database {database} has tables but no data set of ours, for example {table}")]
     Foreign {
-        /// Database.
+        /// The database with tables of somebody else.
         database: String,
         /// One of its tables.
         table: String,
     },
-    /// Nothing there.
+    /// The database holds no data set.
     #[error("database {database} holds no data set")]
     Missing {
-        /// Database.
+        /// The database that was looked into.
         database: String,
     },
     /// The stamp cannot be read.
     #[error("the stamp in database {database} has {column} = {value:?}, which this version does not know")]
     Stamp {
-        /// Database.
+        /// The database with the stamp.
         database: String,
         /// Column of the stamp.
         column: &'static str,
-        /// Its value.
+        /// The value as it stands there.
         value: String,
     },
     /// Somebody else is at it.
     #[error("another process is working on the data set in database {database}")]
     Busy {
-        /// Database.
+        /// The database that the other process works on.
         database: String,
     },
     /// The server took rows with complaints.
     #[error("table {table} was loaded with {count} warnings, the first: {first}")]
     Warnings {
-        /// Table.
+        /// The table that was loaded.
         table: String,
-        /// How many.
+        /// How many rows or values the server complained about.
         count: u64,
         /// Text of the first.
         first: String,
@@ -87,7 +87,7 @@ pub enum DataError {
         stored.rows, stored.crc_sum, expected.rows, expected.crc_sum
     )]
     Content {
-        /// Table.
+        /// The table whose rows are not those that were made.
         table: String,
         /// What was sent.
         expected: Content,
@@ -100,7 +100,7 @@ pub enum DataError {
         directory.display()
     )]
     Reload {
-        /// Database.
+        /// The database that was to be reloaded.
         database: String,
         /// Where the dump is.
         directory: PathBuf,
@@ -110,7 +110,7 @@ pub enum DataError {
     /// No room for a dump.
     #[error("not enough space for a dump in {}: {free_mib} MiB free, need {needed_mib} MiB", path.display())]
     NoSpace {
-        /// Directory.
+        /// The folder that the dump was to be written to.
         path: PathBuf,
         /// Free to us, MiB.
         free_mib: u64,
@@ -123,7 +123,7 @@ pub enum DataError {
     /// A lock on the tables was not granted or the swap did not start.
     #[error("other sessions keep the tables of database {database} busy")]
     TablesBusy {
-        /// Database.
+        /// The database whose tables are in use.
         database: String,
     },
     /// A file or directory.
@@ -131,7 +131,7 @@ pub enum DataError {
     File {
         /// What was being done.
         doing: &'static str,
-        /// With what.
+        /// The file or folder that it was done with.
         path: PathBuf,
         /// The system's word.
         source: io::Error,

@@ -19,7 +19,7 @@ pub enum Phase {
 pub struct DataProgress {
     /// What the connection that reported last is doing.
     pub phase: Phase,
-    /// Its table.
+    /// Name of the table that is worked on.
     pub table: &'static str,
     /// Rows moved so far, over all tables. A reload moves every row twice, out and in.
     pub rows_done: u64,

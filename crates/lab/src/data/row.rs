@@ -28,7 +28,7 @@ impl<'a> Row<'a> {
         self
     }
 
-    /// These words.
+    /// Adds a field with this text.
     pub fn text(&mut self, text: &str) -> &mut Self {
         self.field(|out, _| out.extend_from_slice(text.as_bytes()))
     }
@@ -69,7 +69,7 @@ impl<'a> Row<'a> {
         self.decimal(cents, 2)
     }
 
-    /// A day.
+    /// Adds a field with this day.
     pub fn date(&mut self, date: Date) -> &mut Self {
         self.field(|out, _| values::date(out, date))
     }

@@ -1,9 +1,9 @@
 //! What a table is made of, and the SQL that makes it. The storage engine is left to the server.
 
-/// A column.
+/// A column of a table, as CREATE TABLE has it.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Name.
+    /// Name of the column.
     pub name: &'static str,
     /// SQL type, with `NOT NULL` and the like behind it where the schema says so.
     pub sql_type: &'static str,
@@ -21,7 +21,7 @@ impl Column {
 /// A table's definition.
 #[derive(Debug)]
 pub struct Definition {
-    /// Name.
+    /// Name of the table.
     pub name: &'static str,
     /// Columns in order.
     pub columns: &'static [Column],
@@ -48,7 +48,7 @@ pub struct Reference {
     pub column: &'static str,
     /// Table that is referred to.
     pub table: &'static str,
-    /// Its column.
+    /// The column of the table that is referred to.
     pub key: &'static str,
     /// `CASCADE` or `SET NULL`.
     pub on_delete: &'static str,

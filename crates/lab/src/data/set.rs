@@ -117,7 +117,7 @@ impl fmt::Display for DataSet {
 /// A table of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
-    /// Of TPC-W.
+    /// A table of TPC-W.
     Tpcw(tpcw::Table),
     /// Of DVD Store.
     DvdStore(dvdstore::Table),
@@ -167,7 +167,7 @@ impl fmt::Display for Table {
 /// What makes the rows of a data set.
 #[derive(Clone, Debug)]
 pub enum Generator {
-    /// Of TPC-W.
+    /// What makes rows of TPC-W.
     Tpcw(tpcw::Generator),
     /// Of DVD Store.
     DvdStore(dvdstore::Generator),
@@ -230,7 +230,7 @@ pub(super) struct Keys {
 }
 
 enum Way {
-    /// One number.
+    /// The key is one number, which counts up.
     Numbers,
     /// The first lines of all orders, then the second ones.
     LinesFirst { most: u64 },

@@ -13,17 +13,17 @@ pub enum ExplainError {
     /// The server would not explain a statement.
     #[error("cannot explain statement `{statement}`: {source}")]
     Plan {
-        /// Its name.
+        /// Name of the statement.
         statement: String,
-        /// Why.
+        /// What the server answered.
         source: TargetError,
     },
     /// The server would not make a statement.
     #[error("statement `{statement}` failed: {source}")]
     Execute {
-        /// Its name.
+        /// Name of the statement.
         statement: String,
-        /// Why.
+        /// What the server answered.
         source: TargetError,
     },
     /// The server refuses a statement, and all are needed.

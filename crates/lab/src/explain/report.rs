@@ -27,7 +27,7 @@ impl Explained {
 /// A statement that the server does not take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Its name.
+    /// Name of the statement in its workload.
     pub statement: String,
     /// As the workload has it.
     pub sql: String,
@@ -47,11 +47,11 @@ impl fmt::Display for Refused {
 /// What is found out about a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanReport {
-    /// Its name.
+    /// Name of the statement in its workload.
     pub statement: String,
     /// The statement with the parameters that were explained.
     pub sample: String,
-    /// Its class.
+    /// What the statement does to the server, by its plan.
     pub class: Class,
     /// Why it is complex, and what else costs: "filesort", "temporary table", "full scan of item".
     pub reasons: Vec<String>,
@@ -99,7 +99,7 @@ pub struct PlanRow {
 /// What executions of a read took, in the mean.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Executions.
+    /// Executions that the means are over.
     pub executions: u32,
     /// From the command to the last row.
     pub time: Nanos,

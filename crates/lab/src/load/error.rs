@@ -18,36 +18,36 @@ pub enum LoadError {
     /// The host has no address.
     #[error("cannot resolve {host}: {source}")]
     Resolve {
-        /// Host.
+        /// Name of the host.
         host: String,
-        /// Cause.
+        /// What the resolver answered.
         source: io::Error,
     },
     /// The path of the unix socket does not fit into an address.
     #[error("path of the unix socket is too long: {0}")]
     SocketPath(PathBuf),
-    /// Nobody answers.
+    /// Nobody answers at the address.
     #[error("cannot connect to {address}: {source}")]
     Connect {
-        /// Where.
+        /// The address of the target.
         address: String,
-        /// Cause.
+        /// What the system answered.
         source: io::Error,
     },
     /// The server does not let us in.
     #[error("cannot log in to {address}: {source}")]
     Login {
-        /// Where.
+        /// The address of the target.
         address: String,
-        /// Cause.
+        /// What went wrong with the login.
         source: LoginError,
     },
     /// The first connections took too long.
     #[error("no session at {address} within {seconds} s")]
     Slow {
-        /// Where.
+        /// The address of the target.
         address: String,
-        /// How long.
+        /// How long was waited, in seconds.
         seconds: u64,
     },
     /// Certificates cannot be used.
@@ -55,31 +55,31 @@ pub enum LoadError {
     Tls {
         /// File or host.
         what: String,
-        /// Cause.
+        /// What is wrong with it.
         source: io::Error,
     },
     /// The request log cannot be written.
     #[error("cannot write {path}: {source}")]
     Log {
-        /// File.
+        /// The file of the log.
         path: PathBuf,
-        /// Cause.
+        /// What the system answered.
         source: io::Error,
     },
     /// A thread cannot be pinned.
     #[error("cannot run on CPU {cpu}: {source}")]
     Cpu {
-        /// Its number.
+        /// Number of the CPU, from 0.
         cpu: usize,
-        /// Cause.
+        /// What the system answered.
         source: io::Error,
     },
     /// The operating system refuses something that every run needs.
     #[error("cannot {what}: {source}")]
     System {
-        /// What.
+        /// What was to be done, as the words behind "cannot".
         what: &'static str,
-        /// Cause.
+        /// What the system answered.
         source: io::Error,
     },
 }

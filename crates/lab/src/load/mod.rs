@@ -5,11 +5,12 @@
 //! apart from the wait for a session (`lateness`).
 //!
 //! `run` starts one `worker` per thread; `schedule` has its arrivals, `session` its connections, `recorder`
-//! what became of its requests. `socket`, `poller` and `thread` are the system calls.
+//! what became of its requests. `endpoint`, `poller` and `thread` use the sockets, the polling and the CPUs of `evenkeel_os`.
 
 mod batches;
 mod deadlines;
 mod end;
+mod endpoint;
 mod error;
 mod lateness;
 mod plan;
@@ -22,7 +23,6 @@ mod run;
 mod schedule;
 mod script;
 mod session;
-mod socket;
 pub mod stretches;
 mod thread;
 mod tls;

@@ -4,6 +4,7 @@ use crate::workload::Workload;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_site::server::Target;
+use evenkeel_site::words;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub enum ArrivalPlan {
     },
     /// So many clients, each waiting for its answer and then thinking (exponential with this mean).
     Closed {
-        /// Clients.
+        /// How many clients there are.
         clients: u32,
         /// Mean think time; zero for none.
         think: Nanos,
@@ -67,23 +68,24 @@ impl SessionPolicy {
 /// pile up to is then the server's doing. Beyond a thousand a server on one machine does nothing but switch between them.
 pub const SESSIONS_DEFAULT: u32 = 1_000;
 
-/// How statements travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// Prepared once per session, executed in binary.
-    Prepared,
-    /// Text with the parameters written in.
-    Text,
+words! {
+    /// How statements travel.
+    Protocol {
+        /// Prepared once per session, executed in binary.
+        Prepared = "prepared",
+        /// Text with the parameters written in.
+        Text = "text",
+    }
 }
 
 /// One run of load.
 #[derive(Clone)]
 pub struct LoadPlan {
-    /// Server.
+    /// The server that is asked.
     pub target: Target,
     /// What is asked.
     pub workload: Arc<dyn Workload>,
-    /// When.
+    /// When requests arrive.
     pub arrivals: ArrivalPlan,
     /// Load before measuring begins; arrivals in it are not counted.
     pub warm_up: Nanos,
@@ -95,9 +97,9 @@ pub struct LoadPlan {
     pub timeout: Nanos,
     /// Randomness of arrivals, kinds and parameters.
     pub seed: Seed,
-    /// Connections.
+    /// How sessions are opened and kept.
     pub sessions: SessionPolicy,
-    /// Statements.
+    /// Whether statements are prepared or sent as text.
     pub protocol: Protocol,
     /// Threads; each drives many sessions.
     pub threads: usize,

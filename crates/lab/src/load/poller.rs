@@ -5,44 +5,21 @@
 //! hardware. The timer has no slack, and its clock is that of the arrivals.
 
 use super::lateness::Looks;
-use super::socket::check;
 use evenkeel_core::Nanos;
+pub(super) use evenkeel_os::Interest;
 use evenkeel_os::clock::monotonic;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::ptr;
+use std::os::fd::AsRawFd;
 
-/// Events taken at a time.
-const BATCH: usize = 128;
 /// Token of the timer; no socket has it.
 pub(super) const TIMER: u64 = u64::MAX;
 
-/// What a socket waits for; always edge-triggered, so that nothing is changed between requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Interest {
-    /// Bytes or the end.
-    Read,
-    /// Those, and room to write or the end of connecting.
-    ReadWrite,
-}
-
-impl Interest {
-    fn events(self) -> u32 {
-        let events = match self {
-            Self::Read => libc::EPOLLIN | libc::EPOLLET,
-            Self::ReadWrite => libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLET,
-        };
-        events as u32
-    }
-}
-
-/// One epoll instance with its timer and room for its events.
+/// The poller of one load thread.
 pub(super) struct Poller {
-    epoll: OwnedFd,
-    timer: OwnedFd,
+    poller: evenkeel_os::Poller,
     /// When the timer will fire; what has passed has fired.
     armed: Nanos,
-    events: Box<[libc::epoll_event; BATCH]>,
+    /// How many events the last look found.
     ready: usize,
     busy: bool,
 }
@@ -50,35 +27,18 @@ pub(super) struct Poller {
 impl Poller {
     /// One that sleeps while it waits, or looks again and again.
     pub fn new(busy: bool) -> io::Result<Self> {
-        // SAFETY: system calls without pointers; the descriptors they give are owned by nobody else.
-        let (epoll, timer) = unsafe {
-            let epoll = OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?);
-            let timer = check(libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC))?;
-            (epoll, OwnedFd::from_raw_fd(timer))
-        };
-        let events = Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]);
-        let poller = Self { epoll, timer, armed: Nanos::ZERO, events, ready: 0, busy };
-        // Edge-triggered, the timer need not be read: setting it again clears it.
-        poller.add(&poller.timer, TIMER, Interest::Read)?;
-        Ok(poller)
+        let poller = evenkeel_os::Poller::new(Nanos::ZERO, TIMER)?;
+        Ok(Self { poller, armed: Nanos::ZERO, ready: 0, busy })
     }
 
     /// Watches a socket under a token.
     pub fn add(&self, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, socket, token, interest)
+        self.poller.add(socket, token, interest)
     }
 
     /// Changes what a socket waits for.
     pub fn change(&self, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, socket, token, interest)
-    }
-
-    fn control(&self, what: i32, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: interest.events(), u64: token };
-        // SAFETY: the event lives through the call.
-        let result =
-            unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, socket.as_raw_fd(), &raw mut event) };
-        check(result).map(|_| ())
+        self.poller.change(socket, token, interest)
     }
 
     /// Waits until something is ready or `due` has come, on the monotonic clock; `now` is the instant the
@@ -98,13 +58,13 @@ impl Poller {
     ) -> io::Result<bool> {
         let sleeps = due > now && !self.busy;
         if !sleeps || asks {
-            self.look(0)?;
+            self.look(false)?;
         }
         if sleeps && (!asks || self.ready == 0) {
             if due < self.armed || self.armed <= now {
                 self.arm(due)?;
             }
-            self.look(-1)?;
+            self.look(true)?;
             return Ok(true);
         }
         while self.busy && self.ready == 0 {
@@ -113,35 +73,19 @@ impl Poller {
                 break;
             }
             looks.nothing(now);
-            self.look(0)?;
+            self.look(false)?;
         }
         Ok(false)
     }
 
-    fn look(&mut self, timeout: i32) -> io::Result<()> {
+    fn look(&mut self, block: bool) -> io::Result<()> {
         self.ready = 0;
-        // SAFETY: the events have room for BATCH.
-        let ready = unsafe {
-            libc::epoll_wait(self.epoll.as_raw_fd(), self.events.as_mut_ptr(), BATCH as i32, timeout)
-        };
-        match check(ready) {
-            Ok(ready) => self.ready = ready as usize,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+        self.ready = self.poller.wait(block)?;
         Ok(())
     }
 
     fn arm(&mut self, due: Nanos) -> io::Result<()> {
-        let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        let at = libc::timespec {
-            tv_sec: (due.0 / 1_000_000_000) as libc::time_t,
-            tv_nsec: (due.0 % 1_000_000_000) as libc::c_long,
-        };
-        let time = libc::itimerspec { it_interval: never, it_value: at };
-        let (timer, flags) = (self.timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME);
-        // SAFETY: the time lives through the call; the old one is not asked for.
-        check(unsafe { libc::timerfd_settime(timer, flags, &raw const time, ptr::null_mut()) })?;
+        self.poller.fire_at(due)?;
         self.armed = due;
         Ok(())
     }
@@ -153,7 +97,7 @@ impl Poller {
 
     /// Token of one of them.
     pub fn token(&self, index: usize) -> u64 {
-        self.events[index].u64
+        self.poller.ready(index).token
     }
 }
 

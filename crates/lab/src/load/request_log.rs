@@ -21,7 +21,7 @@ const BLOCKS_MAX: usize = 64;
 /// Fast and already seven times smaller.
 const ZSTD_LEVEL: i32 = 1;
 
-/// One request.
+/// One request, as a line of the log has it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogLine {
     pub arrival: u64,

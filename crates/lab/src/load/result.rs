@@ -57,9 +57,9 @@ pub struct Stretch {
 /// Response times of one kind of request or statement.
 #[derive(Clone, Debug)]
 pub struct KindResult {
-    /// Name.
+    /// Name of the request or the statement.
     pub name: String,
-    /// Completed.
+    /// How many completed.
     pub completed: u64,
     /// Failed, timed out or unsent.
     pub lost: u64,
@@ -103,7 +103,7 @@ pub struct LoadResult {
     pub carried_over: u64,
     /// By kind of request.
     pub kinds: Vec<KindResult>,
-    /// By statement.
+    /// Response times of each statement of the workload.
     pub statements: Vec<KindResult>,
     /// By step of a request, from the first statement of the step to its last answer; empty where requests have no
     /// steps. A step that a failure cut is not among them.

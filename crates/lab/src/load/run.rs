@@ -7,13 +7,13 @@ use super::request_log::{LogSender, RequestLog};
 use super::result::{KindResult, LoadResult};
 use super::schedule;
 use super::script::Script;
-use super::socket::Endpoint;
 use super::tls;
 use super::worker::{Shared, Worker, share};
-use super::{batches, recorder, stretches, thread};
+use super::{batches, endpoint, recorder, stretches, thread};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
+use evenkeel_os::wake_promptly;
 use evenkeel_site::server::{Address, TlsMode};
 use evenkeel_wire::{Account, Channel, Encryption};
 use std::sync::atomic::AtomicUsize;
@@ -91,7 +91,7 @@ fn prepare<'a>(
     log: Option<LogSender>,
 ) -> Result<Worker<'a>, LoadError> {
     let plan = shared.plan;
-    thread::wake_promptly();
+    wake_promptly();
     if !plan.cpus.is_empty() {
         let cpu = plan.cpus[index % plan.cpus.len()];
         thread::pin(cpu).map_err(|source| LoadError::Cpu { cpu, source })?;
@@ -141,7 +141,7 @@ impl<'a> Shared<'a> {
             plan,
             stop,
             scripts: statements.iter().map(|statement| Script::new(statement, plan.protocol)).collect(),
-            endpoints: Endpoint::resolve(&target.address)?,
+            endpoints: endpoint::resolve(&target.address)?,
             endpoint: AtomicUsize::new(0),
             tls: tls::setup(target)?,
             account: Account {

@@ -1,7 +1,7 @@
 //! TLS on the sockets of the load.
 
 use super::error::{LoadError, show};
-use super::socket::Socket;
+use evenkeel_os::Socket;
 use evenkeel_os::tls::{TlsError, TlsSetup};
 use evenkeel_site::server::{Target, TlsMode};
 use rustls::ClientConnection;

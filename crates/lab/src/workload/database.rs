@@ -9,7 +9,7 @@ use evenkeel_site::server::{Control, TargetError};
 /// A database by its data set, with what else a workload has to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Database {
-    /// Of TPC-W.
+    /// A database of TPC-W.
     Tpcw(tpcw::Database),
     /// Of DVD Store.
     DvdStore(dvdstore::Database),

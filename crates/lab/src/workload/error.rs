@@ -16,7 +16,7 @@ pub enum WorkloadError {
     /// It asks for the tables of another data set.
     #[error("workload `{name}` does not go with {found} data")]
     OtherData {
-        /// Workload.
+        /// Name of the workload.
         name: String,
         /// What is there.
         found: &'static str,
@@ -32,9 +32,9 @@ pub enum WorkloadError {
     /// The values of a `column` generator could not be read.
     #[error("cannot read the values of {table}.{column}: {problem}")]
     Column {
-        /// Table.
+        /// The table that values were to be read from.
         table: String,
-        /// Column.
+        /// The column that values were to be read from.
         column: String,
         /// The server's words, or "no rows".
         problem: String,

@@ -38,7 +38,7 @@ pub enum Class {
     Simple,
     /// A read that sorts or builds a temporary table.
     Complex,
-    /// A write.
+    /// It changes rows, whatever its plan.
     Write,
 }
 

@@ -3,7 +3,7 @@
 /// A parameter or a captured value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// SQL NULL.
+    /// SQL NULL, of any type.
     Null,
     /// A whole number.
     Int(i64),

@@ -1,4 +1,4 @@
-//! Channels to listeners of this process.
+//! Channels are opened to listeners of this process.
 
 use super::*;
 use crate::tls::{BackendMode, BackendTls, ClientTls, Identity, TlsMode};

@@ -1,4 +1,4 @@
-//! Listeners that come and go at the same path.
+//! Listeners come and go at the same path.
 
 use super::*;
 use std::os::unix::net::{UnixListener, UnixStream};

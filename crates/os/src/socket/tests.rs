@@ -1,4 +1,4 @@
-//! What the kernel does with sockets whose other side is slow, dead or far away.
+//! The kernel is asked what it does with sockets whose other side is slow, dead or far away.
 
 use super::*;
 use crate::left_out::left_out;

@@ -1,4 +1,4 @@
-//! A certificate that the guard makes for itself at its start, and keeps in memory.
+//! The guard makes a certificate for itself at its start, and keeps it in memory.
 //!
 //! Nobody signed it but itself: it keeps out who listens. Whoever also wants to know that it is this guard pins it or
 //! its fingerprint, for as long as the guard runs. It is one fixed form of X.509, written here, because all that it

@@ -1,6 +1,7 @@
-//! Handshakes between a guard and a server, without sockets.
+//! A guard and a server shake hands here without sockets.
 
 use super::*;
+use std::path::PathBuf;
 
 /// Lets both ends talk until each has finished its handshake, or one has failed.
 fn shake(client: &mut Connection, server: &mut Connection) -> Result<(), rustls::Error> {

@@ -1,6 +1,8 @@
-//! What the guard makes of its server's certificate.
+//! The certificate of a server is checked as the setup asks: not at all, by its authority, or by its name too.
 
-use super::{BackendMode, BackendTls, TlsError, file, read_chain};
+use super::error::{TlsError, file};
+use super::modes::{BackendMode, BackendTls};
+use super::pem::read_chain;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};

@@ -1,10 +1,11 @@
-//! Control groups, version 1 and 2: CPU time and the CPUs that they grant.
+//! Control groups of version 1 and 2 account CPU time, and say which CPUs they grant.
 
 use super::reading::CpuReading;
 use super::set::CpuSet;
 use crate::mounts::Mount;
-use crate::{system, text};
+use crate::text;
 use evenkeel_core::Nanos;
+use evenkeel_os::usage::tick;
 use std::path::{Path, PathBuf};
 
 /// A control group, by its folders.
@@ -21,7 +22,7 @@ pub enum Cgroup {
     },
     /// Version 2: one folder.
     V2 {
-        /// That folder.
+        /// The group's folder, as an absolute path.
         path: PathBuf,
     },
 }
@@ -59,7 +60,7 @@ impl Cgroup {
         let granted = granted.or_else(super::host::online)?;
         // A server may be kept on fewer CPUs by affinity; its first process tells.
         let member = text::read_line(members.join("cgroup.procs")).and_then(|pid| pid.parse().ok());
-        match member.and_then(system::affinity) {
+        match member.and_then(CpuSet::of_process) {
             Some(affinity) => Some(affinity.intersection(&granted)),
             None => Some(granted),
         }
@@ -96,7 +97,7 @@ impl Cgroup {
             Self::V1 { cpuacct, .. } => {
                 let usage = text::read_line(cpuacct.join("cpuacct.usage"));
                 let stat = text::read(cpuacct.join("cpuacct.stat")).unwrap_or_default();
-                parse_v1(usage.as_deref(), &stat, system::tick())
+                parse_v1(usage.as_deref(), &stat, tick())
             }
             Self::V2 { path } => parse_v2(&text::read(path.join("cpu.stat"))?),
         }?;
@@ -122,7 +123,7 @@ fn parse_v1(usage: Option<&str>, stat: &str, tick: Nanos) -> Option<CpuReading> 
     Some(CpuReading { busy: exact.or_else(sum)?, user, system, resolution, ..CpuReading::default() })
 }
 
-/// cpu.stat (microseconds).
+/// Reads the group's cpu.stat, which counts in microseconds.
 fn parse_v2(stat: &str) -> Option<CpuReading> {
     const MICRO: Nanos = Nanos::from_micros(1);
     let time = |key| text::number(stat, key).map(|micros| text::times(micros, MICRO));

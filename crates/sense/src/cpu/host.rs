@@ -1,9 +1,10 @@
-//! /proc/stat: CPU time of the machine and of each of its CPUs.
+//! /proc/stat has the CPU time of the machine and of each of its CPUs.
 
 use super::reading::CpuReading;
 use super::set::CpuSet;
-use crate::{system, text};
+use crate::text;
 use evenkeel_core::Nanos;
+use evenkeel_os::usage::tick;
 
 /// What /proc/stat says of CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,13 +21,13 @@ pub struct StatFile {
 /// `user` and `nice` already and is not counted again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// User code.
+    /// Time in user code of ordinary priority.
     pub user: u64,
     /// User code of lowered priority.
     pub nice: u64,
-    /// Kernel.
+    /// Time in the kernel, without interrupts.
     pub system: u64,
-    /// Idle.
+    /// Time in which nothing ran and no disk was waited for.
     pub idle: u64,
     /// Idle, a disk was waited for (2.5.41).
     pub iowait: Option<u64>,
@@ -39,9 +40,9 @@ pub struct CpuTimes {
 }
 
 impl StatFile {
-    /// Reads /proc/stat.
+    /// Reads /proc/stat; `None` where it cannot be read.
     pub fn read() -> Option<Self> {
-        Some(Self::parse(&text::read("/proc/stat")?, system::tick()))
+        Some(Self::parse(&text::read("/proc/stat")?, tick()))
     }
 
     /// Parses the text of /proc/stat, whose numbers are ticks of the given length.
@@ -126,7 +127,7 @@ impl CpuTimes {
 pub(crate) fn online() -> Option<CpuSet> {
     text::read_line("/sys/devices/system/cpu/online")
         .and_then(|line| line.parse().ok())
-        .or_else(|| system::affinity(std::process::id()))
+        .or_else(|| CpuSet::of_process(std::process::id()))
 }
 
 #[cfg(test)]

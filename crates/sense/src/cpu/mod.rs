@@ -1,4 +1,4 @@
-//! CPU time that a domain has used, and its utilisation theta between two readings.
+//! A domain uses CPU time; its utilisation theta follows from two readings of it.
 
 pub(crate) mod cgroup;
 mod host;
@@ -6,16 +6,16 @@ mod process;
 mod reading;
 mod set;
 
-pub use crate::system::Affinity;
 pub use cgroup::Cgroup;
 pub(crate) use host::online;
 pub use host::{CpuTimes, StatFile};
 pub use process::ProcessStat;
 pub use reading::CpuReading;
-pub use set::{CPUS_MAX, CpuSet};
+pub use set::CpuSet;
 
-use crate::{system, text};
+use crate::text;
 use evenkeel_core::Nanos;
+pub use evenkeel_os::cpu::{Affinity, CPUS_MAX};
 
 /// Where a server runs, as far as CPU time is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Domain {
             Self::Host => online(),
             Self::Cpus(cpus) => Some(online()?.intersection(cpus)),
             Self::Cgroup(group) => group.cpus(),
-            Self::Process(pid) => system::affinity(*pid),
+            Self::Process(pid) => CpuSet::of_process(*pid),
         }
         .filter(|cpus| !cpus.is_empty())
     }
@@ -71,13 +71,13 @@ pub struct CpuUse {
     pub nice: Option<f64>,
     /// In the kernel.
     pub system: Option<f64>,
-    /// In interrupts.
+    /// In interrupts, hard and soft.
     pub irq: Option<f64>,
     /// Idle, a disk was waited for.
     pub iowait: Option<f64>,
     /// Ready to run, the hypervisor ran somebody else.
     pub steal: Option<f64>,
-    /// Idle.
+    /// Idle, and no disk was waited for.
     pub idle: Option<f64>,
     /// Number of CPUs that 100 percent stands for.
     pub capacity: f64,

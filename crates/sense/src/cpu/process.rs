@@ -1,8 +1,10 @@
-//! /proc/PID/stat: CPU time of a process over all its threads.
+//! /proc/PID/stat has the CPU time of a process over all its threads.
 
+use super::CpuSet;
 use super::reading::CpuReading;
-use crate::{system, text};
+use crate::text;
 use evenkeel_core::Nanos;
+use evenkeel_os::usage::{process_cpu, tick};
 
 /// What /proc/PID/stat says that we need. Times are in ticks and contain ended threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +53,8 @@ impl ProcessStat {
 /// kernel come from /proc, in ticks, so that they may miss the total by a tick each.
 pub(super) fn read(pid: u32) -> Option<CpuReading> {
     let stat = ProcessStat::read(pid)?;
-    let capacity = system::affinity(pid)?.len() as f64;
-    reading(&stat, system::process_cpu(pid), system::tick(), capacity)
+    let capacity = CpuSet::of_process(pid)?.len() as f64;
+    reading(&stat, process_cpu(pid), tick(), capacity)
 }
 
 fn reading(stat: &ProcessStat, clock: Option<Nanos>, tick: Nanos, capacity: f64) -> Option<CpuReading> {

@@ -1,4 +1,4 @@
-//! What a domain has used until one instant.
+//! A reading is the CPU time that a domain has used until one instant.
 
 use evenkeel_core::Nanos;
 

@@ -1,19 +1,23 @@
-//! Sets of CPUs, in the kernel's own notation.
+//! A set of CPUs is written in the kernel's own notation.
 
 use crate::error::SenseError;
-use std::collections::BTreeSet;
+use evenkeel_os::cpu::{Affinity, CPUS_MAX};
+use std::collections::{BTreeSet, btree_set};
 use std::fmt;
+use std::iter::Copied;
 use std::str::FromStr;
-
-/// CPUs are numbered below this (the largest number that a Linux kernel can be built for).
-pub const CPUS_MAX: u32 = 8192;
 
 /// A set of CPUs, `0-3,8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CpuSet(BTreeSet<u32>);
 
 impl CpuSet {
-    /// How many.
+    /// Those that a process (its first thread) may run on: online, in its cpuset and in its mask; `None` where it is gone.
+    pub(crate) fn of_process(pid: u32) -> Option<Self> {
+        Affinity::of_process(pid).map(|affinity| affinity.cpus().collect())
+    }
+
+    /// How many CPUs are in it.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -36,6 +40,15 @@ impl CpuSet {
     /// Those in both.
     pub fn intersection(&self, other: &Self) -> Self {
         Self(self.0.intersection(&other.0).copied().collect())
+    }
+}
+
+impl<'a> IntoIterator for &'a CpuSet {
+    type Item = u32;
+    type IntoIter = Copied<btree_set::Iter<'a, u32>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter().copied()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which block device holds a path.
+//! A path lies on a block device, which is found here.
 
 use crate::mounts::Mount;
 use crate::text;

@@ -1,4 +1,4 @@
-//! Disk I/O: of a process, and of the device that holds a path.
+//! Disk I/O is counted for a process, and for the device that holds a path.
 
 mod device;
 
@@ -47,15 +47,15 @@ impl ProcessIo {
 /// What a block device (or a partition) did: a reading since the boot, or the difference of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceIo {
-    /// Reads completed.
+    /// Reads that the device completed.
     pub reads: u64,
-    /// Bytes read.
+    /// Bytes that these reads moved.
     pub read_bytes: u64,
     /// Sum of the times of the reads, in the queue and on the device.
     pub read_time: Nanos,
-    /// Writes completed.
+    /// Writes that the device completed.
     pub writes: u64,
-    /// Bytes written.
+    /// Bytes that these writes moved.
     pub write_bytes: u64,
     /// Sum of the times of the writes.
     pub write_time: Nanos,

@@ -1,4 +1,4 @@
-//! Which process is the server.
+//! The server is found among the processes of this machine by its port, its number or its name.
 
 use crate::cpu::ProcessStat;
 use crate::text;
@@ -28,7 +28,7 @@ pub enum Wanted {
 pub enum NotFound {
     /// None is called mysqld or mariadbd.
     None,
-    /// Several are.
+    /// Several processes could be it; their numbers.
     Several(Vec<u32>),
     /// None of them listens on the port.
     Port(u16),

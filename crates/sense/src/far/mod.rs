@@ -1,4 +1,4 @@
-//! What a machine tells of itself to somebody elsewhere: what had been counted there until one instant.
+//! A machine reports to somebody elsewhere what had been counted on it until one instant.
 //!
 //! Whoever asks makes differences of two readings, so that a reading that is lost on the way loses nothing but its own
 //! place in time.
@@ -11,8 +11,9 @@ use crate::cpu::{CpuReading, Domain, StatFile};
 use crate::disk::{DeviceIo, ProcessIo};
 use crate::memory;
 use crate::pressure::PressureReading;
-use crate::{system, text};
+use crate::text;
 use evenkeel_core::Nanos;
+use evenkeel_os::usage::tick;
 
 /// Disks in a reading at most.
 pub const DISKS_MAX: usize = 32;
@@ -31,7 +32,7 @@ pub fn host_name() -> Option<String> {
 
 /// Ticks in a second: the step in which the kernel counts the time of CPUs.
 pub fn ticks_per_s() -> u64 {
-    1_000_000_000 / system::tick().0.max(1)
+    1_000_000_000 / tick().0.max(1)
 }
 
 /// One instant of a machine. What it does not tell is `None`.
@@ -54,7 +55,7 @@ pub struct FarReading {
 /// The server's process at one instant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerReading {
-    /// Its number.
+    /// Number of the process on its own machine.
     pub pid: u32,
     /// Its CPU time.
     pub cpu: CpuReading,

@@ -1,4 +1,4 @@
-//! The environment of a run, for its manifest: what somebody needs who wants the same figures again.
+//! The manifest describes the environment of a run, for somebody who wants the same figures again.
 
 mod processor;
 mod storage;
@@ -7,13 +7,14 @@ pub use processor::Processor;
 pub use storage::Storage;
 
 use crate::cpu::{self, CpuSet};
-use crate::{system, text};
+use crate::text;
+use evenkeel_os::cpu::hypervisor_signature;
 use std::path::Path;
 
 /// The machine that we run on. What it does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// Its processors.
+    /// Its processors: model, sockets, cores.
     pub processor: Processor,
     /// CPUs that run.
     pub cpus: Option<CpuSet>,
@@ -64,7 +65,7 @@ impl Machine {
         Self {
             processor: Processor::parse(&processors),
             cpus: cpu::online(),
-            cpus_allowed: system::affinity(std::process::id()),
+            cpus_allowed: CpuSet::of_process(std::process::id()),
             governor: text::read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             hypervisor: Hypervisor::read(&processors),
             memory_bytes: bytes("MemTotal"),
@@ -85,7 +86,7 @@ impl Hypervisor {
         let dmi = |name: &str| text::read_line(format!("/sys/class/dmi/id/{name}"));
         let words: Vec<String> = ["sys_vendor", "product_name"].into_iter().filter_map(dmi).collect();
         let xen = text::read_line("/sys/hypervisor/type").map(|_| "Xen".to_owned());
-        let name = system::hypervisor_signature().map(|signature| hypervisor_name(&signature)).or(xen);
+        let name = hypervisor_signature().map(|signature| hypervisor_name(&signature)).or(xen);
         let flag =
             text::value(processors, "flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
         Self {

@@ -1,4 +1,4 @@
-//! /proc/cpuinfo, which every architecture writes in its own way.
+//! /proc/cpuinfo describes the processors, and every architecture writes it in its own way.
 
 use crate::text;
 use std::collections::BTreeSet;

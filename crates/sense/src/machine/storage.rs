@@ -1,4 +1,4 @@
-//! Where a data directory lies.
+//! A data directory lies on a file system and a device, which are found here.
 
 use crate::disk::Device;
 use crate::mounts::Mount;

@@ -1,47 +1,29 @@
-//! Samples everything during a run, in a thread of its own.
+//! A thread of its own samples everything during a run.
 //!
-//! Design: readings at absolute instants, so that one that came late does not move the next; every
-//! figure is the difference of two readings over the time measured between them, so that lateness
-//! costs no truth. Benefit: the load threads know nothing of it. Price: some 0.3 ms of CPU a reading
-//! and 30 us more for each thread of the server, measured and recorded with the run.
+//! It reads at absolute instants, so that a reading that came late does not move the next, and every figure is the difference
+//! of two readings over the time measured between them, so that lateness costs no truth. The load threads know nothing of
+//! it. It costs some 0.3 ms of CPU a reading and 30 us more for each thread of the server, which is measured and recorded
+//! with the run.
 
+mod plan;
 mod probe;
 mod record;
 mod schedule;
 
+pub use plan::SensePlan;
 pub use record::{SenseRecord, SenseSample};
 pub use schedule::Schedule;
 
-use crate::cpu::{CpuSet, Domain};
 use crate::error::SenseError;
 use crate::own::{self, OwnReading};
-use crate::system::{self, Affinity, Whose};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::cpu::Affinity;
+use evenkeel_os::usage::{self, Whose};
 use probe::{Probe, Reading};
 use std::error::Error;
-use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-
-/// What to sample, and when.
-#[derive(Clone, Debug, Default)]
-pub struct SensePlan {
-    /// Domain of the server; `None` where it runs on another machine.
-    pub domain: Option<Domain>,
-    /// Process of the server, where it is known.
-    pub server_pid: Option<u32>,
-    /// CPUs that the generator is kept on; the sampling thread stays there too.
-    pub generator_cpus: Option<CpuSet>,
-    /// Data directory of the server, where it is on this machine.
-    pub data_dir: Option<PathBuf>,
-    /// From the start of the sampler to the start of the measured phase: the warm-up.
-    pub delay: Nanos,
-    /// Length of the measured phase.
-    pub duration: Nanos,
-    /// Whether to open hardware counters on the CPUs of the domain.
-    pub counters: bool,
-}
 
 /// A sampler at work. Dropping it ends its thread too, and throws the samples away.
 #[derive(Debug)]
@@ -104,7 +86,7 @@ fn run(plan: &SensePlan, clock: &Clock, stopped: &Receiver<()>) -> SenseRecord {
     record.device = probe.device().cloned();
     record.memory_bytes = own::memory_bytes();
     record.memory_max_bytes = OwnReading::process().map(|own| own.memory_max_bytes);
-    record.price = system::own_cpu(Whose::Thread);
+    record.price = usage::own_cpu(Whose::Thread);
     record
 }
 

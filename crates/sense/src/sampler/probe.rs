@@ -1,6 +1,6 @@
-//! One reading of everything.
+//! A probe reads everything once.
 
-use super::SensePlan;
+use super::plan::SensePlan;
 use crate::counters::{Counters, CountersReading};
 use crate::cpu::{CpuReading, CpuSet, Domain, StatFile};
 use crate::disk::{Device, DeviceIo, ProcessIo};

@@ -1,4 +1,4 @@
-//! What the sampler brings home.
+//! A record is what the sampler hands back when a run is over.
 
 use super::probe::Reading;
 use crate::counters::CountersUse;
@@ -15,7 +15,7 @@ use evenkeel_core::Nanos;
 pub struct SenseSample {
     /// End, from the start of the measured phase.
     pub at: Nanos,
-    /// Length, measured.
+    /// Time between the two readings, as it was measured.
     pub duration: Nanos,
     /// Domain of the server: `total` is the utilisation theta.
     pub domain: Option<CpuUse>,

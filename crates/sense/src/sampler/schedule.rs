@@ -1,4 +1,4 @@
-//! When a run is sampled.
+//! A schedule says when a run is sampled.
 
 use evenkeel_core::Nanos;
 

@@ -1,4 +1,4 @@
-//! What the server says of itself: SHOW GLOBAL STATUS, as differences of two readings.
+//! The server reports its status by SHOW GLOBAL STATUS; figures are differences of two readings.
 //!
 //! Sense opens no connection; who holds one hands the rows in.
 
@@ -43,7 +43,7 @@ pub struct StatusUse {
 /// Whether a server went on counting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Continuity {
-    /// It did.
+    /// It went on counting between the two readings.
     #[default]
     Unbroken,
     /// It was started anew.
@@ -79,7 +79,7 @@ impl StatusReading {
         self.counters.get(name).copied()
     }
 
-    /// A gauge.
+    /// The value of a gauge at the time of the reading; `None` where the server has no such one.
     pub fn gauge(&self, name: &str) -> Option<u64> {
         self.gauges.get(name).copied()
     }

@@ -1,4 +1,4 @@
-//! The status variables that sense knows, and what kind of figure each is.
+//! This table has the status variables that sense knows, and what kind of figure each is.
 
 /// Not every server has every one: MariaDB 10.11 knows no Innodb_rows_*, MySQL no Innodb_deadlocks.
 ///

@@ -8,7 +8,7 @@ use std::fmt;
 /// A host that wants less than this share of its window would not use a larger one.
 const FULL: f64 = 0.95;
 
-/// What failed.
+/// What failed, so that the last window is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The engine did not say what it measured.

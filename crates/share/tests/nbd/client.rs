@@ -41,7 +41,7 @@ pub struct Client {
     structured: bool,
 }
 
-/// An answer.
+/// An answer to one request, as it came.
 #[derive(Debug, PartialEq)]
 pub struct Answered {
     pub cookie: u64,

@@ -109,7 +109,7 @@ pub fn disk(name: &str, site: &Arc<Site>) -> DiskPlan {
     DiskPlan { name: name.to_owned(), shares: 1.0, backing: Box::new(backing) }
 }
 
-/// Zeroes.
+/// A disk of zeroes.
 pub fn site() -> Arc<Site> {
     Arc::new(Site { bytes: Mutex::new(vec![0; DISK]), ..Site::default() })
 }

@@ -1,9 +1,10 @@
-//! The process behind a command: a group of its own that does not outlive us.
+//! The process behind a command leads a group of its own, which does not outlive us.
 
 use super::keeper::Keeper;
 use super::tail::Tail;
+use evenkeel_os::alone;
+use evenkeel_os::process::{has_ended, signal_group};
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -32,8 +33,8 @@ impl Group {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // It has nothing to do with the server's account.
-        command.env_remove("EVENKEEL_PASSWORD").process_group(0);
-        die_with_us(&mut command);
+        command.env_remove("EVENKEEL_PASSWORD");
+        alone(&mut command);
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (errors, tail) = (child.stderr.take(), tail.clone());
@@ -92,46 +93,6 @@ impl Group {
         if let Some(leader) = slot.as_ref() {
             signal_group(leader.process.id(), signal);
         }
-    }
-}
-
-/// Whether a child of ours has ended; it stays to be waited for.
-fn has_ended(pid: u32) -> bool {
-    let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
-    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
-    // SAFETY: the pointer is valid for one siginfo_t, which is all that is written; it was zeroed, and a struct of integers
-    // and addresses is valid so.
-    let pid_told = unsafe {
-        let done = libc::waitid(libc::P_PID, pid, info.as_mut_ptr(), flags);
-        if done == 0 { info.assume_init().si_pid() } else { return true }
-    };
-    pid_told != 0
-}
-
-fn signal_group(leader: u32, signal: i32) {
-    if let Ok(group) = i32::try_from(leader)
-        && group > 1
-    {
-        // SAFETY: kill takes two numbers. Nobody has waited for the leader, so that the number is still its group's.
-        unsafe { libc::kill(-group, signal) };
-    }
-}
-
-fn die_with_us(command: &mut Command) {
-    let parent = std::process::id() as i32;
-    // SAFETY: the closure runs between fork and exec and only makes system calls on values prepared before; it neither
-    // allocates nor takes locks.
-    unsafe {
-        command.pre_exec(move || {
-            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            // The parent may have died before the signal was set.
-            if libc::getppid() != parent {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            Ok(())
-        });
     }
 }
 

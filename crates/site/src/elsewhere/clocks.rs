@@ -1,4 +1,4 @@
-//! How far another machine's clock is from ours.
+//! This finds out how far another machine's clock is from ours.
 //!
 //! A line that is sent and answered brackets the far clock: it was read between our sending and our receiving. The
 //! round trip that took least brackets it best; half of it bounds the error. Old ones are left, because clocks drift.

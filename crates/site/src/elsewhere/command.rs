@@ -1,4 +1,4 @@
-//! A command that speaks as `evenkeel sense` does, mostly by ssh: started once for a study, ended with it.
+//! A command speaks as `evenkeel sense` does, mostly by ssh; it is started once for a study and ended with it.
 //!
 //! Three threads: one keeps the process and reads what it says, one sends it a line now and then whose answer tells how far
 //! its clock is from ours, and one keeps the last words of its error stream.

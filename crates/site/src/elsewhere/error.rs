@@ -1,4 +1,4 @@
-//! Why a server cannot be seen from elsewhere.
+//! An error says why a server cannot be seen from elsewhere.
 
 use std::io;
 
@@ -10,7 +10,7 @@ pub enum ElsewhereError {
     Words {
         /// What was given.
         command: String,
-        /// Why.
+        /// What keeps it from being a command line.
         why: &'static str,
     },
     /// The command does not start.
@@ -18,7 +18,7 @@ pub enum ElsewhereError {
     Start {
         /// What was given.
         command: String,
-        /// Why.
+        /// What the system answered.
         source: io::Error,
     },
     /// The command runs, or has ended, and says nothing that can be used.
@@ -36,15 +36,15 @@ pub enum ElsewhereError {
     Url {
         /// What was given, without password.
         url: String,
-        /// Why.
+        /// What keeps it from being such an address.
         why: &'static str,
     },
     /// The page cannot be had, or is none of node_exporter.
     #[error("{url}: {why}")]
     Page {
-        /// Its address.
+        /// Address of the page, without password.
         url: String,
-        /// Why.
+        /// What happened in place of a page with metrics.
         why: String,
     },
     /// Somebody asked to stop.

@@ -1,4 +1,4 @@
-//! A small process that outlives a crash of this one, and ends the group of a command then.
+//! A small process outlives a crash of this one, and then ends the group of a command.
 //!
 //! It is a shell that waits on a pipe from us. When we say "done" it leaves; when the pipe closes without a word we have been
 //! killed. The kernel ends the leader of the group by then, and nobody else of it.

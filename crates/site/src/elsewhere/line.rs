@@ -1,4 +1,4 @@
-//! What `evenkeel sense` says, line by line: the serialized counterpart of a machine's readings. Times are nanoseconds of
+//! `evenkeel sense` writes line by line, as the serialized counterpart of a machine's readings. Times are nanoseconds of
 //! the far machine's monotonic clock; whatever counts has counted since that machine's boot.
 
 use evenkeel_core::Nanos;
@@ -17,17 +17,17 @@ const CPUS_MIN: f64 = 0.001;
 /// A line is never longer than this, bytes.
 pub const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// Any line.
+/// Any line that `evenkeel sense` writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Line {
-    /// The first.
+    /// The first line, which says who speaks.
     Sense(Box<Header>),
     /// What had been counted at one instant.
     Reading(Box<Reading>),
     /// The answer to `ping N` on standard input.
     Pong {
-        /// Its number.
+        /// The N of that ping.
         ping: u64,
         /// When it was read.
         at_ns: u64,
@@ -37,13 +37,13 @@ pub enum Line {
 /// Who speaks, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`LINES`].
+    /// [`LINES`] of whoever writes them.
     pub lines: u32,
     /// Version of Evenkeel.
     pub tool: String,
     /// Name of the host.
     pub host: String,
-    /// Its kernel.
+    /// Release of its kernel.
     pub kernel: Option<String>,
     /// CPUs that run.
     pub cpus: Option<u32>,
@@ -51,11 +51,11 @@ pub struct Header {
     pub ticks_per_s: u64,
     /// Tells one start of one machine from all others.
     pub boot_id: Option<String>,
-    /// Frequency governor.
+    /// Frequency governor of its CPUs.
     pub governor: Option<String>,
     /// Hypervisor that it runs under.
     pub hypervisor: Option<String>,
-    /// Memory, bytes.
+    /// Memory that the machine has, bytes.
     pub memory_bytes: Option<u64>,
     /// Time between two readings.
     pub every_ns: u64,
@@ -70,12 +70,12 @@ pub struct Header {
     pub no_server: Option<String>,
 }
 
-/// One instant.
+/// What had been counted at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// When.
+    /// The instant, on the monotonic clock of that machine.
     pub at_ns: u64,
-    /// All CPUs.
+    /// All CPUs together.
     pub cpu: Option<Cpu>,
     /// The server's process.
     pub server: Option<Server>,
@@ -89,7 +89,7 @@ pub struct Reading {
     pub stalled_ns: BTreeMap<String, u64>,
 }
 
-/// CPU time.
+/// CPU time since the boot, or since the server's start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the parts are those of CpuReading, which says what they are")]
 pub struct Cpu {
@@ -109,7 +109,7 @@ pub struct Cpu {
 /// The server's process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Server {
-    /// Its number.
+    /// Number of the process on that machine.
     pub pid: u32,
     /// Its start, ticks since the boot.
     pub start: u64,
@@ -123,7 +123,7 @@ pub struct Server {
     pub resident_bytes: Option<u64>,
 }
 
-/// A disk.
+/// What a disk did since the boot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the parts are those of DeviceIo, which says what they are")]
 pub struct Disk {

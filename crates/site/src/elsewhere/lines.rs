@@ -1,4 +1,4 @@
-//! Lines of bounded length out of a stream that nobody vouches for.
+//! Lines of bounded length are taken out of a stream that nobody vouches for.
 
 use std::io::{self, BufRead};
 

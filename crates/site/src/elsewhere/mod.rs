@@ -1,6 +1,6 @@
-//! Seeing a server that runs on another machine: its CPU time, what is stolen from it, its disks.
+//! A server that runs on another machine can be seen from here: its CPU time, what is stolen from it, its disks.
 //!
-//! Three ways: a command that speaks as `evenkeel sense` does (`command`, mostly by ssh), the page of node_exporter
+//! There are three ways: a command that speaks as `evenkeel sense` does (`command`, mostly by ssh), the page of node_exporter
 //! (`metrics`), and as a last way what the server itself counts (`statistics`). All bring readings on our clock, which
 //! `readings` puts into the samples of a run in place of this machine's. What ends or lies silent costs figures, which are
 //! then not available, and never the study.
@@ -67,7 +67,7 @@ enum Watching {
 /// What was seen of a run besides what stands in its samples.
 #[derive(Clone, Debug, Default)]
 pub struct Sight {
-    /// By whom.
+    /// Who saw it, and how finely.
     pub sensed: SensedRecord,
     /// CPU time of the server by its own account, in a second.
     pub cpu_per_s: Option<f64>,

@@ -1,4 +1,4 @@
-//! Readings of another machine, by our clock, and what they say of a run.
+//! Readings of another machine are brought onto our clock, and into the samples of a run.
 
 use evenkeel_core::Nanos;
 use evenkeel_sense::cpu::CpuUse;

@@ -1,11 +1,11 @@
-//! By whom the server was seen, as the files have it.
+//! The files of a study say by whom the server was seen.
 
 use serde::{Deserialize, Serialize};
 
 /// Where the CPU figures of a run come from, and how fine they are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SensedRecord {
-    /// By whom.
+    /// Who told the figures.
     pub by: SensedBy,
     /// The command, or the address of the page; absent where it is neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What the server itself says of the CPU time of its statements, where it counts it.
+//! The server itself counts the CPU time of its statements where it is set to.
 //!
 //! MariaDB does with `userstat=ON`; MySQL from 8.0.28 on where the consumer `events_statements_cpu` is enabled. Threads that
 //! clean and write in the background are in neither, and how many CPUs the server has, it does not say: it is work per

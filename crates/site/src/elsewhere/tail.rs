@@ -1,4 +1,4 @@
-//! The last words of a process.
+//! The last words of a process are kept for error messages.
 
 use std::collections::VecDeque;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! A command line in words, without a shell.
+//! A command line is split into words without a shell.
 
 /// Splits by blanks; `'...'` keeps all as it is, `"..."` all but `\"` and `\\`, and a backslash outside of quotes keeps the
 /// character behind it. Nothing else is special: no variables, no pipes.

@@ -1,4 +1,4 @@
-//! The server's program: which one, and whether it can serve.
+//! The server's program is looked for, and tried whether it can serve.
 
 use super::SandboxError;
 use crate::server::{Flavor, ServerVersion};

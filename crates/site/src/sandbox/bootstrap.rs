@@ -1,4 +1,4 @@
-//! A new data directory.
+//! A new data directory is made by the server's own script.
 
 use super::SandboxError;
 use super::binary::ServerBinary;
@@ -9,6 +9,7 @@ use super::process::{BESIDE, server_with};
 use super::record::USER;
 use super::server::{is_root, open_log, without_server_variables};
 use evenkeel_os::free_bytes;
+use evenkeel_os::process::signal_group;
 use evenkeel_os::stop::Stop;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -124,9 +125,8 @@ fn run(mut command: Command, paths: &Paths, stop: &Stop) -> Result<ExitStatus, S
 
 /// The script runs a server of its own.
 fn kill_group(child: &mut Child) {
-    // SAFETY: kill takes two numbers. The child was not waited for, so that its number and with it the
-    // group's is still its own.
-    unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
+    // The child was not waited for, so that its number and with it the group's is still its own.
+    signal_group(child.id(), libc::SIGKILL);
     let _ = child.wait();
 }
 

@@ -1,4 +1,4 @@
-//! Limits on CPUs and memory by control groups, version 1 or 2.
+//! CPUs and memory of a sandbox are limited by control groups, of version 1 or 2.
 //!
 //! The sandbox's groups stand under `evenkeel` inside the group that this process is in itself, so that a
 //! sandbox never escapes a limit that holds for its user. Version 2 allows no processes in a group that
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct Cgroup {
     /// `cpuset`, `memory`, `cpuacct`; all of them at once in version 2.
     pub controllers: Vec<String>,
-    /// Its directory.
+    /// Folder of the group, as an absolute path.
     pub path: PathBuf,
 }
 
@@ -38,7 +38,7 @@ impl Limits<'_> {
 pub enum Limited {
     /// The CPUs of a private server.
     Cpus,
-    /// Its memory.
+    /// The memory of a private server.
     Memory,
 }
 

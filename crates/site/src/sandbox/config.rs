@@ -1,4 +1,4 @@
-//! The sandbox's my.cnf: our defaults, and the user's settings over them.
+//! The sandbox's my.cnf has our defaults, and the user's settings over them.
 
 use super::SandboxError;
 use super::names;

@@ -1,4 +1,4 @@
-//! What a server's log says about why it does not run.
+//! A server's log says why it does not run, and is read for that.
 
 use super::error::{Failure, LogTail};
 use std::fs::File;

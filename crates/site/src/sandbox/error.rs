@@ -1,4 +1,4 @@
-//! What can go wrong with a sandbox, and what to do about it.
+//! An error says what went wrong with a sandbox, and what to do about it.
 
 use crate::server::TargetError;
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The end of a server's log, part of the text of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogTail {
-    /// The log.
+    /// The file of the log.
     pub path: PathBuf,
     /// Its last lines; empty where the server had not written any.
     pub lines: Vec<String>,
@@ -31,7 +31,7 @@ pub enum SandboxError {
     /// Not a name for a sandbox.
     #[error("invalid sandbox name {name:?}: {reason}")]
     Name {
-        /// The name.
+        /// The name that was given.
         name: String,
         /// What is wrong with it.
         reason: &'static str,
@@ -39,7 +39,7 @@ pub enum SandboxError {
     /// Not a setting that a sandbox takes.
     #[error("invalid setting {name:?}: {reason}")]
     Setting {
-        /// The setting.
+        /// Name of the setting that was given.
         name: String,
         /// What is wrong with it.
         reason: String,
@@ -60,7 +60,7 @@ pub enum SandboxError {
     Io {
         /// What was tried.
         doing: &'static str,
-        /// On what.
+        /// The file or folder that it was to be done with.
         path: PathBuf,
         /// The system's words.
         source: io::Error,
@@ -68,13 +68,13 @@ pub enum SandboxError {
     /// No mariadbd on this machine.
     #[error("no mariadbd found in {searched}")]
     NoServer {
-        /// Directories.
+        /// The folders that were searched, as one text.
         searched: String,
     },
     /// The program cannot serve as a sandbox's server.
     #[error("{} cannot be the server: {reason}", path.display())]
     UnfitBinary {
-        /// The program.
+        /// The program that was named or found.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -82,35 +82,35 @@ pub enum SandboxError {
     /// A server runs under this name.
     #[error("sandbox {name:?} runs already (pid {pid})")]
     AlreadyRunning {
-        /// Sandbox.
+        /// Name of the sandbox.
         name: String,
-        /// Its server.
+        /// Process of the server that runs.
         pid: i32,
     },
     /// Another evenkeel is starting, stopping or holding it.
     #[error("sandbox {name:?} is in use by another evenkeel")]
     Busy {
-        /// Sandbox.
+        /// Name of the sandbox.
         name: String,
     },
     /// There is nothing under this name.
     #[error("there is no sandbox {name:?} in {}", home.display())]
     Unknown {
-        /// Sandbox.
+        /// Name of the sandbox.
         name: String,
-        /// Root directory.
+        /// Root directory of all sandboxes.
         home: PathBuf,
     },
     /// It exists and no server runs.
     #[error("sandbox {name:?} is not running")]
     NotRunning {
-        /// Sandbox.
+        /// Name of the sandbox.
         name: String,
     },
     /// It runs, and otherwise than it is asked for.
     #[error("sandbox {name:?} runs already, with {}", differences.join(", "))]
     Differs {
-        /// Sandbox.
+        /// Name of the sandbox.
         name: String,
         /// What differs, for example `CPUs 0 instead of 1`.
         differences: Vec<String>,
@@ -118,7 +118,7 @@ pub enum SandboxError {
     /// A restore of its data directory was cut short, or is under way.
     #[error("the data of sandbox {name:?} are half restored")]
     HalfRestored {
-        /// Sandbox.
+        /// Name of the sandbox.
         name: String,
         /// The study that restores it, where it has left a note.
         study: Option<String>,
@@ -126,7 +126,7 @@ pub enum SandboxError {
     /// Its own notes cannot be read.
     #[error("{} is damaged: {reason}", path.display())]
     Record {
-        /// sandbox.json.
+        /// The sandbox.json that cannot be read.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -134,11 +134,11 @@ pub enum SandboxError {
     /// The file system is (nearly) full.
     #[error("not enough space in {}: {free_mib} MiB free, need {needed_mib} MiB", path.display())]
     NoSpace {
-        /// Directory.
+        /// Directory of the sandbox.
         path: PathBuf,
         /// Free to us, MiB.
         free_mib: u64,
-        /// Needed, MiB.
+        /// What the server needs to start, MiB.
         needed_mib: u64,
     },
     /// A limit on CPUs or memory cannot be set here.
@@ -146,21 +146,21 @@ pub enum SandboxError {
     Limit {
         /// What was to be limited, with the value.
         what: String,
-        /// Why not.
+        /// What keeps the limit from being set.
         reason: String,
     },
     /// Somebody else listens there.
     #[error("port {port} is taken")]
     PortTaken {
-        /// TCP port.
+        /// The TCP port that the server was to listen at.
         port: u16,
     },
     /// The server did not start, or did not go on.
     #[error("the server of sandbox {name:?} {failure}{log}")]
     Server {
-        /// Sandbox.
+        /// Name of the sandbox.
         name: String,
-        /// What happened.
+        /// What its log or its end says of it.
         failure: Failure,
         /// What it said last.
         log: LogTail,
@@ -168,7 +168,7 @@ pub enum SandboxError {
     /// Somebody asked to stop.
     #[error("stopped before sandbox {name:?} was up")]
     Stopped {
-        /// Sandbox.
+        /// Name of the sandbox.
         name: String,
     },
     /// The server runs and we cannot use it.

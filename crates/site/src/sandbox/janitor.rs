@@ -1,4 +1,4 @@
-//! A small process that outlives a crash of this one and removes what it leaves.
+//! A small process outlives a crash of this one and removes what it leaves.
 //!
 //! It is a shell that waits on a pipe from us. When we say "done" it leaves; when the pipe closes without a
 //! word, we have crashed: it kills the server (which matters while a detached one starts; an ephemeral one

@@ -1,8 +1,8 @@
-//! Private servers: a mariadbd of our own on its own data directory, socket and loopback port.
+//! A sandbox is a private server: a mariadbd of our own on its own data directory, socket and loopback port.
 //!
 //! It reads no configuration but its own my.cnf and never touches the system's service. An ephemeral
 //! sandbox ends with the process that holds it, whatever ends that process: the kernel kills the server
-//! (its parent-death signal), a janitor process removes what is left. A detached one stays until
+//! (its parent-death signal), and a janitor process removes what is left. A detached one stays until
 //! somebody says `down`.
 //!
 //! `binary` finds and checks the server, `config` writes its my.cnf, `bootstrap` its data directory;
@@ -42,7 +42,7 @@ use std::path::PathBuf;
 pub enum Lifetime {
     /// As long as the [`Sandbox`] value, and at most as long as this process, however it ends.
     Ephemeral,
-    /// Until [`Sandbox::down`].
+    /// Until [`Sandbox::down`], whatever becomes of this process.
     Detached,
 }
 
@@ -93,19 +93,19 @@ pub enum SandboxEvent {
     },
     /// The server was started and does not answer yet.
     Starting {
-        /// Its process.
+        /// Process of the server.
         pid: i32,
     },
     /// The server answers.
     Ready {
-        /// Its process.
+        /// Process of the server.
         pid: i32,
         /// Its TCP port on 127.0.0.1.
         port: u16,
     },
     /// The server was asked to end.
     Stopping {
-        /// Its process.
+        /// Process of the server.
         pid: i32,
     },
     /// Something worth knowing: a stale pid file was removed, the server adjusted a setting.

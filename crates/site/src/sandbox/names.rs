@@ -1,4 +1,4 @@
-//! Names of settings as the server reads them, and which of them a sandbox keeps for itself.
+//! Settings have names as the server reads them, and a sandbox keeps some of them for itself.
 //!
 //! The server takes `-` and `_` for the same, prefixes in front of any name (`loose_`, `skip_`), and in place of a name
 //! its beginning where no other one begins so. A name that is refused is refused in each of these forms; where a form is

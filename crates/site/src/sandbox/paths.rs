@@ -1,6 +1,7 @@
-//! Where a sandbox keeps its things.
+//! A sandbox keeps its files in a folder of its own.
 
 use super::SandboxError;
+use evenkeel_os::real_user;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
@@ -23,7 +24,7 @@ pub fn default_home() -> Result<PathBuf, SandboxError> {
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     pub name: String,
-    /// `HOME/sandboxes/NAME`, absolute.
+    /// `HOME/sandboxes/NAME`, as an absolute path.
     pub dir: PathBuf,
 }
 
@@ -167,8 +168,7 @@ fn check_name(name: &str) -> Result<(), SandboxError> {
 }
 
 fn short_dir() -> PathBuf {
-    // SAFETY: getuid has no preconditions and cannot fail.
-    PathBuf::from(format!("/tmp/evenkeel-{}", unsafe { libc::getuid() }))
+    PathBuf::from(format!("/tmp/evenkeel-{}", real_user()))
 }
 
 /// /tmp belongs to everyone: a directory that somebody else prepared there is not used.
@@ -178,8 +178,7 @@ fn private_dir(dir: &Path) -> io::Result<()> {
         _ => {}
     }
     let found = std::fs::symlink_metadata(dir)?;
-    // SAFETY: getuid has no preconditions and cannot fail.
-    let ours = found.is_dir() && found.uid() == unsafe { libc::getuid() } && found.mode() & 0o077 == 0;
+    let ours = found.is_dir() && found.uid() == real_user() && found.mode() & 0o077 == 0;
     match ours {
         true => Ok(()),
         false => Err(io::Error::other("it is not a directory of ours that is closed to others")),

@@ -1,7 +1,7 @@
-//! A process that cannot be mistaken for another one of the same number.
+//! A process is known by its number and its start, so that it is not mistaken for another one of the same number.
 
 use evenkeel_os::clock::Clock;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use evenkeel_os::process::{self, ProcessHandle};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A process: its number, and when it started, because numbers are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessId {
-    /// Number.
+    /// Number of the process.
     pub pid: i32,
     /// Start in clock ticks since the machine started (field 22 of /proc/PID/stat).
     pub start_time: u64,
@@ -28,27 +28,16 @@ impl ProcessId {
     }
 
     /// Sends a signal to this very process; `false` if it is gone.
-    pub(super) fn signal(&self, signal: i32) -> bool {
-        // The descriptor refers to one process for ever, so that the check below holds while we signal.
-        // SAFETY: pidfd_open takes two numbers and returns a new descriptor or -1.
-        let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, self.pid, 0) };
-        if raw < 0 {
-            return self.signal_by_number(signal);
-        }
-        // SAFETY: the kernel just returned this descriptor, and nobody else owns it.
-        let handle = unsafe { OwnedFd::from_raw_fd(raw as i32) };
+    pub fn signal(&self, signal: i32) -> bool {
+        // The handle refers to one process for ever, so that the check holds while we signal; kernels before 5.3 have none.
+        let handle = ProcessHandle::open(self.pid);
         if !self.is_alive() {
             return false;
         }
-        let none = std::ptr::null::<libc::siginfo_t>();
-        // SAFETY: the descriptor is open; a null siginfo stands for that of kill().
-        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, handle.as_raw_fd(), signal, none, 0) == 0 }
-    }
-
-    /// For kernels before 5.3.
-    fn signal_by_number(&self, signal: i32) -> bool {
-        // SAFETY: kill takes two numbers; the process was just seen to be ours.
-        self.is_alive() && unsafe { libc::kill(self.pid, signal) == 0 }
+        match handle {
+            Ok(handle) => handle.signal(signal),
+            Err(_) => process::signal(self.pid, signal),
+        }
     }
 
     /// Waits until it is gone; `false` if it is not after `limit`.

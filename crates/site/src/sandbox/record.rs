@@ -1,4 +1,4 @@
-//! sandbox.json: what a sandbox is, for the evenkeel that comes after this one.
+//! sandbox.json says what a sandbox is, for the evenkeel that comes after this one.
 
 use super::cgroup::Cgroup;
 use super::paths::Paths;

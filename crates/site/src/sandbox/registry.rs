@@ -1,4 +1,4 @@
-//! What sandboxes there are.
+//! The registry lists the sandboxes that are on disk.
 
 use super::binary::{ServerBinary, client};
 use super::cgroup::Groups;
@@ -34,9 +34,9 @@ pub enum State {
 /// A sandbox on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxInfo {
-    /// Name.
+    /// Name, unique within the root directory of sandboxes.
     pub name: String,
-    /// Its directory.
+    /// Directory of the sandbox, with its data and its notes.
     pub dir: PathBuf,
     /// Whether it runs.
     pub state: State,
@@ -46,7 +46,7 @@ pub struct SandboxInfo {
     pub server: String,
     /// TCP port on 127.0.0.1; 0 if damaged.
     pub port: u16,
-    /// Unix socket.
+    /// Path of its unix socket.
     pub socket: PathBuf,
     /// Settings asked for.
     pub settings: BTreeMap<String, String>,
@@ -61,7 +61,7 @@ pub struct SandboxInfo {
 /// What `clean` removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Sandbox.
+    /// Name of the sandbox that was removed.
     pub name: String,
     /// Bytes that were on disk.
     pub bytes: u64,

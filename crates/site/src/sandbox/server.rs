@@ -1,14 +1,13 @@
-//! Starting the server's process and hearing of its end.
+//! The server's process is started, and its end is noticed.
 
 use super::paths::Paths;
 use super::process::ProcessId;
 use super::{CpuSet, Lifetime, SandboxError};
-use evenkeel_sense::cpu::Affinity;
+use evenkeel_os::cpu::Affinity;
+use evenkeel_os::{Birth, user};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -102,31 +101,10 @@ impl Launch<'_> {
 
     /// What the new process does before it becomes the server.
     fn prepare_child(self, command: &mut Command) {
-        let parent = std::process::id() as i32;
-        let mask = self.affinity.as_ref().map(Affinity::of);
-        let (lifetime, doors) = (self.lifetime, self.doors);
-        // SAFETY: the closure runs between fork and exec and only makes system calls on values prepared
-        // before; it neither allocates nor takes locks.
-        unsafe {
-            command.pre_exec(move || {
-                // A session of its own: Ctrl-C in the terminal is for evenkeel, which ends it in order.
-                check(libc::setsid())?;
-                if lifetime == Lifetime::Ephemeral {
-                    check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
-                    // The parent may have died before the signal was set.
-                    if libc::getppid() != parent {
-                        return Err(io::ErrorKind::Interrupted.into());
-                    }
-                }
-                for door in &doors {
-                    check(libc::write(door.as_raw_fd(), c"0".as_ptr().cast(), 1) as i32)?;
-                }
-                if let Some(mask) = &mask {
-                    mask.apply()?;
-                }
-                Ok(())
-            });
-        }
+        let affinity = self.affinity.as_ref().map(Affinity::of);
+        let dies_with_us = self.lifetime == Lifetime::Ephemeral;
+        // A session of its own: Ctrl-C in the terminal is for evenkeel, which ends it in order.
+        Birth { session: true, dies_with_us, groups: self.doors, affinity }.of(command);
     }
 }
 
@@ -149,14 +127,9 @@ fn keep(mut command: Command, sender: &SyncSender<io::Result<ProcessId>>, exit: 
     exit.changed.notify_all();
 }
 
-fn check(outcome: i32) -> io::Result<()> {
-    if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
 /// mariadbd refuses to run as root unless told to.
 pub(super) fn is_root() -> bool {
-    // SAFETY: geteuid has no preconditions and cannot fail.
-    unsafe { libc::geteuid() == 0 }
+    user().0 == 0
 }
 
 /// The user's environment must not lead the server elsewhere, nor tell systemd that it is ready.

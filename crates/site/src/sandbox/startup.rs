@@ -1,4 +1,4 @@
-//! Waiting until a server answers, and saying why it does not.
+//! A server is waited for until it answers, or it is found out why it does not.
 
 use super::SandboxError;
 use super::cgroup::Groups;

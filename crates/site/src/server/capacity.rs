@@ -1,4 +1,4 @@
-//! How many sessions a server, and this process, bear at once.
+//! A server, and this process, bear only so many sessions at once.
 
 use super::preflight::{OWN_FILES, file_limit};
 use super::{Control, TargetError};

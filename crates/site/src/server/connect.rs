@@ -1,4 +1,4 @@
-//! Opening a control connection, with limits in time and errors in plain words.
+//! A control connection is opened with limits in time, and its errors are in plain words.
 
 use super::session::{Session, SessionError};
 use super::{Address, Target, TargetError, TlsMode};

@@ -1,4 +1,4 @@
-//! The control connection: everything that is asked of a server off the hot path.
+//! The control connection carries everything that is asked of a server off the hot path.
 
 use super::connect::{self, Patience};
 use super::sentry::{AtStop, Cut, Line, Sentry};

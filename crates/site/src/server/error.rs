@@ -1,4 +1,4 @@
-//! What can be wrong with a target, and what to do about it.
+//! An error says what is wrong with a target, and what to do about it.
 
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::unix_time;
@@ -19,7 +19,7 @@ pub enum TargetError {
     /// An option file cannot be used.
     #[error("cannot use option file {}: {reason}", path.display())]
     OptionFile {
-        /// The file.
+        /// The option file that was named.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -32,7 +32,7 @@ pub enum TargetError {
         /// What the system said.
         reason: String,
     },
-    /// Nobody listens.
+    /// Nobody listens at the address.
     #[error("cannot connect to {address}: connection refused")]
     Refused {
         /// Host and port, or socket.
@@ -69,7 +69,7 @@ pub enum TargetError {
     Login {
         /// Host and port, or socket.
         address: String,
-        /// Account.
+        /// Name of the account, without a host.
         user: String,
         /// Whether a password was sent.
         with_password: &'static str,
@@ -81,9 +81,9 @@ pub enum TargetError {
     DatabaseDenied {
         /// Host and port, or socket.
         address: String,
-        /// Account.
+        /// Name of the account, without a host.
         user: String,
-        /// Database.
+        /// Database of the target.
         database: String,
     },
     /// There is no such database.
@@ -91,7 +91,7 @@ pub enum TargetError {
     NoDatabase {
         /// Host and port, or socket.
         address: String,
-        /// Database.
+        /// Database of the target.
         database: String,
     },
     /// The server lets nobody more in.
@@ -129,7 +129,7 @@ pub enum TargetError {
     /// The server answered a statement by an error.
     #[error("error {code} ({message}) at: {sql}")]
     Statement {
-        /// Error code.
+        /// The server's code of the error.
         code: u16,
         /// The server's words.
         message: String,

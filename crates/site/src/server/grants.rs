@@ -1,4 +1,4 @@
-//! What SHOW GRANTS says an account may do.
+//! SHOW GRANTS lists what an account may do, and is read here.
 
 /// Privileges of an account, read from its grants.
 #[derive(Default, Debug)]
@@ -16,7 +16,7 @@ struct Grant {
 }
 
 impl Grants {
-    /// Everything everywhere.
+    /// All privileges on everything.
     pub(super) fn all() -> Self {
         Self::parse(["GRANT ALL PRIVILEGES ON *.* TO everybody"].into_iter())
     }
@@ -82,11 +82,11 @@ fn database_of(object: &str) -> String {
 /// A part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
-    /// Any text.
+    /// Any text, `%` in a pattern.
     Any,
-    /// Any character.
+    /// Any one character, `_` in a pattern.
     One,
-    /// This character.
+    /// This character and no other.
     Literal(char),
 }
 

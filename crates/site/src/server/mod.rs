@@ -1,4 +1,4 @@
-//! The server under test: where it is, how to log in, and whether it carries what a run asks for.
+//! The server under test has a place and a login, and is checked before a run whether it carries what that asks for.
 
 mod capacity;
 mod connect;
@@ -36,7 +36,7 @@ pub enum Address {
         /// Port, 3306 by default.
         port: u16,
     },
-    /// Unix socket.
+    /// Path of a unix socket.
     Unix(PathBuf),
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Address {
 /// Whether the connection is encrypted, in the clients' own words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsMode {
-    /// Never.
+    /// Never, also where the server offers it.
     #[default]
     Disabled,
     /// Where the server can; the certificate as with [`Self::Required`].
@@ -88,13 +88,13 @@ impl TlsMode {
 pub struct Target {
     /// Where it listens.
     pub address: Address,
-    /// Account.
+    /// Name of the account, without a host.
     pub user: String,
     /// Password; never printed, never stored.
     pub password: Option<String>,
-    /// Default database.
+    /// Database that unqualified names of tables are in.
     pub database: Option<String>,
-    /// Encryption.
+    /// Whether the connection has to be encrypted, and what of the server is checked.
     pub tls: TlsMode,
     /// File with the certificates to trust.
     pub tls_ca: Option<PathBuf>,

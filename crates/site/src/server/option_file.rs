@@ -1,4 +1,4 @@
-//! The [client] groups of a my.cnf-style option file.
+//! An option file in the style of my.cnf says in its [client] groups how to reach a server and log in to it.
 
 use super::TargetError;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
-//! Whether a server (and this process) carries what a run asks for, said before the run.
+//! Before a run it is checked whether the server, and this process, carry what the run asks for.
 
 use super::grants::Grants;
 use super::{Control, Flavor, TargetError};
 use evenkeel_core::Nanos;
+use evenkeel_os::{allow_descriptors, open_files};
 use std::collections::BTreeMap;
 
 /// What a run asks for.
@@ -254,18 +255,8 @@ fn own_files(needs: &Needs, limit: u64) -> Option<Problem> {
 
 /// Raises this process's soft limit of open files to the hard one, and returns what holds then.
 pub fn file_limit() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both calls read or fill the struct behind the pointer, which lives on this stack.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) != 0 {
-            return 0;
-        }
-        let raised = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
-        match libc::setrlimit(libc::RLIMIT_NOFILE, &raised) {
-            0 => raised.rlim_cur,
-            _ => limit.rlim_cur,
-        }
-    }
+    allow_descriptors();
+    open_files()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Sees to it that nobody waits for ever for a server that does not answer, nor goes on waiting when somebody asked to stop.
+//! The sentry lets nobody wait for ever for a server that does not answer, nor go on waiting when somebody asked to stop.
 //!
 //! A statement may rightly take an hour: an index over millions of rows. So its time alone proves nothing, and a thread
 //! beside each control connection asks the server for another one when a statement has been silent for a while. A server

@@ -1,9 +1,9 @@
-//! Server status asked for again and again, so that the asking can be told from what is asked about.
+//! Server status is read again and again, in a way that can be told from the load.
 
 use super::{Control, Flavor, TargetError};
 use std::collections::BTreeMap;
 
-/// Whose status.
+/// Whose status is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusOf {
     /// The whole server's.

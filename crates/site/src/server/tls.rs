@@ -1,4 +1,4 @@
-//! What a target's words on TLS mean.
+//! A target's words on TLS become the setup of its connections.
 
 use super::{Address, Target, TlsMode};
 use evenkeel_os::tls::{BackendMode, BackendTls, ClientTls, TlsError, TlsSetup};

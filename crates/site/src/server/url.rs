@@ -1,4 +1,4 @@
-//! Reading and printing target URLs.
+//! URLs of targets are read and printed.
 
 use super::option_file::{ClientOptions, port_number};
 use super::{Address, Target, TargetError, TlsMode};

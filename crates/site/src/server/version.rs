@@ -1,11 +1,11 @@
-//! Which server, and how old.
+//! A server is of a line, MariaDB or MySQL, and of a version.
 
 use std::fmt;
 
 /// The two lines of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flavor {
-    /// MariaDB.
+    /// MariaDB, of any version.
     MariaDb,
     /// Oracle's MySQL, Percona Server and others of that line.
     MySql,
@@ -23,7 +23,7 @@ impl fmt::Display for Flavor {
 /// A server's version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerVersion {
-    /// Line.
+    /// The line that the version is of.
     pub flavor: Flavor,
     /// Major, minor, patch.
     pub numbers: (u16, u16, u16),

@@ -9,7 +9,7 @@ use evenkeel_core::caveat::threshold::GIVEN_UP_MAX;
 use evenkeel_core::caveat::{Caveat, FailedBy};
 use evenkeel_core::stability::{Second, Stability};
 use evenkeel_core::statistics::{BATCHES, BatchMeans};
-use evenkeel_lab::load::{Interval, LoadResult};
+use evenkeel_lab::load::{Interval, LoadPlan, LoadResult};
 
 /// Whether the response came to rest.
 pub(super) fn stability(load: &LoadResult) -> Stability {
@@ -88,8 +88,21 @@ fn throttled(around: &NeighboursRecord) -> Option<Caveat> {
     Caveat::throttled(held_by_quota_percent, quota_cpus, slowed_by_heat, clock_percent)
 }
 
+/// All doubts about a load at whose server nobody looked.
+pub fn load_caveats(plan: &LoadPlan, load: &LoadResult) -> Vec<Caveat> {
+    let counts = &load.counts;
+    let found = [
+        Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
+        Caveat::failures(&FailedBy::all(&counts.failed, &load.error_texts), counts.arrivals),
+        Caveat::backlog(load.backlog_at_end, counts.arrivals),
+        Caveat::reconnects(load.reconnects),
+        Caveat::stopped(load.measured, plan.measure),
+    ];
+    generator_caveats(load).into_iter().chain(found).flatten().collect()
+}
+
 /// Doubts about how requests came to be sent: too late, or after a wait for a session. None where none was answered.
-pub fn generator_caveats(load: &LoadResult) -> [Option<Caveat>; 3] {
+fn generator_caveats(load: &LoadResult) -> [Option<Caveat>; 3] {
     let response = times(&load.response, Some(load.response_sum));
     let Some(response) = response.measured() else { return [const { None }; 3] };
     let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);

@@ -1,7 +1,7 @@
 //! What one run asks.
 
-use super::spec::{Process, StudySpec};
-use crate::store::format::CellRecord;
+use super::spec::StudySpec;
+use crate::store::format::{CellRecord, Process};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::ArrivalPlan;

@@ -1,6 +1,6 @@
 //! What a study is to measure, as plain types; the edge reads it from flags and files.
 
-use crate::store::format::LayoutRecord;
+use crate::store::format::{LayoutRecord, Process};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
@@ -89,15 +89,6 @@ pub struct Budget {
     pub until: Option<f64>,
     /// Time from the start, or from the resume.
     pub within: Option<Nanos>,
-}
-
-/// Process of the arrivals of an open load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Process {
-    /// Independent arrivals.
-    Poisson,
-    /// Evenly spaced arrivals.
-    Constant,
 }
 
 /// What happens before each run, so that runs do not inherit from each other.

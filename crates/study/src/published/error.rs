@@ -39,7 +39,7 @@ pub enum PublishedError {
     /// Something is not as it must be; with the way out, where there is one.
     #[error("{what}")]
     Wrong { what: String, hint: Option<String> },
-    /// What was passed in to start processes or to read workloads failed; with the way out, where it names one.
+    /// The program around the studies, or one of the system, failed; with the way out, where it is known.
     #[error("{source}")]
     Outside { source: AnyError, hint: Option<String> },
 }

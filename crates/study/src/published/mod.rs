@@ -1,6 +1,22 @@
-//! What published studies share beside the harness: why they cannot go on.
+//! What published studies share beside the harness: where they work, what they need of the program around them, and why they
+//! cannot go on.
+//!
+//! A study starts private servers and clients itself. Guards and hosts of shared storage are processes of our own program, which
+//! [`Program`] stands for, so that no study knows flags or files of the command line.
 
+mod dataset;
 mod error;
+mod host_file;
+mod kept;
+mod program;
+mod scratch;
+mod workplace;
 
+pub(crate) use dataset::{fill, workload};
 pub(crate) use error::While;
 pub use error::{AnyError, PublishedError, Result};
+pub use host_file::{DiskFile, HostFile, WindowFile};
+pub use kept::{AnyStudy, of_plan, stored};
+pub use program::{DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, Tick};
+pub(crate) use scratch::Scratch;
+pub use workplace::Workplace;

@@ -1,18 +1,25 @@
-//! The study of hosts that share storage, as data: what is planned, and what its runs come to.
+//! The study of hosts that share storage: the published experiments, on the virtual clock or in real time.
 //!
-//! `parts` is a part for each published experiment, `record` turns the trace of a run into figures and series, `judge` says what the
+//! `study` is what the harness makes; `live` is a run in real time, with a process for each host and `fio` as their clients. All else is
+//! pure: `parts` is a part for each published experiment, `record` turns the trace of a run into figures and series, `judge` says what the
 //! runs come to beside the published figures.
 
 pub(crate) mod figures;
+pub mod fio;
 mod judge;
+mod live;
 mod parts;
 mod record;
+mod study;
 
 pub use figures::FIGURES;
 pub use judge::judge;
 pub use parts::{Setting, parts, scaled};
 pub use record::record;
+pub use study::Shares;
 
+use crate::harness::Order;
+use crate::published::{PublishedError, Result};
 use evenkeel_core::share::experiment::{Division, Outcome, Treatment as Way};
 
 /// Its name.
@@ -33,6 +40,15 @@ pub fn words(way: Way) -> &'static str {
 /// The way of this name.
 pub fn way(name: &str) -> Option<Way> {
     Way::ALL.into_iter().find(|way| way.name() == name)
+}
+
+/// The way of a run.
+///
+/// # Errors
+/// The plan names none that is known.
+pub(crate) fn way_of(order: &Order<'_>) -> Result<Way> {
+    let unknown = || PublishedError::wrong("plan.json has a run whose way cannot be read");
+    way(order.level("way")).ok_or_else(unknown)
 }
 
 /// Periods to shares and the error of a share, in words.

@@ -3,8 +3,8 @@
 use super::bounds::BoundsRecord;
 use super::counts::CountsRecord;
 use super::estimates::EstimateRecord;
-use super::format::Caveat;
 use super::words::Verdict;
+use evenkeel_core::caveat::Caveat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

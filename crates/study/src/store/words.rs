@@ -61,22 +61,12 @@ words! {
 }
 
 words! {
-    /// Process of the arrivals.
-    ArrivalsRecord {
-        /// Independent.
+    /// Process of the arrivals of an open load.
+    Process {
+        /// Independent arrivals.
         Poisson = "poisson",
-        /// Evenly spaced.
+        /// Evenly spaced arrivals.
         Constant = "constant",
-    }
-}
-
-words! {
-    /// How statements travelled.
-    ProtocolRecord {
-        /// Prepared once per session.
-        Prepared = "prepared",
-        /// As text.
-        Text = "text",
     }
 }
 

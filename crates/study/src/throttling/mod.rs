@@ -1,21 +1,32 @@
-//! The throttling study, as data: what is planned, and what its runs come to. Pure but for `old`.
+//! The throttling study: throughput against the number of clients, and who keeps it at its peak.
 //!
-//! `record` is the setting in its plan, `parts` which runs there are, `figures` which figures a point has, `settling` whether a
-//! limit came to rest, `verdict` what the points say of the published finding, `words` in which sentences, `judge` all of that
-//! together, `old` studies that were kept in an earlier form.
+//! `study` is what the harness makes: `server` is the private server, `point` and `step` are runs on it, `settle` waits for the limit of
+//! the published rule, `observe` looks at the machine meanwhile.
+//!
+//! All else is pure but for `old`: `record` is the setting in its plan, `parts` which runs there are, `figures` which figures a point
+//! has, `settling` whether a limit came to rest, `verdict` what the points say of the published finding, `words` in which sentences,
+//! `judge` all of that together, `old` studies that were kept in an earlier form.
 
 pub mod figures;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 mod judge;
+mod observe;
 pub mod old;
 pub mod parts;
+mod point;
 pub mod record;
+mod server;
+mod settle;
 pub mod settling;
+mod step;
+mod study;
 pub mod verdict;
 pub mod words;
 
 pub use judge::judge;
+pub use server::REREAD_TOML;
+pub use study::Throttling;
 
 /// Its name.
 pub const NAME: &str = "throttling";

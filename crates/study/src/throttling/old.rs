@@ -3,13 +3,15 @@
 use super::figures::{SETTLED, SETTLED_AT, WAITED};
 use super::parts::{self, Sweep};
 use super::record::{Load, Setting, StepPlan, Times, Way};
-use crate::harness::{FORMAT, Part, Plan, Run, Series};
+use crate::harness::{FORMAT, Part, Plan, Run, Series, keep};
 use crate::published::{PublishedError, Result, While};
+use crate::store::StudyFolder;
+use evenkeel_os::replace;
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// The plan as it was, of a study that is being brought into today's form: a kill may leave one half on the way.
-pub const PLAN_BEFORE: &str = "plan.before.json";
+const PLAN_BEFORE: &str = "plan.before.json";
 
 /// Whether a folder holds one.
 pub fn is_one(folder: &Path) -> bool {
@@ -33,6 +35,33 @@ pub fn read(folder: &Path) -> Result<(Plan, Vec<Run>)> {
     let before_s = old["step"]["before_s"].as_f64().unwrap_or(0.0);
     let runs = points.iter().map(point).chain(steps.iter().map(|old| step(old, before_s)));
     Ok((plan, runs.collect::<Result<_>>()?))
+}
+
+/// Gives a study of before the form of today, beside what it had. After a kill in the middle it can be done again.
+///
+/// # Errors
+/// A damaged file, by name, and those of the disk.
+pub fn bring_forward(path: &Path) -> Result<()> {
+    let (plan, runs) = read(path)?;
+    let doing = || format!("bringing {} forward", path.display());
+    std::fs::create_dir_all(path.join("runs")).doing(doing)?;
+    let before = path.join(PLAN_BEFORE);
+    if !before.exists() {
+        let plan = std::fs::read(path.join("plan.json")).doing(doing)?;
+        replace(&before, &plan).doing(doing)?;
+    }
+    {
+        let folder = StudyFolder::resume(path)?;
+        runs.iter().try_for_each(|run| keep_new(&folder, run))?;
+        folder.write("plan.json", &plan)?;
+    }
+    std::fs::rename(path.join("points"), path.join("points.before")).doing(doing)
+}
+
+/// A kill in the middle leaves some of them kept already.
+fn keep_new(folder: &StudyFolder, run: &Run) -> Result<()> {
+    let whole = folder.path().join("runs").join(Run::name(&run.part, &run.levels, run.repeat));
+    if whole.exists() { Ok(()) } else { Ok(keep(folder, run)?) }
 }
 
 fn json_of(path: &Path) -> Result<Value> {

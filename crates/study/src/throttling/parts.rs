@@ -3,6 +3,8 @@
 use super::record::{Load, Setting, Way};
 use crate::harness::{Factor, Part};
 
+/// Most clients: a private server has 2,000 connections.
+pub const CLIENTS_MAX: u32 = 1_900;
 /// The name of the part that watches a step.
 pub const STEP: &str = "step";
 /// A point costs this much besides its load, seconds: a guard is started and stopped, sessions are opened.

@@ -43,10 +43,11 @@ pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
     format!("{shown}: without control the shopping mix {}{doubt}{disturbed}", falls(fall))
 }
 
-/// Most that other programs used, percent of the machine. With a guard, its CPU time is among that of others.
+/// Most that other programs used, percent of the machine. In older folders the CPU time of a guard is among that of others.
 fn other_percent(runs: &[Run]) -> f64 {
-    let alone = runs.iter().filter(|run| run.levels.first().is_some_and(|way| way == Way::Direct.name()));
-    alone.filter_map(|run| run.figure("other_percent")).fold(0.0, f64::max)
+    let is_direct = |run: &Run| run.levels.first().is_some_and(|way| way == Way::Direct.name());
+    let before = |run: &Run| run.figure("other_percent").filter(|_| is_direct(run));
+    runs.iter().filter_map(|run| run.figure("other_load_percent").or_else(|| before(run))).fold(0.0, f64::max)
 }
 
 fn most(runs: &[Run], figure: &str) -> f64 {

@@ -12,7 +12,7 @@ bitflags::bitflags! {
         const CLIENT_LOCAL_FILES = 0x80;
         /// The protocol since MySQL 4.1.
         const CLIENT_PROTOCOL_41 = 0x200;
-        /// TLS.
+        /// The connection can change to TLS before the login.
         const CLIENT_SSL = 0x800;
         /// Status flags that tell of transactions.
         const CLIENT_TRANSACTIONS = 0x2000;
@@ -22,7 +22,7 @@ bitflags::bitflags! {
         const CLIENT_MULTI_RESULTS = 0x2_0000;
         /// Several results of a prepared statement.
         const CLIENT_PS_MULTI_RESULTS = 0x4_0000;
-        /// Authentication plugins.
+        /// The methods of login have names, and one may be changed for another.
         const CLIENT_PLUGIN_AUTH = 0x8_0000;
         /// Proofs of more than 255 bytes.
         const CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA = 0x20_0000;

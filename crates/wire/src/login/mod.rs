@@ -30,11 +30,11 @@ const ROUNDS_MAX: u32 = 16;
 /// Who logs in.
 #[derive(Clone, Default)]
 pub struct Account {
-    /// User name.
+    /// User name, without a host.
     pub user: String,
     /// Password; never printed.
     pub password: String,
-    /// Default database.
+    /// Database that unqualified names of tables are in; `None` for none.
     pub database: Option<String>,
 }
 
@@ -76,7 +76,7 @@ enum Stage {
     Answer(Answer),
 }
 
-/// One login.
+/// One login, from the greeting to the server's yes or no.
 pub struct Login {
     account: Account,
     encryption: Encryption,

@@ -11,7 +11,7 @@ const REPLY: u64 = 0x0003_e889_0455_65a9;
 /// Flags of both sides: options may be answered with errors; no padding behind an old answer.
 const FIXED: u16 = 1;
 const NO_ZEROES: u16 = 1 << 1;
-/// That padding.
+/// Bytes of that padding.
 const PADDING: usize = 124;
 
 const ACK: u32 = 1;
@@ -45,7 +45,7 @@ const DATA_MAX: usize = 2 * NAME_MAX;
 pub struct Export {
     /// Its name, not longer than [`NAME_MAX`]. A client that gives none gets the only one there is.
     pub name: String,
-    /// Its size.
+    /// Size of the disk in bytes.
     pub bytes: u64,
     /// It may only be read.
     pub read_only: bool,
@@ -67,7 +67,7 @@ pub enum Step {
     Wants,
     /// An option was answered; there may be more in the input.
     Answered,
-    /// Requests follow.
+    /// The client has chosen a disk, and requests follow.
     Chosen {
         /// Place of the export.
         export: usize,

@@ -56,7 +56,7 @@ pub enum Command {
     Disconnect,
     /// Nothing that is served.
     Refused {
-        /// Why.
+        /// Why it is not served, as the answer says it.
         failure: Failure,
         /// Bytes that follow the head all the same.
         payload: u32,

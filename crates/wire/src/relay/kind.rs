@@ -7,7 +7,7 @@ pub enum CommandKind {
     Quit,
     /// Another default database.
     InitDb,
-    /// SQL text.
+    /// SQL text, which the server reads and executes.
     Query,
     /// Columns of a table, in a form of its own.
     FieldList,

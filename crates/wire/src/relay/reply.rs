@@ -45,7 +45,7 @@ pub enum Reply {
     StreamBegins,
     /// An error though nobody asked: the server ends the connection and says why.
     Farewell {
-        /// Error code.
+        /// The server's code of the error.
         code: u16,
     },
 }

@@ -6,13 +6,13 @@ use crate::error::ProtocolError;
 /// What an OK packet says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
-    /// Rows changed.
+    /// Rows that the statement changed, as the server counts them.
     pub affected_rows: u64,
     /// AUTO_INCREMENT value of an insert.
     pub last_insert_id: u64,
     /// Flags of [`crate::status`].
     pub status: u16,
-    /// Warnings.
+    /// Warnings that SHOW WARNINGS would list.
     pub warnings: u16,
 }
 

@@ -24,7 +24,7 @@ const TAU: f64 = 0.5;
 /// Completions at a limit and the time in which they were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Completions.
+    /// How many transactions completed, each counted as one.
     pub count: f64,
     /// Completions weighted by cost.
     pub work: f64,

@@ -15,9 +15,9 @@ pub enum Offset {
     Double,
     /// Half as many.
     Half,
-    /// A quarter.
+    /// A quarter of the limit.
     Quarter,
-    /// A sixteenth.
+    /// A sixteenth of the limit.
     Sixteenth,
     /// A single one: off a shelf however long.
     Single,

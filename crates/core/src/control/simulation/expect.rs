@@ -31,7 +31,7 @@ pub enum Broken {
     NotSettled {
         /// Best share reached in the time.
         share: f64,
-        /// Share expected.
+        /// Share of the best throughput that was expected, from 0 to 1.
         near: f64,
         /// The time within which it was expected.
         within: Nanos,

@@ -48,7 +48,7 @@ impl Load {
         self.0.get(begun.saturating_sub(1)).copied().unwrap_or(Phase::of(0))
     }
 
-    /// All phases.
+    /// All phases in the order in which they come.
     pub fn phases(&self) -> &[Phase] {
         &self.0
     }

@@ -13,7 +13,7 @@ pub struct Step {
     pub limit: u32,
     /// Mean number of transactions in flight.
     pub in_flight: f64,
-    /// Completions seen.
+    /// Completions in the tick, as the controller is told of them.
     pub completions: u64,
     /// Mean throughput of the plant without noise, per second.
     pub true_per_s: f64,

@@ -45,7 +45,7 @@ pub struct Division {
 /// What becomes of windows while one host asks for less.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Eased {
-    /// The host.
+    /// Place of the host among those of the experiment, from 0.
     pub host: usize,
     /// Windows of all hosts late in the lull, over those before it.
     pub opened: Vec<f64>,

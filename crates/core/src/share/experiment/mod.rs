@@ -33,7 +33,7 @@ pub enum Treatment {
     Uncontrolled,
     /// The published law.
     Parda,
-    /// Our law.
+    /// The law of this project.
     Evenkeel,
 }
 

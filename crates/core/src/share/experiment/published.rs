@@ -58,7 +58,7 @@ pub fn published() -> Vec<Experiment> {
         .concat()
 }
 
-/// Table 3.
+/// Table 3 of the publication.
 fn equal() -> Experiment {
     Experiment {
         calibrates: true,
@@ -78,7 +78,7 @@ fn equal() -> Experiment {
     }
 }
 
-/// Figure 8.
+/// Figure 8 of the publication.
 fn unequal() -> Experiment {
     let hosts = [1.0, 1.0, 2.0, 2.0].map(|shares| host(shares, MANY)).to_vec();
     Experiment {
@@ -112,7 +112,7 @@ fn leaving() -> Experiment {
     }
 }
 
-/// Figure 11.
+/// Figure 11 of the publication.
 fn outsider() -> Experiment {
     let mut hosts: Vec<HostPlan> = [2.0, 2.0, 1.0, 1.0, 1.0].map(|shares| host(shares, MANY)).to_vec();
     hosts.push(there(HostPlan { reports: false, ..host(1.0, 32) }, &[(230.0, 400.0)]));

@@ -20,7 +20,7 @@ pub enum Law {
     Fixed(f64),
     /// The published law.
     Parda(Parameters),
-    /// Our law.
+    /// The law of this project, with its settings.
     Evenkeel(Settings),
 }
 

@@ -5,9 +5,9 @@
 pub enum Bounds {
     /// The 95 % interval.
     TwoSided {
-        /// Lower end.
+        /// Lower end of the interval.
         low: f64,
-        /// Upper end.
+        /// Upper end of the interval.
         high: f64,
     },
     /// It is at least this (99 %), and nothing can be said about how much more.

@@ -23,7 +23,7 @@ pub(super) struct Parts {
 /// The error of a ratio, relative to it, which for small errors is that of its logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Error {
-    /// Standard error.
+    /// Standard error as a part of the ratio.
     pub relative: f64,
     /// Degrees of freedom.
     pub degrees: f64,

@@ -2,17 +2,15 @@
 
 mod demo;
 mod event_log;
-mod flags;
 mod monitor;
-mod old_flags;
 mod run;
 mod serve;
 mod start;
 mod view;
 
 use super::Session;
+use crate::config::guard::Flags;
 use anyhow::Result;
-use flags::Flags;
 use std::process::ExitCode;
 
 /// Flags of `evenkeel guard`.

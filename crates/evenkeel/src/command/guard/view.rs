@@ -2,7 +2,7 @@
 
 use super::super::Session;
 use super::super::live::{self, LiveFlags};
-use super::old_flags::OldFlags;
+use crate::config::guard::OldFlags;
 use crate::config::simulate::named;
 use crate::guard::journal;
 use crate::guard::status::read;

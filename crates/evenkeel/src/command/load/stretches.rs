@@ -14,7 +14,7 @@ const STRETCHES_MAX: usize = 20;
 pub struct Stretch {
     /// Its start, seconds from the start of the measured phase.
     start_s: f64,
-    /// Its length.
+    /// Its length in seconds.
     length_s: f64,
     /// Rate asked for in the middle of it, per second; none with closed clients.
     rate_per_s: Option<f64>,

@@ -2,26 +2,31 @@
 
 use crate::command::data::DataArgs;
 use crate::command::sandbox::ServerArgs;
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evenkeel_core::trust::Tolerance;
+use evenkeel_lab::load::Protocol;
+use evenkeel_study::store::format::Process;
 use std::path::PathBuf;
 
-/// Which process arrivals follow.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Arrivals {
-    /// Independent arrivals
-    Poisson,
-    /// Evenly spaced arrivals
-    Constant,
-}
+const PROCESSES: [(Process, &str, &str); 2] = [
+    (Process::Poisson, Process::Poisson.word(), "Independent arrivals"),
+    (Process::Constant, Process::Constant.word(), "Evenly spaced arrivals"),
+];
 
-/// How statements travel.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum ProtocolName {
-    /// Prepared once per session
-    Prepared,
-    /// Text with the parameters written in
-    Text,
+const PROTOCOLS: [(Protocol, &str, &str); 2] = [
+    (Protocol::Prepared, Protocol::Prepared.word(), "Prepared once per session"),
+    (Protocol::Text, Protocol::Text.word(), "Text with the parameters written in"),
+];
+
+/// Reads one of a few words of the files, of which the help says what each means.
+fn word<T: Copy + Send + Sync + 'static>(
+    known: [(T, &'static str, &'static str); 2],
+) -> impl TypedValueParser<Value = T> {
+    let values = known.map(|(_, word, help)| PossibleValue::new(word).help(help));
+    PossibleValuesParser::new(values).try_map(move |given| {
+        let found = known.iter().find(|(_, word, _)| *word == given);
+        found.map(|(value, ..)| *value).ok_or("no such word")
+    })
 }
 
 /// Flags of `evenkeel profile`.
@@ -93,11 +98,11 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Which process arrivals follow
-    #[arg(long, value_enum, default_value_t = Arrivals::Poisson)]
-    pub arrivals: Arrivals,
+    #[arg(long, value_parser = word(PROCESSES), default_value_t = Process::Poisson)]
+    pub arrivals: Process,
     /// How statements travel
-    #[arg(long, value_enum, default_value_t = ProtocolName::Prepared)]
-    pub protocol: ProtocolName,
+    #[arg(long, value_parser = word(PROTOCOLS), default_value_t = Protocol::Prepared)]
+    pub protocol: Protocol,
     /// Most connections in the pool [default: as many as the server and open files bear, and 1,000 at most]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_sessions: Option<u32>,

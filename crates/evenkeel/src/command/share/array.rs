@@ -21,7 +21,7 @@ until when each spindle has work; the bytes of a disk are in its own backing.")]
 pub struct ArrayArgs {
     /// The file to make
     file: PathBuf,
-    /// Spindles
+    /// How many spindles it has
     #[arg(long, value_name = "N", default_value_t = 10)]
     spindles: usize,
     /// Mean time that a spindle takes for a read of 16 KB

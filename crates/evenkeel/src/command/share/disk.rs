@@ -1,8 +1,8 @@
 //! `evenkeel share disk`: serves until SIGTERM, and answers the other signals and a successor meanwhile.
 
-use super::flags::Flags;
 use super::{handover, reload, supervisor};
 use crate::command::Session;
+use crate::config::share::Flags;
 use crate::out;
 use anyhow::{Context, Result};
 use evenkeel_share::event::Event;

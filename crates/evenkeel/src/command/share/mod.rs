@@ -4,13 +4,11 @@ mod array;
 mod backing;
 mod bus;
 mod disk;
-mod flags;
 mod handover;
 mod inherited;
 mod knee;
 mod listening;
 mod mount;
-mod old_flags;
 mod reload;
 mod running;
 mod slots;
@@ -18,8 +16,8 @@ mod supervisor;
 mod top;
 
 use super::Session;
+use crate::config::share::Flags;
 use anyhow::Result;
-use flags::Flags;
 use std::process::ExitCode;
 
 /// Flags of `evenkeel share`.

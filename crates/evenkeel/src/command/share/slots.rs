@@ -20,12 +20,12 @@ this command only, where nobody uses it and where all the slots, its first and i
 pub struct SlotsArgs {
     /// The file to make, or the block device
     path: PathBuf,
-    /// Most hosts
+    /// How many hosts there may be at most
     #[arg(long, value_name = "N", default_value_t = SLOTS)]
     slots: usize,
 }
 
-/// Makes it.
+/// Makes the slot file, or says why it cannot be made.
 pub fn run(args: &SlotsArgs) -> Result<ExitCode> {
     let path = args.path.display();
     let made = make(&args.path, args.slots);

@@ -1,8 +1,6 @@
 //! Published studies: begun, gone on with and shown, whatever they are of.
 
-use super::shares::Shares;
-use super::shares::databases::Databases;
-use super::throttling::Throttling;
+use super::program::ThisProgram;
 use crate::command::progress_events::ProgressEvents;
 use crate::command::{self, Session, look};
 use crate::failure::WithHint;
@@ -11,11 +9,13 @@ use crate::published::{Published, results, table};
 use crate::report::published::html;
 use crate::{format, out, signals};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, keep, measure, read};
+use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, measure, read};
+use evenkeel_study::published::{PublishedError, Workplace, of_plan};
 use evenkeel_study::store::{self, StudyFolder};
 use evenkeel_study::throttling::{self, old};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use serde_json::Value;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// How a study is shown.
@@ -26,21 +26,9 @@ pub struct Show<'a> {
     pub out: Option<&'a PathBuf>,
 }
 
-/// A study by its plan.
-pub type AnyStudy<'a> = Box<dyn Study<Error = anyhow::Error> + 'a>;
-
-/// The study that made a plan.
-///
-/// # Errors
-/// There is none of this name, or its setting is not its own.
-pub fn of_plan<'a>(session: &'a Session, plan: &Plan) -> Result<AnyStudy<'a>> {
-    match plan.kind.as_str() {
-        throttling::NAME => Ok(Box::new(Throttling::of(session, plan)?)),
-        evenkeel_study::databases::NAME => Ok(Box::new(Databases::of(session, plan)?)),
-        evenkeel_study::shares::NAME => Ok(Box::new(Shares::of(session, plan)?)),
-        kind => Err(anyhow!("there is no study named {kind:?}"))
-            .hint("`evenkeel study --list` names those of this version; another one may know it"),
-    }
+/// Where studies work.
+fn workplace(session: &Session) -> Workplace<'_> {
+    Workplace { home: &session.home, stop: &session.stop, program: &ThisProgram }
 }
 
 /// The plan of a new study.
@@ -68,7 +56,7 @@ pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -
 /// # Errors
 /// It cannot be measured; what was finished stays.
 pub fn start(session: &Session, plan: &Plan, show: &Show<'_>) -> Result<ExitCode> {
-    let mut study = of_plan(session, plan)?;
+    let mut study = of_plan(workplace(session), plan)?;
     let folder = StudyFolder::create_for(&session.runs_dir(None), &plan.id, plan)?;
     let outcome = measured(session, &mut *study, &folder, show);
     if read(&folder)?.is_empty() {
@@ -87,11 +75,11 @@ pub fn start(session: &Session, plan: &Plan, show: &Show<'_>) -> Result<ExitCode
 pub fn resume(session: &Session, kind: &str, name: &str, show: &Show<'_>) -> Result<ExitCode> {
     let path = find(session, kind, name)?;
     if old::is_one(&path) {
-        bring_forward(&path)?;
+        old::bring_forward(&path)?;
     }
     let folder = StudyFolder::resume(&path)?;
     let plan: Plan = folder.read("plan.json")?;
-    let mut study = of_plan(session, &plan)?;
+    let mut study = of_plan(workplace(session), &plan)?;
     let outcome = measured(session, &mut *study, &folder, show);
     finish(session, &folder, &plan, &*study, outcome, show)
 }
@@ -122,33 +110,9 @@ fn find(session: &Session, kind: &str, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// Gives a study of before the form of today, beside what it had.
-fn bring_forward(path: &Path) -> Result<()> {
-    let (plan, runs) = old::read(path)?;
-    let doing = || format!("bringing {} forward", path.display());
-    std::fs::create_dir_all(path.join("runs")).with_context(doing)?;
-    let before = path.join(old::PLAN_BEFORE);
-    if !before.exists() {
-        out::file(&before, &std::fs::read_to_string(path.join("plan.json")).with_context(doing)?)
-            .with_context(doing)?;
-    }
-    {
-        let folder = StudyFolder::resume(path)?;
-        runs.iter().try_for_each(|run| keep_new(&folder, run))?;
-        folder.write("plan.json", &plan)?;
-    }
-    std::fs::rename(path.join("points"), path.join("points.before")).with_context(doing)
-}
-
-/// A kill in the middle leaves some of them kept already.
-fn keep_new(folder: &StudyFolder, run: &Run) -> Result<()> {
-    let whole = folder.path().join("runs").join(Run::name(&run.part, &run.levels, run.repeat));
-    if whole.exists() { Ok(()) } else { Ok(keep(folder, run)?) }
-}
-
 fn measured(
     session: &Session,
-    study: &mut dyn Study<Error = anyhow::Error>,
+    study: &mut dyn Study<Error = PublishedError>,
     folder: &StudyFolder,
     show: &Show<'_>,
 ) -> Result<bool> {
@@ -171,45 +135,60 @@ fn measured(
     measure(study, folder, &session.stop, &mut tell).with_context(doing)
 }
 
+/// Writes what there is to say, also of a study that failed, and shows it where it did not.
 fn finish(
     session: &Session,
     folder: &StudyFolder,
     plan: &Plan,
-    study: &dyn Study<Error = anyhow::Error>,
+    study: &dyn Study<Error = PublishedError>,
     outcome: Result<bool>,
     show: &Show<'_>,
 ) -> Result<ExitCode> {
-    let finished = outcome?;
-    let runs = read(folder)?;
-    let view = Published::new(plan, &runs, study.figures(), study.judge(plan, &runs));
-    let found = results(&view);
-    folder.write("results.json", &found)?;
-    let report = show.out.cloned().unwrap_or_else(|| folder.path().join("report.html"));
-    out::file(&report, &html(&view)).with_context(|| format!("writing {}", report.display()))?;
+    let written = write(folder, plan, study, show);
+    let finished = match outcome {
+        Ok(finished) => finished,
+        Err(error) => {
+            // What failed first is what is told, even where nothing could be written.
+            if let Ok(written) = &written
+                && !session.quiet
+            {
+                out::tell(&format!("report of what is finished: {}\n", written.report.display()));
+            }
+            return Err(error);
+        }
+    };
+    let written = written?;
     if show.json {
-        out::line(serde_json::to_string_pretty(&found)?)?;
+        out::line(serde_json::to_string_pretty(&written.results)?)?;
     } else {
-        out::write(&table(&view, look()))?;
+        out::write(&written.table)?;
         if !session.quiet {
-            out::line(format!("\nreport: {}", report.display()))?;
+            out::line(format!("\nreport: {}", written.report.display()))?;
         }
     }
     Ok(if finished { ExitCode::SUCCESS } else { signals::exit_code() })
 }
 
-/// A study that was made, also one of before, with its runs; `None` of a profile.
-///
-/// # Errors
-/// A damaged file, by name.
-pub fn stored(path: &Path) -> Result<Option<(Plan, Vec<Run>)>> {
-    if old::is_one(path) {
-        return Ok(Some(old::read(path)?));
-    }
-    let folder = StudyFolder::open(path)?;
-    if !folder.head()?.is_published() {
-        return Ok(None);
-    }
-    Ok(Some((folder.read("plan.json")?, read(&folder)?)))
+/// What a study comes to, for programs, for a terminal, and as a page.
+struct Written {
+    results: Value,
+    table: String,
+    report: PathBuf,
+}
+
+fn write(
+    folder: &StudyFolder,
+    plan: &Plan,
+    study: &dyn Study<Error = PublishedError>,
+    show: &Show<'_>,
+) -> Result<Written> {
+    let runs = read(folder)?;
+    let view = Published::new(plan, &runs, study.figures(), study.judge(plan, &runs));
+    let results = results(&view);
+    folder.write("results.json", &results)?;
+    let report = show.out.cloned().unwrap_or_else(|| folder.path().join("report.html"));
+    out::file(&report, &html(&view)).with_context(|| format!("writing {}", report.display()))?;
+    Ok(Written { results, table: table(&view, look()), report })
 }
 
 /// Shows a study that was made.
@@ -222,6 +201,31 @@ pub fn view<T>(
     runs: &[Run],
     show: impl FnOnce(&Published<'_>) -> T,
 ) -> Result<T> {
-    let study = of_plan(session, plan)?;
+    let study = of_plan(workplace(session), plan)?;
     Ok(show(&Published::new(plan, runs, study.figures(), study.judge(plan, runs))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenkeel_os::stop::Stop;
+    use evenkeel_study::harness::keep;
+    use evenkeel_study::throttling::fixture;
+
+    #[test]
+    fn a_study_that_failed_leaves_a_page_of_what_is_finished_and_tells_why_it_failed() {
+        let home = tempfile::tempdir().unwrap();
+        let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
+        let plan = fixture::plan();
+        let study = of_plan(workplace(&session), &plan).unwrap();
+        let folder = StudyFolder::create_for(&session.runs_dir(None), &plan.id, &plan).unwrap();
+        fixture::falling()[..3].iter().for_each(|run| keep(&folder, run).unwrap());
+        let failed = Err(anyhow!("the guard has ended"));
+        let show = Show { json: false, out: None };
+        let error = finish(&session, &folder, &plan, &*study, failed, &show).unwrap_err();
+        assert_eq!(error.to_string(), "the guard has ended");
+        let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+        assert!(page.contains("Unfinished: 3 of 36 points"), "{page}");
+        assert!(folder.path().join("results.json").is_file());
+    }
 }

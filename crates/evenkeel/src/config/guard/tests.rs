@@ -2,6 +2,7 @@
 
 use super::*;
 use evenkeel_core::control::search;
+use evenkeel_guard::proxy::{TenantBy, TlsMode};
 
 const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
@@ -124,4 +125,41 @@ fn what_is_wrong_is_named() {
     }
     assert!(GuardConfig::parse("backend = 'x:1'").unwrap_err().to_string().contains("`listen` is missing"));
     assert!(GuardConfig::parse("listen = 'nowhere'\nbackend = 'x:1'").is_err());
+}
+
+#[test]
+fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: Flags,
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("guard.toml");
+    let text = "drain = '3s'\nadministrators = ['root']\nthreads = 2\n[control]\nfitted = true\ncontroller = 'aimd'\n\
+                dry_run = true\n[queue]\nby = 'database'\nlength = 7\nwait = '2s'\n[client_tls]\nmode = 'disabled'";
+    std::fs::write(&path, format!("{SHORT}{text}")).unwrap();
+    let read = |flags: &[&str]| {
+        let line = [&["guard", "--config", path.to_str().unwrap()], flags].concat();
+        <Line as clap::Parser>::parse_from(line).flags.read().unwrap()
+    };
+    let file = read(&[]);
+    let plan = &file.plan;
+    assert_eq!((file.drain, file.fitted, file.controller.as_str()), (Nanos::from_secs(3), true, "aimd"));
+    assert_eq!((plan.tenants, plan.options.queue_max, plan.threads), (TenantBy::Database, Some(7), 2));
+    assert!(plan.options.dry_run && plan.client_tls.mode == TlsMode::Disabled);
+    let both = read(&[
+        "--drain=4s",
+        "--controller=vegas",
+        "--tenants=user",
+        "--queue-max=8",
+        "--admin=app",
+        "--tls=required",
+        "--limit=9",
+    ]);
+    let plan = &both.plan;
+    assert_eq!((both.drain, both.fitted, both.controller.as_str()), (Nanos::from_secs(4), true, "vegas"));
+    assert_eq!((plan.tenants, plan.options.queue_max, both.initial_limit), (TenantBy::User, Some(8), 9));
+    assert_eq!((plan.options.wait_max, plan.client_tls.mode), (Some(Nanos::from_secs(2)), TlsMode::Required));
+    assert_eq!(plan.administrators, ["root", "app"]);
 }

@@ -16,12 +16,6 @@ pub struct SocketConfig {
 }
 
 impl SocketConfig {
-    pub(super) fn parse(fields: &mut Fields) -> Result<Self> {
-        let mode = fields.optional::<String>("socket_mode")?;
-        let mode = mode.map(|text| mode_of(&text)).transpose()?;
-        Ok(Self { mode, group: fields.optional("socket_group")? })
-    }
-
     /// The same in the terms of the system. What is not set here comes from `host`.
     ///
     /// # Errors
@@ -38,7 +32,7 @@ impl SocketConfig {
 ///
 /// # Errors
 /// The text is no mode in octal digits.
-pub fn mode_of(text: &str) -> Result<u32> {
+pub(super) fn mode_of(text: &str) -> Result<u32> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 => Ok(mode),
         _ => bail!("the mode of a socket is in octal digits, as 0660, and here is {text:?}"),
@@ -57,13 +51,6 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    pub(super) fn parse(mut fields: Fields) -> Result<Self> {
-        let mut path = |key| Ok::<_, anyhow::Error>(fields.optional::<String>(key)?.map(PathBuf::from));
-        let found = Self { certificate: path("certificate")?, key: path("key")?, clients: path("clients")? };
-        fields.finish()?;
-        Ok(found)
-    }
-
     /// # Errors
     /// One is there without the other.
     pub(super) fn check(&self) -> Result<()> {

@@ -14,17 +14,17 @@ pub struct Chart {
     pub description: String,
     /// Width and height in the units of the drawing; text is 13 of them high.
     pub size: (f64, f64),
-    /// Horizontal axis.
+    /// Horizontal axis, with what it counts.
     pub x: Axis,
-    /// Vertical axis.
+    /// Vertical axis, with what it counts.
     pub y: Axis,
     /// Lines and areas behind the traces.
     pub guides: Vec<Guide>,
-    /// Series.
+    /// Series of points, the later ones drawn above.
     pub traces: Vec<Trace>,
 }
 
-/// One axis.
+/// One axis of a chart: its title and its values.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// Text; the unit follows it.
@@ -67,16 +67,16 @@ pub struct Trace {
     pub end_text: String,
     /// Means, in the order of x.
     pub points: Vec<Point>,
-    /// Single runs.
+    /// Single runs, a dot for each.
     pub dots: Vec<Dot>,
 }
 
 /// A mean with its interval.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
-    /// Horizontal value.
+    /// Value on the horizontal axis.
     pub x: f64,
-    /// Vertical value.
+    /// Value on the vertical axis.
     pub y: f64,
     /// Interval, where there is one.
     pub interval: Option<(f64, f64)>,
@@ -93,9 +93,9 @@ pub struct Point {
 /// A single run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dot {
-    /// Horizontal value.
+    /// Value on the horizontal axis.
     pub x: f64,
-    /// Vertical value.
+    /// Value on the vertical axis.
     pub y: f64,
     /// How far to move it aside, so that runs do not hide each other; from -1 to 1.
     pub aside: f64,

@@ -19,17 +19,17 @@ const CLIP_ASIDE: f64 = 6.0;
 pub struct Frame<'a> {
     /// What is drawn.
     pub chart: &'a Chart,
-    /// Horizontal scale.
+    /// From values to places between `left` and `right`.
     pub x: Scale,
-    /// Vertical scale.
+    /// From values to places between `bottom` and `top`.
     pub y: Scale,
     /// Edges of the plot area.
     pub left: f64,
-    /// Right edge.
+    /// Right edge of the plot area.
     pub right: f64,
-    /// Upper edge.
+    /// Upper edge of the plot area; places count downwards.
     pub top: f64,
-    /// Lower edge.
+    /// Lower edge of the plot area.
     pub bottom: f64,
 }
 

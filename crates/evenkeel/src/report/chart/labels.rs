@@ -27,11 +27,11 @@ pub const LINE_HEIGHT: f64 = 14.0;
 /// Which end of a text lies at its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// Its beginning.
+    /// The text begins at its place.
     Start,
-    /// Its middle.
+    /// The text has its middle at its place.
     Middle,
-    /// Its end.
+    /// The text ends at its place.
     End,
 }
 
@@ -51,7 +51,7 @@ impl Anchor {
 pub struct Spot {
     /// Horizontal place of the anchor.
     pub x: f64,
-    /// Baseline.
+    /// Vertical place of the baseline; places count downwards.
     pub y: f64,
     /// Which end lies there.
     pub anchor: Anchor,
@@ -60,13 +60,13 @@ pub struct Spot {
 /// A rectangle on the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
-    /// Left edge.
+    /// Left edge, in units of the drawing.
     pub left: f64,
-    /// Upper edge.
+    /// Upper edge; places count downwards.
     pub top: f64,
-    /// Right edge.
+    /// Right edge, in units of the drawing.
     pub right: f64,
-    /// Lower edge.
+    /// Lower edge; places count downwards.
     pub bottom: f64,
 }
 

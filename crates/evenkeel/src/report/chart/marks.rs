@@ -3,10 +3,10 @@
 /// Shape of a series' points, so that colour is never the only difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Marker {
-    /// A disc.
+    /// A disc around the point.
     #[default]
     Circle,
-    /// A square.
+    /// A square around the point.
     Square,
     /// A triangle that stands on its base.
     Triangle,

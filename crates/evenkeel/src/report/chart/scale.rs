@@ -7,7 +7,7 @@ use crate::format;
 pub enum Quantity {
     /// Milliseconds in; the unit follows the size.
     Time,
-    /// Percent.
+    /// Parts of a whole, in percent.
     Percent,
     /// Events per second.
     PerSecond,
@@ -22,7 +22,7 @@ pub enum Quantity {
 pub enum Spacing {
     /// Equal differences, from zero.
     Linear,
-    /// Equal ratios.
+    /// Equal ratios take equal room.
     Logarithmic,
     /// By how little is left above: 1, 2, 10, 100 ... for the percentiles 0, 50, 90, 99 ...
     Nines,

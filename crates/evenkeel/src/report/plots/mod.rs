@@ -17,13 +17,13 @@ pub use variation::{spread, standard_error};
 
 /// A chart with the words around it.
 pub struct Plot {
-    /// Heading.
+    /// Heading above the chart.
     pub heading: String,
     /// What to look for.
     pub words: String,
     /// Further remarks, each with the name of what it is about.
     pub notes: Vec<(String, String)>,
-    /// The chart.
+    /// The chart itself.
     pub chart: Chart,
     /// The same for a telephone, where the page is too narrow for it.
     pub narrow: Option<Chart>,

@@ -1,6 +1,6 @@
 //! What is drawn: figures against the numeric factor of a part, and what was watched over time.
 
-use super::look;
+use super::look::look;
 use crate::format;
 use crate::published::{Published, against, hosts, line, of_host, split, value};
 use crate::report::chart::{Axis, Chart, Dot, Guide, Marker, Point, Quantity, Spacing, Trace};

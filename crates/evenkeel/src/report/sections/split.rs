@@ -45,7 +45,7 @@ impl Parts {
         [self.lag, self.session, self.service, self.rest]
     }
 
-    /// Their sum.
+    /// Sum of the parts, which is the mean response time.
     pub fn whole(self) -> f64 {
         self.all().iter().sum()
     }

@@ -38,7 +38,7 @@ pub struct Kind {
 /// What one depth of one round came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Reads counted.
+    /// Reads that ended in the time that counts.
     pub reads: u64,
     /// Their throughput and latency.
     pub point: Point,

@@ -3,9 +3,10 @@
 use super::bounds::Bounds;
 use super::page::Page;
 use evenkeel_core::Nanos;
+use evenkeel_os::Awaited;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsFd;
 
 /// Longest request that is read; what a scraper sends has some hundred bytes.
 pub const REQUEST_MAX: usize = 8 << 10;
@@ -13,7 +14,7 @@ pub const REQUEST_MAX: usize = 8 << 10;
 /// answer's last bytes too.
 const FAREWELL: Nanos = Nanos::from_secs(1);
 
-/// A client.
+/// A client, and how far its request and its answer are.
 pub struct Connection {
     stream: TcpStream,
     state: State,
@@ -35,7 +36,7 @@ enum State {
 
 /// What a look at a connection came to.
 pub enum Step {
-    /// Nothing yet.
+    /// Nothing can be done for it yet.
     Wait,
     /// It asks for this path; a request that is no GET has none.
     Asks(Option<String>),
@@ -50,12 +51,12 @@ impl Connection {
         Ok(Self { stream, state: State::Asking(Vec::new()), since: now })
     }
 
-    /// What to wait for: the descriptor, if any, and whether for room to write.
-    pub fn interest(&self) -> Option<(RawFd, bool)> {
+    /// What to wait for: nothing while its answer is made.
+    pub fn awaited(&self) -> Awaited<'_> {
         match self.state {
-            State::Waiting => None,
-            State::Answering { .. } => Some((self.stream.as_raw_fd(), true)),
-            State::Asking(_) | State::Leaving => Some((self.stream.as_raw_fd(), false)),
+            State::Waiting => Awaited::Nothing,
+            State::Answering { .. } => Awaited::Write(self.stream.as_fd()),
+            State::Asking(_) | State::Leaving => Awaited::Read(self.stream.as_fd()),
         }
     }
 
@@ -91,7 +92,7 @@ impl Connection {
         (self.state, self.since) = (State::Waiting, now);
     }
 
-    /// Its answer.
+    /// Gives it its answer, which is sent from now on.
     pub fn tell(&mut self, page: &Page, now: Nanos) {
         let mut bytes = page.head().into_bytes();
         bytes.extend_from_slice(page.body.as_bytes());

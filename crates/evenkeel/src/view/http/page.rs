@@ -1,18 +1,18 @@
 //! What a path leads to: a page, or one that has to be waited for.
 
-/// An answer.
+/// An answer to a client: a page, or why there is none.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Page {
     /// 200, 404 or 503, say.
     pub code: u16,
     /// Its media type.
     pub content_type: &'static str,
-    /// The text.
+    /// What follows the head.
     pub body: String,
 }
 
 impl Page {
-    /// Plain text.
+    /// An answer in plain text.
     pub fn text(code: u16, body: impl Into<String>) -> Self {
         Self { code, content_type: "text/plain; charset=utf-8", body: body.into() }
     }

@@ -9,15 +9,17 @@ use super::connection::{Connection, Step};
 use super::page::{Answer, Job, Page};
 use crate::clock::Clock;
 use evenkeel_core::Nanos;
+use evenkeel_os::{Awaited, poll};
 use std::net::TcpListener;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 
 /// How often the thread looks whether it should end, and whether answers of the other thread are there.
-const NAP_MS: i32 = 50;
-const SHORT_NAP_MS: i32 = 5;
+const NAP: Duration = Duration::from_millis(50);
+const SHORT_NAP: Duration = Duration::from_millis(5);
 /// Clients that are accepted before others get their turn: in a flood each has some rounds to say what it wants.
 const ACCEPTS: usize = 16;
 /// What a client with this number is to get.
@@ -66,20 +68,13 @@ impl<'a> Serving<'a> {
 
     /// Waits until something can be done: the clients that can go on, and whether new ones are there.
     fn poll(&mut self) -> (Vec<u64>, bool) {
-        let listener = if std::mem::take(&mut self.starved) { -1 } else { self.listener.as_raw_fd() };
-        let mut polled = vec![libc::pollfd { fd: listener, events: libc::POLLIN, revents: 0 }];
-        polled.extend(self.clients.iter().map(|(_, client)| match client.interest() {
-            Some((fd, true)) => libc::pollfd { fd, events: libc::POLLOUT, revents: 0 },
-            Some((fd, false)) => libc::pollfd { fd, events: libc::POLLIN, revents: 0 },
-            // The kernel passes over a descriptor below zero.
-            None => libc::pollfd { fd: -1, events: 0, revents: 0 },
-        }));
-        let awaited = self.clients.iter().any(|(_, client)| client.is_waiting());
-        let nap = if awaited { SHORT_NAP_MS } else { NAP_MS };
-        // SAFETY: the pointer and the length are those of a vector that lives through the call.
-        unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, nap) };
-        let ready = polled[1..].iter().zip(&self.clients).filter(|(polled, _)| polled.revents != 0);
-        (ready.map(|(_, (number, _))| *number).collect(), polled[0].revents != 0)
+        let starved = std::mem::take(&mut self.starved);
+        let mut awaited = vec![if starved { Awaited::Nothing } else { Awaited::Read(self.listener.as_fd()) }];
+        awaited.extend(self.clients.iter().map(|(_, client)| client.awaited()));
+        let is_made = self.clients.iter().any(|(_, client)| client.is_waiting());
+        let ready = poll(&awaited, if is_made { SHORT_NAP } else { NAP });
+        let clients = self.clients.iter().zip(&ready[1..]).filter(|(_, ready)| **ready);
+        (clients.map(|((number, _), _)| *number).collect(), ready[0])
     }
 
     /// Answers that were made elsewhere; their clients may have gone.

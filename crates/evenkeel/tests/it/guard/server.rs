@@ -34,7 +34,7 @@ impl Server {
         self.sandbox.socket()
     }
 
-    /// `127.0.0.1:port`.
+    /// Where it listens, as `127.0.0.1:port`.
     pub fn address(&self) -> String {
         match self.sandbox.tcp_target().address {
             evenkeel_site::server::Address::Tcp { host, port } => format!("{host}:{port}"),

@@ -8,32 +8,6 @@ use crate::admission::Loan;
 use crate::proxy::seat::Standing;
 use evenkeel_core::Nanos;
 
-/// For how long a session has had permits since it stood in line for one: also one after the other, where it holds what
-/// lets it pass the queue. The time of loans does not count, in which others ran.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tenure {
-    before: Nanos,
-    since: Option<Nanos>,
-}
-
-impl Tenure {
-    /// The session has a permit.
-    pub fn goes_on(&mut self, now: Nanos) {
-        self.since.get_or_insert(now);
-    }
-
-    /// It has none, or has lent it.
-    pub fn pauses(&mut self, now: Nanos) {
-        if let Some(since) = self.since.take() {
-            self.before += now - since;
-        }
-    }
-
-    fn length(&self, now: Nanos) -> Nanos {
-        self.before + self.since.map_or(Nanos::ZERO, |since| now - since)
-    }
-}
-
 impl Relay {
     /// What does not use the server lends its permit: an idle transaction, half a command, a client that does not
     /// read, a statement that sleeps or has outstayed its kind.

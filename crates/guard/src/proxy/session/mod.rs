@@ -10,8 +10,10 @@
 mod end;
 mod lend;
 mod login;
+mod parting;
 mod refuse;
 mod relay;
+mod tenure;
 mod terms;
 mod understand;
 
@@ -26,8 +28,6 @@ use login::{Login, LoginEnd};
 use relay::Relay;
 use std::sync::Arc;
 
-/// Time for a client to read the last words and to leave.
-const PARTING: Nanos = Nanos::from_secs(2);
 /// Bytes of a result that are thrown away for a client that is gone, before the server is left too.
 const DISCARDED_MAX: u64 = 1 << 20;
 

@@ -1,8 +1,8 @@
 //! A session after its login, the client's side: commands that wait or go, and what becomes of it when its client
 //! leaves. What the server says is in `understand`.
 
-use super::lend::Tenure;
 use super::login::{self, Accepted};
+use super::tenure::Tenure;
 use super::{Context, Refusal, Side};
 use crate::admission::Rejection;
 use crate::policy::{self, Passage};

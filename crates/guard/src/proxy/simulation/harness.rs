@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// One read.
+/// Bytes that one read takes at most.
 const READ: usize = 16 << 10;
 /// What a session may keep of its client's: what was read, and the head of a command before it.
 const KEPT_MAX: usize = 2 * READ;
@@ -171,7 +171,7 @@ impl Harness {
         });
     }
 
-    /// Time passes.
+    /// Lets this time pass, with the ticks that fall due in it.
     pub fn waits(&mut self, time: Nanos) {
         self.now += time;
         self.gateway.set(self.now);

@@ -9,7 +9,7 @@ use std::sync::Once;
 const GUARD: [&str; 3] = ["crates/guard/src/", "crates/os/src/", "crates/wire/src/"];
 const MODELS: &str = "proxy/simulation/";
 
-/// A panic.
+/// A panic that was caught, with where it happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Panic {
     /// The words of the panic.

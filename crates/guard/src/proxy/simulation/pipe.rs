@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 
-/// One direction.
+/// One direction of a connection: what is on the way, and what is there to be read.
 #[derive(Debug, Default)]
 pub struct Pipe {
     on_the_way: VecDeque<u8>,

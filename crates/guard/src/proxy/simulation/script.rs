@@ -21,7 +21,7 @@ const UNSEEN: usize = 2_000;
 /// MariaDB's number for the statement that was prepared last.
 pub const LAST_PREPARED: u32 = u32::MAX;
 
-/// A command.
+/// A command that a simulated client sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Ping,

@@ -45,7 +45,7 @@ pub enum Deed {
     Works { command: Command, at: u64 },
     /// It obeyed a client as an account that may not come in through this guard.
     Usurped(String),
-    /// It closed.
+    /// The connection was closed.
     Closed,
 }
 

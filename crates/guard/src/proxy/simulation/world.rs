@@ -1,43 +1,44 @@
 //! Everything of a simulation, and what is judged after each step.
 
+mod act;
 mod chosen;
 mod disturb;
 mod ends;
 mod judge;
+mod network;
 mod queue;
 mod rest;
 mod serve;
+mod slot;
+mod tenure;
 
 use super::client::Client;
 use super::door::Gateway;
 use super::ledger::Ledger;
 use super::locks::Locks;
 use super::pipe::{Conduit, Plug};
-use super::server::{Connection, Deed};
+use super::server::Connection;
 use crate::admission::{Gate, SessionId};
 use crate::proxy::kinds::Kinds;
 use crate::proxy::pair::{Attempt, Pair};
 use crate::proxy::plan::Plan;
 use crate::proxy::seat::Door;
-use crate::proxy::session::{Arrival, Event, Session, Side, Terms};
+use crate::proxy::session::{Arrival, Event, Session, Terms};
 use crate::proxy::stats::Stats;
 use chosen::{backend, options};
-use ends::Heard;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
-use evenkeel_os::Ready;
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls, TlsMode, TlsSetup};
 use evenkeel_wire::packet::HEADER_BYTES;
 use evenkeel_wire::relay::HEAD_MAX;
-use queue::Tenure;
+use slot::{SLOTS, Slot};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use tenure::Tenure;
 
-/// Sessions at a time.
-const SLOTS: usize = 6;
 /// Bytes on their way in one direction of a wide connection.
 const WIDE: usize = 40_000;
 /// One read of a session, as the guard's buffer.
@@ -57,44 +58,6 @@ const ROUGH: u64 = 18;
 const CALM: u64 = 2;
 /// Virtual time after which everything is at rest once everybody has left.
 const REST: Nanos = Nanos::from_secs(60);
-
-struct Slot {
-    id: SessionId,
-    pair: Pair<Plug>,
-    /// Which server it is connected to, once it is.
-    server: Option<u32>,
-    client: Client,
-    connection: Connection,
-    ledger: Ledger,
-    near: Rc<RefCell<Conduit>>,
-    far: Rc<RefCell<Conduit>>,
-    /// Bytes that the guard had for the server when the session's permit was lent.
-    lent_at: Option<u64>,
-    /// For how long it has had permits, and whether its permit is lent because that was too long.
-    tenure: Tenure,
-    outstayed: bool,
-    /// How often in turn it was found with a permit that it ought to have lent.
-    overstays: u32,
-    /// Its permit is lent for a pause.
-    pauses: bool,
-    /// It passed the queue for what costs nothing, and has held that and nothing else since.
-    exempt: bool,
-    /// Byte of the server's behind which everybody who has heard it knows that the session holds no more than that.
-    soft_from: u64,
-    /// Since when its client's end has been there to be seen.
-    left: Option<Nanos>,
-    /// It came beyond the bound of clients.
-    spare: bool,
-    /// When the guard dropped it.
-    closed: Option<Nanos>,
-}
-
-impl Slot {
-    /// Whether the guard has dropped it.
-    fn is_closed(&self) -> bool {
-        self.closed.is_some()
-    }
-}
 
 pub struct World {
     random: Random,
@@ -266,18 +229,6 @@ impl World {
         Ok(())
     }
 
-    fn look_for_server(&mut self, at: usize) {
-        let silence = self.terms.plan.silence_max;
-        self.serve(at, |pair, desk| pair.look_for_server(silence, desk));
-        // The kernel's own questions whether the other machine is there, which it asks where nothing else is on its way.
-        let slot = &self.slots[at];
-        let unheard = slot.far.borrow().vanished.is_some_and(|since| self.now.get() - since > silence);
-        if unheard && slot.far.borrow().is_idle() && !slot.is_closed() {
-            slot.far.borrow_mut().broken = true;
-            self.ready(at, Side::Server, true, true);
-        }
-    }
-
     fn watch_end(&mut self, at: usize) {
         let slot = &mut self.slots[at];
         if slot.near.borrow().end_is_there() || slot.near.borrow().broken {
@@ -301,122 +252,6 @@ impl World {
 
     fn reach(&self, act: &mut dyn FnMut(&mut Gate, Nanos)) {
         self.gateway.reach(None, act);
-    }
-
-    /// The network brings some bytes nearer.
-    fn carry(&mut self, at: usize) {
-        let slot = &mut self.slots[at];
-        let (is_near, to_guard) = (self.random.chance(0.5), self.random.chance(0.6));
-        let count = match self.random.uniform(0, 3) {
-            0 => 1,
-            1 => self.random.uniform(1, 40) as usize,
-            _ => WIDE,
-        };
-        let conduit = if is_near { &slot.near } else { &slot.far };
-        let moved = conduit.borrow_mut().carry(to_guard, count);
-        if moved {
-            self.arrived(at, is_near, to_guard);
-        }
-    }
-
-    /// Something has come to where it was to go: the guard hears of it where it is for it, or where it broke the
-    /// connection.
-    fn arrived(&mut self, at: usize, is_near: bool, to_guard: bool) {
-        let side = if is_near { Side::Client } else { Side::Server };
-        let conduit = if is_near { &self.slots[at].near } else { &self.slots[at].far };
-        let (broken, ended) = (conduit.borrow().broken, conduit.borrow().end_is_there());
-        if to_guard || broken {
-            self.ready(at, side, ended || broken, broken);
-        }
-    }
-
-    /// The kernel tells the guard of a socket.
-    fn ready(&mut self, at: usize, side: Side, ended: bool, write: bool) {
-        let slot = &mut self.slots[at];
-        if side == Side::Server && slot.pair.session.is_connecting() {
-            return self.connect(at);
-        }
-        let ready = Ready { token: 0, read: true, write, ended, gone: false };
-        self.serve(at, |pair, desk| pair.ready(side, ready, desk));
-        self.note(at, |slot| {
-            let (keeps, hears) = (slot.pair.session.held(), slot.pair.session.hears(Side::Client));
-            format!(
-                "{side:?} is ready, ended {ended}, room {write}; keeps {keeps}, hears the client {hears}:"
-            )
-        });
-    }
-
-    fn connect(&mut self, at: usize) {
-        let mut server = 0;
-        self.reach(&mut |gate, _| server = gate.server());
-        self.slots[at].server = Some(server);
-        self.serve(at, |pair, desk| pair.happens(Event::Connected { server }, desk));
-        self.serve(at, |pair, desk| {
-            pair.ready(
-                Side::Server,
-                Ready { token: 0, read: true, write: false, ended: false, gone: false },
-                desk,
-            )
-        });
-    }
-
-    fn let_client_act(&mut self, at: usize) -> Result<(), String> {
-        let slot = &mut self.slots[at];
-        let (was_gone, was_broken) = (slot.client.is_gone(), slot.near.borrow().broken);
-        let (sent, before) = (slot.ledger.sent_total(), Heard::of(slot));
-        slot.ledger.reasons.now = self.now.get();
-        slot.client.act(&mut slot.near.borrow_mut(), &mut slot.ledger, &mut self.random)?;
-        if slot.ledger.sent_total() > sent {
-            self.note(at, |slot| format!("the client says {:?}", slot.ledger.last()));
-        }
-        self.judge_ending(at, &before)?;
-        if !was_gone && !was_broken {
-            // Room that it made, and the end that it told, are seen.
-            self.room(at, Side::Client);
-        }
-        Ok(())
-    }
-
-    fn room(&mut self, at: usize, side: Side) {
-        let slot = &mut self.slots[at];
-        let broken = match side {
-            Side::Client => slot.near.borrow().broken,
-            Side::Server => slot.far.borrow().broken,
-        };
-        if slot.pair.link(side).is_blocked() || broken {
-            self.ready(at, side, broken, true);
-        }
-    }
-
-    fn let_server_act(&mut self, at: usize) -> Result<(), String> {
-        let slot = &mut self.slots[at];
-        let now = self.now.get();
-        let (was_reset, was_solid) = (slot.ledger.reset, slot.connection.is_solid());
-        slot.ledger.reasons.now = now;
-        let deed = slot.connection.act(
-            &mut slot.far.borrow_mut(),
-            &mut self.locks,
-            &mut slot.ledger,
-            (now, &mut self.random),
-        )?;
-        if slot.ledger.reset && !was_reset {
-            Self::judge_reset(slot)?;
-        }
-        self.watch_exemption(at, was_solid);
-        let slot = &self.slots[at];
-        let reachable = !slot.far.borrow().broken && slot.far.borrow().vanished.is_none();
-        if deed.is_some() {
-            self.note(at, |_| format!("the server: {deed:?}"));
-        }
-        match deed {
-            Some(Deed::Usurped(what)) => {
-                return Err(format!("the server obeyed {what}, an account that may not come in"));
-            }
-            Some(Deed::Works { command, at: from }) if reachable => self.judge_work(at, &command, from)?,
-            _ => {}
-        }
-        self.room(at, Side::Server);
-        Ok(())
     }
 
     fn replace(&mut self, at: usize) {

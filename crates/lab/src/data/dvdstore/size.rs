@@ -26,7 +26,7 @@ pub enum SizeError {
 }
 
 impl Size {
-    /// 20,000 customers.
+    /// The small size of the publication: 20,000 customers.
     pub const SMALL: Self = Self { megabytes: 10 };
     /// Two million customers.
     pub const MEDIUM: Self = Self { megabytes: 1_000 };
@@ -49,7 +49,7 @@ impl Size {
         Ok(Self { megabytes })
     }
 
-    /// Nominal megabytes.
+    /// Nominal size in megabytes, from 1 to [`Size::MEGABYTES_MAX`].
     pub fn megabytes(self) -> u32 {
         self.megabytes
     }

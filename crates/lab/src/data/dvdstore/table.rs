@@ -5,13 +5,13 @@
 pub enum Table {
     /// The 16 categories.
     Categories,
-    /// Customers.
+    /// Customers, with their addresses and cards.
     Customers,
     /// What is for sale.
     Products,
     /// Stock and sales of each product.
     Inventory,
-    /// Orders.
+    /// Orders, without their lines.
     Orders,
     /// Lines of orders, one to nine each.
     OrderLines,

@@ -61,7 +61,7 @@ impl fmt::Display for Date {
 impl FromStr for Date {
     type Err = DateError;
 
-    /// Reads `2026-01-31`.
+    /// Reads a day as it is written in `2026-01-31`.
     fn from_str(text: &str) -> Result<Self, DateError> {
         let error = || DateError(text.to_owned());
         let mut parts = text.splitn(3, '-').map(str::parse::<u32>);

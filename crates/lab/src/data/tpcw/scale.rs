@@ -40,7 +40,7 @@ impl Scale {
         Ok(Self { ebs, items })
     }
 
-    /// Emulated browsers.
+    /// Emulated browsers (NUM_EBS), by which customers and orders are counted.
     pub fn ebs(self) -> u32 {
         self.ebs
     }

@@ -9,11 +9,11 @@ pub enum Table {
     Author,
     /// The 92 countries.
     Country,
-    /// Customers.
+    /// Customers, with names, passwords and balances.
     Customer,
     /// Items for sale.
     Item,
-    /// Orders.
+    /// Orders, without their lines.
     Orders,
     /// Lines of orders, one to five each.
     OrderLine,

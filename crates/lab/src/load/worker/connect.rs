@@ -5,10 +5,10 @@ use crate::load::error::{LoadError, show};
 use crate::load::poller::{Interest, TIMER};
 use crate::load::schedule::Arrival;
 use crate::load::session::{Session, State};
-use crate::load::socket::Socket;
 use crate::load::tls::Link;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
+use evenkeel_os::Socket;
 use evenkeel_os::clock::monotonic;
 use evenkeel_wire::{CapabilityFlags, Login, LoginError, LoginStep};
 use std::io;
@@ -26,7 +26,7 @@ const BACKLOG_WAIT: Nanos = Nanos::from_millis(1);
 
 /// CR_CONN_HOST_ERROR, what clients report where they cannot connect.
 const CODE_CONNECT: u16 = 2003;
-/// CR_SERVER_HANDSHAKE_ERR.
+/// CR_SERVER_HANDSHAKE_ERR, what clients report where the login fails.
 const CODE_LOGIN: u16 = 2012;
 
 /// Why a connection did not come to be.
@@ -143,7 +143,7 @@ impl Worker<'_> {
     fn try_connect(&mut self, slot: u32, now: Nanos) -> io::Result<()> {
         let endpoints = &self.shared.endpoints;
         let endpoint = &endpoints[self.shared.endpoint.load(Relaxed) % endpoints.len()];
-        let (socket, connected) = Socket::connect(endpoint)?;
+        let (socket, connected) = Socket::dial(endpoint)?;
         let interest = if connected { Interest::Read } else { Interest::ReadWrite };
         self.poller.add(&socket, self.token(slot), interest)?;
         let shared = self.shared;

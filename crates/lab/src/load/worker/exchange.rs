@@ -13,7 +13,7 @@ use std::io;
 
 /// CR_SERVER_LOST, "lost connection to server during query".
 const CODE_LOST: u16 = 2013;
-/// CR_MALFORMED_PACKET.
+/// CR_MALFORMED_PACKET, what clients report where they cannot read an answer.
 const CODE_MALFORMED: u16 = 2027;
 /// CR_PARAMS_NOT_BOUND: what the workload gave does not fit the statement.
 const CODE_PARAMETERS: u16 = 2031;

@@ -12,8 +12,9 @@ mod connect;
 mod dispatch;
 mod exchange;
 mod finish;
-mod measure;
 mod pause;
+mod pausing;
+mod usage;
 
 use super::deadlines::{Deadline, Deadlines};
 use super::error::LoadError;
@@ -27,20 +28,20 @@ use super::result::LoadResult;
 use super::schedule::{Arrival, Schedule};
 use super::script::Script;
 use super::session::Session;
-use super::socket::Endpoint;
 use crate::workload::Client;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
+use evenkeel_os::Endpoint;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
 use evenkeel_os::tls::TlsSetup;
 use evenkeel_wire::{Account, Channel, Encryption};
-use measure::Usage;
-use pause::Pausing;
+use pausing::Pausing;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::sync::atomic::AtomicUsize;
+use usage::Usage;
 
 /// Nothing sleeps longer, because the switch that stops a run has no descriptor to wait for.
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
@@ -288,6 +289,11 @@ impl<'a> Worker<'a> {
             self.recorder.end_at(self.measure_end);
             self.drain_end = self.drain_end.min(now + STOP_DRAIN);
         }
+    }
+
+    /// Tells the gauges what there is to see.
+    fn publish(&self) {
+        self.gauges.in_flight((self.busy + self.waiting.len()) as u64);
     }
 
     fn is_over(&self, now: Nanos) -> bool {

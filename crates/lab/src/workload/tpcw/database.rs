@@ -39,11 +39,11 @@ impl Database {
 pub struct TakenIds {
     /// Of `orders` and of the orders in `order_line` and `cc_xacts`.
     pub order: u64,
-    /// Of `customer`.
+    /// Highest id of `customer`.
     pub customer: u64,
-    /// Of `address`.
+    /// Highest id of `address`.
     pub address: u64,
-    /// Of `shopping_cart`.
+    /// Highest id of `shopping_cart`.
     pub cart: u64,
 }
 

@@ -12,7 +12,7 @@ pub enum Interaction {
     NewProducts,
     /// The best sold items of a subject.
     BestSellers,
-    /// One item.
+    /// One item, with its author.
     ProductDetail,
     /// The search form.
     SearchRequest,
@@ -24,7 +24,7 @@ pub enum Interaction {
     CustomerRegistration,
     /// Customer and cart before buying.
     BuyRequest,
-    /// The order.
+    /// The order is placed.
     BuyConfirm,
     /// The form that asks for an order.
     OrderInquiry,
@@ -94,7 +94,7 @@ type Ways = &'static [(Interaction, u16)];
 const WAYS_SUM: u16 = 9_999;
 
 impl Mix {
-    /// All mixes.
+    /// All mixes, by rising share of orders.
     pub const ALL: [Self; 3] = [Self::Browsing, Self::Shopping, Self::Ordering];
 
     /// Where `from` leads.

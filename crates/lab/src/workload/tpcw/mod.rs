@@ -30,6 +30,7 @@ mod parameters;
 mod reads;
 mod session;
 mod single;
+mod sql;
 mod statements;
 mod values;
 mod writes;
@@ -44,7 +45,8 @@ use super::{Entry, Workload};
 use mix::MixWorkload;
 use session::Store;
 use single::Single;
-use statements::{Sql, row, rows};
+use sql::Sql;
+use statements::{row, rows};
 use std::sync::Arc;
 
 /// The study's three statements: name, help, statement.

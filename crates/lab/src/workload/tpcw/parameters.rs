@@ -1,7 +1,7 @@
 //! Parameters of every statement, from what the session knows and by the rules of the population.
 
 use super::session::{Act, Session};
-use super::statements::Sql;
+use super::sql::Sql;
 use super::values::{CARDS, COUNTRY_NAMES, SHIP_TYPES, one_of, search_a, search_prefix};
 use crate::data::tpcw::SUBJECTS;
 use crate::data::tpcw::values::{astring, digsyl, nstring};
@@ -172,7 +172,7 @@ fn write_line(line: u64, order: u64, act: Act, random: &mut Random, fill: &mut F
     fill.double(cents(random, 0, 30)).text(|buffer| astring(buffer, random, 20, 100));
 }
 
-/// `img17/image_417.gif`
+/// Writes the path of a picture, as `img17/image_417.gif`.
 fn picture_path(buffer: &mut Vec<u8>, kind: &str, picture: u64) {
     use std::io::Write;
     // Writing to memory cannot fail.

@@ -1,6 +1,6 @@
 //! The reads of TPC-W, written from its rules.
 
-use super::statements::{Row, Sql};
+use super::sql::{Row, Sql};
 
 /// The reads of the mixes, in the order of [`Sql`].
 pub static ROWS: [Row; 24] = [

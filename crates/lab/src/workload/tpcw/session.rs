@@ -1,7 +1,7 @@
 //! What a browser remembers from page to page, and the statements it still has to make.
 
 use super::database::{Database, Ids};
-use super::statements::Sql;
+use super::sql::Sql;
 use crate::data::tpcw::Scale;
 use evenkeel_core::distribution::NuRand;
 use evenkeel_core::random::Random;
@@ -170,7 +170,7 @@ impl Session {
     }
 }
 
-/// Sales tax.
+/// Sales tax, as a part of the price.
 const TAX: f64 = 0.0825;
 /// Shipping of an order, and more for each unit.
 const SHIPPING: f64 = 3.0;

@@ -1,7 +1,8 @@
 //! One statement of TPC-W by itself, each time with parameters of its own.
 
 use super::session::{Act, Line, Session, Store};
-use super::statements::{Row, Sql, row};
+use super::sql::{Row, Sql};
+use super::statements::row;
 use crate::data::tpcw::COUNTRIES;
 use crate::workload::{Client, Parameters, Reply, Statement, Workload};
 use evenkeel_core::random::Random;

@@ -3,7 +3,7 @@
 use evenkeel_core::distribution::NuRand;
 use evenkeel_core::random::Random;
 
-/// Credit cards.
+/// Kinds of credit cards, as the specification names them.
 pub const CARDS: [&str; 5] = ["VISA", "MASTERCARD", "DISCOVER", "AMEX", "DINERS"];
 /// Ways of shipping.
 pub const SHIP_TYPES: [&str; 6] = ["AIR", "UPS", "FEDEX", "SHIP", "COURIER", "MAIL"];

@@ -1,6 +1,6 @@
 //! The writes of TPC-W, written from its rules, and transaction control.
 
-use super::statements::{Row, Sql};
+use super::sql::{Row, Sql};
 
 /// The writes of the mixes, in the order of [`Sql`].
 pub static ROWS: [Row; 16] = [

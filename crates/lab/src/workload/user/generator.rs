@@ -11,25 +11,25 @@ use std::sync::atomic::{AtomicI64, Ordering};
 pub enum Generator {
     /// A whole number from `min` to `max`, each as likely.
     Uniform {
-        /// Lowest.
+        /// Lowest number that is drawn.
         min: i64,
-        /// Highest.
+        /// Highest number that is drawn.
         max: i64,
     },
     /// A floating-point number from `min` up to `max`.
     UniformReal {
-        /// Lowest.
+        /// Lowest number that is drawn.
         min: f64,
-        /// Bound above.
+        /// Bound above all numbers that are drawn.
         max: f64,
     },
     /// The skewed choice of the TPC benchmarks, from `min` to `max`.
     NuRand {
         /// Skew: one less than a power of two.
         a: u64,
-        /// Lowest.
+        /// Lowest number that is drawn.
         min: u64,
-        /// Highest.
+        /// Highest number that is drawn.
         max: u64,
     },
     /// Rank 1 to `n`, rank k with a weight of k to the power of -`exponent`.
@@ -42,14 +42,14 @@ pub enum Generator {
     /// `start`, `start + step`, `start + 2 step` ...: one counter for all clients of the workload, so that no
     /// two ever draw the same number.
     Sequence {
-        /// First number.
+        /// The number that is drawn first.
         start: i64,
         /// Distance between numbers, not 0.
         step: i64,
     },
     /// One of these values.
     Choice {
-        /// Values.
+        /// The values to choose from.
         values: Vec<Value>,
         /// Weight of each, all the same where there are none.
         weights: Option<Vec<f64>>,
@@ -65,12 +65,12 @@ pub enum Generator {
     },
     /// Letters and digits, `min` to `max` of them.
     Text {
-        /// Shortest.
+        /// Fewest characters.
         min: u64,
-        /// Longest.
+        /// Most characters.
         max: u64,
     },
-    /// Always this.
+    /// Always this value.
     Constant(Value),
 }
 

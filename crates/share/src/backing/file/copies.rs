@@ -44,11 +44,11 @@ impl Copies {
 
     /// Does it, and learns from how long that takes.
     pub fn watch<T>(&mut self, copy: impl FnOnce() -> T) -> T {
-        let (begun, waits) = (self.clock.now(), evenkeel_os::waits());
+        let (begun, waits) = (self.clock.now(), evenkeel_os::usage::waits());
         let result = copy();
         let ended = self.clock.now();
         // Time alone says nothing: another thread may have had the CPU meanwhile.
-        let waited = ended - begun > SLOW && evenkeel_os::waits() > waits;
+        let waited = ended - begun > SLOW && evenkeel_os::usage::waits() > waits;
         self.learn(ended, waited);
         result
     }

@@ -28,7 +28,7 @@ pub enum ArrayError {
     /// It cannot be made, opened or mapped.
     #[error("simulated array {path}: {source}")]
     File {
-        /// The file.
+        /// The file that all hosts of the array share.
         path: String,
         /// The error of the system.
         source: io::Error,

@@ -51,7 +51,7 @@ impl FuseFront {
         Ok(Self { session: Some(session), at, name, detached: false })
     }
 
-    /// The file.
+    /// The file that stands for the disk, in the folder of the mount.
     pub fn file(&self) -> PathBuf {
         self.at.join(&self.name)
     }

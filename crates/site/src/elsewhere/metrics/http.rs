@@ -1,4 +1,4 @@
-//! One page by plain HTTP/1.1, bounded in time and size.
+//! One page is fetched by plain HTTP/1.1, bounded in time and size.
 
 use super::super::error::ElsewhereError;
 use super::super::lines::next_line;

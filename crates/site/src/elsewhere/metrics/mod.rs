@@ -1,4 +1,4 @@
-//! The counters of node_exporter: of the machine as a whole, in ticks of 10 ms, looked at once a second during runs.
+//! The counters of node_exporter are of the machine as a whole, in ticks of 10 ms, and are read once a second during runs.
 
 mod http;
 mod text;
@@ -24,7 +24,7 @@ pub(super) struct Metrics {
     addresses: Vec<SocketAddr>,
     /// What it said of the machine.
     pub host: Option<String>,
-    /// Its kernel.
+    /// Release of its kernel, where the page has it.
     pub kernel: Option<String>,
     /// CPUs that it has.
     pub cpus: f64,

@@ -1,4 +1,4 @@
-//! The text of node_exporter, as far as it tells of CPUs, disks, memory and pressure.
+//! The text of node_exporter is read as far as it has CPUs, disks, memory and pressure.
 
 use evenkeel_core::Nanos;
 use evenkeel_sense::CpuReading;
@@ -17,7 +17,7 @@ pub(super) struct Page {
     pub reading: FarReading,
     /// Name of the host.
     pub host: Option<String>,
-    /// Its kernel.
+    /// Release of its kernel, where the page has it.
     pub kernel: Option<String>,
     /// The time of all CPUs in all states: where it stands still, so do the counters.
     pub elapsed: Nanos,

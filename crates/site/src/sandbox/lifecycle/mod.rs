@@ -1,4 +1,4 @@
-//! A sandbox from up to down.
+//! A sandbox is brought up, used, and taken down again.
 
 mod ports;
 mod view;

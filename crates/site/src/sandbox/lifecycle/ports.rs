@@ -1,4 +1,4 @@
-//! TCP ports on 127.0.0.1.
+//! Free TCP ports on 127.0.0.1 are found here.
 
 use crate::sandbox::SandboxError;
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! What others need to know of a running sandbox.
+//! Others read here what they need to know of a running sandbox.
 
 use super::Sandbox;
 use crate::sandbox::Domain;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 impl Sandbox {
-    /// Name.
+    /// Name, unique within the root directory of sandboxes.
     pub fn name(&self) -> &str {
         &self.paths.name
     }

@@ -1,4 +1,4 @@
-//! What is made of an answer while it comes.
+//! An answer of the server is taken apart while it comes.
 
 use super::SessionError;
 use super::prepared::Handle;
@@ -13,11 +13,11 @@ pub(in crate::server) type EachRow<'a> = &'a mut dyn FnMut(&Row<'_>) -> Result<(
 pub struct Outcome {
     /// Rows that came back.
     pub rows: u64,
-    /// Rows changed.
+    /// Rows that the statement changed, as the server counts them.
     pub affected_rows: u64,
     /// AUTO_INCREMENT value of an insert.
     pub last_insert_id: u64,
-    /// Warnings.
+    /// Warnings that SHOW WARNINGS would list.
     pub warnings: u16,
     /// The statement that was prepared.
     pub(super) prepared: Option<Handle>,

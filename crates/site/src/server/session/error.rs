@@ -1,4 +1,4 @@
-//! Why a session cannot be had, or a statement does not work.
+//! An error says why a session cannot be had, or why a statement does not work.
 
 use evenkeel_os::tls::TlsError;
 use evenkeel_wire::{LoginError, ProtocolError, ServerError};

@@ -1,4 +1,4 @@
-//! A session with a server that waits for each answer: the protocol of `wire` on a channel of `os`.
+//! A session with a server waits for each answer; it speaks the protocol of `wire` on a channel of `os`.
 //!
 //! One statement at a time, whose answer is read to its end before the next; a session that cannot be trusted to be at such an
 //! end is hung up, so that whatever is asked of it afterwards fails. Memory is bounded whatever a server sends: rows are
@@ -6,6 +6,7 @@
 
 mod answer;
 mod error;
+mod execute;
 mod open;
 mod prepared;
 
@@ -34,8 +35,8 @@ pub(super) struct Session {
     reader: ResponseReader,
     inbox: Box<[u8]>,
     out: Vec<u8>,
-    /// Statements that the server keeps, the one used last at the end.
-    prepared: Vec<Prepared>,
+    /// Statements that the server keeps.
+    prepared: Prepared,
     warnings: u16,
     /// Whether it was hung up.
     is_over: bool,

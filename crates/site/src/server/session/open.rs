@@ -1,12 +1,13 @@
-//! From a connected channel to a session.
+//! A login makes a session of a connected channel.
 
+use super::prepared::Prepared;
 use super::{PIECE, ROW_MAX, Session, SessionError, receive, send};
 use crate::server::{Address, Target, TlsMode};
 use evenkeel_os::Channel;
 use evenkeel_wire::{Account, CapabilityFlags, Encryption, Login, LoginStep, ResponseReader, login};
 
 impl Session {
-    /// Logs in.
+    /// Logs in over a channel that is connected.
     pub fn open(mut channel: Channel, target: &Target) -> Result<Self, SessionError> {
         let mut login = Login::new(account(target), reach(target), encryption(target)).with_local_files();
         let (mut inbox, mut out) = (vec![0; PIECE].into_boxed_slice(), Vec::new());
@@ -33,7 +34,7 @@ impl Session {
             reader: ResponseReader::new(deprecate_eof, ROW_MAX).with_names(),
             inbox,
             out: Vec::new(),
-            prepared: Vec::new(),
+            prepared: Prepared::default(),
             warnings: 0,
             is_over: false,
         }

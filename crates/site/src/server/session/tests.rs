@@ -1,4 +1,4 @@
-//! Sessions with a server played here, which answers each command with what was laid out for it.
+//! The server of these sessions is played here: it answers each command with what was laid out for it.
 
 use super::*;
 use evenkeel_core::random::{Random, Seed};

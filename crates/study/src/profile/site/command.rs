@@ -77,9 +77,9 @@ fn end(child: &mut Child, mark: &str) -> io::Result<()> {
 }
 
 fn signal(processes: &[ProcessId], signal: i32) {
-    for process in processes.iter().filter(|process| process.is_alive()) {
-        // SAFETY: kill takes two numbers; the process was just seen to be of the command.
-        unsafe { libc::kill(process.pid, signal) };
+    for process in processes {
+        // One that has ended meanwhile needs none.
+        process.signal(signal);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::throttling::COUNTERS_REFUSED;
 use crate::throttling::parts::STEP;
 use crate::throttling::record::{Load, Setting, Way};
 use evenkeel_core::caveat::{Caveat, GENERATOR_CPU_MAX, OTHER_LOAD_MAX, RUNS_MIN, STEAL_MAX, Severity};
+use evenkeel_core::disturbance::Disturbance;
 
 /// All that there is to doubt, the evidence of this study's runs first.
 pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
@@ -15,6 +16,7 @@ pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     found.extend(generator(runs));
     found.extend(steal(runs));
     found.extend(other_load(runs));
+    found.extend(measured_again(runs));
     found.extend(ends(runs));
     found.extend(unfinished(plan, runs));
     found.extend(few(plan));
@@ -86,6 +88,12 @@ fn other_load(runs: &[Run]) -> Option<Caveat> {
     })
 }
 
+/// Of all runs together.
+fn measured_again(runs: &[Run]) -> Option<Caveat> {
+    let set_aside: Vec<Disturbance> = runs.iter().flat_map(|run| run.set_aside.iter().copied()).collect();
+    Caveat::measured_again(&set_aside)
+}
+
 fn ends(runs: &[Run]) -> Option<Caveat> {
     let sum = |figure: &str| runs.iter().filter_map(|run| run.figure(figure)).sum::<f64>();
     let (failed, lost) = (sum("failed"), sum("lost"));
@@ -155,6 +163,30 @@ mod tests {
         assert!(!codes(&runs).any(|code| code == "steal"));
         runs[0].set("steal_percent", STEAL_MAX + 0.1);
         assert!(codes(&runs).any(|code| code == "steal"));
+    }
+
+    #[test]
+    fn others_are_doubted_whoever_was_measured_and_the_guard_is_none_of_them() {
+        let mut runs = falling();
+        let guarded =
+            runs.iter().position(|run| run.levels[0] == Way::Evenkeel.name()).expect("a run with a guard");
+        let codes =
+            |runs: &[Run]| caveats(&plan(), &setting_of(), runs).into_iter().map(|caveat| caveat.code);
+        runs[guarded].set("other_percent", 40.0);
+        assert!(!codes(&runs).any(|code| code == "other-load"), "of an older folder: the guard may be in it");
+        runs[guarded].set("other_load_percent", OTHER_LOAD_MAX + 0.1);
+        assert!(codes(&runs).any(|code| code == "other-load"));
+    }
+
+    #[test]
+    fn attempts_that_were_set_aside_are_told_once_for_all_runs() {
+        let mut runs = falling();
+        let disturbed = |steal| Disturbance { steal: Some(steal), other_load: None };
+        (runs[0].set_aside, runs[5].set_aside) = (vec![disturbed(3.0)], vec![disturbed(9.0)]);
+        let found = caveats(&plan(), &setting_of(), &runs);
+        let told: Vec<&Caveat> = found.iter().filter(|caveat| caveat.code == "measured-again").collect();
+        assert_eq!(told.len(), 1);
+        assert_eq!((told[0].evidence["set_aside"], told[0].evidence["worst_steal_percent"]), (2.0, 9.0));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The load engine against real servers: accounting in every kind of end, logins, protocols, reconnects.
 
+mod clients;
 mod ends;
 mod logins;
 mod protocols;
+mod request_log;
 
 use crate::sandbox::{settings, spec, up};
 use evenkeel_core::Nanos;

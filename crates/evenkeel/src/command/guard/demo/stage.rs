@@ -28,7 +28,7 @@ const SETTINGS: [(&str, &str); 3] = [
 
 /// A running server with data, and what its clients do. Dropping it ends the server.
 pub struct Stage {
-    /// `MariaDB 10.11.19`.
+    /// Name and version of the server, as `MariaDB 10.11.19`.
     pub version: String,
     /// What clients do.
     pub workload: Arc<dyn Workload>,

@@ -20,11 +20,11 @@ use std::path::PathBuf;
 const DEPTH_LEAST: u32 = 4;
 /// Reads are whole sectors of any disk.
 const SECTOR: u64 = 512;
-/// Largest read.
+/// Largest read that is tried, bytes.
 const BLOCK_MOST: u64 = 16 << 20;
 /// Buffers of all reads that are outstanding.
 const MEMORY_MOST: u64 = 1 << 30;
-/// Most rounds.
+/// Most rounds that can be asked for.
 const ROUNDS_MOST: u32 = 100;
 
 /// Flags of `evenkeel share knee`.

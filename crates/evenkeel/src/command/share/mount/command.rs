@@ -1,9 +1,9 @@
 //! `evenkeel share mount`: until SIGTERM, or until somebody unmounts it.
 
-use super::super::flags::Flags;
 use super::super::handover;
 use super::{Mkfs, Mounted, free_folder, mount};
 use crate::command::Session;
+use crate::config::share::Flags;
 use crate::out;
 use anyhow::{Context, Result};
 use evenkeel_share::FuseDisk;

@@ -1,22 +1,16 @@
 //! `evenkeel study shares`: the published experiments of hosts that share storage, made again on the virtual clock, or in
 //! real time with a process for each host, and fio or two databases as the clients.
 
-pub mod databases;
-mod fio;
-mod live;
+mod databases;
 
 use super::published::{self, Show};
-use crate::clock::unix_time;
 use crate::command::Session;
 use crate::config::units;
-use crate::failure::{Stopped, WithHint};
+use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
-use evenkeel_core::random::Seed;
 use evenkeel_core::share::experiment::{Experiment, published as experiments};
-use evenkeel_core::share::simulation::run as simulate;
-use evenkeel_study::harness::{Event, Figure, Judgement, Order, Part, Plan, Run, Study, Tell};
-use evenkeel_study::shares::{self, FIGURES, PUBLISHED_S, Setting, record, scaled};
-use live::Live;
+use evenkeel_study::databases::needs;
+use evenkeel_study::shares::{self, PUBLISHED_S, Setting, fio};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -74,10 +68,10 @@ pub struct Args {
 
 /// Makes the study, or goes on with one, and says where the page is.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    if args.databases.databases {
-        return databases::run(session, args);
-    }
     let show = Show { json: args.json, out: args.out.as_ref() };
+    if args.databases.databases {
+        return with_databases(session, args, &show);
+    }
     if let Some(name) = &args.resume {
         return published::resume(session, shares::NAME, name, &show);
     }
@@ -87,6 +81,16 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         fio::check()?;
     }
     published::start(session, &published::plan(shares::NAME, args.seed, parts, &setting)?, &show)
+}
+
+fn with_databases(session: &Session, args: &Args, show: &Show<'_>) -> Result<ExitCode> {
+    needs::check()?;
+    if let Some(name) = &args.resume {
+        return published::resume(session, evenkeel_study::databases::NAME, name, show);
+    }
+    let (setting, parts) = args.databases.setting(args.period.as_deref())?;
+    let plan = published::plan(evenkeel_study::databases::NAME, args.seed, parts, &setting)?;
+    published::start(session, &plan, show)
 }
 
 fn setting(args: &Args) -> Result<Setting> {
@@ -114,68 +118,4 @@ fn chosen(args: &Args) -> Result<Vec<Experiment>> {
         args.experiments.is_empty() || args.experiments.iter().any(|name| name == experiment.name)
     };
     Ok(all.into_iter().filter(asked).collect())
-}
-
-/// The study, on the virtual clock or in real time.
-pub struct Shares<'a> {
-    session: &'a Session,
-    plan: Plan,
-    setting: Setting,
-}
-
-impl<'a> Shares<'a> {
-    /// By its plan.
-    ///
-    /// # Errors
-    /// Its setting is not that of this study.
-    pub fn of(session: &'a Session, plan: &Plan) -> Result<Self> {
-        let setting =
-            serde_json::from_value(plan.setting.clone()).context("reading the setting in plan.json")?;
-        Ok(Self { session, plan: plan.clone(), setting })
-    }
-
-    fn experiment(&self, part: &Part) -> Result<Experiment> {
-        let found = experiments().into_iter().find(|experiment| experiment.name == part.name);
-        Ok(scaled(&found.with_context(|| format!("there is no experiment {:?}", part.name))?, self.setting))
-    }
-}
-
-impl Study for Shares<'_> {
-    type Error = anyhow::Error;
-
-    fn figures(&self) -> &'static [Figure] {
-        &FIGURES
-    }
-
-    fn takes_s(&self, part: &Part, _: &[String]) -> f64 {
-        let lasts_s = self.experiment(part).map_or(0.0, |experiment| experiment.duration_s);
-        if self.setting.live { lasts_s } else { 0.0 }
-    }
-
-    fn prepare(&mut self, _: &Part, _: Tell<'_>) -> Result<()> {
-        if self.setting.live { fio::check() } else { Ok(()) }
-    }
-
-    fn run(&mut self, order: &Order<'_>, tell: Tell<'_>) -> Result<Option<Run>> {
-        let experiment = self.experiment(order.part)?;
-        let way = shares::way(order.level("way")).context("reading the way of a run in plan.json")?;
-        let Setting { period_s, live } = self.setting;
-        let started_unix_s = unix_time().as_secs();
-        let trace = if live {
-            tell(Event::Step(format!("{}, {:.0} s", order.name(), experiment.duration_s)));
-            let folder = self.session.home.join("scratch").join(&self.plan.id).join(order.name());
-            let live = Live { experiment: &experiment, way, period_s, seed: self.plan.seed, folder };
-            match live.run(self.session) {
-                Err(error) if error.is::<Stopped>() => return Ok(None),
-                trace => trace?,
-            }
-        } else {
-            simulate(&experiment.scenario(way, period_s, Seed(self.plan.seed)))
-        };
-        Ok(Some(Run { started_unix_s, ..record(&experiment, &trace, period_s) }))
-    }
-
-    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
-        shares::judge(plan, self.setting, runs)
-    }
 }

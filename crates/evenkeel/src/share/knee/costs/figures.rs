@@ -43,14 +43,14 @@ pub struct Measured {
     pub throughputs: Vec<f64>,
     /// Mean latency of the last round in seconds.
     pub latency_s: f64,
-    /// I/Os counted.
+    /// I/Os that ended in the time that counts.
     pub ios: u64,
 }
 
 /// What all came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// Outstanding.
+    /// I/Os that were outstanding at a time.
     pub depth: u32,
     /// Reads and writes in rising sizes, the unit among them.
     pub kinds: Vec<Measured>,

@@ -1,6 +1,6 @@
 //! What the operator of a history chose.
 
-use super::SLOTS;
+use super::slot::SLOTS;
 use crate::admission::Options;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;

@@ -1,6 +1,7 @@
 //! Ends of sessions: each needs a reason that the world knows, and but for few of them nothing may be lost by it.
 
-use super::{Slot, World};
+use super::World;
+use super::slot::Slot;
 use evenkeel_core::Nanos;
 
 /// For so long a session's last words wait for a client that does not read.

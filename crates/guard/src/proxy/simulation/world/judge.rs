@@ -1,6 +1,6 @@
 //! What must never happen, and is judged: after every step what may have come of it, now and then the rest.
 
-use super::Slot;
+use super::slot::Slot;
 use super::{BUFFER, ERROR_MAX, FOR_SERVER_MAX, HELD_MAX, REFUSALS_MAX, World};
 use crate::admission::Census;
 use crate::proxy::seat::Standing;

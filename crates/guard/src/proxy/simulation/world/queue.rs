@@ -2,36 +2,13 @@
 //! and does and by the world's own clock: who passes the queue has to hold something, and only so many of a tenant may for
 //! what costs nothing; and who lends for a pause has nothing at the server.
 
-use super::{Slot, TICK, World};
+use super::slot::Slot;
+use super::tenure::Tenure;
+use super::{TICK, World};
 use crate::proxy::seat::Standing;
-use evenkeel_core::Nanos;
 
 /// So many times in turn a session may be found with a permit that it ought to have lent.
 const OVERSTAYS_MAX: u32 = 1;
-
-/// For how long a session has had permits since it asked for one as others do; loans do not count.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tenure {
-    before: Nanos,
-    since: Option<Nanos>,
-    /// Another server has taken the place of its own: until it asks there it may have asked the one of before, which counts
-    /// nobody any more, and have begun anew.
-    is_unsure: bool,
-}
-
-impl Tenure {
-    /// Another server has taken the place of its own.
-    pub(super) fn becomes_unsure(&mut self) {
-        self.is_unsure = true;
-    }
-
-    /// Brings it up to now: its length so far.
-    fn goes_on(&mut self, holds: bool, now: Nanos) -> Nanos {
-        self.before += self.since.map_or(Nanos::ZERO, |since| now - since);
-        self.since = holds.then_some(now);
-        self.before
-    }
-}
 
 impl World {
     /// The guard has done something with a session: how it came by its permit, and what had gone to the server when that was

@@ -1,6 +1,7 @@
 //! The end of a history.
 
-use super::{REST, SLOTS, Slot, World};
+use super::slot::{SLOTS, Slot};
+use super::{REST, World};
 use evenkeel_core::Nanos;
 
 impl World {

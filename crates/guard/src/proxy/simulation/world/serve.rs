@@ -1,7 +1,8 @@
 //! What the guard is asked to do with a session, and all that follows for others.
 
 use super::super::pipe::{Conduit, Plug};
-use super::{Slot, World};
+use super::World;
+use super::slot::Slot;
 use crate::admission::Notice;
 use crate::proxy::pair::{Attempt, Desk, Flow, Pair};
 use crate::proxy::session::{Arrival, Context, Session};

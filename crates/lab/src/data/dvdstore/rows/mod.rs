@@ -41,7 +41,7 @@ impl Generator {
         Self { size, today, seed: seed.child(super::NAME), sales: Arc::default() }
     }
 
-    /// Its size.
+    /// The size whose rows it makes.
     pub fn size(&self) -> Size {
         self.size
     }

@@ -30,7 +30,7 @@ impl Generator {
         Self { scale, today, seed: seed.child("tpcw") }
     }
 
-    /// Its size.
+    /// The scale whose rows it makes.
     pub fn scale(&self) -> Scale {
         self.scale
     }

@@ -1,0 +1,222 @@
+//! What published studies have done by this program: guards and hosts of shared storage as child processes, and workload files read.
+
+use crate::config::workload;
+use crate::failure;
+use crate::guard::child::{Child, Spec};
+use crate::guard::journal::{self, Follower, Recorded};
+use crate::share::host;
+use crate::share::status::Status;
+use evenkeel_lab::workload::user::Definition;
+use evenkeel_study::published::{
+    DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, PublishedError, Result, Tick,
+};
+use std::path::{Path, PathBuf};
+
+/// This program.
+pub struct ThisProgram;
+
+impl Program for ThisProgram {
+    fn guard(&self, plan: &GuardPlan) -> Result<Box<dyn Guard>> {
+        let child = Child::start(&spec(plan)).map_err(outside)?;
+        Ok(Box::new(ChildGuard { child, journal: plan.journal.clone(), follower: None }))
+    }
+
+    fn host(&self, config: &Path) -> Result<Box<dyn Host>> {
+        Ok(Box::new(ChildHost(host::Host::start(config).map_err(outside)?)))
+    }
+
+    fn mount(&self, config: &Path, at: &Path) -> Result<Box<dyn Host>> {
+        Ok(Box::new(ChildHost(host::Host::mount(config, at).map_err(outside)?)))
+    }
+
+    fn workload(&self, file: &str, text: &str) -> Result<Definition> {
+        workload::parse(file, text).map_err(outside)
+    }
+}
+
+/// An error of ours, with what it says of the way out.
+fn outside(error: anyhow::Error) -> PublishedError {
+    let hint = failure::hint(&error);
+    PublishedError::Outside { source: error.into(), hint }
+}
+
+fn spec(plan: &GuardPlan) -> Spec {
+    let most = plan.limit.map(|limit| format!("--max-limit={limit}"));
+    let span = plan.span_s.map(|span_s| format!("--reflection-span={:.0}ms", 1e3 * span_s));
+    Spec {
+        backend: plan.backend.clone(),
+        controller: plan.controller.to_owned(),
+        initial_limit: plan.limit,
+        journal: Some(plan.journal.clone()),
+        counters: plan.counters,
+        extra: most.into_iter().chain(span).collect(),
+    }
+}
+
+/// A guard as a child, whose ticks are read from its journal.
+struct ChildGuard {
+    child: Child,
+    journal: PathBuf,
+    /// Once somebody has asked for ticks.
+    follower: Option<Follower>,
+}
+
+impl ChildGuard {
+    fn new_ticks(&mut self) -> anyhow::Result<Vec<Recorded>> {
+        let follower = match self.follower.take() {
+            Some(follower) => follower,
+            None => Follower::open(&self.journal)?,
+        };
+        self.follower.insert(follower).ticks()
+    }
+
+    fn all_ticks(self) -> anyhow::Result<Vec<Recorded>> {
+        self.child.stop()?;
+        journal::read(&self.journal)
+    }
+}
+
+impl Guard for ChildGuard {
+    fn address(&self) -> &str {
+        self.child.address()
+    }
+
+    fn process(&self) -> u32 {
+        self.child.pid().unsigned_abs()
+    }
+
+    fn ticks(&mut self) -> Result<Vec<Tick>> {
+        self.new_ticks().map(ticks).map_err(outside)
+    }
+
+    fn end(self: Box<Self>) -> Result<Vec<Tick>> {
+        self.all_ticks().map(ticks).map_err(outside)
+    }
+}
+
+fn ticks(recorded: Vec<Recorded>) -> Vec<Tick> {
+    recorded.into_iter().map(|Recorded { sample, decided, .. }| Tick { sample, decided }).collect()
+}
+
+/// A host as a child.
+struct ChildHost(host::Host);
+
+impl Host for ChildHost {
+    fn nbd(&self) -> &str {
+        self.0.nbd()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.0.check().map_err(outside)
+    }
+
+    fn status(&self) -> Result<Option<HostStatus>> {
+        Ok(self.0.status().map_err(outside)?.map(|status| said(&status)))
+    }
+
+    fn stop(self: Box<Self>) -> Result<()> {
+        self.0.stop().map_err(outside)
+    }
+}
+
+fn said(status: &Status) -> HostStatus {
+    let disks = status.disks.iter().map(|disk| DiskStatus {
+        shares: disk.shares,
+        wanted: disk.wanted,
+        ios: disk.reads + disk.writes,
+    });
+    HostStatus {
+        at_s: status.at_s,
+        window: status.window,
+        outstanding: status.outstanding,
+        ios_per_s: status.throughput,
+        latency_s: status.latency_s,
+        beta: status.beta,
+        disks: disks.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::share::ShareConfig;
+    use crate::share::fixture::snapshot;
+    use evenkeel_lab::workload::user::{NoColumns, UserWorkload};
+    use evenkeel_study::published::{DiskFile, HostFile, WindowFile};
+    use evenkeel_study::throttling::REREAD_TOML;
+
+    #[test]
+    fn what_a_study_writes_is_what_a_host_reads_whatever_the_paths() {
+        let folder = Path::new("/a \"b\"\\c");
+        let window = WindowFile { law: "parda", threshold_s: 0.025, period_s: 0.5, initial: 8.0, most: 64.0 };
+        let disk = DiskFile {
+            name: "data".into(),
+            backing: folder.join("data.img"),
+            size: Some("1M"),
+            share: 2.5,
+            array: folder.join("array.sim"),
+        };
+        let file = HostFile {
+            name: "host0".into(),
+            nbd: Some("127.0.0.1:0"),
+            window,
+            slots: Some(folder.join("slots")),
+            disks: vec![disk.clone(), DiskFile { name: "more".into(), size: None, ..disk }],
+        };
+        let read = ShareConfig::parse(&file.to_string()).unwrap();
+        assert_eq!((read.law.as_str(), read.initial_window, read.max_window), ("parda", 8.0, 64.0));
+        assert_eq!((read.latency.as_secs_f64(), read.period.as_secs_f64()), (0.025, 0.5));
+        assert_eq!(read.bus.address.as_deref(), Some("slot:/a \"b\"\\c/slots"));
+        assert_eq!((read.disks.len(), read.disks[0].share, read.disks[1].name.as_str()), (2, 2.5, "more"));
+        assert_eq!(read.disks[0].simulated.as_deref(), Some(folder.join("array.sim").as_path()));
+    }
+
+    #[test]
+    fn a_host_without_a_law_and_a_bus_is_read_as_one() {
+        let window =
+            WindowFile { law: "fixed", threshold_s: 0.015, period_s: 0.5, initial: 32.0, most: 32.0 };
+        let disk = DiskFile {
+            name: "data".into(),
+            backing: "/data.img".into(),
+            size: None,
+            share: 4.0,
+            array: "/data.sim".into(),
+        };
+        let file = HostFile { name: "b".into(), nbd: None, window, slots: None, disks: vec![disk] };
+        let read = ShareConfig::parse(&file.to_string()).unwrap();
+        assert_eq!((read.law.as_str(), read.initial_window, read.bus.address), ("fixed", 32.0, None));
+    }
+
+    #[test]
+    fn what_a_host_says_reaches_the_study() {
+        let mut status = Status::from(&snapshot());
+        (status.disks[0].reads, status.disks[0].writes, status.disks[0].wanted) = (100, 40, 8.0);
+        let said = said(&Status { beta: Some(3.0), ..status });
+        assert_eq!((said.window, said.ios_per_s, said.beta), (8.5, 550.0, Some(3.0)));
+        assert_eq!((said.disks[0].ios, said.disks[0].wanted), (140, 8.0));
+    }
+
+    #[test]
+    fn the_flags_of_a_guard_are_those_of_its_plan() {
+        let plan = GuardPlan { controller: "reflection", span_s: Some(6.0), ..GuardPlan::default() };
+        assert_eq!(spec(&plan).extra, ["--reflection-span=6000ms"]);
+        let free = spec(&GuardPlan { limit: Some(4_096), ..GuardPlan::default() });
+        assert_eq!((free.initial_limit, free.extra), (Some(4_096), vec!["--max-limit=4096".to_owned()]));
+    }
+
+    #[test]
+    fn the_second_workload_of_throttling_is_whole() {
+        let definition = ThisProgram.workload("reread.toml", REREAD_TOML).unwrap();
+        let workload = UserWorkload::new(&definition, &mut NoColumns).unwrap();
+        assert_eq!(evenkeel_lab::workload::Workload::kinds(&workload), ["reread"]);
+    }
+
+    #[test]
+    fn an_error_of_ours_keeps_its_way_out() {
+        use failure::WithHint;
+        let error = Err::<(), _>(anyhow::anyhow!("nobody listens")).hint("start it").unwrap_err();
+        let again = anyhow::Error::from(outside(error)).context("measuring");
+        assert_eq!(failure::hint(&again).as_deref(), Some("start it"));
+        assert!(format!("{again:#}").contains("nobody listens"), "{again:#}");
+    }
+}

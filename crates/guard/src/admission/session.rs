@@ -1,0 +1,51 @@
+//! What the gate knows of a session.
+
+use super::ids::TenantId;
+use super::tenant::Ticket;
+use evenkeel_core::Nanos;
+
+/// How a session got in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entrance {
+    Permit,
+    Unqueued,
+    Liveness,
+}
+
+/// Where a session stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stage {
+    Waiting(Ticket),
+    Running,
+    /// Idle since this moment with its permit lent, or asked to close.
+    Lent {
+        since: Nanos,
+        asked_to_close: bool,
+    },
+    /// Its permit is lent while a statement that began then is at the server.
+    OnLoan {
+        since: Nanos,
+    },
+    /// The same while a statement sleeps there, as its text says.
+    Asleep {
+        since: Nanos,
+    },
+}
+
+impl Stage {
+    /// Whether its permit is with another.
+    pub fn is_lent(self) -> bool {
+        matches!(self, Self::Lent { .. } | Self::OnLoan { .. } | Self::Asleep { .. })
+    }
+}
+
+/// A session that waits or runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Session {
+    pub tenant: TenantId,
+    pub stage: Stage,
+    pub entrance: Entrance,
+    pub admitted: Nanos,
+    /// Its transaction was on loan at the server once: its time says nothing about others.
+    pub was_on_loan: bool,
+}

@@ -1,0 +1,138 @@
+//! The pristine disks: a filled store's whole sandbox, and its redo logs, each as a file system in a file.
+//!
+//! They are made once, of a server on plain files that ended in order; every run works on copies.
+
+use super::record::Setting;
+use crate::harness::{Event, Tell};
+use crate::published::{Result, While, Workplace, fill};
+use evenkeel_lab::data::dvdstore::{self, Size};
+use evenkeel_os::tools;
+use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
+use evenkeel_site::server::Target;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Name of the sandbox on a data disk.
+pub const SANDBOX: &str = "store";
+/// Setting of the server: where its redo logs are.
+pub const LOGS: &str = "innodb_log_group_home_dir";
+/// What both servers have, the filling one and the measured.
+const SETTINGS: [(&str, &str); 3] = [
+    ("innodb_log_file_size", "48M"),
+    // Nothing is cached beside the buffer pool, and nothing written twice: the disk is what is measured.
+    ("innodb_doublewrite", "OFF"),
+    ("innodb_read_io_threads", "16"),
+];
+/// Of the server that fills, so that it takes its time for rows alone.
+const FILL: [(&str, &str); 2] =
+    [("innodb_buffer_pool_size", "256M"), ("innodb_flush_log_at_trx_commit", "0")];
+/// Seed of the rows.
+const ROWS: u64 = 1;
+/// Room beyond twice what there is, for what runs add: sparse, so that it takes no space until then.
+const ROOM: [u64; 2] = [256 << 20, 64 << 20];
+
+/// Disks that nothing has run on: the data, and the redo logs.
+pub struct Images {
+    /// By kind.
+    pub files: [PathBuf; 2],
+    /// Their sizes.
+    pub bytes: [u64; 2],
+}
+
+impl Images {
+    /// Fills a store, and makes the images in `folder`.
+    ///
+    /// # Errors
+    /// The server does not start or cannot be filled, no room, or Ctrl-C.
+    pub fn make(workplace: &Workplace<'_>, folder: &Path, setting: &Setting, tell: Tell<'_>) -> Result<Self> {
+        let fill = folder.join("fill");
+        let logs = fill.join("logs");
+        fs::create_dir_all(&logs).doing(|| format!("making {}", logs.display()))?;
+        let store = filled(workplace, &fill, setting, tell)?;
+        tell(Event::Step("making file systems of it".to_owned()));
+        let mut images = Self { files: ["data", "logs"].map(|name| folder.join(name)), bytes: [0; 2] };
+        for (place, contents) in [store.as_path(), logs.as_path()].into_iter().enumerate() {
+            images.bytes[place] = rounded(2 * size_of(contents)? + ROOM[place]);
+            format(&images.files[place], images.bytes[place], contents)?;
+        }
+        fs::remove_dir_all(&fill).doing(|| format!("removing {}", fill.display()))?;
+        Ok(images)
+    }
+
+    /// Copies one to `to`.
+    ///
+    /// # Errors
+    /// No room.
+    pub fn copy(&self, place: usize, to: &Path) -> Result<()> {
+        let arguments = [OsStr::new("--sparse=always"), self.files[place].as_os_str(), to.as_os_str()];
+        tools::run("cp", &arguments).doing(|| format!("making {}", to.display())).map(drop)
+    }
+}
+
+/// A sandbox of a store with its redo logs in `logs`.
+pub fn spec(home: &Path, logs: &Path, more: &[(&str, &str)]) -> SandboxSpec {
+    let settings = SETTINGS.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let mut settings: BTreeMap<String, String> = settings.collect();
+    settings.insert(LOGS.to_owned(), logs.display().to_string());
+    SandboxSpec { settings, ..SandboxSpec::new(home, SANDBOX) }
+}
+
+/// The folder of a filled store that has ended in order.
+fn filled(workplace: &Workplace<'_>, home: &Path, setting: &Setting, tell: Tell<'_>) -> Result<PathBuf> {
+    tell(Event::Step(format!("filling a store of {}", setting.size)));
+    let sandbox = Sandbox::up(&spec(home, &home.join("logs"), &FILL), workplace.stop, &mut |_| {})?;
+    let target = Target { database: Some(dvdstore::NAME.to_owned()), ..sandbox.target() };
+    let size: Size = setting.size.parse().doing(|| "reading the size of the plan")?;
+    let mut control = fill(workplace, &target, size, ROWS, tell)?;
+    // Nothing is left for the first seconds of a run.
+    control.exec("SET GLOBAL innodb_fast_shutdown = 0")?;
+    drop(control);
+    let folder = sandbox.dir().to_owned();
+    sandbox.down(&mut |_| {})?;
+    Ok(folder)
+}
+
+fn format(file: &Path, bytes: u64, contents: &Path) -> Result<()> {
+    let made = File::create(file).and_then(|file| file.set_len(bytes));
+    made.doing(|| format!("making {}", file.display()))?;
+    // What the kernel would make later it would make while something is measured.
+    let options = ["-q", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-d"];
+    let mut arguments: Vec<&OsStr> = options.iter().map(OsStr::new).collect();
+    arguments.extend([contents.as_os_str(), file.as_os_str()]);
+    tools::run("mkfs.ext4", &arguments)
+        .doing(|| format!("making a file system in {}", file.display()))
+        .map(drop)
+}
+
+/// Bytes of all files below a folder.
+fn size_of(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    let reading = || format!("reading {}", folder.display());
+    let entries = fs::read_dir(folder).doing(reading)?;
+    for entry in entries {
+        let (entry, found) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))).doing(reading)?;
+        bytes += if found.is_dir() { size_of(&entry)? } else { found.len() };
+    }
+    Ok(bytes)
+}
+
+fn rounded(bytes: u64) -> u64 {
+    bytes.next_multiple_of(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_files_below_a_folder_count() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("below")).unwrap();
+        fs::write(folder.path().join("one"), [0; 100]).unwrap();
+        fs::write(folder.path().join("below/two"), [0; 23]).unwrap();
+        assert_eq!(size_of(folder.path()).unwrap(), 123);
+        assert_eq!((rounded(1), rounded(1 << 20)), (1 << 20, 1 << 20));
+    }
+}

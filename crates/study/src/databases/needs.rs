@@ -1,0 +1,68 @@
+//! What this machine must have, before anything starts.
+
+use crate::published::{PublishedError, Result};
+use evenkeel_os::tools;
+use evenkeel_site::sandbox;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Programs, each with its package.
+const PROGRAMS: [(&str, &str); 6] = [
+    ("losetup", "mount"),
+    ("mount", "mount"),
+    ("umount", "mount"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("blkid", "util-linux"),
+    ("cp", "coreutils"),
+];
+
+/// Whether all is there.
+///
+/// # Errors
+/// Something is missing: names all of it, and what to do about each.
+pub fn check() -> Result<()> {
+    let mut missing = missing();
+    if let Err(error) = sandbox::check_server(None) {
+        missing.push((error.to_string(), error.hint().unwrap_or_default().into_owned()));
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (what, mut remedies): (Vec<String>, Vec<String>) = missing.into_iter().unzip();
+    remedies.dedup();
+    let what = format!("databases on mounted disks are not possible here: {}", what.join("; "));
+    Err(PublishedError::with_hint(what, remedies.join("; ")))
+}
+
+/// What is missing of the system, and what to do.
+fn missing() -> Vec<(String, String)> {
+    let mut missing = Vec::new();
+    // The owner of a process is its effective user.
+    if fs::metadata("/proc/self").map(|found| found.uid()).ok() != Some(0) {
+        missing.push(("not root, who alone mounts".to_owned(), "run it as root".to_owned()));
+    }
+    if OpenOptions::new().read(true).write(true).open("/dev/fuse").is_err() {
+        let remedy = "load the kernel's module (modprobe fuse), and let a container use the device";
+        missing.push(("/dev/fuse cannot be opened".to_owned(), remedy.to_owned()));
+    }
+    if !Path::new("/dev/loop-control").exists() {
+        let remedy = "load the kernel's module (modprobe loop), and let a container use the devices";
+        missing.push(("there are no loop devices".to_owned(), remedy.to_owned()));
+    }
+    for (program, package) in PROGRAMS.iter().filter(|(program, _)| !tools::is_there(program)) {
+        missing.push((format!("no {program}"), format!("apt install {package}")));
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_with_what_to_do() {
+        assert!(missing().iter().all(|(what, remedy)| !what.is_empty() && !remedy.is_empty()));
+        assert!(tools::is_there("sh") && !tools::is_there("no-such-program"));
+    }
+}

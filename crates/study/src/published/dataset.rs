@@ -1,0 +1,46 @@
+//! Data sets on the private servers of studies, and what is asked of them.
+
+use super::workplace::Workplace;
+use super::{PublishedError, Result, While};
+use crate::harness::{Event, Tell};
+use evenkeel_core::random::Seed;
+use evenkeel_lab::data::{DataSet, DataSpec, Stamp, Via, populate};
+use evenkeel_lab::workload::{self, Database, Workload, plan_think};
+use evenkeel_site::server::{Control, Target};
+use std::sync::Arc;
+
+/// More threads than this do not fill a private server faster.
+const THREADS_MAX: usize = 8;
+
+/// Fills the database of a target with a data set that runs will write to; the connection that says so to the server.
+///
+/// # Errors
+/// It cannot be filled, or somebody asked to stop.
+pub(crate) fn fill(
+    workplace: &Workplace<'_>,
+    target: &Target,
+    set: impl Into<DataSet>,
+    seed: u64,
+    tell: Tell<'_>,
+) -> Result<Control> {
+    let threads = std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(THREADS_MAX));
+    let spec = DataSpec { set: set.into(), seed: Seed(seed), today: None, via: Via::Load, threads };
+    let mut filled = |progress| tell(Event::Data(progress));
+    populate(target, &spec, &workplace.dumps(), workplace.stop, &mut filled)?;
+    let mut control = Control::connect(target)?;
+    Stamp::mark_written(&mut control)?;
+    Ok(control)
+}
+
+/// A workload by its name on what the database of a target holds now.
+///
+/// # Errors
+/// The server does not answer, or holds no data set.
+pub(crate) fn workload(name: &str, target: &Target) -> Result<Arc<dyn Workload>> {
+    let mut control = Control::connect(target)?;
+    let stamp = Stamp::read(&mut control)?;
+    let stamp =
+        stamp.ok_or_else(|| PublishedError::wrong(format!("{target} holds no data set of Evenkeel")))?;
+    let database = Database::read(stamp.set, &mut control)?;
+    Ok(plan_think(workload::find(name, database).doing(|| format!("looking for the workload {name}"))?))
+}

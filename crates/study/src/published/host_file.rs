@@ -1,0 +1,102 @@
+//! The configuration of a host as a study writes it for the process that will be that host.
+
+use super::{Result, While};
+use serde_json::json;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The configuration of a host.
+#[derive(Clone, Debug)]
+pub struct HostFile {
+    /// Its name.
+    pub name: String,
+    /// Where NBD is served; a host whose disk is mounted needs none.
+    pub nbd: Option<&'static str>,
+    /// How its window is set.
+    pub window: WindowFile,
+    /// The slot file that is its bus; `None` for a host that reports to nobody.
+    pub slots: Option<PathBuf>,
+    /// Its disks.
+    pub disks: Vec<DiskFile>,
+}
+
+/// How its window is set.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowFile {
+    /// Name of the law.
+    pub law: &'static str,
+    /// Latency threshold in seconds.
+    pub threshold_s: f64,
+    /// From one window to the next, in seconds.
+    pub period_s: f64,
+    /// The window to begin with.
+    pub initial: f64,
+    /// The largest window.
+    pub most: f64,
+}
+
+/// A disk of it, in front of a simulated array.
+#[derive(Clone, Debug)]
+pub struct DiskFile {
+    /// Its name.
+    pub name: String,
+    /// File that it stands for.
+    pub backing: PathBuf,
+    /// Of a backing that does not exist yet, as `256M`.
+    pub size: Option<&'static str>,
+    /// Its shares.
+    pub share: f64,
+    /// File of the simulated array, which all disks on it have in common.
+    pub array: PathBuf,
+}
+
+impl HostFile {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        fs::write(path, self.to_string()).doing(|| format!("writing {}", path.display()))
+    }
+}
+
+impl fmt::Display for HostFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "name = {}", text(&self.name))?;
+        if let Some(nbd) = self.nbd {
+            writeln!(f, "nbd = {}", text(nbd))?;
+        }
+        self.window.fmt(f)?;
+        if let Some(slots) = &self.slots {
+            writeln!(f, "[bus]\naddress = {}", text(&format!("slot:{}", slots.display())))?;
+        }
+        self.disks.iter().try_for_each(|disk| disk.fmt(f))
+    }
+}
+
+impl fmt::Display for WindowFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "[window]\nlaw = {}", text(self.law))?;
+        writeln!(f, "latency = \"{}us\"", (1e6 * self.threshold_s).round())?;
+        writeln!(f, "period = \"{}ms\"", (1e3 * self.period_s).round())?;
+        writeln!(f, "initial_window = {:?}\nmax_window = {:?}", self.initial, self.most)
+    }
+}
+
+impl fmt::Display for DiskFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "[[disk]]\nname = {}", text(&self.name))?;
+        writeln!(f, "backing = {}", text(&self.backing.display().to_string()))?;
+        if let Some(size) = self.size {
+            writeln!(f, "size = {}", text(size))?;
+        }
+        writeln!(f, "share = {:?}", self.share)?;
+        writeln!(f, "simulated = {}", text(&self.array.display().to_string()))
+    }
+}
+
+/// Strings of JSON are strings of TOML.
+fn text(plain: &str) -> String {
+    json!(plain).to_string()
+}

@@ -1,0 +1,44 @@
+//! Published studies that are kept in folders.
+
+use super::workplace::Workplace;
+use super::{PublishedError, Result};
+use crate::databases::{self, Databases};
+use crate::harness::{Plan, Run, Study, read};
+use crate::shares::{self, Shares};
+use crate::store::StudyFolder;
+use crate::throttling::{self, Throttling, old};
+use std::path::Path;
+
+/// A study by its plan.
+pub type AnyStudy<'a> = Box<dyn Study<Error = PublishedError> + 'a>;
+
+/// The study that made a plan.
+///
+/// # Errors
+/// There is none of this name, or its setting is not its own.
+pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>> {
+    match plan.kind.as_str() {
+        throttling::NAME => Ok(Box::new(Throttling::of(workplace, plan)?)),
+        databases::NAME => Ok(Box::new(Databases::of(workplace, plan)?)),
+        shares::NAME => Ok(Box::new(Shares::of(workplace, plan)?)),
+        kind => Err(PublishedError::with_hint(
+            format!("there is no study named {kind:?}"),
+            "`evenkeel study --list` names those of this version; another one may know it",
+        )),
+    }
+}
+
+/// A study that was made, also one of before, with its runs; `None` of a profile.
+///
+/// # Errors
+/// A damaged file, by name.
+pub fn stored(path: &Path) -> Result<Option<(Plan, Vec<Run>)>> {
+    if old::is_one(path) {
+        return old::read(path).map(Some);
+    }
+    let folder = StudyFolder::open(path)?;
+    if !folder.head()?.is_published() {
+        return Ok(None);
+    }
+    Ok(Some((folder.read("plan.json")?, read(&folder)?)))
+}

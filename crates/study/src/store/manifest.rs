@@ -1,0 +1,51 @@
+//! What stands in `manifest.json`.
+
+use super::words::ClassRecord;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `manifest.json`: where it was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ManifestFile {
+    /// [`FORMAT`](super::format::FORMAT).
+    pub format: u32,
+    /// What the machine of the generator says of itself: `cpu`, `kernel`, `memory` and the like.
+    pub machine: BTreeMap<String, String>,
+    /// Servers, in the order of the plan's targets.
+    pub servers: Vec<ServerRecord>,
+    /// Plans of the workload's statements.
+    pub plans: Vec<StatementPlanRecord>,
+    /// What whoever sees a server from elsewhere says of its machine, in words, by label of the target.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sensed: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// A server, as it was when the study began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerRecord {
+    /// Version text.
+    pub version: String,
+    /// All global variables.
+    pub variables: BTreeMap<String, String>,
+    /// The data set's stamp, in words, by key.
+    pub data: BTreeMap<String, String>,
+    /// Bytes of the workload's tables and indexes.
+    pub tables_bytes: Option<u64>,
+}
+
+/// The plan of one statement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatementPlanRecord {
+    /// Statement name.
+    pub statement: String,
+    /// Its class.
+    pub class: ClassRecord,
+    /// Why.
+    pub reason: String,
+    /// SQL text.
+    pub sql: String,
+    /// The server's EXPLAIN, as text.
+    pub plan: String,
+    /// Share of the total work, percent, where it was measured.
+    pub work_share_percent: Option<f64>,
+}

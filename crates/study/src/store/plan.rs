@@ -1,0 +1,192 @@
+//! What stands in `plan.json` of a profile.
+
+use super::words::{LayoutRecord, Process, ResetRecord};
+use evenkeel_lab::load::Protocol;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `plan.json`: what is to be measured, written before the first run and, where rates are found on the
+/// way, again when they are known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanFile {
+    /// [`FORMAT`](super::format::FORMAT).
+    pub format: u32,
+    /// Folder name.
+    pub id: String,
+    /// `profile`, or the name of a study file.
+    pub kind: String,
+    /// Seconds since 1970.
+    pub created_unix_s: u64,
+    /// Version of Evenkeel.
+    pub tool: String,
+    /// Command line, without secrets.
+    pub command: Vec<String>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What stays the same in all cells.
+    pub settings: SettingsRecord,
+    /// Targets, by label.
+    pub targets: Vec<TargetRecord>,
+    /// What changes besides the rate; a cell names its series by index.
+    pub series: Vec<SeriesRecord>,
+    /// How rates are chosen: `auto:8`, `10..:10`, `10,20,30`.
+    pub rate: String,
+    /// Cells; grows while rates are being found.
+    pub cells: Vec<CellRecord>,
+    /// Whether all cells are known.
+    pub rates_known: bool,
+    /// What the search for the saturation saw, for each series.
+    pub probes: Vec<ProbeRecord>,
+    /// Sweeps that have ended.
+    #[serde(default)]
+    pub sweeps: Vec<SweepRecord>,
+    /// Why a study whose runs are chosen one by one has ended; absent where it goes on, or has a fixed number of runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// CRC-32 of the user's file beside the plan, a workload or a study; absent where there is none, and in older plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_crc32: Option<u32>,
+}
+
+/// How a sweep through rates ended, for series that differ in the target alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepRecord {
+    /// Indices of the series.
+    pub series: Vec<usize>,
+    /// Why.
+    pub reason: String,
+    /// Rates above the end, which are not measured.
+    pub not_measured_per_s: Vec<f64>,
+}
+
+/// What stays the same in all cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettingsRecord {
+    /// Process of the arrivals.
+    pub arrivals: Process,
+    /// Repeats of each cell.
+    pub repeats: u32,
+    /// Measured phase, seconds.
+    pub duration_s: f64,
+    /// Warm-up, seconds.
+    pub warm_up_s: f64,
+    /// Age at which a request is given up, seconds.
+    pub timeout_s: f64,
+    /// `pooled:N` or `per-request:N`.
+    pub sessions: String,
+    /// How statements travel.
+    pub protocol: Protocol,
+    /// What happens before each run.
+    pub reset: ResetRecord,
+    /// Utilisation at which a sweep ends, percent.
+    pub theta_ceiling_percent: f64,
+    /// Objective for the 95th percentile, if one was given.
+    pub objective_p95_ms: Option<f64>,
+    /// Tolerance of the trust limit for the standard error over runs, percent of tau.
+    pub tolerance_se_percent: f64,
+    /// Tolerance of the trust limit for the spread between targets, percent of tau.
+    pub tolerance_spread_percent: f64,
+    /// CPUs of the load threads; empty where they were not pinned.
+    pub generator_cpus: Vec<usize>,
+    /// Whether each request is logged.
+    pub request_log: bool,
+    /// How often a disturbed run is measured again at most.
+    #[serde(default = "retries_default")]
+    pub retries: u32,
+    /// Whether every rate is measured, also those above the end of the sweep.
+    #[serde(default)]
+    pub whole_sweep: bool,
+    /// Measured phase of a run near saturation at most, seconds; absent where none grows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_s: Option<f64>,
+    /// Where runs are chosen one by one, the width of the bounds at which they are tight enough, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_percent: Option<f64>,
+    /// The same, time at most, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_s: Option<f64>,
+}
+
+impl SettingsRecord {
+    /// Whether runs are chosen one by one, so that their number is not known before the end.
+    pub fn is_sequence(&self) -> bool {
+        self.until_percent.is_some() || self.within_s.is_some()
+    }
+}
+
+/// What a plan of before this was a setting goes on with.
+fn retries_default() -> u32 {
+    1
+}
+
+/// A server under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetRecord {
+    /// Label in tables: `a`, `b`, or the host.
+    pub label: String,
+    /// URL without password, or `sandbox:NAME`.
+    pub url: String,
+    /// CPUs of its domain; empty where all.
+    pub cpus: Vec<usize>,
+    /// Memory limit of its domain.
+    pub memory_bytes: Option<u64>,
+}
+
+/// One combination of factors other than the rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesRecord {
+    /// Label in tables and plots, for example `pool 20 %, insert layout, a`.
+    pub label: String,
+    /// Index into `targets`.
+    pub target: usize,
+    /// Workload name.
+    pub workload: String,
+    /// Buffer pool, bytes, where it is a factor or set.
+    pub pool_bytes: Option<u64>,
+    /// The same in percent of the tables and indexes of the statement.
+    pub pool_percent: Option<f64>,
+    /// How the data came in.
+    pub layout: LayoutRecord,
+    /// Level of each factor of a study file; empty without one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, String>,
+}
+
+impl SeriesRecord {
+    /// Whether two series differ in nothing but the target, so that their spread tells of machines.
+    pub fn same_but_target(&self, other: &Self) -> bool {
+        // Percent of two copies of the same tables may differ by a page, and so by a mebibyte when rounded.
+        let same_pool = match (self.pool_percent, other.pool_percent) {
+            (Some(one), Some(another)) => one == another,
+            _ => self.pool_bytes == other.pool_bytes,
+        };
+        same_pool
+            && (&self.workload, &self.layout, &self.levels) == (&other.workload, &other.layout, &other.levels)
+    }
+}
+
+/// One combination of all factors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellRecord {
+    /// Number, unique in the study.
+    pub id: u32,
+    /// Index into `series`.
+    pub series: usize,
+    /// Arrival rate asked for.
+    pub rate_per_s: f64,
+}
+
+/// One short run of the search for the saturation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeRecord {
+    /// Index into `series`.
+    pub series: usize,
+    /// Arrival rate; absent for a closed probe.
+    pub rate_per_s: Option<f64>,
+    /// Completions per second.
+    pub throughput_per_s: f64,
+    /// CPU utilisation of the domain.
+    pub theta_percent: Option<f64>,
+    /// Whether the server kept up as far as so short a run can tell.
+    pub settled: bool,
+}

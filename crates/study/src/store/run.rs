@@ -1,0 +1,165 @@
+//! What stands in `run.json` of a profile.
+
+use super::batches::BatchRecord;
+use super::bounds::NeighboursRecord;
+use super::counts::CountsRecord;
+use super::estimates::EstimateRecord;
+use super::orders::PerMinuteRecord;
+use super::readings::{CpuRecord, GaugeRecord};
+use super::stretch::StretchRecord;
+use super::times::TimesRecord;
+use super::words::Verdict;
+use evenkeel_core::caveat::Caveat;
+use evenkeel_site::elsewhere::SensedRecord;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `run.json`: one attempt at one repeat of one cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunFile {
+    /// [`FORMAT`](super::format::FORMAT).
+    pub format: u32,
+    /// Cell number.
+    pub cell: u32,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// Attempt at this repeat, from 1; above 1 where an earlier one was disturbed from outside.
+    #[serde(default = "first_attempt")]
+    pub attempt: u32,
+    /// Other attempts at this repeat, which were disturbed more. Not in the file: each stands in a folder of its
+    /// own, and which of them stands for the repeat is found anew whenever they are read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<AttemptRecord>,
+    /// Place in the order of all attempts at all runs, from 1.
+    pub order: u32,
+    /// Seconds since 1970 at the start.
+    pub started_unix_s: u64,
+    /// Seed of this run.
+    pub seed: u64,
+    /// Length of the measured phase.
+    pub measured_s: f64,
+    /// What became of the arrivals.
+    pub counts: CountsRecord,
+    /// Completions of the measured phase's arrivals per second.
+    pub throughput_per_s: f64,
+    /// Completion - arrival; the mean is tau.
+    pub response: TimesRecord,
+    /// Whether tau and the percentiles are lower bounds, because requests timed out or were never sent.
+    pub lower_bound: bool,
+    /// Done - send.
+    pub service: TimesRecord,
+    /// First byte - send.
+    pub first_byte: TimesRecord,
+    /// Send - arrival less what the request had to wait for a session: the generator's own error.
+    pub lag: TimesRecord,
+    /// Wait for a session, of the requests that had to wait; of those never sent the age that they reached.
+    pub session_wait: TimesRecord,
+    /// Standard error of tau from batch means inside the run; absent in too short a run.
+    pub tau_batch_se_ms: Option<f64>,
+    /// Lag-1 autocorrelation of the batches.
+    pub batch_autocorrelation: Option<f64>,
+    /// Whether the response came to rest.
+    pub stability: Verdict,
+    /// Requests that had arrived and not ended at the end of the measured phase.
+    pub backlog_at_end: u64,
+    /// Most sessions open at once.
+    pub sessions_max: u32,
+    /// Connections opened again after a loss.
+    pub reconnects: u64,
+    /// CPU of the server's domain; absent where it cannot be seen.
+    pub theta: Option<CpuRecord>,
+    /// CPU of the generator: percent of one CPU.
+    pub generator_cpu_percent: Option<f64>,
+    /// CPU of others on the machine, percent of the whole machine.
+    pub other_load_percent: Option<f64>,
+    /// Context switches of the generator per completed request.
+    pub generator_switches_per_request: Option<f64>,
+    /// Further measures by name with unit suffix: `psi_cpu_some_percent`, `disk_read_bytes_per_s`,
+    /// `cycles_per_request` ...; absent where not available.
+    pub sense: BTreeMap<String, f64>,
+    /// Deltas of server status counters over `status_stretch`, about the measured phase, without those of the session that
+    /// asks; gauges at its end.
+    pub status: BTreeMap<String, f64>,
+    /// Probe delay mu over the run's probes, ms: response time less execution time at the server. Absent where the server
+    /// does not tell.
+    #[serde(default)]
+    pub mu_ms: Option<EstimateRecord>,
+    /// Gauges of the server over the measured phase, by name.
+    #[serde(default)]
+    pub gauges: BTreeMap<String, GaugeRecord>,
+    /// By kind of request.
+    pub kinds: Vec<KindRecord>,
+    /// By statement.
+    pub statements: Vec<KindRecord>,
+    /// By step of a request; empty where requests have no steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<KindRecord>,
+    /// Orders per minute; absent where requests are no orders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orders_per_minute: Option<PerMinuteRecord>,
+    /// Requests that the workload itself rolled back; they are completed all the same.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rolled_back: u64,
+    /// Errors after which a client went on with its request.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tried_again: u64,
+    /// The measured phase in twenty stretches; empty in folders from before they were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<BatchRecord>,
+    /// Relaxation times of the queue that the measured phase lasted, by its own mean backlog; absent where nothing was
+    /// under way, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relaxations: Option<f64>,
+    /// What neighbours took of the server's CPUs; absent where that cannot be seen, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<NeighboursRecord>,
+    /// Errors by code with one text each.
+    pub error_texts: BTreeMap<u16, String>,
+    /// Doubts about this run.
+    #[serde(with = "super::caveats")]
+    pub caveats: Vec<Caveat>,
+    /// Where the CPU figures come from; absent in folders from before others than this machine could bring them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensed: Option<SensedRecord>,
+    /// What the deltas in `status` are of; absent where the server did not tell them, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_stretch: Option<StretchRecord>,
+    /// The part of `mu_ms` in which the probe's own thread, and that of the server as far as it is known, could have run and
+    /// waited for a CPU, ms; absent where the kernel does not tell, and in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe_wait_ms: Option<EstimateRecord>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+fn first_attempt() -> u32 {
+    1
+}
+
+/// An attempt at a run that was set aside for one that was disturbed less.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptRecord {
+    /// Attempt, from 1.
+    pub attempt: u32,
+    /// CPU time of the server's domain that the hypervisor took, percent.
+    pub steal_percent: Option<f64>,
+    /// CPU of others on the machine, percent of the whole machine.
+    pub other_load_percent: Option<f64>,
+    /// Mean response time, where anything was answered; it has no part in which attempt stands.
+    pub tau_ms: Option<f64>,
+}
+
+/// One kind of request or statement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KindRecord {
+    /// Name.
+    pub name: String,
+    /// Completed.
+    pub completed: u64,
+    /// Failed, timed out or unsent.
+    pub lost: u64,
+    /// Times.
+    pub times: TimesRecord,
+}

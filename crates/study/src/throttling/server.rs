@@ -1,0 +1,181 @@
+//! The private server of a study: filled, given other settings for the second workload, and removed in the end.
+
+use super::record::Setting;
+use crate::harness::{Event, Tell};
+use crate::published::{PublishedError, Result, While, Workplace, fill, workload};
+use evenkeel_lab::data::DataSpec;
+use evenkeel_lab::data::tpcw::Scale;
+use evenkeel_lab::workload::Workload;
+use evenkeel_lab::workload::user::{Definition, UserWorkload};
+use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
+use evenkeel_site::server::{Control, Target};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the second workload's table is.
+const SECOND_DATABASE: &str = "collapse";
+const REREAD_SQL: &str = include_str!("../../../../examples/workloads/collapse/reread.sql");
+/// The second workload, as users write workloads.
+pub const REREAD_TOML: &str = include_str!("../../../../examples/workloads/collapse/reread.toml");
+/// A pool that holds all data of the shopping mix, and one that holds few ranges of the second workload.
+const SHOPPING_POOL: &str = "512M";
+const REREAD_POOL: &str = "16M";
+const POOL: &str = "innodb_buffer_pool_size";
+
+/// A running server; its data are removed with it.
+pub struct Server {
+    sandbox: Option<Sandbox>,
+    home: PathBuf,
+    name: String,
+    /// The second workload, where it has been turned to that.
+    second: Option<Definition>,
+    own_pool: bool,
+}
+
+impl Server {
+    /// Starts it for the shopping mix and fills it.
+    ///
+    /// # Errors
+    /// It does not start, or cannot be filled.
+    pub fn start(
+        workplace: &Workplace<'_>,
+        id: &str,
+        seed: u64,
+        setting: &Setting,
+        tell: Tell<'_>,
+    ) -> Result<Self> {
+        let place = &setting.place;
+        // What a killed study left is not trusted.
+        clean(workplace.home, id)?;
+        let mut sandbox = SandboxSpec::new(workplace.home, id);
+        sandbox.server_binary = place.server_binary.clone().map(PathBuf::from);
+        sandbox.settings = settings(&place.settings);
+        sandbox.cpus = Some(place.server_cpus.parse().doing(|| "reading the CPUs of the plan")?);
+        sandbox.memory = place.memory_bytes;
+        let own_pool = sandbox.settings.contains_key(POOL);
+        sandbox.settings.entry(POOL.to_owned()).or_insert(SHOPPING_POOL.to_owned());
+        tell(Event::Step("starting a private server".to_owned()));
+        let home = workplace.home.to_owned();
+        let mut server = Self { sandbox: None, home, name: id.to_owned(), second: None, own_pool };
+        server.sandbox = Some(Sandbox::up(&sandbox, workplace.stop, &mut |_| {})?);
+        let scale = Scale::new(setting.ebs, setting.items).doing(|| "reading the scale of the plan")?;
+        fill(workplace, &server.target()?, scale, seed, tell)?;
+        Ok(server)
+    }
+
+    fn sandbox(&self) -> Result<&Sandbox> {
+        self.sandbox.as_ref().ok_or_else(not_running)
+    }
+
+    /// Starts it anew with a small buffer pool, and makes the second workload's table.
+    ///
+    /// # Errors
+    /// It does not start again, or refuses the table.
+    pub fn turn_to_second(&mut self, workplace: &Workplace<'_>, tell: Tell<'_>) -> Result<()> {
+        if self.second.is_some() {
+            return Ok(());
+        }
+        let definition = workplace.program.workload("reread.toml", REREAD_TOML)?;
+        tell(Event::Step("restarting it with a small buffer pool".to_owned()));
+        let pool = if self.own_pool { None } else { Some((POOL.to_owned(), REREAD_POOL.to_owned())) };
+        let changes: BTreeMap<String, String> = pool.into_iter().collect();
+        let sandbox = self.sandbox.as_mut().ok_or_else(not_running)?;
+        sandbox.restart(&changes, workplace.stop, &mut |_| {})?;
+        let mut control = Control::connect(&Target { database: None, ..sandbox.target() })?;
+        control.exec(&format!("CREATE DATABASE IF NOT EXISTS {SECOND_DATABASE}"))?;
+        control.exec(&format!("USE {SECOND_DATABASE}"))?;
+        control.exec("DROP TABLE IF EXISTS leaf")?;
+        for statement in statements(REREAD_SQL) {
+            control.exec(&statement)?;
+        }
+        self.second = Some(definition);
+        Ok(())
+    }
+
+    fn database(&self) -> String {
+        if self.second.is_some() { SECOND_DATABASE.to_owned() } else { DataSpec::DATABASE.to_owned() }
+    }
+
+    /// By its socket, for looking at it.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn target(&self) -> Result<Target> {
+        Ok(Target { database: Some(self.database()), ..self.sandbox()?.target() })
+    }
+
+    /// By TCP, as clients and guards reach it.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn tcp_target(&self) -> Result<Target> {
+        Ok(Target { database: Some(self.database()), ..self.sandbox()?.tcp_target() })
+    }
+
+    /// Its process.
+    ///
+    /// # Errors
+    /// It does not run, or has ended; then with the reason.
+    pub fn pid(&self) -> Result<u32> {
+        let sandbox = self.sandbox()?;
+        sandbox.check()?;
+        u32::try_from(sandbox.pid()).doing(|| "looking for the process of the private server")
+    }
+
+    /// What is asked of it now, as its data are now.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn workload(&self) -> Result<Arc<dyn Workload>> {
+        let target = self.target()?;
+        let Some(definition) = &self.second else { return workload("tpcw.shopping", &target) };
+        let made = UserWorkload::new(definition, &mut Control::connect(&target)?);
+        Ok(Arc::new(made.doing(|| "reading reread.toml")?))
+    }
+}
+
+/// There is no server to ask.
+pub fn not_running() -> PublishedError {
+    PublishedError::wrong("the private server is not running")
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.sandbox.take());
+        // Where it cannot be removed, `evenkeel sandbox list` shows it and `clean` removes it.
+        let _ = clean(&self.home, &self.name);
+    }
+}
+
+fn clean(home: &Path, name: &str) -> Result<()> {
+    match sandbox::clean(home, &[name.to_owned()]) {
+        Ok(_) | Err(SandboxError::Unknown { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn settings(of: &[String]) -> BTreeMap<String, String> {
+    let pair = |text: &String| text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+    of.iter().filter_map(pair).collect()
+}
+
+/// The statements of a file whose comments are lines of their own.
+fn statements(text: &str) -> Vec<String> {
+    let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
+    code.join("\n").split(';').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_statements_of_the_second_workload_are_built_in() {
+        let statements = statements(REREAD_SQL);
+        assert_eq!(statements.len(), 2);
+        assert!(
+            statements[0].starts_with("CREATE TABLE leaf") && statements[1].starts_with("INSERT INTO leaf")
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! Points of the published rule: clients are there until its limit has come to rest, and only then is it measured.
+//!
+//! The measured clients come before those that waited go, so that the rule is never without load: for half a second at most
+//! there are twice as many, of which the guard lets no more run than before. Where the server has no connections for twice as
+//! many, they come when the others have gone.
+
+use super::observe::Seen;
+use super::parts::CLIENTS_MAX;
+use super::point::{Bench, Front};
+use super::record::Settle;
+use super::settling::{Settling, Watch};
+use crate::published::{PublishedError, Result};
+use evenkeel_core::Nanos;
+use evenkeel_lab::load::{self, LoadPlan, LoadResult};
+use evenkeel_os::clock::unix_time;
+use evenkeel_os::stop::Stop;
+use std::time::Duration;
+
+/// The guard is asked for its ticks this often.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// The load before outlives the longest wait by this.
+const SPARE_S: f64 = 60.0;
+
+/// A point, and what the limit did before it.
+pub struct Settled {
+    /// What the limit did.
+    pub settling: Settling,
+    /// When the measured load began, in seconds of the guard's clock.
+    pub began_s: f64,
+    /// And of the calendar.
+    pub started_unix_s: u64,
+    /// The measured load.
+    pub load: LoadResult,
+    /// The server meanwhile.
+    pub seen: Option<Seen>,
+}
+
+impl Bench<'_> {
+    /// Measures a load behind a guard whose limit has settled, or has not after the longest wait; `None` where somebody
+    /// asked to stop.
+    ///
+    /// # Errors
+    /// Guard, load or server fail.
+    pub fn settled(&self, front: &mut Front, plan: &LoadPlan, settle: Settle) -> Result<Option<Settled>> {
+        let mut before = plan.clone();
+        before.warm_up = Nanos::ZERO;
+        before.measure = Nanos::from_secs_f64(settle.most_s + SPARE_S);
+        before.drain = Nanos::ZERO;
+        before.seed = plan.seed.child("before");
+        let enough = Stop::default();
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| load::run(&before, &enough, &mut |_| {}));
+            let found = self.wait_and_measure(front, plan, settle, &enough, &|| first.is_finished());
+            enough.set();
+            let first =
+                first.join().map_err(|_| PublishedError::wrong("the load before a point ended badly"))?;
+            // What ended the first load early is the reason for whatever came after.
+            first?;
+            found
+        })
+    }
+
+    fn wait_and_measure(
+        &self,
+        front: &mut Front,
+        plan: &LoadPlan,
+        settle: Settle,
+        enough: &Stop,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Settled>> {
+        let Some(settling) = self.rest(front, settle, is_over)? else { return Ok(None) };
+        if 2 * plan.sessions.max() > CLIENTS_MAX {
+            enough.set();
+            while !is_over() {
+                std::thread::sleep(LOOK_EVERY);
+            }
+        }
+        let (mut began_s, mut unread) = (0.0, None);
+        let started_unix_s = unix_time().as_secs();
+        let (load, seen) = self.observed(plan, front.guard_process(), &mut |elapsed| {
+            enough.set();
+            match front.ticks() {
+                Ok(ticks) => {
+                    let now_s = ticks.last().map_or(0.0, |tick| tick.sample.end.as_secs_f64());
+                    began_s = now_s - elapsed.as_secs_f64();
+                }
+                Err(error) => unread = Some(error),
+            }
+        })?;
+        match unread {
+            Some(error) => Err(error),
+            None => Ok(Some(Settled { settling, began_s, started_unix_s, load, seen })),
+        }
+    }
+
+    /// Waits until the limit has settled or will not.
+    fn rest(
+        &self,
+        front: &mut Front,
+        settle: Settle,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Settling>> {
+        let mut watch = Watch::new(settle);
+        let mut is_busy = false;
+        while !self.stop.is_set() {
+            for tick in front.ticks()? {
+                is_busy |= tick.sample.completions > 0;
+                let at_s = tick.sample.end.as_secs_f64();
+                if let Some(settling) = is_busy.then(|| watch.look(at_s, tick.decided)).flatten() {
+                    return Ok(Some(settling));
+                }
+            }
+            if is_over() {
+                let what = "the load before a point ended before its limit had settled";
+                return Err(PublishedError::wrong(what));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,73 @@
+//! The log of requests: a line for every arrival of the measured phase.
+
+use super::*;
+use std::process::Command;
+
+#[test]
+fn what_the_warm_up_left_over_is_work_of_the_intervals_and_of_nothing_else() {
+    let server = Server::shared();
+    server.exec(&["CREATE OR REPLACE TABLE d.held (c INT)", "INSERT INTO d.held VALUES (1)"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("requests.csv.zst");
+    let mut plan = plan(server.target(), Script::new(&["SELECT c FROM held"]), ArrivalPlan::Constant(40.0));
+    // One session answers in the order of the arrivals, and nothing before the measured phase.
+    plan.sessions = SessionPolicy::Pooled { max: 1 };
+    (plan.warm_up, plan.request_log) = (Nanos::from_millis(600), Some(path.clone()));
+    let mut holder = Some(Control::connect(&server.sandbox.target()).unwrap());
+    holder.as_mut().unwrap().exec("LOCK TABLES d.held WRITE").unwrap();
+    let result = load_until(&plan, |progress| {
+        if progress.phase == LoadPhase::Measure {
+            holder = None;
+        }
+        progress.completed > 40
+    });
+    // Forty a second for 0.6 s.
+    assert_eq!(result.carried_over, 24);
+    assert_eq!(result.interval_length, Nanos::from_millis(250));
+    assert_eq!(result.intervals.len() as u64, result.measured.0.div_ceil(250_000_000));
+    let worked: u64 = result.intervals.iter().map(|interval| interval.completed).sum();
+    let lines = log_lines(&path);
+    assert_eq!(lines.len() as u64, result.counts.arrivals, "{:?}", result.counts);
+    let in_phase = |line: &&Line| line.outcome == "completed" && line.done < result.measured.0;
+    assert_eq!(worked, 24 + lines.iter().filter(in_phase).count() as u64);
+}
+
+/// A line of the request log, in nanoseconds from the start of the measured phase.
+pub struct Line {
+    pub arrival: u64,
+    /// Of arrival, send, first byte and end, those that happened.
+    pub instants: Vec<u64>,
+    pub done: u64,
+    pub kind: String,
+    pub outcome: String,
+    pub error: String,
+}
+
+pub fn log_lines(path: &Path) -> Vec<Line> {
+    let text = Command::new("zstd").arg("-dc").arg(path).output().unwrap().stdout;
+    let text = String::from_utf8(text).unwrap();
+    let lines = text.lines().skip(1).map(|line| {
+        let columns: Vec<&str> = line.split(',').collect();
+        let instants: Vec<u64> = columns[..4].iter().filter_map(|column| column.parse().ok()).collect();
+        let [kind, outcome, error] = [4, 5, 6].map(|column| columns[column].to_owned());
+        Line { arrival: instants[0], done: instants[instants.len() - 1], instants, kind, outcome, error }
+    });
+    lines.collect()
+}
+
+#[test]
+fn the_request_log_has_a_line_for_every_arrival() {
+    let server = Server::shared();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("requests.csv.zst");
+    let mut plan = plan(server.target(), Script::new(&[SELECT]), ArrivalPlan::Poisson(300.0));
+    plan.request_log = Some(path.clone());
+    plan.threads = 2;
+    let result = load(&plan);
+    let lines = log_lines(&path);
+    assert_eq!(lines.len() as u64, result.counts.arrivals);
+    for line in lines {
+        assert!(line.instants.len() == 4 && line.instants.is_sorted(), "{:?}", line.instants);
+        assert_eq!([line.kind, line.outcome, line.error], ["request", "completed", ""]);
+    }
+}
