@@ -29,7 +29,7 @@ pub enum Command {
     Guard(Box<guard::Args>),
     /// Virtual disks by which hosts get their share of common storage
     Share(share::Args),
-    /// Call records: convert them, and say of each what became of it
+    /// Call records: make them, convert them, and say of each what became of it
     Cdr(cdr::Args),
     /// A published study, made again here: its finding beside ours
     Study(study::Args),

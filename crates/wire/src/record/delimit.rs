@@ -185,7 +185,7 @@ mod tests {
         assert!(of(Charset::Latin1, b"ad\xe9   ").is_ok());
         assert_eq!(of(Charset::Utf8, b"ad\xc3\xa9  ").unwrap(), "1;ad\u{e9};\\N\n");
         assert_eq!(of(Charset::Ascii, b"a\td   ").unwrap(), "1;a\td;\\N\n");
-        assert!(line(&call(Charset::Ascii), b"1   ada   \020260102").is_ok(), "a filler is not stored");
+        assert!(line(&call(Charset::Ascii), b"1   ada   \x0020260102").is_ok(), "a filler is not stored");
     }
 
     #[test]

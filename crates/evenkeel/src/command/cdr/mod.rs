@@ -1,6 +1,7 @@
 //! `evenkeel cdr`: call records.
 
 mod convert;
+mod generate;
 mod told;
 
 use super::Session;
@@ -16,6 +17,8 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    /// Records of a day from a seed, clean or with dirt at stated rates
+    Generate(generate::Args),
     /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
     Convert(convert::Args),
 }
@@ -23,6 +26,7 @@ enum What {
 /// Does what was asked.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
+        What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
     }
 }
