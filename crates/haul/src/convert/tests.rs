@@ -1,3 +1,5 @@
+//! Conversions of whole files, ended anywhere and gone on with.
+
 use super::*;
 use crate::HaulError;
 use crate::input::{Input, list};

@@ -1,6 +1,6 @@
 //! `evenkeel cdr convert`.
 
-use super::told::Teller;
+use super::told::Shown;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};
@@ -97,7 +97,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let inputs = list(&args.inputs).hint("name files, folders, patterns in quotes, or - for a pipe")?;
     let json = args.json || args.output.as_deref() == Some(Path::new("-"));
     let view = View::new(if json && !session.quiet { Mode::Lines } else { mode(session, false) });
-    let mut teller = Teller::new(view);
+    let mut shown = Shown::new(view);
     let (tally, done) = match (&args.into, &args.output) {
         (Some(into), _) => {
             let duplicates = match args.duplicates {
@@ -106,14 +106,14 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             };
             let inputs = files_alone(inputs)?;
             let job = Job { file: &file, direction, inputs, into, duplicates, stop: &session.stop };
-            let done = job.run(&mut |progress| teller.tell(progress))?;
+            let done = job.run(&mut |progress| shown.tell(progress))?;
             (sum(&done), done)
         }
         (None, output) => {
-            (streams(session, args, (&file, direction), &inputs, output, &mut teller)?, Vec::new())
+            (streams(session, args, (&file, direction), &inputs, output, &mut shown)?, Vec::new())
         }
     };
-    drop(teller);
+    drop(shown);
     match (args.json, args.output.as_deref() == Some(Path::new("-"))) {
         (true, false) => {
             out::line(serde_json::to_string_pretty(&serde_json::json!({ "all": tally, "inputs": done }))?)?
@@ -162,7 +162,7 @@ fn streams(
     (file, direction): (&LayoutFile, Direction),
     inputs: &[Input],
     output: &Option<PathBuf>,
-    teller: &mut Teller,
+    shown: &mut Shown,
 ) -> Result<Tally> {
     if direction == Direction::Delimit && file.layout.types().len() > 1 {
         return Err(anyhow!("the layout has several types of records, and --output is one file"))
@@ -173,7 +173,7 @@ fn streams(
     let (mut lines, mut rejects) = (sink(output)?, sink(rejects_path)?);
     let mut tally = Tally::default();
     for input in inputs {
-        let mut tell = |progress: &_| teller.tell(progress);
+        let mut tell = |progress: &_| shown.tell(progress);
         let done = to_stream(
             (file, direction),
             input,

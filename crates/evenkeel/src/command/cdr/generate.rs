@@ -87,7 +87,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             "{}\n",
             serde_json::to_string(&serde_json::json!({ "records": spec.records, "planted": planted }))?
         ),
-        false => format!("{} records of {}; planted: {planted:?}\n", format::count(spec.records), args.day),
+        false => format!("{} records of {}{}\n", format::count(spec.records), args.day, words(&planted)?),
     };
     // The standard output has the records.
     if path == Path::new("-") {
@@ -96,6 +96,16 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         out::write(&text)?
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How often each kind of dirt was planted, where it was.
+fn words(planted: &Planted) -> Result<String> {
+    let serde_json::Value::Object(kinds) = serde_json::to_value(planted)? else { return Ok(String::new()) };
+    let counts =
+        kinds.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
+    let words: Vec<String> =
+        counts.map(|(kind, count)| format!("{} {}", format::count(count), kind.replace('_', "-"))).collect();
+    Ok(if words.is_empty() { String::new() } else { format!("; planted: {}", words.join(", ")) })
 }
 
 fn spec(args: &Args) -> Result<Spec> {

@@ -9,7 +9,7 @@ use evenkeel_haul::convert::{Progress, Step};
 const EVERY: Nanos = Nanos::from_millis(200);
 
 /// Shows progress.
-pub(super) struct Teller {
+pub(super) struct Shown {
     view: View,
     clock: Clock,
     step: Option<Step>,
@@ -18,7 +18,7 @@ pub(super) struct Teller {
     last: Nanos,
 }
 
-impl Teller {
+impl Shown {
     pub fn new(view: View) -> Self {
         Self { view, clock: Clock::start(), step: None, since: (Nanos::ZERO, 0), last: Nanos::ZERO }
     }
