@@ -2,6 +2,7 @@
 
 use crate::{out, signals};
 use evenkeel_bus::BusError;
+use evenkeel_haul::HaulError;
 use evenkeel_lab::data::DataError;
 use evenkeel_lab::load::LoadError;
 use evenkeel_os::tools::ToolError;
@@ -76,6 +77,7 @@ fn stopped(error: &anyhow::Error) -> Option<String> {
             || matches!(cause.downcast_ref(), Some(TargetError::Stopped))
             || cause.downcast_ref().is_some_and(DataError::is_stop)
             || cause.downcast_ref().is_some_and(StudyError::is_stop)
+            || cause.downcast_ref().is_some_and(HaulError::is_stop)
             || matches!(cause.downcast_ref(), Some(SandboxError::Stopped { .. }))
     };
     error.chain().find(|cause| is_stop(*cause)).map(ToString::to_string)

@@ -11,6 +11,7 @@ mod error;
 pub mod login;
 pub mod nbd;
 pub mod packet;
+pub mod record;
 pub mod relay;
 pub mod response;
 pub mod row;

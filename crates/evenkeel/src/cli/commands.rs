@@ -2,8 +2,8 @@
 
 use super::Cli;
 use crate::command::{
-    Session, compare, data, doctor, explain, export, guard, load, man, profile, report, runs, sandbox, sense,
-    share, simulate, study,
+    Session, cdr, compare, data, doctor, explain, export, guard, load, man, profile, report, runs, sandbox,
+    sense, share, simulate, study,
 };
 use crate::failure::WithHint;
 use crate::{out, signals};
@@ -29,6 +29,8 @@ pub enum Command {
     Guard(Box<guard::Args>),
     /// Virtual disks by which hosts get their share of common storage
     Share(share::Args),
+    /// Call records: make them, convert them, and say of each what became of it
+    Cdr(cdr::Args),
     /// A published study, made again here: its finding beside ours
     Study(study::Args),
     /// List what was measured
@@ -79,7 +81,11 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
     };
     let home = match cli.home {
         Some(home) => home,
-        None if is_service || matches!(cli.command, Command::Sense(_) | Command::Doctor(_)) => PathBuf::new(),
+        None if is_service
+            || matches!(cli.command, Command::Sense(_) | Command::Doctor(_) | Command::Cdr(_)) =>
+        {
+            PathBuf::new()
+        }
         None => evenkeel_site::sandbox::default_home().hint("name a folder by --home or EVENKEEL_HOME")?,
     };
     let session = Session { home, quiet: cli.quiet, stop: signals::stop_on(is_service)? };
@@ -89,6 +95,7 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
         Command::Data(args) => data::run(&session, &args),
         Command::Load(args) => load::run(&session, &args),
         Command::Doctor(args) => doctor::run(&session, &args),
+        Command::Cdr(args) => cdr::run(&session, &args),
         Command::Explain(args) => explain::run(&session, &args),
         Command::Guard(args) => guard::run(&session, &args),
         Command::Share(args) => share::run(&session, &args),

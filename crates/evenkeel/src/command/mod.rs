@@ -1,5 +1,6 @@
 //! The commands: flags and how each is done.
 
+pub mod cdr;
 pub mod compare;
 mod console;
 mod cpus;

@@ -37,6 +37,7 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
         ProgressEvent::Warning { text } => Some(format!("warning: {text}")),
         ProgressEvent::Step { .. }
         | ProgressEvent::Populating { .. }
+        | ProgressEvent::Converting { .. }
         | ProgressEvent::Running { .. }
         | ProgressEvent::Finished { .. } => None,
     }
@@ -50,6 +51,13 @@ pub fn live(event: &ProgressEvent) -> Option<String> {
             Some(format!("populating {table}")),
             Some(format!("{} of {} rows", format::count(*rows), format::count(*rows_total))),
             Some(format!("{} rows/s", format::fixed(*rows_per_s, 0))),
+            left(*left_s),
+        ])),
+        ProgressEvent::Converting { step, records, rejects, bytes_per_s, left_s, .. } => Some(join(&[
+            Some(step.clone()),
+            (*records > 0).then(|| format!("{} records", format::count(*records))),
+            (*rejects > 0).then(|| format!("{} rejects", format::count(*rejects))),
+            Some(format!("{} MB/s", format::fixed(*bytes_per_s / 1e6, 0))),
             left(*left_s),
         ])),
         ProgressEvent::Running { run, phase, tau_ms, theta_percent, left_s } => Some(join(&[
@@ -68,6 +76,9 @@ pub fn share(event: &ProgressEvent) -> Option<f64> {
     let share = |done: f64, total: f64| (total > 0.0).then(|| (done / total).clamp(0.0, 1.0));
     match event {
         ProgressEvent::Populating { rows, rows_total, .. } => share(*rows as f64, *rows_total as f64),
+        ProgressEvent::Converting { bytes, bytes_total, .. } => {
+            bytes_total.and_then(|total| share(*bytes as f64, total as f64))
+        }
         ProgressEvent::Running { run, .. } => share(f64::from(run.number) - 1.0, f64::from(run.total)),
         ProgressEvent::RunFinished { run, .. } => share(f64::from(run.number), f64::from(run.total)),
         _ => None,

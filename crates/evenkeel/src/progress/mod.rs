@@ -117,6 +117,23 @@ pub enum ProgressEvent {
         /// Rates above, which are not measured.
         not_measured_per_s: Vec<f64>,
     },
+    /// Records are converted.
+    Converting {
+        /// What is done now.
+        step: String,
+        /// Bytes that this step has read.
+        bytes: u64,
+        /// Bytes of all inputs; none of a pipe.
+        bytes_total: Option<u64>,
+        /// Records so far.
+        records: u64,
+        /// Records refused so far.
+        rejects: u64,
+        /// Bytes read per second.
+        bytes_per_s: f64,
+        /// Time left for this step.
+        left_s: Option<f64>,
+    },
     /// Something that the user should know now.
     Warning {
         /// What it is, as a sentence.

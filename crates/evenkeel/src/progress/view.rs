@@ -82,6 +82,7 @@ fn plain_line(event: &ProgressEvent, last_step: &mut String) -> Option<String> {
     let step = match event {
         ProgressEvent::Step { text } => text.clone(),
         ProgressEvent::Populating { table, .. } => format!("populating {table}"),
+        ProgressEvent::Converting { step, .. } => step.clone(),
         _ => return line::lasting(event),
     };
     if *last_step == step {

@@ -1,0 +1,232 @@
+//! `evenkeel cdr convert`.
+
+use super::told::Shown;
+use crate::command::{Session, mode};
+use crate::failure::{FINDING, WithHint};
+use crate::progress::{Mode, View};
+use crate::{format, out};
+use anyhow::{Result, anyhow};
+use evenkeel_haul::convert::{Direction, Done, Duplicates, Job, Tally, to_stream};
+use evenkeel_haul::input::{Input, list};
+use evenkeel_haul::layout::{self, LayoutFile};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Flags of `evenkeel cdr convert`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel cdr convert calls-0801.cdr --layout calls.toml --into csv/
+  evenkeel cdr convert incoming/ 'late/*.cdr.gz' --layout calls.toml --into csv/
+  zcat calls.gz | evenkeel cdr convert - --layout calls.toml --output - --rejects bad.tsv
+  evenkeel cdr convert csv/calls-0801.cdr.csv --layout calls.toml --back --into fixed/
+
+A layout (calls.toml):
+  delimiter = \";\"
+  key = [\"seq\"]            # a record whose key came before is refused
+  [[field]]
+  name = \"seq\"
+  width = 10
+  type = \"integer\"         # text, integer, decimal or time
+  [[field]]
+  name = \"answered\"
+  width = 14
+  type = \"time\"            # a blank one is NULL; blank = \"empty\" or \"refuse\" say otherwise
+  [[field]]
+  name = \"filler\"
+  width = 27
+  skip = true
+The short form has two lines: delimiter=; and widths=2,10,15
+
+For each FILE, --into gets FILE.csv, FILE.rejects (file, byte offset, reason, record) and FILE.done. What is
+done is left alone by a rerun, and what was ended goes on.
+
+Exit codes: 0 done; 1 more than --max-rejects records were refused; 2 wrong use, or a file that cannot be read
+or written; 130, 143 stopped by Ctrl-C, SIGTERM.")]
+pub struct Args {
+    /// Files, folders, patterns, or - for the standard input; .gz and .zst are unpacked
+    #[arg(value_name = "FILE", required = true)]
+    pub inputs: Vec<String>,
+    /// Where the fields are: a TOML file, or one with delimiter= and widths=
+    #[arg(long, short, value_name = "FILE")]
+    pub layout: PathBuf,
+    /// Folder for the outputs; made where there is none
+    #[arg(long, value_name = "DIR", required_unless_present = "output")]
+    pub into: Option<PathBuf>,
+    /// One file for all lines, or - for the standard output; nothing is looked for twice and nothing goes on
+    #[arg(long, value_name = "FILE", conflicts_with = "into", requires = "rejects")]
+    pub output: Option<PathBuf>,
+    /// With --output: the file for what is refused
+    #[arg(long, value_name = "FILE")]
+    pub rejects: Option<PathBuf>,
+    /// What becomes of a record whose key and bytes came before
+    #[arg(long, value_name = "WHAT", default_value = "refuse")]
+    pub duplicates: DuplicatesWord,
+    /// Take records that end within their last field
+    #[arg(long)]
+    pub ragged: bool,
+    /// From delimited lines to records of fixed width
+    #[arg(long)]
+    pub back: bool,
+    /// With --back, and where the layout has several types: which of them the lines are
+    #[arg(long = "type", value_name = "NAME", requires = "back")]
+    pub record_type: Option<String>,
+    /// End with exit code 1 where more records are refused
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    pub max_rejects: u64,
+    /// What became of the records as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `--duplicates` takes.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum DuplicatesWord {
+    /// It is a reject, which names the first one
+    Refuse,
+    /// It is a line
+    Keep,
+}
+
+/// Converts.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let file = read_layout(args)?;
+    let direction = direction(args, &file)?;
+    let inputs = list(&args.inputs).hint("name files, folders, patterns in quotes, or - for a pipe")?;
+    let json = args.json || args.output.as_deref() == Some(Path::new("-"));
+    let view = View::new(if json && !session.quiet { Mode::Lines } else { mode(session, false) });
+    let mut shown = Shown::new(view);
+    let (tally, done) = match (&args.into, &args.output) {
+        (Some(into), _) => {
+            let duplicates = match args.duplicates {
+                DuplicatesWord::Refuse => Duplicates::Refuse,
+                DuplicatesWord::Keep => Duplicates::Keep,
+            };
+            let inputs = files_alone(inputs)?;
+            let job = Job { file: &file, direction, inputs, into, duplicates, stop: &session.stop };
+            let done = job.run(&mut |progress| shown.tell(progress))?;
+            (sum(&done), done)
+        }
+        (None, output) => {
+            (streams(session, args, (&file, direction), &inputs, output, &mut shown)?, Vec::new())
+        }
+    };
+    drop(shown);
+    match (args.json, args.output.as_deref() == Some(Path::new("-"))) {
+        (true, false) => {
+            out::line(serde_json::to_string_pretty(&serde_json::json!({ "all": tally, "inputs": done }))?)?
+        }
+        (_, true) => out::tell(&text(&tally, &done)),
+        _ => out::write(&text(&tally, &done))?,
+    }
+    Ok(if tally.rejects > args.max_rejects { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}
+
+fn read_layout(args: &Args) -> Result<LayoutFile> {
+    let mut file = layout::read(&args.layout).hint("evenkeel cdr convert --help shows a layout")?;
+    if args.ragged {
+        file.layout = file.layout.ragged(true);
+    }
+    Ok(file)
+}
+
+fn direction(args: &Args, file: &LayoutFile) -> Result<Direction> {
+    let types = file.layout.types();
+    let named = args.record_type.as_ref();
+    match (args.back, types) {
+        (false, _) => Ok(Direction::Delimit),
+        (true, [_]) if named.is_none() => Ok(Direction::Widen(0)),
+        (true, _) => {
+            let names: Vec<&str> = types.iter().map(|each| each.name.as_str()).collect();
+            let place = named.and_then(|name| types.iter().position(|each| &each.name == name));
+            let missing = || anyhow!("--type has to name one of the layout's types");
+            place.map(Direction::Widen).ok_or_else(missing).hint(format!("there are {}", names.join(", ")))
+        }
+    }
+}
+
+/// A rerun and the search for duplicates read inputs again, which no pipe allows.
+fn files_alone(inputs: Vec<Input>) -> Result<Vec<Input>> {
+    match inputs.iter().find(|input| !input.path().is_file()) {
+        None => Ok(inputs),
+        Some(pipe) => Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display()))
+            .hint("take --output FILE --rejects FILE in place of --into, or keep it in a file first"),
+    }
+}
+
+fn streams(
+    session: &Session,
+    args: &Args,
+    (file, direction): (&LayoutFile, Direction),
+    inputs: &[Input],
+    output: &Option<PathBuf>,
+    shown: &mut Shown,
+) -> Result<Tally> {
+    if direction == Direction::Delimit && file.layout.types().len() > 1 {
+        return Err(anyhow!("the layout has several types of records, and --output is one file"))
+            .hint("take --into, which has a file for each type");
+    }
+    let output = output.as_deref().unwrap_or(Path::new("-"));
+    let rejects_path = args.rejects.as_deref().unwrap_or(Path::new("-"));
+    let (mut lines, mut rejects) = (sink(output)?, sink(rejects_path)?);
+    let mut tally = Tally::default();
+    for input in inputs {
+        let mut tell = |progress: &_| shown.tell(progress);
+        let done = to_stream(
+            (file, direction),
+            input,
+            (&mut *lines, output),
+            (&mut *rejects, rejects_path),
+            &session.stop,
+            &mut tell,
+        );
+        tally.add(&done?);
+    }
+    Ok(tally)
+}
+
+fn sink(path: &Path) -> Result<Box<dyn Write + Send>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdout()));
+    }
+    let file = File::create(path).map_err(|error| anyhow!("cannot write {}: {error}", path.display()));
+    Ok(Box::new(file.hint("name a file in a folder where you may write")?))
+}
+
+fn sum(done: &[Done]) -> Tally {
+    let mut tally = Tally::default();
+    done.iter().for_each(|done| tally.add(&done.tally));
+    tally
+}
+
+/// What became of the records, in words.
+fn text(tally: &Tally, done: &[Done]) -> String {
+    let lines: u64 = tally.lines.iter().sum();
+    let count = |number: u64| format::count(number);
+    let mut text = format!(
+        "{} records: {} lines, {} rejects\n",
+        count(tally.records),
+        count(lines),
+        count(tally.rejects)
+    );
+    let mut reasons: Vec<_> = tally.reasons.iter().collect();
+    reasons.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
+    for (reason, times) in reasons.iter().take(20) {
+        text.push_str(&format!("  {:>10}  {reason}\n", count(**times)));
+    }
+    if reasons.len() > 20 {
+        text.push_str(&format!("  {} more reasons; --json has all\n", reasons.len() - 20));
+    }
+    if let [first, ..] = done
+        && tally.rejects > 0
+        && let Some((path, _)) = first.outputs.last()
+    {
+        text.push_str(&format!(
+            "each with file, byte offset, reason and record in {} and its like\n",
+            path.display()
+        ));
+    }
+    text
+}

@@ -1,0 +1,170 @@
+//! `evenkeel cdr generate`.
+
+use crate::command::{Session, mode};
+use crate::failure::{Stopped, WithHint};
+use crate::progress::{ProgressEvent, View};
+use crate::{format, out};
+use anyhow::{Context, Result, anyhow};
+use evenkeel_core::random::Seed;
+use evenkeel_haul::generate::{Dirt, Duration, LAYOUT, Planted, Spec, generate};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Flags of `evenkeel cdr generate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel cdr generate calls-0801.cdr --records 1000000 --day 20260801
+  evenkeel cdr generate calls.cdr --records 5000 --dirt all --json
+  evenkeel cdr generate calls.cdr --records 5000 --dirt late=0.02,nul=0.001,short-last
+  evenkeel cdr generate --print-layout > calls.toml
+
+Dirt: late, duplicate, contradiction (same key, other bytes), delimiter, backslash, nul, non-ascii, crlf, each with
+its share of the records, and short-last; `all` is a thousandth of each and a hundredth of late ones.
+
+Exit codes: 0 done; 2 wrong use, or a file that cannot be written; 130, 143 stopped by Ctrl-C, SIGTERM, with
+nothing left behind.")]
+pub struct Args {
+    /// File to write, or - for the standard output
+    #[arg(value_name = "FILE", required_unless_present = "print_layout")]
+    pub file: Option<PathBuf>,
+    /// Records, without those that come twice
+    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    pub records: u64,
+    /// The day, as yyyymmdd
+    #[arg(long, default_value = "20260801", value_name = "DAY")]
+    pub day: String,
+    /// Number of the first record
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub first: u64,
+    /// How long answered calls last
+    #[arg(long, default_value = "loglogistic", value_name = "LAW")]
+    pub duration: DurationWord,
+    /// What is wrong with some of them
+    #[arg(long, default_value = "none", value_name = "KINDS")]
+    pub dirt: String,
+    /// Seed; the same one gives the same bytes
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    /// Say how often which dirt was planted as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print the layout of the records and write none
+    #[arg(long)]
+    pub print_layout: bool,
+}
+
+/// What `--duration` takes.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum DurationWord {
+    /// Median 60 s, shape 1.6
+    Loglogistic,
+    /// Median 49 s, deviation 1.2 of the logarithm
+    Lognormal,
+}
+
+/// Most records whose numbers fit into their field.
+const MOST: u64 = 9_999_999_999;
+
+/// Generates.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let Some(path) = args.file.as_ref().filter(|_| !args.print_layout) else {
+        out::write(LAYOUT)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let spec = spec(args)?;
+    let view = View::new(mode(session, false));
+    let planted = match path == Path::new("-") {
+        true => {
+            write(session, &spec, &mut io::stdout().lock(), view).context("writing the standard output")?
+        }
+        false => whole(session, &spec, path, view)?,
+    };
+    let text = match args.json {
+        true => format!(
+            "{}\n",
+            serde_json::to_string(&serde_json::json!({ "records": spec.records, "planted": planted }))?
+        ),
+        false => format!("{} records of {}{}\n", format::count(spec.records), args.day, words(&planted)?),
+    };
+    // The standard output has the records.
+    if path == Path::new("-") {
+        out::tell(&text)
+    } else {
+        out::write(&text)?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How often each kind of dirt was planted, where it was.
+fn words(planted: &Planted) -> Result<String> {
+    let serde_json::Value::Object(kinds) = serde_json::to_value(planted)? else { return Ok(String::new()) };
+    let counts =
+        kinds.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
+    let words: Vec<String> =
+        counts.map(|(kind, count)| format!("{} {}", format::count(count), kind.replace('_', "-"))).collect();
+    Ok(if words.is_empty() { String::new() } else { format!("; planted: {}", words.join(", ")) })
+}
+
+fn spec(args: &Args) -> Result<Spec> {
+    let day = Some(&args.day).filter(|day| day.len() == 8 && evenkeel_wire::record::is_time(day.as_bytes()));
+    let day = day.and_then(|day| day.parse().ok());
+    let day = day.ok_or_else(|| anyhow!("--day {}: no day of the calendar", args.day)).hint("as 20260801")?;
+    if args.records.checked_add(args.first).is_none_or(|last| last > MOST) {
+        return Err(anyhow!("numbers of records have ten digits"))
+            .hint("take fewer --records, or a smaller --first");
+    }
+    let duration = match args.duration {
+        DurationWord::Loglogistic => Duration::LogLogistic,
+        DurationWord::Lognormal => Duration::LogNormal,
+    };
+    let dirt = Dirt::parse(&args.dirt).hint("as --dirt all, or --dirt late=0.01,nul=0.001,short-last")?;
+    Ok(Spec { records: args.records, day, first: args.first, duration, dirt, seed: Seed(args.seed) })
+}
+
+/// Writes under another name first, so that no half file is there under its own.
+fn whole(session: &Session, spec: &Spec, path: &Path, view: View) -> Result<Planted> {
+    let name = path.file_name().ok_or_else(|| anyhow!("{} is no name of a file", path.display()))?;
+    let hidden = path.with_file_name(format!(".{}.part", name.to_string_lossy()));
+    let done = File::create(&hidden)
+        .map_err(anyhow::Error::from)
+        .and_then(|mut file| {
+            let planted = write(session, spec, &mut file, view)?;
+            file.sync_all()?;
+            fs::rename(&hidden, path)?;
+            Ok(planted)
+        })
+        .with_context(|| format!("writing {}", path.display()));
+    if done.is_err() {
+        // Not there where it could not be made.
+        let _ = fs::remove_file(&hidden);
+    }
+    done
+}
+
+fn write(session: &Session, spec: &Spec, out: &mut dyn Write, mut view: View) -> Result<Planted> {
+    let (clock, mut count) = (crate::clock::Clock::start(), 0);
+    let mut tell = |records: u64| {
+        count = records;
+        if records.is_multiple_of(1 << 18) {
+            let per_s = records as f64 / clock.now().as_secs_f64().max(1e-3);
+            view.show(&ProgressEvent::Converting {
+                step: "generating".to_owned(),
+                bytes: 200 * records,
+                bytes_total: Some(200 * spec.records),
+                records,
+                rejects: 0,
+                bytes_per_s: 200.0 * per_s,
+                left_s: Some((spec.records - records) as f64 / per_s),
+            });
+        }
+        !session.stop.is_set()
+    };
+    let planted = generate(spec, &mut BufWriter::with_capacity(1 << 18, out), &mut tell)?;
+    match session.stop.is_set() {
+        true => Err(Stopped(format!("after {count} of {} records", spec.records)).into()),
+        false => Ok(planted),
+    }
+}

@@ -1,0 +1,103 @@
+//! Call records, as a user converts them.
+
+use crate::cli::{command, evenkeel, refused};
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+fn ok(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A file of records, its layout, and the words that convert it.
+fn made(home: &Path, dirt: &str) -> (String, String) {
+    let (calls, layout) = (home.join("calls").display().to_string(), home.join("calls.toml"));
+    ok(&evenkeel(home, &["cdr", "generate", &calls, "--records", "20000", "--dirt", dirt]));
+    fs::write(&layout, ok(&evenkeel(home, &["cdr", "generate", "--print-layout"]))).expect("a layout");
+    (calls, layout.display().to_string())
+}
+
+fn count(path: &Path) -> u64 {
+    fs::read(path).expect("an output").iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+#[test]
+fn dirty_records_are_lines_or_rejects_and_as_many_as_were_planted() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let (calls, layout) = made(home.path(), "all");
+    let planted =
+        evenkeel(home.path(), &["cdr", "generate", &calls, "--records", "20000", "--dirt", "all", "--json"]);
+    let planted: serde_json::Value = serde_json::from_str(&ok(&planted)).expect("JSON");
+    let planted = |kind: &str| planted["planted"][kind].as_u64().expect("a count");
+    let into = home.path().join("csv");
+    let words =
+        ["cdr", "convert", &calls, "--layout", &layout, "--into", &into.display().to_string(), "--json"];
+    let done: serde_json::Value = serde_json::from_str(&ok(&evenkeel(home.path(), &words))).expect("JSON");
+    let tally = |key: &str| done["all"][key].as_u64().expect("a count");
+    assert_eq!(tally("records"), 20_000 + planted("duplicate") + planted("contradiction"));
+    assert_eq!(
+        (tally("duplicates"), tally("contradictions")),
+        (planted("duplicate"), planted("contradiction"))
+    );
+    let bad = planted("nul") + planted("non_ascii") + planted("short");
+    assert_eq!(tally("rejects"), bad + planted("duplicate") + planted("contradiction"));
+    assert_eq!(count(&into.join("calls.csv")) + count(&into.join("calls.rejects")), tally("records"));
+    assert_eq!(count(&into.join("calls.rejects")), tally("rejects"));
+    let few = [&words[..], &["--max-rejects", "3"]].concat();
+    assert_eq!(evenkeel(home.path(), &few).status.code(), Some(1), "a rerun judges what was done before");
+}
+
+#[test]
+fn a_pipe_goes_through_streams_and_lines_go_back_to_records() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let (calls, layout) = made(home.path(), "none");
+    let (csv, bad) = (home.path().join("calls.csv"), home.path().join("bad").display().to_string());
+    let mut child = command(
+        home.path(),
+        &["cdr", "convert", "-", "--layout", &layout, "--output", "-", "--rejects", &bad],
+    )
+    .stdin(Stdio::piped())
+    .stdout(fs::File::create(&csv).expect("a file"))
+    .spawn()
+    .expect("the binary runs");
+    let bytes = fs::read(&calls).expect("records");
+    child.stdin.take().expect("a pipe").write_all(&bytes).expect("it reads");
+    assert!(child.wait().expect("an end").success());
+    assert_eq!((count(&csv), count(Path::new(&bad))), (20_000, 0));
+    let into = home.path().join("back");
+    let words = [
+        "cdr",
+        "convert",
+        &csv.display().to_string(),
+        "--layout",
+        &layout,
+        "--back",
+        "--into",
+        &into.display().to_string(),
+    ];
+    ok(&evenkeel(home.path(), &words));
+    let again = fs::read(into.join("calls.csv.fixed")).expect("records");
+    assert_eq!(again.len(), bytes.len());
+    // What stood to the left in its field: callers, instants. Numbers stood to the right, and do not any more.
+    let left =
+        |bytes: &[u8]| bytes.chunks(200).flat_map(|record| record[12..114].to_vec()).collect::<Vec<_>>();
+    assert!(left(&again) == left(&bytes));
+}
+
+#[test]
+fn a_mistake_says_what_to_do_next() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let (calls, layout) = made(home.path(), "none");
+    let told = refused(home.path(), &["cdr", "convert", "nowhere", "--layout", &layout, "--into", "x"]);
+    assert!(told.contains("no file matches nowhere") && told.contains("hint:"), "{told}");
+    let told = refused(home.path(), &["cdr", "convert", &calls, "--layout", &calls, "--into", "x"]);
+    assert!(told.contains("calls:1: ") && told.contains("hint:"), "{told}");
+    let told = refused(home.path(), &["cdr", "convert", "-", "--layout", &layout, "--into", "x"]);
+    assert!(told.contains("standard input is a pipe") && told.contains("--rejects"), "{told}");
+    let told = refused(home.path(), &["cdr", "generate", &calls, "--day", "20260230"]);
+    assert!(told.contains("no day of the calendar"), "{told}");
+    let told = refused(home.path(), &["cdr", "generate", &calls, "--dirt", "mud=1"]);
+    assert!(told.contains("mud=1") && told.contains("late"), "{told}");
+}

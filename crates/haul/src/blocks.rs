@@ -1,0 +1,152 @@
+//! A stream of bytes in blocks that end where a record ends.
+
+use memchr::memrchr;
+use std::io::{self, Read};
+
+/// Bytes of a block, about: large enough that handing over costs nothing, small enough that many fit into a cache.
+pub const BLOCK: usize = if cfg!(test) { 1 << 16 } else { 1 << 20 };
+/// A record that is longer than this is cut; no layout has such records, so that its pieces are refused.
+const LONGEST: usize = 8 * BLOCK;
+
+/// How records are parted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separator {
+    /// By a line feed, with a carriage return before it or without.
+    Line,
+    /// By nothing: every record has this many bytes.
+    Length(usize),
+}
+
+/// A stream in blocks.
+pub struct Blocks<R> {
+    stream: R,
+    separator: Separator,
+    /// Of the stream, where the next block begins.
+    offset: u64,
+    /// What was read beyond the last block.
+    carry: Vec<u8>,
+    ended: bool,
+}
+
+impl<R: Read> Blocks<R> {
+    /// Of a stream whose first byte is the one with this offset.
+    pub fn new(stream: R, separator: Separator, offset: u64) -> Self {
+        Self { stream, separator, offset, carry: Vec::new(), ended: false }
+    }
+
+    /// Fills `into` with the next block and says at which offset it begins; `None` at the end.
+    pub fn next(&mut self, into: &mut Vec<u8>) -> io::Result<Option<u64>> {
+        into.clear();
+        into.append(&mut self.carry);
+        let mut wanted = BLOCK;
+        let end = loop {
+            self.read_up_to(wanted, into)?;
+            match self.end_of_records(into) {
+                _ if self.ended => break into.len(),
+                Some(end) => break end,
+                None if into.len() >= LONGEST => break into.len(),
+                None => wanted = into.len() + BLOCK,
+            }
+        };
+        self.carry.extend_from_slice(&into[end..]);
+        into.truncate(end);
+        let offset = self.offset;
+        self.offset += end as u64;
+        Ok((end > 0).then_some(offset))
+    }
+
+    fn read_up_to(&mut self, wanted: usize, into: &mut Vec<u8>) -> io::Result<()> {
+        if self.ended || into.len() >= wanted {
+            return Ok(());
+        }
+        let missing = (wanted - into.len()) as u64;
+        let read = self.stream.by_ref().take(missing).read_to_end(into)?;
+        self.ended = (read as u64) < missing;
+        Ok(())
+    }
+
+    /// Where the last whole record ends.
+    fn end_of_records(&self, bytes: &[u8]) -> Option<usize> {
+        let end = match self.separator {
+            Separator::Line => memrchr(b'\n', bytes).map_or(0, |place| place + 1),
+            Separator::Length(length) => bytes.len() - bytes.len() % length.max(1),
+        };
+        (end > 0).then_some(end)
+    }
+}
+
+/// The records of a block with their offsets in it, without their line ends.
+pub fn records(block: &[u8], separator: Separator) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = block.get(at..).filter(|rest| !rest.is_empty())?;
+        let (record, whole) = match separator {
+            Separator::Line => match memchr::memchr(b'\n', rest) {
+                Some(end) => (&rest[..end], end + 1),
+                None => (rest, rest.len()),
+            },
+            Separator::Length(length) => {
+                let end = length.clamp(1, rest.len());
+                (&rest[..end], end)
+            }
+        };
+        let start = at;
+        at += whole;
+        let record = match separator {
+            Separator::Line => record.strip_suffix(b"\r").unwrap_or(record),
+            Separator::Length(_) => record,
+        };
+        Some((start, record))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all(bytes: &[u8], separator: Separator) -> Vec<(u64, Vec<u8>)> {
+        let (mut blocks, mut block, mut found) = (Blocks::new(bytes, separator, 0), Vec::new(), Vec::new());
+        while let Some(offset) = blocks.next(&mut block).unwrap() {
+            found
+                .extend(records(&block, separator).map(|(at, record)| (offset + at as u64, record.to_vec())));
+        }
+        found
+    }
+
+    #[test]
+    fn a_line_that_is_longer_than_a_block_is_one_record() {
+        let mut bytes = vec![b'x'; 3 * BLOCK];
+        bytes.extend(b"\nshort\r\nlast");
+        let found = all(&bytes, Separator::Line);
+        let lengths: Vec<_> = found.iter().map(|(offset, record)| (*offset, record.len())).collect();
+        let first = 3 * BLOCK as u64;
+        assert_eq!(lengths, [(0, 3 * BLOCK), (first + 1, 5), (first + 8, 4)]);
+    }
+
+    #[test]
+    fn a_stream_without_an_end_of_line_costs_a_bounded_memory() {
+        let mut blocks = Blocks::new(io::repeat(b'x'), Separator::Line, 0);
+        let mut block = Vec::new();
+        assert_eq!(blocks.next(&mut block).unwrap(), Some(0));
+        assert!(block.len() <= LONGEST + BLOCK);
+        assert_eq!(blocks.next(&mut block).unwrap(), Some(LONGEST as u64));
+    }
+
+    #[test]
+    fn records_of_one_length_need_no_line_ends() {
+        let found = all(b"aabbc", Separator::Length(2));
+        assert_eq!(found, [(0, b"aa".to_vec()), (2, b"bb".to_vec()), (4, b"c".to_vec())]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_lies_in_one_record_or_parts_two(text in "[ab\r\n]{0,60}") {
+            let found = all(text.as_bytes(), Separator::Line);
+            let mut plain: Vec<&str> = text.split('\n').collect();
+            if plain.last() == Some(&"") { plain.pop(); }
+            let expected: Vec<String> = plain.iter().map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned()).collect();
+            prop_assert_eq!(found.into_iter().map(|(_, record)| String::from_utf8(record).unwrap()).collect::<Vec<_>>(), expected);
+        }
+    }
+}

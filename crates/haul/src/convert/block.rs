@@ -1,0 +1,189 @@
+//! One block: each of its records becomes a line or a reject.
+
+use crate::blocks::records;
+use crate::input::Input;
+use crate::keys::{KeysOfBlock, Place, Repeat};
+use crate::layout::LayoutFile;
+use evenkeel_wire::record::Reject;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+/// Reasons that are counted each by itself; what is rarer than so many others is counted together.
+const REASONS: usize = 200;
+
+/// What became of records.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Records that were read.
+    pub records: u64,
+    /// Lines that were written, by record type.
+    pub lines: Vec<u64>,
+    /// Records that were refused.
+    pub rejects: u64,
+    /// Among them those that came before, byte by byte the same.
+    pub duplicates: u64,
+    /// Among them those whose key came before with other bytes.
+    pub contradictions: u64,
+    /// Rejects by their reason.
+    pub reasons: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    /// Adds another one to it.
+    pub fn add(&mut self, other: &Self) {
+        self.records += other.records;
+        self.rejects += other.rejects;
+        self.duplicates += other.duplicates;
+        self.contradictions += other.contradictions;
+        self.lines.resize(self.lines.len().max(other.lines.len()), 0);
+        self.lines.iter_mut().zip(&other.lines).for_each(|(sum, count)| *sum += count);
+        other.reasons.iter().for_each(|(reason, count)| self.reason(reason, *count));
+    }
+
+    fn reason(&mut self, reason: &str, count: u64) {
+        let is_new = !self.reasons.contains_key(reason);
+        let reason = if is_new && self.reasons.len() >= REASONS { "other reasons" } else { reason };
+        *self.reasons.entry(reason.to_owned()).or_default() += count;
+    }
+}
+
+/// What became of a block.
+#[derive(Default)]
+pub(super) struct Converted {
+    /// Offset behind its last byte.
+    pub end: u64,
+    /// Lines by record type.
+    pub lines: Vec<Vec<u8>>,
+    /// Lines of the reject file.
+    pub rejects: Vec<u8>,
+    pub tally: Tally,
+}
+
+impl Converted {
+    /// Empties it for another block, and keeps its memory.
+    pub fn clear(&mut self, types: usize) {
+        self.lines.resize(types, Vec::new());
+        self.lines.iter_mut().for_each(Vec::clear);
+        self.rejects.clear();
+        self.tally = Tally { lines: vec![0; types], ..Tally::default() };
+    }
+}
+
+/// Which way records go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Records of fixed width become delimited lines.
+    Delimit,
+    /// Delimited lines become records of fixed width, of the type with this index.
+    Widen(usize),
+}
+
+/// What all blocks of an input have in common.
+pub(super) struct Context<'a> {
+    pub file: &'a LayoutFile,
+    pub direction: Direction,
+    /// All inputs, to name the one where a record was before.
+    pub inputs: &'a [Input],
+    /// Number of this input among them.
+    pub input: u16,
+}
+
+impl Context<'_> {
+    /// Converts a block that begins at an offset; `repeats` are its records that came before, in their order.
+    pub fn convert(&self, offset: u64, block: &[u8], repeats: &[Repeat], into: &mut Converted) {
+        let layout = &self.file.layout;
+        into.clear(layout.types().len());
+        into.end = offset + block.len() as u64;
+        let mut repeats = repeats.iter().peekable();
+        for (at, record) in records(block, self.file.separator) {
+            let place = offset + at as u64;
+            into.tally.records += 1;
+            if let Some(repeat) = repeats.next_if(|repeat| repeat.offset == place) {
+                self.repeat(repeat, record, into);
+                continue;
+            }
+            match self.line(record, &mut into.lines) {
+                Ok(index) => into.tally.lines[index] += 1,
+                Err(reject) => self.reject(place, &reject.explain(layout), record, into),
+            }
+        }
+    }
+
+    /// Makes a line of a record, among those of its type, whose index it says.
+    fn line(&self, record: &[u8], lines: &mut [Vec<u8>]) -> Result<usize, Reject> {
+        let layout = &self.file.layout;
+        match (self.direction, layout.type_of(record)) {
+            (Direction::Widen(index), _) => layout.widen(index, record, &mut lines[index]).map(|()| index),
+            (Direction::Delimit, Some(index)) => {
+                layout.delimit_as(index, record, &mut lines[index]).map(|()| index)
+            }
+            (Direction::Delimit, None) => layout.delimit(record, &mut lines[0]),
+        }
+    }
+
+    /// Notes the keys of the records of a block that will be lines unless their keys came before.
+    pub fn keys(&self, offset: u64, block: &[u8], scratch: &mut Vec<u8>, into: &mut KeysOfBlock) {
+        let layout = &self.file.layout;
+        let mut key = Vec::new();
+        into.clear();
+        for (at, record) in records(block, self.file.separator) {
+            scratch.clear();
+            // A record that does not fit is stored nowhere, so that it makes no other one a duplicate.
+            let Ok(index) = layout.delimit(record, scratch) else { continue };
+            key.clear();
+            key.extend_from_slice(&(index as u32).to_be_bytes());
+            layout.types()[index].key_of(record, &mut key);
+            if !layout.types()[index].key.is_empty() {
+                into.note(&key, record, Place { input: self.input, offset: offset + at as u64 });
+            }
+        }
+    }
+
+    fn repeat(&self, repeat: &Repeat, record: &[u8], into: &mut Converted) {
+        let name = self.inputs.get(usize::from(repeat.first.input)).map(Input::path).unwrap_or(self.path());
+        let first = format!("{}:{}", name.display(), repeat.first.offset);
+        let (reason, counted) = match repeat.same {
+            true => (format!("duplicate of {first}"), "duplicate"),
+            false => (format!("same key, other bytes than {first}"), "same key, other bytes"),
+        };
+        into.tally.duplicates += u64::from(repeat.same);
+        into.tally.contradictions += u64::from(!repeat.same);
+        self.refuse(repeat.offset, (&reason, counted), record, into);
+    }
+
+    fn reject(&self, place: u64, reason: &str, record: &[u8], into: &mut Converted) {
+        self.refuse(place, (reason, reason), record, into);
+    }
+
+    fn refuse(&self, place: u64, (reason, counted): (&str, &str), record: &[u8], into: &mut Converted) {
+        into.tally.rejects += 1;
+        into.tally.reason(counted, 1);
+        // A vector takes all that is written to it.
+        let _ = write!(into.rejects, "{}\t{place}\t{}\t", tidy(&self.path().to_string_lossy()), tidy(reason));
+        escape(record, &mut into.rejects);
+        into.rejects.push(b'\n');
+    }
+
+    fn path(&self) -> &std::path::Path {
+        self.inputs[usize::from(self.input)].path()
+    }
+}
+
+/// Without what would end a field or a line of the reject file.
+fn tidy(text: &str) -> String {
+    text.replace(|letter: char| letter.is_control(), "?")
+}
+
+/// A record as printable ASCII from which every byte of it can be had again: `\\` and `\x00`.
+fn escape(record: &[u8], into: &mut Vec<u8>) {
+    for byte in record {
+        match byte {
+            b'\\' => into.extend_from_slice(b"\\\\"),
+            b' '..=b'~' => into.push(*byte),
+            _ => {
+                let _ = write!(into, "\\x{byte:02x}");
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The files that an input becomes, under hidden names until they are whole.
+
+use super::block::{Converted, Direction};
+use super::done::{self, Checkpoint, Done};
+use super::pool::Sink;
+use super::{Progress, Tally};
+use crate::HaulError;
+use crate::input::{Identity, Input};
+use crate::layout::LayoutFile;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the input from one checkpoint to the next: what a kill costs at most.
+const CHECKPOINT: u64 = if cfg!(test) { 1 << 18 } else { 64 << 20 };
+
+/// One output file.
+struct Part {
+    file: File,
+    hidden: PathBuf,
+    path: PathBuf,
+    length: u64,
+}
+
+/// All outputs of an input: one for each record type, and the rejects.
+pub(super) struct Output {
+    parts: Vec<Part>,
+    checkpoint: PathBuf,
+    done: PathBuf,
+    /// How far it is.
+    at: Checkpoint,
+    next_checkpoint: u64,
+}
+
+/// Outputs, and who is told after every block what became of the records.
+pub(super) struct Told<'a> {
+    pub output: &'a mut Output,
+    pub tell: &'a mut (dyn FnMut(&Tally) + Send),
+}
+
+/// Names of the outputs of an input in a folder: lines by record type, then the rejects.
+pub(super) fn names(input: &Input, file: &LayoutFile, direction: Direction) -> Vec<String> {
+    let (stem, ending) = (input.stem(), if direction == Direction::Delimit { "csv" } else { "fixed" });
+    let lines = match file.layout.types() {
+        [_] => vec![format!("{stem}.{ending}")],
+        types => types.iter().map(|each| format!("{stem}.{}.{ending}", each.name)).collect(),
+    };
+    lines.into_iter().chain([format!("{stem}.rejects")]).collect()
+}
+
+/// What is known of an earlier conversion of this input by these rules, if its outputs are still there.
+pub(super) fn finished(into: &Path, input: &Input, rules: u64) -> Option<Done> {
+    let found: Done = done::read(&into.join(format!("{}.done", input.stem())))?;
+    let there =
+        |(path, bytes): &(PathBuf, u64)| into.join(path).metadata().is_ok_and(|known| known.len() == *bytes);
+    let same = found.identity.is_some() && found.identity == Identity::of(input.path());
+    (same && found.rules == rules && found.outputs.iter().all(there)).then_some(found)
+}
+
+impl Output {
+    /// Opens the outputs, and goes on where an earlier run was ended.
+    pub fn open(
+        into: &Path,
+        input: &Input,
+        names: &[String],
+        (identity, rules): (Option<Identity>, u64),
+    ) -> Result<Self, HaulError> {
+        let mut parts = names.iter().map(|name| Part::open(into, name)).collect::<Result<Vec<_>, _>>()?;
+        let checkpoint = into.join(format!(".{}.progress", input.stem()));
+        let fresh = Checkpoint {
+            boot: done::boot(),
+            identity,
+            rules,
+            offset: 0,
+            tally: Tally { lines: vec![0; names.len() - 1], ..Tally::default() },
+            lengths: vec![0; names.len()],
+        };
+        let at = done::read::<Checkpoint>(&checkpoint).filter(|known| known.continues(&fresh, &parts));
+        let at = at.unwrap_or(fresh);
+        for (part, length) in parts.iter_mut().zip(&at.lengths) {
+            part.go_on_at(*length)?;
+        }
+        let next_checkpoint = at.offset + CHECKPOINT;
+        let done = into.join(format!("{}.done", input.stem()));
+        Ok(Self { parts, checkpoint, done, at, next_checkpoint })
+    }
+
+    /// Bytes of the input that are done, unpacked.
+    pub fn offset(&self) -> u64 {
+        self.at.offset
+    }
+
+    /// Gives the files their names, once all is on disk, and notes that the input is done.
+    pub fn finish(self, input: &Input, into: &Path) -> Result<Done, HaulError> {
+        let mut outputs = Vec::new();
+        for part in &self.parts {
+            part.file.sync_all().map_err(HaulError::io("write", &part.hidden))?;
+        }
+        for part in &self.parts {
+            fs::rename(&part.hidden, &part.path).map_err(HaulError::io("write", &part.path))?;
+            outputs.push((part.path.file_name().map(PathBuf::from).unwrap_or_default(), part.length));
+        }
+        let Checkpoint { identity, rules, offset, tally, .. } = self.at;
+        let done = Done { input: input.path().to_owned(), identity, rules, bytes: offset, tally, outputs };
+        done::write(&self.done, &done, true)?;
+        // Not there where the input was shorter than a checkpoint.
+        let _ = fs::remove_file(&self.checkpoint);
+        File::open(into).and_then(|folder| folder.sync_all()).map_err(HaulError::io("write", into))?;
+        Ok(done)
+    }
+
+    /// Notes how far it is, for who goes on.
+    pub fn note(&self) -> Result<(), HaulError> {
+        done::write(&self.checkpoint, &self.at, false)
+    }
+}
+
+impl Output {
+    fn add(&mut self, block: &Converted) -> Result<(), HaulError> {
+        for (part, bytes) in self.parts.iter_mut().zip(block.lines.iter().chain([&block.rejects])) {
+            part.write(bytes)?;
+        }
+        self.at.offset = block.end;
+        self.at.tally.add(&block.tally);
+        self.at.lengths = self.parts.iter().map(|part| part.length).collect();
+        if block.end >= self.next_checkpoint {
+            self.next_checkpoint = block.end + CHECKPOINT;
+            self.note()?;
+        }
+        Ok(())
+    }
+}
+
+impl Sink<Converted> for Told<'_> {
+    fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
+        self.output.add(block)?;
+        (self.tell)(&self.output.at.tally);
+        Ok(())
+    }
+}
+
+impl Checkpoint {
+    /// Whether the work that it tells of can be gone on with.
+    fn continues(&self, fresh: &Self, parts: &[Part]) -> bool {
+        let there = |(part, length): (&Part, &u64)| part.length >= *length;
+        self.identity.is_some()
+            && self.identity == fresh.identity
+            && self.rules == fresh.rules
+            && self.boot == fresh.boot
+            && !self.boot.is_empty()
+            && self.lengths.len() == parts.len()
+            && parts.iter().zip(&self.lengths).all(there)
+    }
+}
+
+impl Part {
+    fn open(into: &Path, name: &str) -> Result<Self, HaulError> {
+        let (hidden, path) = (into.join(format!(".{name}.part")), into.join(name));
+        let failed = || HaulError::io("write", &hidden);
+        let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&hidden);
+        let file = file.map_err(failed())?;
+        if !evenkeel_os::try_lock(file.as_fd()).map_err(failed())? {
+            return Err(HaulError::InUse(path));
+        }
+        let length = file.metadata().map_err(failed())?.len();
+        Ok(Self { file, path, length, hidden: hidden.clone() })
+    }
+
+    fn go_on_at(&mut self, length: u64) -> Result<(), HaulError> {
+        let cut = self.file.set_len(length).and_then(|()| self.file.seek(SeekFrom::Start(length)));
+        cut.map_err(HaulError::io("write", &self.hidden))?;
+        self.length = length;
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), HaulError> {
+        self.file.write_all(bytes).map_err(HaulError::io("write", &self.hidden))?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Progress as the sum of what is done and what is under way.
+pub(super) fn sum(done: &Progress, now: &Tally, read: u64) -> Progress {
+    let mut tally = done.tally.clone();
+    tally.add(now);
+    Progress { read: done.read + read, tally, ..done.clone() }
+}

@@ -1,0 +1,239 @@
+//! Conversions of whole files, ended anywhere and gone on with.
+
+use super::*;
+use crate::HaulError;
+use crate::input::{Input, list};
+use crate::layout::{self, LayoutFile};
+use evenkeel_os::stop::Stop;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tempfile::TempDir;
+
+struct Bench {
+    home: TempDir,
+    file: LayoutFile,
+}
+
+const LAYOUT: &str = "key = ['seq']\n[[field]]\nname = 'seq'\nwidth = 8\ntype = 'integer'\n[[field]]\nname = 'name'\nwidth = 6\n";
+
+impl Bench {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join("in")).unwrap();
+        let path = home.path().join("layout.toml");
+        fs::write(&path, LAYOUT).unwrap();
+        let file = layout::read(&path).unwrap();
+        Self { home, file }
+    }
+
+    fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.home.path().join("in").join(name), text).unwrap();
+    }
+
+    fn out(&self, name: &str) -> String {
+        fs::read_to_string(self.home.path().join("out").join(name))
+            .unwrap_or_else(|error| format!("{name}: {error}"))
+    }
+
+    fn job<'a>(&'a self, into: &'a Path, stop: &'a Stop) -> Job<'a> {
+        let inputs = list(&[self.home.path().join("in").display().to_string()]).unwrap();
+        Job {
+            file: &self.file,
+            direction: Direction::Delimit,
+            inputs,
+            into,
+            duplicates: Duplicates::Refuse,
+            stop,
+        }
+    }
+
+    fn convert(&self) -> Result<Vec<Done>, HaulError> {
+        self.job(&self.home.path().join("out"), &Stop::default()).run(&mut |_| {})
+    }
+}
+
+fn records(numbers: impl Iterator<Item = u64>) -> String {
+    numbers.map(|number| format!("{number:>8}{:<6}\n", number % 1000)).collect()
+}
+
+#[test]
+fn every_record_is_a_line_or_a_reject_that_says_where_it_was_and_why() {
+    let bench = Bench::new();
+    bench.put(
+        "a",
+        "       1ada   \r\n       2bo;b  \nx      3eve   \n       1ada   \n       1eve   \n       4",
+    );
+    let done = bench.convert().unwrap();
+    assert_eq!(bench.out("a.csv"), "1;ada\n2;bo\\;b\n");
+    let path = bench.home.path().join("in/a").display().to_string();
+    let expected = format!(
+        "{path}\t31\tseq: not an integer\tx      3eve   \n{path}\t46\tduplicate of {path}:0\t       1ada   \n\
+         {path}\t61\tsame key, other bytes than {path}:0\t       1eve   \n{path}\t76\ttoo short: 8 of 14\t       4\n"
+    );
+    assert_eq!(bench.out("a.rejects"), expected);
+    let tally = &done[0].tally;
+    assert_eq!((tally.records, tally.lines[0], tally.rejects), (6, 2, 4));
+    assert_eq!((tally.duplicates, tally.contradictions, tally.reasons.len()), (1, 1, 4));
+}
+
+#[test]
+fn the_bytes_of_a_reject_can_be_had_again() {
+    let bench = Bench::new();
+    bench.put("a", b"\xff\0\\n\t \n");
+    bench.convert().unwrap();
+    assert!(bench.out("a.rejects").ends_with("\t\\xff\\x00\\\\n\\x09 \n"), "{}", bench.out("a.rejects"));
+}
+
+#[test]
+fn a_record_that_does_not_fit_makes_no_other_one_a_duplicate() {
+    let bench = Bench::new();
+    bench.put("a", b"       1a\0d   \n       1ada   \n");
+    bench.convert().unwrap();
+    assert_eq!(bench.out("a.csv"), "1;ada\n");
+    assert!(bench.out("a.rejects").contains("name: a byte of zero"));
+}
+
+#[test]
+fn a_rerun_leaves_what_is_done_and_goes_on_with_what_is_new() {
+    let bench = Bench::new();
+    bench.put("b", records(0..10));
+    bench.convert().unwrap();
+    let before = fs::metadata(bench.home.path().join("out/b.csv")).unwrap().modified().unwrap();
+    // It stands before the other one in the order, and yet its records are the second of their kind.
+    bench.put("a", records(5..15));
+    let done = bench.convert().unwrap();
+    assert_eq!(fs::metadata(bench.home.path().join("out/b.csv")).unwrap().modified().unwrap(), before);
+    assert_eq!(bench.out("a.csv").lines().count(), 5);
+    assert_eq!((done[0].tally.duplicates, done[1].tally.duplicates), (5, 0));
+    bench.put("b", records(0..11));
+    assert_eq!(bench.convert().unwrap()[1].tally.records, 11, "what changed is converted again");
+}
+
+#[test]
+fn work_that_was_ended_anywhere_comes_to_the_same_end() {
+    let bench = Bench::new();
+    let text = records((0..120_000).map(|number| number % 110_000));
+    bench.put("a", &text);
+    let whole = bench.home.path().join("whole");
+    let done = bench.job(&whole, &Stop::default()).run(&mut |_| {}).unwrap();
+    assert_eq!((done[0].tally.records, done[0].tally.duplicates), (120_000, 10_000));
+    let out = bench.home.path().join("out");
+    for stop_after in [200_000, 700_000, 1_400_000] {
+        let (stop, seen) = (Stop::default(), AtomicU64::new(0));
+        let ended = bench.job(&out, &stop).run(&mut |progress| {
+            seen.fetch_max(progress.tally.records, Ordering::Relaxed);
+            if progress.step == Step::Lines && progress.read > stop_after {
+                stop.set();
+            }
+        });
+        assert!(ended.unwrap_err().is_stop() && seen.load(Ordering::Relaxed) > 0);
+        assert!(!out.join("a.csv").exists(), "no half file under a final name");
+        // What a kill leaves: bytes behind the last checkpoint.
+        fs::OpenOptions::new()
+            .append(true)
+            .open(out.join(".a.csv.part"))
+            .unwrap()
+            .write_all(b"half a li")
+            .unwrap();
+    }
+    let mut first = None;
+    bench
+        .job(&out, &Stop::default())
+        .run(&mut |progress| {
+            if progress.step == Step::Lines && first.is_none() {
+                first = Some(progress.tally.records);
+            }
+        })
+        .unwrap();
+    assert!(first.unwrap() > 80_000, "it went on and did not begin again: {first:?}");
+    for name in ["a.csv", "a.rejects"] {
+        assert!(fs::read(out.join(name)).unwrap() == fs::read(whole.join(name)).unwrap(), "{name}");
+    }
+    let left: Vec<_> = out.read_dir().unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_read_is_not_done() {
+    let bench = Bench::new();
+    bench.put("a", records(0..200_000));
+    let path = bench.home.path().join("in/a");
+    let out = bench.home.path().join("out");
+    let mut grown = false;
+    let stop = Stop::default();
+    let ended = bench.job(&out, &stop).run(&mut |progress| {
+        if progress.step == Step::Lines && !std::mem::replace(&mut grown, true) {
+            fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"       1").unwrap();
+        }
+    });
+    assert!(matches!(ended, Err(HaulError::Changed { .. })), "{ended:?}");
+    assert!(!out.join("a.csv").exists());
+    assert_eq!(bench.convert().unwrap()[0].tally.records, 200_001);
+}
+
+#[test]
+fn two_inputs_of_one_name_and_two_processes_on_one_output_are_refused() {
+    let bench = Bench::new();
+    bench.put("a", records(0..10));
+    bench.put("a.gz", records(0..10));
+    assert!(matches!(bench.convert(), Err(HaulError::Alike { .. })));
+    fs::remove_file(bench.home.path().join("in/a.gz")).unwrap();
+    let out = bench.home.path().join("out");
+    let hidden = fs::File::create(out.join(".a.csv.part")).unwrap();
+    assert!(evenkeel_os::try_lock(std::os::fd::AsFd::as_fd(&hidden)).unwrap());
+    assert!(matches!(bench.convert(), Err(HaulError::InUse(_))));
+}
+
+#[test]
+fn each_type_of_record_has_a_file_of_its_own() {
+    let mut bench = Bench::new();
+    let path = bench.home.path().join("layout.toml");
+    let text = "tell = { from = 0, width = 1 }\n[[record]]\nname = 'calls'\nis = ['C']\n[[record.field]]\nname = 'a'\nstart = 1\nwidth = 2\n\
+                [[record]]\nname = 'texts'\nis = ['T']\n[[record.field]]\nname = 'b'\nstart = 1\nwidth = 3\n";
+    fs::write(&path, text).unwrap();
+    bench.file = layout::read(&path).unwrap();
+    bench.put("day", "C12\nTabc\nX\nC34\n");
+    let done = bench.convert().unwrap();
+    assert_eq!(
+        (bench.out("day.calls.csv"), bench.out("day.texts.csv")),
+        ("12\n34\n".to_owned(), "abc\n".to_owned())
+    );
+    assert_eq!((done[0].tally.lines.clone(), done[0].tally.rejects), (vec![2, 1], 1));
+    let names: BTreeMap<_, _> = done[0].outputs.iter().cloned().collect();
+    assert_eq!(names.len(), 3);
+}
+
+#[test]
+fn a_pipe_is_converted_into_streams() {
+    let bench = Bench::new();
+    bench.put("a", zstd::encode_all(records(0..100_000).as_bytes(), 1).unwrap());
+    let input = Input::File(bench.home.path().join("in/a"));
+    let (mut lines, mut rejects) = (Vec::new(), Vec::new());
+    let nowhere = Path::new("nowhere");
+    let tally = to_stream(
+        (&bench.file, Direction::Delimit),
+        &input,
+        (&mut lines, nowhere),
+        (&mut rejects, nowhere),
+        &Stop::default(),
+        &mut |_| {},
+    );
+    assert_eq!(tally.unwrap().lines, [100_000]);
+    assert!(rejects.is_empty() && lines.ends_with(b"\n99999;999\n"));
+}
+
+#[test]
+fn lines_become_records_of_fixed_width_again() {
+    let bench = Bench::new();
+    bench.put("a", "1;ada\n2;toolong\n3;bo\\;b\n");
+    let out = bench.home.path().join("out");
+    let stop = Stop::default();
+    let job = Job { direction: Direction::Widen(0), ..bench.job(&out, &stop) };
+    let done = job.run(&mut |_| {}).unwrap();
+    assert_eq!(bench.out("a.fixed"), "1       ada   \n3       bo;b  \n");
+    assert!(bench.out("a.rejects").contains("name: wider than its field"));
+    assert_eq!((done[0].tally.records, done[0].tally.rejects), (3, 1));
+}

@@ -1,0 +1,69 @@
+//! What goes wrong while data is carried.
+
+use crate::layout::LayoutFileError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What ends a conversion. Records that do not fit are no error.
+#[derive(Debug, thiserror::Error)]
+pub enum HaulError {
+    /// A file or folder that could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as `read` or `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A layout file that cannot be.
+    #[error(transparent)]
+    Layout(#[from] LayoutFileError),
+    /// Nothing to read where something was named.
+    #[error("no file matches {0}")]
+    Nothing(String),
+    /// An input that is not what it was when the work on it began.
+    #[error("{} changed while it was read, at byte {at}: {what}", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// How far it had been read.
+        at: u64,
+        /// What is different.
+        what: &'static str,
+    },
+    /// Two inputs whose outputs would have one name.
+    #[error("{} and {} would both become {name}", first.display(), second.display())]
+    Alike {
+        /// The one.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+        /// The name of the output.
+        name: String,
+    },
+    /// Somebody else works on this output now.
+    #[error("{} is being written by another process", .0.display())]
+    InUse(PathBuf),
+    /// Somebody asked to stop; what was done is kept, and a rerun goes on.
+    #[error("stopped at byte {at} of {}", path.display())]
+    Stopped {
+        /// The input that was being read.
+        path: PathBuf,
+        /// How far it has been read.
+        at: u64,
+    },
+}
+
+impl HaulError {
+    /// For `map_err`: what was tried, and with which file.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+
+    /// Whether somebody asked to stop.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Stopped { .. })
+    }
+}

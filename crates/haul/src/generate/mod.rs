@@ -1,0 +1,203 @@
+//! Call records from a seed: calls of a day with its hours, callers of all kinds, and dirt at stated rates.
+//!
+//! Figures are those of published call-record studies: calls come as a Poisson process whose rate follows the hour; calls of a
+//! caller are double Pareto lognormal (Seshadri et al., KDD 2008); durations are truncated log-logistic (Vaz de Melo et al.,
+//! ECML PKDD 2010) or lognormal. Hours and ways that calls end are guesses, and said to be.
+
+mod callers;
+mod dirt;
+mod hours;
+mod record;
+
+pub use dirt::{Dirt, DirtError, Planted};
+pub use record::LAYOUT;
+
+use callers::Callers;
+use dirt::Dirty;
+use evenkeel_core::random::{Random, Seed};
+use hours::Instants;
+use record::Call;
+use std::io::{self, Write};
+
+/// What is generated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Records without those that come twice.
+    pub records: u64,
+    /// The day, `yyyymmdd`.
+    pub day: u32,
+    /// Number of the first record.
+    pub first: u64,
+    /// How long calls last.
+    pub duration: Duration,
+    /// What is wrong with some of them.
+    pub dirt: Dirt,
+    /// Of everything random.
+    pub seed: Seed,
+}
+
+/// How long answered calls last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duration {
+    /// Log-logistic with a median of 60 s and a shape of 1.6, at most 4 h: what most callers' calls look like.
+    LogLogistic,
+    /// Lognormal with a median of 49 s and a deviation of 1.2 of the logarithm, at most 4 h.
+    LogNormal,
+}
+
+/// Longest call, seconds.
+const LONGEST_S: f64 = 14_400.0;
+
+impl Duration {
+    fn draw(self, random: &mut Random) -> u64 {
+        let seconds = match self {
+            Self::LogLogistic => {
+                // The inverse of F(x) = 1 / (1 + (x/a)^-b), up to where F reaches the longest call.
+                let most = 1.0 / (1.0 + (LONGEST_S / 60.0_f64).powf(-1.6));
+                let share = random.unit() * most;
+                60.0 * (share / (1.0 - share)).powf(1.0 / 1.6)
+            }
+            Self::LogNormal => (3.9 + 1.2 * random.normal()).exp().min(LONGEST_S),
+        };
+        seconds.max(1.0) as u64
+    }
+}
+
+/// Writes the records, and says what is wrong with how many of them. `tell` gets the number of records after every few thousand, and
+/// ends it by saying false.
+///
+/// # Errors
+/// The writer's.
+pub fn generate(spec: &Spec, out: &mut dyn Write, tell: &mut dyn FnMut(u64) -> bool) -> io::Result<Planted> {
+    let mut random = Random::new(spec.seed.child("calls"));
+    let callers = Callers::new(spec.records, spec.seed.child("callers"));
+    let mut instants = Instants::new(spec.records, spec.seed.child("instants"));
+    let mut dirty = Dirty::new(spec.dirt.clone(), spec.day, spec.seed.child("dirt"));
+    let mut line = Vec::new();
+    for number in 0..spec.records {
+        let call = Call {
+            seq: spec.first + number,
+            start_s: instants.next_s(),
+            day: spec.day,
+            duration: spec.duration,
+        };
+        line.clear();
+        call.write(&callers, &mut random, &mut line);
+        dirty.spoil(&mut line, number + 1 == spec.records);
+        out.write_all(&line)?;
+        if number % 4096 == 4095 && !tell(number + 1) {
+            break;
+        }
+    }
+    out.flush()?;
+    Ok(dirty.planted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout;
+
+    fn made(spec: &Spec) -> (Vec<u8>, Planted) {
+        let mut bytes = Vec::new();
+        let planted = generate(spec, &mut bytes, &mut |_| true).unwrap();
+        (bytes, planted)
+    }
+
+    fn spec(records: u64) -> Spec {
+        let duration = Duration::LogLogistic;
+        Spec { records, day: 20260801, first: 1, duration, dirt: Dirt::none(), seed: Seed(7) }
+    }
+
+    fn file() -> layout::LayoutFile {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("calls.toml");
+        std::fs::write(&path, LAYOUT).unwrap();
+        layout::read(&path).unwrap()
+    }
+
+    fn lines(bytes: &[u8]) -> (usize, usize) {
+        let (file, mut out, mut rejects) = (file(), Vec::new(), 0);
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            rejects += usize::from(file.layout.delimit(line, &mut out).is_err());
+        }
+        (out.iter().filter(|byte| **byte == b'\n').count(), rejects)
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_records_and_another_one_others() {
+        let (first, again) = (made(&spec(1000)).0, made(&spec(1000)).0);
+        assert!(first == again && first.len() == 200_000);
+        assert!(made(&Spec { seed: Seed(8), ..spec(1000) }).0 != first);
+    }
+
+    #[test]
+    fn clean_records_all_fit_the_layout_that_is_shipped() {
+        assert_eq!(lines(&made(&spec(20_000)).0), (20_000, 0));
+    }
+
+    #[test]
+    fn the_day_has_its_hours_and_its_records_are_in_their_order() {
+        let bytes = made(&spec(50_000)).0;
+        let starts: Vec<&[u8]> = bytes.chunks(200).map(|record| &record[72..86]).collect();
+        assert!(starts.is_sorted() && starts.iter().all(|start| start.starts_with(b"20260801")));
+        let share =
+            |hour: &[u8]| starts.iter().filter(|start| &start[8..10] == hour).count() as f64 / 50_000.0;
+        assert!(
+            (share(b"19") - 0.074).abs() < 0.006 && share(b"03") < 0.006,
+            "{} {}",
+            share(b"19"),
+            share(b"03")
+        );
+    }
+
+    #[test]
+    fn half_of_the_calls_last_a_minute_at_most_and_some_callers_call_much_more_than_others() {
+        let bytes = made(&spec(50_000)).0;
+        let mut seconds: Vec<u64> = bytes
+            .chunks(200)
+            .filter(|record| record[86] != b' ')
+            .map(|record| String::from_utf8_lossy(&record[114..120]).trim().parse().unwrap())
+            .collect();
+        seconds.sort_unstable();
+        let median = seconds[seconds.len() / 2];
+        assert!((55..=65).contains(&median) && seconds.last().unwrap() <= &14_400, "{median}");
+        let answered = seconds.len() as f64 / 50_000.0;
+        assert!((answered - 0.68).abs() < 0.01, "{answered}");
+        let mut calls = std::collections::BTreeMap::new();
+        bytes.chunks(200).for_each(|record| *calls.entry(&record[12..27]).or_insert(0_u64) += 1);
+        let most = calls.values().max().unwrap();
+        assert!(*most > 10 * (50_000 / calls.len() as u64), "{most} of {}", calls.len());
+    }
+
+    #[test]
+    fn what_is_planted_is_what_is_refused() {
+        let dirt = Dirt {
+            nul: 0.01,
+            non_ascii: 0.01,
+            delimiter: 0.02,
+            crlf: 0.05,
+            late: 0.1,
+            short_last: true,
+            ..Dirt::none()
+        };
+        let (bytes, planted) = made(&Spec { dirt, ..spec(20_000) });
+        let (stored, refused) = lines(&bytes);
+        assert_eq!(refused as u64, planted.nul + planted.non_ascii + planted.short);
+        assert_eq!(stored + refused, 20_000);
+        assert!(
+            planted.nul > 100 && planted.crlf > 800 && planted.late > 1_500 && planted.short == 1,
+            "{planted:?}"
+        );
+    }
+
+    #[test]
+    fn records_that_come_twice_are_counted_beside_the_others() {
+        let dirt = Dirt { duplicate: 0.05, contradiction: 0.02, ..Dirt::none() };
+        let (bytes, planted) = made(&Spec { dirt, ..spec(20_000) });
+        assert_eq!(bytes.len() as u64, 200 * (20_000 + planted.duplicate + planted.contradiction));
+        assert!(planted.duplicate > 800 && planted.contradiction > 300, "{planted:?}");
+    }
+}

@@ -1,0 +1,156 @@
+//! How records lie, from a file: TOML with names, types and checks, or the short properties form with a delimiter and widths.
+
+mod describe;
+mod properties;
+mod toml_form;
+
+pub use describe::to_toml;
+
+use crate::blocks::Separator;
+use evenkeel_wire::record::{Layout, LayoutError};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A layout and what of it is no business of a single record.
+#[derive(Clone, Debug)]
+pub struct LayoutFile {
+    /// Where the fields are.
+    pub layout: Layout,
+    /// How records are parted.
+    pub separator: Separator,
+    /// The file as it stands, so that work on one layout is not gone on with by another.
+    pub text: String,
+}
+
+/// A layout file that cannot be.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{}: {problem}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct LayoutFileError {
+    path: PathBuf,
+    /// Counted from one; `None` where it is the file as a whole.
+    line: Option<usize>,
+    problem: String,
+}
+
+/// What is wrong, and on which line where that is known.
+struct Problem {
+    line: Option<usize>,
+    text: String,
+}
+
+impl Problem {
+    fn new(text: impl Into<String>) -> Self {
+        Self { line: None, text: text.into() }
+    }
+
+    fn at(line: usize, text: impl Into<String>) -> Self {
+        Self { line: Some(line), text: text.into() }
+    }
+}
+
+impl From<LayoutError> for Problem {
+    fn from(error: LayoutError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+/// Reads a layout file: TOML where its name ends so, else the properties form.
+///
+/// # Errors
+/// It cannot be read, has a key that no layout has, or says what cannot be.
+pub fn read(path: &Path) -> Result<LayoutFile, LayoutFileError> {
+    let failed = |problem: Problem| LayoutFileError {
+        path: path.to_owned(),
+        line: problem.line,
+        problem: problem.text,
+    };
+    let text = fs::read_to_string(path).map_err(|error| failed(Problem::new(error.to_string())))?;
+    let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+    let parsed = if is_toml { toml_form::parse(&text) } else { properties::parse(&text) };
+    parsed.map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, text: &str) -> Result<LayoutFile, String> {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join(name);
+        fs::write(&path, text).unwrap();
+        let prefix = format!("{}", path.display());
+        read(&path).map_err(|error| error.to_string().replace(&prefix, name))
+    }
+
+    fn line(file: &LayoutFile, record: &str) -> String {
+        let mut out = Vec::new();
+        match file.layout.delimit(record.as_bytes(), &mut out) {
+            Ok(_) => String::from_utf8(out).unwrap(),
+            Err(reject) => reject.explain(&file.layout),
+        }
+    }
+
+    #[test]
+    fn the_short_form_has_a_delimiter_and_widths() {
+        let file =
+            of("study.properties", "# days\ndelimiter=|\nwidths = 2, 3,1\nnames=type,number,flag\n").unwrap();
+        assert_eq!(line(&file, "01 7 x"), "01|7|x\n");
+        assert_eq!(
+            of("a.properties", "delimiter=|\nwidths=2,x\n").unwrap_err(),
+            "a.properties:2: widths: `x` is no width"
+        );
+        assert_eq!(
+            of("a.properties", "width=2\n").unwrap_err(),
+            "a.properties:1: no key `width`; there are delimiter, widths, names"
+        );
+        assert_eq!(of("a.properties", "delimiter=|\n").unwrap_err(), "a.properties: widths are missing");
+    }
+
+    #[test]
+    fn the_long_form_has_names_types_and_checks() {
+        let text = "delimiter = ';'\nkey = ['seq']\n\n[[field]]\nname = 'seq'\nwidth = 4\ntype = 'integer'\n\n\
+                    [[field]]\nname = 'at'\nwidth = 8\ntype = 'time'\n\n[[field]]\nname = 'cause'\nwidth = 2\none_of = ['16', '17']\n\n\
+                    [[field]]\nname = 'rest'\nwidth = 3\nskip = true\n";
+        let file = of("calls.toml", text).unwrap();
+        assert_eq!(line(&file, "  1720260102163.."), "17;20260102;16\n");
+        assert_eq!(line(&file, "    20260102163.."), "seq: blank, and a value is required");
+        assert_eq!(line(&file, "  17        183.."), "cause: not one of the values listed");
+        assert_eq!(line(&file, "  17        163.."), "17;\\N;16\n");
+        assert_eq!(file.layout.types()[0].key, [0]);
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_its_line_and_what_was_meant() {
+        let of = |text: &str| self::of("a.toml", text).unwrap_err();
+        let unknown = of("[[field]]\nname = 'a'\nwidht = 3\n");
+        assert!(
+            unknown.starts_with("a.toml:3: ") && unknown.contains("widht") && unknown.contains("width"),
+            "{unknown}"
+        );
+        let kind = of("[[field]]\nname = 'a'\nwidth = 3\ntype = 'number'\n");
+        assert!(kind.starts_with("a.toml:4: ") && kind.contains("integer"), "{kind}");
+        assert!(
+            of("[[field]]\nname = 'a'\nwidth = 0\n")
+                .ends_with("field a has no width, or begins before the one before it ends")
+        );
+        assert!(of("delimiter = ';'\n").contains("no field"));
+        assert!(of("key = ['b']\n[[field]]\nname = 'a'\nwidth = 3\n").contains("key names `b`"));
+    }
+
+    #[test]
+    fn several_types_are_told_apart_by_their_bytes() {
+        let text = "tell = { from = 0, width = 2 }\n[[record]]\nname = 'calls'\nis = ['01']\n[[record.field]]\nname = 'a'\nstart = 2\nwidth = 3\n\
+                    [[record]]\nname = 'texts'\nis = ['02', '03']\n[[record.field]]\nname = 'type'\nwidth = 2\n[[record.field]]\nname = 'b'\nwidth = 1\n";
+        let file = of("a.toml", text).unwrap();
+        assert_eq!((line(&file, "01xyz"), line(&file, "03q")), ("xyz\n".to_owned(), "03;q\n".to_owned()));
+    }
+
+    #[test]
+    fn a_layout_written_down_is_read_as_the_same() {
+        let text = "delimiter = '|'\ncharset = 'latin1'\nragged = true\nkey = ['a']\n[[field]]\nname = 'a'\nwidth = 3\ntype = 'decimal'\nmin = -5\nmax = 9\ntrim = 'left'\n\
+                    [[field]]\nname = 'b'\nstart = 5\nwidth = 2\nblank = 'null'\none_of = [\"x'\", 'y']\n";
+        let first = of("a.toml", text).unwrap();
+        let again = of("b.toml", &to_toml(&first.layout)).unwrap();
+        assert_eq!(first.layout, again.layout);
+    }
+}

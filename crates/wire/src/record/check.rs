@@ -1,0 +1,149 @@
+//! Whether a value is what its field may hold.
+
+use super::{Check, Field, Kind, What};
+
+impl Field {
+    /// Judges a trimmed value that is not empty.
+    pub(super) fn judge(&self, value: &[u8]) -> Result<(), What> {
+        match self.kind {
+            Kind::Text => {}
+            Kind::Integer if !is_digits(unsigned(value)) => return Err(What::Integer),
+            Kind::Decimal if !is_decimal(unsigned(value)) => return Err(What::Decimal),
+            Kind::Time if !is_time(value) => return Err(What::Time),
+            Kind::Integer | Kind::Decimal | Kind::Time => {}
+        }
+        match &self.check {
+            Check::None => Ok(()),
+            Check::Within(least, most) => match whole(value) {
+                Some(number) if (*least..=*most).contains(&number) => Ok(()),
+                _ => Err(What::Bounds),
+            },
+            Check::OneOf(values) if values.iter().any(|each| each == value) => Ok(()),
+            Check::OneOf(_) => Err(What::NotListed),
+        }
+    }
+}
+
+fn unsigned(value: &[u8]) -> &[u8] {
+    value.strip_prefix(b"-").or_else(|| value.strip_prefix(b"+")).unwrap_or(value)
+}
+
+/// Without a branch for each byte, so that the compiler takes many at once.
+fn is_digits(value: &[u8]) -> bool {
+    !value.is_empty() && value.iter().fold(0, |most: u8, byte| most.max(byte.wrapping_sub(b'0'))) <= 9
+}
+
+fn is_decimal(value: &[u8]) -> bool {
+    match value.iter().position(|byte| *byte == b'.') {
+        None => is_digits(value),
+        Some(point) => {
+            let (before, after) = (&value[..point], &value[point + 1..]);
+            let fits = |part: &[u8]| part.is_empty() || is_digits(part);
+            fits(before) && fits(after) && value.len() > 1
+        }
+    }
+}
+
+/// The part of a number before the point; `None` where it is none, or more than 64 bits.
+fn whole(value: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(value.split(|byte| *byte == b'.').next()?).ok()?;
+    match text {
+        "" | "-" | "+" => Some(0),
+        _ => text.parse().ok(),
+    }
+}
+
+/// Whether this is `yyyymmdd` or `yyyymmddhhmmss` of the Gregorian calendar, from the year 1000 on as the servers have it.
+pub fn is_time(value: &[u8]) -> bool {
+    if !(value.len() == 8 || value.len() == 14) || !is_digits(value) {
+        return false;
+    }
+    let number = |from: usize, to: usize| {
+        value[from..to].iter().fold(0_u32, |sum, digit| 10 * sum + u32::from(digit - b'0'))
+    };
+    let (year, month, day) = (number(0, 4), number(4, 6), number(6, 8));
+    let clock = value.len() == 8 || (number(8, 10) < 24 && number(10, 12) < 60 && number(12, 14) < 60);
+    year >= 1000 && (1..=12).contains(&month) && (1..=days(year, month)).contains(&day) && clock
+}
+
+fn days(year: u32, month: u32) -> u32 {
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        2 if leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(kind: Kind, check: Check) -> Field {
+        Field { kind, check, ..Field::text("a", 0, 20) }
+    }
+
+    #[test]
+    fn numbers_are_digits_with_a_sign_or_without_and_a_point_at_most_once() {
+        let integer = field(Kind::Integer, Check::None);
+        for (value, fits) in
+            [("0", true), ("-12", true), ("+7", true), ("-", false), ("1.0", false), ("1-", false)]
+        {
+            assert_eq!(integer.judge(value.as_bytes()).is_ok(), fits, "{value}");
+        }
+        let decimal = field(Kind::Decimal, Check::None);
+        for (value, fits) in [
+            ("1", true),
+            ("-1.5", true),
+            (".5", true),
+            ("5.", true),
+            (".", false),
+            ("1.2.3", false),
+            ("1,2", false),
+        ] {
+            assert_eq!(decimal.judge(value.as_bytes()).is_ok(), fits, "{value}");
+        }
+    }
+
+    #[test]
+    fn an_instant_is_one_that_the_calendar_has() {
+        for good in ["20260228235959", "20240229", "20000229000000", "99991231"] {
+            assert!(is_time(good.as_bytes()), "{good}");
+        }
+        for bad in [
+            "20260229",
+            "19000229",
+            "20261301",
+            "20260001",
+            "20260100",
+            "20260101240000",
+            "20260101006000",
+            "2026010100006",
+            "2026-1-1",
+            "00000000",
+        ] {
+            assert!(!is_time(bad.as_bytes()), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bounds_are_included_and_a_number_beyond_all_bounds_lies_outside() {
+        let duration = field(Kind::Integer, Check::Within(0, 14_400));
+        for (value, fits) in
+            [("0", true), ("14400", true), ("14401", false), ("-1", false), ("99999999999999999999", false)]
+        {
+            assert_eq!(duration.judge(value.as_bytes()).is_ok(), fits, "{value}");
+        }
+        let amount = field(Kind::Decimal, Check::Within(0, 9));
+        assert!(
+            amount.judge(b"9.75").is_ok() && amount.judge(b".5").is_ok() && amount.judge(b"10.0").is_err()
+        );
+    }
+
+    #[test]
+    fn a_listed_value_is_compared_byte_by_byte() {
+        let cause = field(Kind::Text, Check::OneOf(vec![b"16".to_vec(), b"17".to_vec()]));
+        assert_eq!((cause.judge(b"17"), cause.judge(b"017")), (Ok(()), Err(What::NotListed)));
+    }
+}

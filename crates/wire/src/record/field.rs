@@ -1,0 +1,91 @@
+//! One field of a record.
+
+/// A field: where it lies, what may stand in it, and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Name of the column.
+    pub name: String,
+    /// Bytes before it in the record.
+    pub start: usize,
+    /// Its bytes, at least one.
+    pub width: usize,
+    /// What stands in it.
+    pub kind: Kind,
+    /// Which blanks around its value are padding.
+    pub trim: Trim,
+    /// What a field of blanks alone means.
+    pub blank: Blank,
+    /// What else its value has to keep to.
+    pub check: Check,
+    /// Whether it becomes a column; a filler does not.
+    pub kept: bool,
+}
+
+/// What stands in a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text of the layout's character set.
+    Text,
+    /// Digits, with a sign or without.
+    Integer,
+    /// Digits with at most one point among them, with a sign or without.
+    Decimal,
+    /// `yyyymmddhhmmss`, or `yyyymmdd` for a day; an instant that the calendar has.
+    Time,
+}
+
+/// Blanks that pad a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trim {
+    /// On both sides.
+    Both,
+    /// Before the value: it is aligned to the right.
+    Left,
+    /// Behind the value: it is aligned to the left.
+    Right,
+    /// None: every blank belongs to the value.
+    None,
+}
+
+/// What a field means that holds nothing but blanks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blank {
+    /// NULL.
+    Null,
+    /// The empty text.
+    Empty,
+    /// Nothing that may be: the record is refused.
+    Refuse,
+}
+
+/// What a value has to keep to beside its kind; a blank field is judged by [`Blank`] alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Nothing more.
+    None,
+    /// A number from the first to the second, both included; the part behind the point is not looked at.
+    Within(i64, i64),
+    /// One of these, byte by byte.
+    OneOf(Vec<Vec<u8>>),
+}
+
+impl Field {
+    /// A text of this width that becomes a column, without a check.
+    pub fn text(name: &str, start: usize, width: usize) -> Self {
+        Self {
+            name: name.to_owned(),
+            start,
+            width,
+            kind: Kind::Text,
+            trim: Trim::Both,
+            blank: Blank::Empty,
+            check: Check::None,
+            kept: true,
+        }
+    }
+
+    /// Bytes of the record up to its end.
+    pub fn end(&self) -> usize {
+        self.start + self.width
+    }
+}

@@ -1,0 +1,19 @@
+//! Records of text: fields of fixed width in, delimited fields out, and back.
+//!
+//! A [`Layout`] says where the fields of a record lie and what may stand in them. [`Layout::delimit`] makes a delimited line of a
+//! record, as `LOAD DATA` reads it: fields parted by the delimiter, a backslash before what would be taken for something else,
+//! `\N` for NULL. What does not fit is refused with a [`Reject`] and leaves nothing behind, so that every record is either a
+//! line or a reject. [`Layout::widen`] goes back. Nothing here reads a file or remembers a record.
+
+mod check;
+mod delimit;
+mod field;
+mod layout;
+mod reject;
+mod trim;
+mod widen;
+
+pub use check::is_time;
+pub use field::{Blank, Check, Field, Kind, Trim};
+pub use layout::{Charset, Layout, LayoutError, RecordType};
+pub use reject::{Reject, What};
