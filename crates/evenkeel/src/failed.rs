@@ -1,9 +1,11 @@
-//! Requests that mostly fail: a finding that is told before any figure, since what was measured is mostly errors.
+//! Requests that mostly fail, or of which none is answered: a finding that is told before any figure, since what was measured
+//! is errors or nothing.
 
 use crate::caveats::cell_name;
 use crate::format;
+use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{FailedBy, most_failed};
-use evenkeel_lab::load::Counts;
+use evenkeel_lab::load::LoadResult;
 use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
 use std::collections::BTreeMap;
 
@@ -14,10 +16,40 @@ const FULL: [u16; 2] = [1040, 1203];
 /// More names than this are counted only.
 const NAMED: usize = 6;
 
-/// What a load found; `None` where most requests did not fail.
-pub fn of_load(counts: &Counts, texts: &BTreeMap<u16, String>) -> Option<String> {
+/// What a load found whose requests were given up after `timeout`; `None` where some were answered and most did not fail.
+pub fn of_load(result: &LoadResult, timeout: Nanos) -> Option<String> {
+    let (counts, texts) = (&result.counts, &result.error_texts);
     let failed = counts.failed.values().sum();
-    most_failed(failed, counts.arrivals).then(|| sentence(failed, counts.arrivals, "", &counts.failed, texts))
+    if most_failed(failed, counts.arrivals) {
+        return Some(sentence(failed, counts.arrivals, "", &counts.failed, texts));
+    }
+    // Who stops a load did not wait for its answers.
+    let none = counts.arrivals > 0 && counts.completed == 0 && !result.stopped;
+    none.then(|| unanswered(result, timeout))
+}
+
+/// That no request was answered, what became of each, and whether the server answers at all.
+fn unanswered(result: &LoadResult, timeout: Nanos) -> String {
+    let counts = &result.counts;
+    let (timed_out, unsent) = (format::count(counts.timed_out), format::count(counts.unsent));
+    let errors = FailedBy::words(&FailedBy::all(&counts.failed, &result.error_texts));
+    let ends = [
+        (counts.timed_out > 0).then(|| format!("{timed_out} timed out")),
+        (counts.unsent > 0).then(|| format!("{unsent} were never sent, since no session became free")),
+        (!errors.is_empty()).then_some(errors),
+    ];
+    let why = match result.heard {
+        0 => {
+            "the server does not answer: no session got a byte from it; see whether it runs, and what its log says"
+        }
+        _ => "the server answers, but later; raise --timeout above the time that a request takes",
+    };
+    format!(
+        "none of {} requests was answered within the timeout of {} ({}); {why}",
+        format::count(counts.arrivals),
+        format::time(timeout.as_millis_f64()),
+        ends.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// What a study found: the cells in which most requests failed, by what the server said.
@@ -68,25 +100,55 @@ fn sentence(
 mod tests {
     use super::*;
     use crate::fixture;
+    use evenkeel_lab::load::{Counts, nothing_measured};
 
-    fn counts(completed: u64, failed: &[(u16, u64)]) -> Counts {
+    fn load(completed: u64, failed: &[(u16, u64)]) -> LoadResult {
         let arrivals = completed + failed.iter().map(|(_, count)| count).sum::<u64>();
-        Counts { arrivals, completed, failed: failed.iter().copied().collect(), ..Counts::default() }
+        let counts =
+            Counts { arrivals, completed, failed: failed.iter().copied().collect(), ..Counts::default() };
+        LoadResult { counts, ..nothing_measured() }
+    }
+
+    fn found(load: &LoadResult) -> Option<String> {
+        of_load(load, Nanos::from_millis(250))
+    }
+
+    #[test]
+    fn a_load_none_of_whose_requests_is_answered_is_a_finding_that_names_the_timeout() {
+        let unanswered = |timed_out, unsent, heard| {
+            let arrivals = timed_out + unsent;
+            let counts = Counts { arrivals, timed_out, unsent, ..Counts::default() };
+            LoadResult { counts, heard, ..nothing_measured() }
+        };
+        assert_eq!(
+            found(&unanswered(1_200, 0, 40)).as_deref(),
+            Some(
+                "none of 1,200 requests was answered within the timeout of 250 ms (1,200 timed out); the server \
+                 answers, but later; raise --timeout above the time that a request takes"
+            )
+        );
+        let silent = found(&unanswered(16, 244, 0)).unwrap();
+        assert!(
+            silent.contains("(16 timed out, 244 were never sent, since no session became free)"),
+            "{silent}"
+        );
+        assert!(silent.contains("the server does not answer") && !silent.contains("--timeout"), "{silent}");
+        assert_eq!(found(&LoadResult { stopped: true, ..unanswered(16, 244, 0) }), None);
     }
 
     #[test]
     fn a_load_most_of_whose_requests_fail_is_a_finding_with_the_servers_words() {
         let texts = BTreeMap::from([(1146, "Table 'shop.item' doesn't exist".to_owned())]);
-        assert_eq!(of_load(&counts(50, &[(1146, 50)]), &texts), None);
-        assert_eq!(of_load(&counts(0, &[]), &texts), None);
+        assert_eq!(found(&load(50, &[(1146, 50)])), None);
+        assert_eq!(found(&load(0, &[])), None);
         assert_eq!(
-            of_load(&counts(0, &[(1146, 1_500)]), &texts).as_deref(),
+            found(&LoadResult { error_texts: texts, ..load(0, &[(1146, 1_500)]) }).as_deref(),
             Some(
                 "all 1,500 requests failed, 1500 times error 1146 “Table 'shop.item' doesn't exist”; figures of errors \
                  say nothing of the statements"
             )
         );
-        let most = of_load(&counts(1, &[(1213, 2)]), &texts).unwrap();
+        let most = found(&load(1, &[(1213, 2)])).unwrap();
         assert!(most.starts_with("2 of 3 requests failed, 2 times error 1213;"), "{most}");
     }
 

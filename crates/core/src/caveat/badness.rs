@@ -31,7 +31,7 @@ fn figure(code: &str) -> Option<(&'static str, Worse)> {
         "failures" => ("failed", More),
         "connections-lost" => ("reconnects", More),
         "few-independent-batches" => ("independent_batches", Less),
-        "stability-unknown" | "stopped-early" => ("measured_s", Less),
+        "stability-unknown" | "stopped-early" | "no-arrivals" => ("measured_s", Less),
         "too-few-runs" => ("runs", Less),
         "first-repeat-differs" => ("first_s", More),
         "rates-not-measured" => ("rates", More),

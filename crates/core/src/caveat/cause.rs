@@ -55,7 +55,7 @@ pub const CAUSES: [Cause; 11] = [
     },
     Cause {
         name: "Runs are short",
-        codes: &[&["few-independent-batches"], &["stability-unknown"], &["stopped-early"]],
+        codes: &[&["few-independent-batches"], &["stability-unknown"], &["stopped-early"], &["no-arrivals"]],
         remedy: "Measure for longer (--duration).",
     },
     Cause {

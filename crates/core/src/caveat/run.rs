@@ -1,6 +1,6 @@
 //! Doubts about one run: whether its queue settled, what became of its arrivals, whether it lasted long enough.
 
-use super::Severity::{Doubt, Note};
+use super::Severity::{Doubt, Invalid, Note};
 use super::{
     BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, Caveat, FAILURES_NOTED, FailedBy, GIVEN_UP_MAX,
     INDEPENDENT_BATCHES_MIN, plural, share,
@@ -17,6 +17,17 @@ impl Caveat {
             Stability::Unstable(found) => Some(unstable(&found)),
             Stability::TooShort { seconds, arrivals } => Some(too_short(seconds, arrivals)),
         }
+    }
+
+    /// Nothing was asked of the server: from the arrivals of the run.
+    pub fn no_arrivals(arrivals: u64, measured: Nanos) -> Option<Self> {
+        let text = format!(
+            "No request arrived in the {:.3} s that were measured, so that there are no figures. Measure for longer by \
+             --duration, or at a higher rate.",
+            measured.as_secs_f64()
+        );
+        (arrivals == 0)
+            .then(|| Self::new("no-arrivals", Invalid, text).with("measured_s", measured.as_secs_f64()))
     }
 
     /// Requests were under way when the measured phase ended: from how many, and the arrivals of the run.

@@ -47,7 +47,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     })?;
     drop(view);
     let caveats: Vec<Caveat> = fewer.into_iter().chain(caveats(&plan, &result)).collect();
-    let finding = failed::of_load(&result.counts, &result.error_texts);
+    let finding = failed::of_load(&result, plan.timeout);
     match args.json {
         true => {
             let mut json = show::json(&plan, &result, &caveats);
@@ -125,6 +125,7 @@ fn arrivals(args: &Args) -> Result<ArrivalPlan> {
 pub fn caveats(plan: &LoadPlan, result: &LoadResult) -> Vec<Caveat> {
     let counts = &result.counts;
     let found = [
+        Caveat::no_arrivals(counts.arrivals, result.measured).filter(|_| !result.stopped),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
         Caveat::failures(&FailedBy::all(&counts.failed, &result.error_texts), counts.arrivals),
         Caveat::backlog(result.backlog_at_end, counts.arrivals),

@@ -95,7 +95,9 @@ pub fn generator_caveats(load: &LoadResult) -> [Option<Caveat>; 3] {
     let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
     let (lag, tau) = (times(&load.lag, None), nanos(response.mean_ms));
     let lag = lag.measured();
+    // Where nothing was answered sessions are held by requests without an answer, and no pool is to blame.
     let wait = times(&load.session_wait, None).mean_over_ms(load.counts.arrivals);
+    let wait = wait.filter(|_| load.counts.completed > 0).map(|wait| wait.min(response.mean_ms));
     [
         lag.and_then(|lag| Caveat::lag(nanos(lag.mean_ms), tau)),
         lag.and_then(|lag| Caveat::lag_tail(nanos(lag.p99_ms), nanos(response.p99_ms))),
