@@ -6,6 +6,7 @@ use crate::format;
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{FailedBy, most_failed};
 use evenkeel_lab::load::LoadResult;
+use evenkeel_study::profile::Unanswered;
 use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
 use std::collections::BTreeMap;
 
@@ -52,11 +53,40 @@ fn unanswered(result: &LoadResult, timeout: Nanos) -> String {
     )
 }
 
-/// What a study found: the cells in which most requests failed, by what the server said.
+/// That no request of a study was answered at any rate.
+fn of_unanswered(plan: &PlanFile, found: &Unanswered) -> String {
+    let (used, remedy) = match found.theta_percent {
+        Some(theta) if found.is_unused() => (
+            format!("used {theta:.1} % of its CPUs meanwhile: a request takes longer than that"),
+            "raise --timeout above the time that it takes, or see what it waits for",
+        ),
+        Some(theta) => (
+            format!("used {theta:.1} % of its CPUs meanwhile"),
+            "raise --timeout, or measure lower rates (--rate)",
+        ),
+        None => (
+            "was not seen meanwhile".to_owned(),
+            "raise --timeout above the time that a request takes, or measure lower rates (--rate)",
+        ),
+    };
+    format!(
+        "none of {} requests was answered within the timeout of {} at any rate; the server {used}; {remedy}",
+        format::count(found.arrivals),
+        format::time(1e3 * plan.settings.timeout_s)
+    )
+}
+
+/// In two words how it stands with the requests of a study about which [`of_study`] has something to say.
+pub fn state(plan: &PlanFile, summary: &SummaryFile) -> Option<&'static str> {
+    of_study(plan, summary, &[])?;
+    Some(if Unanswered::of(&summary.cells).is_some() { "no answers" } else { "requests failed" })
+}
+
+/// What a study found: the cells in which most requests failed, by what the server said; or that nothing was answered at any rate.
 pub fn of_study(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Option<String> {
     let cells: Vec<&CellSummary> = summary.cells.iter().filter(|cell| has_failed(cell)).collect();
     if cells.is_empty() {
-        return None;
+        return Unanswered::of(&summary.cells).map(|found| of_unanswered(plan, &found));
     }
     let mut failed: BTreeMap<u16, u64> = BTreeMap::new();
     for (code, count) in cells.iter().flat_map(|cell| &cell.counts.failed) {
@@ -150,6 +180,29 @@ mod tests {
         );
         let most = found(&load(1, &[(1213, 2)])).unwrap();
         assert!(most.starts_with("2 of 3 requests failed, 2 times error 1213;"), "{most}");
+    }
+
+    #[test]
+    fn a_study_without_any_answer_is_a_finding_that_names_the_timeout_and_no_lower_rate_beside_an_unused_server()
+     {
+        let mut fixture = fixture::demo();
+        fixture.plan.settings.timeout_s = 0.05;
+        for cell in &mut fixture.summary.cells {
+            (cell.counts.completed, cell.counts.timed_out) = (0, cell.counts.arrivals);
+            (cell.counts.unsent, cell.theta_percent.mean) = (0, 0.4);
+        }
+        let found = |fixture: &fixture::Fixture| of_study(&fixture.plan, &fixture.summary, &fixture.runs);
+        let text = found(&fixture).unwrap();
+        assert!(
+            text.contains("within the timeout of 50.0 ms at any rate; the server used 0.4 % of its CPUs"),
+            "{text}"
+        );
+        assert!(text.contains("raise --timeout above") && !text.contains("lower rates"), "{text}");
+        assert_eq!(state(&fixture.plan, &fixture.summary), Some("no answers"));
+        fixture.summary.cells[5].theta_percent.mean = 97.0;
+        assert!(found(&fixture).unwrap().contains("lower rates"));
+        fixture.summary.cells[0].counts.completed = 1;
+        assert_eq!(found(&fixture), None);
     }
 
     #[test]

@@ -26,6 +26,7 @@ fn figure(code: &str) -> Option<(&'static str, Worse)> {
         "measured-again" => ("set_aside", More),
         "throttled" => ("held_by_quota_percent", More),
         "queue-unstable" => ("growth", More),
+        "nothing-answered" => ("arrivals", More),
         "lower-bound" => ("timed_out", More),
         "backlog-at-end" => ("requests", More),
         "failures" => ("failed", More),

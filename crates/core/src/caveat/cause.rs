@@ -13,7 +13,7 @@ pub struct Cause {
 }
 
 /// All known causes. A caveat of none of them is a cause of its own, with the remedy of its own text.
-pub const CAUSES: [Cause; 11] = [
+pub const CAUSES: [Cause; 12] = [
     Cause {
         name: "The generator was late",
         codes: &[
@@ -42,6 +42,11 @@ pub const CAUSES: [Cause; 11] = [
         codes: &[&["throttled"]],
         remedy: "Lift the quota of its control group (cpu.max, cpu.cfs_quota_us), set the governor to performance, and mend \
                  the cooling; or take the figures for those of a server with these limits.",
+    },
+    Cause {
+        name: "Nothing was answered in time",
+        codes: &[&["nothing-answered"]],
+        remedy: "Raise --timeout above the time that a request takes, or see what requests wait for at the server.",
     },
     Cause {
         name: "More than the server carries",

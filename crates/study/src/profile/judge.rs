@@ -63,15 +63,23 @@ pub(super) fn caveats(
     let no_status = seen
         .is_none_or(|seen| seen.server.status.is_none())
         .then(|| Caveat::not_available("status of the server"));
+    let theta = run.theta.as_ref().map(|theta| theta.total_percent);
+    let unanswered = Caveat::unanswered(counts.completed, counts.arrivals, theta);
+    // A server that has nothing to do is not helped by a lower rate.
+    let overload = match unanswered {
+        Some(_) => [unanswered, None, None],
+        None => [
+            Caveat::stability(stability),
+            Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
+            Caveat::backlog(load.backlog_at_end, counts.arrivals),
+        ],
+    };
     let found = [
         lag,
         lag_tail,
         session_wait,
         Caveat::generator(busiest_percent(load)),
-        Caveat::stability(stability),
-        Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
         Caveat::failures(&errors, counts.arrivals),
-        Caveat::backlog(load.backlog_at_end, counts.arrivals),
         Caveat::reconnects(load.reconnects),
         run.steal_percent().and_then(Caveat::steal),
         run.other_load_percent.and_then(Caveat::other_load),
@@ -80,7 +88,7 @@ pub(super) fn caveats(
         unseen,
         no_status,
     ];
-    found.into_iter().flatten().collect()
+    overload.into_iter().chain(found).flatten().collect()
 }
 
 fn throttled(around: &NeighboursRecord) -> Option<Caveat> {
