@@ -1,9 +1,12 @@
-//! Requests that mostly fail: a finding that is told before any figure, since what was measured is mostly errors.
+//! Requests that mostly fail, or of which none is answered: a finding that is told before any figure, since what was measured
+//! is errors or nothing.
 
 use crate::caveats::cell_name;
 use crate::format;
+use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{FailedBy, most_failed};
-use evenkeel_lab::load::Counts;
+use evenkeel_lab::load::LoadResult;
+use evenkeel_study::profile::Unanswered;
 use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
 use std::collections::BTreeMap;
 
@@ -14,17 +17,76 @@ const FULL: [u16; 2] = [1040, 1203];
 /// More names than this are counted only.
 const NAMED: usize = 6;
 
-/// What a load found; `None` where most requests did not fail.
-pub fn of_load(counts: &Counts, texts: &BTreeMap<u16, String>) -> Option<String> {
+/// What a load found whose requests were given up after `timeout`; `None` where some were answered and most did not fail.
+pub fn of_load(result: &LoadResult, timeout: Nanos) -> Option<String> {
+    let (counts, texts) = (&result.counts, &result.error_texts);
     let failed = counts.failed.values().sum();
-    most_failed(failed, counts.arrivals).then(|| sentence(failed, counts.arrivals, "", &counts.failed, texts))
+    if most_failed(failed, counts.arrivals) {
+        return Some(sentence(failed, counts.arrivals, "", &counts.failed, texts));
+    }
+    // Who stops a load did not wait for its answers.
+    let none = counts.arrivals > 0 && counts.completed == 0 && !result.stopped;
+    none.then(|| unanswered(result, timeout))
 }
 
-/// What a study found: the cells in which most requests failed, by what the server said.
+/// That no request was answered, what became of each, and whether the server answers at all.
+fn unanswered(result: &LoadResult, timeout: Nanos) -> String {
+    let counts = &result.counts;
+    let (timed_out, unsent) = (format::count(counts.timed_out), format::count(counts.unsent));
+    let errors = FailedBy::words(&FailedBy::all(&counts.failed, &result.error_texts));
+    let ends = [
+        (counts.timed_out > 0).then(|| format!("{timed_out} timed out")),
+        (counts.unsent > 0).then(|| format!("{unsent} were never sent, since no session became free")),
+        (!errors.is_empty()).then_some(errors),
+    ];
+    let why = match result.heard {
+        0 => {
+            "the server does not answer: no session got a byte from it; see whether it runs, and what its log says"
+        }
+        _ => "the server answers, but later; raise --timeout above the time that a request takes",
+    };
+    format!(
+        "none of {} requests was answered within the timeout of {} ({}); {why}",
+        format::count(counts.arrivals),
+        format::time(timeout.as_millis_f64()),
+        ends.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// That no request of a study was answered at any rate.
+fn of_unanswered(plan: &PlanFile, found: &Unanswered) -> String {
+    let (used, remedy) = match found.theta_percent {
+        Some(theta) if found.is_unused() => (
+            format!("used {theta:.1} % of its CPUs meanwhile: a request takes longer than that"),
+            "raise --timeout above the time that it takes, or see what it waits for",
+        ),
+        Some(theta) => (
+            format!("used {theta:.1} % of its CPUs meanwhile"),
+            "raise --timeout, or measure lower rates (--rate)",
+        ),
+        None => (
+            "was not seen meanwhile".to_owned(),
+            "raise --timeout above the time that a request takes, or measure lower rates (--rate)",
+        ),
+    };
+    format!(
+        "none of {} requests was answered within the timeout of {} at any rate; the server {used}; {remedy}",
+        format::count(found.arrivals),
+        format::time(1e3 * plan.settings.timeout_s)
+    )
+}
+
+/// In two words how it stands with the requests of a study about which [`of_study`] has something to say.
+pub fn state(plan: &PlanFile, summary: &SummaryFile) -> Option<&'static str> {
+    of_study(plan, summary, &[])?;
+    Some(if Unanswered::of(&summary.cells).is_some() { "no answers" } else { "requests failed" })
+}
+
+/// What a study found: the cells in which most requests failed, by what the server said; or that nothing was answered at any rate.
 pub fn of_study(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Option<String> {
     let cells: Vec<&CellSummary> = summary.cells.iter().filter(|cell| has_failed(cell)).collect();
     if cells.is_empty() {
-        return None;
+        return Unanswered::of(&summary.cells).map(|found| of_unanswered(plan, &found));
     }
     let mut failed: BTreeMap<u16, u64> = BTreeMap::new();
     for (code, count) in cells.iter().flat_map(|cell| &cell.counts.failed) {
@@ -68,26 +130,79 @@ fn sentence(
 mod tests {
     use super::*;
     use crate::fixture;
+    use evenkeel_lab::load::{Counts, nothing_measured};
 
-    fn counts(completed: u64, failed: &[(u16, u64)]) -> Counts {
+    fn load(completed: u64, failed: &[(u16, u64)]) -> LoadResult {
         let arrivals = completed + failed.iter().map(|(_, count)| count).sum::<u64>();
-        Counts { arrivals, completed, failed: failed.iter().copied().collect(), ..Counts::default() }
+        let counts =
+            Counts { arrivals, completed, failed: failed.iter().copied().collect(), ..Counts::default() };
+        LoadResult { counts, ..nothing_measured() }
+    }
+
+    fn found(load: &LoadResult) -> Option<String> {
+        of_load(load, Nanos::from_millis(250))
+    }
+
+    #[test]
+    fn a_load_none_of_whose_requests_is_answered_is_a_finding_that_names_the_timeout() {
+        let unanswered = |timed_out, unsent, heard| {
+            let arrivals = timed_out + unsent;
+            let counts = Counts { arrivals, timed_out, unsent, ..Counts::default() };
+            LoadResult { counts, heard, ..nothing_measured() }
+        };
+        assert_eq!(
+            found(&unanswered(1_200, 0, 40)).as_deref(),
+            Some(
+                "none of 1,200 requests was answered within the timeout of 250 ms (1,200 timed out); the server \
+                 answers, but later; raise --timeout above the time that a request takes"
+            )
+        );
+        let silent = found(&unanswered(16, 244, 0)).unwrap();
+        assert!(
+            silent.contains("(16 timed out, 244 were never sent, since no session became free)"),
+            "{silent}"
+        );
+        assert!(silent.contains("the server does not answer") && !silent.contains("--timeout"), "{silent}");
+        assert_eq!(found(&LoadResult { stopped: true, ..unanswered(16, 244, 0) }), None);
     }
 
     #[test]
     fn a_load_most_of_whose_requests_fail_is_a_finding_with_the_servers_words() {
         let texts = BTreeMap::from([(1146, "Table 'shop.item' doesn't exist".to_owned())]);
-        assert_eq!(of_load(&counts(50, &[(1146, 50)]), &texts), None);
-        assert_eq!(of_load(&counts(0, &[]), &texts), None);
+        assert_eq!(found(&load(50, &[(1146, 50)])), None);
+        assert_eq!(found(&load(0, &[])), None);
         assert_eq!(
-            of_load(&counts(0, &[(1146, 1_500)]), &texts).as_deref(),
+            found(&LoadResult { error_texts: texts, ..load(0, &[(1146, 1_500)]) }).as_deref(),
             Some(
                 "all 1,500 requests failed, 1500 times error 1146 “Table 'shop.item' doesn't exist”; figures of errors \
                  say nothing of the statements"
             )
         );
-        let most = of_load(&counts(1, &[(1213, 2)]), &texts).unwrap();
+        let most = found(&load(1, &[(1213, 2)])).unwrap();
         assert!(most.starts_with("2 of 3 requests failed, 2 times error 1213;"), "{most}");
+    }
+
+    #[test]
+    fn a_study_without_any_answer_is_a_finding_that_names_the_timeout_and_no_lower_rate_beside_an_unused_server()
+     {
+        let mut fixture = fixture::demo();
+        fixture.plan.settings.timeout_s = 0.05;
+        for cell in &mut fixture.summary.cells {
+            (cell.counts.completed, cell.counts.timed_out) = (0, cell.counts.arrivals);
+            (cell.counts.unsent, cell.theta_percent.mean) = (0, 0.4);
+        }
+        let found = |fixture: &fixture::Fixture| of_study(&fixture.plan, &fixture.summary, &fixture.runs);
+        let text = found(&fixture).unwrap();
+        assert!(
+            text.contains("within the timeout of 50.0 ms at any rate; the server used 0.4 % of its CPUs"),
+            "{text}"
+        );
+        assert!(text.contains("raise --timeout above") && !text.contains("lower rates"), "{text}");
+        assert_eq!(state(&fixture.plan, &fixture.summary), Some("no answers"));
+        fixture.summary.cells[5].theta_percent.mean = 97.0;
+        assert!(found(&fixture).unwrap().contains("lower rates"));
+        fixture.summary.cells[0].counts.completed = 1;
+        assert_eq!(found(&fixture), None);
     }
 
     #[test]

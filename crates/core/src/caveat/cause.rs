@@ -13,7 +13,7 @@ pub struct Cause {
 }
 
 /// All known causes. A caveat of none of them is a cause of its own, with the remedy of its own text.
-pub const CAUSES: [Cause; 11] = [
+pub const CAUSES: [Cause; 12] = [
     Cause {
         name: "The generator was late",
         codes: &[
@@ -44,6 +44,11 @@ pub const CAUSES: [Cause; 11] = [
                  the cooling; or take the figures for those of a server with these limits.",
     },
     Cause {
+        name: "Nothing was answered in time",
+        codes: &[&["nothing-answered"]],
+        remedy: "Raise --timeout above the time that a request takes, or see what requests wait for at the server.",
+    },
+    Cause {
         name: "More than the server carries",
         codes: &[&["queue-unstable"], &["lower-bound"], &["backlog-at-end"]],
         remedy: "Take these rates for where the server ends; for how it answers, measure lower ones (--rate).",
@@ -55,7 +60,7 @@ pub const CAUSES: [Cause; 11] = [
     },
     Cause {
         name: "Runs are short",
-        codes: &[&["few-independent-batches"], &["stability-unknown"], &["stopped-early"]],
+        codes: &[&["few-independent-batches"], &["stability-unknown"], &["stopped-early"], &["no-arrivals"]],
         remedy: "Measure for longer (--duration).",
     },
     Cause {

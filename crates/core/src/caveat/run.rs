@@ -3,7 +3,7 @@
 use super::Severity::{Doubt, Note};
 use super::{
     BACKLOG_ALWAYS_TOLERATED, BACKLOG_SHARE_MAX, Caveat, FAILURES_NOTED, FailedBy, GIVEN_UP_MAX,
-    INDEPENDENT_BATCHES_MIN, plural, share,
+    INDEPENDENT_BATCHES_MIN, UNUSED_THETA_MAX, plural, share,
 };
 use crate::stability::{Instability, Stability};
 use crate::statistics::BatchMeans;
@@ -17,6 +17,17 @@ impl Caveat {
             Stability::Unstable(found) => Some(unstable(&found)),
             Stability::TooShort { seconds, arrivals } => Some(too_short(seconds, arrivals)),
         }
+    }
+
+    /// Nothing was asked of the server: from the arrivals of the run.
+    pub fn no_arrivals(arrivals: u64, measured: Nanos) -> Option<Self> {
+        let text = format!(
+            "No request arrived in the {:.3} s that were measured, so that there are no figures. Measure for longer by \
+             --duration, or at a higher rate.",
+            measured.as_secs_f64()
+        );
+        (arrivals == 0)
+            .then(|| Self::new("no-arrivals", Doubt, text).with("measured_s", measured.as_secs_f64()))
     }
 
     /// Requests were under way when the measured phase ended: from how many, and the arrivals of the run.
@@ -48,6 +59,23 @@ impl Caveat {
                 .with("timed_out", timed_out as f64)
                 .with("unsent", unsent as f64)
                 .with("arrivals", arrivals as f64)
+        })
+    }
+
+    /// No request of the run was answered while the server had nothing to do: from what was completed, the arrivals, and the
+    /// utilisation in percent where it was seen.
+    pub fn unanswered(completed: u64, arrivals: u64, theta: Option<f64>) -> Option<Self> {
+        let theta = theta.filter(|theta| *theta < UNUSED_THETA_MAX)?;
+        let text = format!(
+            "None of {} was answered in time while the server used {theta:.1} % of its CPUs; it is not overloaded, but what \
+             it is asked for takes longer. Raise --timeout above the time that a request takes, or see what requests wait for.",
+            plural(arrivals, "request", "requests")
+        );
+        (completed == 0 && arrivals > 0).then(|| {
+            Self::new("nothing-answered", Doubt, text)
+                .with("arrivals", arrivals as f64)
+                .with("theta_percent", theta)
+                .with("unused_percent", UNUSED_THETA_MAX)
         })
     }
 

@@ -25,6 +25,8 @@ pub(super) fn all() -> Vec<Caveat> {
         Caveat::other_load(7.0).unwrap(),
         Caveat::throttled(Some(40.0), Some(0.5), Some(3), Some(55.0)).unwrap(),
         Caveat::backlog(90, 3_000).unwrap(),
+        Caveat::unanswered(0, 300, Some(0.4)).unwrap(),
+        Caveat::no_arrivals(0, Nanos::from_millis(100)).unwrap(),
         Caveat::lower_bound(3, 0, 3_000).unwrap(),
         Caveat::failures(&failed(1), 3_000).unwrap(),
         Caveat::page_cache("fsync"),

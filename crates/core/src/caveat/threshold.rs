@@ -83,6 +83,10 @@ pub const FIRST_REPEAT_SHARE: f64 = 0.05;
 /// about the statements.
 pub const FAILURES_FOUND: f64 = 0.5;
 
+/// Utilisation in percent below which a server that answers nothing is not overloaded: what it is asked for takes longer than anybody
+/// waits, or waits itself.
+pub const UNUSED_THETA_MAX: f64 = 10.0;
+
 /// Share of the arrivals up to which failures are a note: they cannot move the mean by more than that, unless
 /// they are very slow.
 pub const FAILURES_NOTED: f64 = 0.001;

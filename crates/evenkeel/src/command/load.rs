@@ -47,7 +47,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     })?;
     drop(view);
     let caveats: Vec<Caveat> = fewer.into_iter().chain(load_caveats(&plan, &result)).collect();
-    let finding = failed::of_load(&result.counts, &result.error_texts);
+    let finding = failed::of_load(&result, plan.timeout);
     match args.json {
         true => {
             let mut json = show::json(&plan, &result, &caveats);
@@ -60,7 +60,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             out::write(&format!("{finding}{}", show::text(&plan, &result, &caveats)))?;
         }
     }
-    let invalid = caveats.iter().any(|caveat| caveat.severity == Severity::Invalid);
+    let invalid =
+        result.counts.arrivals == 0 || caveats.iter().any(|caveat| caveat.severity == Severity::Invalid);
     Ok(match (result.stopped, finding, invalid) {
         (true, ..) => signals::exit_code(),
         // What the server said is the finding, however well the generator kept its schedule.

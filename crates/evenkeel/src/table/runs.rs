@@ -165,15 +165,17 @@ fn state(study: &ListedStudy) -> Place {
         _ if study.published.as_ref().is_some_and(|published| published.runs == published.planned) => {
             Place::new("complete", Ink::Good)
         }
-        Some(summary) if has_failed(study.plan.as_ref(), summary) => Place::new("requests failed", Ink::Bad),
+        Some(summary) if failing(study.plan.as_ref(), summary).is_some() => {
+            Place::new(failing(study.plan.as_ref(), summary).unwrap_or_default(), Ink::Bad)
+        }
         Some(summary) if !summary.valid => Place::new("not valid", Ink::Bad),
         Some(summary) if summary.complete => Place::new("complete", Ink::Good),
         _ => Place::new("unfinished", Ink::Doubt),
     }
 }
 
-fn has_failed(plan: Option<&PlanFile>, summary: &SummaryFile) -> bool {
-    plan.is_some_and(|plan| failed::of_study(plan, summary, &[]).is_some())
+fn failing(plan: Option<&PlanFile>, summary: &SummaryFile) -> Option<&'static str> {
+    failed::state(plan?, summary)
 }
 
 #[cfg(test)]

@@ -138,3 +138,35 @@ fn explain_shows_the_error_of_a_statement_and_goes_on_with_the_others() {
     let (code, text) = server.run(&["explain"], &fine, &[]);
     assert_eq!(code, Some(0), "{text}");
 }
+
+#[test]
+fn a_profile_without_one_answer_is_a_finding_about_the_timeout_and_gives_no_bound() {
+    let server = Server::up();
+    let slow = server.workload("slow", &[("slow", "SELECT SLEEP(1)")]);
+    let short = [
+        "--rate",
+        "20,40",
+        "--whole-sweep",
+        "--repeats",
+        "3",
+        "--duration",
+        "2s",
+        "--warm-up",
+        "0s",
+        "--timeout",
+        "50ms",
+        "--no-reset",
+    ];
+    let (code, text) = server.run(&["profile"], &slow, &short);
+    assert_eq!(code, Some(1), "{text}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.starts_with("finding: none of "), "{text}");
+    assert!(
+        text.contains("within the timeout of 50.0 ms at any rate") && text.contains("--timeout"),
+        "{text}"
+    );
+    for wrong in ["carries at most", "lower ones", "lower rate"] {
+        assert!(!text.contains(wrong), "{wrong} in {text}");
+    }
+    assert!(text.contains("No bound can be given for slow: no request was answered"), "{text}");
+}

@@ -1,8 +1,9 @@
 //! A server that lets everybody in and never answers one statement, as one does that waits for a lock.
 
-use crate::cli::command;
+use crate::cli::{command, evenkeel};
 use crate::guard::server::Server;
 use crate::patience::found;
+use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,14 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// The statement that never gets to the server.
-const LOST: &[u8] = b"SHOW GLOBAL VARIABLES";
+/// A statement that never gets to the server.
+const LOST: &str = "SHOW GLOBAL VARIABLES";
 
-/// Passes bytes on until that statement comes, and says that it came; the connection stays open.
-fn pass(mut from: TcpStream, mut to: TcpStream, came: &AtomicBool) {
+/// Passes bytes on until the statement `lost` comes, and says that it came; the connection stays open.
+fn pass(mut from: TcpStream, mut to: TcpStream, lost: &str, came: &AtomicBool) {
     let mut bytes = [0; 16 << 10];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        if bytes[..count].windows(LOST.len()).any(|window| window == LOST) {
+        if bytes[..count].windows(lost.len()).any(|window| window == lost.as_bytes()) {
             came.store(true, Ordering::Relaxed);
         } else if to.write_all(&bytes[..count]).is_err() {
             break;
@@ -28,7 +29,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, came: &AtomicBool) {
 }
 
 /// An address by which a server is reached, but for that statement.
-fn way(server: String, came: &Arc<AtomicBool>) -> String {
+fn way(server: String, lost: &'static str, came: &Arc<AtomicBool>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address").to_string();
     let came = Arc::clone(came);
@@ -37,8 +38,8 @@ fn way(server: String, came: &Arc<AtomicBool>) -> String {
             let Ok(server) = TcpStream::connect(&server) else { return };
             let (asks, answers) = (client.try_clone().expect("it"), server.try_clone().expect("it"));
             let (one, other) = (Arc::clone(&came), Arc::clone(&came));
-            thread::spawn(move || pass(asks, server, &one));
-            thread::spawn(move || pass(answers, client, &other));
+            thread::spawn(move || pass(asks, server, lost, &one));
+            thread::spawn(move || pass(answers, client, lost, &other));
         }
     });
     address
@@ -51,7 +52,7 @@ fn a_load_ends_at_sigterm_while_the_server_says_nothing_to_its_own_connection() 
     fs::write(&workload, "name = \"one\"\n[[statement]]\nname = \"one\"\nsql = \"SELECT 1\"\n")
         .expect("a file");
     let came = Arc::new(AtomicBool::new(false));
-    let url = format!("mysql://app@{}/shop", way(server.address(), &came));
+    let url = format!("mysql://app@{}/shop", way(server.address(), LOST, &came));
     let mut load = command(&server.file("home"), &["-q", "load", &url, "--rate", "10", "--workload"]);
     let load = load.arg(&workload).stdout(Stdio::null()).stderr(Stdio::null());
     let mut load = load.spawn().expect("the binary can be started");
@@ -60,4 +61,41 @@ fn a_load_ends_at_sigterm_while_the_server_says_nothing_to_its_own_connection() 
     assert!(told.success());
     let status = found("the end of the load", || load.try_wait().expect("a child"));
     assert_eq!(status.code(), Some(143), "{status}");
+}
+
+/// A load through a server that answers everything but its statement, or that answers it too late: exit code, text and JSON.
+fn unanswered(server: &Server, url: &str, sql: &str) -> (String, Value) {
+    let workload = server.file("late.toml");
+    let text = format!("name = \"late\"\n[[statement]]\nname = \"late\"\nsql = \"{sql}\"\n");
+    fs::write(&workload, text).expect("a file");
+    let load = ["load", url, "--rate", "40", "--timeout", "200ms", "--duration", "1s", "--warm-up", "200ms"];
+    let load =
+        [&load[..], &["--workload", workload.to_str().expect("UTF-8"), "--max-sessions", "4"]].concat();
+    let told = evenkeel(&server.file("home"), &load);
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert_eq!(told.status.code(), Some(1), "{text}");
+    let told = evenkeel(&server.file("home"), &[&load[..], &["--json"]].concat());
+    assert_eq!(told.status.code(), Some(1));
+    (text, serde_json::from_slice(&told.stdout).expect("JSON"))
+}
+
+#[test]
+fn a_load_that_gets_no_answer_is_a_finding_that_blames_neither_the_pool_nor_nobody() {
+    let server = Server::up(&[]);
+    let came = Arc::new(AtomicBool::new(false));
+    let hole = format!("mysql://app@{}/shop", way(server.address(), "SELECT 17", &came));
+    let late = format!("mysql://app@{}/shop", server.address());
+    for (url, sql, why) in [
+        (&hole, "SELECT 17", "the server does not answer: no session got a byte"),
+        (&late, "SELECT SLEEP(1)", "the server answers, but later; raise --timeout"),
+    ] {
+        let (text, json) = unanswered(&server, url, sql);
+        let first = text.lines().next().unwrap_or_default();
+        assert!(first.starts_with("finding: none of ") && first.contains(why), "{text}");
+        assert!(first.contains("within the timeout of 200 ms ("), "{text}");
+        assert!(text.contains("tau ≥ ") && text.contains("max ≥ ") && !text.contains("the pool's"), "{text}");
+        assert!(json["finding"].as_str().is_some_and(|text| text.contains(why)), "{json}");
+        let share = json["session_wait_share"].as_f64();
+        assert!(share.is_none_or(|share| share <= 1.0), "{json}");
+    }
 }

@@ -82,6 +82,7 @@ pub(super) struct Recorder {
     steps: Vec<Series>,
     rolled_back: u64,
     tried_again: u64,
+    heard: u64,
     error_texts: BTreeMap<u16, String>,
     log: Option<LogSender>,
     /// Not yet counted.
@@ -112,6 +113,7 @@ impl Recorder {
             steps: series(workload.steps().len()),
             rolled_back: 0,
             tried_again: 0,
+            heard: 0,
             error_texts: BTreeMap::new(),
             log,
             ends: Vec::with_capacity(BATCH),
@@ -183,6 +185,11 @@ impl Recorder {
     /// The client of a measured request went on after an error.
     pub fn tried_again(&mut self) {
         self.tried_again += 1;
+    }
+
+    /// Bytes of the server came, to whichever request.
+    pub fn heard(&mut self, now: Nanos) {
+        self.heard += u64::from(now >= self.start);
     }
 
     /// A request that arrived in the measured phase ended.
@@ -351,6 +358,7 @@ impl Recorder {
             error_texts: self.error_texts,
             sessions_max: 0,
             reconnects: 0,
+            heard: self.heard,
             backlog_at_end: 0,
             cpu: Nanos::ZERO,
             cpu_busiest: Nanos::ZERO,

@@ -118,6 +118,9 @@ pub struct LoadResult {
     pub sessions_max: u32,
     /// Connections opened again after a loss.
     pub reconnects: u64,
+    /// Times that the server was heard from in the measured phase or the drain, answers to requests that were given up
+    /// among them. Where it is 0 the server does not answer at all.
+    pub heard: u64,
     /// Arrived and not ended at the end of the measured phase.
     pub backlog_at_end: u64,
     /// CPU time of the load threads in the measured phase.
@@ -155,6 +158,7 @@ pub fn nothing_measured() -> LoadResult {
         error_texts: BTreeMap::new(),
         sessions_max: 0,
         reconnects: 0,
+        heard: 0,
         backlog_at_end: 0,
         cpu: Nanos::ZERO,
         cpu_busiest: Nanos::ZERO,

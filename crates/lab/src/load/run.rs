@@ -275,6 +275,7 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
     }
     total.sessions_max += part.sessions_max;
     total.reconnects += part.reconnects;
+    total.heard += part.heard;
     total.carried_over += part.carried_over;
     total.cpu += part.cpu;
     total.cpu_busiest = total.cpu_busiest.max(part.cpu_busiest);

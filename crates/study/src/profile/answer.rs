@@ -1,6 +1,7 @@
 //! What all runs of a group say about what is carried, as bounds.
 
 use super::judge::REFUSALS;
+use super::unanswered::Unanswered;
 use crate::store::format::{
     BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile, Severity,
     Verdict, WorkRecord,
@@ -54,13 +55,16 @@ fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: u
     let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
     let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
     let p95 = p95(cells, series, &answer.carried);
+    // Requests that nobody waits for long enough say nothing of a server that has nothing to do.
+    let unanswered = Unanswered::of(cells.iter().filter(|cell| cell.series == series));
+    let tells = !unanswered.is_some_and(|found| found.is_unused());
     BoundsRecord {
         at_least_per_s: answer.carried.at_least,
         seen_at_per_s: answer.carried.seen_at,
         p95_below_ms: p95.map(|(_, below)| below),
         p95_at_per_s: p95.map(|(rate, _)| rate),
-        at_most_per_s: answer.carried.at_most,
-        by_itself_per_s: answer.alone.map(|alone| range(alone.range)),
+        at_most_per_s: answer.carried.at_most.filter(|_| tells),
+        by_itself_per_s: answer.alone.filter(|_| tells).map(|alone| range(alone.range)),
         by_itself_from: answer.alone.map_or_else(String::new, |alone| way(&alone).to_owned()),
         by_itself_coverage_percent: answer.alone.map(|alone| 100.0 * alone.coverage),
         work: work(&valid, capacity(&valid)),

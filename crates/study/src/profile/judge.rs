@@ -63,15 +63,23 @@ pub(super) fn caveats(
     let no_status = seen
         .is_none_or(|seen| seen.server.status.is_none())
         .then(|| Caveat::not_available("status of the server"));
+    let theta = run.theta.as_ref().map(|theta| theta.total_percent);
+    let unanswered = Caveat::unanswered(counts.completed, counts.arrivals, theta);
+    // A server that has nothing to do is not helped by a lower rate.
+    let overload = match unanswered {
+        Some(_) => [unanswered, None, None],
+        None => [
+            Caveat::stability(stability),
+            Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
+            Caveat::backlog(load.backlog_at_end, counts.arrivals),
+        ],
+    };
     let found = [
         lag,
         lag_tail,
         session_wait,
         Caveat::generator(busiest_percent(load)),
-        Caveat::stability(stability),
-        Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
         Caveat::failures(&errors, counts.arrivals),
-        Caveat::backlog(load.backlog_at_end, counts.arrivals),
         Caveat::reconnects(load.reconnects),
         run.steal_percent().and_then(Caveat::steal),
         run.other_load_percent.and_then(Caveat::other_load),
@@ -80,7 +88,7 @@ pub(super) fn caveats(
         unseen,
         no_status,
     ];
-    found.into_iter().flatten().collect()
+    overload.into_iter().chain(found).flatten().collect()
 }
 
 fn throttled(around: &NeighboursRecord) -> Option<Caveat> {
@@ -92,6 +100,7 @@ fn throttled(around: &NeighboursRecord) -> Option<Caveat> {
 pub fn load_caveats(plan: &LoadPlan, load: &LoadResult) -> Vec<Caveat> {
     let counts = &load.counts;
     let found = [
+        Caveat::no_arrivals(counts.arrivals, load.measured).filter(|_| !load.stopped),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
         Caveat::failures(&FailedBy::all(&counts.failed, &load.error_texts), counts.arrivals),
         Caveat::backlog(load.backlog_at_end, counts.arrivals),
@@ -108,7 +117,9 @@ fn generator_caveats(load: &LoadResult) -> [Option<Caveat>; 3] {
     let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
     let (lag, tau) = (times(&load.lag, None), nanos(response.mean_ms));
     let lag = lag.measured();
+    // Where nothing was answered sessions are held by requests without an answer, and no pool is to blame.
     let wait = times(&load.session_wait, None).mean_over_ms(load.counts.arrivals);
+    let wait = wait.filter(|_| load.counts.completed > 0).map(|wait| wait.min(response.mean_ms));
     [
         lag.and_then(|lag| Caveat::lag(nanos(lag.mean_ms), tau)),
         lag.and_then(|lag| Caveat::lag_tail(nanos(lag.p99_ms), nanos(response.p99_ms))),

@@ -38,6 +38,7 @@ mod spec;
 mod stretch;
 mod summary;
 mod turns;
+mod unanswered;
 mod watch;
 
 pub use answer::overload_throughputs;
@@ -56,3 +57,4 @@ pub use server::{COUNTERS_PER_REQUEST, server_measures};
 pub use site::recover;
 pub use spec::{Budget, Place, PoolSize, Reset, SeriesSpec, SiteSpec, StudySpec, writes};
 pub use summary::summarise;
+pub use unanswered::Unanswered;

@@ -20,6 +20,8 @@ pub(super) struct Findings<'a> {
     pub limit: &'a TrustLimit,
     /// Names of the runs that are left out of the bounds.
     pub left_out: &'a [String],
+    /// Where nothing was answered at any rate, with the server unused: nothing says what is carried.
+    pub unanswered: bool,
     /// Whether anything is measured.
     pub is_measured: bool,
 }
@@ -85,6 +87,10 @@ impl Findings<'_> {
     fn no_bounds(&self, what: &str) -> String {
         let BoundsRecord { runs, left_out, .. } = *self.bounds;
         let why = match (runs, left_out) {
+            _ if self.unanswered => format!(
+                "no request was answered within the timeout of {} s at any rate, and the server had nothing to do",
+                self.plan.settings.timeout_s
+            ),
             (0, left_out) => {
                 format!("in all {left_out} runs the generator fell behind or the requests failed")
             }

@@ -4,6 +4,7 @@ use super::answer;
 use super::cells;
 use super::figures::{add_counts, estimate_record};
 use super::sentence::{Findings, trust_reason};
+use super::unanswered::Unanswered;
 use crate::store::format::{
     Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord,
     RunFile, Severity, SummaryFile, SweepRecord, Verdict,
@@ -75,6 +76,8 @@ fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec
         bounds: &bounds,
         capacity: capacity.as_ref(),
         limit: &limit,
+        unanswered: Unanswered::of(cells.iter().filter(|cell| group.contains(&cell.series)))
+            .is_some_and(|found| found.is_unused()),
         is_measured: !points.is_empty(),
     };
     HeadlineRecord {

@@ -69,7 +69,7 @@ pub struct UndisturbedRecord {
 }
 
 /// One cell over its runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellSummary {
     /// Cell number.
     pub cell: u32,

@@ -14,9 +14,9 @@ Examples:
       closed clients that order, with orders per minute; --rate 20 for 20 new orders a second instead
   evenkeel load sandbox:demo --workload tpcw.complex --ramp 50..500 --request-log requests.csv.zst
 
-Exit codes: 0 done; 1 most requests failed, and the first line says by which errors; 2 wrong
-use, or no server; 3 the measurement is not valid; 130, 143 stopped by Ctrl-C, SIGTERM, with the
-figures of the time measured.")]
+Exit codes: 0 done; 1 most requests failed, or none was answered, and the first line says by which
+errors or why; 2 wrong use, or no server; 3 the measurement is not valid, or no request arrived;
+130, 143 stopped by Ctrl-C, SIGTERM, with the figures of the time measured.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database or sandbox:NAME
     #[arg(value_name = "URL")]

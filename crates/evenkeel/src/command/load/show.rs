@@ -9,9 +9,10 @@ use evenkeel_study::store::Caveats;
 use evenkeel_study::store::format::{KindRecord, TimesRecord};
 use std::fmt::Write as _;
 
-fn throughput(result: &LoadResult) -> f64 {
+/// Completions per second; none where nothing was asked for.
+fn throughput(result: &LoadResult) -> Option<f64> {
     let completed: u64 = result.intervals.iter().map(|interval| interval.completed).sum();
-    completed as f64 / result.measured.as_secs_f64().max(1e-9)
+    (result.counts.arrivals > 0).then(|| completed as f64 / result.measured.as_secs_f64().max(1e-9))
 }
 
 /// The run as one object.
@@ -49,18 +50,28 @@ pub fn text(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> String 
         "{} arrivals = {} completed + {failed} failed + {} timed out + {} unsent",
         counts.arrivals, counts.completed, counts.timed_out, counts.unsent
     );
-    let _ =
-        writeln!(text, "throughput {}  sessions {}", format::rate(throughput(result)), result.sessions_max);
+    let _ = writeln!(
+        text,
+        "throughput {}  sessions {}",
+        throughput(result).map_or_else(|| "-".to_owned(), format::rate),
+        result.sessions_max
+    );
     text.push_str(&orders(result));
+    // What was given up would have taken longer than it had.
+    let is_bound = counts.timed_out + counts.unsent > 0;
+    let time_of = |times: &TimesRecord, of: fn(&TimesRecord) -> f64| match times.measured() {
+        Some(_) if is_bound => format!("≥ {}", time(times, of)),
+        _ => time(times, of),
+    };
     let _ = writeln!(
         text,
         "tau {}  p50 {}  p95 {}  p99 {}  p99.9 {}  max {}",
-        time(&response, |times| times.mean_ms),
-        time(&response, |times| times.p50_ms),
-        time(&response, |times| times.p95_ms),
-        time(&response, |times| times.p99_ms),
-        time(&response, |times| times.p999_ms),
-        time(&response, |times| times.max_ms)
+        time_of(&response, |times| times.mean_ms),
+        time_of(&response, |times| times.p50_ms),
+        time_of(&response, |times| times.p95_ms),
+        time_of(&response, |times| times.p99_ms),
+        time_of(&response, |times| times.p999_ms),
+        time_of(&response, |times| times.max_ms)
     );
     let lag = times(&result.lag, None);
     let wait = Wait::of(&times(&result.session_wait, None), &response, counts.arrivals);
@@ -127,8 +138,10 @@ struct Wait {
 
 impl Wait {
     fn of(waits: &TimesRecord, response: &TimesRecord, arrivals: u64) -> Self {
-        let mean_ms = waits.mean_over_ms(arrivals);
         let tau = response.measured().map(|response| response.mean_ms).filter(|tau| *tau > 0.0);
+        let mean_ms = waits.mean_over_ms(arrivals);
+        // No wait is longer than its response, but the one is the mean of a histogram, which rounds, and the other is exact.
+        let mean_ms = mean_ms.map(|wait| tau.map_or(wait, |tau| wait.min(tau)));
         Self { mean_ms, share: mean_ms.zip(tau).map(|(wait, tau)| wait / tau) }
     }
 }

@@ -53,8 +53,8 @@ one bound can be given.
 
 Without URL a private server is started (a sandbox) and stopped afterwards; its data is kept and used again.
 
-Exit codes: 0 done; 1 most requests of a rate failed, and the first line says by which errors; 2
-wrong use, no server, or one that refuses a statement; 3 not even one bound can be given; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept.")]
+Exit codes: 0 done; 1 most requests of a rate failed, or none was answered at any rate, and the first
+line says by which errors or why; 2 wrong use, no server, or one that refuses a statement; 3 not even one bound can be given; 130, 143 stopped by Ctrl-C, SIGTERM, and finished runs are kept.")]
 pub struct Args {
     /// Servers, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE; several are interleaved
     /// and compared

@@ -98,8 +98,8 @@ fn chips(study: &Study<'_>) -> String {
     } else {
         ("doubt", format!("unfinished, {runs}"))
     }];
-    if failed::of_study(study.plan, summary, study.runs).is_some() {
-        chips.push(("bad", "requests failed".to_owned()));
+    if let Some(state) = failed::state(study.plan, summary) {
+        chips.push(("bad", state.to_owned()));
     }
     if summary.runs_done > 0 {
         chips.push(if summary.valid {

@@ -93,6 +93,7 @@ impl Worker<'_> {
 
     /// Bytes of a session.
     fn take(&mut self, slot: u32, input: &[u8], now: Nanos) {
+        self.recorder.heard(now);
         let session = &mut self.sessions[slot as usize];
         if session.state.is_opening() {
             if let Err(refusal) = self.log_in(slot, input) {
