@@ -74,7 +74,6 @@ fn unsafe_code_stands_in_os_alone() {
         let source = entry.expect("crates can be listed").path().join("src");
         let heads =
             ["lib.rs", "main.rs"].map(|name| fs::read_to_string(source.join(name)).unwrap_or_default());
-        // The study signals a process of a reset command by its number.
         let may = source.starts_with(root().join("crates/os"));
         let forbids = heads.iter().any(|head| head.contains("#![forbid(unsafe_code)]"));
         assert!(may || forbids, "{} does not forbid unsafe code", source.display());
