@@ -3,6 +3,7 @@
 mod cli;
 mod contrib;
 mod elsewhere;
+mod explain;
 mod failed;
 mod guard;
 mod guide;
