@@ -20,6 +20,12 @@ const NAP: Duration = Duration::from_millis(50);
 /// Flags of `evenkeel explain`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Each SELECT is executed six times, the first time uncounted, with parameters of its own, in a transaction that is read-only and
+rolled back, for 10 s each at most. One whose text says that it writes, waits or locks is explained and not executed, which its
+entry says: INTO OUTFILE or DUMPFILE, NEXTVAL, NEXT VALUE FOR, SETVAL, GET_LOCK, SLEEP, BENCHMARK, FOR UPDATE, LOCK IN SHARE
+MODE and the like. Of a built-in mix up to 1,000 requests are made before and rolled back, where all its tables can roll back, to
+see how often each statement is asked. A profile explains its workload likewise before it measures.
+
 Examples:
   evenkeel explain --list
   evenkeel explain sandbox:demo --workload tpcw.shopping

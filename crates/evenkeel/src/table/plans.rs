@@ -62,8 +62,11 @@ fn detail(plan: &StatementPlanRecord, look: Look) -> String {
     let width = look.width.saturating_sub(2);
     let tree: String =
         plan.plan.trim_end().lines().map(|line| format!("  {}\n", plain(&untabbed(line)))).collect();
+    let not_made = plan.not_made.as_ref().map_or_else(String::new, |why| {
+        format!("  {}\n", wrap(&plain(&format!("not measured: {why}")), width, 2))
+    });
     format!(
-        "\n{}\n  {}\n{tree}",
+        "\n{}\n  {}\n{not_made}{tree}",
         paint(&plain(&plan.statement), Ink::Strong, look.colour),
         wrap(&plan.sql, width, 2)
     )

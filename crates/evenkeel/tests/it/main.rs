@@ -4,6 +4,7 @@ mod cdr;
 mod cli;
 mod contrib;
 mod elsewhere;
+mod explain;
 mod failed;
 mod guard;
 mod guide;

@@ -4,6 +4,7 @@
 //! builds a temporary table or reads a table from end to end; write), and names the heavy hitters: each read
 //! is made a few times and its time and its rows read are set against how often the workload asks it.
 
+mod bounded;
 mod classify;
 mod effort;
 mod error;
@@ -13,12 +14,13 @@ mod plan;
 mod report;
 mod weights;
 
+pub use bounded::EXECUTION_MAX_S;
 pub use effort::Effort;
 pub use error::ExplainError;
 pub use executor::Executor;
 pub use report::{Explained, Measured, PlanReport, PlanRow, Refused};
 
-use crate::workload::sql::{self, Purpose, with_values};
+use crate::workload::sql::{self, Purpose, acts, with_values};
 use crate::workload::{Class, Parameters, Statement, Workload};
 use classify::classify;
 use evenkeel_core::random::Random;
@@ -32,7 +34,8 @@ const SAMPLES: u32 = 5;
 /// Explains every statement that has a plan (transaction control and calls have none), heaviest first: by
 /// share of the reads' work, where measured, then by rows examined.
 ///
-/// Reads are made for real. Writes are made only for a workload that does not know its weights, only in tables
+/// Reads are made for real, once and then as often as `effort` says, in transactions that cannot write and are rolled back, and for
+/// [`EXECUTION_MAX_S`] each at most; those whose text says that they write, wait or lock are only explained. Writes are made only for a workload that does not know its weights, only in tables
 /// that can roll back, and are rolled back. A statement that the server refuses does not keep it from the others. A stop
 /// ends it early, with what is explained by then.
 ///
@@ -51,6 +54,7 @@ pub fn explain(
         Some(weights) => weights,
         None => weights::count(control, &executor, workload, (effort, stop), &mut explained)?,
     };
+    bounded::limit(control)?;
     for (index, (statement, &weight)) in workload.statements().iter().zip(&weights).enumerate() {
         if stop.is_set() {
             break;
@@ -65,20 +69,28 @@ pub fn explain(
                 continue;
             }
         };
-        let is_made = report.class != Class::Write && effort.executions > 0;
+        let is_made = report.class != Class::Write && report.not_made.is_none() && effort.executions > 0;
         let mut sample = |parameters: &mut Parameters| workload.sample(index, &mut random, parameters);
-        let mut measure =
-            || measure::measure(control, &executor, (index, effort.executions), stop, &mut sample);
-        let measured = if is_made { measure() } else { Ok(None) };
+        let measure = |control: &mut Control| {
+            measure::measure(control, &executor, (index, effort.executions), stop, &mut sample)
+        };
+        let of = (statement.sql.as_str(), Purpose::Read);
+        let measured = if is_made { bounded::rolled_back(control, of, measure) } else { Ok(None) };
+        let mut not_made = report.not_made.clone();
         let measured = measured.or_else(|error| {
             if stop.is_set() {
                 return Ok(None);
             }
-            explained.refuse(error.refused(&statement.sql)?);
+            not_made = bounded::why_ended(&error);
+            if not_made.is_none() {
+                explained.refuse(error.refused(&statement.sql)?);
+            }
             Ok::<_, ExplainError>(None)
         })?;
-        explained.plans.push(PlanReport { measured, ..report });
+        explained.plans.push(PlanReport { measured, not_made, ..report });
     }
+    // A connection that is told to stop may be ended.
+    bounded::unlimit(control).or_else(|error| if stop.is_set() { Ok(()) } else { Err(error) })?;
     report::rank(&mut explained.plans);
     Ok(explained)
 }
@@ -103,7 +115,18 @@ fn explain_one(
             break;
         }
         let text = with_values(&statement.sql, &parameters);
-        let plan = read_plan(control, statement, &text)?;
+        let of = (statement.sql.as_str(), purpose);
+        let plan = bounded::rolled_back(control, of, |control| read_plan(control, statement, &text));
+        let plan = match plan {
+            Ok(plan) => plan,
+            Err(error) => {
+                let why = bounded::why_ended(&error).filter(|_| purpose == Purpose::Read).ok_or(error)?;
+                return Ok(Some(unexplained(
+                    report_on(statement, purpose, text, plan::Plan::default(), weight),
+                    why,
+                )));
+            }
+        };
         let says_something = plan.says_something();
         found = Some((text, plan));
         if says_something {
@@ -111,6 +134,16 @@ fn explain_one(
         }
     }
     Ok(found.map(|(text, plan)| report_on(statement, purpose, text, plan, weight)))
+}
+
+/// A read that the server would have to make for its plan, and that it was not let make.
+fn unexplained(report: PlanReport, why: String) -> PlanReport {
+    PlanReport {
+        class: Class::Complex,
+        reasons: vec!["executed for its plan".to_owned()],
+        not_made: Some(why),
+        ..report
+    }
 }
 
 fn report_on(
@@ -121,6 +154,7 @@ fn report_on(
     weight: f64,
 ) -> PlanReport {
     let (class, reasons) = classify(purpose, &plan);
+    let act = acts(&statement.sql).0.filter(|_| purpose == Purpose::Read);
     PlanReport {
         statement: statement.name.clone(),
         sample: text,
@@ -131,6 +165,7 @@ fn report_on(
         json: plan.json,
         weight,
         measured: None,
+        not_made: act.map(|act| format!("it has {act}")),
         share: None,
     }
 }

@@ -65,6 +65,9 @@ pub struct PlanReport {
     pub weight: f64,
     /// What executions took; only for reads.
     pub measured: Option<Measured>,
+    /// Why a read was not made and measured, or not to the end: `it has SLEEP(), which waits`. `None` of writes, and where it
+    /// was.
+    pub not_made: Option<String>,
     /// Share of the time of all measured reads, weighted.
     pub share: Option<f64>,
 }
@@ -143,6 +146,7 @@ mod tests {
             json: String::new(),
             rows_examined,
             weight,
+            not_made: None,
             measured: time.map(|time| Measured { time: Nanos(time), ..Measured::default() }),
             share: None,
         }

@@ -1,5 +1,9 @@
 //! Reads as much of a statement as is needed: its placeholders, its tables, its verb.
 
+mod acts;
+
+pub use acts::{Act, acts};
+
 use crate::workload::Value;
 
 /// A statement as the server takes it.

@@ -56,6 +56,7 @@ fn record(report: &PlanReport) -> StatementPlanRecord {
         },
         sql: report.sample.clone(),
         plan: rows(&report.rows),
+        not_made: report.not_made.clone(),
         work_share_percent: report.share.map(|share| 100.0 * share),
     }
 }
