@@ -1,10 +1,9 @@
-//! `evenkeel explain` against a server: what it executes leaves nothing behind and does not last.
+//! `evenkeel explain` against a server: what it executes leaves nothing behind, and what would last it does not execute.
 
 use crate::cli::evenkeel;
 use crate::guard::server::Server;
 use serde_json::Value;
 use std::fs;
-use std::time::{Duration, Instant};
 
 const OBJECTS: &str = "\
 CREATE TABLE shop.seen (id INT);
@@ -35,14 +34,12 @@ fn explain_leaves_nothing_behind_and_says_what_it_did_not_execute() {
     fs::write(&workload, format!("name = \"acts\"\n{statements}")).expect("a file");
     let url = format!("mysql://app@{}/shop", server.address());
     let explain = ["explain", &url, "--json", "--workload", workload.to_str().expect("UTF-8")];
-    let start = Instant::now();
     let output = evenkeel(&server.file("home"), &explain);
-    let took = start.elapsed();
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}{}", String::from_utf8_lossy(&output.stdout));
     assert_eq!(server.sql("SELECT COUNT(*) FROM shop.seen"), "0");
     assert_eq!(server.sql("SELECT NEXTVAL(shop.sq)"), "1");
-    assert!(!file.exists() && took < Duration::from_secs(5), "{took:?}");
+    assert!(!file.exists());
 
     let json: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
     for (name, why) in [
