@@ -32,7 +32,10 @@ pub fn raw(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome,
+        Err(error) => {
+            Err(io::Error::new(error.kind(), format!("cannot write the result to standard output: {error}")))
+        }
+        Ok(()) => Ok(()),
     }
 }
 
