@@ -17,6 +17,7 @@ use evenkeel_study::published::PublishedError;
 use evenkeel_study::store::StoreError;
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
 use std::process::ExitCode;
 
 /// Exit code of a finding: the command did what it was asked, and the answer is a bad one.
@@ -120,6 +121,12 @@ pub fn hint(error: &anyhow::Error) -> Option<String> {
     error.downcast_ref::<Hint>().map(ToString::to_string).or_else(|| known_hint(error))
 }
 
+/// What to do about a file system, or a device, that takes no more.
+fn full(error: &io::Error) -> Option<&'static str> {
+    let hint = "free some space where it is written, or write it elsewhere";
+    (error.kind() == io::ErrorKind::StorageFull).then_some(hint)
+}
+
 /// What the libraries' own errors know about the way out.
 fn known_hint(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
@@ -134,6 +141,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<FuseError>().and_then(FuseError::hint),
             cause.downcast_ref::<ElsewhereError>().and_then(ElsewhereError::hint),
             cause.downcast_ref::<ToolError>().and_then(ToolError::hint),
+            cause.downcast_ref::<io::Error>().and_then(full),
         ];
         let named = [
             cause.downcast_ref::<SandboxError>().and_then(SandboxError::hint),
@@ -159,6 +167,17 @@ mod tests {
         assert_eq!(
             render(&error),
             "error: connection refused\n  while: opening connection 17 of 64\n  hint: start the server\n"
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_with_the_want_of_space() {
+        let error =
+            anyhow::Error::from(io::Error::from_raw_os_error(libc::ENOSPC)).context("writing page.html");
+        let text = render(&error);
+        assert!(
+            text.contains("while: writing page.html") && text.contains("hint: free some space"),
+            "{text}"
         );
     }
 

@@ -1,8 +1,10 @@
 //! Where text goes: standard output for results, the error stream for the rest, and files that the user names.
 //!
 //! All text for a terminal comes through here, and what others wrote into it (servers, far machines, folders) cannot steer the
-//! terminal: control characters are left out, besides our own colours.
+//! terminal: control characters, and those that turn the direction of writing, are left out. Our own colours stay in what is
+//! written by [`painted`] alone, whose texts from outside are cleaned before they are painted.
 
+use crate::format::steers;
 use crate::table::INKS;
 use evenkeel_os::replace;
 use std::borrow::Cow;
@@ -15,6 +17,11 @@ pub fn write(text: &str) -> io::Result<()> {
     raw(&harmless(text))
 }
 
+/// Writes a result with colours of our own.
+pub fn painted(text: &str) -> io::Result<()> {
+    raw(&coloured(text))
+}
+
 /// Writes a line of a result.
 pub fn line(text: impl AsRef<str>) -> io::Result<()> {
     write(&format!("{}\n", text.as_ref()))
@@ -25,13 +32,21 @@ pub fn raw(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome,
+        Err(error) => {
+            Err(io::Error::new(error.kind(), format!("cannot write the result to standard output: {error}")))
+        }
+        Ok(()) => Ok(()),
     }
 }
 
 /// Says something on the error stream. One that is full or that nobody reads any more changes nothing of how a command ends.
 pub fn tell(text: &str) {
     let _ = io::stderr().lock().write_all(harmless(text).as_bytes());
+}
+
+/// Says something with colours of our own on the error stream.
+pub fn tell_painted(text: &str) {
+    let _ = io::stderr().lock().write_all(coloured(text).as_bytes());
 }
 
 /// Writes a file that the user named, whole or not at all, through a symbolic link of his. What is no file, as /dev/stdout, is
@@ -54,10 +69,22 @@ pub fn file(path: &Path, text: &str) -> io::Result<()> {
     }
 }
 
-/// The text without control characters, besides ends of lines, tabs and our own colours.
+/// Whether a character is left out of a text of several lines.
+fn is_odd(character: char) -> bool {
+    steers(character) && !matches!(character, '\n' | '\t')
+}
+
+/// The text without what steers a terminal, besides ends of lines and tabs.
 pub fn harmless(text: &str) -> Cow<'_, str> {
-    let steers = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
-    let Some(mut at) = text.find(steers) else { return text.into() };
+    match text.contains(is_odd) {
+        true => text.replace(is_odd, "").into(),
+        false => text.into(),
+    }
+}
+
+/// The same, with our own colours.
+fn coloured(text: &str) -> Cow<'_, str> {
+    let Some(mut at) = text.find(is_odd) else { return text.into() };
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
     loop {
         let (before, odd) = rest.split_at(at);
@@ -66,7 +93,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
         kept.push_str(ink);
         let length = if ink.is_empty() { odd.chars().next().map_or(0, char::len_utf8) } else { ink.len() };
         rest = &odd[length..];
-        at = match rest.find(steers) {
+        at = match rest.find(is_odd) {
             Some(at) => at,
             None => break,
         };
@@ -87,6 +114,8 @@ mod tests {
             ("\u{1b}[2J\u{1b}c\r\u{9b}31m\u{7f}", "[2Jc31m"),
             ("\u{1b}", ""),
             ("käse\u{1b}", "käse"),
+            ("\u{1b}[31mred\u{1b}[0m", "[31mred[0m"),
+            ("\u{202e}a\u{2066}b\u{200f}c\u{85}\u{feff}", "abc\u{feff}"),
             ("plain", "plain"),
         ] {
             assert_eq!(harmless(text), left, "{text:?}");
@@ -94,10 +123,15 @@ mod tests {
     }
 
     #[test]
-    fn our_own_colours_stay() {
+    fn our_own_colours_stay_where_we_paint() {
         for ink in [Ink::Strong, Ink::Soft, Ink::Good, Ink::Doubt, Ink::Bad] {
             let painted = paint("x", ink, true);
-            assert_eq!(harmless(&painted), painted);
+            assert_eq!(coloured(&painted), painted);
+        }
+        let evil = paint("a\u{1b}[32mb\u{202e}", Ink::Bad, true);
+        assert_eq!(coloured(&evil), "\u{1b}[31ma[32mb\u{1b}[0m");
+        for unpainted in ["a\u{1b}[32mb", "\u{1b}[31mfake"] {
+            assert!(!harmless(unpainted).contains('\u{1b}'));
         }
     }
 

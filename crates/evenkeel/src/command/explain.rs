@@ -71,9 +71,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     } else {
         let (plans, refused) = (&found.plans, &found.refused);
         if !plans.is_empty() || refused.is_empty() && !session.stop.is_set() {
-            out::write(&table::plans(plans, super::look()))?;
+            out::painted(&table::plans(plans, super::look()))?;
         }
-        out::write(&table::refused(refused, super::look()))?;
+        out::painted(&table::refused(refused, super::look()))?;
     }
     if session.stop.is_set() {
         return Err(Stopped("before all statements were explained".to_owned()).into());

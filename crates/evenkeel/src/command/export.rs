@@ -71,6 +71,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 fn write(args: &Args, text: &str) -> Result<()> {
     match &args.to {
         Some(path) => out::file(path, text).with_context(|| format!("writing {}", path.display())),
-        None => out::write(text).context("writing to standard output"),
+        None => Ok(out::write(text)?),
     }
 }

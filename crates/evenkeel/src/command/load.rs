@@ -73,12 +73,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// What to do, and the doubt that there are fewer sessions than were asked for.
 fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
+    let timeout = units::positive(&args.timeout, "--timeout")?;
+    let measure = units::positive(&args.duration, "--duration")?;
     let target = place::target(session, &args.target, &args.workload)?;
     let mut workload = servers::remote_workload(session, &args.workload, &target)?;
     if args.think.is_some() {
         workload = plan_think(workload);
     }
-    let timeout = units::duration(&args.timeout).context("reading --timeout")?;
     let cpus = args.generator_cpus.as_deref();
     let cpus = cpus.map(|text| units::machine_cpus(text, "--generator-cpus")).transpose()?;
     let protocol = if args.text { Protocol::Text } else { Protocol::Prepared };
@@ -89,7 +90,7 @@ fn plan(session: &Session, args: &Args) -> Result<(LoadPlan, Option<Caveat>)> {
         workload,
         arrivals,
         warm_up: units::duration(&args.warm_up).context("reading --warm-up")?,
-        measure: units::duration(&args.duration).context("reading --duration")?,
+        measure,
         drain: timeout,
         timeout,
         seed: Seed(args.seed),

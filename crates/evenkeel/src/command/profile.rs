@@ -115,7 +115,7 @@ fn recorded(argument: &str) -> String {
 /// Prints the table, writes the report, and says how it ended.
 pub(super) fn finish(session: &Session, folder: &StudyFolder, summary: &SummaryFile) -> Result<ExitCode> {
     let (plan, runs) = (folder.plan()?, folder.runs()?);
-    out::write(&table::profile(&plan, summary, &runs, super::look()))?;
+    out::painted(&table::profile(&plan, summary, &runs, super::look()))?;
     let report = super::report::write(folder)?;
     if !session.quiet {
         out::line(format!("\nreport: {}", report.display()))?;

@@ -9,6 +9,7 @@ use crate::report::{Records, compare, html};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_study::published::stored as stored_published;
 use evenkeel_study::store::StudyFolder;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -94,9 +95,13 @@ fn save(to: Option<&Path>, folder: &Path, name: &str, page: &str) -> Result<Path
         None => evenkeel_os::replace(&own, page.as_bytes()),
     };
     let to = to.map_or(own, Path::to_owned);
-    written
-        .with_context(|| format!("writing {}", to.display()))
-        .hint("name a file in a folder that you may write to, by --to")?;
+    // Of a full disk the error knows itself what to do.
+    let is_full = written.as_ref().is_err_and(|error| error.kind() == ErrorKind::StorageFull);
+    let written = written.with_context(|| format!("writing {}", to.display()));
+    match is_full {
+        true => written?,
+        false => written.hint("name a file in a folder that you may write to, by --to")?,
+    }
     Ok(to)
 }
 

@@ -43,7 +43,7 @@ fn show(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
             true => format!("{:#}\n", results(view)),
             false => published_table(view, super::look()),
         };
-        out::write(&published::view(session, &plan, &runs, shown)?)?;
+        out::painted(&published::view(session, &plan, &runs, shown)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let folder = StudyFolder::open(&path)?;
@@ -52,7 +52,7 @@ fn show(session: &Session, args: &Args, name: &str) -> Result<ExitCode> {
     if json {
         out::write(&export::json(&plan, &folder.manifest()?, &summary, &runs)?)?;
     } else {
-        out::write(&table::profile(&plan, &summary, &runs, super::look()))?;
+        out::painted(&table::profile(&plan, &summary, &runs, super::look()))?;
     }
     let is_damaged = tell_damage(&folder)?;
     Ok(if is_damaged { ExitCode::from(failure::FINDING) } else { ExitCode::SUCCESS })
@@ -68,7 +68,7 @@ fn list(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.json {
         out::line(serde_json::to_string_pretty(&studies)?)?;
     } else {
-        out::write(&table::runs(&studies, super::look()))?;
+        out::painted(&table::runs(&studies, super::look()))?;
     }
     let is_damaged = studies.iter().any(|study| study.damaged.is_some());
     Ok(if is_damaged { ExitCode::from(failure::FINDING) } else { ExitCode::SUCCESS })

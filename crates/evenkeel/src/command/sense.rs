@@ -13,7 +13,7 @@ use evenkeel_core::Nanos;
 use evenkeel_sense::far::{self, FarProbe, Wanted};
 use evenkeel_sense::machine::Machine;
 use evenkeel_site::elsewhere::{Header, LINES, Line, Reading, next_line};
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader, ErrorKind, Write};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -64,8 +64,12 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let plan = Plan::read(args)?;
     let mut probe = FarProbe::new(plan.wanted, monotonic());
-    if say(&Line::Sense(Box::new(plan.header(&probe)))).is_err() {
-        return Ok(ExitCode::SUCCESS);
+    if let (Some(_), Err(missing)) = (args.pid, probe.server()) {
+        return Err(anyhow!("{missing}"))
+            .hint("name the server's process by --pid, or its --port, or leave both out");
+    }
+    if let Err(error) = say(&Line::Sense(Box::new(plan.header(&probe)))) {
+        return over(Err(error));
     }
     let (ends, ended) = mpsc::channel();
     let asked = ends.clone();
@@ -75,8 +79,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         match ended.recv_timeout(LOOK) {
             Err(RecvTimeoutError::Timeout) if session.stop.is_set() => return Ok(signals::exit_code()),
             Err(RecvTimeoutError::Timeout) => {}
-            _ => return Ok(ExitCode::SUCCESS),
+            Ok(ended) => return over(ended),
+            Err(RecvTimeoutError::Disconnected) => return Ok(ExitCode::SUCCESS),
         }
+    }
+}
+
+/// How it ends: that nobody reads any more is no error, that what is said finds no room is one.
+fn over(said: io::Result<()>) -> Result<ExitCode> {
+    match said {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("writing readings to standard output")
+        }
+        _ => Ok(ExitCode::SUCCESS),
     }
 }
 
@@ -103,7 +118,7 @@ impl Plan {
     }
 
     /// Readings at absolute instants; one that is late leaves out those that it has missed.
-    fn say(&self, probe: &mut FarProbe, ends: &Sender<()>) {
+    fn say(&self, probe: &mut FarProbe, ends: &Sender<io::Result<()>>) {
         let begun = monotonic();
         let (mut next, mut listened) = (begun, Ok(()));
         while listened.is_ok() && self.length.is_none_or(|length| next <= begun + length) {
@@ -114,7 +129,7 @@ impl Plan {
             next += Nanos(self.every.0 * (missed + 1));
         }
         // Nobody waits where the other end was first.
-        let _ = ends.send(());
+        let _ = ends.send(listened);
     }
 
     fn header(&self, probe: &FarProbe) -> Header {
@@ -141,19 +156,21 @@ impl Plan {
 }
 
 /// Answers each `ping N` with the clock at its arrival, to the end of standard input.
-fn answer(ends: &Sender<()>) {
+fn answer(ends: &Sender<io::Result<()>>) {
+    let mut listened = Ok(());
     let mut stream = BufReader::new(io::stdin());
     while let Ok(Some(line)) = next_line(&mut stream, ASKED_BYTES_MAX) {
         let at_ns = monotonic().0;
         let Some(ping) = line.strip_prefix("ping ").and_then(|number| number.trim().parse().ok()) else {
             continue;
         };
-        if say(&Line::Pong { ping, at_ns }).is_err() {
+        listened = say(&Line::Pong { ping, at_ns });
+        if listened.is_err() {
             break;
         }
     }
     // Nobody waits where the other end was first.
-    let _ = ends.send(());
+    let _ = ends.send(listened);
 }
 
 /// A line on standard output, whole and at once.

@@ -65,7 +65,7 @@ pub fn study(
         duration,
         longest,
         warm_up: units::duration(&args.warm_up).context("reading --warm-up")?,
-        timeout: positive(&args.timeout, "--timeout")?,
+        timeout: units::positive(&args.timeout, "--timeout")?,
         sessions: match args.per_request {
             true => SessionPolicy::PerRequest { max: most },
             false => SessionPolicy::Pooled { max: most },
@@ -74,7 +74,11 @@ pub fn study(
         protocol: args.protocol,
         reset,
         theta_ceiling_percent: ceiling(args.theta_ceiling)?,
-        objective_p95: args.objective.as_deref().map(|text| positive(text, "--objective")).transpose()?,
+        objective_p95: args
+            .objective
+            .as_deref()
+            .map(|text| units::positive(text, "--objective"))
+            .transpose()?,
         tolerance: Tolerance {
             standard_error: tolerance(args.tolerance_se, "--tolerance-se")?,
             spread: tolerance(args.tolerance_spread, "--tolerance-spread")?,
@@ -149,7 +153,7 @@ fn budget(args: &Args, series: usize) -> Result<Option<Budget>> {
     let until = until
         .context("reading --until")
         .hint("write it as 5%: the width of the bounds beside their middle")?;
-    let within = args.within.as_deref().map(|text| positive(text, "--within")).transpose()?;
+    let within = args.within.as_deref().map(|text| units::positive(text, "--within")).transpose()?;
     let is_fixed =
         args.rate.is_some() || args.repeats.is_some() || args.retries.is_some() || args.whole_sweep;
     Ok(match (until, within) {
@@ -162,8 +166,8 @@ fn budget(args: &Args, series: usize) -> Result<Option<Budget>> {
 /// Of a run, and of one near saturation. Who says how long a run lasts gets runs of that length, and where the time is
 /// limited many runs tell more than long ones.
 fn lengths(args: &Args, budget: Option<Budget>) -> Result<(Nanos, Nanos)> {
-    let duration = args.duration.as_deref().map(|text| positive(text, "--duration")).transpose()?;
-    let longest = args.longest.as_deref().map(|text| positive(text, "--longest")).transpose()?;
+    let duration = args.duration.as_deref().map(|text| units::positive(text, "--duration")).transpose()?;
+    let longest = args.longest.as_deref().map(|text| units::positive(text, "--longest")).transpose()?;
     let length = duration.unwrap_or(DURATION_DEFAULT);
     let may_grow = duration.is_none() && budget.is_none_or(|budget| budget.within.is_none());
     let longest = longest.unwrap_or(if may_grow { LONGEST_DEFAULT } else { length });
@@ -172,14 +176,6 @@ fn lengths(args: &Args, budget: Option<Budget>) -> Result<(Nanos, Nanos)> {
             .hint("make it longer, or leave it out");
     }
     Ok((length, longest))
-}
-
-fn positive(text: &str, flag: &str) -> Result<Nanos> {
-    let duration = units::duration(text).with_context(|| format!("reading {flag}"))?;
-    if duration.0 == 0 {
-        return Err(anyhow::anyhow!("{flag} {text} is no time at all")).hint("write it as 250ms, 10s or 2m");
-    }
-    Ok(duration)
 }
 
 /// What is no number could not be kept in the plan.

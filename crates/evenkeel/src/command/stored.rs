@@ -46,6 +46,6 @@ pub fn damage(errors: &[StoreError]) -> Option<Damage> {
 pub fn tell_damage(folder: &StudyFolder) -> Result<bool> {
     let Some(damage) = damage(&folder.damage()?) else { return Ok(false) };
     let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
-    out::tell(&table::damage(&name, &damage, super::look_at_errors()));
+    out::tell_painted(&table::damage(&name, &damage, super::look_at_errors()));
     Ok(true)
 }

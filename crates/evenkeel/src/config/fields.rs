@@ -63,7 +63,11 @@ impl Fields {
     pub fn optional<T: FromToml>(&mut self, key: &'static str) -> Result<Option<T>> {
         self.known.push(key);
         let Some(value) = self.table.remove(key) else { return Ok(None) };
-        let found = kind(&value);
+        let found = match &value {
+            // Of the right kind, and out of its range.
+            Value::Integer(number) if T::KIND.starts_with("a whole number") => number.to_string(),
+            other => kind(other).to_owned(),
+        };
         let read = T::from_toml(value);
         read.map(Some).ok_or_else(|| anyhow!("{}: `{key}` must be {}, not {found}", self.entry, T::KIND))
     }
@@ -75,6 +79,12 @@ impl Fields {
             let hint = mistaken.map_or(String::new(), |there| format!(" (is `{there}` meant to be it?)"));
             anyhow!("{}: `{key}` is missing{hint}; set it to {}", self.entry, T::KIND)
         })
+    }
+
+    /// A limit, for which what checks it names the range: a number that is too large or too small for any stays one.
+    pub fn limit(&mut self, key: &'static str) -> Result<Option<u32>> {
+        let number = self.optional::<i64>(key)?;
+        Ok(number.map(|number| u32::try_from(number.max(0)).unwrap_or(u32::MAX)))
     }
 
     /// A duration with its unit.
@@ -215,9 +225,9 @@ impl FromToml for i64 {
 
 /// Whole numbers that cannot be negative.
 macro_rules! whole_numbers {
-    ($($number:ty),*) => {$(
+    ($($number:ty: $kind:literal),*) => {$(
         impl FromToml for $number {
-            const KIND: &'static str = "a whole number from 0 up";
+            const KIND: &'static str = $kind;
             fn from_toml(value: Value) -> Option<Self> {
                 value.as_integer()?.try_into().ok()
             }
@@ -225,7 +235,11 @@ macro_rules! whole_numbers {
     )*};
 }
 
-whole_numbers!(u32, u64, usize);
+whole_numbers!(
+    u32: "a whole number from 0 to 4294967295",
+    u64: "a whole number from 0 up",
+    usize: "a whole number from 0 up"
+);
 
 impl FromToml for PathBuf {
     const KIND: &'static str = "a text";

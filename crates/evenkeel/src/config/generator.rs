@@ -45,6 +45,12 @@ fn uniform(mut fields: Fields) -> Result<Generator> {
     let number = |value: &Toml| value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
     let generator = match (min.as_integer(), max.as_integer(), number(&min), number(&max)) {
         (Some(min), Some(max), ..) => Generator::Uniform { min, max },
+        (_, _, Some(min), Some(max)) if !(min.is_finite() && max.is_finite()) => {
+            bail!(
+                "{}: `min` is {min} and `max` is {max}; NaN and inf are no bounds, set both to numbers",
+                fields.entry()
+            )
+        }
         (_, _, Some(min), Some(max)) => Generator::UniformReal { min, max },
         _ => bail!("{}: `min` and `max` must be numbers", fields.entry()),
     };
@@ -161,7 +167,8 @@ mod tests {
             ("{ uniform = { min = 1, max = \"2\" } }", "`min` and `max` must be numbers"),
             ("{ uniform = { min = 1, max = 2, step = 1 } }", "unknown key `step`, known are `min`, `max`"),
             ("{ uniform = 5 }", "must be a table of keys, not a whole number"),
-            ("{ nurand = { a = -1, min = 1, max = 2 } }", "`a` must be a whole number from 0 up"),
+            ("{ nurand = { a = -1, min = 1, max = 2 } }", "`a` must be a whole number from 0 up, not -1"),
+            ("{ uniform = { min = nan, max = inf } }", "NaN and inf are no bounds"),
             ("{ column = { table = \"t\", column = \"c\", limit = 0 } }", "`limit` is 0"),
             ("{ constant = [1] }", "must be a text, a number"),
         ] {

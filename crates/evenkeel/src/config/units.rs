@@ -24,6 +24,18 @@ pub fn duration(text: &str) -> Result<Nanos> {
     Ok(Nanos::from_secs_f64(seconds))
 }
 
+/// The duration that a flag names, which is to last.
+///
+/// # Errors
+/// Names the flag and what may be written.
+pub fn positive(text: &str, flag: &str) -> Result<Nanos> {
+    let duration = duration(text).with_context(|| format!("reading {flag}"))?;
+    if duration.0 == 0 {
+        return Err(anyhow!("{flag} {text} is no time at all")).hint("write it as 250ms, 10s or 2m");
+    }
+    Ok(duration)
+}
+
 /// Reads a size in bytes; K, M, G and T are powers of 1,024, as for the server's own settings.
 pub fn bytes(text: &str) -> Result<u64> {
     let (number, unit) = split(text)?;
@@ -91,6 +103,10 @@ pub fn steps(from: f64, to: f64, step: f64, most: usize) -> Option<usize> {
 fn split(text: &str) -> Result<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
+    let exponent = unit.strip_prefix(['e', 'E']).unwrap_or_default().trim_start_matches(['+', '-']);
+    if exponent.starts_with(|sign: char| sign.is_ascii_digit()) {
+        bail!("{text:?} has an exponent, and none is taken; write the number out, as 1500s");
+    }
     match number.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((number, unit.trim())),
         _ => bail!("{text:?} is no number with a unit; write it as 10s or 64M"),
@@ -108,6 +124,7 @@ mod tests {
         {
             assert_eq!(duration(text).unwrap().as_millis_f64(), millis, "{text}");
         }
+        assert!(duration("1e9s").unwrap_err().to_string().contains("has an exponent, and none is taken"));
         for text in ["", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
             assert!(duration(text).is_err(), "{text}");
         }

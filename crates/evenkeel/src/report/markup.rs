@@ -1,5 +1,6 @@
 //! Text into markup.
 
+use crate::format::steers;
 use std::fmt;
 
 /// Prints text so that no character of it is markup, in elements and in quoted attributes. Control
@@ -16,7 +17,7 @@ impl fmt::Display for Text<'_> {
                 '"' => out.write_str("&quot;")?,
                 '\'' => out.write_str("&#39;")?,
                 '\n' | '\t' => fmt::Write::write_char(out, character)?,
-                _ if character.is_control() => out.write_str("\u{fffd}")?,
+                _ if steers(character) => out.write_str("\u{fffd}")?,
                 _ => fmt::Write::write_char(out, character)?,
             }
         }

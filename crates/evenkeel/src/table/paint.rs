@@ -1,6 +1,6 @@
 //! Colour by meaning, and wrapping.
 
-use crate::format::plain;
+use crate::format::{plain, steers};
 
 /// What a text means, not how it looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,12 +23,14 @@ pub enum Ink {
 /// All codes for the terminal that a table has: the end of a colour, and what begins one.
 pub const INKS: [&str; 6] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[31m"];
 
-/// The text with the terminal's codes around it, where colour is wanted.
+/// The text with the terminal's codes around it, where colour is wanted. What could steer the terminal by itself is dropped from
+/// it, besides ends of lines.
 pub fn paint(text: &str, ink: Ink, colour: bool) -> String {
+    let text = text.replace(|character| character != '\n' && steers(character), "");
     let [end, strong, soft, good, doubt, bad] = INKS;
     let begin = match ink {
-        _ if !colour || text.is_empty() => return text.to_owned(),
-        Ink::Plain => return text.to_owned(),
+        _ if !colour || text.is_empty() => return text,
+        Ink::Plain => return text,
         Ink::Strong => strong,
         Ink::Soft => soft,
         Ink::Good => good,

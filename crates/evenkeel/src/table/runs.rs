@@ -4,7 +4,7 @@ use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint};
 use crate::failed;
-use crate::format;
+use crate::format::{self, plain};
 use evenkeel_core::digits::{between, ceiling, floor};
 use evenkeel_study::store::format::{BoundsRecord, EstimateRecord, PlanFile, SummaryFile};
 
@@ -81,8 +81,8 @@ pub fn runs(studies: &[ListedStudy], look: Look) -> String {
 
 /// What is wrong with a study and what to do about it.
 pub fn damage(study: &str, damage: &Damage, look: Look) -> String {
-    let hint = damage.hint.as_ref().map_or_else(String::new, |hint| format!("\n  hint: {hint}"));
-    format!("{} {}: {}{hint}\n", paint("damaged:", Ink::Bad, look.colour), study, damage.text)
+    let hint = damage.hint.as_ref().map_or_else(String::new, |hint| format!("\n  hint: {}", plain(hint)));
+    format!("{} {}: {}{hint}\n", paint("damaged:", Ink::Bad, look.colour), plain(study), plain(&damage.text))
 }
 
 fn of_plan(study: &ListedStudy, of: fn(&PlanFile) -> String) -> String {

@@ -1,5 +1,7 @@
 //! Pieces of pictures on a terminal.
 
+use crate::format::steers;
+
 /// What the terminal shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -21,7 +23,7 @@ pub fn fit(mut lines: Vec<String>, frame: Frame) -> String {
 
 /// A name as it may be shown: no commands to the terminal, and not too long.
 pub fn name(name: &str, length: usize) -> String {
-    name.chars().filter(|letter| !letter.is_control()).take(length).collect()
+    name.chars().filter(|letter| !steers(*letter)).take(length).collect()
 }
 
 /// Adds a value to the last [`HISTORY_MAX`].

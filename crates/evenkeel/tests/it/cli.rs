@@ -24,6 +24,29 @@ pub fn refused(home: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn what_finds_no_room_is_an_error_that_says_what_was_written_and_a_process_that_is_not_there_is_named() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let full = |arguments: &[&str]| {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a device that is full");
+        let output =
+            command(home.path(), arguments).stdout(full).stdin(Stdio::piped()).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains("standard output") && text.contains("hint: free some space"), "{text}");
+    };
+    full(&["explain", "--list"]);
+    full(&["doctor", "--json"]);
+    full(&["sense", "--for", "1s"]);
+    let text = refused(home.path(), &["sense", "--pid", "999999999"]);
+    assert!(text.contains("there is no process 999999999") && text.contains("hint:"), "{text}");
+    for (flag, value) in [("--duration", "0s"), ("--timeout", "0s")] {
+        let load = ["load", "mysql://u@127.0.0.1:1/d", "--rate", "5", flag, value];
+        let text = refused(home.path(), &load);
+        assert!(text.contains(&format!("{flag} 0s is no time at all")) && text.contains("hint:"), "{text}");
+    }
+}
+
+#[test]
 fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let cases: [(&[&str], &str); 27] = [

@@ -330,7 +330,10 @@ fn explain(target: &Target, line: &Line, sql: &str, error: SessionError) -> Targ
             TargetError::Lost { address, reason: error.to_string() }
         }
         SessionError::Protocol(error) => TargetError::Protocol { address, reason: error.to_string() },
-        other => TargetError::Lost { address, reason: other.to_string() },
+        other => {
+            let reason = format!("{other}, while waiting for the answer to {:?}", start_of(sql));
+            TargetError::Lost { address, reason }
+        }
     }
 }
 

@@ -161,6 +161,10 @@ pub enum TargetError {
 const SILENT_HINT: &str = "check host, port, network and firewall, and whether the server's process is stopped (state T in \
      `ps -C mariadbd,mysqld -o pid,stat,wchan`), waits for a disk (D), or has run out of disk space or memory, which its error log tells";
 
+/// Where to look when a connection is gone that should have stayed.
+const LOST_HINT: &str = "see in the server's error log whether it was restarted, died or was told to end the connection (KILL, \
+     wait_timeout), and whether a proxy or firewall between ends connections";
+
 /// Hours, minutes and seconds of the day, UTC.
 fn time_of_day(unix_s: u64) -> String {
     let second = unix_s % 86_400;
@@ -191,11 +195,8 @@ impl TargetError {
             Self::Tls { .. } => "use tls=preferred or tls=disabled, or set up certificates at the server",
             Self::Protocol { .. } => "check that the port is the server's MySQL port",
             Self::LocalInfile { .. } => "SET GLOBAL local_infile = ON",
-            Self::OptionFile { .. }
-            | Self::Statement { .. }
-            | Self::Lost { .. }
-            | Self::Reader(_)
-            | Self::Stopped => {
+            Self::Lost { .. } => LOST_HINT,
+            Self::OptionFile { .. } | Self::Statement { .. } | Self::Reader(_) | Self::Stopped => {
                 return None;
             }
         })

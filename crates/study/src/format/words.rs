@@ -94,10 +94,18 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number as u64), if number == 1 { "" } else { "s" })
 }
 
+/// Whether a character could steer a terminal, or turn around how the text beside it is read: control characters, ends of lines
+/// and tabs among them, and marks and overrides of the direction of writing.
+pub fn steers(character: char) -> bool {
+    let turns =
+        matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || turns
+}
+
 /// Text from outside on one line, without the characters that could steer a terminal.
 pub fn plain(text: &str) -> String {
     let on_one_line = text.chars().map(|character| if character == '\n' { ' ' } else { character });
-    on_one_line.filter(|character| !character.is_control()).collect()
+    on_one_line.filter(|character| !steers(*character)).collect()
 }
 
 #[cfg(test)]

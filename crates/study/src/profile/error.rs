@@ -77,6 +77,11 @@ const SILENT_HINT: &str = "see whether the server's process is stopped (state T 
      a disk (D), or has run out of disk space or memory, which its error log tells, and whether the network is there; finished runs are \
      kept: go on by `evenkeel profile --resume last`";
 
+/// Where to look when a connection is gone, and how to go on afterwards.
+const LOST_HINT: &str = "see in the server's error log whether it was restarted, died or was told to end the connection (KILL, \
+     wait_timeout), and whether a proxy or firewall between ends connections; finished runs are kept: go on by `evenkeel profile \
+     --resume last`";
+
 fn told(problems: &[Problem]) -> String {
     let line = |problem: &Problem| format!("  {}: {}; {}", problem.subject, problem.text, problem.hint);
     problems.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -108,6 +113,9 @@ impl StudyError {
         Some(match self {
             Self::Sandbox(error) => return error.hint(),
             Self::Target(TargetError::Silent { .. } | TargetError::Timeout { .. }) => SILENT_HINT.into(),
+            Self::Target(TargetError::Lost { .. }) | Self::Explain(ExplainError::Target(TargetError::Lost { .. })) => {
+                LOST_HINT.into()
+            }
             Self::Target(error) => error.hint()?.into(),
             Self::Data(error) => error.hint()?.into(),
             Self::Copy(error) => error.hint()?.into(),
@@ -143,5 +151,21 @@ impl StudyError {
                 return None;
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_loses_the_connection_is_told_where_to_look_and_how_to_go_on() {
+        let lost = || TargetError::Lost { address: "db1:3306".into(), reason: "server disconnected".into() };
+        for error in [StudyError::Target(lost()), StudyError::Explain(lost().into())] {
+            let hint = error.hint().unwrap_or_default();
+            assert!(hint.contains("error log") && hint.contains("finished runs are kept"), "{hint}");
+            assert!(hint.contains("--resume last"), "{hint}");
+        }
+        assert!(lost().hint().is_some_and(|hint| !hint.contains("--resume")));
     }
 }

@@ -1,7 +1,7 @@
 //! What a load brought, as text and as JSON.
 
 use super::stretches::{stretches, table};
-use crate::format;
+use crate::format::{self, plain};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadResult};
 use evenkeel_study::profile::{kinds, orders_per_minute, times};
@@ -84,10 +84,10 @@ pub fn text(plan: &LoadPlan, result: &LoadResult, caveats: &[Caveat]) -> String 
         (true, 0 | 1) => kinds(&result.statements),
         (true, _) => kinds(&result.kinds),
     };
-    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    let width = rows.iter().map(|row| plain(&row.name).chars().count()).max().unwrap_or(0);
     rows.iter().for_each(|row| text.push_str(&row_of(row, width)));
     for (code, error) in &result.error_texts {
-        let _ = writeln!(text, "error {code}: {error}");
+        let _ = writeln!(text, "error {code}: {}", plain(error));
     }
     for caveat in caveats {
         let _ = writeln!(text, "{caveat}");
@@ -115,7 +115,7 @@ fn orders(result: &LoadResult) -> String {
 fn row_of(row: &KindRecord, width: usize) -> String {
     format!(
         "  {:width$}  {:>9}  mean {:>9}  p95 {:>9}  p99 {:>9}\n",
-        row.name,
+        plain(&row.name),
         row.completed,
         time(&row.times, |times| times.mean_ms),
         time(&row.times, |times| times.p95_ms),
@@ -156,5 +156,17 @@ impl std::fmt::Display for Wait {
             (Some(mean), None) => write!(out, "session wait {}", format::time(mean)),
             (None, _) => out.write_str("session wait -"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_from_a_file_neither_steers_the_terminal_nor_begins_a_line() {
+        let name = "a\u{1b}[31mb\nc\u{202e}".to_owned();
+        let row = KindRecord { name, completed: 7, lost: 0, times: TimesRecord::default() };
+        assert!(row_of(&row, 8).starts_with("  a[31mb c          7  mean "), "{}", row_of(&row, 8));
     }
 }

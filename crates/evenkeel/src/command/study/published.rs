@@ -161,7 +161,7 @@ fn finish(
     if show.json {
         out::line(serde_json::to_string_pretty(&written.results)?)?;
     } else {
-        out::write(&written.table)?;
+        out::painted(&written.table)?;
         if !session.quiet {
             out::line(format!("\nreport: {}", written.report.display()))?;
         }

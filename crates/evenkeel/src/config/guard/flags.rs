@@ -40,10 +40,10 @@ settings! {
         reflection_span: Option<Nanos> = control.reflection_span by Fields::time => reflection_span,
         /// The limit to begin with; the fixed controller's for good [default: 8]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-        initial_limit: Option<u32> = control.initial_limit => initial_limit,
+        initial_limit: Option<u32> = control.initial_limit by Fields::limit => initial_limit,
         /// No limit passes this [default: 1024]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-        max_limit: Option<u32> = control.max_limit => max_limit,
+        max_limit: Option<u32> = control.max_limit by Fields::limit => max_limit,
         /// What was called otherwise before
         #[command(flatten)]
         old: OldFlags,

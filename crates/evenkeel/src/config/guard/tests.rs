@@ -98,6 +98,8 @@ fn what_is_wrong_is_named() {
         ("[control]\ncontroller = 'vega'", "vegas"),
         ("[control]\nfitted = true", "`evenkeel` has no fitted parameters; those of `aimd`"),
         ("[control]\ninitial_limit = 0", "`initial_limit` must be between 1"),
+        ("[control]\ninitial_limit = 4294967296", "`initial_limit` must be between 1 and 100000"),
+        ("[control]\ninitial_limit = -1", "`initial_limit` must be between 1 and 100000"),
         ("[control]\ninitial_limit = 9\nmax_limit = 3", "`initial_limit` 9 is above `max_limit` 3"),
         ("[control]\nlimit = 0", "`initial_limit` must be between 1"),
         ("[control]\nlimit = 9\ninitial_limit = 9", "`limit` is the old name of `initial_limit`"),

@@ -79,6 +79,12 @@ impl<'a> Compiler<'a> {
         let weighted = self.lone_requests()?.into_iter().chain(transactions);
         let (weights, requests): (Vec<f64>, Vec<Request>) =
             weighted.filter(|(weight, _)| *weight > 0.0).unzip();
+        if !weights.iter().sum::<f64>().is_finite() {
+            return Err(invalid(
+                "workload",
+                "the weights add up to more than a number can hold; make them smaller",
+            ));
+        }
         let choice = WeightedChoice::new(&weights)
             .map_err(|_| invalid("workload", "no weight is above 0, so nothing would be asked"))?;
         Ok(Plan { statements: self.statements(), sources: self.sources, requests, weights, choice })

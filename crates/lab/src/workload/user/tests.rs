@@ -141,6 +141,13 @@ fn contradictions_are_refused_with_the_entry_and_what_to_do() {
         ),
         (
             |d| {
+                d.statements[0].weight = Some(1e308);
+                d.transactions[0].weight = 1e308;
+            },
+            "the weights add up to more than a number can hold",
+        ),
+        (
+            |d| {
                 d.statements[0].weight = Some(0.0);
                 d.transactions[0].weight = 0.0;
             },

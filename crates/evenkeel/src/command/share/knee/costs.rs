@@ -40,7 +40,7 @@ pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
             let value = json(&found, &plan, &caveats, args.as_json(&storage))?;
             out::line(serde_json::to_string_pretty(&value)?)?;
         }
-        false => out::write(&text(&found, &plan, &caveats, crate::command::look())?)?,
+        false => out::painted(&text(&found, &plan, &caveats, crate::command::look())?)?,
     }
     let (_, error) = found.tables()?;
     let is_known = error <= std::f64::consts::SQRT_2 * plan.error;

@@ -39,7 +39,7 @@ pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
     let measured = Measurement { plan: &plan, sweep: &swept, judgment: &judgment, caveats: &caveats };
     match args.json {
         true => out::line(serde_json::to_string_pretty(&json(&measured, args.as_json(&storage)))?)?,
-        false => out::write(&text(&measured, crate::command::look()))?,
+        false => out::painted(&text(&measured, crate::command::look()))?,
     }
     Ok(exit_code(&judgment))
 }
