@@ -43,6 +43,14 @@ pub enum HaulError {
         /// The name of the output.
         name: String,
     },
+    /// More than the search for records that come twice can tell apart.
+    #[error("{what} at once are too many: at most {most}; take fewer in one call, or --duplicates keep")]
+    TooMany {
+        /// Of what, as "inputs".
+        what: &'static str,
+        /// How many there may be.
+        most: u64,
+    },
     /// Somebody else works on this output now.
     #[error("{} is being written by another process", .0.display())]
     InUse(PathBuf),

@@ -86,7 +86,7 @@ pub(super) struct Context<'a> {
     /// All inputs, to name the one where a record was before.
     pub inputs: &'a [Input],
     /// Number of this input among them.
-    pub input: u16,
+    pub input: u32,
 }
 
 impl Context<'_> {
@@ -141,7 +141,7 @@ impl Context<'_> {
     }
 
     fn repeat(&self, repeat: &Repeat, record: &[u8], into: &mut Converted) {
-        let name = self.inputs.get(usize::from(repeat.first.input)).map(Input::path).unwrap_or(self.path());
+        let name = self.inputs.get(repeat.first.input as usize).map_or_else(|| self.path(), Input::path);
         let first = format!("{}:{}", name.display(), repeat.first.offset);
         let (reason, counted) = match repeat.same {
             true => (format!("duplicate of {first}"), "duplicate"),
@@ -166,7 +166,7 @@ impl Context<'_> {
     }
 
     fn path(&self) -> &std::path::Path {
-        self.inputs[usize::from(self.input)].path()
+        self.inputs[self.input as usize].path()
     }
 }
 

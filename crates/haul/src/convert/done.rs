@@ -16,7 +16,8 @@ pub struct Done {
     pub input: PathBuf,
     /// What it was; `None` of a pipe.
     pub identity: Option<Identity>,
-    /// XXH3 of the layout file and of what else decides what becomes of a record.
+    /// XXH3 of the layout file and of what else decides what becomes of a record: of the inputs before it, where records that come
+    /// twice are refused.
     pub rules: u64,
     /// Bytes of it, unpacked.
     pub bytes: u64,

@@ -7,7 +7,7 @@ use super::{Done, Progress, Step};
 use crate::HaulError;
 use crate::blocks::Blocks;
 use crate::input::{self, Identity, Input, Opened};
-use crate::keys::{Keys, KeysOfBlock, Repeated};
+use crate::keys::{self, Keys, KeysOfBlock, Repeated};
 use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use std::collections::BTreeMap;
@@ -50,54 +50,78 @@ impl Job<'_> {
     pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Vec<Done>, HaulError> {
         fs::create_dir_all(self.into).map_err(HaulError::io("create", self.into))?;
         self.check_names()?;
-        let rules = self.rules();
         let asked = self.inputs.clone();
-        let known = |input: &Input| output::finished(self.into, input, rules).is_some();
-        // A stable sort: what is done comes first.
-        let mut inputs = asked.clone();
-        inputs.sort_by_key(|input| !known(input));
-        self.inputs = inputs;
+        let (mut done, mut rules) = self.chain();
+        self.inputs
+            .sort_by_key(|input| done.iter().position(|(known, _)| known == input).unwrap_or(usize::MAX));
+        // Of one moment: what is changed between the search for duplicates and the lines was searched as something else.
+        let identities: Vec<_> = self.inputs.iter().map(|input| Identity::of(input.path())).collect();
         let repeated = self.repeated(tell)?;
-        let mut all = BTreeMap::new();
         let mut progress = Progress { step: Step::Lines, total: self.total(), ..Progress::default() };
-        for (number, input) in (0_u16..).zip(&self.inputs) {
-            let done = match output::finished(self.into, input, rules) {
-                Some(done) => done,
-                None => self.one((number, input), rules, repeated.as_ref(), &progress, tell)?,
-            };
-            progress.tally.add(&done.tally);
-            progress.read += done.identity.map_or(0, |identity| identity.size);
+        for (number, (input, identity)) in (0_u32..).zip(self.inputs.iter().zip(identities)) {
+            if done.len() <= number as usize {
+                let found = self.one((number, input, identity), rules, repeated.as_ref(), &progress, tell)?;
+                rules = self.after(rules, &found);
+                done.push((input.clone(), found));
+            }
+            let (_, found) = &done[number as usize];
+            progress.tally.add(&found.tally);
+            progress.read += found.identity.map_or(0, |identity| identity.size);
             tell(&progress);
-            all.insert(input.clone(), done);
         }
+        let mut all: BTreeMap<Input, Done> = done.into_iter().collect();
         Ok(asked.iter().filter_map(|input| all.remove(input)).collect())
+    }
+
+    /// The inputs that are done, in the order in which they were, and the rules for the one that comes next.
+    ///
+    /// What became of a record depends on the inputs before its own, so that the rules of each input are made of those before it: where
+    /// one of these is gone or another one, all that were converted after it are converted again. Otherwise two files could each
+    /// hold a record back for the other's sake.
+    fn chain(&self) -> (Vec<(Input, Done)>, u64) {
+        let known = self.inputs.iter().filter_map(|input| Some((input, output::finished(self.into, input)?)));
+        let mut by_rules: BTreeMap<u64, Vec<(&Input, Done)>> = BTreeMap::new();
+        known.for_each(|(input, done)| by_rules.entry(done.rules).or_default().push((input, done)));
+        let (mut chain, mut rules) = (Vec::new(), self.rules());
+        while let Some((input, done)) = by_rules.get_mut(&rules).and_then(Vec::pop) {
+            rules = self.after(rules, &done);
+            chain.push((input.clone(), done));
+        }
+        (chain, rules)
+    }
+
+    /// The rules for the input after one; the same where inputs do not look at each other.
+    fn after(&self, rules: u64, done: &Done) -> u64 {
+        match self.looks_for_duplicates() {
+            true => xxh3_64(format!("{rules} {:?}", done.identity).as_bytes()),
+            false => rules,
+        }
+    }
+
+    fn looks_for_duplicates(&self) -> bool {
+        let has_key = self.file.layout.types().iter().any(|each| !each.key.is_empty());
+        self.duplicates == Duplicates::Refuse && has_key && self.direction == Direction::Delimit
     }
 
     fn one(
         &self,
-        (number, input): (u16, &Input),
+        (number, input, identity): (u32, &Input, Option<Identity>),
         rules: u64,
         repeated: Option<&Repeated>,
         before: &Progress,
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Done, HaulError> {
-        let identity = Identity::of(input.path());
-        let mut output = Output::open(
-            self.into,
-            input,
-            &output::names(input, self.file, self.direction),
-            (identity, rules),
-        )?;
+        let names = output::names(input, self.file, self.direction);
+        let mut output = Output::open(self.into, input, &names, (identity, rules))?;
         let Opened { stream, read, identity: opened, .. } = input::open(input, output.offset())?;
         if opened != identity {
             return Err(self.changed(input, output.offset()));
         }
         let mut tell = |tally: &_| tell(&output::sum(before, tally, read.load(Ordering::Relaxed)));
         let blocks = Blocks::new(stream, self.file.separator, output.offset());
-        let context =
-            Context { file: self.file, direction: self.direction, inputs: &self.inputs, input: number };
         let mut told = Told { output: &mut output, tell: &mut tell };
-        let done = pool::run(blocks, input.path(), &Lines { context, repeated }, &mut told, self.stop);
+        let work = Lines { context: self.context(number), repeated };
+        let done = pool::run(blocks, input.path(), &work, &mut told, self.stop);
         if done.is_err() {
             output.note()?;
         }
@@ -109,6 +133,10 @@ impl Job<'_> {
         }
     }
 
+    fn context(&self, number: u32) -> Context<'_> {
+        Context { file: self.file, direction: self.direction, inputs: &self.inputs, input: number }
+    }
+
     fn changed(&self, input: &Input, at: u64) -> HaulError {
         let what = "its size, time or number is another one; run again once nobody writes to it";
         HaulError::Changed { path: input.path().to_owned(), at, what }
@@ -116,17 +144,17 @@ impl Job<'_> {
 
     /// Which records came before; `None` where nobody asks.
     fn repeated(&self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Option<Repeated>, HaulError> {
-        let has_key = self.file.layout.types().iter().any(|each| !each.key.is_empty());
-        if self.duplicates == Duplicates::Keep || !has_key || self.direction != Direction::Delimit {
+        if !self.looks_for_duplicates() {
             return Ok(None);
+        }
+        if self.inputs.len() as u64 > keys::INPUTS {
+            return Err(HaulError::TooMany { what: "inputs", most: keys::INPUTS });
         }
         let mut keys = Keys::new(self.into)?;
         let mut progress = Progress { step: Step::Keys, total: self.total(), ..Progress::default() };
         let mut longest = 0;
-        for (number, input) in (0_u16..).zip(&self.inputs) {
+        for (number, input) in (0_u32..).zip(&self.inputs) {
             let Opened { stream, read, .. } = input::open(input, 0)?;
-            let context =
-                Context { file: self.file, direction: self.direction, inputs: &self.inputs, input: number };
             let blocks = Blocks::new(stream, self.file.separator, 0);
             let before = progress.read;
             let mut sink = KeySink {
@@ -137,7 +165,10 @@ impl Job<'_> {
                     tell(&progress);
                 },
             };
-            pool::run(blocks, input.path(), &KeyWork(context), &mut sink, self.stop)?;
+            pool::run(blocks, input.path(), &KeyWork(self.context(number)), &mut sink, self.stop)?;
+        }
+        if longest > keys::BYTES {
+            return Err(HaulError::TooMany { what: "bytes of one input", most: keys::BYTES });
         }
         keys.judge(longest).map(Some)
     }

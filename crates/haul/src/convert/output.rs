@@ -49,13 +49,13 @@ pub(super) fn names(input: &Input, file: &LayoutFile, direction: Direction) -> V
     lines.into_iter().chain([format!("{stem}.rejects")]).collect()
 }
 
-/// What is known of an earlier conversion of this input by these rules, if its outputs are still there.
-pub(super) fn finished(into: &Path, input: &Input, rules: u64) -> Option<Done> {
+/// What is known of an earlier conversion of this input as it is now, if its outputs are still there.
+pub(super) fn finished(into: &Path, input: &Input) -> Option<Done> {
     let found: Done = done::read(&into.join(format!("{}.done", input.stem())))?;
     let there =
         |(path, bytes): &(PathBuf, u64)| into.join(path).metadata().is_ok_and(|known| known.len() == *bytes);
     let same = found.identity.is_some() && found.identity == Identity::of(input.path());
-    (same && found.rules == rules && found.outputs.iter().all(there)).then_some(found)
+    (same && found.outputs.iter().all(there)).then_some(found)
 }
 
 impl Output {
@@ -114,9 +114,7 @@ impl Output {
     pub fn note(&self) -> Result<(), HaulError> {
         done::write(&self.checkpoint, &self.at, false)
     }
-}
 
-impl Output {
     fn add(&mut self, block: &Converted) -> Result<(), HaulError> {
         for (part, bytes) in self.parts.iter_mut().zip(block.lines.iter().chain([&block.rejects])) {
             part.write(bytes)?;

@@ -237,3 +237,62 @@ fn lines_become_records_of_fixed_width_again() {
     assert!(bench.out("a.rejects").contains("name: wider than its field"));
     assert_eq!((done[0].tally.records, done[0].tally.rejects), (3, 1));
 }
+
+#[test]
+fn a_record_is_stored_once_however_files_come_change_and_are_ended() {
+    let bench = Bench::new();
+    let stored = |number: u64| {
+        let line = format!("{number};{}", number % 1000);
+        ["a.csv", "b.csv"]
+            .iter()
+            .map(|name| bench.out(name).lines().filter(|found| *found == line).count())
+            .sum::<usize>()
+    };
+    bench.put("b", records(0..10));
+    bench.convert().unwrap();
+    bench.put("a", records(5..15));
+    bench.convert().unwrap();
+    assert_eq!((0..15).map(stored).collect::<Vec<_>>(), [1; 15]);
+    // What `a` held back for the sake of `b` must not be held back by both.
+    bench.put("b", records(5..20));
+    bench.convert().unwrap();
+    assert_eq!((5..20).map(stored).collect::<Vec<_>>(), [1; 15]);
+    fs::remove_file(bench.home.path().join("out/b.csv")).unwrap();
+    bench.convert().unwrap();
+    assert_eq!((5..20).map(stored).collect::<Vec<_>>(), [1; 15]);
+}
+
+#[test]
+fn a_file_that_comes_before_one_whose_conversion_was_ended_doubles_nothing() {
+    let bench = Bench::new();
+    bench.put("b", records(0..100_000));
+    let (out, stop) = (bench.home.path().join("out"), Stop::default());
+    let ended = bench.job(&out, &stop).run(&mut |progress| {
+        if progress.step == Step::Lines && progress.read > 700_000 {
+            stop.set();
+        }
+    });
+    assert!(ended.unwrap_err().is_stop());
+    bench.put("a", records(0..1_000));
+    let done = bench.convert().unwrap();
+    assert_eq!(
+        (done[0].tally.lines[0], done[1].tally.lines[0], done[1].tally.duplicates),
+        (1_000, 99_000, 1_000)
+    );
+    assert_eq!(bench.out("b.csv").lines().count(), 99_000);
+}
+
+#[test]
+fn a_key_that_ends_early_is_the_key_that_is_there() {
+    let mut bench = Bench::new();
+    let path = bench.home.path().join("layout.toml");
+    fs::write(
+        &path,
+        "ragged = true\nkey = ['b']\n[[field]]\nname = 'a'\nwidth = 1\n[[field]]\nname = 'b'\nwidth = 4\n",
+    )
+    .unwrap();
+    bench.file = layout::read(&path).unwrap();
+    bench.put("a", "x1\nx12\nx123\nx12\n");
+    bench.convert().unwrap();
+    assert_eq!(bench.out("a.csv"), "x;1\nx;12\nx;123\n");
+}

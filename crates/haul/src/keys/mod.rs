@@ -23,19 +23,24 @@ const ENTRY: usize = 32;
 /// Where a record lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Number of the input.
-    pub input: u16,
-    /// Bytes before the record, unpacked; below 2^48.
+    /// Number of the input, below [`INPUTS`].
+    pub input: u32,
+    /// Bytes before the record, unpacked, below [`BYTES`].
     pub offset: u64,
 }
 
+/// Inputs of a conversion at most.
+pub const INPUTS: u64 = 1 << 20;
+/// Bytes of an input at most, unpacked.
+pub const BYTES: u64 = 1 << 44;
+
 impl Place {
     fn packed(self) -> u64 {
-        u64::from(self.input) << 48 | (self.offset & ((1 << 48) - 1))
+        u64::from(self.input) * BYTES + self.offset
     }
 
     fn unpacked(packed: u64) -> Self {
-        Self { input: (packed >> 48) as u16, offset: packed & ((1 << 48) - 1) }
+        Self { input: (packed / BYTES) as u32, offset: packed % BYTES }
     }
 }
 
@@ -108,7 +113,7 @@ fn place(entry: &[u8; ENTRY]) -> Place {
 mod tests {
     use super::*;
 
-    fn at(input: u16, offset: u64) -> Place {
+    fn at(input: u32, offset: u64) -> Place {
         Place { input, offset }
     }
 

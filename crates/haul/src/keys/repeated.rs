@@ -62,7 +62,7 @@ impl Repeated {
     }
 
     /// Those of an input that begin within these bytes of it, in their order.
-    pub fn within(&self, input: u16, bytes: Range<u64>) -> Result<Vec<Repeat>, HaulError> {
+    pub fn within(&self, input: u32, bytes: Range<u64>) -> Result<Vec<Repeat>, HaulError> {
         if self.count == 0 || bytes.is_empty() {
             return Ok(Vec::new());
         }

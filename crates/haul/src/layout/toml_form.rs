@@ -115,6 +115,12 @@ pub(super) fn parse(text: &str) -> Result<LayoutFile, Problem> {
         }
         (tell, records) => (tell.map(|tell| tell.from..tell.from.saturating_add(tell.width)), records),
     };
+    let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    if let Some(table) = tables.iter().find(|table| table.name.is_empty() || !plain(&table.name)) {
+        let text =
+            format!("record type `{}`: files are named by it, so take letters, digits, _ and -", table.name);
+        return Err(Problem::new(text));
+    }
     let types = tables.into_iter().map(record_type).collect::<Result<Vec<_>, _>>()?;
     let layout = Layout::new(types, tell, delimiter, file.charset.into())?.ragged(file.ragged);
     let separator = match (file.separator, layout.types()) {

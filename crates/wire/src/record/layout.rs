@@ -142,10 +142,11 @@ impl RecordType {
         self.fields.last().map_or(0, Field::end)
     }
 
-    /// Appends the key of a record as it stands in it, padding and all; nothing where there is no key or the record is too short.
+    /// Appends the key of a record as it stands in it, padding and all; of a field within which the record ends, what there is.
     pub fn key_of(&self, record: &[u8], out: &mut Vec<u8>) {
         for field in self.key.iter().filter_map(|index| self.fields.get(*index)) {
-            out.extend_from_slice(record.get(field.start..field.end()).unwrap_or_default());
+            let end = field.end().min(record.len());
+            out.extend_from_slice(record.get(field.start..end).unwrap_or_default());
         }
     }
 }
