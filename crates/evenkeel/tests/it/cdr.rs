@@ -87,6 +87,39 @@ fn a_pipe_goes_through_streams_and_lines_go_back_to_records() {
 }
 
 #[test]
+fn a_kill_in_the_middle_leaves_no_file_under_its_name_and_a_rerun_brings_all() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let (_, layout) = made(home.path(), "none");
+    let (calls, into) = (home.path().join("many"), home.path().join("csv"));
+    let many = calls.display().to_string();
+    ok(&evenkeel(
+        home.path(),
+        &["cdr", "generate", &many, "--records", "700000", "--dirt", "duplicate=0.01"],
+    ));
+    let words = ["cdr", "convert", &many, "--layout", &layout, "--into", &into.display().to_string()];
+    let whole = home.path().join("whole").display().to_string();
+    ok(&evenkeel(home.path(), &[&words[..6], &[whole.as_str()]].concat()));
+    let part = into.join(".many.csv.part");
+    for until in [1, 20_000_000, 40_000_000] {
+        let mut child = command(home.path(), &words).stderr(Stdio::null()).spawn().expect("the binary runs");
+        while !part.metadata().is_ok_and(|found| found.len() > until)
+            && child.try_wait().expect("a child").is_none()
+        {
+            std::thread::yield_now();
+        }
+        child.kill().expect("a signal");
+        child.wait().expect("an end");
+        assert!(!into.join("many.csv").exists(), "killed at {until}");
+    }
+    ok(&evenkeel(home.path(), &words));
+    for name in ["many.csv", "many.rejects"] {
+        let (first, again) = (fs::read(Path::new(&whole).join(name)), fs::read(into.join(name)));
+        assert!(first.expect("an output") == again.expect("an output"), "{name}");
+    }
+    assert_eq!(fs::read_dir(&into).expect("a folder").count(), 3, "nothing else is left");
+}
+
+#[test]
 fn a_mistake_says_what_to_do_next() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let (calls, layout) = made(home.path(), "none");

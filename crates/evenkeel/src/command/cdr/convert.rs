@@ -1,6 +1,7 @@
 //! `evenkeel cdr convert`.
 
 use super::told::Shown;
+use super::whole::Whole;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};
@@ -9,8 +10,6 @@ use anyhow::{Result, anyhow};
 use evenkeel_haul::convert::{Direction, Done, Duplicates, Job, Tally, to_stream};
 use evenkeel_haul::input::{Input, list};
 use evenkeel_haul::layout::{self, LayoutFile};
-use std::fs::File;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -170,29 +169,24 @@ fn streams(
     }
     let output = output.as_deref().unwrap_or(Path::new("-"));
     let rejects_path = args.rejects.as_deref().unwrap_or(Path::new("-"));
-    let (mut lines, mut rejects) = (sink(output)?, sink(rejects_path)?);
+    let open = |path| Whole::create(path).hint("name a file in a folder where you may write");
+    let (mut lines, mut rejects) = (open(output)?, open(rejects_path)?);
     let mut tally = Tally::default();
     for input in inputs {
         let mut tell = |progress: &_| shown.tell(progress);
         let done = to_stream(
             (file, direction),
             input,
-            (&mut *lines, output),
-            (&mut *rejects, rejects_path),
+            (lines.out(), output),
+            (rejects.out(), rejects_path),
             &session.stop,
             &mut tell,
         );
         tally.add(&done?);
     }
+    lines.finish()?;
+    rejects.finish()?;
     Ok(tally)
-}
-
-fn sink(path: &Path) -> Result<Box<dyn Write + Send>> {
-    if path == Path::new("-") {
-        return Ok(Box::new(io::stdout()));
-    }
-    let file = File::create(path).map_err(|error| anyhow!("cannot write {}: {error}", path.display()));
-    Ok(Box::new(file.hint("name a file in a folder where you may write")?))
 }
 
 fn sum(done: &[Done]) -> Tally {

@@ -1,5 +1,6 @@
 //! `evenkeel cdr generate`.
 
+use super::whole::Whole;
 use crate::command::{Session, mode};
 use crate::failure::{Stopped, WithHint};
 use crate::progress::{ProgressEvent, View};
@@ -7,8 +8,7 @@ use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::random::Seed;
 use evenkeel_haul::generate::{Dirt, Duration, LAYOUT, Planted, Spec, generate};
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -76,12 +76,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     let spec = spec(args)?;
     let view = View::new(mode(session, false));
-    let planted = match path == Path::new("-") {
-        true => {
-            write(session, &spec, &mut io::stdout().lock(), view).context("writing the standard output")?
-        }
-        false => whole(session, &spec, path, view)?,
-    };
+    let mut file = Whole::create(path).hint("name a file in a folder where you may write")?;
+    let planted =
+        write(session, &spec, file.out(), view).with_context(|| format!("writing {}", path.display()))?;
+    file.finish()?;
     let text = match args.json {
         true => format!(
             "{}\n",
@@ -122,26 +120,6 @@ fn spec(args: &Args) -> Result<Spec> {
     };
     let dirt = Dirt::parse(&args.dirt).hint("as --dirt all, or --dirt late=0.01,nul=0.001,short-last")?;
     Ok(Spec { records: args.records, day, first: args.first, duration, dirt, seed: Seed(args.seed) })
-}
-
-/// Writes under another name first, so that no half file is there under its own.
-fn whole(session: &Session, spec: &Spec, path: &Path, view: View) -> Result<Planted> {
-    let name = path.file_name().ok_or_else(|| anyhow!("{} is no name of a file", path.display()))?;
-    let hidden = path.with_file_name(format!(".{}.part", name.to_string_lossy()));
-    let done = File::create(&hidden)
-        .map_err(anyhow::Error::from)
-        .and_then(|mut file| {
-            let planted = write(session, spec, &mut file, view)?;
-            file.sync_all()?;
-            fs::rename(&hidden, path)?;
-            Ok(planted)
-        })
-        .with_context(|| format!("writing {}", path.display()));
-    if done.is_err() {
-        // Not there where it could not be made.
-        let _ = fs::remove_file(&hidden);
-    }
-    done
 }
 
 fn write(session: &Session, spec: &Spec, out: &mut dyn Write, mut view: View) -> Result<Planted> {

@@ -3,6 +3,7 @@
 mod convert;
 mod generate;
 mod told;
+mod whole;
 
 use super::Session;
 use anyhow::Result;
