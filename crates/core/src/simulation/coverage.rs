@@ -1,7 +1,8 @@
 //! How often intervals hold what they are about: virtual cells, measured again and again, against the theory.
 //!
-//! Of each seed and load one pilot and as many runs as the largest number of repeats are simulated; fewer repeats take the
-//! first of them. So cells of one load share runs, and each cell has one try of each seed.
+//! Of each seed and load one run in overload, which finds the saturation as a study does, and as many runs as the largest number of
+//! repeats are simulated; fewer repeats take the first of them. So cells of one load share runs, and each cell has one try of each
+//! seed. The saturation says how long the runs last, and whether an interval has two ends.
 //!
 //! What an interval would be with the true variance is found from the same tries: the mean squared error of the estimate from all
 //! runs of a seed, times their length, is the variance for a second, and that of `T` seconds is the `T`th part.
@@ -11,7 +12,7 @@ use crate::arrivals::RateError;
 use crate::random::Seed;
 use crate::statistics::CONFIDENCE;
 use crate::statistics::normal_quantile;
-use crate::statistics::pooled::{Bounds, Figure, Pooled, Run};
+use crate::statistics::pooled::{Bounds, Figure, Pooled, Run, length, relaxation_by};
 use crate::time::Nanos;
 
 /// What is tried.
@@ -23,8 +24,11 @@ pub struct CoveragePlan {
     pub repeats: Vec<usize>,
     /// Mean service time.
     pub service: Nanos,
-    /// Length of a pilot run and least of the others.
+    /// Length of the run in overload and least of the others.
     pub base: Nanos,
+    /// Whether runs grow with the memory of their queue, as those of fixed rates do; else all last as long as the base, as those of
+    /// a sequence do.
+    pub grow: bool,
 }
 
 /// The figures that are judged, in this order everywhere.
@@ -59,17 +63,32 @@ impl CoveragePlan {
         let mut tries = Vec::with_capacity(self.loads.len() * self.repeats.len());
         for load in 0..self.loads.len() {
             let (cell, seed) = (self.cell(load), seed.child("load").numbered(load as u64));
-            let length = cell.pilot(seed.child("pilot"))?;
-            let run = |number| cell.run(length.warm_up, length.seconds, seed.child("run").numbered(number));
+            let saturation = cell.saturation(seed.child("saturation"))?;
+            let (warm_up, seconds) = self.lengths(&cell, saturation);
+            let run = |number| cell.run(warm_up, seconds, seed.child("run").numbered(number));
             let runs: Vec<Run> = (0..most).map(run).collect::<Result<_, _>>()?;
-            tries.extend((0..self.repeats.len()).map(|repeats| self.attempt(&cell, &runs, (load, repeats))));
+            let memory = relaxation_by(saturation, cell.rate());
+            let cell = (&cell, memory);
+            tries.extend((0..self.repeats.len()).map(|repeats| self.attempt(cell, &runs, (load, repeats))));
         }
         Ok(tries)
     }
 
-    fn attempt(&self, cell: &VirtualCell, runs: &[Run], (load, repeats): (usize, usize)) -> Try {
+    /// Warm-up and measured phase in seconds.
+    fn lengths(&self, cell: &VirtualCell, saturation: f64) -> (f64, f64) {
+        let base = self.base.as_secs_f64();
+        let grown = length(saturation, cell.rate(), base);
+        if self.grow { (grown.warm_up, grown.seconds) } else { (base / 4.0, base) }
+    }
+
+    fn attempt(
+        &self,
+        (cell, memory): (&VirtualCell, f64),
+        runs: &[Run],
+        (load, repeats): (usize, usize),
+    ) -> Try {
         let runs = &runs[..self.repeats[repeats]];
-        let pooled = Pooled::of(runs);
+        let pooled = Pooled::of(runs, Some(memory));
         let pooled = pooled.as_ref();
         let relative = |figure: Option<Figure>, truth: f64| figure.map(|figure| figure.scaled(1.0 / truth));
         Try {
@@ -207,6 +226,7 @@ mod tests {
             repeats: vec![3, 5],
             service: Nanos::from_millis(4),
             base: Nanos::from_secs(8),
+            grow: true,
         }
     }
 

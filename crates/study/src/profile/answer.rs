@@ -3,7 +3,7 @@
 use super::judge::REFUSALS;
 use super::unanswered::Unanswered;
 use crate::store::format::{
-    BoundsRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile, Severity,
+    BoundsRecord, CellRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, RangeRecord, RunFile, Severity,
     Verdict, WorkRecord,
 };
 use crate::store::run_name;
@@ -23,14 +23,18 @@ pub(super) fn of_group(
 }
 
 /// The runs of a series in numbers, in the order in which they were made.
-pub(super) fn runs_of(plan: &PlanFile, runs: &[RunFile], series: usize) -> Vec<RunAt> {
+pub(super) fn runs_of<'a>(
+    plan: &PlanFile,
+    runs: impl IntoIterator<Item = &'a RunFile>,
+    series: usize,
+) -> Vec<RunAt> {
     let rate = |run: &RunFile| {
         plan.cells
             .iter()
             .find(|cell| cell.id == run.cell && cell.series == series)
             .map(|cell| cell.rate_per_s)
     };
-    runs.iter().filter_map(|run| Some(run_at(rate(run)?, run))).collect()
+    runs.into_iter().filter_map(|run| Some(run_at(rate(run)?, run))).collect()
 }
 
 /// Names of the runs of a group that take no part in its bounds.
@@ -47,6 +51,13 @@ pub fn overload_throughputs(plan: &PlanFile, runs: &[RunFile], series: usize) ->
     let at = runs_of(plan, runs, series);
     let valid: Vec<&RunAt> = at.iter().filter(|run| run.valid).collect();
     Answer::of(&at).carried.saturated(&valid).iter().map(|run| run.throughput()).collect()
+}
+
+/// Completions per second in the runs that kept the server busy throughout, of all cells of the series but this one; `None` where no
+/// rate was refused for certain.
+pub(super) fn overload_elsewhere(plan: &PlanFile, runs: &[RunFile], cell: &CellRecord) -> Option<f64> {
+    let others = runs.iter().filter(|run| run.cell != cell.id);
+    Answer::of(&runs_of(plan, others, cell.series)).carried.in_overload
 }
 
 fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: usize) -> BoundsRecord {

@@ -2,13 +2,14 @@
 
 use super::figures::{add_counts, estimate};
 use super::pooled::CellRuns;
-use super::server;
+use super::{answer, length, server};
 use crate::store::format::{
     AttemptRecord, Caveat, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
     Severity, UndisturbedRecord, Verdict,
 };
 use crate::store::run_name;
 use evenkeel_core::disturbance::Disturbance;
+use evenkeel_core::statistics::pooled::relaxation_by;
 
 /// Every cell that has a run, in the order of series and rate.
 pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
@@ -16,12 +17,20 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
     cells.sort_by(|a, b| {
         (a.series, a.rate_per_s).partial_cmp(&(b.series, b.rate_per_s)).unwrap_or(a.id.cmp(&b.id))
     });
-    let mut summaries: Vec<CellSummary> = cells.into_iter().filter_map(|cell| of_cell(cell, runs)).collect();
+    let mut summaries: Vec<CellSummary> = cells.into_iter().filter_map(|cell| of_cell(cell, runs, memory(plan, runs, cell))).collect();
     add_spreads(plan, &mut summaries);
     summaries
 }
 
-fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
+/// Relaxation time in seconds at the rate of a cell, by the saturation that the runs of other cells or the search before them
+/// found; `None` where neither did.
+fn memory(plan: &PlanFile, runs: &[RunFile], cell: &CellRecord) -> Option<f64> {
+    let overload = answer::overload_elsewhere(plan, runs, cell);
+    let saturation = overload.or_else(|| length::saturation(&plan.probes, cell.series))?;
+    Some(relaxation_by(saturation, cell.rate_per_s))
+}
+
+fn of_cell(cell: &CellRecord, runs: &[RunFile], memory: Option<f64>) -> Option<CellSummary> {
     let all: Vec<&RunFile> = runs.iter().filter(|run| run.cell == cell.id).collect();
     if all.is_empty() {
         return None;
@@ -36,7 +45,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile]) -> Option<CellSummary> {
     let some = |value: fn(&RunFile) -> Option<f64>| {
         estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>())
     };
-    let pooled = CellRuns::of(&runs);
+    let pooled = CellRuns::of(&runs, memory);
     let percentile = |quantile: f64, of_run: fn(&RunFile) -> f64| {
         let pooled = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.percentile(quantile)));
         pooled.unwrap_or_else(|| answered(of_run))
@@ -196,7 +205,7 @@ mod tests {
     use crate::store::format::{NeighboursRecord, TimesRecord};
 
     fn summary(runs: &[RunFile]) -> CellSummary {
-        of_cell(&CellRecord { id: 0, series: 0, rate_per_s: 125.0 }, runs).unwrap()
+        of_cell(&CellRecord { id: 0, series: 0, rate_per_s: 125.0 }, runs, None).unwrap()
     }
 
     fn lower_ends(cell: &CellSummary) -> Vec<f64> {
@@ -286,11 +295,11 @@ mod tests {
         let times = |count, ms| TimesRecord { count, mean_ms: ms, p99_ms: ms, ..TimesRecord::default() };
         let run = |lag: TimesRecord| RunFile { cell: 1, lag, response: times(9, 5.0), ..RunFile::default() };
         let cell = CellRecord { id: 1, series: 0, rate_per_s: 10.0 };
-        let summary = of_cell(&cell, &[run(times(9, 3.0)), run(TimesRecord::default())]).unwrap();
+        let summary = of_cell(&cell, &[run(times(9, 3.0)), run(TimesRecord::default())], None).unwrap();
         assert_eq!((summary.lag_p99_ms.n, summary.lag_p99_ms.mean), (1, 3.0));
         assert_eq!(summary.session_wait_ms.n, 0, "no request was due");
         let silent = RunFile { cell: 1, ..RunFile::default() };
-        let summary = of_cell(&cell, &[silent]).unwrap();
+        let summary = of_cell(&cell, &[silent], None).unwrap();
         assert_eq!((summary.tau_ms.n, summary.lag_p99_ms.n), (0, 0));
     }
 }
