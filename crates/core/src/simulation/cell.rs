@@ -42,7 +42,8 @@ impl VirtualCell {
     pub fn saturation(&self, seed: Seed) -> Result<f64, RateError> {
         // Service times are exponential, so that the completions of a busy server are a Poisson process.
         let mut completions = Poisson::new(1.0 / self.service.as_secs_f64(), seed)?;
-        let count = std::iter::from_fn(|| completions.next_arrival()).take_while(|at| *at < self.base).count();
+        let count =
+            std::iter::from_fn(|| completions.next_arrival()).take_while(|at| *at < self.base).count();
         Ok(count as f64 / self.base.as_secs_f64())
     }
 

@@ -24,7 +24,8 @@ impl CellRuns {
 
     /// A response time in milliseconds, over the runs that have an answer: the others have none, least of all zero.
     pub fn time_ms(&self, figure: impl Fn(&Pooled<'_>) -> Option<Figure>) -> Option<EstimateRecord> {
-        figure(&Pooled::of(&self.runs[..self.answered], self.memory)?).map(|figure| record(&figure.scaled(1e-6)))
+        figure(&Pooled::of(&self.runs[..self.answered], self.memory)?)
+            .map(|figure| record(&figure.scaled(1e-6)))
     }
 
     /// Completions per second over all runs.

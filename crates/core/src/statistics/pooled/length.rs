@@ -47,7 +47,11 @@ pub fn relaxation(backlog: f64, rate: f64) -> f64 {
 /// near the saturation.
 pub fn relaxation_by(saturation: f64, rate: f64) -> f64 {
     let utilisation = rate / saturation;
-    if saturation > 0.0 && utilisation < 1.0 { relaxation(utilisation / (1.0 - utilisation), rate) } else { f64::INFINITY }
+    if saturation > 0.0 && utilisation < 1.0 {
+        relaxation(utilisation / (1.0 - utilisation), rate)
+    } else {
+        f64::INFINITY
+    }
 }
 
 /// Length of the runs of a cell at this arrival rate, from the saturation that runs at other rates saw, both per second:

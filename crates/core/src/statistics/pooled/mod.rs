@@ -132,7 +132,7 @@ pub struct Pooled<'a> {
 
 impl<'a> Pooled<'a> {
     /// `memory` is the relaxation time in seconds that other runs than these found ([`relaxation_by`]); where nobody knows it, the
-    /// backlog of these runs stands for it, and has to be the clearer. `None` where no run has a response.
+    /// backlog of these runs stands for it. `None` where no run has a response.
     pub fn of(runs: &'a [Run], memory: Option<f64>) -> Option<Self> {
         let spectrum =
             Spectrum::merged(runs.iter().flat_map(|run| &run.batches).map(|batch| &batch.spectrum));

@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn a_cell_is_a_row_under_its_head() {
-        let args = Args { loads: vec![0.8], repeats: vec![5], seeds: 1_000, seed: 1, fixed: false, json: false };
+        let args =
+            Args { loads: vec![0.8], repeats: vec![5], seeds: 1_000, seed: 1, fixed: false, json: false };
         let text = as_text(&[cell(), Coverage { shown: 0, held: 0, below: 0, width: None, ..cell() }], &args);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
