@@ -21,8 +21,11 @@ const BASE: Nanos = Nanos::from_secs(8);
 /// Flags of `evenkeel simulate coverage`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The server works 4 ms on a request in the mean (M/M/1). Of each seed and load a pilot run of 8 s, 2,000 service
-times, says how long the others are to last: 8 to 64 s. Fewer repeats take the first of the runs.
+    after_help = "The server works 4 ms on a request in the mean (M/M/1). Of each seed and load a pilot run of 8 s, 2,000 service \
+times, says how long the others are to last: 8 to 64 s. Fewer repeats take the first of the runs. \
+An interval is to hold in 95 % of all tries: held, below and above are shares of the intervals with two ends, which \
+lie about, below and above the truth; bounds are tries with a lower bound alone; width is beside an interval with the \
+true variance.
 
 Examples:
   evenkeel simulate coverage                                    all cells, 1,000 seeds
