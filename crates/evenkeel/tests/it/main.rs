@@ -1,5 +1,6 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
+mod benches;
 mod cdr;
 mod cli;
 mod contrib;

@@ -56,7 +56,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile], memory: Option<f64>) -> Option<C
     let pool_reads = some(pool_reads_per_request);
     let mut caveats = caveats(&runs);
     caveats.extend(left_out(&all, &runs));
-    Some(CellSummary {
+    let mut summary = CellSummary {
         cell: cell.id,
         series: cell.series,
         rate_per_s: cell.rate_per_s,
@@ -83,7 +83,21 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile], memory: Option<f64>) -> Option<C
         caveats,
         probe_wait_ms: some(|run| run.probe_wait_ms.as_ref().map(|wait| wait.mean)),
         undisturbed: undisturbed(&runs),
-    })
+    };
+    raise_bounds(&mut summary);
+    Some(summary)
+}
+
+/// Raises a lower bound of a percentile that lies below the lower end of a lower percentile: no percentile is below that one.
+fn raise_bounds(cell: &mut CellSummary) {
+    let mut least = f64::NEG_INFINITY;
+    for figure in [&mut cell.p50_ms, &mut cell.p90_ms, &mut cell.p95_ms, &mut cell.p99_ms, &mut cell.p999_ms]
+    {
+        if let Some(low) = figure.at_least() {
+            figure.low = Some(low.max(least));
+        }
+        least = figure.low.filter(|low| low.is_finite()).map_or(least, |low| low.max(least));
+    }
 }
 
 /// The runs that speak about the server: those in which the generator did not fail. Where it failed in all of them, all, and the
@@ -273,6 +287,24 @@ mod tests {
         assert_eq!((known(&carried, 0), known(&carried, 1)), (Some(200.0), None));
         let refused = [carried, three(2, 400.0, 300.0)].concat();
         assert_eq!((known(&refused, 1), known(&refused, 2)), (Some(300.0), None));
+    }
+
+    #[test]
+    fn no_percentile_is_bounded_below_the_lower_end_of_a_lower_one() {
+        let mut bounds = 0;
+        for seconds in [2.0, 4.0, 8.0, 20.0, 60.0] {
+            for load in [0.5, 0.8, 0.9, 0.95] {
+                // Two runs alone, of which a neighbour slowed one down: nothing else leaves bounds as wide.
+                let cell = summary(&[runs(load, seconds, 1), runs(load + 0.04, seconds, 1)].concat());
+                let figures = [&cell.p50_ms, &cell.p90_ms, &cell.p95_ms, &cell.p99_ms, &cell.p999_ms];
+                for (lower, higher) in figures.iter().zip(&figures[1..]) {
+                    let (Some(low), Some(bound)) = (lower.low, higher.at_least()) else { continue };
+                    bounds += 1;
+                    assert!(bound >= low, "{load}, {seconds} s: {lower:?} {higher:?}");
+                }
+            }
+        }
+        assert!(bounds > 20, "{bounds}");
     }
 
     #[test]

@@ -21,9 +21,12 @@ const BASE: Nanos = Nanos::from_secs(8);
 /// Flags of `evenkeel simulate coverage`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The server works 4 ms on a request in the mean (M/M/1). Of each seed and load a run of 8 s in overload, 2,000 service
-times, finds the saturation. By that the others are to last 8 to 64 s (--fixed: 8 s), and have two ends or a lower bound. Fewer
-repeats take the first of the runs.
+    after_help = "The server works 4 ms on a request in the mean (M/M/1). Of each seed and load a run of 8 s in overload, 2,000 service \
+times, finds the saturation. By that the others are to last 8 to 64 s (--fixed: 8 s), and have two ends or a lower bound. Fewer \
+repeats take the first of the runs. \
+An interval is to hold in 95 % of all tries: held, below and above are shares of the intervals with two ends, which \
+lie about, below and above the truth; bounds are tries with a lower bound alone; width is beside an interval with the \
+true variance.
 
 Examples:
   evenkeel simulate coverage                                    all cells, 1,000 seeds
