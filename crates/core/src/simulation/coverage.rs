@@ -292,8 +292,8 @@ mod tests {
         }
         let cells = judge(&plan(), &tries);
         let (short, plan) = (short(&cells), plan());
-        // Of three runs intervals are a third wider than they need be, and hold still.
-        let of_five = |cell: &&Coverage| cell.repeats == plan.repeats[1] && cell.shown > 0;
+        // Of three runs intervals are a third wider than they need be, and hold still; of few intervals nothing can be said.
+        let of_five = |cell: &&Coverage| cell.repeats == plan.repeats[1] && 4 * cell.shown > SEEDS;
         for cell in cells.iter().filter(of_five) {
             assert!(short.contains(&cell), "{cell:?} is not found");
         }
