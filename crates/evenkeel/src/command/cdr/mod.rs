@@ -2,6 +2,9 @@
 
 mod convert;
 mod generate;
+mod load;
+mod server;
+mod tables;
 mod told;
 mod whole;
 
@@ -22,6 +25,8 @@ enum What {
     Generate(generate::Args),
     /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
     Convert(convert::Args),
+    /// Records become rows of a database, each once: straight from the files, with a manifest of what is in
+    Load(Box<load::Args>),
 }
 
 /// Does what was asked.
@@ -29,5 +34,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
+        What::Load(args) => load::run(session, args),
     }
 }
