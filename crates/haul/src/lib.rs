@@ -6,6 +6,7 @@
 //! where it was.
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod blocks;
 pub mod convert;
 mod error;

@@ -5,8 +5,8 @@ use crate::table::{Table, literal};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 
-/// Adds the indexes that a table should have and has not.
-pub(super) fn add_missing(control: &mut Control, table: &Table) -> Result<(), HaulError> {
+/// The statement that adds the indexes that a table should have and has not; `None` where it has all.
+pub(super) fn missing(control: &mut Control, table: &Table) -> Result<Option<String>, HaulError> {
     let rows = control.query(&format!(
         "SELECT INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
          AND TABLE_NAME = CONVERT({} USING utf8) ORDER BY INDEX_NAME, SEQ_IN_INDEX",
@@ -22,8 +22,5 @@ pub(super) fn add_missing(control: &mut Control, table: &Table) -> Result<(), Ha
     if there.contains_key("PRIMARY") {
         missing.primary.clear();
     }
-    match missing.add_indexes_sql() {
-        Some(sql) => Ok(control.exec(&sql).map(drop)?),
-        None => Ok(()),
-    }
+    Ok(missing.add_indexes_sql())
 }

@@ -78,6 +78,8 @@ pub struct Job<'a> {
     pub duplicates: Duplicates,
     /// How.
     pub options: Options,
+    /// Bytes of lines that were sent to the server, for who watches; those of a part that is sent again count again.
+    pub sent: &'a AtomicU64,
     /// Ends it early; a rerun goes on.
     pub stop: &'a Stop,
 }
@@ -161,8 +163,12 @@ impl Job<'_> {
             }
         }
         if origin == Origin::Created {
-            tell(&Progress { step: Step::Indexes, ..Progress::default() });
-            self.tables.iter().try_for_each(|table| indexes::add_missing(&mut control, table))?;
+            for table in &self.tables {
+                if let Some(sql) = indexes::missing(&mut control, table)? {
+                    tell(&Progress { step: Step::Indexes, ..Progress::default() });
+                    control.exec(&sql)?;
+                }
+            }
         }
         let manifest_s = (manifest_ns as f64 / 1e9, hash_s);
         Ok(loaded(&planned, tallies, manifest_s, notes))
@@ -299,6 +305,7 @@ impl Job<'_> {
             rejects: Mutex::new(Rejects::open(self.rejects, planned)?),
             stored: Mutex::new(vec![Tally::default(); planned.len()]),
             failed: Mutex::new(None),
+            sent: self.sent,
             manifest_ns: AtomicU64::new(0),
         };
         let mut controls = Vec::new();

@@ -42,8 +42,24 @@ pub(super) struct Shared<'a> {
     /// What became of the records of this load, by number of the input, as far as they are stored.
     pub stored: Mutex<Vec<Tally>>,
     pub failed: Mutex<Option<HaulError>>,
+    /// Bytes of lines that were sent.
+    pub sent: &'a AtomicU64,
     /// Time that went into statements about the manifest, nanoseconds.
     pub manifest_ns: AtomicU64,
+}
+
+/// Counts what is sent.
+struct Counted<'a> {
+    lines: &'a [u8],
+    sent: &'a AtomicU64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.lines.read(into)?;
+        self.sent.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
 }
 
 /// What became of an attempt to store a part.
@@ -134,7 +150,7 @@ impl Shared<'_> {
             control.exec("BEGIN")?;
             *is_begun = self.options.bulk;
         }
-        self.timed(|| manifest::claim(control, part.file, (part.begin, part.end)))?;
+        self.claim(control, part)?;
         if let Some(warned) = self.send(control, part)? {
             return Ok(warned);
         }
@@ -155,7 +171,7 @@ impl Shared<'_> {
         if let Some(warned) = self.send(control, part)? {
             return Ok(warned);
         }
-        self.timed(|| manifest::claim(control, part.file, (part.begin, part.end)))?;
+        self.claim(control, part)?;
         self.close(control, part, false)?;
         self.pass(part);
         Ok(Attempt::Stored)
@@ -168,6 +184,14 @@ impl Shared<'_> {
         self.timed(|| manifest::tell(control, (part.file, part.begin), &brought, is_last))
     }
 
+    /// A part without bytes says no more than that its file ends.
+    fn claim(&self, control: &mut Control, part: &Part) -> Result<(), HaulError> {
+        match part.begin < part.end {
+            true => self.timed(|| manifest::claim(control, part.file, (part.begin, part.end))),
+            false => Ok(()),
+        }
+    }
+
     fn pass(&self, part: &Part) {
         locked(&self.stored)[part.input].add(&part.tally);
         self.turn.pass();
@@ -177,7 +201,7 @@ impl Shared<'_> {
     fn send(&self, control: &mut Control, part: &Part) -> Result<Option<Attempt>, HaulError> {
         for (index, table) in self.tables.iter().enumerate() {
             let Some(lines) = part.lines.get(index).filter(|lines| !lines.is_empty()) else { continue };
-            let stored = control.load_data_local(&table.load_sql(), &lines[..])?;
+            let stored = control.load_data_local(&table.load_sql(), Counted { lines, sent: self.sent })?;
             if control.warnings() > 0 {
                 return Ok(Some(Attempt::Warned(index, warnings::read(control, table)?)));
             }

@@ -8,7 +8,6 @@ use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_haul::HaulError;
 use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::input::{Input, list};
 use evenkeel_haul::layout::{self, LayoutFile};
@@ -16,6 +15,7 @@ use evenkeel_haul::load::{Indexes, Job, Loaded, Options, Warnings};
 use evenkeel_haul::table::Table;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicU64;
 
 /// Flags of `evenkeel cdr load`.
 #[derive(Debug, clap::Args)]
@@ -50,8 +50,8 @@ pub struct Args {
     #[command(flatten)]
     pub table: tables::Flags,
     /// When further indexes are made: with the table, or once the rows are in
-    #[arg(long, value_name = "WHEN", default_value = "before")]
-    pub indexes: IndexesWord,
+    #[arg(long = "indexes", value_name = "WHEN", default_value = "before")]
+    pub when: IndexesWord,
     /// All rows in one transaction without checks of uniqueness and foreign keys: InnoDB's fastest way into an empty table
     #[arg(long)]
     pub bulk: bool,
@@ -121,11 +121,20 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejects", tables[0].name)));
     let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let mut shown = Shown::new(view);
-    let stop = &session.stop;
     let duplicates = Duplicates::from(args.duplicates);
-    let job =
-        Job { file: &file, inputs, target: &target, tables, rejects: &rejects, duplicates, options, stop };
-    let loaded = job.run(&mut |progress| shown.tell(progress)).map_err(explained);
+    let sent = AtomicU64::new(0);
+    let job = Job {
+        file: &file,
+        inputs,
+        target: &target,
+        tables,
+        rejects: &rejects,
+        duplicates,
+        options,
+        sent: &sent,
+        stop: &session.stop,
+    };
+    let loaded = job.run(&mut |progress| shown.tell(progress)).map_err(server::explained);
     drop(shown);
     let loaded = loaded?;
     match args.json {
@@ -133,14 +142,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         false => out::write(&text_of(&loaded, &rejects))?,
     }
     Ok(if loaded.tally.rejects > args.max_rejects { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
-}
-
-/// Adds what a load knows and the library's error does not say.
-fn explained(error: HaulError) -> anyhow::Error {
-    match server::hint(&error) {
-        Some(hint) => Err::<(), _>(error).hint(hint).unwrap_err(),
-        None => error.into(),
-    }
 }
 
 fn read_layout(args: &Args) -> Result<LayoutFile> {
@@ -153,7 +154,7 @@ fn read_layout(args: &Args) -> Result<LayoutFile> {
 
 fn print(tables: &[Table], args: &Args) -> Result<ExitCode> {
     for table in tables {
-        let (create, later) = match args.indexes {
+        let (create, later) = match args.when {
             IndexesWord::Before => (table.create_sql(), None),
             IndexesWord::After => (table.create_bare_sql(), table.add_indexes_sql()),
         };
@@ -172,7 +173,7 @@ fn options(args: &Args) -> Result<Options> {
     Ok(Options {
         connections: args.connections.into(),
         bulk: args.bulk,
-        indexes: match args.indexes {
+        indexes: match args.when {
             IndexesWord::Before => Indexes::Before,
             IndexesWord::After => Indexes::After,
         },

@@ -1,5 +1,6 @@
 //! `evenkeel cdr`: call records.
 
+mod advise;
 mod convert;
 mod generate;
 mod load;
@@ -27,6 +28,8 @@ enum What {
     Convert(convert::Args),
     /// Records become rows of a database, each once: straight from the files, with a manifest of what is in
     Load(Box<load::Args>),
+    /// Which way of loading is the fastest here, what months of records take, and what a crash costs: measured on a sample
+    Advise(advise::Args),
 }
 
 /// Does what was asked.
@@ -35,5 +38,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
         What::Load(args) => load::run(session, args),
+        What::Advise(args) => advise::run(session, args),
     }
 }

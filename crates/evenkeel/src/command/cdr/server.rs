@@ -1,7 +1,7 @@
 //! The server that records go to.
 
 use crate::command::{Session, place};
-use crate::failure::WithHint;
+use crate::failure::{Hint, WithHint};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::HaulError;
 use evenkeel_site::server::{Control, Needs, Target, TargetError, preflight};
@@ -53,8 +53,16 @@ pub fn check(session: &Session, target: &Target) -> Result<()> {
     }
 }
 
+/// Adds what a load knows and the library's error does not say.
+pub fn explained(error: HaulError) -> anyhow::Error {
+    match hint(&error) {
+        Some(text) => anyhow::Error::from(error).context(Hint(text)),
+        None => error.into(),
+    }
+}
+
 /// What to do about an error that ended work with records, where the error does not know.
-pub fn hint(error: &HaulError) -> Option<String> {
+fn hint(error: &HaulError) -> Option<String> {
     let text = match error {
         HaulError::Load(error) => error.hint(),
         HaulError::Table(error) => error.hint(),

@@ -1,6 +1,6 @@
 //! Flags that say what tables records go to.
 
-use crate::failure::WithHint;
+use crate::failure::Hint;
 use anyhow::Result;
 use evenkeel_haul::layout::LayoutFile;
 use evenkeel_haul::table::{Engine, Table};
@@ -16,7 +16,7 @@ pub struct Flags {
     pub engine: EngineWord,
     /// Columns of a further index of a table that is made; as often as there are indexes
     #[arg(long = "index", value_name = "COLUMN,...")]
-    pub indexes: Vec<String>,
+    pub index: Vec<String>,
 }
 
 /// What `--engine` takes.
@@ -46,7 +46,7 @@ impl Flags {
     /// Columns of each further index.
     pub fn indexes(&self) -> Vec<Vec<String>> {
         let columns = |text: &String| text.split(',').map(|name| name.trim().to_owned()).collect();
-        self.indexes.iter().map(columns).collect()
+        self.index.iter().map(columns).collect()
     }
 
     /// A table for each type of record.
@@ -70,8 +70,8 @@ impl Flags {
             let own: Vec<_> = indexes.iter().filter(has).cloned().collect();
             let table = Table::of(&file.layout, index, &name(&each.name), self.engine.into(), &own);
             table.map_err(|error| {
-                let hint = error.hint();
-                Err::<(), _>(error).hint(hint).unwrap_err()
+                let hint = error.hint().to_owned();
+                anyhow::Error::from(error).context(Hint(hint))
             })
         };
         types.iter().enumerate().map(of).collect()
