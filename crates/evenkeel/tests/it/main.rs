@@ -1,6 +1,7 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
 mod cdr;
+mod cdr_load;
 mod cli;
 mod contrib;
 mod elsewhere;

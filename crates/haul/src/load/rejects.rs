@@ -27,7 +27,9 @@ impl Rejects {
                 ends.insert(tidy(&name).into_bytes(), file.begin);
             }
         }
-        if let Ok(known) = File::open(path) {
+        // What is no file, as a pipe, has nothing that could be taken out.
+        if path.is_file() {
+            let known = File::open(path).map_err(HaulError::io("read", path))?;
             keep(known, path, &ends).map_err(failed())?;
         }
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(failed())?;

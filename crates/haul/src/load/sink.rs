@@ -2,6 +2,7 @@
 
 use super::part::Part;
 use crate::HaulError;
+use crate::blocks::BLOCK;
 use crate::convert::{Converted, Sink};
 use std::path::Path;
 use std::sync::mpsc::SyncSender;
@@ -35,7 +36,8 @@ impl Deal<'_> {
 impl Sink<Converted> for Deal<'_> {
     fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
         self.part.add(block);
-        if self.part.end - self.part.begin >= self.limit {
+        // Another block would be too much; one that is larger itself is a part alone.
+        if self.part.end - self.part.begin + BLOCK as u64 > self.limit {
             self.send(false)?;
         }
         (self.tell)();

@@ -222,18 +222,41 @@ impl Shared<'_> {
         index: usize,
         found: Vec<Warning>,
     ) -> Result<(), HaulError> {
-        let place = |warning: &Warning| warning.row.and_then(|row| part.places[index].get(row).copied());
+        let place = |row: usize| part.places[index].get(row).copied();
+        let (sure, guessed) = warnings::sure(&found);
         let mut reasons = BTreeMap::new();
-        for warning in &found {
-            if let Some(row) = warning.row.filter(|_| place(warning).is_some()) {
-                reasons.entry(row).or_insert_with(|| warning.text.clone());
-            }
-        }
+        let mut known = sure.iter().filter_map(|warning| Some((warning.row?, warning)));
+        known.by_ref().filter(|(row, _)| place(*row).is_some()).for_each(|(row, warning)| {
+            reasons.entry(row).or_insert_with(|| warning.text.clone());
+        });
         let can_refuse = self.options.warnings == Warnings::Reject && !self.options.bulk;
         if !self.engine.has_transactions() || !can_refuse || reasons.is_empty() {
-            return Err(self.warning_error(part, &found, found.first().and_then(place)));
+            let offset = found.first().and_then(|first| place(first.row?));
+            return Err(self.warning_error(part, &found, offset));
         }
         control.exec("ROLLBACK")?;
+        let rows: Vec<usize> = guessed.iter().map(|(row, _)| *row).collect();
+        if !rows.is_empty() && self.are_refused(control, index, &part.pick(index, &rows))? {
+            reasons.extend(guessed.iter().map(|(row, warning)| (*row, warning.text.clone())));
+        }
+        self.refuse(part, index, &reasons)
+    }
+
+    /// Whether the server stores none of these lines.
+    fn are_refused(&self, control: &mut Control, index: usize, lines: &[u8]) -> Result<bool, HaulError> {
+        control.exec("BEGIN")?;
+        let stored = control.load_data_local(&self.tables[index].load_sql(), lines)?;
+        control.exec("ROLLBACK")?;
+        Ok(stored == 0)
+    }
+
+    /// Makes rejects of rows of a part, by their numbers, for these reasons.
+    fn refuse(
+        &self,
+        part: &mut Part,
+        index: usize,
+        reasons: &BTreeMap<usize, String>,
+    ) -> Result<(), HaulError> {
         let rows: Vec<usize> = reasons.keys().copied().collect();
         let places = part.take_out(index, &rows);
         let records = records_at(&self.inputs[part.input], &places, self.separator)?;

@@ -152,7 +152,7 @@ fn line(way: &Measured, kept: &[Retention], rows: u64) -> String {
         })
         .collect();
     format!(
-        "  {:<42} {:>6} s ({} to {}) {:>9} rows/s {:>5} bytes/row; {}\n",
+        "  {:<44} {:>6} s ({} to {}) {:>9} rows/s {:>5} bytes/row; {}\n",
         way.way.to_string(),
         fixed(way.seconds.median, 2),
         fixed(way.seconds.least, 2),
@@ -182,7 +182,7 @@ fn crash_line(crash: &Crash) -> String {
         None => "; all that was sent before the kill is sent again".to_owned(),
     };
     format!(
-        "  {:<42} killed at {} %: {} % of the rows sent twice, {} s lost{unit}\n",
+        "  {:<44} killed at {} %: {} % of the rows sent twice, {} s lost{unit}\n",
         crash.way.to_string(),
         format::fixed(100.0 * crash.killed_at, 0),
         format::fixed(100.0 * crash.sent_twice, 0),

@@ -58,7 +58,7 @@ pub struct Args {
     /// Connections that send rows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=32))]
     pub connections: u8,
-    /// Bytes of a file in one transaction; memory holds a few times as many
+    /// Bytes of a file in one transaction, at least a block of 1M; memory holds a few times as many
     #[arg(long, value_name = "SIZE", default_value = "32M")]
     pub transaction: String,
     /// What becomes of a record that the server does not store as it was sent
