@@ -1,7 +1,11 @@
 //! `evenkeel cdr`: call records.
 
+mod advise;
 mod convert;
 mod generate;
+mod load;
+mod server;
+mod tables;
 mod told;
 mod whole;
 
@@ -22,6 +26,10 @@ enum What {
     Generate(generate::Args),
     /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
     Convert(convert::Args),
+    /// Records become rows of a database, each once: straight from the files, with a manifest of what is in
+    Load(Box<load::Args>),
+    /// Which way of loading is the fastest here, what months of records take, and what a crash costs: measured on a sample
+    Advise(advise::Args),
 }
 
 /// Does what was asked.
@@ -29,5 +37,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
+        What::Load(args) => load::run(session, args),
+        What::Advise(args) => advise::run(session, args),
     }
 }
