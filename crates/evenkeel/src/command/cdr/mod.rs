@@ -1,7 +1,10 @@
 //! `evenkeel cdr`: call records.
 
 mod convert;
+mod dispatch;
 mod generate;
+mod moved;
+mod retire;
 mod told;
 mod whole;
 
@@ -22,6 +25,10 @@ enum What {
     Generate(generate::Args),
     /// Records of fixed width become delimited lines, or go back; what does not fit goes to a reject file
     Convert(convert::Args),
+    /// Loaded records move to a table for each day; a rerun after a kill neither loses nor doubles one
+    Dispatch(dispatch::Args),
+    /// Day tables that are too old are dropped
+    Retire(retire::Args),
 }
 
 /// Does what was asked.
@@ -29,5 +36,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Generate(args) => generate::run(session, args),
         What::Convert(args) => convert::run(session, args),
+        What::Dispatch(args) => dispatch::run(session, args),
+        What::Retire(args) => retire::run(session, args),
     }
 }
