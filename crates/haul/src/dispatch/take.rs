@@ -119,26 +119,25 @@ fn refuse_keys_that_come_again(
 
 /// The source gets another name, and an empty one like it has its own.
 fn take(work: &mut Work<'_>) -> Result<(), DispatchError> {
-    let (source, names) = (work.job.table.clone(), Names::of(&work.job.table));
-    (work.report)(&Progress::Step(format!("taking the records of {source}")));
+    let (table, names) = (work.job.table.clone(), Names::of(&work.job.table));
+    (work.report)(&Progress::Step(format!("taking the records of {table}")));
     let [taken, next] = [&names.taken, &names.next].map(|name| quoted(name));
     work.control.exec(&format!("DROP TABLE IF EXISTS {next}"))?;
-    work.control.exec(&format!("CREATE TABLE {next} LIKE {}", quoted(&source)))?;
-    if let Some(number) = work.source.create.next_number() {
-        work.control.exec(&format!("ALTER TABLE {next} AUTO_INCREMENT = {number}"))?;
-    }
+    // Partitions may have changed since the source was looked at.
+    let shape = source::shape(work.control, &table)?.ok_or_else(|| DispatchError::NoTable(table.clone()))?;
+    work.control.exec(&shape.create.twin(&names.next))?;
     let undated = match work.job.null_day {
-        None => work.copy(&source, &Which::Undated, &names.next)?,
+        None => work.copy(&table, &Which::Undated, &names.next)?,
         Some(_) => 0,
     };
     work.control.exec(&format!(
         "INSERT INTO {} (source, table_name, way, state, created, records, begun_at) \
          VALUES ({}, {}, 'take', 'begun', 0, {undated}, NOW())",
         journal::JOURNAL,
-        literal(source.as_bytes()),
+        literal(table.as_bytes()),
         literal(names.taken.as_bytes())
     ))?;
-    let source = quoted(&source);
+    let source = quoted(&table);
     work.control.exec(&format!("RENAME TABLE {source} TO {taken}, {next} TO {source}"))?;
     Ok(())
 }

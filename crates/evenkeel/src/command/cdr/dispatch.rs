@@ -150,7 +150,7 @@ fn text(job: &Job, done: &Dispatched) -> String {
         text.push_str("went on with a dispatch that was cut\n");
     }
     if done.partitioned {
-        text.push_str(&format!("{} is partitioned by day of {} from now on\n", job.table, job.by));
+        text.push_str(&format!("partitioned {} by day of {}, which copies its rows\n", job.table, job.by));
     }
     for day in &done.days {
         text.push_str(&line(day));
