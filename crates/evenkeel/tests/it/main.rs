@@ -1,6 +1,7 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
 mod cdr;
+mod cdr_dispatch;
 mod cli;
 mod contrib;
 mod elsewhere;

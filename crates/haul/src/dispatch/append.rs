@@ -46,6 +46,29 @@ fn sum(control: &mut Control, shape: &Shape, table: &str, which: &str) -> Result
     }
 }
 
+/// Repairs a table if its server was killed while it wrote to it: without transactions that can leave an index that does not fit
+/// its rows, which the repair at the next opening does not always see.
+pub(super) fn mend(control: &mut Control, table: &str) -> Result<(), DispatchError> {
+    let mut verdict = |what: &str| -> Result<String, DispatchError> {
+        let rows = control.query(&format!("{what} TABLE {}", quoted(table)))?;
+        let last = rows.rows.last().and_then(|row| row.last().cloned().flatten());
+        Ok(last.unwrap_or_default())
+    };
+    let is_well = |text: &str| matches!(text, "OK" | "Table is already up to date");
+    if is_well(&verdict("CHECK")?) {
+        return Ok(());
+    }
+    verdict("REPAIR")?;
+    match verdict("CHECK")? {
+        text if is_well(&text) => Ok(()),
+        text => Err(DispatchError::Unfit {
+            table: table.to_owned(),
+            what: format!("is damaged, and REPAIR TABLE does not help: {text}"),
+            hint: "bring it back from a backup: the records of the dispatch that was cut are still where they came from",
+        }),
+    }
+}
+
 /// Adds the records of an entry to its day table; how many.
 pub(super) fn append(work: &mut Work<'_>, entry: &Entry) -> Result<u64, DispatchError> {
     let Names { taken, both, .. } = Names::of(&work.job.table);
@@ -112,6 +135,8 @@ fn prepare(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<Sum, Dis
 fn undo(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<Sum, DispatchError> {
     let (table, both) = (quoted(&entry.table), quoted(&Names::of(&work.job.table).both));
     let (list, alike) = (work.source.list(), alike(work, which));
+    mend(work.control, &entry.table)?;
+    mend(work.control, &Names::of(&work.job.table).both)?;
     work.control.exec(&format!("DELETE there FROM {table} AS there {alike}"))?;
     work.control.exec(&format!("INSERT INTO {table} ({list}) SELECT {list} FROM {both}"))?;
     let found = sum(work.control, &work.source, &entry.table, "TRUE")?;

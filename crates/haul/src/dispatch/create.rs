@@ -75,7 +75,8 @@ impl Create {
 
     /// Columns of each key that takes no two rows alike.
     pub fn unique_keys(&self) -> Vec<Vec<String>> {
-        let is_unique = |line: &&String| line.starts_with("PRIMARY KEY (") || line.starts_with("UNIQUE KEY `");
+        let is_unique =
+            |line: &&String| line.starts_with("PRIMARY KEY (") || line.starts_with("UNIQUE KEY `");
         self.definitions.iter().filter(is_unique).map(|line| columns_of(line)).collect()
     }
 }
@@ -134,7 +135,10 @@ mod tests {
     fn a_day_table_is_like_its_source_without_partitions_and_numbers() {
         let create = Create::parse(SHOWN).unwrap();
         let made = create.day_table("d`1", true);
-        assert!(made.starts_with("CREATE TABLE IF NOT EXISTS `d``1` (\n  `seq` bigint(20) NOT NULL,\n"), "{made}");
+        assert!(
+            made.starts_with("CREATE TABLE IF NOT EXISTS `d``1` (\n  `seq` bigint(20) NOT NULL,\n"),
+            "{made}"
+        );
         assert!(made.ends_with("(`seq` > 0)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1"), "{made}");
         assert!(made.contains("KEY `by_day`") && !made.contains("PARTITION"), "{made}");
         assert!(create.twin("t").contains("AUTO_INCREMENT=77") && create.twin("t").ends_with("= InnoDB)"));

@@ -91,8 +91,7 @@ impl NamePattern {
         if behind.contains(DAY) {
             return Err(wrong("it has more than one {day}"));
         }
-        let pattern =
-            Self { before: before.replace(TABLE, source), behind: behind.replace(TABLE, source) };
+        let pattern = Self { before: before.replace(TABLE, source), behind: behind.replace(TABLE, source) };
         let odd = |letter: char| letter.is_control() || letter > '\u{ffff}';
         let name = format!("{}20260801{}", pattern.before, pattern.behind);
         if name.chars().count() > LONGEST {

@@ -84,9 +84,9 @@ impl DispatchError {
             Self::NoColumn { .. } => Some("correct --by"),
             Self::Unfit { hint, .. } => Some(hint),
             Self::Busy { .. } => Some("wait for it; a statement of a client that was killed ends by itself"),
-            Self::TooManyDays { .. } => {
-                Some("look at the dates of the records: some may be wrong; raise --max-days where they are right")
-            }
+            Self::TooManyDays { .. } => Some(
+                "look at the dates of the records: some may be wrong; raise --max-days where they are right",
+            ),
             Self::Disagree { .. } => Some("nothing was deleted: compare both tables, then run it again"),
         }
     }

@@ -6,6 +6,7 @@
 //! cut can be undone and begun again, and it is dropped only after counts and checksums agree. By `exchange` a partition becomes
 //! the day's table ([`partitions`]), without a row being copied.
 
+mod append;
 mod create;
 mod day;
 mod error;
@@ -14,7 +15,6 @@ mod partitions;
 mod procedures;
 mod retire;
 mod source;
-mod append;
 mod take;
 mod transfer;
 

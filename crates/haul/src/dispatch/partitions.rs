@@ -61,7 +61,11 @@ fn partition_by_day(work: &mut Work<'_>, wanted: &[(Day, u64)]) -> Result<Parts,
     let expression = format!("to_days({})", quoted(&work.by.column));
     let is_by_day = match &work.source.partitioned {
         None => false,
-        Some((method, by)) if by.eq_ignore_ascii_case(&expression) && matches!(method.as_str(), "LIST" | "RANGE") => true,
+        Some((method, by))
+            if by.eq_ignore_ascii_case(&expression) && matches!(method.as_str(), "LIST" | "RANGE") =>
+        {
+            true
+        }
         Some((method, by)) => {
             return Err(DispatchError::Unfit {
                 table: work.job.table.clone(),
@@ -109,11 +113,17 @@ fn partition(work: &mut Work<'_>, wanted: &[(Day, u64)]) -> Result<(), DispatchE
     let (table, column) = (work.job.table.clone(), work.by.column.clone());
     let unfit = |what, hint| Err(DispatchError::Unfit { table: table.clone(), what, hint });
     if work.control.version().flavor != Flavor::MariaDb {
-        return unfit("is not partitioned by day".to_owned(), "partition it by RANGE (TO_DAYS(...)) with a partition for each day");
+        return unfit(
+            "is not partitioned by day".to_owned(),
+            "partition it by RANGE (TO_DAYS(...)) with a partition for each day",
+        );
     }
     let has_it = |key: &&Vec<String>| key.iter().any(|name| name.eq_ignore_ascii_case(&column));
     if let Some(key) = work.source.create.unique_keys().iter().find(|key| !has_it(key)) {
-        let what = format!("has the unique key ({}) without {column}, which no table partitioned by it can have", key.join(", "));
+        let what = format!(
+            "has the unique key ({}) without {column}, which no table partitioned by it can have",
+            key.join(", ")
+        );
         return unfit(what, "add the column to the key, or take --way insert");
     }
     (work.report)(&super::Progress::Step(format!("partitioning {table} by day")));

@@ -90,7 +90,10 @@ mod tests {
     fn each_procedure_is_one_statement_of_the_file() {
         for name in NAMES {
             let text = statement(name);
-            assert!(text.starts_with(&format!("CREATE PROCEDURE {name}(")) && text.ends_with("END"), "{text}");
+            assert!(
+                text.starts_with(&format!("CREATE PROCEDURE {name}(")) && text.ends_with("END"),
+                "{text}"
+            );
             assert!(text.contains(&format!("COMMENT '{VERSION}'")) && !text.contains("DELIMITER"), "{text}");
         }
         assert_eq!(PROCEDURES.matches("CREATE PROCEDURE").count(), NAMES.len());

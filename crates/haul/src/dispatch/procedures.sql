@@ -5,6 +5,9 @@
 --   CALL evenkeel_move('calls', 'started', '2026-08-01', '2026-08-01 23:59:59.999999', 'calls_20260801', 0, @moved);
 -- The last but one parameter is the row of the journal that counts them; 0 where none does.
 
+-- A procedure keeps the mode that it was made in: values are copied as they are, impossible dates and zeroes included.
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES';
+
 DELIMITER //
 
 -- Moves the records of a stretch of time to a table, in one transaction: all of them, or none.

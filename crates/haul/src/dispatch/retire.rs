@@ -78,8 +78,14 @@ pub fn retire(
         None => today_by_records(control, &job.table)?,
     };
     let first_kept = Day::of_number(today.number() - i64::from(job.keep_days));
-    let mut retired =
-        Retired { today, first_kept, dry_run: job.dry_run, dropped: Vec::new(), refused: Vec::new(), kept: 0 };
+    let mut retired = Retired {
+        today,
+        first_kept,
+        dry_run: job.dry_run,
+        dropped: Vec::new(),
+        refused: Vec::new(),
+        kept: 0,
+    };
     for (day, table, bytes) in day_tables(control, &job.names)? {
         if day >= first_kept {
             retired.kept += 1;

@@ -1,6 +1,6 @@
 //! What a table is like from which records are dispatched, or to which they go.
 
-use super::{DispatchError, Create};
+use super::{Create, DispatchError};
 use crate::table::{literal, quoted};
 use evenkeel_site::server::{Control, Rows};
 

@@ -6,7 +6,7 @@
 //! evenkeel_next_T (like T, with the records that have no date) --rename--> T
 //! ```
 
-use super::append::append;
+use super::append::{append, mend};
 use super::journal::{self, State};
 use super::transfer::Left;
 use super::which::Which;
@@ -56,6 +56,7 @@ pub(super) fn put_source_back(control: &mut Control, table: &str) -> Result<(), 
 pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
     if exists(work.control, &Names::of(&work.job.table).taken)? {
         work.done.resumed = true;
+        mend(work.control, &Names::of(&work.job.table).taken)?;
         return finish(work);
     }
     // Either nothing was taken yet, or all of it was dispatched and dropped.
@@ -74,6 +75,7 @@ pub(super) fn days(work: &mut Work<'_>, left: Vec<Left>) -> Result<(), DispatchE
             hint: "rename it, or make it InnoDB",
         });
     }
+    refuse_late_journal(work)?;
     for (day, ..) in &left {
         let table = work.table(*day);
         if exists(work.control, &table)? {
@@ -89,6 +91,19 @@ pub(super) fn days(work: &mut Work<'_>, left: Vec<Left>) -> Result<(), DispatchE
         }
     }
     Ok(())
+}
+
+/// The journal, which has transactions, is to be on its way to the disk before the records are.
+fn refuse_late_journal(work: &mut Work<'_>) -> Result<(), DispatchError> {
+    let flush = work.control.query_value("SELECT @@GLOBAL.innodb_flush_log_at_trx_commit")?;
+    if flush.as_deref() != Some("0") {
+        return Ok(());
+    }
+    Err(DispatchError::Unfit {
+        table: work.job.table.clone(),
+        what: "has no transactions, and the server writes its journal up to a second later".to_owned(),
+        hint: "SET GLOBAL innodb_flush_log_at_trx_commit = 2, or 1",
+    })
 }
 
 /// Without transactions a key that is there already would end a copy in its middle, so that it is looked for first.
@@ -109,7 +124,11 @@ fn refuse_keys_that_come_again(
         if again > 0 {
             return Err(DispatchError::Unfit {
                 table: table.to_owned(),
-                what: format!("has {again} records whose {} comes again in {}", key.join(", "), work.job.table),
+                what: format!(
+                    "has {again} records whose {} comes again in {}",
+                    key.join(", "),
+                    work.job.table
+                ),
                 hint: "they were loaded twice, or are other records of the same key: take them out of the source",
             });
         }

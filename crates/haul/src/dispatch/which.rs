@@ -52,9 +52,7 @@ impl Which {
         match self {
             Self::Between(first, last) => format!("{by} BETWEEN '{first}' AND '{last}'"),
             Self::Undated => {
-                format!(
-                    "NOT COALESCE(FROM_DAYS(TO_DAYS({by})) = DATE({by}) AND {by} >= '1000-01-01', FALSE)"
-                )
+                format!("NOT COALESCE(FROM_DAYS(TO_DAYS({by})) = DATE({by}) AND {by} >= '1000-01-01', FALSE)")
             }
         }
     }

@@ -98,8 +98,7 @@ fn days(text: &str) -> Result<u32> {
 
 /// What was dropped and what was not.
 fn text(retired: &Retired) -> String {
-    let mut text =
-        format!("today is {}; tables before {} are too old\n", retired.today, retired.first_kept);
+    let mut text = format!("today is {}; tables before {} are too old\n", retired.today, retired.first_kept);
     let word = if retired.dry_run { "would drop" } else { "dropped" };
     for table in &retired.dropped {
         text.push_str(&format!("{word}  {}  {} MB\n", table.table, format::count(table.bytes >> 20)));
