@@ -1,6 +1,7 @@
 //! What goes wrong while data is carried.
 
 use crate::layout::LayoutFileError;
+use crate::load::LoadError;
 use crate::table::TableError;
 use evenkeel_site::server::TargetError;
 use std::io;
@@ -25,6 +26,9 @@ pub enum HaulError {
     /// A table that cannot hold the records.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// What ends a load.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// What the server said.
     #[error(transparent)]
     Server(#[from] TargetError),

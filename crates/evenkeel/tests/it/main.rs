@@ -2,6 +2,7 @@
 
 mod cdr;
 mod cdr_dispatch;
+mod cdr_load;
 mod cli;
 mod contrib;
 mod elsewhere;

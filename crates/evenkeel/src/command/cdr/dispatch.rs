@@ -1,7 +1,8 @@
 //! `evenkeel cdr dispatch`.
 
 use super::moved::Shown;
-use crate::command::{Session, mode, place};
+use super::server;
+use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::View;
 use crate::{format, out};
@@ -34,7 +35,7 @@ Ways:
 Exit codes: 0 done; 1 records stay in the source because their key is in the day table already; 2 wrong use, or a table
 that cannot be dispatched in safety; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
     #[arg(value_name = "URL", required_unless_present = "print_procedures")]
     pub target: Option<String>,
     /// The table with the loaded records
@@ -98,7 +99,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         out::write(PROCEDURES)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let target = place::target(session, args.target.as_deref().unwrap_or_default(), "cdr")?;
+    let target = server::target(session, args.target.as_deref().unwrap_or_default())?;
     let mut control = Control::connect_until(&target, &session.stop)?;
     if args.remove_procedures {
         let removed = remove_procedures(&mut control)?;

@@ -1,10 +1,14 @@
 //! `evenkeel cdr`: call records.
 
+mod advise;
 mod convert;
 mod dispatch;
 mod generate;
+mod load;
 mod moved;
 mod retire;
+mod server;
+mod tables;
 mod told;
 mod whole;
 
@@ -29,6 +33,10 @@ enum What {
     Dispatch(dispatch::Args),
     /// Day tables that are too old are dropped
     Retire(retire::Args),
+    /// Records become rows of a database, each once: straight from the files, with a manifest of what is in
+    Load(Box<load::Args>),
+    /// Which way of loading is the fastest here, what months of records take, and what a crash costs: measured on a sample
+    Advise(advise::Args),
 }
 
 /// Does what was asked.
@@ -38,5 +46,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         What::Convert(args) => convert::run(session, args),
         What::Dispatch(args) => dispatch::run(session, args),
         What::Retire(args) => retire::run(session, args),
+        What::Load(args) => load::run(session, args),
+        What::Advise(args) => advise::run(session, args),
     }
 }

@@ -1,7 +1,8 @@
 //! `evenkeel cdr retire`.
 
 use super::moved::Shown;
-use crate::command::{Session, mode, place};
+use super::server;
+use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::View;
 use crate::{format, out};
@@ -25,7 +26,7 @@ nor a source that brings nothing any more drops all tables. A table that no disp
 Exit codes: 0 done; 1 a table that is old enough was refused; 2 wrong use, or the server's error; 130, 143 stopped by
 Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE
+    /// Server, as mysql://user@host:port/database or sandbox:NAME/DATABASE (there: cdr, unless named)
     #[arg(value_name = "URL")]
     pub target: String,
     /// The table from which records were dispatched
@@ -51,7 +52,7 @@ pub struct Args {
 /// Drops day tables that are too old.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let job = job(args)?;
-    let target = place::target(session, &args.target, "cdr")?;
+    let target = server::target(session, &args.target)?;
     let mut control = Control::connect_until(&target, &session.stop)?;
     let mut shown = Shown::new(View::new(mode(session, args.json)));
     let retired = retire(&mut control, &job, &mut |progress| shown.show(progress))?;
